@@ -1,0 +1,1 @@
+"""A corpus as arrays: read, index, search. Knows no model."""

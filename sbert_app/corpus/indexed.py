@@ -1,0 +1,88 @@
+"""A corpus ready to be searched: sentences, unit embeddings, both indexes; and the ranking over them."""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sbert_app.corpus.filters import matching_rows
+from sbert_app.corpus.index import VectorIndex
+from sbert_app.corpus.lexical import LexicalIndex, best_rows, fuse
+from sbert_app.corpus.reader import Corpus
+from sbert_app.explain.calibration import Calibration
+from sbert_app.vectors import Vectors, unit_rows
+
+FUSED_DEPTH = 100  # how far down each list hybrid search looks
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Rows best first, (k,), their cosines (k,), and how long each stage took."""
+
+    rows: Rows
+    scores: Vectors
+    milliseconds: dict[str, float]
+
+
+@dataclass(frozen=True)
+class IndexedCorpus:
+    """`embeddings` are unit rows, (n, dim) float32, of the model with this name and fingerprint."""
+
+    corpus: Corpus
+    model: str
+    fingerprint: str
+    embeddings: Vectors
+    index: VectorIndex
+    lexical: LexicalIndex
+
+    @classmethod
+    def build(cls, corpus: Corpus, model: str, fingerprint: str, embeddings: Vectors) -> "IndexedCorpus":
+        """Build both indexes. embeddings: (n, dim), any length of row."""
+        unit = unit_rows(embeddings)
+        return cls(corpus, model, fingerprint, unit, VectorIndex.build(unit), LexicalIndex.build(corpus.sentences))
+
+    @cached_property
+    def calibration(self) -> Calibration | None:
+        """What a score means among these sentences. None for a single one."""
+        return Calibration.from_embeddings(self.corpus.name, self.embeddings)
+
+    def rank(self, query: Vectors, text: str, top: int, filters: Mapping[str, Any], hybrid: bool) -> Ranking:
+        """The `top` rows for a unit query vector (dim,), best first; hybrid joins them with BM25 over `text`."""
+        clock = _Clock()
+        with clock.stage("filter"):
+            mask = matching_rows(self.corpus.metadata, filters)
+        with clock.stage("search"):
+            rows = self._closest(query, max(top, FUSED_DEPTH) if hybrid else top, mask)
+        if hybrid:
+            with clock.stage("BM25 and fusion"):
+                words = self.lexical.scores(text)
+                rows = fuse(rows, best_rows(words if mask is None else words * mask, FUSED_DEPTH))
+        rows = rows[:top]
+        return Ranking(rows, self.embeddings[rows] @ query, clock.milliseconds)
+
+    def _closest(self, query: Vectors, top: int, mask: NDArray[np.bool_] | None) -> Rows:
+        if mask is None:
+            rows: Rows = self.index.search(query[None], top)[1][0]
+            return rows[rows >= 0]
+        # An index would miss rows behind a narrow filter: compare the rows that are left, exactly.
+        left = np.flatnonzero(mask)
+        scores = self.embeddings[left] @ query
+        return left[np.argsort(-scores, kind="stable")[:top]]
+
+
+@dataclass
+class _Clock:
+    milliseconds: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.milliseconds[name] = (time.perf_counter() - start) * 1e3

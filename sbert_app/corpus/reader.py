@@ -1,0 +1,109 @@
+"""From a table to a corpus: one column (or several, joined) is the sentence, all others stay as metadata."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from sbert_app.errors import UserError
+from sbert_app.settings import Limits
+from sbert_app.tables import Skip, Table
+
+SENTENCE_NAMES = (
+    "sentence", "sentences", "text", "texts", "sentence1", "question", "query", "message", "content", "body",
+    "description", "comment", "review", "title", "abstract", "utterance", "summary", "premise", "anchor",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """n sentences in file order, their metadata (n rows of strings) and their row numbers in the file, counted from 1."""
+
+    name: str
+    columns: tuple[str, ...]
+    sentences: list[str]
+    metadata: pd.DataFrame
+    rows: NDArray[np.int64]
+    skipped: tuple[Skip, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+
+def guess_column(frame: pd.DataFrame) -> str:
+    """The column that most likely holds the sentences: by its name, else by the most distinct words a row."""
+    by_name = {column.strip().lower(): column for column in reversed(frame.columns)}
+    for name in SENTENCE_NAMES:
+        if name in by_name:
+            return by_name[name]
+    sample = frame.head(200)
+
+    def wordiness(column: str) -> float:
+        cells = sample[column]
+        return cells.nunique() / len(cells) * float(np.mean([len(re.findall(r"[^\W\d_]+", cell)) for cell in cells]))
+
+    return max(frame.columns, key=wordiness)
+
+
+def read_corpus(table: Table, columns: Sequence[str], limits: Limits) -> Corpus:
+    """Take the sentences out of a table. Blank ones are skipped and reported, over-long ones cut and reported."""
+    missing = [column for column in columns if column not in table.frame.columns]
+    if missing or not columns:
+        wanted = f"no column '{missing[0]}'" if missing else "no sentence column chosen"
+        raise UserError(f"'{table.name}' has {wanted}. Its columns are: {', '.join(table.frame.columns)}.")
+    chosen = table.frame[list(columns)]
+    texts = (
+        chosen.iloc[:, 0] if len(columns) == 1 else chosen.apply(lambda row: " ".join(filter(None, map(str.strip, row))), axis=1)
+    )
+    texts = texts.str.strip()
+    filled = (texts != "").to_numpy()
+    if not filled.any():
+        raise UserError(f"Every row of column '{', '.join(columns)}' is blank. Choose another sentence column.")
+    blank = [Skip(int(row), "blank sentence") for row in table.rows[~filled]]
+    sentences = [text[: limits.sentence_characters] for text in texts[filled]]
+    rows = table.rows[filled]
+    return Corpus(
+        name=table.name,
+        columns=tuple(columns),
+        sentences=sentences,
+        metadata=table.frame.loc[filled].drop(columns=list(columns)).reset_index(drop=True),
+        rows=rows,
+        skipped=tuple(sorted((*table.skipped, *blank), key=lambda skip: skip.row)),
+        notes=(*table.notes, *_remarks(texts[filled].tolist(), sentences, rows, limits)),
+    )
+
+
+def _remarks(texts: Sequence[str], sentences: list[str], rows: NDArray[np.int64], limits: Limits) -> list[str]:
+    remarks = []
+    cut = [int(row) for text, row in zip(texts, rows, strict=True) if len(text) > limits.sentence_characters]
+    if cut:
+        remarks.append(f"Cut to {limits.sentence_characters:,} characters: {row_list(cut)}.")
+    repeated = len(sentences) - len(set(sentences))
+    if repeated:
+        remarks.append(f"{repeated:,} {plural(repeated, 'row repeats', 'rows repeat')} an earlier sentence; kept, computed once.")
+    return remarks
+
+
+def skipped_summary(skipped: Sequence[Skip]) -> list[str]:
+    """ "3 rows skipped, blank sentence: rows 4, 9, 12", one line a reason."""
+    counts = Counter(skip.reason for skip in skipped)
+    return [
+        f"{count:,} {plural(count, 'row', 'rows')} skipped, {reason}: {row_list([s.row for s in skipped if s.reason == reason])}"
+        for reason, count in counts.most_common()
+    ]
+
+
+def row_list(rows: Sequence[int], most: int = 10) -> str:
+    """ "row 4", "rows 4, 9, 12", "rows 1, 2, 3 … and 40 more"."""
+    shown = ", ".join(f"{row:,}" for row in rows[:most])
+    rest = f" … and {len(rows) - most:,} more" if len(rows) > most else ""
+    return f"{plural(len(rows), 'row', 'rows')} {shown}{rest}"
+
+
+def plural(count: int, one: str, many: str) -> str:
+    return one if count == 1 else many

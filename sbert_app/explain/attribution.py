@@ -1,0 +1,85 @@
+"""Why two sentences score as they do: which words of the one meet which words of the other."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sbert_app.vectors import Vectors, cosine, unit_rows
+
+EXACT = "exact"
+LEAVE_ONE_OUT = "leave-one-token-out"
+
+
+@dataclass(frozen=True)
+class Link:
+    """Two words and what their meeting adds to the score."""
+
+    word1: str
+    word2: str
+    contribution: float
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """`contributions[i, j]` is what word i of sentence 1 and word j of sentence 2 add to the score together.
+
+    Under the exact method they sum to the score; `residual` is what is left, 0 up to rounding.
+    """
+
+    method: str
+    words1: list[str]
+    words2: list[str]
+    contributions: Vectors  # (n1, n2)
+    score: float
+
+    @property
+    def residual(self) -> float:
+        return self.score - float(self.contributions.sum(dtype=np.float64))
+
+    def strongest(self, count: int) -> list[Link]:
+        """The links that add most, strongest first."""
+        order = np.argsort(-self.contributions, axis=None)[:count]
+        rows, columns = np.unravel_index(order, self.contributions.shape)
+        pairs = zip(rows.tolist(), columns.tolist(), strict=True)
+        return [Link(self.words1[i], self.words2[j], float(self.contributions[i, j])) for i, j in pairs]
+
+
+class Tokens(Protocol):
+    """One sentence before pooling: T token vectors, and the number of the word that each token belongs to."""
+
+    @property
+    def words(self) -> list[str]: ...
+    @property
+    def word(self) -> NDArray[np.int64]: ...
+    @property
+    def vectors(self) -> Vectors: ...
+
+
+def split_mean_pooled(tokens1: Tokens, tokens2: Tokens) -> Attribution:
+    """Split the cosine of two mean-pooled embeddings exactly: cos = sum_ij h_i·h_j / (n m |u| |v|).
+
+    Token contributions are added up to words, which keeps the sum.
+    """
+    h1, h2 = tokens1.vectors.astype(np.float64), tokens2.vectors.astype(np.float64)
+    lengths = float(np.linalg.norm(h1.mean(0))) * float(np.linalg.norm(h2.mean(0)))
+    by_token = h1 @ h2.T / (len(h1) * len(h2) * max(lengths, 1e-12))
+    by_word = np.zeros((len(tokens1.words), len(tokens2.words)))
+    np.add.at(by_word, (tokens1.word[:, None], tokens2.word[None, :]), by_token)
+    score = cosine(tokens1.vectors.mean(0), tokens2.vectors.mean(0))
+    return Attribution(EXACT, tokens1.words, tokens2.words, by_word.astype(np.float32), score)
+
+
+def leave_one_out(
+    words: tuple[list[str], list[str]], embeddings: tuple[Vectors, Vectors], without: tuple[Vectors, Vectors]
+) -> Attribution:
+    """What the score loses when word i and word j are gone *together*, beyond what each costs alone.
+
+    embeddings: two vectors (dim,); without[k][i]: sentence k encoded again without its word i, (words, dim).
+    For poolings whose cosine does not split. The sum is not the score: read it as a ranking of links.
+    """
+    full1, full2 = (unit_rows(np.vstack([e[None], w])) for e, w in zip(embeddings, without, strict=True))
+    scores = full1 @ full2.T  # row and column 0: nothing left out
+    together = scores[0, 0] - scores[1:, :1] - scores[:1, 1:] + scores[1:, 1:]
+    return Attribution(LEAVE_ONE_OUT, *words, together, float(scores[0, 0]))

@@ -1,0 +1,34 @@
+"""What a score means: how unusual it would be between two sentences drawn at random."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sbert_app.vectors import Vectors, unit_rows
+
+PAIRS = 20_000
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Cosines of random pairs of one corpus, sorted, (m,)."""
+
+    name: str
+    scores: NDArray[np.float32]
+
+    @classmethod
+    def from_embeddings(cls, name: str, embeddings: Vectors) -> "Calibration | None":
+        """Draw up to 20,000 pairs of different rows, seeded. embeddings: (n, dim). None for fewer than 2 rows."""
+        rows = len(embeddings)
+        if rows < 2:
+            return None
+        generator = np.random.default_rng(0)
+        first = generator.integers(rows, size=PAIRS)
+        second = (first + generator.integers(1, rows, size=PAIRS)) % rows
+        unit = unit_rows(embeddings)
+        return cls(name, np.sort(np.einsum("nd,nd->n", unit[first], unit[second])))
+
+    def percentile(self, score: float) -> float:
+        """Share of the random pairs that score lower, 0..100."""
+        return 100 * float(np.searchsorted(self.scores, score)) / len(self.scores)

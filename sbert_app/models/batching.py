@@ -1,0 +1,37 @@
+"""Smart batching (paper, section 7): group sentences of similar length, cut by a budget of padded tokens."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Rows = NDArray[np.int64]
+
+
+def token_budget_batches(lengths: Sequence[int], budget: int) -> list[Rows]:
+    """Cut rows into batches of at most `budget` padded tokens; a longer row is a batch of its own.
+
+    lengths: tokens per row, (n,). Returns row numbers, every row exactly once. Batches come in a seeded random
+    order, not from short to long, so that the rate seen so far is a fair estimate of the rate to come.
+    """
+    order = np.argsort(np.asarray(lengths, dtype=np.int64), kind="stable")
+    batches = list(_cut(order, lengths, budget))
+    return [batches[i] for i in np.random.default_rng(0).permutation(len(batches))]
+
+
+def _cut(order: Rows, lengths: Sequence[int], budget: int) -> Iterator[Rows]:
+    start = 0
+    for end, row in enumerate(order):
+        # Rows come short to long: the newest row is the width of the batch it would join.
+        if end > start and (end - start + 1) * lengths[row] > budget:
+            yield order[start:end]
+            start = end
+    if start < len(order):
+        yield order[start:]
+
+
+def distinct(sentences: Sequence[str]) -> tuple[list[str], Rows]:
+    """Each sentence once, and where to find it: `unique[inverse[i]] == sentences[i]`, inverse: (n,)."""
+    positions: dict[str, int] = {}
+    inverse = np.fromiter((positions.setdefault(s, len(positions)) for s in sentences), np.int64, len(sentences))
+    return list(positions), inverse

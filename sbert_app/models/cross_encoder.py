@@ -1,0 +1,92 @@
+"""The cross-encoder: both sentences through the network at once, one score a pair. Accurate, and n(n-1)/2 passes."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from sbert_app.models.batching import Rows
+from sbert_app.models.encoder import WINDOW
+from sbert_app.models.forward import Features, attention_mask, forward_batches, pad_rows
+from sbert_app.models.hardware import Hardware
+from sbert_app.models.loading import length_limit, load_transformer
+from sbert_app.vectors import Vectors
+
+Pair = tuple[str, str]
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"Sigmoid": torch.sigmoid, "Identity": lambda logits: logits}
+
+
+class CrossEncoder:
+    """A sequence classifier over pairs. One label: (n,) scores; k labels: (n, k) logits. As in sentence-transformers."""
+
+    def __init__(self, name: str, model: Any, tokenizer: Any, hardware: Hardware) -> None:
+        self.name = name
+        self.model = model
+        self.tokenizer = tokenizer
+        self.hardware = hardware
+        self.labels = int(model.config.num_labels)
+        self.max_length = length_limit(None, tokenizer, model.config)
+        self._activation = ACTIVATIONS[_activation_name(model.config)]
+        self._backend = tokenizer.backend_tokenizer
+        self._backend.enable_truncation(self.max_length, strategy="longest_first")
+        self._backend.no_padding()
+
+    @classmethod
+    def from_folder(cls, folder: Path, hardware: Hardware, name: str = "") -> "CrossEncoder":
+        """Load a sequence-classification folder. Raises UserError where it cannot be read."""
+        model, tokenizer = load_transformer(folder, hardware, "AutoModelForSequenceClassification")
+        return cls(name or folder.name, model, tokenizer, hardware)
+
+    def score(self, pairs: Sequence[Pair]) -> Vectors:
+        """Score pairs in their order. n pairs -> (n,), or (n, k) for k > 1 labels, float32, higher is closer."""
+        scores = np.empty((len(pairs), self.labels), dtype=np.float32)
+        for rows, values in self.stream(pairs):
+            scores[rows] = values
+        return scores[:, 0] if self.labels == 1 else scores
+
+    def stream(self, pairs: Sequence[Pair]) -> Iterator[tuple[Rows, Vectors]]:
+        """Yield (row numbers, scores (b, k)) batch by batch; close the iterator to stop."""
+        for start in range(0, len(pairs), WINDOW):
+            encodings = self._backend.encode_batch_fast(list(pairs[start : start + WINDOW]))
+            ids = [encoding.ids for encoding in encodings]
+            for rows, scores in forward_batches(ids, self._padder(encodings), self._score, self.hardware.token_budget):
+                yield rows + start, scores
+
+    def save(self, folder: Path) -> None:
+        """Write a folder that sentence-transformers' CrossEncoder loads. Needs fp32 weights."""
+        if self.hardware.dtype != torch.float32:
+            raise ValueError(f"only fp32 weights are saved, these are {self.hardware.precision}")
+        folder.mkdir(parents=True, exist_ok=True)
+        self.model.save_pretrained(folder, safe_serialization=True)
+        self.tokenizer.save_pretrained(folder)
+
+    def _padder(self, encodings: Sequence[Any]) -> Callable[[Rows], Features]:
+        return lambda rows: self._pad([encodings[i] for i in rows])
+
+    def _pad(self, encodings: Sequence[Any]) -> Features:
+        device = self.hardware.device
+        ids = [encoding.ids for encoding in encodings]
+        features = {
+            "input_ids": pad_rows(ids, self.tokenizer.pad_token_id or 0, device),
+            "attention_mask": attention_mask(ids, device),
+        }
+        if "token_type_ids" in self.tokenizer.model_input_names:
+            features["token_type_ids"] = pad_rows([encoding.type_ids for encoding in encodings], 0, device)
+        return features
+
+    def _score(self, features: Features) -> Tensor:
+        """(B, T) ids -> (B, k)."""
+        logits: Tensor = self.model(**features).logits
+        return self._activation(logits.float())
+
+
+def _activation_name(config: Any) -> str:
+    """What the folder asks for (old and new key), else sigmoid for one label and identity for more."""
+    asked = (getattr(config, "sentence_transformers", None) or {}).get("activation_fn")
+    asked = asked or getattr(config, "sbert_ce_default_activation_function", None) or ""
+    default = "Sigmoid" if config.num_labels == 1 else "Identity"
+    name = asked.rsplit(".", 1)[-1]
+    return name if name in ACTIVATIONS else default

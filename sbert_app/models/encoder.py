@@ -1,0 +1,171 @@
+"""The encoder (bi-encoder): sentences in, one vector each out. Every sentence is read once, by itself."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sbert_app.models.batching import Rows, distinct
+from sbert_app.models.folders import Layout, read_layout, write_layout
+from sbert_app.models.forward import Features, attention_mask, forward_batches, infer, pad_rows
+from sbert_app.models.hardware import Hardware
+from sbert_app.models.loading import length_limit, load_transformer
+from sbert_app.models.pooling import POOLINGS
+from sbert_app.vectors import Vectors
+
+WINDOW = 16_384  # sentences tokenised at a time: bounds memory, and the first batch starts at once
+
+
+@dataclass(frozen=True)
+class TokenVectors:
+    """One sentence before pooling. Tokens of one word share a number in `word`; special tokens are words of their own."""
+
+    words: list[str]
+    word: NDArray[np.int64]  # (T,)
+    vectors: Vectors  # (T, dim)
+    truncated: bool
+
+
+class Encoder:
+    """A transformer with pooling. `encode` gives (n, dim) float32, the same as sentence-transformers for the same folder."""
+
+    def __init__(self, name: str, transformer: Any, tokenizer: Any, layout: Layout, hardware: Hardware) -> None:
+        self.name = name
+        self.transformer = transformer
+        self.tokenizer = tokenizer
+        self.layout = layout
+        self.hardware = hardware
+        self.dim = int(transformer.config.hidden_size)
+        self.max_length = length_limit(layout.max_length, tokenizer, transformer.config)
+        # Set once, here: changing truncation while another thread tokenises would be a race.
+        self._backend = tokenizer.backend_tokenizer
+        self._backend.enable_truncation(self.max_length)
+        self._backend.no_padding()
+
+    @classmethod
+    def from_folder(cls, folder: Path, hardware: Hardware, name: str = "") -> "Encoder":
+        """Load a sentence-transformers or plain transformers folder. Raises UserError where it cannot be read."""
+        layout = read_layout(folder)
+        transformer, tokenizer = load_transformer(folder / layout.transformer_path, hardware)
+        return cls(name or folder.name, transformer, tokenizer, layout, hardware)
+
+    @property
+    def note(self) -> str:
+        """What a person should know about this model, "" where there is nothing."""
+        return self.layout.note
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Differs between encoders whose embeddings differ: weights, layout, precision. 16 hex digits."""
+        digest = hashlib.blake2b(f"{self.layout}{self.max_length}{self.hardware.precision}".encode(), digest_size=8)
+        for name, weight in self.transformer.state_dict().items():
+            digest.update(name.encode())
+            digest.update(weight.reshape(-1).view(torch.uint8).cpu().numpy())
+        return digest.hexdigest()
+
+    def prompt(self, *names: str) -> str:
+        """The first of these prompts that the model was trained with ("query: " for a query, say), else ""."""
+        return next((self.layout.prompts[name] for name in names if name in self.layout.prompts), "")
+
+    def encode(self, sentences: Sequence[str], prompt: str = "") -> Vectors:
+        """Embed sentences in their order. n strings -> (n, dim) float32."""
+        embeddings = np.empty((len(sentences), self.dim), dtype=np.float32)
+        for rows, vectors in self.stream(sentences, prompt):
+            embeddings[rows] = vectors
+        return embeddings
+
+    def stream(self, sentences: Sequence[str], prompt: str = "") -> Iterator[tuple[Rows, Vectors]]:
+        """Yield (row numbers, their vectors) batch by batch, each distinct sentence computed once, each row given once.
+
+        Stop between two batches by closing the iterator.
+        """
+        unique, inverse = distinct(sentences)
+        places = np.split(np.argsort(inverse, kind="stable"), np.cumsum(np.bincount(inverse, minlength=len(unique)))[:-1])
+        for start in range(0, len(unique), WINDOW):
+            ids = self._tokenize(unique[start : start + WINDOW], prompt)
+            pad = self._padder(ids)
+            for rows, vectors in forward_batches(ids, pad, self._embed, self.hardware.token_budget):
+                targets = [places[start + row] for row in rows]
+                yield np.concatenate(targets), np.repeat(vectors, [len(t) for t in targets], axis=0)
+
+    def token_vectors(self, sentences: Sequence[str]) -> list[TokenVectors]:
+        """The vectors before pooling, with the words they belong to. For a few sentences: one batch."""
+        texts = [self._clean(sentence) for sentence in sentences]
+        encodings = self._backend.encode_batch(texts)
+        hidden = infer(self._hidden, self._pad([encoding.ids for encoding in encodings]))
+        return [_by_word(*row) for row in zip(encodings, texts, hidden, strict=True)]
+
+    def pool(self, tokens: TokenVectors, pooling: str) -> Vectors:
+        """Pool one sentence's token vectors, (T, dim) -> (dim,), not normalised."""
+        vectors = torch.from_numpy(tokens.vectors)[None]
+        return POOLINGS[pooling](vectors, torch.ones(vectors.shape[:2], dtype=torch.long))[0].numpy()
+
+    def leave_one_out(self, sentence: str) -> tuple[list[str], Vectors]:
+        """Each word of a sentence and the embedding of the sentence without it: w words, (w, dim)."""
+        encoding = self._backend.encode(self._clean(sentence))
+        tokens = _by_word(encoding, self._clean(sentence), np.empty((len(encoding.ids), 0), dtype=np.float32))
+        special = np.array(encoding.special_tokens_mask, dtype=bool)
+        numbers = [number for number in range(len(tokens.words)) if not special[tokens.word == number].any()]
+        shortened = [[i for i, word in zip(encoding.ids, tokens.word, strict=True) if word != number] for number in numbers]
+        if not shortened:
+            return [], np.empty((0, self.dim), dtype=np.float32)
+        return [tokens.words[number] for number in numbers], infer(self._embed, self._pad(shortened))
+
+    def save(self, folder: Path) -> None:
+        """Write a sentence-transformers folder. Needs fp32 weights: saving rounded ones would lose precision silently."""
+        if self.hardware.dtype != torch.float32:
+            raise ValueError(f"only fp32 weights are saved, these are {self.hardware.precision}")
+        folder.mkdir(parents=True, exist_ok=True)
+        self.transformer.save_pretrained(folder, safe_serialization=True)
+        self.tokenizer.save_pretrained(folder)
+        write_layout(folder, self.layout, self.dim, self.max_length)
+
+    def _clean(self, sentence: str) -> str:
+        return sentence.lower() if self.layout.lower_case else sentence
+
+    def _tokenize(self, sentences: Sequence[str], prompt: str) -> list[list[int]]:
+        encodings = self._backend.encode_batch_fast([self._clean(prompt + sentence) for sentence in sentences])
+        return [encoding.ids for encoding in encodings]
+
+    def _padder(self, ids: Sequence[Sequence[int]]) -> Callable[[Rows], Features]:
+        return lambda rows: self._pad([ids[i] for i in rows])
+
+    def _pad(self, ids: Sequence[Sequence[int]]) -> Features:
+        device = self.hardware.device
+        return {
+            "input_ids": pad_rows(ids, self.tokenizer.pad_token_id or 0, device),
+            "attention_mask": attention_mask(ids, device),
+        }
+
+    def _hidden(self, features: Features) -> Tensor:
+        """(B, T) ids -> (B, T, dim) token vectors."""
+        hidden: Tensor = self.transformer(**features).last_hidden_state
+        return hidden
+
+    def _embed(self, features: Features) -> Tensor:
+        """(B, T) ids -> (B, dim). Pooled in float32: bf16 sums over many tokens lose digits."""
+        pooled = POOLINGS[self.layout.pooling](self._hidden(features).float(), features["attention_mask"])
+        return torch.nn.functional.normalize(pooled, dim=1) if self.layout.normalize else pooled
+
+
+def _by_word(encoding: Any, text: str, hidden: Vectors) -> TokenVectors:
+    words: list[str] = []
+    numbers: list[int] = []
+    previous: int | None = None
+    for token, word, (start, end) in zip(encoding.tokens, encoding.word_ids, encoding.offsets, strict=True):
+        if word is None:
+            words.append(token)
+        elif word != previous:
+            words.append(text[start:end].strip() or token)
+        else:
+            words[-1] += text[start:end]
+        previous = word
+        numbers.append(len(words) - 1)
+    return TokenVectors(words, np.array(numbers), hidden[: len(numbers)], truncated=bool(encoding.overflowing))

@@ -1,0 +1,116 @@
+"""The sentence-transformers folder, both dialects: what a model folder says about itself, and how one is written."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sbert_app.errors import UserError
+from sbert_app.models.pooling import POOLINGS
+
+PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt", ".pickle")
+DEFAULT_MAX_LENGTH = 512
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What happens around the transformer: length limit, pooling, normalising, prompts."""
+
+    pooling: str = "mean"
+    normalize: bool = False
+    max_length: int | None = None
+    lower_case: bool = False
+    transformer_path: str = ""
+    prompts: dict[str, str] = field(default_factory=dict)
+    note: str = ""
+
+
+def read_layout(folder: Path) -> Layout:
+    """Read `modules.json` and its neighbours. A plain transformers folder gets mean pooling, and a note that says so."""
+    if not (folder / "modules.json").exists():
+        return Layout(note="Plain transformers model: mean pooling was added, it was not trained to compare sentences.")
+    modules = {module["type"].rsplit(".", 1)[-1]: module["path"] for module in read_json(folder / "modules.json")}
+    unknown = modules.keys() - {"Transformer", "Pooling", "Normalize"}
+    if unknown or "Transformer" not in modules:
+        raise UserError(
+            f"The model '{folder.name}' is built from the modules {', '.join(modules)}. "
+            "This app reads Transformer, Pooling and Normalize: choose another model."
+        )
+    transformer = folder / modules["Transformer"]
+    sentence_bert = read_json(transformer / "sentence_bert_config.json")
+    prompts = read_json(folder / "config_sentence_transformers.json").get("prompts") or {}
+    return Layout(
+        pooling=_pooling(folder.name, read_json(folder / modules["Pooling"] / "config.json")) if "Pooling" in modules else "mean",
+        normalize="Normalize" in modules,
+        max_length=sentence_bert.get("max_seq_length"),
+        lower_case=bool(sentence_bert.get("do_lower_case")),
+        transformer_path=modules["Transformer"],
+        prompts={name: text for name, text in prompts.items() if text},
+    )
+
+
+def _pooling(model: str, config: dict[str, Any]) -> str:
+    """Both dialects: `pooling_mode: "mean"` and `pooling_mode_mean_tokens: true`."""
+    mode = config.get("pooling_mode")
+    modes = [mode] if isinstance(mode, str) else list(mode or [])
+    if not modes:
+        prefix, names = "pooling_mode_", {"mean_tokens": "mean", "max_tokens": "max", "cls_token": "cls"}
+        flags = [key.removeprefix(prefix) for key, value in config.items() if key.startswith(prefix) and value is True]
+        modes = [names.get(flag, flag) for flag in flags]
+    if len(modes) != 1 or modes[0] not in POOLINGS:
+        raise UserError(f"The model '{model}' pools by {' + '.join(modes) or 'nothing'}. Must be one of {', '.join(POOLINGS)}.")
+    return modes[0]
+
+
+def check_weights(folder: Path) -> None:
+    """Only safetensors are loaded: a pickle can run code when it is opened."""
+    if (folder / "model.safetensors").exists() or (folder / "model.safetensors.index.json").exists():
+        return
+    pickles = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLES) if folder.is_dir() else []
+    if pickles:
+        raise UserError(
+            f"The model '{folder.name}' has its weights as a pickle ({pickles[0]}), which can run code when opened. "
+            "Convert it to model.safetensors, or choose another model."
+        )
+    raise UserError(f"The model folder '{folder.name}' has no weights: model.safetensors is missing.")
+
+
+def write_layout(folder: Path, layout: Layout, dim: int, max_length: int) -> None:
+    """Write the module files in the dialect that every sentence-transformers version reads."""
+    modules = [("Transformer", ""), ("Pooling", "1_Pooling")] + ([("Normalize", "2_Normalize")] if layout.normalize else [])
+    write_json(
+        folder / "modules.json",
+        [
+            {"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{name}"}
+            for i, (name, path) in enumerate(modules)
+        ],
+    )
+    for _, path in modules[1:]:
+        (folder / path).mkdir(exist_ok=True)
+    write_json(
+        folder / "1_Pooling" / "config.json",
+        {
+            "word_embedding_dimension": dim,
+            "pooling_mode_cls_token": layout.pooling == "cls",
+            "pooling_mode_mean_tokens": layout.pooling == "mean",
+            "pooling_mode_max_tokens": layout.pooling == "max",
+            "pooling_mode_mean_sqrt_len_tokens": False,
+        },
+    )
+    write_json(folder / "sentence_bert_config.json", {"max_seq_length": max_length, "do_lower_case": layout.lower_case})
+    write_json(
+        folder / "config_sentence_transformers.json",
+        {"prompts": layout.prompts, "default_prompt_name": None, "similarity_fn_name": "cosine"},
+    )
+
+
+def read_json(path: Path) -> Any:
+    """The file's content, {} where there is none."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    except ValueError as error:
+        raise UserError(f"The model file '{path.name}' is damaged ({error}). Download or save the model again.") from error
+
+
+def write_json(path: Path, content: Any) -> None:
+    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

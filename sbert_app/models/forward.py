@@ -1,0 +1,64 @@
+"""Run token ids through a transformer, batch by batch: pad, forward, halve the batch when CUDA memory is short."""
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sbert_app.models.batching import Rows, token_budget_batches
+
+log = logging.getLogger(__name__)
+
+Features = dict[str, Tensor]
+Forward = Callable[[Features], Tensor]
+
+
+def forward_batches(
+    ids: Sequence[Sequence[int]],
+    pad: Callable[[Rows], Features],
+    forward: Forward,
+    token_budget: int,
+) -> Iterator[tuple[Rows, NDArray[np.float32]]]:
+    """Yield (row numbers, outputs) until each row has come exactly once. Close the iterator to stop between batches."""
+    for rows in token_budget_batches([len(row) for row in ids], token_budget):
+        yield from _halving(rows, pad, forward)
+
+
+def _halving(rows: Rows, pad: Callable[[Rows], Features], forward: Forward) -> Iterator[tuple[Rows, NDArray[np.float32]]]:
+    try:
+        outputs = infer(forward, pad(rows))
+    except torch.OutOfMemoryError:
+        if len(rows) == 1:
+            raise
+        log.warning("out of device memory with %d rows, going on with half", len(rows))
+    else:
+        yield rows, outputs
+        return
+    # Outside the except block: the traceback would keep the failed batch's tensors alive.
+    torch.cuda.empty_cache()
+    half = len(rows) // 2
+    yield from _halving(rows[:half], pad, forward)
+    yield from _halving(rows[half:], pad, forward)
+
+
+def infer(forward: Forward, features: Features) -> NDArray[np.float32]:
+    """One forward pass without gradients, as a float32 array."""
+    with torch.inference_mode():
+        return forward(features).float().cpu().numpy()
+
+
+def pad_rows(rows: Sequence[Sequence[int]], value: int, device: torch.device) -> Tensor:
+    """Pad to the longest row. n rows of <= T ids -> (n, T) int64 on the device."""
+    padded = np.full((len(rows), max(map(len, rows))), value, dtype=np.int64)
+    for line, row in zip(padded, rows, strict=True):
+        line[: len(row)] = row
+    return torch.from_numpy(padded).to(device)
+
+
+def attention_mask(rows: Sequence[Sequence[int]], device: torch.device) -> Tensor:
+    """1 where a token is real, 0 where it is padding. -> (n, T) int64 on the device."""
+    lengths = torch.tensor([len(row) for row in rows])
+    return (torch.arange(int(lengths.max())) < lengths[:, None]).long().to(device)

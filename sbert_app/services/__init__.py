@@ -1,0 +1,1 @@
+"""One service per tab: validated input, plain values out. No Gradio here."""

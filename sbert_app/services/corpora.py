@@ -1,0 +1,143 @@
+"""Bring a corpus into a session: read it, index it with progress, save it, open it again. Search and map share it."""
+
+import logging
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.library import SavedCorpus
+from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
+from sbert_app.errors import UserError
+from sbert_app.models.encoder import Encoder
+from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.services.embedding import EmbeddingJob
+from sbert_app.services.sessions import Session
+from sbert_app.services.workbench import Workbench
+from sbert_app.tables import Table, read_table, table_from_lines
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class IndexProgress:
+    """How far the indexing is. Rate and ETA count only sentences that were really encoded, not cached ones."""
+
+    done: int
+    total: int
+    cached: int
+    seconds: float
+    stage: str = "Encoding"
+    stopped: bool = False
+    corpus: IndexedCorpus | None = None  # set at the end
+    notes: tuple[str, ...] = ()
+
+    @property
+    def sentences_per_second(self) -> float:
+        return (self.done - self.cached) / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def eta_seconds(self) -> float | None:
+        return (self.total - self.done) / self.sentences_per_second if self.sentences_per_second else None
+
+
+class CorpusService:
+    """All state is in the visitor's session."""
+
+    def __init__(self, workbench: Workbench) -> None:
+        self._bench = workbench
+        self._limits = workbench.settings.limits
+
+    def read_file(self, path: Path, name: str = "") -> Table:
+        """Read an uploaded file. Nothing of the session changes."""
+        return read_table(path, self._limits, name)
+
+    def read_lines(self, text: str) -> Table:
+        """Pasted lines, one sentence each."""
+        if len(text.encode()) > self._limits.file_bytes:
+            raise UserError("The pasted text is too large. Save it as a .txt file and upload that.")
+        return table_from_lines(text, self._limits)
+
+    def offer(self, session_id: str, table: Table) -> str:
+        """Put a table before the visitor, who can still choose its column. Returns the guessed column."""
+        self._bench.sessions.get(session_id).table = table
+        return guess_column(table.frame)
+
+    def open_example(self, session_id: str, name: str, model: str = DEFAULT_ENCODER) -> IndexedCorpus:
+        """A bundled corpus, ready at once."""
+        session = self._bench.sessions.get(session_id)
+        session.table = self._bench.example_table(name)
+        session.corpus = self._bench.example(name, self._bench.registry.encoder(model))
+        return session.corpus
+
+    def index(self, session_id: str, columns: Sequence[str], model: str = DEFAULT_ENCODER) -> Iterator[IndexProgress]:
+        """Index the offered table. Yields often; the last event holds the corpus, or says that it was stopped.
+
+        The corpus before stays in place until the new one is whole.
+        """
+        session = self._bench.sessions.get(session_id)
+        if session.table is None:
+            raise UserError("There is nothing to index yet. Upload a file, paste some lines, or pick an example.")
+        session.stop.clear()
+        corpus = read_corpus(session.table, columns, self._limits)
+        yield IndexProgress(0, len(corpus), 0, 0.0, "Loading the model")
+        encoder = self._bench.registry.encoder(model)
+        start = time.perf_counter()
+        saved = None if self._bench.settings.hosted else self._bench.library.find(corpus, encoder.fingerprint)
+        if saved:
+            session.corpus = saved
+            yield IndexProgress(len(corpus), len(corpus), len(corpus), time.perf_counter() - start, "Opened", corpus=saved)
+            return
+        yield from self._encode_and_index(session, corpus, encoder, start)
+
+    def stop(self, session_id: str) -> None:
+        """End the indexing of this session after the batch that is running."""
+        self._bench.sessions.get(session_id).stop.set()
+
+    def _encode_and_index(self, session: Session, corpus: Corpus, encoder: Encoder, start: float) -> Iterator[IndexProgress]:
+        job = EmbeddingJob(self._bench, encoder, corpus.sentences)
+        progress = IndexProgress(job.cached, len(corpus), job.cached, 0.0)
+        with closing(job.run()) as steps:
+            for done in steps:
+                progress = replace(progress, done=done, seconds=time.perf_counter() - start)
+                if session.stop.is_set() and done < len(corpus):
+                    yield replace(progress, stage="Stopped", stopped=True)
+                    return
+                yield progress
+        yield replace(progress, stage="Building the index")
+        indexed = IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, job.embeddings)
+        session.corpus = indexed
+        yield replace(progress, stage="Indexed", corpus=indexed, notes=self._save(indexed))
+
+    def _save(self, indexed: IndexedCorpus) -> tuple[str, ...]:
+        if self._bench.settings.hosted:
+            return ()
+        try:
+            self._bench.library.save(indexed)
+        except OSError as error:
+            log.warning("corpus not saved: %s", error)
+            return (f"Ready to search, but not saved for next time: {error.strerror or error}.",)
+        return ()
+
+    # Saved corpora (local mode only: a hosted app keeps nothing on disk)
+
+    def saved(self) -> list[SavedCorpus]:
+        return [] if self._bench.settings.hosted else self._bench.library.list()
+
+    def open_saved(self, session_id: str, corpus_id: str) -> IndexedCorpus:
+        """Reopen a saved corpus without encoding anything."""
+        session = self._bench.sessions.get(session_id)
+        self._check_local()
+        session.corpus = self._bench.library.load(corpus_id)
+        session.table = None
+        return session.corpus
+
+    def delete_saved(self, corpus_id: str) -> None:
+        self._check_local()
+        self._bench.library.delete(corpus_id)
+
+    def _check_local(self) -> None:
+        if self._bench.settings.hosted:
+            raise UserError("A hosted app saves no corpora. Upload the file again.")

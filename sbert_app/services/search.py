@@ -1,0 +1,104 @@
+"""Search the session's corpus by meaning, joined with words on request, narrowed by metadata."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sbert_app.corpus.filters import facets
+from sbert_app.corpus.indexed import IndexedCorpus, Ranking
+from sbert_app.errors import UserError
+from sbert_app.models.encoder import Encoder
+from sbert_app.services.workbench import Workbench
+from sbert_app.tables import storable
+from sbert_app.vectors import unit_rows
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One found sentence. `row` is its row in the file, counted from 1 without the header; score: cosine."""
+
+    rank: int
+    row: int
+    score: float
+    sentence: str
+    metadata: dict[str, str]
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """Hits, best first, and where the milliseconds went."""
+
+    query: str
+    hits: list[Hit]
+    milliseconds: dict[str, float]
+    model: str
+    searched: int
+
+
+class SearchService:
+    """All state is in the visitor's session."""
+
+    def __init__(self, workbench: Workbench) -> None:
+        self._bench = workbench
+        self._limits = workbench.settings.limits
+
+    def search(
+        self, session_id: str, query: str, top: int = 10, filters: Mapping[str, Any] | None = None, hybrid: bool = False
+    ) -> SearchResult:
+        """The closest sentences of the session's corpus. Raises UserError without a corpus or with a blank query."""
+        start = time.perf_counter()
+        indexed = self._corpus(session_id)
+        query = storable(query).strip()[: self._limits.sentence_characters]
+        if not query:
+            raise UserError("The query is blank. Type what you are looking for.")
+        encoder = self._encoder_of(indexed)
+        vector = unit_rows(self._bench.encode(encoder, [query], encoder.prompt("query")))[0]
+        encoded = time.perf_counter()
+        ranking = indexed.rank(vector, query, self._top(top), filters or {}, hybrid)
+        return self._result(query, indexed, ranking, {"encode": (encoded - start) * 1e3})
+
+    def more_like(self, session_id: str, row: int, top: int = 10, filters: Mapping[str, Any] | None = None) -> SearchResult:
+        """The closest sentences to one row of the corpus (numbered as in the file), itself left out."""
+        indexed = self._corpus(session_id)
+        places = (indexed.corpus.rows == row).nonzero()[0]
+        if not len(places):
+            raise UserError(f"The corpus has no row {row}.")
+        place = int(places[0])
+        text = indexed.corpus.sentences[place]
+        ranking = indexed.rank(indexed.embeddings[place], text, self._top(top) + 1, filters or {}, hybrid=False)
+        others = ranking.rows != place
+        ranking = replace(ranking, rows=ranking.rows[others][:top], scores=ranking.scores[others][:top])
+        return self._result(text, indexed, ranking, {})
+
+    def facets(self, session_id: str) -> dict[str, list[str]]:
+        """Columns with few values, to filter by; {} without a corpus."""
+        corpus = self._bench.sessions.get(session_id).corpus
+        return facets(corpus.corpus.metadata) if corpus else {}
+
+    def _corpus(self, session_id: str) -> IndexedCorpus:
+        corpus = self._bench.sessions.get(session_id).corpus
+        if corpus is None:
+            raise UserError("There is no corpus to search yet. Upload one, or pick an example.")
+        return corpus
+
+    def _encoder_of(self, indexed: IndexedCorpus) -> Encoder:
+        """The model the corpus was indexed with, whatever is picked now: other models' vectors do not compare."""
+        encoder = self._bench.registry.encoder(indexed.model)
+        if encoder.fingerprint != indexed.fingerprint:
+            raise UserError(f"The model '{indexed.model}' has changed since this corpus was indexed. Index it again.")
+        return encoder
+
+    def _top(self, top: int) -> int:
+        if not 1 <= top <= self._limits.hits:
+            raise UserError(f"The number of hits must lie in 1..{self._limits.hits:,}, got {top}.")
+        return int(top)
+
+    def _result(self, query: str, indexed: IndexedCorpus, ranking: Ranking, before: dict[str, float]) -> SearchResult:
+        corpus = indexed.corpus
+        records = corpus.metadata.iloc[ranking.rows].to_dict("records")
+        hits = [
+            Hit(rank, int(corpus.rows[row]), float(score), corpus.sentences[row], {str(k): v for k, v in record.items()})
+            for rank, (row, score, record) in enumerate(zip(ranking.rows, ranking.scores, records, strict=True), 1)
+        ]
+        return SearchResult(query, hits, before | ranking.milliseconds, indexed.model, len(corpus))

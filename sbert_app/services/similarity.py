@@ -1,0 +1,125 @@
+"""Compare sentences: a score, what it means, and why."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sbert_app.corpus.lexical import word_overlap
+from sbert_app.errors import UserError
+from sbert_app.explain.attribution import Attribution, leave_one_out, split_mean_pooled
+from sbert_app.models.encoder import Encoder, TokenVectors
+from sbert_app.models.pooling import POOLINGS
+from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.services.workbench import Workbench
+from sbert_app.tables import storable
+from sbert_app.vectors import Vectors, cosine, unit_rows
+
+LEAVE_ONE_OUT_WORDS = 64  # two forward passes a word: beyond this the explanation costs more than it tells
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two sentences compared. `score` and `poolings` are cosines, `word_overlap` is 0..1, `percentile` 0..100."""
+
+    score: float
+    percentile: float | None
+    calibrated_on: str
+    pooling: str
+    poolings: dict[str, float]
+    word_overlap: float
+    attribution: Attribution | None
+    notes: tuple[str, ...]
+    milliseconds: float
+
+
+@dataclass(frozen=True)
+class ListComparison:
+    """Two lists compared: scores[i, j] is the cosine of sentences1[i] and sentences2[j]."""
+
+    sentences1: list[str]
+    sentences2: list[str]
+    scores: Vectors
+    milliseconds: float
+
+    def best(self, count: int) -> list[tuple[float, str, str]]:
+        """The closest pairs, best first."""
+        order = np.argsort(-self.scores, axis=None, kind="stable")[:count]
+        rows, columns = np.unravel_index(order, self.scores.shape)
+        cells = zip(rows.tolist(), columns.tolist(), strict=True)
+        return [(float(self.scores[i, j]), self.sentences1[i], self.sentences2[j]) for i, j in cells]
+
+
+class SimilarityService:
+    """Stateless but for the workbench; sentences are not kept."""
+
+    def __init__(self, workbench: Workbench) -> None:
+        self._bench = workbench
+
+    def compare(self, sentence1: str, sentence2: str, model: str = DEFAULT_ENCODER, session_id: str = "") -> Comparison:
+        """Score two sentences and explain the score. Raises UserError for a blank one or an unknown model."""
+        start = time.perf_counter()
+        encoder = self._bench.registry.encoder(model)
+        sentences = [self._sentence(sentence1, "first"), self._sentence(sentence2, "second")]
+        with self._bench.device():
+            tokens1, tokens2 = encoder.token_vectors(sentences)
+        poolings = {p: cosine(encoder.pool(tokens1, p), encoder.pool(tokens2, p)) for p in POOLINGS}
+        score = poolings[encoder.layout.pooling]
+        session = self._bench.sessions.get(session_id) if session_id else None
+        calibration = self._bench.calibration(encoder, session)
+        notes = [encoder.note, *self._truncation(encoder, tokens1, tokens2)]
+        return Comparison(
+            score=score,
+            percentile=calibration.percentile(score) if calibration else None,
+            calibrated_on=calibration.name if calibration else "",
+            pooling=encoder.layout.pooling,
+            poolings=poolings,
+            word_overlap=word_overlap(*sentences),
+            attribution=self._attribution(encoder, tokens1, tokens2, sentences),
+            notes=tuple(filter(None, notes)),
+            milliseconds=(time.perf_counter() - start) * 1e3,
+        )
+
+    def compare_lists(self, lines1: str, lines2: str, model: str = DEFAULT_ENCODER) -> ListComparison:
+        """Score every line of one text against every line of the other. Raises UserError beyond the limit."""
+        start = time.perf_counter()
+        encoder = self._bench.registry.encoder(model)
+        list1, list2 = self._lines(lines1, "first"), self._lines(lines2, "second")
+        embeddings = unit_rows(self._bench.encode(encoder, list1 + list2))
+        scores = embeddings[: len(list1)] @ embeddings[len(list1) :].T
+        return ListComparison(list1, list2, scores, (time.perf_counter() - start) * 1e3)
+
+    def _attribution(
+        self, encoder: Encoder, tokens1: TokenVectors, tokens2: TokenVectors, sentences: Sequence[str]
+    ) -> Attribution | None:
+        if encoder.layout.pooling == "mean":
+            return split_mean_pooled(tokens1, tokens2)
+        if max(len(tokens1.words), len(tokens2.words)) > LEAVE_ONE_OUT_WORDS:
+            return None
+        with self._bench.device():
+            (words1, without1), (words2, without2) = (encoder.leave_one_out(sentence) for sentence in sentences)
+        full1, full2 = (encoder.pool(tokens, encoder.layout.pooling) for tokens in (tokens1, tokens2))
+        return leave_one_out((words1, words2), (full1, full2), (without1, without2))
+
+    def _sentence(self, text: str, which: str) -> str:
+        text = storable(text).strip()
+        if not text:
+            raise UserError(f"The {which} sentence is blank. Type something to compare.")
+        return text[: self._bench.settings.limits.sentence_characters]
+
+    def _lines(self, text: str, which: str) -> list[str]:
+        limits = self._bench.settings.limits
+        lines = [line.strip()[: limits.sentence_characters] for line in storable(text).split("\n") if line.strip()]
+        if not lines:
+            raise UserError(f"The {which} list is blank. Write one sentence a line.")
+        if len(lines) > limits.list_sentences:
+            raise UserError(
+                f"The {which} list has {len(lines):,} sentences, the limit is {limits.list_sentences}. "
+                "For more, index them in the Search tab."
+            )
+        return lines
+
+    def _truncation(self, encoder: Encoder, *tokens: TokenVectors) -> list[str]:
+        cut = any(t.truncated for t in tokens)
+        return [f"Only the first {encoder.max_length} tokens of a longer sentence count: the model reads no more."] if cut else []

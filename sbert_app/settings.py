@@ -1,0 +1,82 @@
+"""What can be set from outside: data home, device, limits, hosting mode. Read once, at the start."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from platformdirs import user_data_path
+
+from sbert_app.errors import UserError
+
+DEVICES = ("auto", "cpu", "cuda")
+PRECISIONS = ("auto", "fp32", "bf16")
+MEGABYTE = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much one person may bring. Beyond each limit a message says what to do instead."""
+
+    file_bytes: int = 256 * MEGABYTE
+    unpacked_bytes: int = 1024 * MEGABYTE
+    rows: int = 1_000_000
+    columns: int = 200
+    sentence_characters: int = 20_000
+    list_sentences: int = 100  # a list against a list: per side
+    hits: int = 1_000
+    corpora_in_memory: int = 16
+    idle_seconds: int = 6 * 3600
+
+
+HOSTED_LIMITS = Limits(
+    file_bytes=20 * MEGABYTE, unpacked_bytes=100 * MEGABYTE, rows=50_000, corpora_in_memory=64, idle_seconds=1800
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where things live and what is allowed. `hosted` means: many visitors, no paths, nothing kept on disk."""
+
+    home: Path
+    device: str = "auto"
+    precision: str = "auto"
+    hosted: bool = False
+    allowed_models: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        _one_of("SBERT_STUDIO_DEVICE", self.device, DEVICES)
+        _one_of("SBERT_STUDIO_PRECISION", self.precision, PRECISIONS)
+
+    @property
+    def models(self) -> Path:
+        return self.home / "models"
+
+    @property
+    def corpora(self) -> Path:
+        return self.home / "corpora"
+
+    @property
+    def cache(self) -> Path:
+        return self.home / "cache"
+
+
+def settings_from_environment(env: Mapping[str, str] = os.environ) -> Settings:
+    """Read `SBERT_STUDIO_*`. A Hugging Face Space (`SPACE_ID`) is hosted unless told otherwise."""
+    hosted = env.get("SBERT_STUDIO_HOSTED", "1" if env.get("SPACE_ID") else "0").lower() in ("1", "true", "yes")
+    home = env.get("SBERT_STUDIO_HOME")
+    models = (name.strip() for name in env.get("SBERT_STUDIO_MODELS", "").split(","))
+    return Settings(
+        home=Path(home).expanduser().resolve() if home else user_data_path("sbert-studio", appauthor=False),
+        device=env.get("SBERT_STUDIO_DEVICE", "auto"),
+        precision=env.get("SBERT_STUDIO_PRECISION", "auto"),
+        hosted=hosted,
+        allowed_models=tuple(name for name in models if name),
+        limits=HOSTED_LIMITS if hosted else Limits(),
+    )
+
+
+def _one_of(variable: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise UserError(f"{variable} is {value!r}. It must be one of {', '.join(choices)}.")

@@ -1,0 +1,1 @@
+"""One file per tab; tabs never import each other."""
