@@ -21,8 +21,9 @@ from sbert_app.services.workbench import Workbench
 from sbert_app.settings import settings_from_environment
 
 PROGRESS_SECONDS = 0.25
+UsageError: Any = typer.BadParameter.__base__  # typer exports the subclass only
 
-app = typer.Typer(help=__doc__, add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
+app = typer.Typer(help=__doc__, add_completion=False, pretty_exceptions_enable=False)
 
 Model = Annotated[str, typer.Option("--model", help="Encoder: bundled, saved, a Hub name, or a folder.")]
 Column = Annotated[list[str] | None, typer.Option("--column", help="Sentence column; repeat to join several. Default: guessed.")]
@@ -33,10 +34,13 @@ File = Annotated[Path, typer.Argument(help="csv, tsv, jsonl, json, parquet, xlsx
 def main() -> int:
     """Run the command line. A user's mistake is one line on stderr and exit status 2, never a traceback."""
     try:
-        app()
-    except UserError as error:
-        sys.stderr.write(f"Error: {error}\n")
+        app(standalone_mode=False)
+    except (UserError, UsageError) as error:
+        message = str(error) if isinstance(error, UserError) else f"{error.format_message() or 'No command given.'} Try --help."
+        sys.stderr.write(f"Error: {message}\n")
         return 2
+    except typer.Abort:
+        return 130
     return 0
 
 
@@ -130,7 +134,7 @@ def search(
     if progress:
         progress.close()
     result = service.search(session.id, query, top, hybrid=hybrid)
-    hits = [hit.metadata | asdict(hit) for hit in result.hits]
+    hits = [asdict(hit) for hit in result.hits]
     lines = [f"{hit.score:.3f}  row {hit.row:<6} {hit.sentence}" for hit in result.hits]
     _show({"hits": hits, "milliseconds": result.milliseconds}, as_json, lines)
 

@@ -50,6 +50,10 @@ class CorpusService:
         self._bench = workbench
         self._limits = workbench.settings.limits
 
+    @property
+    def hosted(self) -> bool:
+        return self._bench.settings.hosted
+
     def read_file(self, path: Path, name: str = "") -> Table:
         """Read an uploaded file. Nothing of the session changes."""
         return read_table(path, self._limits, name)

@@ -71,10 +71,9 @@ class SearchService:
         ranking = replace(ranking, rows=ranking.rows[others][:top], scores=ranking.scores[others][:top])
         return self._result(text, indexed, ranking, {})
 
-    def facets(self, session_id: str) -> dict[str, list[str]]:
-        """Columns with few values, to filter by; {} without a corpus."""
-        corpus = self._bench.sessions.get(session_id).corpus
-        return facets(corpus.corpus.metadata) if corpus else {}
+    def facets_of(self, indexed: IndexedCorpus) -> dict[str, list[str]]:
+        """Columns with few values, to filter by."""
+        return facets(indexed.corpus.metadata)
 
     def _corpus(self, session_id: str) -> IndexedCorpus:
         corpus = self._bench.sessions.get(session_id).corpus

@@ -1,0 +1,109 @@
+"""The named endpoints for gradio_client: plain JSON in and out, one workbench behind them and the page."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+from gradio import events
+
+from sbert_app.corpus.reader import skipped_summary
+from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.services.corpora import CorpusService
+from sbert_app.services.search import SearchService
+from sbert_app.services.similarity import SimilarityService
+from sbert_app.services.workbench import Workbench
+from sbert_app.ui.events import handler
+
+
+def build(bench: Workbench) -> None:
+    """Add the endpoints. Their docstrings are the API page."""
+    similarity_service, corpora, search_service = SimilarityService(bench), CorpusService(bench), SearchService(bench)
+
+    def similarity(sentence1: str, sentence2: str, model: str = DEFAULT_ENCODER) -> dict[str, Any]:
+        """Compare two sentences by meaning.
+
+        Args:
+            sentence1: The first sentence.
+            sentence2: The second sentence.
+            model: A name from /models.
+
+        Returns:
+            score (cosine, -1..1), percentile (share of random pairs that score lower, 0..100), poolings, word_overlap,
+            links (the strongest word pairs with their contribution), residual, milliseconds.
+        """
+        result = similarity_service.compare(sentence1, sentence2, model)
+        why = result.attribution
+        return {
+            "score": result.score,
+            "percentile": result.percentile,
+            "calibrated_on": result.calibrated_on,
+            "pooling": result.pooling,
+            "poolings": result.poolings,
+            "word_overlap": result.word_overlap,
+            "links": [asdict(link) for link in why.strongest(8)] if why else [],
+            "residual": why.residual if why else None,
+            "milliseconds": result.milliseconds,
+        }
+
+    def index_corpus(file: str | None, lines: str, columns: list[str], model: str) -> dict[str, Any]:
+        """Index a corpus, from a file or from lines, and get an id to search it with.
+
+        Args:
+            file: A csv, tsv, jsonl, json, parquet, xlsx or txt file. Leave empty to send lines.
+            lines: One sentence a line, used where there is no file.
+            columns: The sentence columns (several are joined). Empty: guessed from names and content.
+            model: A name from /models.
+
+        Returns:
+            corpus (the id for /search: whoever has it can search), sentences, columns, index, recall, seconds, notes.
+        """
+        table = corpora.read_file(Path(file)) if file else corpora.read_lines(lines)
+        session = bench.sessions.open()
+        guess = corpora.offer(session.id, table)
+        *_, last = corpora.index(session.id, columns or [guess], model)
+        assert last.corpus is not None  # noqa: S101 - nobody else knows this session, so nobody stopped it
+        report, source = last.corpus.index.report, last.corpus.corpus
+        return {
+            "corpus": session.id,
+            "sentences": len(source),
+            "columns": list(source.columns),
+            "index": report.kind,
+            "recall": report.recall,
+            "seconds": last.seconds,
+            "notes": [*last.notes, *source.notes, *skipped_summary(source.skipped)],
+        }
+
+    def search(
+        corpus: str, query: str, top: int = 10, filters: dict[str, Any] | None = None, hybrid: bool = False
+    ) -> dict[str, Any]:
+        """Search an indexed corpus by meaning.
+
+        Args:
+            corpus: The id that /index_corpus returned.
+            query: What to look for, in any words.
+            top: Number of hits.
+            filters: Column to value, to list of values, to {"contains": text}, or to {"from": low, "to": high}.
+            hybrid: Join the ranking with BM25 word search.
+
+        Returns:
+            hits (rank, row counted from 1, score, sentence, metadata) and milliseconds by stage.
+        """
+        result = search_service.search(corpus, query, top, filters, hybrid)
+        return {"hits": [asdict(hit) for hit in result.hits], "milliseconds": result.milliseconds}
+
+    def models() -> list[dict[str, Any]]:
+        """List the models that can be named.
+
+        Returns:
+            name, kind ("encoder" or "cross-encoder"), origin ("bundled", "saved", "hub"), dim, available.
+        """
+        return [asdict(model) for model in bench.registry.list()]
+
+    events.api(handler(similarity), api_name="similarity")
+    events.api(handler(search), api_name="search")
+    events.api(handler(models), api_name="models")
+    # A file must pass through gr.File, which accepts uploads of this app only and no path of the server.
+    with gr.Row(visible=False):
+        inputs = [gr.File(), gr.Textbox(""), gr.JSON([]), gr.Textbox(DEFAULT_ENCODER)]
+        gr.Button().click(handler(index_corpus), inputs, gr.JSON(), api_name="index_corpus", concurrency_limit=4)

@@ -1,0 +1,60 @@
+"""Looks: IBM Plex, one accent for SBERT, quiet greys. The rest is in assets/style.css."""
+
+from pathlib import Path
+
+import gradio as gr
+
+STYLE = Path(__file__).resolve().parents[2] / "assets" / "style.css"
+SBERT = "#0f766e"  # the accent of the bi-encoder, everywhere
+CROSS_ENCODER = "#b45309"  # the accent of the cross-encoder, everywhere
+
+
+def build_theme() -> gr.themes.Base:
+    """Only fonts that Gradio brings along: nothing is loaded from another host."""
+    theme = gr.themes.Base(
+        primary_hue=gr.themes.colors.teal,
+        secondary_hue=gr.themes.colors.teal,
+        neutral_hue=gr.themes.colors.zinc,
+        # Not weight 600: Gradio's SemiBold file of Plex Sans lacks letters, which then come from another font.
+        font=[gr.themes.LocalFont("IBM Plex Sans", weights=(400, 700)), "system-ui", "sans-serif"],
+        font_mono=[gr.themes.LocalFont("IBM Plex Mono"), "ui-monospace", "monospace"],
+        radius_size=gr.themes.sizes.radius_md,
+    )
+    return theme.set(
+        body_background_fill="#fafaf9",
+        body_background_fill_dark="#131316",
+        block_background_fill="#ffffff",
+        block_background_fill_dark="#1b1b1f",
+        block_border_width="1px",
+        block_label_background_fill="transparent",
+        block_label_background_fill_dark="transparent",
+        button_primary_background_fill=SBERT,
+        button_primary_background_fill_hover="#115e59",
+        button_primary_background_fill_dark=SBERT,
+        button_primary_background_fill_hover_dark="#0d9488",
+        button_primary_text_color="#ffffff",
+        button_primary_text_color_dark="#ffffff",
+        color_accent=SBERT,
+        block_info_text_color="#5f5f68",
+        block_info_text_color_dark="#a5a5b0",
+        block_label_text_color="#4a4a52",
+        block_label_text_color_dark="#c4c4cc",
+        block_title_text_color="#4a4a52",
+        block_title_text_color_dark="#c4c4cc",
+        input_background_fill="#f6f6f5",
+        input_background_fill_dark="#26262b",
+        input_placeholder_color="#6b6b74",
+        input_placeholder_color_dark="#9a9aa5",
+        button_secondary_background_fill="#ffffff",
+        button_secondary_background_fill_dark="#1b1b1f",
+        button_secondary_background_fill_hover="#f1f1f0",
+        button_secondary_background_fill_hover_dark="#2b2b31",
+        button_secondary_border_color="#d4d4d8",
+        button_secondary_border_color_dark="#3f3f46",
+        button_border_width="1px",
+        button_border_width_dark="1px",
+        button_primary_border_color=SBERT,
+        button_primary_border_color_dark=SBERT,
+        link_text_color=SBERT,
+        link_text_color_dark="#5eead4",
+    )

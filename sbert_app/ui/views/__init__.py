@@ -1,0 +1,1 @@
+"""Results as HTML. Pure functions: values in, escaped markup out."""

@@ -1,0 +1,87 @@
+"""The small pieces that every screen is made of: bars, notes, chips, tables, downloads."""
+
+import base64
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would run
+
+
+def bar(share: float, kind: str = "sbert", label: str = "") -> str:
+    """A horizontal bar, filled by `share` of 0..1. kind: "sbert", "cross" or "plain"."""
+    width = max(0.0, min(1.0, share)) * 100
+    spoken = escape(label or f"{share:.3f}")
+    return f'<div class="bar {kind}" role="img" aria-label="{spoken}"><i style="width:{width:.1f}%"></i></div>'
+
+
+def notes(lines: Iterable[str]) -> str:
+    items = "".join(f"<li>{escape(line)}</li>" for line in lines if line)
+    return f'<ul class="notes">{items}</ul>' if items else ""
+
+
+def empty(message: str) -> str:
+    """What stands where a result will be."""
+    return f'<div class="empty">{escape(message)}</div>'
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
+    """A plain table. Cells are markup: escape text before."""
+    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in header)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    title = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return f'<table class="plain">{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def milliseconds(stages: Mapping[str, float]) -> str:
+    """ "encode 5.1 ms · search 0.2 ms · together 5.3 ms", measured on the server."""
+    shown = [f"{escape(name)} {value:.1f} ms" for name, value in stages.items() if value >= 0.05]
+    total = f"together {sum(stages.values()):.1f} ms"
+    return " · ".join([*shown, total] if len(shown) > 1 else shown or [total])
+
+
+def progress(done: int, total: int, text: str, label: str) -> str:
+    """A progress bar with its figures beside it."""
+    share = done / total if total else 0.0
+    return (
+        f'<div class="progress"><div class="bar sbert" role="progressbar" aria-label="{escape(label)}" aria-valuemin="0" '
+        f'aria-valuemax="100" aria-valuenow="{share * 100:.0f}"><i style="width:{share * 100:.1f}%"></i></div>'
+        f"<p>{escape(text)}</p></div>"
+    )
+
+
+def duration(seconds: float) -> str:
+    """ "0.4 s", "12 s", "3 min 20 s"."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def downloads(name: str, records: Sequence[Mapping[str, Any]]) -> str:
+    """Links that save the records as csv and jsonl: made in the page, so no file is left on the server."""
+    if not records:
+        return ""
+    lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    return (
+        f'<span class="downloads">Save as {_link(f"{name}.csv", "csv", to_csv(records), "text/csv")} '
+        f"{_link(f'{name}.jsonl', 'jsonl', lines, 'application/json')}</span>"
+    )
+
+
+def to_csv(records: Sequence[Mapping[str, Any]]) -> str:
+    """CSV with a header; cells that a spreadsheet would run as a formula get an apostrophe before them."""
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, fieldnames=list(records[0]))
+    writer.writeheader()
+    for record in records:
+        writer.writerow({key: f"'{v}" if isinstance(v, str) and v.startswith(FORMULA) else v for key, v in record.items()})
+    return stream.getvalue()
+
+
+def _link(file: str, label: str, content: str, kind: str) -> str:
+    data = base64.b64encode(content.encode()).decode()
+    return f'<a download="{escape(file)}" href="data:{kind};charset=utf-8;base64,{data}">{label}</a>'
