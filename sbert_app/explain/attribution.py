@@ -1,5 +1,6 @@
 """Why two sentences score as they do: which words of the one meet which words of the other."""
 
+import re
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,6 +11,7 @@ from sbert_app.vectors import Vectors, cosine, unit_rows
 
 EXACT = "exact"
 LEAVE_ONE_OUT = "leave-one-token-out"
+SPECIAL = re.compile(r"\[[A-Z]+\]|</?[a-z]+>")
 
 
 @dataclass(frozen=True)
@@ -39,11 +41,19 @@ class Attribution:
         return self.score - float(self.contributions.sum(dtype=np.float64))
 
     def strongest(self, count: int) -> list[Link]:
-        """The links that add most, strongest first."""
-        order = np.argsort(-self.contributions, axis=None)[:count]
+        """The links between words that add most, strongest first; special tokens such as [CLS] are no words."""
+        values = self.contributions.copy()
+        values[list(map(is_special, self.words1))] = -np.inf
+        values[:, list(map(is_special, self.words2))] = -np.inf
+        order = np.argsort(-values, axis=None, kind="stable")[: min(count, int(np.isfinite(values).sum()))]
         rows, columns = np.unravel_index(order, self.contributions.shape)
         pairs = zip(rows.tolist(), columns.tolist(), strict=True)
         return [Link(self.words1[i], self.words2[j], float(self.contributions[i, j])) for i, j in pairs]
+
+
+def is_special(word: str) -> bool:
+    """[CLS], [SEP], <s>, </s> and their like."""
+    return SPECIAL.fullmatch(word) is not None
 
 
 class Tokens(Protocol):

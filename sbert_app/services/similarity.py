@@ -59,15 +59,15 @@ class SimilarityService:
 
     def compare(self, sentence1: str, sentence2: str, model: str = DEFAULT_ENCODER, session_id: str = "") -> Comparison:
         """Score two sentences and explain the score. Raises UserError for a blank one or an unknown model."""
-        start = time.perf_counter()
-        encoder = self._bench.registry.encoder(model)
         sentences = [self._sentence(sentence1, "first"), self._sentence(sentence2, "second")]
+        encoder = self._bench.registry.encoder(model)
+        session = self._bench.sessions.get(session_id) if session_id else None
+        calibration = self._bench.calibration(encoder, session)
+        start = time.perf_counter()  # after what happens once a model or corpus, not once a comparison
         with self._bench.device():
             tokens1, tokens2 = encoder.token_vectors(sentences)
         poolings = {p: cosine(encoder.pool(tokens1, p), encoder.pool(tokens2, p)) for p in POOLINGS}
         score = poolings[encoder.layout.pooling]
-        session = self._bench.sessions.get(session_id) if session_id else None
-        calibration = self._bench.calibration(encoder, session)
         notes = [encoder.note, *self._truncation(encoder, tokens1, tokens2)]
         return Comparison(
             score=score,

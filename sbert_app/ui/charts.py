@@ -5,37 +5,40 @@ import plotly.graph_objects as go
 from sbert_app.services.similarity import ListComparison
 
 INK = "#7c7c85"  # readable on white and on near-black
-LABEL_LENGTH = 32
+# Opaque, so that plotly can choose a readable text colour for each cell on either ground.
+SCALE = [[0, "#dcebe8"], [0.5, "#6fb3a9"], [1, "#0f5f59"]]
+LABEL_LENGTH = 30
 LABELLED_CELLS = 150  # more numbers than this no one reads
 
 
 def heat_map(result: ListComparison) -> go.Figure:
     """Every sentence of one list against every sentence of the other, cosine as colour."""
+    labelled = result.scores.size <= LABELLED_CELLS
     figure = go.Figure(
         go.Heatmap(
             z=result.scores.round(3),
-            x=_labels(result.sentences2),
+            x=[str(i) for i in range(1, len(result.sentences2) + 1)],
             y=_labels(result.sentences1),
+            customdata=[_labels(result.sentences2)] * len(result.sentences1),
             zmin=0,
             zmax=1,
-            colorscale=[[0, "rgba(20,184,166,0)"], [1, "rgba(20,184,166,1)"]],
-            text=result.scores.round(2) if result.scores.size <= LABELLED_CELLS else None,
-            texttemplate="%{text:.2f}" if result.scores.size <= LABELLED_CELLS else None,
+            colorscale=SCALE,
+            texttemplate="%{z:.2f}" if labelled else None,
             xgap=2,
             ygap=2,
-            colorbar={"title": "cosine", "thickness": 12},
-            hovertemplate="%{y}<br>%{x}<br>cosine %{z:.3f}<extra></extra>",
+            colorbar={"title": "cosine", "thickness": 10, "outlinewidth": 0},
+            hovertemplate="%{y}<br>%{customdata}<br>cosine %{z:.3f}<extra></extra>",
         )
     )
     figure.update_layout(
-        height=190 + 34 * min(len(result.sentences1), 40),
+        height=110 + 34 * min(len(result.sentences1), 40),
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         font={"color": INK, "family": "IBM Plex Sans, system-ui, sans-serif", "size": 12},
         margin={"l": 10, "r": 10, "t": 10, "b": 10},
     )
     figure.update_yaxes(autorange="reversed", automargin=True, showgrid=False)
-    figure.update_xaxes(automargin=True, tickangle=-35, showgrid=False)
+    figure.update_xaxes(title="line of the second list", automargin=True, showgrid=False, type="category")
     return figure
 
 

@@ -67,7 +67,13 @@ class _SearchTab:
         self.status = gr.HTML(parts.empty(view.NO_CORPUS), elem_id="status", js_on_load=None)
         with gr.Row(elem_classes="query-row"):
             self.query = gr.Textbox(
-                label="Query", placeholder="What are you looking for?", lines=1, max_lines=1, scale=6, elem_id="query"
+                label="Query",
+                placeholder="What are you looking for?",
+                lines=1,
+                max_lines=1,
+                scale=6,
+                min_width=260,
+                elem_id="query",
             )
             self.go = gr.Button("Search", variant="primary", scale=0, min_width=120, elem_id="search")
         with gr.Accordion("Options and filters", open=False, elem_id="options"):

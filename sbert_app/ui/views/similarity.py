@@ -4,7 +4,7 @@ from html import escape
 
 import numpy as np
 
-from sbert_app.explain.attribution import EXACT, Attribution
+from sbert_app.explain.attribution import EXACT, Attribution, is_special
 from sbert_app.services.similarity import Comparison, ListComparison
 from sbert_app.ui.views import parts
 
@@ -98,4 +98,4 @@ def _cell(value: float, largest: float) -> str:
 
 
 def _special(word: str) -> str:
-    return ' class="special"' if word.startswith("[") and word.endswith("]") else ""
+    return ' class="special"' if is_special(word) else ""

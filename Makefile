@@ -1,0 +1,39 @@
+# make run: the app on http://127.0.0.1:7860 · make test: everything CI runs · make bench: the measured tables
+PYTHON ?= python3
+BIN := .venv/bin
+CHROMIUM := $(or $(shell command -v chromium || command -v chromium-browser || command -v google-chrome),none)
+
+.PHONY: run test bench fix chromium
+
+run: .venv/run
+	$(BIN)/python app.py
+
+test: .venv/dev chromium
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest
+
+bench: .venv/dev
+	$(BIN)/python -m tests.benchmarks
+
+fix: .venv/dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+.venv/run: requirements.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	touch $@
+
+.venv/dev: requirements-dev.txt .venv/run
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	touch $@
+
+# The browser tests need a Chromium. Root on Debian gets one; others are told, and those tests are skipped.
+chromium:
+ifeq ($(CHROMIUM),none)
+	@if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && apt-get install -y -qq chromium >/dev/null; \
+	else echo "No Chromium found: the browser tests will be skipped. Install 'chromium' to run them."; fi
+endif

@@ -1,0 +1,71 @@
+"""How long until it is there? Start to usable page in a real browser, and the Similarity handler, warm."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from sbert_app.services.similarity import SimilarityService
+from sbert_app.services.workbench import Workbench
+from sbert_app.settings import Settings
+from sbert_app.ui.views import similarity as view
+from tests.browser.chromium import chromium, free_port
+
+STARTS = 3
+
+
+def start_seconds() -> list[float]:
+    """Seconds from `python app.py` to a page whose first comparison can be typed, a few times."""
+    from playwright.sync_api import sync_playwright
+
+    seconds = []
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as home:
+        browser = playwright.chromium.launch(**chromium())
+        for _ in range(STARTS):
+            port = free_port()
+            env = os.environ | {"GRADIO_SERVER_PORT": str(port), "SBERT_STUDIO_HOME": home}
+            begin = time.perf_counter()
+            process = subprocess.Popen([sys.executable, "app.py"], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
+            try:
+                page = browser.new_page()
+                _open(page, f"http://127.0.0.1:{port}/", begin)
+                page.locator("#sentence1 textarea").wait_for()
+                seconds.append(time.perf_counter() - begin)
+                page.close()
+            finally:
+                process.terminate()
+                process.wait()
+    return seconds
+
+
+def _open(page: object, url: str, begin: float) -> None:
+    while time.perf_counter() - begin < 60:
+        try:
+            page.goto(url)
+            return
+        except Exception:  # the server does not listen yet
+            time.sleep(0.05)
+    raise SystemExit("the app did not start within 60 s")
+
+
+def similarity_milliseconds() -> dict[str, float]:
+    """The whole handler: validate, encode, explain, draw. Median and worst of 50 different pairs, warm."""
+    with tempfile.TemporaryDirectory() as home:
+        bench = Workbench(Settings(home=Path(home)))
+        bench.warm_up()
+        service = SimilarityService(bench)
+        sentences = bench.example("support_tickets.csv", bench.registry.encoder()).corpus.sentences
+        times = []
+        for i in range(60):
+            begin = time.perf_counter()
+            view.comparison(service.compare(sentences[i], sentences[-1 - i]))
+            times.append((time.perf_counter() - begin) * 1e3)
+    return {"median_of_50": float(np.median(times[10:])), "worst_of_50": max(times[10:])}
+
+
+def report() -> dict[str, object]:
+    return {"start_to_usable_page_seconds": start_seconds(), "similarity_handler_ms": similarity_milliseconds()}

@@ -1,0 +1,46 @@
+"""The published data sets the benchmarks read: `SBERT_DATA`, else ../shared/data beside the repository."""
+
+import csv
+import gzip
+import os
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+DATA = Path(os.environ.get("SBERT_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
+STS = ("sts/sts12_test", "sts/sts13_test", "sts/sts14_test", "sts/sts15_test", "stsb/test", "sick/test")
+COLUMNS = ("sentence1", "sentence2", "text", "question", "answer", *(f"caption{i}" for i in range(1, 6)))
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    """The rows of one set, by its path without ending. These files do not quote."""
+    with gzip.open(DATA / f"{name}.tsv.gz", "rt", encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def pairs(name: str) -> tuple[list[str], list[str], list[float]]:
+    """Both sentences and the gold score of a scored set."""
+    table = rows(name)
+    return [r["sentence1"] for r in table], [r["sentence2"] for r in table], [float(r["score"]) for r in table]
+
+
+def many_sentences(count: int) -> list[str]:
+    """`count` distinct real sentences from all sets, in a seeded random order."""
+    distinct = list(dict.fromkeys(filter(None, _every_sentence())))
+    random.Random(0).shuffle(distinct)  # noqa: S311 - an order, not a secret
+    if len(distinct) < count:
+        raise SystemExit(f"only {len(distinct):,} distinct sentences in {DATA}, wanted {count:,}")
+    return distinct[:count]
+
+
+def _every_sentence() -> Iterator[str]:
+    csv.field_size_limit(10**7)
+    for path in sorted(DATA.glob("*/*.tsv.gz")):
+        name = f"{path.parent.name}/{path.name.removesuffix('.tsv.gz')}"
+        if path.parent.name == "licenses" or "qrels" in name:
+            continue
+        for row in rows(name):
+            for column in COLUMNS:
+                text = row.get(column) or ""
+                yield from map(str.strip, re.split(r"(?<=[.!?]) +", text) if "scifact" in name else [text])

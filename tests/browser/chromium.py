@@ -1,0 +1,32 @@
+"""Where Chromium is and how it runs headless and quiet, for browser tests and benchmarks."""
+
+import os
+import shutil
+import socket
+from typing import Any
+
+
+def chromium() -> dict[str, Any]:
+    """Arguments of playwright's launch."""
+    return {
+        "executable_path": executable(),
+        "args": [
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--no-first-run",
+        ],
+    }
+
+
+def executable() -> str | None:
+    names = ("chromium", "chromium-browser", "google-chrome")
+    return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
