@@ -12,6 +12,7 @@ Rows = NDArray[np.int64]
 
 RRF_K = 60  # Cormack et al. 2009; flattens the head so that one list alone cannot decide
 WORD = re.compile(r"\w+")
+NO_WORD = ""  # stands in a sentence without words; no query holds it
 # Words that carry no topic; without them "how do I" would outrank the noun in a question.
 STOP_WORDS = frozenset(
     """a an and are as at be but by for from had has have how i if in into is it its me my no not of on or our so
@@ -29,7 +30,7 @@ class LexicalIndex:
     @classmethod
     def build(cls, sentences: Sequence[str]) -> "LexicalIndex":
         scorer = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
-        scorer.index([tokenize(sentence) for sentence in sentences], show_progress=False)
+        scorer.index([tokenize(sentence) or [NO_WORD] for sentence in sentences], show_progress=False)
         return cls(scorer)
 
     def scores(self, query: str) -> NDArray[np.float32]:

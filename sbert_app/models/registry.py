@@ -139,7 +139,7 @@ def _from_hub(name: str) -> Path:
 def _check_kind(kind: str, name: str, folder: Path) -> None:
     found = "cross-encoder" if is_cross_encoder(folder) else "encoder"
     if found != kind:
-        raise UserError(f"The model {name!r} is a {found}; this needs a model of kind {kind}.")
+        raise UserError(f"The model {name!r} is of kind {found}; this needs a model of kind {kind}.")
 
 
 def _describe(folder: Path) -> ModelInfo:

@@ -24,6 +24,7 @@ BRAND = '<div class="brand">{logo}<div><h1>{title}</h1><p>Sentence-BERT you can 
 
 def build_app(bench: Workbench) -> gr.Blocks:
     """Draw the page over a workbench. Nothing is launched."""
+    app: gr.Blocks
     with gr.Blocks(title=TITLE, analytics_enabled=False, delete_cache=(CLEAN_SECONDS, CLEAN_SECONDS)) as app:
         session_id = gr.State("")
         model = _header(bench)

@@ -29,7 +29,7 @@ def start_seconds() -> list[float]:
             port = free_port()
             env = os.environ | {"GRADIO_SERVER_PORT": str(port), "SBERT_STUDIO_HOME": home}
             begin = time.perf_counter()
-            process = subprocess.Popen([sys.executable, "app.py"], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
+            process = subprocess.Popen([sys.executable, "app.py"], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             try:
                 page = browser.new_page()
                 _open(page, f"http://127.0.0.1:{port}/", begin)

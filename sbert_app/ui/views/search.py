@@ -52,7 +52,8 @@ def corpus(indexed: IndexedCorpus, event: IndexProgress | None = None) -> str:
     elif event:
         facts.append(f"from the cache in {parts.duration(event.seconds)}")
     lines = [*(event.notes if event else ()), *source.notes, *skipped_summary(source.skipped)]
-    return f'<div class="corpus" id="corpus-status"><p><b>{escape(source.name)}</b> <span>{" · ".join(facts)}</span></p>{parts.notes(lines)}</div>'
+    head = f"<p><b>{escape(source.name)}</b> <span>{' · '.join(facts)}</span></p>"
+    return f'<div class="corpus" id="corpus-status">{head}{parts.notes(lines)}</div>'
 
 
 def results(result: SearchResult) -> str:

@@ -1,0 +1,66 @@
+"""What all tests share: an isolated home, no network, and the real small model loaded once."""
+
+import os
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sbert_app.models.encoder import Encoder
+from sbert_app.models.hardware import choose_hardware
+from sbert_app.models.registry import bundled_folder
+from sbert_app.services.workbench import Workbench
+from sbert_app.settings import Settings
+
+
+@pytest.fixture(scope="session")
+def model_folder() -> Path:
+    folder = bundled_folder()
+    assert folder is not None
+    return folder
+
+
+@pytest.fixture(scope="session")
+def encoder(model_folder: Path) -> Encoder:
+    """The bundled model in fp32 on the CPU."""
+    return Encoder.from_folder(model_folder, choose_hardware("cpu", "fp32"), "all-MiniLM-L6-v2")
+
+
+@pytest.fixture(scope="session")
+def sentences() -> list[str]:
+    """The example tickets: real text that is always there."""
+    import csv
+
+    path = Path(__file__).parents[1] / "assets" / "examples" / "support_tickets.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        return [row["text"] for row in csv.DictReader(file)]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Workbench:
+    """A workbench with a home of its own."""
+    return Workbench(Settings(home=tmp_path / "home", device="cpu"))
+
+
+@pytest.fixture(scope="session")
+def shared_bench(tmp_path_factory: pytest.TempPathFactory) -> Workbench:
+    """One workbench for tests that leave nothing behind in it."""
+    return Workbench(Settings(home=tmp_path_factory.mktemp("home"), device="cpu"))
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str, str | bytes], Path]:
+    """Write a file for a test; a name in .gz is compressed."""
+
+    def write(name: str, content: str | bytes) -> Path:
+        data = content.encode() if isinstance(content, str) else content
+        path = tmp_path / name
+        path.write_bytes(gzip.compress(data) if name.endswith(".gz") and not data.startswith(b"\x1f\x8b") else data)
+        return path
+
+    return write

@@ -1,0 +1,65 @@
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from sbert_app.corpus.reader import guess_column, read_corpus, row_list, skipped_summary
+from sbert_app.errors import UserError
+from sbert_app.settings import Limits
+from sbert_app.tables import Skip, read_table
+
+LIMITS = Limits()
+
+
+def test_the_sentence_column_is_guessed_by_name_then_by_content():
+    assert guess_column(pd.DataFrame({"id": ["a"], "Text": ["b"], "title": ["c"]})) == "Text"
+    prose = {"id": ["1", "2"], "kind": ["same same same same", "same same same same"], "said": ["one two three", "four five six"]}
+    assert guess_column(pd.DataFrame(prose)) == "said"
+
+
+def test_blank_sentences_are_skipped_and_metadata_stays_beside_its_row(write):
+    table = read_table(write("a.csv", "text,n\nfirst,1\n  ,2\nthird,3\n"), LIMITS)
+    corpus = read_corpus(table, ["text"], LIMITS)
+    assert corpus.sentences == ["first", "third"]
+    assert corpus.metadata["n"].tolist() == ["1", "3"] and corpus.rows.tolist() == [1, 3]
+    assert skipped_summary(corpus.skipped) == ["1 row skipped, blank sentence: row 2"]
+
+
+def test_several_columns_are_joined(write):
+    table = read_table(write("a.csv", "title,text,n\nCats,They purr.,1\n,Only text,2\n"), LIMITS)
+    assert read_corpus(table, ["title", "text"], LIMITS).sentences == ["Cats They purr.", "Only text"]
+
+
+def test_a_missing_column_names_those_there_are(write):
+    table = read_table(write("a.csv", "body,n\nx,1\n"), LIMITS)
+    with pytest.raises(UserError, match=r"'a.csv' has no column 'text'. Its columns are: body, n."):
+        read_corpus(table, ["text"], LIMITS)
+    with pytest.raises(UserError, match="no sentence column chosen"):
+        read_corpus(table, [], LIMITS)
+
+
+def test_all_rows_blank(write):
+    table = read_table(write("a.csv", "text,n\n ,1\n,2\n"), LIMITS)
+    with pytest.raises(UserError, match="Every row of column 'text' is blank. Choose another sentence column"):
+        read_corpus(table, ["text"], LIMITS)
+
+
+def test_over_long_sentences_are_cut_and_repeated_ones_counted(write):
+    table = read_table(write("a.csv", f"text,n\n{'word ' * 300_000},1\nsame,2\nsame,3\n"), LIMITS)
+    corpus = read_corpus(table, ["text"], LIMITS)
+    assert len(corpus.sentences[0]) == LIMITS.sentence_characters
+    assert corpus.notes == (
+        "Cut to 20,000 characters: row 1.",
+        "1 row repeats an earlier sentence; kept, computed once.",
+    )
+
+
+def test_long_row_lists_are_shortened():
+    assert row_list([4]) == "row 4"
+    assert row_list(range(1, 14), most=3) == "rows 1, 2, 3 … and 10 more"
+    assert skipped_summary([Skip(1, "blank"), Skip(5, "blank"), Skip(9, "torn")])[0] == "2 rows skipped, blank: rows 1, 5"
+
+
+def test_limits_can_be_set(write):
+    table = read_table(write("a.txt", "a long sentence"), LIMITS)
+    assert read_corpus(table, ["text"], replace(LIMITS, sentence_characters=6)).sentences == ["a long"]

@@ -1,0 +1,159 @@
+"""Index, words, fusion and filters, against brute force."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sbert_app.corpus import index as module
+from sbert_app.corpus.filters import facets, matching_rows
+from sbert_app.corpus.index import VectorIndex
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.lexical import LexicalIndex, best_rows, fuse, tokenize, word_overlap
+from sbert_app.corpus.reader import Corpus
+from sbert_app.errors import UserError
+from sbert_app.vectors import unit_rows
+
+
+def clustered(rows: int, dim: int = 32) -> np.ndarray:
+    """Unit rows around 40 centres, seeded: random directions alone would have no neighbours."""
+    generator = np.random.default_rng(1)
+    centres = generator.normal(size=(40, dim))
+    return unit_rows(centres[generator.integers(40, size=rows)] + 0.6 * generator.normal(size=(rows, dim)))
+
+
+def brute_force(vectors, query, top):
+    return np.argsort(-(vectors @ query), kind="stable")[:top]
+
+
+def test_exact_index_equals_brute_force_in_rows_and_scores():
+    vectors, queries = clustered(500), clustered(520)[500:]
+    scores, rows = VectorIndex.build(vectors).search(queries, 10)
+    for query, found, values in zip(queries, rows, scores, strict=True):
+        assert found.tolist() == brute_force(vectors, query, 10).tolist()
+        assert np.allclose(values, vectors[found] @ query, atol=1e-6)
+
+
+def test_approximate_index_reports_the_recall_it_has(monkeypatch):
+    monkeypatch.setattr(module, "EXACT_ROWS", 1_000)
+    vectors = clustered(6_000)
+    index = VectorIndex.build(vectors)
+    assert index.report.kind == "approximate" and index.report.recall >= module.TARGET_RECALL
+    queries = clustered(6_200)[6_000:]
+    found = index.search(queries, 10)[1]
+    recall = np.mean([len(set(f) & set(brute_force(vectors, q, 10))) / 10 for q, f in zip(queries, found, strict=True)])
+    assert recall >= 0.97
+    scores, rows = index.search(queries[:5], 3)  # inner product, not FAISS's default of squared distance
+    assert np.allclose(scores, np.einsum("qkd,qd->qk", vectors[rows], queries[:5]), atol=2e-3)
+
+
+@pytest.mark.parametrize("limit", [10_000, 100], ids=["exact", "approximate"])
+def test_index_survives_save_and_load(limit, monkeypatch, tmp_path):
+    monkeypatch.setattr(module, "EXACT_ROWS", limit)
+    vectors = clustered(800)
+    index = VectorIndex.build(vectors)
+    index.save(tmp_path)
+    again = VectorIndex.load(tmp_path)
+    assert again.report == index.report
+    assert (again.search(vectors[:20], 5)[1] == index.search(vectors[:20], 5)[1]).all()
+
+
+def test_more_hits_than_rows_gives_all_rows_and_no_padding():
+    assert sorted(VectorIndex.build(clustered(3)).search(clustered(1), 50)[1][0].tolist()) == [0, 1, 2]
+
+
+def test_bm25_ranks_rare_words_first_and_scores_zero_without_overlap():
+    lexical = LexicalIndex.build(["the red bicycle", "a red car", "a red house", "nothing here"])
+    scores = lexical.scores("where is the red bicycle")
+    assert best_rows(scores, 2)[0] == 0 and scores[3] == 0
+    assert lexical.scores("zebra").tolist() == [0, 0, 0, 0]
+    assert len(best_rows(lexical.scores("zebra"), 5)) == 0
+
+
+def test_bm25_of_sentences_without_any_word():
+    assert LexicalIndex.build(["!!!", "???"]).scores("hello").tolist() == [0, 0]
+
+
+def test_words_of_a_sentence_of_stop_words_are_kept():
+    assert tokenize("To be or not to be") == ["to", "be", "or", "not", "to", "be"]
+    assert tokenize("The parcel is late") == ["parcel", "late"]
+
+
+def test_word_overlap_is_jaccard():
+    assert word_overlap("The cat sat", "the CAT ran") == pytest.approx(2 / 4)
+    assert word_overlap("", "") == 0.0
+
+
+@given(st.lists(st.permutations(range(6)), min_size=1, max_size=3))
+def test_fusion_gives_each_row_once_and_keeps_an_agreed_order(rankings):
+    fused = fuse(*(np.array(r) for r in rankings))
+    assert sorted(fused.tolist()) == list(range(6))
+    if all(r == rankings[0] for r in rankings):
+        assert fused.tolist() == list(rankings[0])
+
+
+METADATA = pd.DataFrame(
+    {
+        "team": ["A", "B", "A", ""],
+        "cost": ["5", "12", "7.5", "n/a"],
+        "date": ["2026-01-05", "2026-03-31", "2026-04-01", ""],
+    }
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("filters", "rows"),
+    [
+        ({"team": "A"}, [0, 2]),
+        ({"team": ["A", "B"]}, [0, 1, 2]),
+        ({"team": ["A"], "cost": {"from": "6"}}, [2]),
+        ({"cost": {"from": "6", "to": "12"}}, [1, 2]),
+        ({"date": {"to": "2026-03"}}, [0, 1]),
+        ({"date": {"from": "2026-03"}}, [1, 2]),
+        ({"team": {"contains": "b"}}, [1]),
+        ({"team": {"contains": "("}}, []),
+    ],
+)
+def test_filters_keep_the_rows_that_fit(filters, rows):
+    assert np.flatnonzero(matching_rows(METADATA, filters)).tolist() == rows
+
+
+def test_no_filter_is_told_from_a_filter_that_keeps_all():
+    assert matching_rows(METADATA, {}) is None
+
+
+def test_unknown_filters_are_named():
+    with pytest.raises(UserError, match="no column 'colour' to filter by. The columns are: team, cost, date"):
+        matching_rows(METADATA, {"colour": "red"})
+    with pytest.raises(UserError, match="no setting 'regex'"):
+        matching_rows(METADATA, {"team": {"regex": ".*"}})
+
+
+def test_facets_are_columns_with_few_repeated_values():
+    assert facets(METADATA) == {"team": ["A", "B", ""]} or facets(METADATA)["team"][0] == "A"
+    assert "cost" not in facets(METADATA)
+
+
+@pytest.fixture
+def indexed():
+    sentences = [f"sentence number {i}" for i in range(200)]
+    metadata = pd.DataFrame({"even": [str(i % 2 == 0) for i in range(200)]})
+    corpus = Corpus("c", ("text",), sentences, metadata, np.arange(1, 201))
+    return IndexedCorpus.build(corpus, "m", "f", clustered(200))
+
+
+def test_a_filtered_search_is_exact_over_the_rows_that_are_left(indexed):
+    query = clustered(201)[200]
+    ranking = indexed.rank(query, "x", 5, {"even": "True"}, hybrid=False)
+    even = np.arange(0, 200, 2)
+    assert ranking.rows.tolist() == even[brute_force(indexed.embeddings[even], query, 5)].tolist()
+
+
+def test_hybrid_lifts_the_row_whose_words_match(indexed):
+    query = clustered(201)[200]
+    ranking = indexed.rank(query, "137", 10, {}, hybrid=True)
+    assert 137 in ranking.rows[:2]
+    assert np.allclose(ranking.scores, indexed.embeddings[ranking.rows] @ query)
+    filtered = indexed.rank(query, "137", 10, {"even": "True"}, hybrid=True)
+    assert 137 not in filtered.rows and (filtered.rows % 2 == 0).all()

@@ -1,0 +1,114 @@
+"""Where models come from, and what is refused."""
+
+import json
+import pickle
+import shutil
+from dataclasses import replace
+
+import pytest
+
+from sbert_app.errors import UserError
+from sbert_app.models import registry as module
+from sbert_app.models.registry import DEFAULT_ENCODER, Registry
+from sbert_app.settings import Settings
+
+
+@pytest.fixture
+def registry(tmp_path):
+    return Registry(Settings(home=tmp_path, device="cpu", precision="fp32"))
+
+
+@pytest.fixture
+def copy(registry, model_folder):
+    """A copy of the bundled folder under models/."""
+    target = registry.settings.models / "mine"
+    shutil.copytree(model_folder, target)
+    return target
+
+
+def test_default_encoder_is_loaded_once_and_listed(registry):
+    assert registry.encoder() is registry.encoder(DEFAULT_ENCODER)
+    assert [(m.name, m.origin, m.dim, m.available) for m in registry.list()] == [(DEFAULT_ENCODER, "bundled", 384, True)]
+
+
+def test_bundled_weights_are_checked(registry, monkeypatch):
+    monkeypatch.setattr(module, "BUNDLED_SHA256", "0" * 64)
+    with pytest.raises(UserError, match="differ from the official file"):
+        registry.encoder()
+
+
+def test_saved_models_are_found_by_name_and_by_folder(registry, copy):
+    assert registry.encoder("mine").dim == 384
+    assert registry.encoder(str(copy)).name == str(copy)
+    assert ("mine", "encoder", "saved") in [(m.name, m.kind, m.origin) for m in registry.list()]
+
+
+def test_only_a_few_models_stay_loaded(registry, copy):
+    for i in range(module.LOADED_MODELS + 2):
+        shutil.copytree(copy, copy.parent / f"m{i}")
+        registry.encoder(f"m{i}")
+    assert len(registry._loaded) == module.LOADED_MODELS
+
+
+def test_an_unknown_name_says_that_the_hub_cannot_be_reached_and_what_to_do(registry):
+    with pytest.raises(UserError, match=r"'org/none' is not on this machine and the Hub cannot be reached .* use all-MiniLM-L6-v2"):
+        registry.encoder("org/none")
+
+
+def test_a_path_that_is_not_there_is_named(registry):
+    with pytest.raises(UserError, match="There is no model folder at './nowhere'"):
+        registry.encoder("./nowhere")
+
+
+def test_a_folder_without_weights_is_refused(registry, copy):
+    (copy / "model.safetensors").unlink()
+    with pytest.raises(UserError, match=r"'mine' has no weights: model.safetensors is missing"):
+        registry.encoder("mine")
+
+
+def test_a_pickle_is_refused_and_never_opened(registry, copy, tmp_path):
+    (copy / "model.safetensors").unlink()
+
+    class Bomb:
+        def __reduce__(self):
+            return (open, (str(tmp_path / "exploded"), "w"))
+
+    (copy / "pytorch_model.bin").write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(UserError, match=r"as a pickle \(pytorch_model.bin\), which can run code"):
+        registry.encoder("mine")
+    assert not (tmp_path / "exploded").exists()
+
+
+def test_damaged_weights_are_a_message(registry, copy):
+    (copy / "model.safetensors").write_bytes(b"not safetensors")
+    with pytest.raises(UserError, match="'mine' could not be loaded"):
+        registry.encoder("mine")
+
+
+def test_unsupported_modules_are_named(registry, copy):
+    modules = json.loads((copy / "modules.json").read_text())
+    modules.append({"idx": 3, "name": "3", "path": "3_Dense", "type": "sentence_transformers.models.Dense"})
+    (copy / "modules.json").write_text(json.dumps(modules))
+    with pytest.raises(UserError, match="built from the modules Transformer, Pooling, Normalize, Dense"):
+        registry.encoder("mine")
+
+
+def test_unsupported_pooling_is_named(registry, copy):
+    (copy / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_mean_sqrt_len_tokens": True}))
+    with pytest.raises(UserError, match="pools by mean_sqrt_len_tokens. Must be one of mean, max, cls"):
+        registry.encoder("mine")
+
+
+def test_an_encoder_is_not_taken_for_a_cross_encoder(registry):
+    with pytest.raises(UserError, match="is of kind encoder; this needs a model of kind cross-encoder"):
+        registry.cross_encoder(DEFAULT_ENCODER)
+
+
+def test_hosted_mode_takes_allowed_names_only(registry, copy):
+    hosted = Registry(replace(registry.settings, hosted=True, allowed_models=("org/allowed",)))
+    assert [m.name for m in hosted.list()] == [DEFAULT_ENCODER, "org/allowed"]
+    for name in ("mine", str(copy), "org/other", "../models/mine"):
+        with pytest.raises(UserError, match="Unknown model .* Must be one of all-MiniLM-L6-v2, org/allowed"):
+            hosted.encoder(name)
+    with pytest.raises(UserError, match="Hub cannot be reached"):
+        hosted.encoder("org/allowed")

@@ -1,0 +1,217 @@
+"""Bringing a corpus and searching it: progress, stop, cache, saved corpora, bad requests, two visitors."""
+
+import csv
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sbert_app.errors import UserError
+from sbert_app.services.corpora import CorpusService
+from sbert_app.services.search import SearchService
+from sbert_app.services.workbench import Workbench
+from sbert_app.settings import Settings
+
+QUERIES = Path(__file__).parents[1] / "corpus" / "field_notes_queries.csv"
+
+
+def indexed(bench, lines, columns=("text",)):
+    """Index lines in a new session; the session and the events."""
+    corpora, session = CorpusService(bench), bench.sessions.open()
+    corpora.offer(session.id, corpora.read_lines("\n".join(lines)))
+    return session, list(corpora.index(session.id, list(columns)))
+
+
+def test_indexing_reports_progress_up_to_a_searchable_corpus(bench, sentences):
+    session, events = indexed(bench, sentences[:300])
+    done = [event.done for event in events]
+    assert done == sorted(done) and done[-1] == 300 and len(set(done)) > 3
+    assert events[-1].corpus is session.corpus and events[-1].sentences_per_second > 0
+    hit = SearchService(bench).search(session.id, sentences[17], 1).hits[0]
+    assert (hit.sentence, hit.row, hit.rank) == (sentences[17], 18, 1) and hit.score > 0.99
+
+
+def test_indexing_again_encodes_nothing(bench, sentences):
+    indexed(bench, sentences[:100])
+    _, events = indexed(bench, sentences[:100])
+    assert events[-1].stage == "Opened" and events[-1].cached == 100
+    _, events = indexed(bench, [*sentences[:100], "one new sentence"])  # another corpus: only the new sentence is encoded
+    assert events[-1].stage == "Indexed" and events[-1].cached == 100
+
+
+def test_stopping_keeps_what_was_encoded_and_the_corpus_before(bench, sentences):
+    session, _ = indexed(bench, ["the corpus before"])
+    before, corpora = session.corpus, CorpusService(bench)
+    corpora.offer(session.id, corpora.read_lines("\n".join(sentences)))
+    seen = []
+    for event in corpora.index(session.id, ["text"]):
+        seen.append(event)
+        if event.done > 100:
+            corpora.stop(session.id)
+    assert seen[-1].stopped and 100 < seen[-1].done < len(sentences) and session.corpus is before
+    again = list(corpora.index(session.id, ["text"]))
+    assert again[-1].cached == seen[-1].done and session.corpus is not before
+
+
+def test_closing_the_generator_keeps_what_was_encoded(bench, sentences):
+    corpora, session = CorpusService(bench), bench.sessions.open()
+    corpora.offer(session.id, corpora.read_lines("\n".join(sentences[:300])))
+    work = corpora.index(session.id, ["text"])
+    event = next(event for event in work if event.done > 50)
+    work.close()
+    assert session.corpus is None
+    assert list(corpora.index(session.id, ["text"]))[-1].cached == event.done
+
+
+def test_meaning_is_found_where_no_word_overlaps(shared_bench):
+    session = shared_bench.sessions.open()
+    CorpusService(shared_bench).open_example(session.id, "field_notes.csv")
+    service = SearchService(shared_bench)
+    with QUERIES.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    found = [service.search(session.id, row["query"], 3) for row in rows]
+    top = sum(row["expected_text"] in [hit.sentence for hit in result.hits] for row, result in zip(rows, found, strict=True))
+    assert len(rows) == 40 and top >= 38
+
+
+def test_metadata_comes_with_the_hits_and_filters_them(shared_bench):
+    session, service = shared_bench.sessions.open(), SearchService(shared_bench)
+    corpus = CorpusService(shared_bench).open_example(session.id, "support_tickets.csv")
+    assert set(service.facets_of(corpus)) == {"team", "product", "priority"} | set(service.facets_of(corpus)) - {"date"}
+    hits = service.search(session.id, "the app crashes", 20, {"product": ["Beacon"], "date": {"from": "2026-06"}}).hits
+    assert len(hits) == 20 and all(h.metadata["product"] == "Beacon" and h.metadata["date"] >= "2026-06" for h in hits)
+    assert service.search(session.id, "x", 5, {"product": ["None such"]}).hits == []
+
+
+def test_more_like_this_leaves_the_row_itself_out(shared_bench):
+    session, service = shared_bench.sessions.open(), SearchService(shared_bench)
+    corpus = CorpusService(shared_bench).open_example(session.id, "support_tickets.csv")
+    result = service.more_like(session.id, 40, 5)
+    assert result.query == corpus.corpus.sentences[39] and len(result.hits) == 5
+    assert 40 not in [hit.row for hit in result.hits]
+    expected = np.argsort(-(corpus.embeddings @ corpus.embeddings[39]))[1:6] + 1
+    assert [hit.row for hit in result.hits] == expected.tolist()
+
+
+def test_more_hits_than_rows_gives_every_row_once(bench):
+    session, _ = indexed(bench, ["one", "two", "three"])
+    assert sorted(h.row for h in SearchService(bench).search(session.id, "number", 50).hits) == [1, 2, 3]
+
+
+def test_a_corpus_of_one_row_and_of_equal_rows(bench):
+    for lines in (["only"], ["same"] * 50):
+        session, events = indexed(bench, lines)
+        assert len(SearchService(bench).search(session.id, "same", 10).hits) == min(10, len(lines))
+    assert "49 rows repeat" in events[-1].corpus.corpus.notes[0]
+
+
+def test_bad_requests_are_told(bench):
+    service, corpora, session = SearchService(bench), CorpusService(bench), bench.sessions.open()
+    with pytest.raises(UserError, match="no corpus to search yet. Upload one, or pick an example"):
+        service.search(session.id, "x")
+    with pytest.raises(UserError, match="nothing to index yet"):
+        list(corpora.index(session.id, ["text"]))
+    with pytest.raises(UserError, match="This session has ended. Reload the page"):
+        service.search("guessed", "x")
+    with pytest.raises(UserError, match="There is no example 'passwd'"):
+        corpora.open_example(session.id, "passwd")
+    session, _ = indexed(bench, ["a", "b"])
+    with pytest.raises(UserError, match="The query is blank"):
+        service.search(session.id, " ")
+    for top in (0, -1, 10**9):
+        with pytest.raises(UserError, match=r"must lie in 1..1,000"):
+            service.search(session.id, "x", top)
+    for row in (0, 99, None, "1; drop"):
+        with pytest.raises(UserError, match="The corpus has no row"):
+            service.more_like(session.id, row)
+
+
+def test_a_bad_column_leaves_the_corpus_before_in_place(bench):
+    session, _ = indexed(bench, ["a", "b"])
+    before = session.corpus
+    with pytest.raises(UserError, match="no column 'nope'"):
+        list(CorpusService(bench).index(session.id, ["nope"]))
+    assert session.corpus is before
+
+
+def test_saved_corpora_reopen_in_another_session_and_can_be_deleted(bench, sentences):
+    indexed(bench, sentences[:50])
+    corpora, session = CorpusService(Workbench(bench.settings)), bench.sessions.open()
+    saved = CorpusService(bench).saved()
+    assert [(entry.name, entry.rows) for entry in saved] == [("pasted lines", 50)] == [(s.name, s.rows) for s in corpora.saved()]
+    CorpusService(bench).open_saved(session.id, saved[0].id)
+    assert SearchService(bench).search(session.id, sentences[3], 1).hits[0].row == 4
+    CorpusService(bench).delete_saved(saved[0].id)
+    assert CorpusService(bench).saved() == []
+
+
+def test_a_full_disk_costs_the_saving_not_the_search(bench, monkeypatch):
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "save", full)
+    session, events = indexed(bench, ["a", "b"])
+    assert events[-1].notes == ("Ready to search, but not saved for next time: No space left on device.",)
+    assert len(SearchService(bench).search(session.id, "a").hits) == 2
+
+
+def test_a_changed_model_is_noticed(bench):
+    session, _ = indexed(bench, ["a", "b"])
+    session.corpus = replace(session.corpus, fingerprint="another")
+    with pytest.raises(UserError, match="has changed since this corpus was indexed. Index it again"):
+        SearchService(bench).search(session.id, "a")
+
+
+def test_hosted_mode_leaves_nothing_on_disk(tmp_path, sentences):
+    hosted = Workbench(Settings(home=tmp_path / "home", device="cpu", hosted=True))
+    session, events = indexed(hosted, sentences[:30])
+    assert events[-1].cached == 0 and indexed(hosted, sentences[:30])[1][-1].cached == 0
+    assert not (tmp_path / "home").exists()
+    corpora = CorpusService(hosted)
+    assert corpora.saved() == []
+    for call in (lambda: corpora.open_saved(session.id, "x"), lambda: corpora.delete_saved("x")):
+        with pytest.raises(UserError, match="A hosted app saves no corpora"):
+            call()
+
+
+def test_two_visitors_at_once_see_their_own_corpus_only(bench):
+    lines = {"a": [f"apple pie recipe {i}" for i in range(150)], "b": [f"bicycle chain repair {i}" for i in range(150)]}
+    sessions, errors = {}, []
+
+    def visit(name):
+        try:
+            sessions[name] = indexed(bench, lines[name])[0]
+            for _ in range(5):
+                hits = SearchService(bench).search(sessions[name].id, "apple or bicycle", 20).hits
+                assert {hit.sentence.split()[0] for hit in hits} == {lines[name][0].split()[0]}
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=visit, args=(name,)) for name in lines]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == [] and sessions["a"].id != sessions["b"].id
+
+
+def test_a_long_job_does_not_starve_a_short_one(bench, sentences):
+    encoder = bench.registry.encoder()
+    stop, batches = threading.Event(), []
+
+    def long_job():
+        while not stop.is_set():
+            batches.extend(rows for rows, _ in bench.stream(encoder, sentences))
+
+    thread = threading.Thread(target=long_job)
+    thread.start()
+    try:
+        before = len(batches)
+        for i in range(10):
+            bench.encode(encoder, [f"a short request {i}"])
+        assert len(batches) - before <= 60  # in turn: about one batch of the long job for each request
+    finally:
+        stop.set()
+        thread.join()

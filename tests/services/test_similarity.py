@@ -1,0 +1,88 @@
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sbert_app.errors import UserError
+from sbert_app.models.folders import read_layout, write_layout
+from sbert_app.services.corpora import CorpusService
+from sbert_app.services.similarity import LEAVE_ONE_OUT_WORDS, SimilarityService
+
+
+@pytest.fixture(scope="module")
+def service(shared_bench):
+    return SimilarityService(shared_bench)
+
+
+def test_a_paraphrase_scores_above_random_pairs_and_an_unrelated_pair_does_not(service):
+    close = service.compare("I was charged twice this month.", "You took the payment two times in May.")
+    far = service.compare("I was charged twice this month.", "The microphone has an echo.")
+    assert close.score > 0.5 > far.score
+    assert close.percentile > 99 and close.calibrated_on == "support_tickets.csv"
+    assert far.percentile < 90
+    assert close.poolings[close.pooling] == close.score and close.pooling == "mean"
+
+
+def test_the_score_is_symmetric_and_one_for_equal_sentences(service):
+    there, back = service.compare("one thing", "another"), service.compare("another", "one thing")
+    assert there.score == pytest.approx(back.score, abs=1e-6)
+    assert service.compare("the same", "the same").score == pytest.approx(1, abs=1e-6)
+
+
+def test_the_percentile_is_of_the_visitors_own_corpus_once_there_is_one(shared_bench, service):
+    session, corpora = shared_bench.sessions.open(), CorpusService(shared_bench)
+    corpora.offer(session.id, corpora.read_lines("cats\ndogs\nbirds\nfish"))
+    list(corpora.index(session.id, ["text"]))
+    assert service.compare("a", "b", session_id=session.id).calibrated_on == "pasted lines"
+
+
+def test_a_corpus_of_one_sentence_leaves_the_examples_to_calibrate(shared_bench, service):
+    session, corpora = shared_bench.sessions.open(), CorpusService(shared_bench)
+    corpora.offer(session.id, corpora.read_lines("only one"))
+    list(corpora.index(session.id, ["text"]))
+    assert service.compare("a", "b", session_id=session.id).calibrated_on == "support_tickets.csv"
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\0", "\n\t"])
+def test_blank_sentences_are_told(service, text):
+    with pytest.raises(UserError, match="The second sentence is blank. Type something to compare"):
+        service.compare("something", text)
+
+
+def test_odd_sentences_get_a_score(service):
+    for odd in ("😀", "مرحبا", "\ud83d half", "a\0b", "x" * 1_000_000, "word " * 200_000):
+        assert -1 <= service.compare("hello", odd).score <= 1
+    assert "first 256 tokens" in service.compare("hello", "word " * 200_000).notes[0]
+
+
+def test_an_unknown_model_is_named(service):
+    with pytest.raises(UserError, match="'no/such'"):
+        service.compare("a", "b", model="no/such")
+
+
+def test_other_poolings_are_explained_by_leaving_tokens_out(bench, model_folder):
+    folder = bench.settings.models / "max-pooled"
+    shutil.copytree(model_folder, folder)
+    write_layout(folder, replace(read_layout(folder), pooling="max"), 384, 256)
+    result = SimilarityService(bench).compare("my dog likes music", "the puppy sleeps", "max-pooled")
+    assert result.pooling == "max" and result.attribution.method == "leave-one-token-out"
+    assert result.attribution.words1 == ["my", "dog", "likes", "music"]
+    long = "word " * (LEAVE_ONE_OUT_WORDS + 1)
+    assert SimilarityService(bench).compare(long, "x", "max-pooled").attribution is None
+
+
+def test_lists_are_compared_each_with_each(service):
+    result = service.compare_lists("a red car\na dog\n\n", "the crimson automobile\na puppy\nthe moon")
+    assert result.scores.shape == (2, 3)
+    best = result.best(2)
+    assert {(s1, s2) for _, s1, s2 in best} == {("a red car", "the crimson automobile"), ("a dog", "a puppy")}
+    assert best[0][0] >= best[1][0]
+    assert np.allclose(result.scores[0, 0], service.compare("a red car", "the crimson automobile").score, atol=5e-3)
+
+
+def test_list_limits_name_both_numbers(service):
+    with pytest.raises(UserError, match="The second list has 101 sentences, the limit is 100"):
+        service.compare_lists("a", "line\n" * 101)
+    with pytest.raises(UserError, match="The first list is blank. Write one sentence a line"):
+        service.compare_lists("\n \n", "a")
