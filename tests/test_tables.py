@@ -154,7 +154,7 @@ BAD = {
     "empty": ("a.csv", b"", "'a.csv' is empty. Choose a file with at least one sentence"),
     "blank": ("a.csv", b"\n\n", "'a.csv' has no rows"),
     "header only": ("a.csv", b"text,n\n", "'a.csv' has a header but no rows"),
-    "wrong encoding": ("a.csv", "text\n日本語のテキスト".encode("shift_jis"), r"'a.csv' is not UTF-8 text \(line 2\). Save it as UTF-8"),
+    "wrong encoding": ("a.csv", "text\n日本語".encode("shift_jis"), r"'a.csv' is not UTF-8 text \(line 2\). Save it as UTF-8"),
     "picture renamed": ("a.csv", b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "'a.csv' is a binary file .* Export it as CSV"),
     "workbook renamed": ("a.csv", xlsx(FRAME), "'a.csv' is a binary file"),
     "binary renamed": ("a.csv", bytes(1000) + b"abc", "'a.csv' is a binary file, not text"),

@@ -58,7 +58,7 @@ class SearchService:
         ranking = indexed.rank(vector, query, self._top(top), filters or {}, hybrid)
         return self._result(query, indexed, ranking, {"encode": (encoded - start) * 1e3})
 
-    def more_like(self, session_id: str, row: int, top: int = 10, filters: Mapping[str, Any] | None = None) -> SearchResult:
+    def more_like(self, session_id: str, row: int | None, top: int = 10, filters: Mapping[str, Any] | None = None) -> SearchResult:
         """The closest sentences to one row of the corpus (numbered as in the file), itself left out."""
         indexed = self._corpus(session_id)
         places = (indexed.corpus.rows == row).nonzero()[0]
@@ -71,9 +71,13 @@ class SearchService:
         ranking = replace(ranking, rows=ranking.rows[others][:top], scores=ranking.scores[others][:top])
         return self._result(text, indexed, ranking, {})
 
-    def facets_of(self, indexed: IndexedCorpus) -> dict[str, list[str]]:
-        """Columns with few values, to filter by."""
-        return facets(indexed.corpus.metadata)
+    def filters(self, session_id: str) -> tuple[list[tuple[str, str]], list[str]]:
+        """What the corpus can be filtered by: (column, value) pairs of columns with few values, and all columns."""
+        metadata = self._corpus(session_id).corpus.metadata
+        return [(column, value) for column, values in facets(metadata).items() for value in values], list(metadata.columns)
+
+    def corpus_name(self, session_id: str) -> str:
+        return self._corpus(session_id).corpus.name
 
     def _corpus(self, session_id: str) -> IndexedCorpus:
         corpus = self._bench.sessions.get(session_id).corpus

@@ -1,0 +1,56 @@
+"""How a corpus looks: what was read, how far the indexing is, what is being searched."""
+
+from html import escape
+
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.reader import skipped_summary
+from sbert_app.services.corpora import IndexProgress
+from sbert_app.tables import Table
+from sbert_app.ui.views import parts
+
+
+def nothing(hosted: bool) -> str:
+    """What stands where the corpus will be."""
+    kept = "only your session sees it, and nothing is kept afterwards" if hosted else "it stays on this machine"
+    return parts.empty(f"No corpus yet. Pick an example above, or bring your own file: {kept}.")
+
+
+def offered(table: Table, column: str) -> str:
+    """What was read from a file, before it is indexed."""
+    lines = [*table.notes, *skipped_summary(table.skipped)]
+    return (
+        f'<p class="read"><b>{escape(table.name)}</b>: {len(table.frame):,} rows, {len(table.frame.columns)} columns. '
+        f"Sentences seem to be in <b>{escape(column)}</b>.</p>{parts.notes(lines)}"
+    )
+
+
+def progress(event: IndexProgress) -> str:
+    """The progress bar of the indexing, with rate and time left."""
+    text = f"{event.stage}: {event.done:,} of {event.total:,} sentences"
+    if event.sentences_per_second:
+        text += f" · {event.sentences_per_second:,.0f} sentences/s"
+    if event.cached:
+        text += f" · {event.cached:,} from the cache"
+    if event.stopped:
+        text += ". What was encoded is kept: press Index to go on."
+    elif event.eta_seconds and event.stage == "Encoding":
+        text += f" · {parts.duration(event.eta_seconds)} left"
+    return parts.progress(event.done, event.total, text, "Indexing")
+
+
+def status(indexed: IndexedCorpus, event: IndexProgress | None = None) -> str:
+    """One line on the corpus that is being searched, with what was skipped folded below."""
+    report, source = indexed.index.report, indexed.corpus
+    recall = f", recall@10 {report.recall:.3f} on {report.recall_queries} rows of it" if report.kind == "approximate" else ""
+    facts = [
+        f"{len(source):,} sentences",
+        f"{indexed.embeddings.shape[1]} dimensions, {escape(indexed.model)}",
+        f"{report.kind} index, {report.megabytes:.1f} MB{recall}",
+    ]
+    if event and event.sentences_per_second:
+        facts.append(f"encoded in {parts.duration(event.seconds)} ({event.sentences_per_second:,.0f} sentences/s)")
+    elif event:
+        facts.append(f"from the cache in {parts.duration(event.seconds)}")
+    lines = [*(event.notes if event else ()), *source.notes, *skipped_summary(source.skipped)]
+    head = f"<p><b>{escape(source.name)}</b> <span>{' · '.join(facts)}</span></p>"
+    return f'<div class="corpus" id="corpus-status">{head}{parts.notes(lines)}</div>'

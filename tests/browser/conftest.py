@@ -1,0 +1,66 @@
+"""One real app for all browser tests; each test gets a fresh browser context that fails on errors and foreign requests."""
+
+import os
+from collections.abc import Iterator
+from urllib.parse import urlparse
+
+import pytest
+
+from tests.browser.chromium import chromium, executable, free_port
+
+
+@pytest.fixture(scope="session")
+def app_url(tmp_path_factory) -> Iterator[str]:
+    os.environ["GRADIO_TEMP_DIR"] = str(tmp_path_factory.mktemp("gradio"))
+    from sbert_app.services.workbench import Workbench
+    from sbert_app.settings import Settings
+    from sbert_app.ui.app import build_app, launch_options
+
+    bench = Workbench(Settings(home=tmp_path_factory.mktemp("home"), device="cpu"))
+    bench.warm_up()
+    app = build_app(bench)
+    options = {"server_name": "127.0.0.1", "server_port": free_port(), "prevent_thread_lock": True, "quiet": True}
+    _, url, _ = app.queue().launch(**options, **launch_options(bench))
+    yield url
+    app.close()
+
+
+@pytest.fixture(scope="session")
+def browser():
+    api = pytest.importorskip("playwright.sync_api")
+    if executable() is None:
+        pytest.skip("no Chromium on this machine")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(**chromium())
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def visit(browser, app_url):
+    """Open the app as one more visitor. At the end no page may have had an error or asked another host."""
+    contexts, bad = [], []
+
+    def allowed(url: str) -> bool:
+        return url.startswith(("data:", "blob:")) or urlparse(url).hostname == "127.0.0.1"
+
+    def visit(width: int = 1280, theme: str = "light"):
+        context = browser.new_context(viewport={"width": width, "height": 900}, accept_downloads=True)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        page.on("pageerror", lambda error: bad.append(f"page error: {error}"))
+        page.on("request", lambda request: None if allowed(request.url) else bad.append(f"foreign request: {request.url}"))
+        page.goto(f"{app_url}?__theme={theme}")
+        page.get_by_role("tab", name="Similarity", exact=True).wait_for()
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert bad == []
+
+
+@pytest.fixture
+def page(visit):
+    return visit()

@@ -1,0 +1,61 @@
+"""The named endpoints, through gradio_client against the running app."""
+
+import pytest
+from gradio_client import Client, handle_file
+
+
+@pytest.fixture(scope="module")
+def client(app_url):
+    return Client(app_url, verbose=False)
+
+
+def test_only_the_named_endpoints_are_public(client):
+    assert set(client.view_api(return_format="dict", print_info=False)["named_endpoints"]) == {
+        "/similarity",
+        "/index_corpus",
+        "/search",
+        "/models",
+    }
+
+
+def test_similarity_and_models(client):
+    result = client.predict("A cat sits.", "A kitten rests.", api_name="/similarity")
+    assert result["score"] > 0.5 and abs(result["residual"]) < 1e-6 and result["links"][0]["word1"]
+    assert client.predict(api_name="/models")[0]["name"] == "all-MiniLM-L6-v2"
+
+
+def test_lines_are_indexed_and_searched(client):
+    corpus = client.predict(
+        file=None, lines="a red car\na green apple", columns=[], model="all-MiniLM-L6-v2", api_name="/index_corpus"
+    )
+    assert corpus["sentences"] == 2 and corpus["index"] == "exact"
+    hits = client.predict(corpus["corpus"], "fruit", 1, api_name="/search")["hits"]
+    assert hits[0]["sentence"] == "a green apple" and hits[0]["row"] == 2
+
+
+def test_a_file_is_indexed_and_filtered(client, write):
+    path = write("a.csv", "body,team\nthe parcel is late,Shipping\nthe invoice is wrong,Billing\n")
+    corpus = client.predict(handle_file(str(path)), "", ["body"], "all-MiniLM-L6-v2", api_name="/index_corpus")
+    result = client.predict(corpus["corpus"], "delivery", 5, {"team": "Billing"}, True, api_name="/search")
+    assert [hit["metadata"] for hit in result["hits"]] == [{"team": "Billing"}]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda c: c.predict("guessed-id", "x", api_name="/search"), "This session has ended"),
+        (lambda c: c.predict("a", " ", api_name="/similarity"), "second sentence is blank"),
+        (lambda c: c.predict("a", "b", "../../etc", api_name="/similarity"), "There is no model folder"),
+        (lambda c: c.predict(None, "", [], "all-MiniLM-L6-v2", api_name="/index_corpus"), "no rows"),
+    ],
+)
+def test_mistakes_come_back_as_sentences(client, call, message):
+    with pytest.raises(Exception, match=message):
+        call(client)
+
+
+def test_a_path_on_the_server_is_no_upload(client):
+    stolen = {"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}, "orig_name": "passwd.txt"}
+    with pytest.raises(Exception) as error:
+        client.predict(stolen, "", [], "all-MiniLM-L6-v2", api_name="/index_corpus")
+    assert "root:" not in str(error.value)

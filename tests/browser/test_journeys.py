@@ -1,0 +1,202 @@
+"""A person's way through the app, in a real browser."""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+
+def open_search(page: Page) -> None:
+    page.get_by_role("tab", name="Search", exact=True).click()
+
+
+def upload(page: Page, path) -> None:
+    page.get_by_role("button", name=re.compile("Your corpus")).click()
+    page.locator("#corpus-file input[type=file]").set_input_files(str(path))
+
+
+def index(page: Page) -> None:
+    page.locator("#index").click()
+    expect(page.locator("#corpus-status")).to_be_visible()
+
+
+def search(page: Page, query: str) -> None:
+    page.get_by_label("Query", exact=True).fill(query)
+    page.get_by_role("button", name="Search", exact=True).click()
+
+
+@pytest.fixture
+def corpus_file(tmp_path):
+    path = tmp_path / "birds.csv"
+    rows = [f"note {i} about the weather in spring,weather" for i in range(120)]
+    path.write_text("\n".join(["text,topic", *rows, "a penguin swims through cold water,birds", "the eagle soars,birds"]) + "\n")
+    return path
+
+
+def test_the_page_opens_with_a_score_and_follows_the_typing(page):
+    score = page.locator("#score")
+    expect(score).to_have_text(re.compile(r"0\.\d{3}"))
+    page.locator("#sentence2 textarea").fill("")
+    expect(page.locator("#comparison")).to_contain_text("the score follows as you write")
+    page.locator("#sentence2 textarea").press_sequentially("The cat fell asleep on the warm keyboard.", delay=5)
+    expect(score).to_have_text("1.000")
+    expect(page.locator("#comparison")).to_contain_text("random pairs of support_tickets.csv")
+    expect(page.locator("table.matrix")).to_contain_text("keyboard")
+
+
+def test_an_example_is_one_click_away(page):
+    page.get_by_role("button", name="Negation", exact=True).click()
+    expect(page.locator("#sentence1 textarea")).to_have_value("I love this phone.")
+    expect(page.locator("table.matrix")).to_contain_text("phone")
+
+
+def test_markup_in_a_sentence_stays_text(page):
+    page.locator("#sentence1 textarea").fill("<img src=x onerror=alert(1)> ${1+1} {{7*7}} {{#each value}}")
+    expect(page.locator("table.matrix")).to_contain_text("onerror")
+    assert page.locator("#comparison img").count() == 0
+    expect(page.locator("table.matrix")).to_contain_text("each")
+
+
+def test_lists_give_a_heat_map_a_table_and_a_file(page):
+    page.get_by_role("tab", name="A list against a list", exact=True).click()
+    page.locator("#compare-lists").click()
+    expect(page.locator("#heat-map .js-plotly-plot .heatmaplayer .hm")).to_have_count(1)
+    expect(page.locator("#pairs")).to_contain_text("It keeps crashing on start.")
+    with page.expect_download() as download:
+        page.locator("#lists-summary").get_by_role("link", name="csv", exact=True).click()
+    text = download.value.path().read_text(encoding="utf-8")
+    assert download.value.suggested_filename == "pairs.csv" and len(text.splitlines()) == 13
+
+
+def test_an_example_corpus_is_searched_in_one_click(page):
+    open_search(page)
+    page.get_by_role("button", name="Example: Support tickets", exact=True).click()
+    expect(page.locator(".hit")).to_have_count(10)
+    expect(page.locator("#corpus-status")).to_contain_text("926 sentences")
+    expect(page.locator(".hit").first).to_contain_text("team")
+    expect(page.locator("#hits")).to_contain_text(re.compile(r"encode \d+\.\d ms"))
+
+
+def test_upload_index_search_filter_more_and_download(page, corpus_file):
+    open_search(page)
+    upload(page, corpus_file)
+    expect(page.locator("#offered")).to_contain_text("122 rows, 2 columns")
+    expect(page.locator("#preview")).to_contain_text("note 0 about the weather")
+    index(page)
+    expect(page.locator("#corpus-status")).to_contain_text("122 sentences")
+    search(page, "bird in the sea")
+    expect(page.locator(".hit").first).to_contain_text("a penguin swims through cold water")
+    expect(page.locator(".hit").first).to_contain_text("row 121")
+    page.get_by_role("button", name="More like row 121", exact=True).click()
+    expect(page.get_by_label("Query", exact=True)).to_have_value("a penguin swims through cold water")
+    expect(page.locator(".hit").first).to_contain_text("the eagle soars")
+    page.get_by_role("button", name=re.compile("Options and filters")).click()
+    page.locator("#facets input").click()
+    page.get_by_role("option", name="topic: weather").click()
+    expect(page.locator(".hit").first).to_contain_text("weather")
+    with page.expect_download() as download:
+        page.locator("#hits").get_by_role("link", name="jsonl", exact=True).click()
+    hits = [json.loads(line) for line in download.value.path().read_text(encoding="utf-8").splitlines()]
+    assert len(hits) == 10 and {hit["topic"] for hit in hits} == {"weather"}
+
+
+def test_progress_is_shown_and_stop_keeps_what_is_done(page, tmp_path, sentences):
+    path = tmp_path / "long.txt"
+    path.write_text("\n".join(f"{sentence} ({i})" for i in range(8) for sentence in sentences), encoding="utf-8")
+    open_search(page)
+    upload(page, path)
+    page.locator("#index").click()
+    expect(page.locator("#progress")).to_contain_text(
+        re.compile(r"Encoding: [\d,]+ of 7,408 sentences · [\d,]+ sentences/s · .* left")
+    )
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.locator("#progress")).to_contain_text("Stopped", timeout=3_000)
+    expect(page.locator("#progress")).to_contain_text("press Index to go on")
+    expect(page.locator("#stop")).to_be_hidden()
+    index(page)
+    expect(page.locator("#corpus-status")).to_contain_text("7,408 sentences")
+
+
+def test_a_corpus_indexed_before_is_opened_from_the_list(page, corpus_file, visit):
+    open_search(page)
+    upload(page, corpus_file)
+    index(page)
+    later = visit()
+    open_search(later)
+    later.get_by_role("button", name=re.compile("Your corpus")).click()
+    later.get_by_role("tab", name="Saved", exact=True).click()
+    later.locator("#saved input").click()
+    later.get_by_role("option", name=re.compile("birds.csv")).first.click()
+    later.locator("#open-saved").click()
+    expect(later.locator("#corpus-status")).to_contain_text("122 sentences")
+
+
+def test_pasted_lines_are_a_corpus(page):
+    open_search(page)
+    page.get_by_role("button", name=re.compile("Your corpus")).click()
+    page.get_by_role("tab", name="Paste", exact=True).click()
+    page.locator("#pasted textarea").fill("a red car\na green apple\n\na blue boat")
+    page.locator("#use-pasted").click()
+    index(page)
+    search(page, "fruit")
+    expect(page.locator(".hit").first).to_contain_text("a green apple")
+    expect(page.locator(".hit")).to_have_count(3)
+
+
+def test_a_bad_file_gets_a_sentence_and_the_corpus_before_stays(page, corpus_file, tmp_path):
+    open_search(page)
+    page.get_by_role("button", name="Example: Household advice", exact=True).click()
+    expect(page.locator(".hit").first).to_be_visible()
+    bad = tmp_path / "photo.csv"
+    bad.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4)
+    upload(page, bad)
+    expect(page.get_by_test_id("toast-body")).to_contain_text("'photo.csv' is a binary file")
+    search(page, "bread goes stale")
+    expect(page.locator(".hit").first).to_contain_text("Bread goes stale")
+
+
+def test_a_blank_query_and_a_missing_corpus_are_told(page):
+    open_search(page)
+    search(page, "anything")
+    expect(page.get_by_test_id("toast-body")).to_contain_text("There is no corpus to search yet")
+
+
+def test_an_unknown_model_is_told_and_not_taken(page):
+    picker = page.get_by_label("Model", exact=True)
+    picker.fill("no/such-model")
+    picker.press("Enter")
+    expect(page.get_by_test_id("toast-body")).to_contain_text("'no/such-model' is not on this machine")
+    expect(picker).to_have_value("all-MiniLM-L6-v2")
+    page.locator("#sentence2 textarea").fill("Still working.")
+    expect(page.locator("table.matrix")).to_contain_text("Still")
+
+
+def test_two_visitors_never_see_each_others_corpus(visit, tmp_path):
+    pages = {}
+    for name in ("apple", "bicycle"):
+        path = tmp_path / f"{name}.txt"
+        path.write_text("\n".join(f"{name} story number {i}" for i in range(60)))
+        pages[name] = visit()
+        open_search(pages[name])
+        upload(pages[name], path)
+        pages[name].locator("#index").click()
+    for name, page in pages.items():
+        expect(page.locator("#corpus-status")).to_contain_text(f"{name}.txt")
+        for query in ("apple", "bicycle", "story"):
+            search(page, query)
+            expect(page.locator(".hit")).to_have_count(10)
+            texts = page.locator(".hit-body > p").all_inner_texts()
+            assert all(text.startswith(name) for text in texts)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_phone_needs_no_sideways_scrolling(visit, theme):
+    page = visit(width=390, theme=theme)
+    expect(page.locator("#score")).to_be_visible()
+    widths = [page.evaluate("document.documentElement.scrollWidth")]
+    open_search(page)
+    page.get_by_role("button", name="Example: Support tickets", exact=True).click()
+    expect(page.locator(".hit").first).to_be_visible()
+    widths.append(page.evaluate("document.documentElement.scrollWidth"))
+    assert widths == [390, 390]

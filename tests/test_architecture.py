@@ -1,0 +1,117 @@
+"""The house keeps its shape: imports go downward, torch and gradio stay where they belong, functions fit a screen."""
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FILES = sorted((ROOT / "sbert_app").rglob("*.py"))
+# From top to bottom; a module may import from its own line and from lines below. Everything may import errors.
+ORDER = [
+    {"ui.app"},
+    {"ui.tabs", "ui.api"},
+    {"ui.corpus_panel"},
+    {"ui.charts", "ui.views"},
+    {"ui.theme", "ui.events"},
+    {"cli"},
+    {"services"},
+    {"training", "timing"},
+    {"corpus", "models"},
+    {"tables", "evaluation", "mapping", "explain"},
+    {"settings", "vectors"},
+    {"errors"},
+]
+ALLOWED = {"torch": {"models", "training", "timing"}, "gradio": {"ui"}, "sentence_transformers": set()}
+MAY_BE_LONG = {"sbert_app/ui/api.py": 110}  # four endpoints, most of it the text of the API page
+
+
+def layer(module: str) -> int | None:
+    return next((i for i, names in enumerate(ORDER) for name in names if f"{module}.".startswith(f"{name}.")), None)
+
+
+def imports(path: Path) -> list[str]:
+    """Every module a file imports; imports for type checking only do not count."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    hidden = {id(n) for b in ast.walk(tree) if isinstance(b, ast.If) and "TYPE_CHECKING" in ast.dump(b.test) for n in ast.walk(b)}
+    found = []
+    for node in (node for node in ast.walk(tree) if id(node) not in hidden):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return found
+
+
+def name_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT / "sbert_app").with_suffix("").parts).removesuffix(".__init__")
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_imports_go_downward(path):
+    own = layer(name_of(path))
+    for module in imports(path):
+        head = module.split(".")[0]
+        if head in ALLOWED:
+            assert name_of(path).split(".")[0] in ALLOWED[head], f"{name_of(path)} must not import {head}"
+        if own is None or not module.startswith("sbert_app."):
+            continue
+        other = layer(module.removeprefix("sbert_app."))
+        assert other is None or other >= own, f"{name_of(path)} imports {module}, which lies above it"
+
+
+def test_tabs_do_not_import_each_other():
+    for path in (ROOT / "sbert_app" / "ui" / "tabs").glob("*.py"):
+        assert not any(module.startswith("sbert_app.ui.tabs.") for module in imports(path)), path.name
+
+
+def test_the_rule_would_catch_a_breach():
+    assert layer("services.search") < layer("corpus.index") < layer("errors")
+    assert "sbert_app.corpus" in imports(ROOT / "sbert_app" / "services" / "search.py") or imports(ROOT / "app.py")
+
+
+@pytest.mark.parametrize("path", [ROOT / "app.py", *FILES], ids=lambda path: path.name)
+def test_files_and_functions_stay_short(path):
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 220, f"{path.name} is long: split it by idea"
+    limit = MAY_BE_LONG.get(str(path.relative_to(ROOT)), 60)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef):
+            assert node.end_lineno - node.lineno < limit, f"{path.name}: {node.name} is longer than a screen"
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_every_file_says_first_what_it_is(path):
+    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
+
+
+def test_readme_tells_the_truth_about_versions_and_commands():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    pinned = dict(re.findall(r"^([\w-]+)==(\S+)$", (ROOT / "requirements.txt").read_text(), re.M))
+    assert f"sdk_version: {pinned['gradio']}" in readme
+    assert len(re.search(r"short_description: (.+)", readme).group(1)) <= 60
+    makefile = (ROOT / "Makefile").read_text()
+    for target in re.findall(r"\bmake (\w+)", readme):
+        assert re.search(rf"^{target}:", makefile, re.M), f"README names `make {target}`"
+    from typer.main import get_command
+
+    from sbert_app.cli import app
+
+    commands = set(get_command(app).commands)
+    named = set(re.findall(r"python -m sbert_app (\w+)", readme))
+    assert named == commands
+    assert (ROOT / ".ci" / "run").read_text().strip().endswith("make test")
+
+
+def test_everything_imported_is_pinned():
+    pinned = {
+        line.split("==")[0].lower().replace("-", "_")
+        for line in (ROOT / "requirements.txt").read_text().splitlines()
+        if "==" in line
+    }
+    known = {"faiss": "faiss_cpu"}
+    tree = {module.split(".")[0] for path in [ROOT / "app.py", *FILES] for module in imports(path)}
+    third_party = tree - set(sys.stdlib_module_names) - {"sbert_app"}
+    assert {known.get(name, name) for name in third_party} <= pinned

@@ -1,0 +1,78 @@
+"""The shell: one JSON object on stdout, a user's mistake in one line with status 2."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[1]
+TICKETS = str(ROOT / "assets" / "examples" / "support_tickets.csv")
+
+
+@pytest.fixture
+def shell(tmp_path):
+    def run(*args, status=0):
+        env = os.environ | {"SBERT_STUDIO_HOME": str(tmp_path / "home"), "SBERT_STUDIO_DEVICE": "cpu"}
+        command = [sys.executable, "-m", "sbert_app", *args]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=env, timeout=120)
+        assert done.returncode == status, done.stderr
+        assert "Traceback" not in done.stderr
+        return done
+
+    return run
+
+
+def test_similarity(shell):
+    result = json.loads(shell("similarity", "A cat sits.", "A kitten rests.", "--json").stdout)
+    assert set(result) == {"score", "percentile", "cross_encoder_score", "milliseconds"}
+    assert result["score"] > 0.5 and result["percentile"] > 99 and result["cross_encoder_score"] is None
+    assert "cosine similarity" in shell("similarity", "A cat sits.", "A kitten rests.").stdout
+
+
+def test_encode_writes_an_array_in_file_order(shell, tmp_path, encoder, sentences):
+    result = json.loads(shell("encode", TICKETS, "--out", str(tmp_path / "e.npy"), "--json").stdout)
+    embeddings = np.load(tmp_path / "e.npy")
+    assert embeddings.shape == (len(sentences), 384) == (result["sentences"], result["dim"])
+    assert result["dtype"] == str(embeddings.dtype) == "float32" and result["device"] == "cpu"
+    assert result["sentences_per_second"] == pytest.approx(len(sentences) / result["seconds"])
+    assert (embeddings[[0, 500]] * encoder.encode([sentences[0], sentences[500]])).sum(1).min() > 0.999
+
+
+def test_search(shell):
+    result = json.loads(shell("search", TICKETS, "--query", "billed twice", "--top", "3", "--hybrid", "--json").stdout)
+    assert len(result["hits"]) == 3 and {"row", "score", "sentence", "metadata"} <= set(result["hits"][0])
+    assert {"encode", "search"} <= set(result["milliseconds"])
+
+
+def test_models(shell):
+    models = json.loads(shell("models", "--json").stdout)["models"]
+    assert models[0] == {"name": "all-MiniLM-L6-v2", "kind": "encoder", "origin": "bundled", "dim": 384, "available": True}
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("search", "nowhere.csv", "--query", "x"), "Error: There is no file 'nowhere.csv'. Check the path."),
+        (("search", TICKETS, "--query", "x", "--column", "nope"), "Error: 'support_tickets.csv' has no column 'nope'."),
+        (("search", TICKETS), "Error: Missing option '--query'. Try --help."),
+        (("encode", TICKETS, "--out", "/nowhere/e.npy"), "Error: Cannot write '/nowhere/e.npy': No such file or directory."),
+        (("similarity", "a", " "), "Error: The second sentence is blank."),
+        (("similarity", "a", "b", "--model", "no/such"), "Error: The model 'no/such' is not on this machine"),
+        (("similarity", "a", "b", "--cross-encoder", "all-MiniLM-L6-v2"), "Error: The model 'all-MiniLM-L6-v2' is of kind encoder"),
+        (("nonsense",), "Error: No such command 'nonsense'."),
+    ],
+)
+def test_a_users_mistake_is_one_line_and_status_2(shell, args, message):
+    done = shell(*args, status=2)
+    assert done.stdout == ""
+    assert done.stderr.strip().splitlines()[-1].startswith(message)
+    assert sum(line.startswith("Error") for line in done.stderr.splitlines()) == 1
+
+
+def test_a_bad_setting_is_told(shell, monkeypatch):
+    monkeypatch.setitem(os.environ, "SBERT_STUDIO_PRECISION", "fp8")
+    assert "SBERT_STUDIO_PRECISION is 'fp8'. It must be one of auto, fp32, bf16." in shell("models", status=2).stderr

@@ -1,0 +1,67 @@
+"""What goes into the page is escaped, and what goes into a spreadsheet cannot run."""
+
+import re
+
+import pandas as pd
+import pytest
+
+from sbert_app.errors import UserError
+from sbert_app.services.corpora import CorpusService
+from sbert_app.services.search import SearchService
+from sbert_app.services.similarity import SimilarityService
+from sbert_app.ui.events import OURS, handler
+from sbert_app.ui.views import corpus as corpus_view
+from sbert_app.ui.views import parts, search, similarity
+
+ATTACK = '<img src=x onerror="alert(1)">'
+
+
+def test_sentences_names_and_metadata_are_escaped(bench):
+    corpora, session = CorpusService(bench), bench.sessions.open()
+    path = bench.settings.home.parent / "a.csv"
+    pd.DataFrame({"text": [ATTACK, "plain"], ATTACK: ["<b>", ATTACK]}).to_csv(path, index=False)
+    table = corpora.read_file(path, f"{ATTACK}.csv")
+    shown = [corpus_view.offered(table, corpora.offer(session.id, table))]
+    events = list(corpora.index(session.id, ["text"]))
+    shown += [corpus_view.status(events[-1].corpus, events[-1]), corpus_view.progress(events[-1])]
+    shown.append(search.results(SearchService(bench).search(session.id, "x")))
+    shown.append(similarity.comparison(SimilarityService(bench).compare(ATTACK, f"{ATTACK} again")))
+    for html in shown:
+        assert "<img" not in html and 'onerror="' not in html
+    assert "&lt;img" in shown[-2]
+
+
+def test_formulas_are_defused_in_csv():
+    text = parts.to_csv([{"a": "=1+1", "b": "@x", "c": -0.5, "d": "fine, really"}])
+    assert text == "a,b,c,d\r\n'=1+1,'@x,-0.5,\"fine, really\"\r\n"
+
+
+def test_metadata_does_not_overwrite_the_hits_own_columns():
+    from sbert_app.services.search import Hit
+
+    record = search.hit_record(Hit(1, 7, 0.5, "text", {"score": "theirs", "row": "x", "team": "A"}))
+    assert record == {"rank": 1, "row": 7, "score": 0.5, "sentence": "text", "score_": "theirs", "row_": "x", "team": "A"}
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.44, "0.4 s"), (12.2, "12 s"), (200, "3 min 20 s")])
+def test_durations_are_readable(seconds, text):
+    assert parts.duration(seconds) == text
+
+
+def test_errors_are_shown_in_one_way_for_plain_and_generator_handlers(caplog):
+    import gradio as gr
+
+    def plain(error):
+        raise error
+
+    def generator(error):
+        yield "first"
+        raise error
+
+    for wrapped in (handler(plain), lambda error: list(handler(generator)(error))):
+        with pytest.raises(gr.Error, match="mend this") as shown:
+            wrapped(UserError("mend this"))
+        assert shown.value.print_exception is False
+        with pytest.raises(gr.Error, match=re.escape(OURS)):
+            wrapped(RuntimeError("secret path"))
+    assert "secret path" in caplog.text  # the log has it, the screen has not
