@@ -14,6 +14,8 @@ def main() -> None:
     from sbert_app.ui.app import build_app, launch_options
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    for chatty in ("bm25s", "httpx"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
     bench = Workbench(settings_from_environment())
     threading.Thread(target=bench.warm_up, name="warm-up", daemon=True).start()
     build_app(bench).queue(max_size=64).launch(**launch_options(bench))

@@ -16,11 +16,14 @@ from sbert_app.services.workbench import Workbench
 from sbert_app.ui.events import handler
 
 
-def build(bench: Workbench) -> None:
-    """Add the endpoints. Their docstrings are the API page."""
-    similarity_service, corpora, search_service = SimilarityService(bench), CorpusService(bench), SearchService(bench)
+class Endpoints:
+    """One method an endpoint. The docstrings are the API page."""
 
-    def similarity(sentence1: str, sentence2: str, model: str = DEFAULT_ENCODER) -> dict[str, Any]:
+    def __init__(self, bench: Workbench) -> None:
+        self._bench = bench
+        self._similarity, self._corpora, self._search = SimilarityService(bench), CorpusService(bench), SearchService(bench)
+
+    def similarity(self, sentence1: str, sentence2: str, model: str = DEFAULT_ENCODER) -> dict[str, Any]:
         """Compare two sentences by meaning.
 
         Args:
@@ -32,7 +35,7 @@ def build(bench: Workbench) -> None:
             score (cosine, -1..1), percentile (share of random pairs that score lower, 0..100), poolings, word_overlap,
             links (the strongest word pairs with their contribution), residual, milliseconds.
         """
-        result = similarity_service.compare(sentence1, sentence2, model)
+        result = self._similarity.compare(sentence1, sentence2, model)
         why = result.attribution
         return {
             "score": result.score,
@@ -46,7 +49,7 @@ def build(bench: Workbench) -> None:
             "milliseconds": result.milliseconds,
         }
 
-    def index_corpus(file: str | None, lines: str, columns: list[str], model: str) -> dict[str, Any]:
+    def index_corpus(self, file: str | None, lines: str, columns: list[str], model: str) -> dict[str, Any]:
         """Index a corpus, from a file or from lines, and get an id to search it with.
 
         Args:
@@ -58,11 +61,12 @@ def build(bench: Workbench) -> None:
         Returns:
             corpus (the id for /search: whoever has it can search), sentences, columns, index, recall, seconds, notes.
         """
-        table = corpora.read_file(Path(file)) if file else corpora.read_lines(lines)
-        session = bench.sessions.open()
-        guess = corpora.offer(session.id, table)
-        *_, last = corpora.index(session.id, columns or [guess], model)
-        assert last.corpus is not None  # noqa: S101 - nobody else knows this session, so nobody stopped it
+        table = self._corpora.read_file(Path(file)) if file else self._corpora.read_lines(lines)
+        session = self._bench.sessions.open()
+        guess = self._corpora.offer(session.id, table)
+        *_, last = self._corpora.index(session.id, columns or [guess], model)
+        if last.corpus is None:  # nobody else knows this session's id, so nobody can have stopped it
+            raise RuntimeError("indexing ended without a corpus")
         report, source = last.corpus.index.report, last.corpus.corpus
         return {
             "corpus": session.id,
@@ -75,7 +79,7 @@ def build(bench: Workbench) -> None:
         }
 
     def search(
-        corpus: str, query: str, top: int = 10, filters: dict[str, Any] | None = None, hybrid: bool = False
+        self, corpus: str, query: str, top: int = 10, filters: dict[str, Any] | None = None, hybrid: bool = False
     ) -> dict[str, Any]:
         """Search an indexed corpus by meaning.
 
@@ -89,21 +93,25 @@ def build(bench: Workbench) -> None:
         Returns:
             hits (rank, row counted from 1, score, sentence, metadata) and milliseconds by stage.
         """
-        result = search_service.search(corpus, query, top, filters, hybrid)
+        result = self._search.search(corpus, query, top, filters, hybrid)
         return {"hits": [asdict(hit) for hit in result.hits], "milliseconds": result.milliseconds}
 
-    def models() -> list[dict[str, Any]]:
+    def models(self) -> list[dict[str, Any]]:
         """List the models that can be named.
 
         Returns:
             name, kind ("encoder" or "cross-encoder"), origin ("bundled", "saved", "hub"), dim, available.
         """
-        return [asdict(model) for model in bench.registry.list()]
+        return [asdict(model) for model in self._bench.registry.list()]
 
-    events.api(handler(similarity), api_name="similarity")
-    events.api(handler(search), api_name="search")
-    events.api(handler(models), api_name="models")
+
+def build(bench: Workbench) -> None:
+    """Add the endpoints to the page that is being drawn."""
+    endpoints = Endpoints(bench)
+    events.api(handler(endpoints.similarity), api_name="similarity")
+    events.api(handler(endpoints.search), api_name="search")
+    events.api(handler(endpoints.models), api_name="models")
     # A file must pass through gr.File, which accepts uploads of this app only and no path of the server.
     with gr.Row(visible=False):
         inputs = [gr.File(), gr.Textbox(""), gr.JSON([]), gr.Textbox(DEFAULT_ENCODER)]
-        gr.Button().click(handler(index_corpus), inputs, gr.JSON(), api_name="index_corpus", concurrency_limit=4)
+        gr.Button().click(handler(endpoints.index_corpus), inputs, gr.JSON(), api_name="index_corpus", concurrency_limit=4)

@@ -55,8 +55,8 @@ class CorpusPanel:
             with gr.Tab("Paste"):
                 self.pasted = gr.Textbox(label="One sentence a line", lines=6, max_lines=14, elem_id="pasted")
                 self.use_pasted = gr.Button("Use these lines", size="sm", elem_id="use-pasted")
-            with gr.Tab("Saved", visible=not self._corpora.hosted):
-                self.saved = gr.Dropdown(self._saved_choices(), label="Indexed before, on this machine", elem_id="saved")
+            with gr.Tab("Saved", visible=not self._corpora.hosted) as self.saved_tab:
+                self.saved = gr.Dropdown([], label="Indexed before, on this machine", elem_id="saved")
                 with gr.Row():
                     self.open_saved = gr.Button("Open", size="sm", elem_id="open-saved")
                     self.delete_saved = gr.Button("Delete", size="sm", variant="stop", elem_id="delete-saved")
@@ -77,12 +77,13 @@ class CorpusPanel:
         self.index.click(
             handler(self._on_index),
             [self._session_id, self.columns, self._model],
-            [*opened, self.stop, self.index, self.saved],
+            [*opened, self.stop, self.index],
             show_progress="hidden",
             concurrency_limit=4,
             **private,
         ).failure(self._on_failure, None, [self.stop, self.index, self.progress], **private)
         self.stop.click(handler(self._corpora.stop), self._session_id, None, queue=False, **private)
+        self.saved_tab.select(self._list_saved, None, self.saved, **private)
         self.open_saved.click(handler(self._on_open_saved), [self._session_id, self.saved], opened, **private)
         self.delete_saved.click(handler(self._on_delete_saved), self.saved, self.saved, **private)
 
@@ -116,8 +117,7 @@ class CorpusPanel:
             shown = time.monotonic()
             buttons = {self.stop: gr.Button(visible=not last), self.index: gr.Button(interactive=last)}
             if event.corpus:
-                saved = gr.Dropdown(choices=self._saved_choices())
-                yield {**self._opened(event.corpus), **buttons, self.status: view.status(event.corpus, event), self.saved: saved}
+                yield {**self._opened(event.corpus), **buttons, self.status: view.status(event.corpus, event)}
             else:
                 yield {self.progress: view.progress(event), **buttons}
 
@@ -129,7 +129,7 @@ class CorpusPanel:
 
     def _on_delete_saved(self, corpus_id: str | None) -> Any:
         self._corpora.delete_saved(corpus_id or "")
-        return gr.Dropdown(choices=self._saved_choices(), value=None)
+        return self._list_saved()
 
     def _opened(self, indexed: IndexedCorpus) -> Updates:
         """The sources folded, the corpus on its line, and the tabs told."""
@@ -140,6 +140,7 @@ class CorpusPanel:
             self.progress: "",
         }
 
-    def _saved_choices(self) -> list[tuple[str, str]]:
+    def _list_saved(self) -> Any:
         saved = self._corpora.saved()
-        return [(f"{s.name} · {s.rows:,} rows · {s.model} · {s.megabytes:.0f} MB · {s.saved[:16]}", s.id) for s in saved]
+        choices = [(f"{s.name} · {s.rows:,} rows · {s.model} · {s.megabytes:.0f} MB · {s.saved[:16]}", s.id) for s in saved]
+        return gr.Dropdown(choices=choices, value=None)

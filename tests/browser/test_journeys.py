@@ -18,7 +18,14 @@ def upload(page: Page, path) -> None:
 
 def index(page: Page) -> None:
     page.locator("#index").click()
-    expect(page.locator("#corpus-status")).to_be_visible()
+    expect(page.locator("#hits")).to_contain_text("press Enter", timeout=30_000)
+
+
+def paste(page: Page, lines: list[str]) -> None:
+    page.get_by_role("button", name=re.compile("Your corpus")).click()
+    page.get_by_role("tab", name="Paste", exact=True).click()
+    page.locator("#pasted textarea").fill("\n".join(lines))
+    page.locator("#use-pasted").click()
 
 
 def search(page: Page, query: str) -> None:
@@ -30,7 +37,7 @@ def search(page: Page, query: str) -> None:
 def corpus_file(tmp_path):
     path = tmp_path / "birds.csv"
     rows = [f"note {i} about the weather in spring,weather" for i in range(120)]
-    path.write_text("\n".join(["text,topic", *rows, "a penguin swims through cold water,birds", "the eagle soars,birds"]) + "\n")
+    path.write_text("\n".join(["text,topic", *rows, "a penguin swims through cold water,birds", "a seal swims under the ice,birds"]) + "\n")
     return path
 
 
@@ -51,11 +58,16 @@ def test_an_example_is_one_click_away(page):
     expect(page.locator("table.matrix")).to_contain_text("phone")
 
 
-def test_markup_in_a_sentence_stays_text(page):
-    page.locator("#sentence1 textarea").fill("<img src=x onerror=alert(1)> ${1+1} {{7*7}} {{#each value}}")
+def test_markup_and_templates_in_sentences_stay_text(page):
+    attack = "<img src=x onerror=alert(1)> ${1+1} {{7*7}} {{#each value}}"
+    page.locator("#sentence1 textarea").fill("<img onerror=alert(1)>")
     expect(page.locator("table.matrix")).to_contain_text("onerror")
-    assert page.locator("#comparison img").count() == 0
-    expect(page.locator("table.matrix")).to_contain_text("each")
+    open_search(page)
+    paste(page, ["a plain line", attack])
+    index(page)
+    search(page, "plain")
+    expect(page.locator(".hit-body > p").nth(1)).to_have_text(attack)
+    assert page.locator("img[src=x]").count() == 0
 
 
 def test_lists_give_a_heat_map_a_table_and_a_file(page):
@@ -85,12 +97,12 @@ def test_upload_index_search_filter_more_and_download(page, corpus_file):
     expect(page.locator("#preview")).to_contain_text("note 0 about the weather")
     index(page)
     expect(page.locator("#corpus-status")).to_contain_text("122 sentences")
-    search(page, "bird in the sea")
+    search(page, "animal swimming in the sea")
     expect(page.locator(".hit").first).to_contain_text("a penguin swims through cold water")
     expect(page.locator(".hit").first).to_contain_text("row 121")
     page.get_by_role("button", name="More like row 121", exact=True).click()
     expect(page.get_by_label("Query", exact=True)).to_have_value("a penguin swims through cold water")
-    expect(page.locator(".hit").first).to_contain_text("the eagle soars")
+    expect(page.locator(".hit").first).to_contain_text("a seal swims under the ice")
     page.get_by_role("button", name=re.compile("Options and filters")).click()
     page.locator("#facets input").click()
     page.get_by_role("option", name="topic: weather").click()
@@ -134,10 +146,7 @@ def test_a_corpus_indexed_before_is_opened_from_the_list(page, corpus_file, visi
 
 def test_pasted_lines_are_a_corpus(page):
     open_search(page)
-    page.get_by_role("button", name=re.compile("Your corpus")).click()
-    page.get_by_role("tab", name="Paste", exact=True).click()
-    page.locator("#pasted textarea").fill("a red car\na green apple\n\na blue boat")
-    page.locator("#use-pasted").click()
+    paste(page, ["a red car", "a green apple", "", "a blue boat"])
     index(page)
     search(page, "fruit")
     expect(page.locator(".hit").first).to_contain_text("a green apple")

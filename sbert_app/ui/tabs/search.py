@@ -72,7 +72,7 @@ class _SearchTab:
     def listen(self, opened: gr.State) -> None:
         filters = [self.facets, self.column, self.contains, self.low, self.high]
         private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-        opened.change(handler(self._on_opened), self._session_id, [self.query, self.hits, *filters], **private)
+        opened.change(handler(self._on_opened), [self._session_id, self.query], [self.query, self.hits, *filters], **private)
         gr.on(
             [
                 *(self.query.submit, self.go.click, self.hybrid.input, self.facets.input, self.top.release),
@@ -88,12 +88,13 @@ class _SearchTab:
         # "picked" is an event of the page's own script, see MORE_LIKE_THIS.
         self.hits.picked(handler(self._on_more_like), [self._session_id, self.top, *filters], [self.query, self.hits], **private)
 
-    def _on_opened(self, session_id: str) -> Updates:
-        """Another corpus: filters for its columns, no old hits, and for an example the first query answered."""
+    def _on_opened(self, session_id: str, query: str) -> Updates:
+        """Another corpus: filters for its columns, and the query asked of it; an example brings its own."""
         facets, columns = self._service.filters(session_id)
-        query = FIRST_QUERIES.get(self._service.corpus_name(session_id), "")
+        first = FIRST_QUERIES.get(self._service.corpus_name(session_id))
+        query = first or query.strip()
         return {
-            self.query: query,
+            self.query: query if first else gr.skip(),
             self.hits: view.results(self._service.search(session_id, query)) if query else parts.empty(view.NO_QUERY),
             self.facets: gr.Dropdown(choices=[(f"{c}: {v}", json.dumps([c, v])) for c, v in facets], value=[]),
             self.column: gr.Dropdown(choices=columns, value=None),
