@@ -37,7 +37,8 @@ def search(page: Page, query: str) -> None:
 def corpus_file(tmp_path):
     path = tmp_path / "birds.csv"
     rows = [f"note {i} about the weather in spring,weather" for i in range(120)]
-    path.write_text("\n".join(["text,topic", *rows, "a penguin swims through cold water,birds", "a seal swims under the ice,birds"]) + "\n")
+    animals = ["a penguin swims through cold water,animals", "a seal swims under the ice,animals"]
+    path.write_text("\n".join(["text,topic", *rows, *animals]) + "\n")
     return path
 
 
