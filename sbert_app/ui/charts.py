@@ -7,7 +7,7 @@ from sbert_app.services.similarity import ListComparison
 INK = "#7c7c85"  # readable on white and on near-black
 # Opaque, so that plotly can choose a readable text colour for each cell on either ground.
 SCALE = [[0, "#dcebe8"], [0.5, "#6fb3a9"], [1, "#0f5f59"]]
-LABEL_LENGTH = 30
+LABEL_LENGTH = 24
 LABELLED_CELLS = 150  # more numbers than this no one reads
 
 
@@ -26,6 +26,7 @@ def heat_map(result: ListComparison) -> go.Figure:
             texttemplate="%{z:.2f}" if labelled else None,
             xgap=2,
             ygap=2,
+            showscale=not labelled,
             colorbar={"title": "cosine", "thickness": 10, "outlinewidth": 0},
             hovertemplate="%{y}<br>%{customdata}<br>cosine %{z:.3f}<extra></extra>",
         )

@@ -37,8 +37,8 @@ def build(service: SimilarityService, session_id: gr.State, model: gr.State) -> 
 def _pair(service: SimilarityService, session_id: gr.State, model: gr.State) -> None:
     first, second = EXAMPLES["Paraphrase"]
     with gr.Row():
-        sentence1 = gr.Textbox(first, label="First sentence", lines=2, elem_id="sentence1")
-        sentence2 = gr.Textbox(second, label="Second sentence", lines=2, elem_id="sentence2")
+        sentence1 = gr.Textbox(first, label="First sentence", lines=2, min_width=280, elem_id="sentence1")
+        sentence2 = gr.Textbox(second, label="Second sentence", lines=2, min_width=280, elem_id="sentence2")
     gr.Examples(list(EXAMPLES.values()), [sentence1, sentence2], example_labels=list(EXAMPLES), api_visibility="private")
     result = gr.HTML(elem_id="comparison", js_on_load=None)
 
@@ -63,12 +63,23 @@ def _pair(service: SimilarityService, session_id: gr.State, model: gr.State) -> 
 
 def _lists(service: SimilarityService, model: gr.State) -> None:
     with gr.Row():
-        lines1 = gr.Textbox(LISTS[0], label="First list, one sentence a line", lines=5, max_lines=12, elem_id="lines1")
-        lines2 = gr.Textbox(LISTS[1], label="Second list, one sentence a line", lines=5, max_lines=12, elem_id="lines2")
+        lines1 = gr.Textbox(
+            LISTS[0], label="First list, one sentence a line", lines=5, max_lines=12, min_width=280, elem_id="lines1"
+        )
+        lines2 = gr.Textbox(
+            LISTS[1], label="Second list, one sentence a line", lines=5, max_lines=12, min_width=280, elem_id="lines2"
+        )
     compare = gr.Button("Compare lists", variant="primary", elem_id="compare-lists")
     summary = gr.HTML(elem_id="lists-summary", js_on_load=None)
     plot = gr.Plot(show_label=False, elem_id="heat-map", visible=False)
-    pairs = gr.Dataframe(label="Closest pairs", elem_id="pairs", interactive=False, wrap=True, visible=False)
+    pairs = gr.Dataframe(
+        label="Closest pairs",
+        column_widths=["64px", "84px", "auto", "auto"],
+        elem_id="pairs",
+        interactive=False,
+        wrap=True,
+        visible=False,
+    )
 
     @handler
     def on_compare(lines1: str, lines2: str, model: str) -> dict[Any, Any]:
