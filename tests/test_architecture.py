@@ -21,7 +21,7 @@ ORDER = [
     {"training", "timing"},
     {"corpus", "models"},
     {"tables", "evaluation", "mapping", "explain"},
-    {"settings", "vectors"},
+    {"settings", "storage", "vectors"},
     {"errors"},
 ]
 ALLOWED = {"torch": {"models", "training", "timing"}, "gradio": {"ui"}, "sentence_transformers": set()}

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from sbert_app.storage import atomic_folder
 from sbert_app.vectors import Vectors
 
 log = logging.getLogger(__name__)
@@ -49,16 +50,12 @@ class EmbeddingCache:
         """Keep embeddings. n sentences, (n, dim). A full disk costs the cache, not the work."""
         if not len(sentences):
             return
-        folder = self.folder / model
-        temporary = folder / f".{uuid.uuid4().hex}"
         try:
-            temporary.mkdir(parents=True)
-            np.save(temporary / "keys.npy", keys_of(sentences))
-            np.save(temporary / "vectors.npy", vectors)
-            temporary.rename(folder / temporary.name.removeprefix("."))
+            with atomic_folder(self.folder / model / uuid.uuid4().hex) as segment:
+                np.save(segment / "keys.npy", keys_of(sentences))
+                np.save(segment / "vectors.npy", vectors)
         except OSError as error:
             log.warning("embeddings could not be cached: %s", error)
-            shutil.rmtree(temporary, ignore_errors=True)
         self._trim()
 
     def _segments(self, model: str) -> list[Path]:

@@ -2,10 +2,10 @@
 
 import hashlib
 import json
+import logging
 import re
 import shutil
 import time
-import uuid
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -17,7 +17,10 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.lexical import LexicalIndex
 from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError
+from sbert_app.storage import atomic_folder
 from sbert_app.tables import Skip
+
+log = logging.getLogger(__name__)
 
 SENTENCE, ROW, METADATA = "sentence", "row", "metadata."
 
@@ -41,37 +44,42 @@ class Library:
         self.folder = folder
 
     def list(self) -> list[SavedCorpus]:
-        """Newest first. A folder that is not whole is not listed."""
-        if not self.folder.is_dir():
-            return []
+        """Newest first. A folder that cannot be read is not listed."""
         saved = [_describe(path) for path in self.folder.glob("[!.]*/corpus.json")]
-        return sorted(saved, key=lambda entry: entry.saved, reverse=True)
+        return sorted(filter(None, saved), key=lambda entry: entry.saved, reverse=True)
 
     def save(self, indexed: IndexedCorpus) -> str:
         """Write the corpus, return its id. Raises OSError where the disk is full; nothing half-written is ever listed."""
         name = corpus_id(indexed.corpus, indexed.fingerprint)
-        if (self.folder / name).is_dir():
-            return name
-        temporary = self.folder / f".{uuid.uuid4().hex}"
-        temporary.mkdir(parents=True)
-        try:
-            _write(indexed, temporary)
-            temporary.rename(self.folder / name)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
+        if not (self.folder / name).is_dir():
+            with atomic_folder(self.folder / name) as folder:
+                _write(indexed, folder)
         return name
 
     def load(self, corpus_id: str) -> IndexedCorpus:
-        """Open a saved corpus. Raises UserError for an id that is not in the list."""
-        return _read(self._path(corpus_id))
+        """Open a saved corpus. Raises UserError for an id that is not in the list, and for a damaged folder."""
+        corpus = _read(self._path(corpus_id))
+        if corpus is None:
+            raise UserError("This saved corpus is damaged. Delete it and upload the file again.")
+        return corpus
 
     def find(self, corpus: Corpus, fingerprint: str) -> IndexedCorpus | None:
-        """The saved copy of this corpus under this model, if there is one."""
+        """The saved copy of this corpus under this model, if there is one. A damaged copy makes room for a new one."""
         path = self.folder / corpus_id(corpus, fingerprint)
-        return _read(path) if path.is_dir() else None
+        if not path.is_dir():
+            return None
+        found = _read(path)
+        if found is None:
+            shutil.rmtree(path, ignore_errors=True)
+        return found
 
     def delete(self, corpus_id: str) -> None:
-        shutil.rmtree(self._path(corpus_id))
+        try:
+            shutil.rmtree(self._path(corpus_id))
+        except OSError as error:
+            raise UserError(
+                f"The saved corpus could not be deleted ({error.strerror}). Close what uses it and try again."
+            ) from error
 
     def _path(self, corpus_id: str) -> Path:
         if corpus_id not in {entry.id for entry in self.list()}:
@@ -109,24 +117,32 @@ def _write(indexed: IndexedCorpus, folder: Path) -> None:
     (folder / "corpus.json").write_text(json.dumps(about), encoding="utf-8")
 
 
-def _read(folder: Path) -> IndexedCorpus:
-    about = json.loads((folder / "corpus.json").read_text(encoding="utf-8"))
-    frame = pd.read_parquet(folder / "table.parquet").astype(object)
-    corpus = Corpus(
-        name=about["name"],
-        columns=tuple(about["columns"]),
-        sentences=frame[SENTENCE].tolist(),
-        metadata=frame.filter(like=METADATA).rename(columns=lambda c: c.removeprefix(METADATA)),
-        rows=frame[ROW].to_numpy(dtype=np.int64),
-        skipped=tuple(Skip(**skip) for skip in about["skipped"]),
-        notes=tuple(about["notes"]),
-    )
-    embeddings = np.load(folder / "embeddings.npy", mmap_mode="r")
-    index, lexical = VectorIndex.load(folder), LexicalIndex.load(folder)
+def _read(folder: Path) -> IndexedCorpus | None:
+    try:
+        about = json.loads((folder / "corpus.json").read_text(encoding="utf-8"))
+        frame = pd.read_parquet(folder / "table.parquet").astype(object)
+        corpus = Corpus(
+            name=about["name"],
+            columns=tuple(about["columns"]),
+            sentences=frame[SENTENCE].tolist(),
+            metadata=frame.filter(regex=f"^{re.escape(METADATA)}").rename(columns=lambda c: c.removeprefix(METADATA)),
+            rows=frame[ROW].to_numpy(dtype=np.int64),
+            skipped=tuple(Skip(**skip) for skip in about["skipped"]),
+            notes=tuple(about["notes"]),
+        )
+        embeddings = np.load(folder / "embeddings.npy", mmap_mode="r")
+        index, lexical = VectorIndex.load(folder), LexicalIndex.load(folder)
+    except Exception as error:  # FAISS, Arrow and bm25s each have their own errors for a torn file
+        log.warning("saved corpus %s cannot be read: %s", folder.name, error)
+        return None
     return IndexedCorpus(corpus, about["model"], about["fingerprint"], embeddings, index, lexical)
 
 
-def _describe(about_file: Path) -> SavedCorpus:
-    about = json.loads(about_file.read_text(encoding="utf-8"))
-    size = sum(f.stat().st_size for f in about_file.parent.rglob("*") if f.is_file()) / 1e6
-    return SavedCorpus(about_file.parent.name, about["name"], about["rows"], about["model"], about["saved"], size)
+def _describe(about_file: Path) -> SavedCorpus | None:
+    try:
+        about = json.loads(about_file.read_text(encoding="utf-8"))
+        size = sum(f.stat().st_size for f in about_file.parent.rglob("*") if f.is_file()) / 1e6
+        return SavedCorpus(about_file.parent.name, about["name"], about["rows"], about["model"], about["saved"], size)
+    except (OSError, ValueError, KeyError) as error:
+        log.warning("saved corpus %s cannot be listed: %s", about_file.parent.name, error)
+        return None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sbert_app.models.batching import Rows, distinct
-from sbert_app.models.folders import Layout, read_layout, write_layout
+from sbert_app.models.folders import Layout, read_layout, write_card, write_layout
 from sbert_app.models.forward import Features, attention_mask, forward_batches, infer, pad_rows
 from sbert_app.models.hardware import Hardware
 from sbert_app.models.loading import length_limit, load_transformer
@@ -126,6 +126,13 @@ class Encoder:
         self.transformer.save_pretrained(folder, safe_serialization=True)
         self.tokenizer.save_pretrained(folder)
         write_layout(folder, self.layout, self.dim, self.max_length)
+        facts = {
+            "base model": self.name,
+            "dimensions": str(self.dim),
+            "tokens": str(self.max_length),
+            "pooling": self.layout.pooling,
+        }
+        write_card(folder, folder.name, facts)
 
     def _clean(self, sentence: str) -> str:
         return sentence.lower() if self.layout.lower_case else sentence

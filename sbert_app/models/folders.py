@@ -10,6 +10,27 @@ from sbert_app.models.pooling import POOLINGS
 
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt", ".pickle")
 DEFAULT_MAX_LENGTH = 512
+CARD = """---
+library_name: sentence-transformers
+pipeline_tag: sentence-similarity
+tags: [sentence-transformers, sentence-similarity]
+---
+
+# {title}
+
+Saved by SBERT Studio.
+
+| | |
+| --- | --- |
+{rows}
+
+```python
+from sentence_transformers import SentenceTransformer
+
+model = SentenceTransformer("path/to/this/folder")
+embeddings = model.encode(["a sentence", "another one"])
+```
+"""
 
 
 @dataclass(frozen=True)
@@ -102,6 +123,13 @@ def write_layout(folder: Path, layout: Layout, dim: int, max_length: int) -> Non
         folder / "config_sentence_transformers.json",
         {"prompts": layout.prompts, "default_prompt_name": None, "similarity_fn_name": "cosine"},
     )
+
+
+def write_card(folder: Path, title: str, facts: dict[str, str]) -> None:
+    """A model card: what the Hub shows, and how to load the folder."""
+    rows = "\n".join(f"| {name} | {value} |" for name, value in facts.items())
+    card = CARD.format(title=title, rows=rows)
+    (folder / "README.md").write_text(card, encoding="utf-8")
 
 
 def read_json(path: Path) -> Any:

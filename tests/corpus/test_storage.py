@@ -1,5 +1,7 @@
 """The embedding cache and the library: nothing lost, nothing half-written, bounded."""
 
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -74,6 +76,30 @@ def test_a_crash_in_the_middle_of_a_save_lists_nothing(indexed, tmp_path, monkey
     with pytest.raises(OSError, match="No space left"):
         Library(tmp_path).save(indexed)
     assert Library(tmp_path).list() == [] and list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("file", ["corpus.json", "index.faiss", "embeddings.npy", "table.parquet"])
+def test_a_damaged_folder_is_told_and_replaced(indexed, tmp_path, file):
+    library = Library(tmp_path)
+    saved = library.save(indexed)
+    (tmp_path / saved / file).write_bytes(b"torn")
+    if file == "corpus.json":
+        assert library.list() == []
+    else:
+        with pytest.raises(UserError, match="damaged. Delete it and upload the file again"):
+            library.load(saved)
+    assert library.find(indexed.corpus, "print") is None
+    library.save(indexed)
+    assert library.find(indexed.corpus, "print") is not None
+
+
+def test_what_a_killed_process_left_is_swept_later(indexed, tmp_path):
+    old, young = tmp_path / ".old", tmp_path / ".young"
+    for folder in (old, young):
+        folder.mkdir()
+    os.utime(old, (0, 0))
+    Library(tmp_path).save(indexed)
+    assert not old.exists() and young.exists() and len(Library(tmp_path).list()) == 1
 
 
 def test_library_opens_no_path_and_forgets_on_delete(indexed, tmp_path):

@@ -104,6 +104,8 @@ def test_saved_folder_gives_the_same_embeddings_here_and_in_sentence_transformer
     expected = encoder.encode(texts)
     there = SentenceTransformer(str(tmp_path / "saved"), device="cpu").encode(texts)
     here = Encoder.from_folder(tmp_path / "saved", FP32).encode(texts)
+    card = (tmp_path / "saved" / "README.md").read_text()
+    assert "library_name: sentence-transformers" in card and "| base model | all-MiniLM-L6-v2 |" in card
     assert np.abs(there - expected).max() < 1e-5
     assert np.abs(here - expected).max() < 1e-5
 
