@@ -13,6 +13,7 @@ import typer
 
 from sbert_app.corpus.reader import Corpus, guess_column, read_corpus, skipped_summary
 from sbert_app.errors import UserError
+from sbert_app.explain.calibration import in_words
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.search import SearchService
@@ -66,7 +67,7 @@ def similarity(
     }
     lines = [f"{result.score:.4f}  cosine similarity, {model}"]
     if result.percentile is not None:
-        lines.append(f"higher than {result.percentile:.2f} % of random pairs of {result.calibrated_on}")
+        lines.append(in_words(result.percentile, result.calibrated_on))
     if rival is not None:
         lines.append(f"{rival:.4f}  cross-encoder {cross_encoder}")
     _show(summary, as_json, lines)
@@ -81,6 +82,8 @@ def encode(
     as_json: Json = False,
 ) -> None:
     """Embed every sentence of a file: (n, dim) float32 in file order."""
+    if out.suffix != ".npy":
+        raise UserError(f"'{out}' must end in .npy: the embeddings are written as a numpy array.")
     bench = _workbench()
     corpus = _corpus(bench, file, column)
     encoder = bench.registry.encoder(model)

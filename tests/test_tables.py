@@ -117,6 +117,26 @@ def test_equal_and_blank_column_names_are_told_apart(write):
     )
 
 
+def test_blank_lines_keep_their_row_numbers(write):
+    for name, sign in (("a.csv", ","), ("a.tsv", "\t")):
+        table = read_table(write(name, f"text{sign}n\nfirst{sign}1\n\nthird{sign}3\n\n\n"), LIMITS)
+        assert table.rows.tolist() == [1, 3] and table.skipped == (Skip(2, "blank"),)
+
+
+def test_excels_separator_line_and_a_title_above_the_table_are_understood(write):
+    table = read_table(write("a.csv", "sep=;\ntext;n\nhello, you;1\n"), LIMITS)
+    assert table.frame.to_dict("records") == [{"text": "hello, you", "n": "1"}]
+    for title in ("Report of June\n\n", "Report of June;;\n;;\n"):
+        table = read_table(write("b.csv", f"{title}text;team;n\nhello, you;A;1\nand, you, too;B;2\n"), LIMITS)
+        assert table.frame["text"].tolist() == ["hello, you", "and, you, too"] and table.rows.tolist() == [1, 2]
+        assert table.notes == ("1 line above the header left out.",)
+
+
+def test_one_column_of_prose_with_commas_is_not_torn(write):
+    table = read_table(write("a.csv", "text\nhello, you\none, two, three\nnone\n"), LIMITS)
+    assert table.frame["text"].tolist() == ["hello, you", "one, two, three", "none"]
+
+
 def test_windows_1252_is_read_and_said(write):
     table = read_table(
         write("a.csv", "text,n\nCafé Müller – “très” bon prix,1\nand plain ascii text after it,2\n".encode("cp1252")), LIMITS

@@ -1,6 +1,8 @@
 """Keep only the rows whose metadata fit: one of some values, a text inside, or a range of numbers or dates."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,22 +11,28 @@ from numpy.typing import NDArray
 
 from sbert_app.errors import UserError
 
+SCALE_SHARE = 0.5  # of the filled cells must be readable: some "n/a" do not spoil a column
+DECIMAL_COMMA = r"[-+]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?"
+ISO_DATE = re.compile(r"\d{4}(-\d{2}){0,2}")
+UNITS = {4: "Y", 7: "M"}  # how long "2026" and "2026-03" last; longer ones are days
 FACET_VALUES = 100  # a column with more distinct values is filtered by text or range, not by a list
 
 
-def matching_rows(metadata: pd.DataFrame, filters: Mapping[str, Any]) -> NDArray[np.bool_] | None:
-    """Which rows fit every filter: (n,) of bool, None where there is no filter at all.
+def matching_rows(metadata: pd.DataFrame, filters: Mapping[str, Any]) -> NDArray[np.bool_]:
+    """Which rows fit every filter: (n,) of bool.
 
     A filter is a value, a list of values, {"contains": text}, or {"from": low, "to": high} (either end may be missing;
-    compared as numbers where the column holds numbers, else as text, which is right for ISO dates).
+    for a column of numbers or dates).
     """
+    if not isinstance(filters, Mapping):
+        raise UserError("Filters must be an object of column names: a value, a list of values, contains, from or to.")
     mask = np.ones(len(metadata), dtype=bool)
     for column, wanted in filters.items():
         if column not in metadata.columns:
             names = ", ".join(metadata.columns) or "none"
             raise UserError(f"There is no column '{column}' to filter by. The columns are: {names}.")
-        mask &= _fits(metadata[column], wanted)
-    return mask if filters else None
+        mask &= _fits(column, metadata[column], wanted)
+    return mask
 
 
 def facets(metadata: pd.DataFrame) -> dict[str, list[str]]:
@@ -33,7 +41,7 @@ def facets(metadata: pd.DataFrame) -> dict[str, list[str]]:
     return {c: [str(v) for v in n.index] for c, n in counts.items() if 1 < len(n) <= FACET_VALUES and len(n) < len(metadata)}
 
 
-def _fits(cells: "pd.Series[str]", wanted: Any) -> NDArray[np.bool_]:
+def _fits(column: str, cells: "pd.Series[str]", wanted: Any) -> NDArray[np.bool_]:
     if not isinstance(wanted, Mapping):
         values = wanted if isinstance(wanted, list) else [wanted]
         return cells.isin([str(value) for value in values]).to_numpy()
@@ -43,20 +51,70 @@ def _fits(cells: "pd.Series[str]", wanted: Any) -> NDArray[np.bool_]:
     mask = np.ones(len(cells), dtype=bool)
     if wanted.get("contains"):
         mask &= cells.str.contains(str(wanted["contains"]), case=False, regex=False).to_numpy()
-    for end in ("from", "to"):
-        if wanted.get(end) not in (None, ""):
-            mask &= _on_side(cells, end, wanted[end])
+    bounds = {end: str(wanted[end]).strip() for end in ("from", "to") if wanted.get(end) not in (None, "")}
+    if bounds:
+        scale = _scale(column, cells)
+        if "from" in bounds:
+            mask &= (scale.values >= scale.bound(bounds["from"], last=False)).to_numpy()
+        if "to" in bounds:
+            mask &= (scale.values <= scale.bound(bounds["to"], last=True)).to_numpy()
     return mask
 
 
-def _on_side(cells: "pd.Series[str]", end: str, bound: Any) -> NDArray[np.bool_]:
-    numbers = pd.to_numeric(cells, errors="coerce")
-    try:
-        limit = float(bound)
-    except (TypeError, ValueError):
-        limit = None
-    if limit is not None and numbers.notna().any():
-        return (numbers >= limit if end == "from" else numbers <= limit).to_numpy()
-    text = str(bound)
-    # "2026-03" as an end means the whole of March: compare as many characters as were given.
-    return ((cells >= text) if end == "from" else (cells.str[: len(text)] <= text)).to_numpy() & (cells != "").to_numpy()
+@dataclass(frozen=True)
+class _Scale:
+    """A column read as numbers or as dates, and how a bound is read on the same scale."""
+
+    column: str
+    example: str
+    values: "pd.Series[Any]"
+    read: "Callable[[pd.Series[str]], pd.Series[Any]]"
+    dates: bool
+
+    def bound(self, text: str, last: bool) -> Any:
+        """The bound's value; "2026-03" as an upper end means the last moment of March."""
+        value = self.read(pd.Series([text], dtype=str))[0]
+        if self.dates and ISO_DATE.fullmatch(text):
+            value = pd.to_datetime(text, errors="coerce")
+        if pd.isna(value):
+            raise UserError(f"'{text}' cannot be compared with column '{self.column}', which holds values like '{self.example}'.")
+        if self.dates and last:
+            return pd.Period(value, UNITS.get(len(text), "D") if ISO_DATE.fullmatch(text) else "D").end_time
+        return value
+
+
+def _scale(column: str, cells: "pd.Series[str]") -> _Scale:
+    filled = cells[cells.str.strip() != ""]
+    readings = {name: read(cells) for name, read in SCALES.items()}
+    readable = {name: values[filled.index].notna().mean() for name, values in readings.items()}
+    best = max(readable, key=readable.__getitem__)  # the first of equals
+    if not len(filled) or readable[best] < SCALE_SHARE:
+        raise UserError(f"Column '{column}' holds neither numbers nor dates. Filter it by its values, or by a text it contains.")
+    values = readings[best]
+    example = str(filled[values[filled.index].notna()].iloc[0])
+    return _Scale(column, example, values, SCALES[best], dates=best not in NUMBERS)
+
+
+def _numbers(cells: "pd.Series[str]") -> "pd.Series[Any]":
+    return pd.to_numeric(cells, errors="coerce")
+
+
+def _decimal_commas(cells: "pd.Series[str]") -> "pd.Series[Any]":
+    plain = cells.where(cells.str.fullmatch(DECIMAL_COMMA), "").str.replace(".", "").str.replace(",", ".")
+    return pd.to_numeric(plain, errors="coerce")
+
+
+def _dates(pattern: str) -> "Callable[[pd.Series[str]], pd.Series[Any]]":
+    return lambda cells: pd.to_datetime(cells, format=pattern, errors="coerce")
+
+
+# A column is what most of its filled cells can be read as; of equals the first.
+NUMBERS = ("numbers", "decimal commas")
+SCALES: "dict[str, Callable[[pd.Series[str]], pd.Series[Any]]]" = {
+    "numbers": _numbers,
+    "ISO dates": _dates("ISO8601"),
+    "decimal commas": _decimal_commas,
+    "day.month.year": _dates("%d.%m.%Y"),
+    "day/month/year": _dates("%d/%m/%Y"),
+    "month/day/year": _dates("%m/%d/%Y"),
+}

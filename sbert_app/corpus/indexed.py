@@ -17,6 +17,7 @@ from sbert_app.corpus.reader import Corpus
 from sbert_app.explain.calibration import Calibration
 from sbert_app.vectors import Vectors, unit_rows
 
+FUSION = "BM25 and fusion"  # the stage that only hybrid search has
 FUSED_DEPTH = 100  # how far down each list hybrid search looks
 
 Rows = NDArray[np.int64]
@@ -57,11 +58,11 @@ class IndexedCorpus:
         """The `top` rows for a unit query vector (dim,), best first; hybrid joins them with BM25 over `text`."""
         clock = _Clock()
         with clock.stage("filter"):
-            mask = matching_rows(self.corpus.metadata, filters)
+            mask = matching_rows(self.corpus.filterable(), filters) if filters else None
         with clock.stage("search"):
             rows = self._closest(query, max(top, FUSED_DEPTH) if hybrid else top, mask)
         if hybrid:
-            with clock.stage("BM25 and fusion"):
+            with clock.stage(FUSION):
                 words = self.lexical.scores(text)
                 rows = fuse(rows, best_rows(words if mask is None else words * mask, FUSED_DEPTH))
         rows = rows[:top]

@@ -34,6 +34,10 @@ class Corpus:
     def __len__(self) -> int:
         return len(self.sentences)
 
+    def filterable(self) -> pd.DataFrame:
+        """The metadata with the sentences as one more column, named as in the file."""
+        return self.metadata.assign(**{" + ".join(self.columns): self.sentences})
+
 
 def guess_column(frame: pd.DataFrame) -> str:
     """The column that most likely holds the sentences: by its name, else by the most distinct words a row."""
@@ -45,9 +49,18 @@ def guess_column(frame: pd.DataFrame) -> str:
 
     def wordiness(column: str) -> float:
         cells = sample[column]
-        return cells.nunique() / len(cells) * float(np.mean([len(re.findall(r"[^\W\d_]+", cell)) for cell in cells]))
+        return cells.nunique() / len(cells) * _words_a_cell(cells)
 
     return max(frame.columns, key=wordiness)
+
+
+def _words_a_cell(cells: "pd.Series[str]") -> float:
+    return float(np.mean([len(re.findall(r"[^\W\d_]+", cell)) for cell in cells]))
+
+
+def looks_like_prose(frame: pd.DataFrame, column: str) -> bool:
+    """Whether the column's cells hold more than one word on average."""
+    return _words_a_cell(frame.head(200)[column]) > 1
 
 
 def read_corpus(table: Table, columns: Sequence[str], limits: Limits) -> Corpus:

@@ -41,14 +41,20 @@ class Attribution:
         return self.score - float(self.contributions.sum(dtype=np.float64))
 
     def strongest(self, count: int) -> list[Link]:
-        """The links between words that add most, strongest first; special tokens such as [CLS] are no words."""
-        values = self.contributions.copy()
-        values[list(map(is_special, self.words1))] = -np.inf
-        values[:, list(map(is_special, self.words2))] = -np.inf
-        order = np.argsort(-values, axis=None, kind="stable")[: min(count, int(np.isfinite(values).sum()))]
-        rows, columns = np.unravel_index(order, self.contributions.shape)
+        """The links between words that add most, strongest first; special tokens such as [CLS] are no words.
+
+        A word that occurs again is the same word: its links are added up.
+        """
+        unique1, place1 = np.unique(self.words1, return_inverse=True)
+        unique2, place2 = np.unique(self.words2, return_inverse=True)
+        sums = np.zeros((len(unique1), len(unique2)))
+        np.add.at(sums, (place1[:, None], place2[None, :]), self.contributions)
+        sums[[is_special(word) for word in unique1]] = -np.inf
+        sums[:, [is_special(word) for word in unique2]] = -np.inf
+        order = np.argsort(-sums, axis=None, kind="stable")[: min(count, int(np.isfinite(sums).sum()))]
+        rows, columns = np.unravel_index(order, sums.shape)
         pairs = zip(rows.tolist(), columns.tolist(), strict=True)
-        return [Link(self.words1[i], self.words2[j], float(self.contributions[i, j])) for i, j in pairs]
+        return [Link(str(unique1[i]), str(unique2[j]), float(sums[i, j])) for i, j in pairs]
 
 
 def is_special(word: str) -> bool:

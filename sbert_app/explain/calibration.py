@@ -32,3 +32,9 @@ class Calibration:
     def percentile(self, score: float) -> float:
         """Share of the random pairs that score lower, 0..100."""
         return 100 * float(np.searchsorted(self.scores, score)) / len(self.scores)
+
+
+def in_words(percentile: float, name: str) -> str:
+    """ "higher than 99.95 % of random pairs of tickets.csv". Never 100 %: the pairs are a sample."""
+    share = f"{percentile:.1f}" if percentile < 99.9 else f"{min(percentile, 99.99):.2f}"
+    return f"higher than {share} % of random pairs of {name}"

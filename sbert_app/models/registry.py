@@ -16,7 +16,7 @@ from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.folders import read_json
 from sbert_app.models.hardware import choose_hardware
-from sbert_app.models.loading import first_line, is_cross_encoder
+from sbert_app.models.loading import is_cross_encoder
 from sbert_app.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -130,8 +130,9 @@ def _from_hub(name: str) -> Path:
     except huggingface_hub.errors.RepositoryNotFoundError as error:
         raise UserError(f"The Hub has no model named {name!r}. Check the spelling: 'org/model'.") from error
     except (huggingface_hub.errors.HfHubHTTPError, OSError, ValueError) as error:
+        log.warning("the Hub did not give %s: %s", name, error)
         raise UserError(
-            f"The model {name!r} is not on this machine and the Hub cannot be reached ({first_line(error)}). "
+            f"The model {name!r} is not on this machine and the Hub cannot be reached. "
             f"Connect to the internet once, type a model folder, or use {DEFAULT_ENCODER}."
         ) from error
 

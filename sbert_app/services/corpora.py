@@ -16,15 +16,18 @@ from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.services.embedding import EmbeddingJob
 from sbert_app.services.sessions import Session
 from sbert_app.services.workbench import Workbench
-from sbert_app.tables import Table, read_table, table_from_lines
+from sbert_app.tables import Table, read_table, storable, table_from_lines
 
 log = logging.getLogger(__name__)
+
+NAME_LENGTH = 32
 
 
 @dataclass(frozen=True)
 class IndexProgress:
     """How far the indexing is. Rate and ETA count only sentences that were really encoded, not cached ones."""
 
+    name: str
     done: int
     total: int
     cached: int
@@ -59,22 +62,28 @@ class CorpusService:
         return read_table(path, self._limits, name)
 
     def read_lines(self, text: str) -> Table:
-        """Pasted lines, one sentence each."""
+        """Pasted lines, one sentence each; the corpus is named after the first."""
+        lines = storable(text).strip().split("\n")
+        if not lines[0]:
+            raise UserError("There are no lines yet. Write or paste one sentence a line.")
         if len(text.encode()) > self._limits.file_bytes:
             raise UserError("The pasted text is too large. Save it as a .txt file and upload that.")
-        return table_from_lines(text, self._limits)
+        first = lines[0] if len(lines[0]) <= NAME_LENGTH else f"{lines[0][:NAME_LENGTH]}…"
+        return table_from_lines(text, self._limits, f"pasted: {first}")
 
     def offer(self, session_id: str, table: Table) -> str:
         """Put a table before the visitor, who can still choose its column. Returns the guessed column."""
         self._bench.sessions.get(session_id).table = table
         return guess_column(table.frame)
 
+    def withdraw(self, session_id: str) -> None:
+        """Take back the offered table; the corpus that is being searched stays."""
+        self._bench.sessions.get(session_id).table = None
+
     def open_example(self, session_id: str, name: str, model: str = DEFAULT_ENCODER) -> IndexedCorpus:
         """A bundled corpus, ready at once."""
         session = self._bench.sessions.get(session_id)
-        session.table = self._bench.example_table(name)
-        session.corpus = self._bench.example(name, self._bench.registry.encoder(model))
-        return session.corpus
+        return self._open(session, self._bench.example(name, self._bench.registry.encoder(model)))
 
     def index(self, session_id: str, columns: Sequence[str], model: str = DEFAULT_ENCODER) -> Iterator[IndexProgress]:
         """Index the offered table. Yields often; the last event holds the corpus, or says that it was stopped.
@@ -86,13 +95,15 @@ class CorpusService:
             raise UserError("There is nothing to index yet. Upload a file, paste some lines, or pick an example.")
         session.stop.clear()
         corpus = read_corpus(session.table, columns, self._limits)
-        yield IndexProgress(0, len(corpus), 0, 0.0, "Loading the model")
+        yield IndexProgress(corpus.name, 0, len(corpus), 0, 0.0, "Loading the model")
         encoder = self._bench.registry.encoder(model)
         start = time.perf_counter()
         saved = None if self._bench.settings.hosted else self._bench.library.find(corpus, encoder.fingerprint)
         if saved:
             session.corpus = saved
-            yield IndexProgress(len(corpus), len(corpus), len(corpus), time.perf_counter() - start, "Opened", corpus=saved)
+            yield IndexProgress(
+                corpus.name, len(corpus), len(corpus), len(corpus), time.perf_counter() - start, "Opened", corpus=saved
+            )
             return
         yield from self._encode_and_index(session, corpus, encoder, start)
 
@@ -102,7 +113,7 @@ class CorpusService:
 
     def _encode_and_index(self, session: Session, corpus: Corpus, encoder: Encoder, start: float) -> Iterator[IndexProgress]:
         job = EmbeddingJob(self._bench, encoder, corpus.sentences)
-        progress = IndexProgress(job.cached, len(corpus), job.cached, 0.0)
+        progress = IndexProgress(corpus.name, job.cached, len(corpus), job.cached, 0.0)
         with closing(job.run()) as steps:
             for done in steps:
                 progress = replace(progress, done=done, seconds=time.perf_counter() - start)
@@ -134,14 +145,25 @@ class CorpusService:
         """Reopen a saved corpus without encoding anything."""
         session = self._bench.sessions.get(session_id)
         self._check_local()
-        session.corpus = self._bench.library.load(corpus_id)
-        session.table = None
-        return session.corpus
+        return self._open(session, self._bench.library.load(_chosen(corpus_id)))
 
     def delete_saved(self, corpus_id: str) -> None:
         self._check_local()
-        self._bench.library.delete(corpus_id)
+        self._bench.library.delete(_chosen(corpus_id))
+
+    def _open(self, session: Session, corpus: IndexedCorpus) -> IndexedCorpus:
+        """Search this corpus from now on. An indexing that still runs is stopped, or it would take its place later."""
+        session.stop.set()
+        session.table = None
+        session.corpus = corpus
+        return corpus
 
     def _check_local(self) -> None:
         if self._bench.settings.hosted:
             raise UserError("A hosted app saves no corpora. Upload the file again.")
+
+
+def _chosen(corpus_id: str) -> str:
+    if not corpus_id:
+        raise UserError("Choose a saved corpus first.")
+    return corpus_id

@@ -9,8 +9,8 @@ from sbert_app.corpus.filters import facets
 from sbert_app.corpus.indexed import IndexedCorpus, Ranking
 from sbert_app.errors import UserError
 from sbert_app.models.encoder import Encoder
+from sbert_app.services import validation
 from sbert_app.services.workbench import Workbench
-from sbert_app.tables import storable
 from sbert_app.vectors import unit_rows
 
 
@@ -49,32 +49,33 @@ class SearchService:
         """The closest sentences of the session's corpus. Raises UserError without a corpus or with a blank query."""
         start = time.perf_counter()
         indexed = self._corpus(session_id)
-        query = storable(query).strip()[: self._limits.sentence_characters]
-        if not query:
-            raise UserError("The query is blank. Type what you are looking for.")
+        query = validation.sentence(query, "query", self._limits, "Type what you are looking for.")
+        top = self._top(top)
         encoder = self._encoder_of(indexed)
         vector = unit_rows(self._bench.encode(encoder, [query], encoder.prompt("query")))[0]
         encoded = time.perf_counter()
-        ranking = indexed.rank(vector, query, self._top(top), filters or {}, hybrid)
+        ranking = indexed.rank(vector, query, top, filters or {}, bool(hybrid))
         return self._result(query, indexed, ranking, {"encode": (encoded - start) * 1e3})
 
     def more_like(self, session_id: str, row: int | None, top: int = 10, filters: Mapping[str, Any] | None = None) -> SearchResult:
         """The closest sentences to one row of the corpus (numbered as in the file), itself left out."""
         indexed = self._corpus(session_id)
+        top = self._top(top)
         places = (indexed.corpus.rows == row).nonzero()[0]
         if not len(places):
             raise UserError(f"The corpus has no row {row}.")
         place = int(places[0])
         text = indexed.corpus.sentences[place]
-        ranking = indexed.rank(indexed.embeddings[place], text, self._top(top) + 1, filters or {}, hybrid=False)
+        ranking = indexed.rank(indexed.embeddings[place], text, top + 1, filters or {}, hybrid=False)
         others = ranking.rows != place
         ranking = replace(ranking, rows=ranking.rows[others][:top], scores=ranking.scores[others][:top])
         return self._result(text, indexed, ranking, {})
 
     def filters(self, session_id: str) -> tuple[list[tuple[str, str]], list[str]]:
         """What the corpus can be filtered by: (column, value) pairs of columns with few values, and all columns."""
-        metadata = self._corpus(session_id).corpus.metadata
-        return [(column, value) for column, values in facets(metadata).items() for value in values], list(metadata.columns)
+        corpus = self._corpus(session_id).corpus
+        values = [(column, value) for column, values in facets(corpus.metadata).items() for value in values]
+        return values, list(corpus.filterable().columns)
 
     def corpus_name(self, session_id: str) -> str:
         return self._corpus(session_id).corpus.name
@@ -93,9 +94,7 @@ class SearchService:
         return encoder
 
     def _top(self, top: int) -> int:
-        if not 1 <= top <= self._limits.hits:
-            raise UserError(f"The number of hits must lie in 1..{self._limits.hits:,}, got {top}.")
-        return int(top)
+        return validation.whole_number(top, "number of hits", 1, self._limits.hits)
 
     def _result(self, query: str, indexed: IndexedCorpus, ranking: Ranking, before: dict[str, float]) -> SearchResult:
         corpus = indexed.corpus

@@ -12,6 +12,7 @@ from sbert_app.explain.attribution import Attribution, leave_one_out, split_mean
 from sbert_app.models.encoder import Encoder, TokenVectors
 from sbert_app.models.pooling import POOLINGS
 from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.services import validation
 from sbert_app.services.workbench import Workbench
 from sbert_app.tables import storable
 from sbert_app.vectors import Vectors, cosine, unit_rows
@@ -103,10 +104,7 @@ class SimilarityService:
         return leave_one_out((words1, words2), (full1, full2), (without1, without2))
 
     def _sentence(self, text: str, which: str) -> str:
-        text = storable(text).strip()
-        if not text:
-            raise UserError(f"The {which} sentence is blank. Type something to compare.")
-        return text[: self._bench.settings.limits.sentence_characters]
+        return validation.sentence(text, f"{which} sentence", self._bench.settings.limits, "Type something to compare.")
 
     def _lines(self, text: str, which: str) -> list[str]:
         limits = self._bench.settings.limits

@@ -27,12 +27,13 @@ def build_app(bench: Workbench) -> gr.Blocks:
     app: gr.Blocks
     with gr.Blocks(title=TITLE, analytics_enabled=False, delete_cache=(CLEAN_SECONDS, CLEAN_SECONDS)) as app:
         session_id = gr.State("")
+        opened = gr.State("")  # gets a new value each time the session has another corpus
         model = _header(bench)
         with gr.Tabs(elem_id="tabs"):
             with gr.Tab("Similarity", id="similarity"):
-                similarity.build(SimilarityService(bench), session_id, model)
+                similarity.build(SimilarityService(bench), session_id, model, opened)
             with gr.Tab("Search", id="search"):
-                search.build(CorpusService(bench), SearchService(bench), session_id, model)
+                search.build(CorpusService(bench), SearchService(bench), session_id, model, opened)
         api.build(bench)
 
         def open_session(request: gr.Request) -> str:

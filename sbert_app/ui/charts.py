@@ -7,7 +7,8 @@ from sbert_app.services.similarity import ListComparison
 INK = "#7c7c85"  # readable on white and on near-black
 # Opaque, so that plotly can choose a readable text colour for each cell on either ground.
 SCALE = [[0, "#dcebe8"], [0.5, "#6fb3a9"], [1, "#0f5f59"]]
-LABEL_LENGTH = 24
+LABEL_LENGTH = 22
+NAMED_ROWS = 16
 LABELLED_CELLS = 150  # more numbers than this no one reads
 
 
@@ -16,10 +17,10 @@ def heat_map(result: ListComparison) -> go.Figure:
     labelled = result.scores.size <= LABELLED_CELLS
     figure = go.Figure(
         go.Heatmap(
-            z=result.scores.round(3),
+            z=result.scores,
             x=[str(i) for i in range(1, len(result.sentences2) + 1)],
-            y=_labels(result.sentences1),
-            customdata=[_labels(result.sentences2)] * len(result.sentences1),
+            y=_labels(result.sentences1, NAMED_ROWS),
+            customdata=[_labels(result.sentences2, len(result.sentences2))] * len(result.sentences1),
             zmin=0,
             zmax=1,
             colorscale=SCALE,
@@ -28,22 +29,25 @@ def heat_map(result: ListComparison) -> go.Figure:
             ygap=2,
             showscale=not labelled,
             colorbar={"title": "cosine", "thickness": 10, "outlinewidth": 0},
-            hovertemplate="%{y}<br>%{customdata}<br>cosine %{z:.3f}<extra></extra>",
+            hovertemplate="first list: %{y}<br>second list: %{customdata}<br>cosine %{z:.3f}<extra></extra>",
         )
     )
     figure.update_layout(
-        height=110 + 34 * min(len(result.sentences1), 40),
+        height=110 + min(34 * len(result.sentences1), 640),
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         font={"color": INK, "family": "IBM Plex Sans, system-ui, sans-serif", "size": 12},
         margin={"l": 10, "r": 10, "t": 10, "b": 10},
     )
-    figure.update_yaxes(autorange="reversed", automargin=True, showgrid=False)
+    title = None if len(result.sentences1) <= NAMED_ROWS else "line of the first list"
+    figure.update_yaxes(title=title, autorange="reversed", automargin=True, showgrid=False, type="category")
     figure.update_xaxes(title="line of the second list", automargin=True, showgrid=False, type="category")
     return figure
 
 
-def _labels(sentences: list[str]) -> list[str]:
-    """Short and numbered: equal labels would fall on one another."""
+def _labels(sentences: list[str], most: int) -> list[str]:
+    """Short and numbered, for equal labels would fall on one another; for more than `most` the number alone."""
+    if len(sentences) > most:
+        return [str(i) for i in range(1, len(sentences) + 1)]
     shortened = (s if len(s) <= LABEL_LENGTH else s[: LABEL_LENGTH - 1] + "…" for s in sentences)
     return [f"{i}. {text}" for i, text in enumerate(shortened, 1)]

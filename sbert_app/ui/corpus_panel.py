@@ -9,6 +9,7 @@ from typing import Any
 import gradio as gr
 
 from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.reader import looks_like_prose
 from sbert_app.services.corpora import CorpusService
 from sbert_app.tables import FORMATS, Table
 from sbert_app.ui.events import handler
@@ -24,14 +25,14 @@ Updates = dict[Any, Any]  # component -> its new value or state; what is not nam
 class CorpusPanel:
     """The components of the panel and their handlers; holds no visitor's data.
 
-    `opened` gets a new value each time the session has another corpus: a tab that shows one listens to its `change`.
+    `opened` gets a new value each time the session has another corpus: who shows one listens to its `change`.
     """
 
-    def __init__(self, corpora: CorpusService, session_id: gr.State, model: gr.State) -> None:
+    def __init__(self, corpora: CorpusService, session_id: gr.State, model: gr.State, opened: gr.State) -> None:
         self._corpora = corpora
         self._session_id = session_id
         self._model = model
-        self.opened = gr.State("")
+        self.opened = opened
         self._draw()
         self._listen()
 
@@ -67,24 +68,26 @@ class CorpusPanel:
             self.index = gr.Button("Index", variant="primary", elem_id="index")
 
     def _listen(self) -> None:
-        private: dict[str, Any] = {"api_visibility": "private"}
+        # Hidden progress: Gradio would lay each error over every output, above buttons that are needed to go on.
+        private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
         offered = [self.choose, self.offered, self.columns, self.preview]
         opened = [self.opened, self.status, self.bring, self.progress]
+        replaced = [*opened, self.file, self.choose]
         self.file.upload(handler(self._on_file), [self._session_id, self.file], offered, **private)
+        self.file.clear(handler(self._on_clear), self._session_id, self.choose, **private)
         self.use_pasted.click(handler(self._on_pasted), [self._session_id, self.pasted], offered, **private)
         for name, button in self.examples.items():
-            button.click(handler(self._on_example(name)), [self._session_id, self._model], opened, **private)
+            button.click(handler(self._on_example(name)), [self._session_id, self._model], replaced, **private)
         self.index.click(
             handler(self._on_index),
             [self._session_id, self.columns, self._model],
             [*opened, self.stop, self.index],
-            show_progress="hidden",
             concurrency_limit=4,
             **private,
         ).failure(self._on_failure, None, [self.stop, self.index, self.progress], **private)
         self.stop.click(handler(self._corpora.stop), self._session_id, None, queue=False, **private)
         self.saved_tab.select(self._list_saved, None, self.saved, **private)
-        self.open_saved.click(handler(self._on_open_saved), [self._session_id, self.saved], opened, **private)
+        self.open_saved.click(handler(self._on_open_saved), [self._session_id, self.saved], replaced, **private)
         self.delete_saved.click(handler(self._on_delete_saved), self.saved, self.saved, **private)
 
     def _on_file(self, session_id: str, file: str | None) -> Updates:
@@ -97,14 +100,14 @@ class CorpusPanel:
         column = self._corpora.offer(session_id, table)
         return {
             self.choose: gr.Column(visible=True),
-            self.offered: view.offered(table, column),
+            self.offered: view.offered(table, column, looks_like_prose(table.frame, column)),
             self.columns: gr.Dropdown(choices=list(table.frame.columns), value=[column]),
             self.preview: table.frame.head(PREVIEW_ROWS),
         }
 
     def _on_example(self, name: str) -> Callable[[str, str], Updates]:
         def on_example(session_id: str, model: str) -> Updates:
-            return self._opened(self._corpora.open_example(session_id, name, model))
+            return self._replaced(self._corpora.open_example(session_id, name, model))
 
         return on_example
 
@@ -125,11 +128,19 @@ class CorpusPanel:
         return {self.stop: gr.Button(visible=False), self.index: gr.Button(interactive=True), self.progress: ""}
 
     def _on_open_saved(self, session_id: str, corpus_id: str | None) -> Updates:
-        return self._opened(self._corpora.open_saved(session_id, corpus_id or ""))
+        return self._replaced(self._corpora.open_saved(session_id, corpus_id or ""))
 
     def _on_delete_saved(self, corpus_id: str | None) -> Any:
         self._corpora.delete_saved(corpus_id or "")
         return self._list_saved()
+
+    def _on_clear(self, session_id: str) -> Updates:
+        self._corpora.withdraw(session_id)
+        return {self.choose: gr.Column(visible=False)}
+
+    def _replaced(self, indexed: IndexedCorpus) -> Updates:
+        """A corpus that needs no indexing: what was offered before is withdrawn."""
+        return {**self._opened(indexed), self.file: None, self.choose: gr.Column(visible=False)}
 
     def _opened(self, indexed: IndexedCorpus) -> Updates:
         """The sources folded, the corpus on its line, and the tabs told."""
@@ -141,6 +152,4 @@ class CorpusPanel:
         }
 
     def _list_saved(self) -> Any:
-        saved = self._corpora.saved()
-        choices = [(f"{s.name} · {s.rows:,} rows · {s.model} · {s.megabytes:.0f} MB · {s.saved[:16]}", s.id) for s in saved]
-        return gr.Dropdown(choices=choices, value=None)
+        return gr.Dropdown(choices=[(view.saved(entry), entry.id) for entry in self._corpora.saved()], value=None)

@@ -40,7 +40,7 @@ def _shown() -> Iterator[None]:
     try:
         yield
     except UserError as error:
-        raise gr.Error(str(error), title="That did not work", print_exception=False) from None
+        raise gr.Error(str(error), print_exception=False) from None
     except gr.Error:
         raise
     except Exception as error:

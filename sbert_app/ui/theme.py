@@ -31,7 +31,7 @@ def build_theme() -> gr.themes.Base:
         button_primary_background_fill=SBERT,
         button_primary_background_fill_hover="#115e59",
         button_primary_background_fill_dark=SBERT,
-        button_primary_background_fill_hover_dark="#0d9488",
+        button_primary_background_fill_hover_dark="#115e59",
         button_primary_text_color="#ffffff",
         button_primary_text_color_dark="#ffffff",
         color_accent=SBERT,

@@ -45,8 +45,9 @@ def test_a_file_is_indexed_and_filtered(client, write):
     [
         (lambda c: c.predict("guessed-id", "x", api_name="/search"), "This session has ended"),
         (lambda c: c.predict("a", " ", api_name="/similarity"), "second sentence is blank"),
+        (lambda c: c.predict("guessed-id", "x", "many", api_name="/search"), "session has ended|whole number"),
         (lambda c: c.predict("a", "b", "./nowhere", api_name="/similarity"), "There is no model folder"),
-        (lambda c: c.predict(None, "", [], "all-MiniLM-L6-v2", api_name="/index_corpus"), "no rows"),
+        (lambda c: c.predict(None, "", [], "all-MiniLM-L6-v2", api_name="/index_corpus"), "There are no lines yet"),
     ],
 )
 def test_mistakes_come_back_as_sentences(client, call, message):

@@ -101,7 +101,7 @@ def test_upload_index_search_filter_more_and_download(page, corpus_file):
     search(page, "animal swimming in the sea")
     expect(page.locator(".hit").first).to_contain_text("a penguin swims through cold water")
     expect(page.locator(".hit").first).to_contain_text("row 121")
-    page.get_by_role("button", name="More like row 121", exact=True).click()
+    page.get_by_role("button", name="More like this: row 121", exact=True).click()
     expect(page.get_by_label("Query", exact=True)).to_have_value("a penguin swims through cold water")
     expect(page.locator(".hit").first).to_contain_text("a seal swims under the ice")
     page.get_by_role("button", name=re.compile("Options and filters")).click()
@@ -121,11 +121,11 @@ def test_progress_is_shown_and_stop_keeps_what_is_done(page, tmp_path, sentences
     upload(page, path)
     page.locator("#index").click()
     expect(page.locator("#progress")).to_contain_text(
-        re.compile(r"Encoding: [\d,]+ of 7,408 sentences · [\d,]+ sentences/s · .* left")
+        re.compile(r"Encoding long.txt: [\d,]+ of 7,408 sentences · [\d,]+ sentences/s · .* left")
     )
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(page.locator("#progress")).to_contain_text("Stopped", timeout=3_000)
-    expect(page.locator("#progress")).to_contain_text("press Index to go on")
+    expect(page.locator("#progress")).to_contain_text("index it again to go on")
     expect(page.locator("#stop")).to_be_hidden()
     index(page)
     expect(page.locator("#corpus-status")).to_contain_text("7,408 sentences")
@@ -164,6 +164,28 @@ def test_a_bad_file_gets_a_sentence_and_the_corpus_before_stays(page, corpus_fil
     expect(page.get_by_test_id("toast-body")).to_contain_text("'photo.csv' is a binary file")
     search(page, "bread goes stale")
     expect(page.locator(".hit").first).to_contain_text("Bread goes stale")
+
+
+def test_the_panel_offers_only_what_would_be_indexed(page, corpus_file):
+    open_search(page)
+    upload(page, corpus_file)
+    expect(page.locator("#index")).to_be_visible()
+    page.locator("#corpus-file").get_by_label("Clear").click()
+    expect(page.locator("#index")).to_be_hidden()
+    page.locator("#corpus-file input[type=file]").set_input_files(str(corpus_file))
+    expect(page.locator("#index")).to_be_visible()
+    page.get_by_role("button", name="Example: Household advice", exact=True).click()
+    expect(page.locator("#corpus-status")).to_contain_text("450 sentences")
+    page.get_by_role("button", name=re.compile("Your corpus")).click()
+    expect(page.locator("#index")).to_be_hidden()
+
+
+def test_a_score_is_calibrated_on_the_corpus_that_is_open(page):
+    open_search(page)
+    page.get_by_role("button", name="Example: Household advice", exact=True).click()
+    expect(page.locator(".hit").first).to_be_visible()
+    page.get_by_role("tab", name="Similarity", exact=True).click()
+    expect(page.locator("#comparison")).to_contain_text("random pairs of field_notes.csv")
 
 
 def test_a_blank_query_and_a_missing_corpus_are_told(page):

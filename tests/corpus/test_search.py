@@ -119,8 +119,40 @@ def test_filters_keep_the_rows_that_fit(filters, rows):
     assert np.flatnonzero(matching_rows(METADATA, filters)).tolist() == rows
 
 
-def test_no_filter_is_told_from_a_filter_that_keeps_all():
-    assert matching_rows(METADATA, {}) is None
+EUROPEAN = pd.DataFrame(
+    {
+        "betrag": ["24,08", "1.234,50", "100,00", "6,02"],
+        "datum": ["01.06.2024", "09.09.2023", "31.08.2024", ""],
+        "us": ["06/13/2024", "09/09/2023", "08/31/2024", "01/02/2025"],
+        "name": ["a", "b", "c", "d"],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("filters", "rows"),
+    [
+        ({"betrag": {"from": "100"}}, [1, 2]),
+        ({"betrag": {"from": "24,08", "to": "100,5"}}, [0, 2]),
+        ({"datum": {"from": "01.06.2024"}}, [0, 2]),
+        ({"datum": {"from": "2024-06", "to": "2024-08"}}, [0, 2]),
+        ({"datum": {"to": "2023"}}, [1]),
+        ({"us": {"from": "06/14/2024"}}, [2, 3]),
+    ],
+)
+def test_ranges_understand_decimal_commas_and_local_dates(filters, rows):
+    assert np.flatnonzero(matching_rows(EUROPEAN, filters)).tolist() == rows
+
+
+def test_a_range_that_cannot_be_compared_is_told():
+    with pytest.raises(UserError, match="Column 'name' holds neither numbers nor dates. Filter it by its values"):
+        matching_rows(EUROPEAN, {"name": {"from": "b"}})
+    with pytest.raises(UserError, match="'abc' cannot be compared with column 'betrag', which holds values like '24,08'"):
+        matching_rows(EUROPEAN, {"betrag": {"from": "abc"}})
+    with pytest.raises(UserError, match="'soon' cannot be compared with column 'datum', which holds values like '01.06.2024'"):
+        matching_rows(EUROPEAN, {"datum": {"to": "soon"}})
+    with pytest.raises(UserError, match="Filters must be an object"):
+        matching_rows(EUROPEAN, ["name"])
 
 
 def test_unknown_filters_are_named():

@@ -41,6 +41,13 @@ def test_the_strongest_links_are_words_not_special_tokens(encoder):
     assert len(split.strongest(10_000)) == (len(split.words1) - 2) * (len(split.words2) - 2)
 
 
+def test_links_of_a_word_that_occurs_again_are_added_up(encoder):
+    split = split_mean_pooled(*encoder.token_vectors(["dog dog dog", "puppy"]))
+    links = split.strongest(10)
+    assert [(link.word1, link.word2) for link in links] == [("dog", "puppy")]
+    assert links[0].contribution == pytest.approx(float(split.contributions[1:4, 1].sum()), abs=1e-6)
+
+
 def test_leave_one_out_finds_the_words_that_meet(encoder):
     sentences = ["my dog likes music", "the puppy sleeps"]
     (words1, without1), (words2, without2) = (encoder.leave_one_out(s) for s in sentences)

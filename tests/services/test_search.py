@@ -80,11 +80,30 @@ def test_metadata_comes_with_the_hits_and_filters_them(shared_bench):
     session, service = shared_bench.sessions.open(), SearchService(shared_bench)
     CorpusService(shared_bench).open_example(session.id, "support_tickets.csv")
     values, columns = service.filters(session.id)
-    assert columns == ["team", "product", "priority", "date"] and {c for c, _ in values} == {"team", "product", "priority"}
+    assert columns == ["team", "product", "priority", "date", "text"] and {c for c, _ in values} == {"team", "product", "priority"}
     assert ("product", "Beacon") in values
     hits = service.search(session.id, "the app crashes", 20, {"product": ["Beacon"], "date": {"from": "2026-06"}}).hits
     assert len(hits) == 20 and all(h.metadata["product"] == "Beacon" and h.metadata["date"] >= "2026-06" for h in hits)
     assert service.search(session.id, "x", 5, {"product": ["None such"]}).hits == []
+
+
+def test_the_sentences_themselves_can_be_filtered(shared_bench):
+    session, service = shared_bench.sessions.open(), SearchService(shared_bench)
+    CorpusService(shared_bench).open_example(session.id, "support_tickets.csv")
+    hits = service.search(session.id, "money", 50, {"text": {"contains": "invoice"}}).hits
+    assert hits and all("invoice" in hit.sentence.lower() for hit in hits)
+    assert "text" in service.filters(session.id)[1]
+
+
+def test_opening_another_corpus_stops_the_indexing_that_runs(bench, sentences):
+    corpora, session = CorpusService(bench), bench.sessions.open()
+    corpora.offer(session.id, corpora.read_lines("\n".join(sentences)))
+    events = []
+    for event in corpora.index(session.id, ["text"]):
+        events.append(event)
+        if event.done > 50 and session.corpus is None:
+            corpora.open_example(session.id, "field_notes.csv")
+    assert events[-1].stopped and session.corpus.corpus.name == "field_notes.csv" and session.table is None
 
 
 def test_more_like_this_leaves_the_row_itself_out(shared_bench):
@@ -122,9 +141,20 @@ def test_bad_requests_are_told(bench):
     session, _ = indexed(bench, ["a", "b"])
     with pytest.raises(UserError, match="The query is blank"):
         service.search(session.id, " ")
-    for top in (0, -1, 10**9):
-        with pytest.raises(UserError, match=r"must lie in 1..1,000"):
+    for top in (0, -1, 10**9, 2.5, "abc", None, True):
+        with pytest.raises(UserError, match=r"number of hits must be a whole number in 1..1,000"):
             service.search(session.id, "x", top)
+    for query in (None, 5, ["x"]):
+        with pytest.raises(UserError, match="The query must be text"):
+            service.search(session.id, query)
+    for filters in ([1], "x"):
+        with pytest.raises(UserError, match="Filters must be an object"):
+            service.search(session.id, "x", 5, filters)
+    with pytest.raises(UserError, match="There are no lines yet. Write or paste one sentence a line"):
+        corpora.read_lines(" \n ")
+    for call in (lambda: corpora.open_saved(session.id, ""), lambda: corpora.delete_saved("")):
+        with pytest.raises(UserError, match="Choose a saved corpus first"):
+            call()
     for row in (0, 99, None, "1; drop"):
         with pytest.raises(UserError, match="The corpus has no row"):
             service.more_like(session.id, row)
@@ -142,7 +172,11 @@ def test_saved_corpora_reopen_in_another_session_and_can_be_deleted(bench, sente
     indexed(bench, sentences[:50])
     corpora, session = CorpusService(Workbench(bench.settings)), bench.sessions.open()
     saved = CorpusService(bench).saved()
-    assert [(entry.name, entry.rows) for entry in saved] == [("pasted lines", 50)] == [(s.name, s.rows) for s in corpora.saved()]
+    assert (
+        [(entry.name, entry.rows) for entry in saved]
+        == [(f"pasted: {sentences[0][:32]}…", 50)]
+        == [(s.name, s.rows) for s in corpora.saved()]
+    )
     CorpusService(bench).open_saved(session.id, saved[0].id)
     assert SearchService(bench).search(session.id, sentences[3], 1).hits[0].row == 4
     CorpusService(bench).delete_saved(saved[0].id)

@@ -34,7 +34,7 @@ def test_the_percentile_is_of_the_visitors_own_corpus_once_there_is_one(shared_b
     session, corpora = shared_bench.sessions.open(), CorpusService(shared_bench)
     corpora.offer(session.id, corpora.read_lines("cats\ndogs\nbirds\nfish"))
     list(corpora.index(session.id, ["text"]))
-    assert service.compare("a", "b", session_id=session.id).calibrated_on == "pasted lines"
+    assert service.compare("a", "b", session_id=session.id).calibrated_on == "pasted: cats"
 
 
 def test_a_corpus_of_one_sentence_leaves_the_examples_to_calibrate(shared_bench, service):

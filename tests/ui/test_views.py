@@ -21,7 +21,7 @@ def test_sentences_names_and_metadata_are_escaped(bench):
     path = bench.settings.home.parent / "a.csv"
     pd.DataFrame({"text": [ATTACK, "plain"], ATTACK: ["<b>", ATTACK]}).to_csv(path, index=False)
     table = corpora.read_file(path, f"{ATTACK}.csv")
-    shown = [corpus_view.offered(table, corpora.offer(session.id, table))]
+    shown = [corpus_view.offered(table, corpora.offer(session.id, table), prose=True)]
     events = list(corpora.index(session.id, ["text"]))
     shown += [corpus_view.status(events[-1].corpus, events[-1]), corpus_view.progress(events[-1])]
     shown.append(search.results(SearchService(bench).search(session.id, "x")))

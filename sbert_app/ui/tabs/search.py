@@ -25,11 +25,11 @@ element.addEventListener('click', event => {
 """
 
 
-def build(corpora: CorpusService, service: SearchService, session_id: gr.State, model: gr.State) -> None:
-    """Draw the tab and wire it."""
+def build(corpora: CorpusService, service: SearchService, session_id: gr.State, model: gr.State, opened: gr.State) -> None:
+    """Draw the tab and wire it. `opened` changes with the corpus."""
     gr.Markdown("Find sentences by what they **mean**, in your own file: different words, same idea.", elem_classes="lead")
-    panel = CorpusPanel(corpora, session_id, model)
-    _SearchTab(service, session_id).listen(panel.opened)
+    CorpusPanel(corpora, session_id, model, opened)
+    _SearchTab(service, session_id).listen(opened)
 
 
 class _SearchTab:
@@ -96,7 +96,7 @@ class _SearchTab:
         return {
             self.query: query if first else gr.skip(),
             self.hits: view.results(self._service.search(session_id, query)) if query else parts.empty(view.NO_QUERY),
-            self.facets: gr.Dropdown(choices=[(f"{c}: {v}", json.dumps([c, v])) for c, v in facets], value=[]),
+            self.facets: gr.Dropdown(choices=[(f"{c}: {v or '(blank)'}", json.dumps([c, v])) for c, v in facets], value=[]),
             self.column: gr.Dropdown(choices=columns, value=None),
             self.contains: "",
             self.low: "",
@@ -104,13 +104,13 @@ class _SearchTab:
         }
 
     def _on_search(self, session_id: str, query: str, top: int, hybrid: bool, *filters: Any) -> str:
-        return view.results(self._service.search(session_id, query, int(top), _chosen(*filters), hybrid))
+        return view.results(self._service.search(session_id, query, top, _chosen(*filters), hybrid))
 
     def _on_more_like(
         self, session_id: str, top: int, facets: list[str], column: str, contains: str, low: str, high: str, event: gr.EventData
     ) -> list[str]:
         row = event._data.get("row") if isinstance(event._data, dict) else None
-        result = self._service.more_like(session_id, row, int(top), _chosen(facets, column, contains, low, high))
+        result = self._service.more_like(session_id, row, top, _chosen(facets, column, contains, low, high))
         return [result.query, view.results(result)]
 
 

@@ -24,17 +24,17 @@ LISTS = (
 )
 
 
-def build(service: SimilarityService, session_id: gr.State, model: gr.State) -> None:
-    """Draw the tab and wire it."""
+def build(service: SimilarityService, session_id: gr.State, model: gr.State, opened: gr.State) -> None:
+    """Draw the tab and wire it. `opened` changes with the corpus, which scores are calibrated on."""
     gr.Markdown("Compare what two sentences **mean**: one vector each, and the cosine between them.", elem_classes="lead")
     with gr.Tabs():
         with gr.Tab("Two sentences", id="pair"):
-            _pair(service, session_id, model)
+            _pair(service, session_id, model, opened)
         with gr.Tab("A list against a list", id="lists"):
             _lists(service, model)
 
 
-def _pair(service: SimilarityService, session_id: gr.State, model: gr.State) -> None:
+def _pair(service: SimilarityService, session_id: gr.State, model: gr.State, opened: gr.State) -> None:
     first, second = EXAMPLES["Paraphrase"]
     with gr.Row():
         sentence1 = gr.Textbox(first, label="First sentence", lines=2, min_width=280, elem_id="sentence1")
@@ -50,7 +50,7 @@ def _pair(service: SimilarityService, session_id: gr.State, model: gr.State) -> 
 
     # always_last: while one comparison runs, of all that is typed meanwhile only the newest is sent.
     gr.on(
-        [sentence1.change, sentence2.change, model.change, session_id.change],
+        [sentence1.change, sentence2.change, model.change, session_id.change, opened.change],
         compare,
         [sentence1, sentence2, model, session_id],
         result,
@@ -74,7 +74,7 @@ def _lists(service: SimilarityService, model: gr.State) -> None:
     plot = gr.Plot(show_label=False, elem_id="heat-map", visible=False)
     pairs = gr.Dataframe(
         label="Closest pairs",
-        column_widths=["64px", "84px", "auto", "auto"],
+        column_widths=["76px", "84px", "auto", "auto"],
         elem_id="pairs",
         interactive=False,
         wrap=True,
@@ -85,11 +85,10 @@ def _lists(service: SimilarityService, model: gr.State) -> None:
     def on_compare(lines1: str, lines2: str, model: str) -> dict[Any, Any]:
         result = service.compare_lists(lines1, lines2, model)
         records = view.pair_records(result, SHOWN_PAIRS)
-        count = f"{result.scores.size:,} pairs in {result.milliseconds:.1f} ms"
         return {
-            summary: f'<div class="hits-head"><span>{count}</span>{parts.downloads("pairs", records)}</div>',
+            summary: view.lists_summary(result, records),
             plot: gr.Plot(charts.heat_map(result), visible=True),
             pairs: gr.Dataframe(pd.DataFrame(records), visible=True),
         }
 
-    compare.click(on_compare, [lines1, lines2, model], [summary, plot, pairs], api_visibility="private")
+    compare.click(on_compare, [lines1, lines2, model], [summary, plot, pairs], show_progress="hidden", api_visibility="private")

@@ -3,7 +3,8 @@
 from html import escape
 
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus.reader import skipped_summary
+from sbert_app.corpus.library import SavedCorpus
+from sbert_app.corpus.reader import plural, skipped_summary
 from sbert_app.services.corpora import IndexProgress
 from sbert_app.tables import Table
 from sbert_app.ui.views import parts
@@ -15,24 +16,32 @@ def nothing(hosted: bool) -> str:
     return parts.empty(f"No corpus yet. Pick an example above, or bring your own file: {kept}.")
 
 
-def offered(table: Table, column: str) -> str:
+def offered(table: Table, column: str, prose: bool) -> str:
     """What was read from a file, before it is indexed."""
+    guess = "Sentences seem to be in" if prose else "No column looks like sentences; the closest is"
+    rows, columns = len(table.frame), len(table.frame.columns)
     lines = [*table.notes, *skipped_summary(table.skipped)]
     return (
-        f'<p class="read"><b>{escape(table.name)}</b>: {len(table.frame):,} rows, {len(table.frame.columns)} columns. '
-        f"Sentences seem to be in <b>{escape(column)}</b>.</p>{parts.notes(lines)}"
+        f'<p class="read"><b>{escape(table.name)}</b>: {rows:,} {plural(rows, "row", "rows")}, '
+        f"{columns} {plural(columns, 'column', 'columns')}. {guess} <b>{escape(column)}</b>.</p>{parts.notes(lines)}"
     )
+
+
+def saved(entry: SavedCorpus) -> str:
+    """One line of the list of saved corpora."""
+    when = entry.saved[:16].replace("T", " ")
+    return f"{entry.name} · {entry.rows:,} {plural(entry.rows, 'row', 'rows')} · {entry.model} · {entry.megabytes:.1f} MB · {when}"
 
 
 def progress(event: IndexProgress) -> str:
     """The progress bar of the indexing, with rate and time left."""
-    text = f"{event.stage}: {event.done:,} of {event.total:,} sentences"
+    text = f"{event.stage} {event.name}: {event.done:,} of {event.total:,} sentences"
     if event.sentences_per_second:
         text += f" · {event.sentences_per_second:,.0f} sentences/s"
     if event.cached:
         text += f" · {event.cached:,} from the cache"
     if event.stopped:
-        text += ". What was encoded is kept: press Index to go on."
+        text += ". What was encoded is kept: index it again to go on."
     elif event.eta_seconds and event.stage == "Encoding":
         text += f" · {parts.duration(event.eta_seconds)} left"
     return parts.progress(event.done, event.total, text, "Indexing")
@@ -43,7 +52,7 @@ def status(indexed: IndexedCorpus, event: IndexProgress | None = None) -> str:
     report, source = indexed.index.report, indexed.corpus
     recall = f", recall@10 {report.recall:.3f} on {report.recall_queries} rows of it" if report.kind == "approximate" else ""
     facts = [
-        f"{len(source):,} sentences",
+        f"{len(source):,} {plural(len(source), 'sentence', 'sentences')}",
         f"{indexed.embeddings.shape[1]} dimensions, {escape(indexed.model)}",
         f"{report.kind} index, {report.megabytes:.1f} MB{recall}",
     ]

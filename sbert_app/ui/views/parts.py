@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+BYTE_ORDER_MARK = "\ufeff"  # without it Excel takes UTF-8 for the local encoding
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would run
 
 
@@ -30,7 +31,7 @@ def empty(message: str) -> str:
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
     """A plain table. Cells are markup: escape text before."""
-    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in header)
+    head = "".join(f'<th scope="col">{escape(cell)}</th>' if cell else "<td></td>" for cell in header)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
     return f'<table class="plain">{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
@@ -67,7 +68,7 @@ def downloads(name: str, records: Sequence[Mapping[str, Any]]) -> str:
         return ""
     lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
     return (
-        f'<span class="downloads">Save as {_link(f"{name}.csv", "csv", to_csv(records), "text/csv")} '
+        f'<span class="downloads">Save as {_link(f"{name}.csv", "csv", BYTE_ORDER_MARK + to_csv(records), "text/csv")} '
         f"{_link(f'{name}.jsonl', 'jsonl', lines, 'application/json')}</span>"
     )
 

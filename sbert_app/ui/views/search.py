@@ -2,9 +2,11 @@
 
 from html import escape
 
+from sbert_app.corpus.indexed import FUSION
 from sbert_app.services.search import Hit, SearchResult
 from sbert_app.ui.views import parts
 
+FUSED = " · ordered by meaning and words together, the score is the meaning alone"
 NO_QUERY = "Type what you are looking for, in any words, and press Enter."
 METADATA_SHOWN = 6
 METADATA_LENGTH = 80
@@ -16,8 +18,8 @@ def results(result: SearchResult) -> str:
         return parts.empty("No sentence fits the filters. Loosen them to see hits.")
     records = [hit_record(hit) for hit in result.hits]
     head = (
-        f'<div class="hits-head"><span>{len(result.hits):,} of {result.searched:,} · '
-        f"{parts.milliseconds(result.milliseconds)}</span>"
+        f'<div class="hits-head" role="status"><span>{len(result.hits):,} of {result.searched:,} · '
+        f"{parts.milliseconds(result.milliseconds)}{FUSED if FUSION in result.milliseconds else ''}</span>"
         f"{parts.downloads('hits', records)}</div>"
     )
     return f'{head}<ol class="hits">{"".join(_card(hit) for hit in result.hits)}</ol>'
@@ -37,7 +39,8 @@ def _card(hit: Hit) -> str:
     )
     score = f'<div class="hit-score"><b>{hit.score:.3f}</b>{parts.bar(hit.score, label=f"score {hit.score:.3f}")}</div>'
     body = f'<p dir="auto">{escape(hit.sentence)}</p><ul class="chips"><li><span>row</span> {hit.row:,}</li>{chips}</ul>'
-    more = f'<button type="button" class="more" data-row="{hit.row}" aria-label="More like row {hit.row}">More like this</button>'
+    label = f"More like this: row {hit.row}"
+    more = f'<button type="button" class="more" data-row="{hit.row}" aria-label="{label}">More like this</button>'
     return f'<li class="hit">{score}<div class="hit-body">{body}</div>{more}</li>'
 
 

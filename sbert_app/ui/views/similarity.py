@@ -1,14 +1,19 @@
 """How a comparison looks: the score, what it means, its rivals, and the words behind it."""
 
+from collections.abc import Mapping, Sequence
 from html import escape
 
 import numpy as np
+from numpy.typing import NDArray
 
+from sbert_app.corpus.reader import plural
 from sbert_app.explain.attribution import EXACT, Attribution, is_special
+from sbert_app.explain.calibration import in_words
 from sbert_app.services.similarity import Comparison, ListComparison
 from sbert_app.ui.views import parts
+from sbert_app.vectors import Vectors
 
-MATRIX_WORDS = 32  # more columns than this no screen shows; the strongest links still do
+MATRIX_WORDS = 32  # more columns than this no screen shows
 STRONGEST = 8
 
 
@@ -20,6 +25,14 @@ def comparison(result: Comparison) -> str:
     )
 
 
+def lists_summary(result: ListComparison, records: Sequence[Mapping[str, object]]) -> str:
+    """How many pairs, how long it took, and the pairs to take away."""
+    count = result.scores.size
+    text = f"{count:,} {plural(count, 'pair', 'pairs')} in {result.milliseconds:.1f} ms"
+    text += f" · the closest {len(records):,} are listed and saved" if len(records) < count else ""
+    return f'<div class="hits-head" role="status"><span>{text}</span>{parts.downloads("pairs", records)}</div>'
+
+
 def pair_records(result: ListComparison, count: int) -> list[dict[str, object]]:
     """The closest pairs as rows to show and to save."""
     pairs = enumerate(result.best(count), 1)
@@ -27,14 +40,12 @@ def pair_records(result: ListComparison, count: int) -> list[dict[str, object]]:
 
 
 def _score(result: Comparison) -> str:
-    meaning = "One sentence alone has no random pairs to compare with."
-    if result.percentile is not None:
-        share = f"{result.percentile:.1f}" if result.percentile < 99.9 else f"{min(result.percentile, 99.99):.2f}"
-        meaning = f"Higher than {share} % of random pairs of {result.calibrated_on}."
+    meaning = "" if result.percentile is None else in_words(result.percentile, result.calibrated_on) + "."
     return (
         f'<p class="eyebrow">Cosine similarity</p><p class="score" id="score">{result.score:.3f}</p>'
         f"{parts.bar(result.score, label=f'cosine {result.score:.3f} of 1')}"
-        f'<p class="meaning">{escape(meaning)}</p><p class="timing">{result.milliseconds:.1f} ms on the server</p>'
+        f'<p class="meaning">{escape(meaning[:1].upper() + meaning[1:])}</p>'
+        f'<p class="timing">{result.milliseconds:.1f} ms on the server</p>'
         f"{parts.notes(result.notes)}"
     )
 
@@ -75,26 +86,38 @@ def _method(attribution: Attribution) -> str:
 
 def _matrix(attribution: Attribution) -> str:
     values = attribution.contributions
-    if max(values.shape) > MATRIX_WORDS:
-        return parts.empty(f"The word-by-word matrix is drawn up to {MATRIX_WORDS} words a sentence.")
     if not values.size:
         return parts.empty("No words to compare.")
+    rows, columns = _heaviest(values, axis=1), _heaviest(values, axis=0)
     largest = float(np.abs(values).max()) or 1.0
-    head = "".join(f'<th scope="col"{_special(word)}><span>{escape(word)}</span></th>' for word in attribution.words2)
+    across, down = _pick(attribution.words2, columns), _pick(attribution.words1, rows)
+    head = "".join(f'<th scope="col"{_special(word)}><span>{escape(word)}</span></th>' for word in across)
     body = "".join(
         f'<tr><th scope="row"{_special(word)}>{escape(word)}</th>{"".join(_cell(v, largest) for v in row)}</tr>'
-        for word, row in zip(attribution.words1, values.tolist(), strict=True)
+        for word, row in zip(down, values[np.ix_(rows, columns)].tolist(), strict=True)
     )
     caption = f"Which words meet, in hundredths of the cosine (all cells: {values.sum() * 100:.1f})"
+    if max(values.shape) > MATRIX_WORDS:
+        caption += f". Drawn: the {MATRIX_WORDS} words of a sentence that add most"
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="Word by word"><table class="matrix">'
         f"<caption>{caption}</caption><thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 
+def _heaviest(values: Vectors, axis: int) -> NDArray[np.int64]:
+    """The words that add most, at most MATRIX_WORDS, in the order of the sentence."""
+    weights = np.abs(values).sum(axis=axis)
+    return np.sort(np.argsort(-weights, kind="stable")[:MATRIX_WORDS])
+
+
+def _pick(words: list[str], numbers: NDArray[np.int64]) -> list[str]:
+    return [words[number] for number in numbers.tolist()]
+
+
 def _cell(value: float, largest: float) -> str:
     kind = "" if value >= 0 else ' class="minus"'
-    return f'<td{kind} style="--w:{abs(value) / largest:.2f}">{value * 100:.1f}</td>'
+    return f'<td{kind} style="--w:{abs(value) / largest:.2f}">{round(value * 100, 1) + 0.0:.1f}</td>'
 
 
 def _special(word: str) -> str:
