@@ -54,9 +54,8 @@ class _SearchTab:
         self.hits = gr.HTML(elem_id="hits", js_on_load=MORE_LIKE_THIS)
 
     def _draw_options(self) -> None:
-        with gr.Row():
-            self.top = gr.Slider(1, 100, 10, step=1, label="Hits", min_width=240, elem_id="top")
-            self.hybrid = gr.Checkbox(label="Hybrid: join the ranking with word search (BM25)", min_width=240, elem_id="hybrid")
+        self.top = gr.Slider(1, 100, 10, step=1, label="Hits", elem_id="top")
+        self.hybrid = gr.Checkbox(label="Hybrid: join the ranking with word search (BM25)", elem_id="hybrid")
         self.facets = gr.Dropdown(
             label="Only rows where",
             multiselect=True,

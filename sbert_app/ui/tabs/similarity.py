@@ -74,7 +74,6 @@ def _lists(service: SimilarityService, model: gr.State) -> None:
     plot = gr.Plot(show_label=False, elem_id="heat-map", visible=False)
     pairs = gr.Dataframe(
         label="Closest pairs",
-        column_widths=["76px", "84px", "auto", "auto"],
         elem_id="pairs",
         interactive=False,
         wrap=True,
@@ -88,7 +87,7 @@ def _lists(service: SimilarityService, model: gr.State) -> None:
         return {
             summary: view.lists_summary(result, records),
             plot: gr.Plot(charts.heat_map(result), visible=True),
-            pairs: gr.Dataframe(pd.DataFrame(records), visible=True),
+            pairs: gr.Dataframe(pd.DataFrame(records).rename(columns={"rank": "#"}), visible=True),
         }
 
     compare.click(on_compare, [lines1, lines2, model], [summary, plot, pairs], show_progress="hidden", api_visibility="private")

@@ -100,8 +100,8 @@ def _matrix(attribution: Attribution) -> str:
     if max(values.shape) > MATRIX_WORDS:
         caption += f". Drawn: the {MATRIX_WORDS} words of a sentence that add most"
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="Word by word"><table class="matrix">'
-        f"<caption>{caption}</caption><thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        f'<p class="hint">{caption}</p><div class="scroll" tabindex="0" role="region" aria-label="Word by word">'
+        f'<table class="matrix"><thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table></div>'
     )
 
 
