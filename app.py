@@ -6,6 +6,8 @@ import threading
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
+WARM_UP_DELAY = 1.5  # seconds: the first page comes sooner where nothing competes with it for the processor
+
 
 def main() -> None:
     """Serve the app until it is stopped. Address and port: GRADIO_SERVER_NAME and GRADIO_SERVER_PORT."""
@@ -17,8 +19,11 @@ def main() -> None:
     for chatty in ("bm25s", "httpx"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     bench = Workbench(settings_from_environment())
-    threading.Thread(target=bench.warm_up, name="warm-up", daemon=True).start()
-    build_app(bench).queue(max_size=64).launch(**launch_options(bench))
+    page = build_app(bench).queue(max_size=64)
+    warm_up = threading.Timer(WARM_UP_DELAY, bench.warm_up)
+    warm_up.daemon = True
+    warm_up.start()
+    page.launch(**launch_options(bench))
 
 
 if __name__ == "__main__":
