@@ -132,6 +132,11 @@ def test_excels_separator_line_and_a_title_above_the_table_are_understood(write)
         assert table.notes == ("1 line above the header left out.",)
 
 
+def test_a_blank_column_name_is_no_title(write):
+    table = read_table(write("a.csv", "text,\nfirst,1\nsecond,2\n"), LIMITS)
+    assert list(table.frame.columns) == ["text", "column_2"] and len(table.frame) == 2
+
+
 def test_one_column_of_prose_with_commas_is_not_torn(write):
     table = read_table(write("a.csv", "text\nhello, you\none, two, three\nnone\n"), LIMITS)
     assert table.frame["text"].tolist() == ["hello, you", "one, two, three", "none"]

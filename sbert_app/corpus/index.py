@@ -108,7 +108,7 @@ def _tune(index: Any, vectors: Vectors) -> tuple[float, int]:
     index.nprobe = max(1, index.nlist // 16)
     recall = _recall(truth, index.search(queries, 11)[1], sample)
     while recall < TARGET_RECALL and index.nprobe < index.nlist:
-        index.nprobe = min(index.nlist, int(index.nprobe * 1.5) + 1)
+        index.nprobe = min(index.nlist, int(index.nprobe * 1.25) + 1)
         recall = _recall(truth, index.search(queries, 11)[1], sample)
     return recall, len(sample)
 

@@ -49,6 +49,7 @@ class Registry:
         self.settings = settings
         self.hardware = choose_hardware(settings.device, settings.precision)
         self._loaded: OrderedDict[tuple[str, str], Any] = OrderedDict()
+        self._loading: dict[tuple[str, str], threading.Lock] = {}
         self._lock = threading.Lock()
 
     def list(self) -> list[ModelInfo]:
@@ -70,18 +71,32 @@ class Registry:
         return self._get("cross-encoder", name, CrossEncoder.from_folder)
 
     def _get(self, kind: str, name: str, load: Callable[..., Model]) -> Model:
-        name = name.strip() or DEFAULT_ENCODER
+        if not isinstance(name, str):
+            raise UserError("The model must be given by its name.")
+        key = kind, name.strip() or DEFAULT_ENCODER
         with self._lock:
-            if (kind, name) not in self._loaded:
-                folder = self._folder(name)
-                _check_kind(kind, name, folder)
-                self._loaded[kind, name] = load(folder, self.hardware, name)
-                log.info("loaded %s %s on %s", kind, name, self.hardware)
-            self._loaded.move_to_end((kind, name))
-            while len(self._loaded) > LOADED_MODELS:
-                self._loaded.popitem(last=False)
-            model: Model = self._loaded[kind, name]
+            loading = self._loading.setdefault(key, threading.Lock())
+        with loading:  # one lock a model: a slow download keeps nobody from the others
+            model: Model | None = self._loaded.get(key)
+            if model is None:
+                model = self._load(*key, load)
+            with self._lock:
+                self._loaded[key] = model
+                self._loaded.move_to_end(key)
+                while len(self._loaded) > LOADED_MODELS:
+                    self._loaded.popitem(last=False)
             return model
+
+    def _load(self, kind: str, name: str, load: Callable[..., Model]) -> Model:
+        try:
+            folder = self._folder(name)
+            _check_kind(kind, name, folder)
+            model = load(folder, self.hardware, name)
+        except UserError:
+            self._loading.pop((kind, name), None)  # names that lead nowhere must not pile up
+            raise
+        log.info("loaded %s %s on %s", kind, name, self.hardware)
+        return model
 
     def _folder(self, name: str) -> Path:
         if name == DEFAULT_ENCODER:

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,6 +13,7 @@ from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.services import validation
 from sbert_app.services.embedding import EmbeddingJob
 from sbert_app.services.sessions import Session
 from sbert_app.services.workbench import Workbench
@@ -85,7 +86,7 @@ class CorpusService:
         session = self._bench.sessions.get(session_id)
         return self._open(session, self._bench.example(name, self._bench.registry.encoder(model)))
 
-    def index(self, session_id: str, columns: Sequence[str], model: str = DEFAULT_ENCODER) -> Iterator[IndexProgress]:
+    def index(self, session_id: str, columns: list[str], model: str = DEFAULT_ENCODER) -> Iterator[IndexProgress]:
         """Index the offered table. Yields often; the last event holds the corpus, or says that it was stopped.
 
         The corpus before stays in place until the new one is whole.
@@ -94,7 +95,7 @@ class CorpusService:
         if session.table is None:
             raise UserError("There is nothing to index yet. Upload a file, paste some lines, or pick an example.")
         session.stop.clear()
-        corpus = read_corpus(session.table, columns, self._limits)
+        corpus = read_corpus(session.table, validation.names(columns, "sentence columns"), self._limits)
         yield IndexProgress(corpus.name, 0, len(corpus), 0, 0.0, "Loading the model")
         encoder = self._bench.registry.encoder(model)
         start = time.perf_counter()

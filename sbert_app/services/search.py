@@ -61,9 +61,10 @@ class SearchService:
         """The closest sentences to one row of the corpus (numbered as in the file), itself left out."""
         indexed = self._corpus(session_id)
         top = self._top(top)
+        row = validation.whole_number(row, "row", 1, int(indexed.corpus.rows[-1]))
         places = (indexed.corpus.rows == row).nonzero()[0]
         if not len(places):
-            raise UserError(f"The corpus has no row {row}.")
+            raise UserError(f"Row {row:,} was skipped when the corpus was read: choose another.")
         place = int(places[0])
         text = indexed.corpus.sentences[place]
         ranking = indexed.rank(indexed.embeddings[place], text, top + 1, filters or {}, hybrid=False)

@@ -19,6 +19,14 @@ def sentence(value: Any, name: str, limits: Limits, way_out: str) -> str:
 
 def whole_number(value: Any, name: str, low: int, high: int) -> int:
     """A whole number in low..high. Raises UserError for anything else."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value) or not low <= value <= high:
-        raise UserError(f"The {name} must be a whole number in {low}..{high:,}, got {value!r}.")
+    whole = (isinstance(value, float) and value.is_integer()) or (isinstance(value, int) and not isinstance(value, bool))
+    if not whole or not low <= value <= high:
+        raise UserError(f"The {name} must be a whole number in {low:,}..{high:,}, got {value!r}.")
     return int(value)
+
+
+def names(value: Any, name: str) -> list[str]:
+    """A list of texts. Raises UserError for anything else."""
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise UserError(f"The {name} must be a list of names.")
+    return value

@@ -8,7 +8,7 @@ from sbert_app.errors import UserError
 from sbert_app.settings import MEGABYTE, Limits
 
 # Windows-1252 as Western spreadsheets write it: letters and typographic signs, now and then. Anything denser is another encoding.
-WESTERN = re.compile(r"[À-ÖØ-öø-ÿŒœŠšŸŽž‘’“”–—…€£§°©®«»´·¡¿ª º²³½¼¾•™]")
+WESTERN = re.compile(r"[À-ÖØ-öø-ÿŒœŠšŸŽž‘’“”–—…€£¢¥§°©®±µ×«»´·¡¿ªº²³¼½¾•™\xa0]")
 MAGIC = (b"PK\x03\x04", b"%PDF", b"\x89PNG", b"\xff\xd8\xff", b"\x1f\x8b", b"PAR1", b"\xd0\xcf\x11\xe0")
 
 

@@ -79,11 +79,11 @@ def _read_rows(name: str, rows: list[list[str]], limits: Limits, notes: Sequence
 
 
 def _first_row(rows: list[list[str]]) -> int | None:
-    """Where the table begins: a title above it fills fewer cells than the rows below."""
+    """Where the table begins: a title above it is shorter than the rows below, or fills one cell of three or more."""
     filled = [sum(1 for cell in row if cell.strip()) for row in rows[:SNIFFED_LINES]]
     usual = Counter(len(row) for row in rows[:SNIFFED_LINES] if any(row)).most_common(1)
     width = usual[0][0] if usual else 0
-    wanted = min(2, width)
+    wanted = 2 if width >= 3 else 1
     fitting = (i for i, count in enumerate(filled) if count >= wanted and len(rows[i]) == width)
     return next(fitting, next((i for i, count in enumerate(filled) if count), None))
 

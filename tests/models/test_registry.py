@@ -3,6 +3,7 @@
 import json
 import pickle
 import shutil
+import threading
 from dataclasses import replace
 
 import pytest
@@ -48,6 +49,33 @@ def test_only_a_few_models_stay_loaded(registry, copy):
         shutil.copytree(copy, copy.parent / f"m{i}")
         registry.encoder(f"m{i}")
     assert len(registry._loaded) == module.LOADED_MODELS
+
+
+def test_names_that_lead_nowhere_leave_nothing_behind(registry):
+    for i in range(5):
+        with pytest.raises(UserError):
+            registry.encoder(f"org/none-{i}")
+    assert not registry._loading and not registry._loaded
+
+
+def test_a_slow_model_keeps_nobody_from_another(registry, copy, monkeypatch):
+    registry.encoder()
+    started, go_on = threading.Event(), threading.Event()
+    load = module.Encoder.from_folder
+
+    def slow(*args):
+        started.set()
+        assert go_on.wait(20)
+        return load(*args)
+
+    monkeypatch.setattr(module.Encoder, "from_folder", slow)
+    thread = threading.Thread(target=registry.encoder, args=("mine",))
+    thread.start()
+    assert started.wait(20)
+    assert registry.encoder().name == DEFAULT_ENCODER  # answers while the other still loads
+    go_on.set()
+    thread.join()
+    assert registry.encoder("mine").name == "mine"
 
 
 def test_an_unknown_name_says_that_the_hub_cannot_be_reached_and_what_to_do(registry):

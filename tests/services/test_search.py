@@ -1,6 +1,8 @@
 """Bringing a corpus and searching it: progress, stop, cache, saved corpora, bad requests, two visitors."""
 
 import csv
+import subprocess
+import sys
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -141,7 +143,7 @@ def test_bad_requests_are_told(bench):
     session, _ = indexed(bench, ["a", "b"])
     with pytest.raises(UserError, match="The query is blank"):
         service.search(session.id, " ")
-    for top in (0, -1, 10**9, 2.5, "abc", None, True):
+    for top in (0, -1, 10**9, 2.5, float("nan"), float("inf"), "abc", None, True):
         with pytest.raises(UserError, match=r"number of hits must be a whole number in 1..1,000"):
             service.search(session.id, "x", top)
     for query in (None, 5, ["x"]):
@@ -155,9 +157,16 @@ def test_bad_requests_are_told(bench):
     for call in (lambda: corpora.open_saved(session.id, ""), lambda: corpora.delete_saved("")):
         with pytest.raises(UserError, match="Choose a saved corpus first"):
             call()
-    for row in (0, 99, None, "1; drop"):
-        with pytest.raises(UserError, match="The corpus has no row"):
+    for row in (0, 99, None, "1; drop", [1, 2], True):
+        with pytest.raises(UserError, match=r"The row must be a whole number in 1..2"):
             service.more_like(session.id, row)
+    for columns in ("text", None, [1], {"text": 1}):
+        with pytest.raises(UserError, match="The sentence columns must be a list of names"):
+            corpora.offer(session.id, corpora.read_lines("a"))
+            list(corpora.index(session.id, columns))
+    for model in (None, 5, ["x"]):
+        with pytest.raises(UserError, match="The model must be given by its name"):
+            list(corpora.index(session.id, ["text"], model))
 
 
 def test_a_bad_column_leaves_the_corpus_before_in_place(bench):
@@ -181,6 +190,31 @@ def test_saved_corpora_reopen_in_another_session_and_can_be_deleted(bench, sente
     assert SearchService(bench).search(session.id, sentences[3], 1).hits[0].row == 4
     CorpusService(bench).delete_saved(saved[0].id)
     assert CorpusService(bench).saved() == []
+
+
+INDEX_FOR_EVER = """
+import sys
+from pathlib import Path
+from sbert_app.services.corpora import CorpusService
+from sbert_app.services.workbench import Workbench
+from sbert_app.settings import Settings
+bench = Workbench(Settings(home=Path(sys.argv[1]), device="cpu"))
+corpora, session = CorpusService(bench), bench.sessions.open()
+corpora.offer(session.id, corpora.read_lines("\\n".join(f"sentence {i} of many" for i in range(20_000))))
+for event in corpora.index(session.id, ["text"]):
+    print(event.done, flush=True)
+"""
+
+
+def test_a_killed_process_leaves_nothing_half_written(bench):
+    command = [sys.executable, "-c", INDEX_FOR_EVER, str(bench.settings.home)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=QUERIES.parents[2]) as process:
+        while int(process.stdout.readline()) < 300:
+            pass
+        process.kill()
+    assert CorpusService(bench).saved() == []
+    _, events = indexed(bench, [f"sentence {i} of many" for i in range(50)])
+    assert events[-1].stage == "Indexed" and len(CorpusService(bench).saved()) == 1
 
 
 def test_a_full_disk_costs_the_saving_not_the_search(bench, monkeypatch):

@@ -12,7 +12,7 @@ from sbert_app.ui.views import parts
 
 def nothing(hosted: bool) -> str:
     """What stands where the corpus will be."""
-    kept = "only your session sees it, and nothing is kept afterwards" if hosted else "it stays on this machine"
+    kept = "only your session sees it, and it is deleted afterwards" if hosted else "it stays on this machine"
     return parts.empty(f"No corpus yet. Pick an example above, or bring your own file: {kept}.")
 
 
