@@ -110,11 +110,8 @@ def test_a_file_without_header_is_read_from_its_first_row(write):
 
 
 def test_equal_and_blank_column_names_are_told_apart(write):
-    records = "text\ttext\t\t\na\tb\tc\td\n"
-    assert list(read_table(write("a.tsv", records), LIMITS).frame.columns) in (
-        ["text", "text_2", "column_3", "column_4"],
-        ["column_1", "column_2", "column_3", "column_4"],
-    )
+    table = read_table(write("a.tsv", "text\ttext\t\t\na\tb\tc\td\n"), LIMITS)
+    assert list(table.frame.columns) == ["text", "text_2", "column_3", "column_4"] and len(table.frame) == 1
 
 
 def test_blank_lines_keep_their_row_numbers(write):

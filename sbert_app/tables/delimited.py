@@ -89,8 +89,8 @@ def _first_row(rows: list[list[str]]) -> int | None:
 
 
 def _looks_like_header(cells: list[str]) -> bool:
-    """Names are short, filled, different, and no numbers."""
+    """Names are short and no numbers."""
     names = [cell for cell in cells if cell]
     short = all(len(name) <= 40 and len(name.split()) <= 5 and not name.endswith((".", "?", "!")) for name in names)
     numeric = any(re.fullmatch(r"[-+]?\d+([.,]\d+)?", name) for name in names)
-    return bool(names) and short and not numeric and len(set(names)) == len(names)
+    return bool(names) and short and not numeric
