@@ -134,6 +134,15 @@ def test_a_blank_column_name_is_no_title(write):
     assert list(table.frame.columns) == ["text", "column_2"] and len(table.frame) == 2
 
 
+def test_decimal_commas_do_not_pass_for_the_delimiter(write):
+    rows = "".join(f"{i};hello there;3,5{i}\n" for i in range(9))
+    for title in ("", "Report of June\n\n", "Report of June;;\n"):
+        table = read_table(write("a.csv", f"{title}id;text;price\n{rows}"), LIMITS)
+        assert table.frame.iloc[3].to_dict() == {"id": "3", "text": "hello there", "price": "3,53"} and len(table.frame) == 9
+    table = read_table(write("b.csv", "id,text,price\n" + rows.replace(",", ".").replace(";", ",")), LIMITS)
+    assert table.frame["price"][3] == "3.53"
+
+
 def test_one_column_of_prose_with_commas_is_not_torn(write):
     table = read_table(write("a.csv", "text\nhello, you\none, two, three\nnone\n"), LIMITS)
     assert table.frame["text"].tolist() == ["hello, you", "one, two, three", "none"]

@@ -17,7 +17,7 @@ from sbert_app.services import validation
 from sbert_app.services.embedding import EmbeddingJob
 from sbert_app.services.sessions import Session
 from sbert_app.services.workbench import Workbench
-from sbert_app.tables import Table, read_table, storable, table_from_lines
+from sbert_app.tables import Table, read_table, table_from_lines
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +64,8 @@ class CorpusService:
 
     def read_lines(self, text: str) -> Table:
         """Pasted lines, one sentence each; the corpus is named after the first."""
-        lines = storable(text).strip().split("\n")
+        text = validation.text(text, "text with the lines")
+        lines = text.strip().split("\n")
         if not lines[0]:
             raise UserError("There are no lines yet. Write or paste one sentence a line.")
         if len(text.encode()) > self._limits.file_bytes:

@@ -14,7 +14,6 @@ from sbert_app.models.pooling import POOLINGS
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.services import validation
 from sbert_app.services.workbench import Workbench
-from sbert_app.tables import storable
 from sbert_app.vectors import Vectors, cosine, unit_rows
 
 LEAVE_ONE_OUT_WORDS = 64  # two forward passes a word: beyond this the explanation costs more than it tells
@@ -108,7 +107,11 @@ class SimilarityService:
 
     def _lines(self, text: str, which: str) -> list[str]:
         limits = self._bench.settings.limits
-        lines = [line.strip()[: limits.sentence_characters] for line in storable(text).split("\n") if line.strip()]
+        lines = [
+            line.strip()[: limits.sentence_characters]
+            for line in validation.text(text, f"{which} list").split("\n")
+            if line.strip()
+        ]
         if not lines:
             raise UserError(f"The {which} list is blank. Write one sentence a line.")
         if len(lines) > limits.list_sentences:

@@ -7,14 +7,19 @@ from sbert_app.settings import Limits
 from sbert_app.tables import storable
 
 
-def sentence(value: Any, name: str, limits: Limits, way_out: str) -> str:
-    """A trimmed text that tokenisers take, cut at the limit. Raises UserError for a blank one and for what is no text."""
+def text(value: Any, name: str) -> str:
+    """A text that tokenisers and files take. Raises UserError for what is no text."""
     if not isinstance(value, str):
         raise UserError(f"The {name} must be text.")
-    text = storable(value).strip()
-    if not text:
+    return storable(value)
+
+
+def sentence(value: Any, name: str, limits: Limits, way_out: str) -> str:
+    """A trimmed text that tokenisers take, cut at the limit. Raises UserError for a blank one and for what is no text."""
+    trimmed = text(value, name).strip()
+    if not trimmed:
         raise UserError(f"The {name} is blank. {way_out}")
-    return text[: limits.sentence_characters]
+    return trimmed[: limits.sentence_characters]
 
 
 def whole_number(value: Any, name: str, low: int, high: int) -> int:

@@ -73,6 +73,7 @@ def _header(bench: Workbench) -> gr.State:
             label="Model",
             info=f"Runs on {bench.registry.hardware}." + (" Type a Hub name or a folder for another." if custom else ""),
             allow_custom_value=custom,
+            filterable=custom,
             elem_id="model",
         )
     note = gr.HTML(elem_id="model-note", js_on_load=None)

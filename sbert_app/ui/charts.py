@@ -25,10 +25,10 @@ def heat_map(result: ListComparison) -> go.Figure:
             zmax=1,
             colorscale=SCALE,
             texttemplate="%{z:.2f}" if labelled else None,
-            xgap=2,
-            ygap=2,
+            xgap=2 if labelled else 0,
+            ygap=2 if labelled else 0,
             showscale=not labelled,
-            colorbar={"title": "cosine", "thickness": 10, "outlinewidth": 0},
+            colorbar={"title": {"text": "cosine", "side": "right"}, "thickness": 10, "outlinewidth": 0},
             hovertemplate="first list: %{y}<br>second list: %{customdata}<br>cosine %{z:.3f}<extra></extra>",
         )
     )

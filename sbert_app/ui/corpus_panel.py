@@ -11,12 +11,13 @@ import gradio as gr
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import looks_like_prose
 from sbert_app.services.corpora import CorpusService
-from sbert_app.tables import FORMATS, Table
+from sbert_app.tables import Table
 from sbert_app.ui.events import handler
 from sbert_app.ui.views import corpus as view
 
 REFRESH_SECONDS = 0.2  # between two states of the progress bar
 PREVIEW_ROWS = 5
+FILE_LABEL = "csv, tsv, txt, jsonl, json, parquet or xlsx; the text formats also as .gz"
 EXAMPLES = {"support_tickets.csv": "Support tickets", "field_notes.csv": "Household advice"}
 
 Updates = dict[Any, Any]  # component -> its new value or state; what is not named stays as it is
@@ -49,10 +50,10 @@ class CorpusPanel:
         self.status = gr.HTML(view.nothing(self._corpora.hosted), elem_id="status", js_on_load=None)
 
     def _draw_sources(self) -> None:
-        endings = [f".{ending}" for ending in FORMATS]
         with gr.Tabs():
             with gr.Tab("Upload"):
-                self.file = gr.File(label=f"A file: {', '.join(FORMATS)}", file_types=endings, elem_id="corpus-file")
+                # No file_types: Gradio's own refusal leaves an error over the box, ours says what to do.
+                self.file = gr.File(label=FILE_LABEL, height=150, elem_id="corpus-file")
             with gr.Tab("Paste"):
                 self.pasted = gr.Textbox(label="One sentence a line", lines=6, max_lines=14, elem_id="pasted")
                 self.use_pasted = gr.Button("Use these lines", size="sm", elem_id="use-pasted")
@@ -73,7 +74,8 @@ class CorpusPanel:
         offered = [self.choose, self.offered, self.columns, self.preview]
         opened = [self.opened, self.status, self.bring, self.progress]
         replaced = [*opened, self.file, self.choose]
-        self.file.upload(handler(self._on_file), [self._session_id, self.file], offered, **private)
+        uploaded = self.file.upload(handler(self._on_file), [self._session_id, self.file], offered, **private)
+        uploaded.failure(lambda: None, None, self.file, **private)  # the box is free for another file
         self.file.clear(handler(self._on_clear), self._session_id, self.choose, **private)
         self.use_pasted.click(handler(self._on_pasted), [self._session_id, self.pasted], offered, **private)
         for name, button in self.examples.items():

@@ -188,6 +188,17 @@ def test_a_score_is_calibrated_on_the_corpus_that_is_open(page):
     expect(page.locator("#comparison")).to_contain_text("random pairs of field_notes.csv")
 
 
+def test_after_a_refused_file_a_good_one_is_taken_at_once(page, corpus_file, tmp_path):
+    open_search(page)
+    report = tmp_path / "report.pdf"
+    report.write_bytes(b"%PDF-1.7 ...")
+    upload(page, report)
+    expect(page.get_by_test_id("toast-body")).to_contain_text("'report.pdf' is not a format this app reads")
+    page.locator("#corpus-file input[type=file]").set_input_files(str(corpus_file))
+    index(page)
+    expect(page.locator("#corpus-status")).to_contain_text("122 sentences")
+
+
 def test_a_blank_query_and_a_missing_corpus_are_told(page):
     open_search(page)
     search(page, "anything")

@@ -155,6 +155,8 @@ def test_bad_requests_are_told(bench):
             service.search(session.id, "x", 5, filters)
     with pytest.raises(UserError, match="There are no lines yet. Write or paste one sentence a line"):
         corpora.read_lines(" \n ")
+    with pytest.raises(UserError, match="The text with the lines must be text"):
+        corpora.read_lines(None)
     for call in (lambda: corpora.open_saved(session.id, ""), lambda: corpora.delete_saved("")):
         with pytest.raises(UserError, match="Choose a saved corpus first"):
             call()

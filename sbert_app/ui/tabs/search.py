@@ -64,9 +64,9 @@ class _SearchTab:
         )
         with gr.Row():
             self.column = gr.Dropdown(label="Column", elem_id="filter-column")
-            self.contains = gr.Textbox(label="contains", elem_id="filter-contains")
-            self.low = gr.Textbox(label="from", placeholder="number or date", elem_id="filter-from")
-            self.high = gr.Textbox(label="to", placeholder="number or date", elem_id="filter-to")
+            self.contains = gr.Textbox(label="Contains", elem_id="filter-contains")
+            self.low = gr.Textbox(label="From", placeholder="number or date", elem_id="filter-from")
+            self.high = gr.Textbox(label="To", placeholder="number or date", elem_id="filter-to")
 
     def listen(self, opened: gr.State) -> None:
         filters = [self.facets, self.column, self.contains, self.low, self.high]

@@ -3,7 +3,6 @@
 from typing import Any
 
 import gradio as gr
-import pandas as pd
 
 from sbert_app.services.similarity import SimilarityService
 from sbert_app.ui import charts
@@ -11,7 +10,7 @@ from sbert_app.ui.events import handler
 from sbert_app.ui.views import parts
 from sbert_app.ui.views import similarity as view
 
-SHOWN_PAIRS = 1_000
+SAVED_PAIRS = 1_000
 EXAMPLES = {
     "Paraphrase": ["The cat fell asleep on the warm keyboard.", "A kitten is napping on top of the laptop."],
     "One word, two meanings": ["The bank raised its interest rates again.", "We had a picnic on the bank of the river."],
@@ -72,22 +71,16 @@ def _lists(service: SimilarityService, model: gr.State) -> None:
     compare = gr.Button("Compare lists", variant="primary", elem_id="compare-lists")
     summary = gr.HTML(elem_id="lists-summary", js_on_load=None)
     plot = gr.Plot(show_label=False, elem_id="heat-map", visible=False)
-    pairs = gr.Dataframe(
-        label="Closest pairs",
-        elem_id="pairs",
-        interactive=False,
-        wrap=True,
-        visible=False,
-    )
+    pairs = gr.HTML(elem_id="pairs", js_on_load=None)
 
     @handler
     def on_compare(lines1: str, lines2: str, model: str) -> dict[Any, Any]:
         result = service.compare_lists(lines1, lines2, model)
-        records = view.pair_records(result, SHOWN_PAIRS)
+        records = view.pair_records(result, SAVED_PAIRS)
         return {
             summary: view.lists_summary(result, records),
             plot: gr.Plot(charts.heat_map(result), visible=True),
-            pairs: gr.Dataframe(pd.DataFrame(records).rename(columns={"rank": "#"}), visible=True),
+            pairs: view.pair_table(records),
         }
 
     compare.click(on_compare, [lines1, lines2, model], [summary, plot, pairs], show_progress="hidden", api_visibility="private")

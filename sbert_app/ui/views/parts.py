@@ -19,6 +19,10 @@ def bar(share: float, kind: str = "sbert", label: str = "") -> str:
     return f'<div class="bar {kind}" role="img" aria-label="{spoken}"><i style="width:{width:.1f}%"></i></div>'
 
 
+def short(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def notes(lines: Iterable[str]) -> str:
     items = "".join(f"<li>{escape(line)}</li>" for line in lines if line)
     return f'<ul class="notes">{items}</ul>' if items else ""

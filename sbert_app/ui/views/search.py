@@ -33,7 +33,7 @@ def hit_record(hit: Hit) -> dict[str, object]:
 
 def _card(hit: Hit) -> str:
     chips = "".join(
-        f"<li><span>{escape(key)}</span> {escape(_short(value))}</li>"
+        f"<li><span>{escape(key)}</span> {escape(parts.short(value, METADATA_LENGTH))}</li>"
         for key, value in list(hit.metadata.items())[:METADATA_SHOWN]
         if value
     )
@@ -42,7 +42,3 @@ def _card(hit: Hit) -> str:
     label = f"More like this: row {hit.row}"
     more = f'<button type="button" class="more" data-row="{hit.row}" aria-label="{label}">More like this</button>'
     return f'<li class="hit">{score}<div class="hit-body">{body}</div>{more}</li>'
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= METADATA_LENGTH else text[: METADATA_LENGTH - 1] + "…"

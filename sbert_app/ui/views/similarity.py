@@ -7,13 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.corpus.reader import plural
-from sbert_app.explain.attribution import EXACT, Attribution, is_special
+from sbert_app.explain.attribution import EXACT, Attribution, Link, is_special
 from sbert_app.explain.calibration import in_words
 from sbert_app.services.similarity import Comparison, ListComparison
 from sbert_app.ui.views import parts
 from sbert_app.vectors import Vectors
 
-MATRIX_WORDS = 32  # more columns than this no screen shows
+MATRIX_WORDS = 26  # more columns than this no screen shows
+NARROW_WORDS = 14  # up to here the matrix fits beside the links
+WORD_LENGTH = 30
+SHOWN_PAIRS = 100
 STRONGEST = 8
 
 
@@ -29,8 +32,15 @@ def lists_summary(result: ListComparison, records: Sequence[Mapping[str, object]
     """How many pairs, how long it took, and the pairs to take away."""
     count = result.scores.size
     text = f"{count:,} {plural(count, 'pair', 'pairs')} in {result.milliseconds:.1f} ms"
-    text += f" · the closest {len(records):,} are listed and saved" if len(records) < count else ""
+    if count > SHOWN_PAIRS:
+        text += f" · the closest {SHOWN_PAIRS} are listed, {len(records):,} are in the file"
     return f'<div class="hits-head" role="status"><span>{text}</span>{parts.downloads("pairs", records)}</div>'
+
+
+def pair_table(records: Sequence[Mapping[str, object]]) -> str:
+    """The first of the closest pairs; the others are in the file."""
+    rows = [(str(r["rank"]), f"{r['score']:.4f}", escape(str(r["sentence1"])), escape(str(r["sentence2"]))) for r in records]
+    return f'<div class="pairs" tabindex="0">{parts.table(("#", "Score", "First list", "Second list"), rows[:SHOWN_PAIRS])}</div>'
 
 
 def pair_records(result: ListComparison, count: int) -> list[dict[str, object]]:
@@ -63,14 +73,14 @@ def _rivals(result: Comparison) -> str:
 def _why(attribution: Attribution | None) -> str:
     if attribution is None:
         return parts.empty("Too many words to leave out one by one: shorten the sentences to see which words matter.")
-    links = parts.table(
-        ("Strongest links", "Adds"),
-        [
-            (f"{escape(link.word1)} ↔ {escape(link.word2)}", f"{link.contribution:+.4f}")
-            for link in attribution.strongest(STRONGEST)
-        ],
-    )
-    return f'<div class="why"><section>{_matrix(attribution)}</section><section>{links}{_method(attribution)}</section></div>'
+    rows = [(_words(link), f"{link.contribution:+.4f}") for link in attribution.strongest(STRONGEST)]
+    links = parts.table(("Strongest links", "Adds"), rows)
+    wide = "" if len(attribution.words2) <= NARROW_WORDS else " wide"
+    return f'<div class="why{wide}"><section>{_matrix(attribution)}</section><section>{links}{_method(attribution)}</section></div>'
+
+
+def _words(link: Link) -> str:
+    return " ↔ ".join(escape(parts.short(word, WORD_LENGTH)) for word in (link.word1, link.word2))
 
 
 def _method(attribution: Attribution) -> str:
@@ -90,10 +100,11 @@ def _matrix(attribution: Attribution) -> str:
         return parts.empty("No words to compare.")
     rows, columns = _heaviest(values, axis=1), _heaviest(values, axis=0)
     largest = float(np.abs(values).max()) or 1.0
+    digits = 1 if largest >= 0.01 else 2
     across, down = _pick(attribution.words2, columns), _pick(attribution.words1, rows)
     head = "".join(f'<th scope="col"{_special(word)}><span>{escape(word)}</span></th>' for word in across)
     body = "".join(
-        f'<tr><th scope="row"{_special(word)}>{escape(word)}</th>{"".join(_cell(v, largest) for v in row)}</tr>'
+        f'<tr><th scope="row"{_special(word)}>{escape(word)}</th>{"".join(_cell(v, largest, digits) for v in row)}</tr>'
         for word, row in zip(down, values[np.ix_(rows, columns)].tolist(), strict=True)
     )
     caption = f"Which words meet, in hundredths of the cosine (all cells: {values.sum() * 100:.1f})"
@@ -115,9 +126,9 @@ def _pick(words: list[str], numbers: NDArray[np.int64]) -> list[str]:
     return [words[number] for number in numbers.tolist()]
 
 
-def _cell(value: float, largest: float) -> str:
+def _cell(value: float, largest: float, digits: int) -> str:
     kind = "" if value >= 0 else ' class="minus"'
-    return f'<td{kind} style="--w:{abs(value) / largest:.2f}">{round(value * 100, 1) + 0.0:.1f}</td>'
+    return f'<td{kind} style="--w:{abs(value) / largest:.2f}">{round(value * 100, digits) + 0.0:.{digits}f}</td>'
 
 
 def _special(word: str) -> str:
