@@ -233,6 +233,15 @@ def test_a_zip_bomb_in_a_workbook_is_refused_before_it_is_unpacked(tmp_path):
         read_table(tmp_path / "bomb.xlsx", replace(LIMITS, unpacked_bytes=2 * MEGABYTE))
 
 
+@pytest.mark.parametrize("name", ["a.parquet", "a.xlsx"])
+def test_one_long_text_named_a_thousand_times_is_refused(name, write):
+    shared = pd.DataFrame({"text": ["long " * 4_000] * 1_000, "n": range(1_000)})
+    path = write(name, {"a.parquet": parquet, "a.xlsx": xlsx}[name](shared))
+    assert path.stat().st_size < MEGABYTE
+    with pytest.raises(UserError, match=f"'{name}' unpacks to 19 MB, the limit is 10 MB"):
+        read_table(path, replace(LIMITS, unpacked_bytes=10 * MEGABYTE))
+
+
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.jsonl"])
 def test_too_many_rows_name_both_numbers(name, write):
     with pytest.raises(UserError, match="has 3 rows, the limit is 2. Split the file"):

@@ -89,7 +89,9 @@ class Library:
 
 def corpus_id(corpus: Corpus, fingerprint: str) -> str:
     """A readable name and a digest of everything that makes this corpus what it is."""
-    digest = hashlib.blake2b(f"{fingerprint}{corpus.columns}".encode(), digest_size=6)
+    made_of = (fingerprint, corpus.name, corpus.columns, tuple(corpus.metadata.columns), corpus.skipped, corpus.notes)
+    digest = hashlib.blake2b(repr(made_of).encode(), digest_size=6)
+    digest.update(corpus.rows.tobytes())
     digest.update("\0".join(corpus.sentences).encode())
     digest.update(pd.util.hash_pandas_object(corpus.metadata).to_numpy().tobytes())
     return f"{re.sub(r'[^a-z0-9]+', '-', corpus.name.lower()).strip('-')[:40] or 'corpus'}-{digest.hexdigest()}"

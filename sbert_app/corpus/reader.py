@@ -18,6 +18,9 @@ SENTENCE_NAMES = (
     "description", "comment", "review", "title", "abstract", "utterance", "summary", "premise", "anchor",
 )  # fmt: skip
 
+# Scripts without spaces: each character of theirs counts as a word.
+WORD = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[^\W\d_]+")
+
 
 @dataclass(frozen=True)
 class Corpus:
@@ -55,7 +58,7 @@ def guess_column(frame: pd.DataFrame) -> str:
 
 
 def _words_a_cell(cells: "pd.Series[str]") -> float:
-    return float(np.mean([len(re.findall(r"[^\W\d_]+", cell)) for cell in cells]))
+    return float(np.mean([len(WORD.findall(cell)) for cell in cells]))
 
 
 def looks_like_prose(frame: pd.DataFrame, column: str) -> bool:
@@ -103,7 +106,7 @@ def _remarks(texts: Sequence[str], sentences: list[str], rows: NDArray[np.int64]
 
 
 def skipped_summary(skipped: Sequence[Skip]) -> list[str]:
-    """ "3 rows skipped, blank sentence: rows 4, 9, 12", one line a reason."""
+    """Such as "3 rows skipped, blank sentence: rows 4, 9, 12", one line a reason."""
     counts = Counter(skip.reason for skip in skipped)
     return [
         f"{count:,} {plural(count, 'row', 'rows')} skipped, {reason}: {row_list([s.row for s in skipped if s.reason == reason])}"
@@ -112,7 +115,7 @@ def skipped_summary(skipped: Sequence[Skip]) -> list[str]:
 
 
 def row_list(rows: Sequence[int], most: int = 10) -> str:
-    """ "row 4", "rows 4, 9, 12", "rows 1, 2, 3 … and 40 more"."""
+    """Such as "row 4", "rows 4, 9, 12", "rows 1, 2, 3 … and 40 more"."""
     shown = ", ".join(f"{row:,}" for row in rows[:most])
     rest = f" … and {len(rows) - most:,} more" if len(rows) > most else ""
     return f"{plural(len(rows), 'row', 'rows')} {shown}{rest}"

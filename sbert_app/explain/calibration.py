@@ -35,7 +35,7 @@ class Calibration:
 
 
 def in_words(percentile: float, name: str) -> str:
-    """ "higher than 99.95 % of random pairs of tickets.csv". Never 100 %: the pairs are a sample."""
+    """Such as "higher than 99.95 % of random pairs of tickets.csv". Never 100 %: the pairs are a sample."""
     if percentile < 0.05:
         return f"lower than almost all random pairs of {name}"
     share = f"{percentile:.1f}" if percentile < 99.9 else f"{min(percentile, 99.99):.2f}"

@@ -54,6 +54,8 @@ def table_from_rows(
         else:
             skips.append(Skip(number, "blank"))
     check_rows(name, len(kept), limits)
+    # A workbook or a parquet file can name one long text a million times: small on disk, and here until it is copied.
+    check_unpacked(name, sum(len(cell) for row in kept for cell in row), limits)
     if not kept:
         raise UserError(f"'{name}' has a header but no rows. Choose a file with at least one sentence.")
     frame = pd.DataFrame(kept, columns=_distinct_names(columns), dtype=object)

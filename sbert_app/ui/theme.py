@@ -6,7 +6,6 @@ import gradio as gr
 
 STYLE = Path(__file__).resolve().parents[2] / "assets" / "style.css"
 SBERT = "#0f766e"  # the accent of the bi-encoder, everywhere
-CROSS_ENCODER = "#b45309"  # the accent of the cross-encoder, everywhere
 
 
 def build_theme() -> gr.themes.Base:

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from sbert_app.corpus.reader import guess_column, read_corpus, row_list, skipped_summary
+from sbert_app.corpus.reader import guess_column, looks_like_prose, read_corpus, row_list, skipped_summary
 from sbert_app.errors import UserError
 from sbert_app.settings import Limits
 from sbert_app.tables import Skip, read_table
@@ -15,6 +15,11 @@ def test_the_sentence_column_is_guessed_by_name_then_by_content():
     assert guess_column(pd.DataFrame({"id": ["a"], "Text": ["b"], "title": ["c"]})) == "Text"
     prose = {"id": ["1", "2"], "kind": ["same same same same", "same same same same"], "said": ["one two three", "four five six"]}
     assert guess_column(pd.DataFrame(prose)) == "said"
+
+
+def test_prose_is_told_from_codes_also_without_spaces():
+    frame = pd.DataFrame({"a": ["A17", "B4"], "b": ["我的包裹没有到", "密码忘记了"], "c": ["a real sentence", "and one more"]})
+    assert [looks_like_prose(frame, column) for column in frame.columns] == [False, True, True]
 
 
 def test_blank_sentences_are_skipped_and_metadata_stays_beside_its_row(write):

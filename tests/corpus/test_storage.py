@@ -1,6 +1,7 @@
 """The embedding cache and the library: nothing lost, nothing half-written, bounded."""
 
 import os
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -69,6 +70,20 @@ def test_library_reopens_what_it_saved(indexed, tmp_path):
     first, second = (c.rank(query, "vier", 3, {"team": ["A"]}, hybrid=True) for c in (indexed, again))
     assert first.rows.tolist() == second.rows.tolist() and np.allclose(first.scores, second.scores)
     assert library.find(indexed.corpus, "print") and not library.find(indexed.corpus, "another model")
+
+
+def test_equal_sentences_under_other_columns_or_rows_are_another_corpus(indexed, tmp_path):
+    library = Library(tmp_path)
+    library.save(indexed)
+    corpus = indexed.corpus
+    for other in (
+        replace(corpus, metadata=corpus.metadata.rename(columns={"team": "group"})),
+        replace(corpus, rows=corpus.rows + 1),
+        replace(corpus, name="my-file.csv"),
+        replace(corpus, skipped=()),
+    ):
+        assert library.find(other, "print") is None
+    assert library.find(corpus, "print") is not None
 
 
 def test_a_crash_in_the_middle_of_a_save_lists_nothing(indexed, tmp_path, monkeypatch):

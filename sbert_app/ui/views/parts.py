@@ -13,7 +13,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would run
 
 
 def bar(share: float, kind: str = "sbert", label: str = "") -> str:
-    """A horizontal bar, filled by `share` of 0..1. kind: "sbert", "cross" or "plain"."""
+    """A horizontal bar, filled by `share` of 0..1. kind: "sbert" or "plain"."""
     width = max(0.0, min(1.0, share)) * 100
     spoken = escape(label or f"{share:.3f}")
     return f'<div class="bar {kind}" role="img" aria-label="{spoken}"><i style="width:{width:.1f}%"></i></div>'
@@ -33,16 +33,15 @@ def empty(message: str) -> str:
     return f'<div class="empty">{escape(message)}</div>'
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A plain table. Cells are markup: escape text before."""
     head = "".join(f'<th scope="col">{escape(cell)}</th>' if cell else "<td></td>" for cell in header)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    title = f"<caption>{escape(caption)}</caption>" if caption else ""
-    return f'<table class="plain">{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    return f'<table class="plain"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
 def milliseconds(stages: Mapping[str, float]) -> str:
-    """ "encode 5.1 ms · search 0.2 ms · together 5.3 ms", measured on the server."""
+    """Such as "encode 5.1 ms · search 0.2 ms · together 5.3 ms", measured on the server."""
     shown = [f"{escape(name)} {value:.1f} ms" for name, value in stages.items() if value >= 0.05]
     total = f"together {sum(stages.values()):.1f} ms"
     return " · ".join([*shown, total] if len(shown) > 1 else shown or [total])
@@ -59,7 +58,7 @@ def progress(done: int, total: int, text: str, label: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """ "0.4 s", "12 s", "3 min 20 s"."""
+    """Such as "0.4 s", "12 s", "3 min 20 s"."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
