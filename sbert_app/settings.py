@@ -54,6 +54,10 @@ class Settings:
         return self.home / "models"
 
     @property
+    def runs(self) -> Path:
+        return self.home / "runs"
+
+    @property
     def corpora(self) -> Path:
         return self.home / "corpora"
 

@@ -28,3 +28,10 @@ def _sweep(folder: Path) -> None:
     for path in folder.glob(".*"):
         if time.time() - path.stat().st_mtime > LEFTOVER_SECONDS:
             shutil.rmtree(path, ignore_errors=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that a reader sees the old text or the new one, never a part."""
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)

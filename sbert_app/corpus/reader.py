@@ -52,18 +52,18 @@ def guess_column(frame: pd.DataFrame) -> str:
 
     def wordiness(column: str) -> float:
         cells = sample[column]
-        return cells.nunique() / len(cells) * _words_a_cell(cells)
+        return cells.nunique() / len(cells) * words_a_cell(cells)
 
     return max(frame.columns, key=wordiness)
 
 
-def _words_a_cell(cells: "pd.Series[str]") -> float:
+def words_a_cell(cells: "pd.Series[str]") -> float:
     return float(np.mean([len(WORD.findall(cell)) for cell in cells]))
 
 
 def looks_like_prose(frame: pd.DataFrame, column: str) -> bool:
     """Whether the column's cells hold more than one word on average."""
-    return _words_a_cell(frame.head(200)[column]) > 1
+    return words_a_cell(frame.head(200)[column]) > 1
 
 
 def read_corpus(table: Table, columns: Sequence[str], limits: Limits) -> Corpus:

@@ -5,17 +5,19 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from sbert_app.evaluation import weighted
+
 Values = NDArray[np.float64] | NDArray[np.float32] | Sequence[float]
 
 
 def pearson(predicted: Values, gold: Values) -> float:
     """Linear correlation, -1..1."""
-    return float(np.corrcoef(predicted, gold)[0, 1])
+    return _once(weighted.pearson, predicted, gold)
 
 
 def spearman(predicted: Values, gold: Values) -> float:
     """Rank correlation, -1..1, equal values sharing their mean rank. The paper's measure for STS."""
-    return pearson(_ranks(predicted), _ranks(gold))
+    return _once(weighted.spearman, predicted, gold)
 
 
 def ndcg(ranked: Sequence[str], relevance: Mapping[str, float], top: int = 10) -> float:
@@ -30,8 +32,6 @@ def _discounted(gains: Sequence[float]) -> float:
     return float(sum(gain / np.log2(rank + 1) for rank, gain in enumerate(gains, 1)))
 
 
-def _ranks(values: Values) -> NDArray[np.float64]:
-    array = np.asarray(values)
-    _, inverse, counts = np.unique(array, return_inverse=True, return_counts=True)
-    last = np.cumsum(counts)
-    return np.asarray((last - (counts - 1) / 2)[inverse], dtype=np.float64)
+def _once(metric: weighted.Metric, predicted: Values, gold: Values) -> float:
+    first, second = (np.asarray(values, dtype=np.float64) for values in (predicted, gold))
+    return float(metric(first, second, np.ones((1, len(gold))))[0])

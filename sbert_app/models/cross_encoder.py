@@ -1,6 +1,7 @@
 """The cross-encoder: both sentences through the network at once, one score a pair. Accurate, and n(n-1)/2 passes."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,14 @@ from torch import Tensor
 
 from sbert_app.models.batching import Rows
 from sbert_app.models.encoder import WINDOW
+from sbert_app.models.folders import read_json
 from sbert_app.models.forward import Features, attention_mask, forward_batches, pad_rows
 from sbert_app.models.hardware import Hardware
 from sbert_app.models.loading import length_limit, load_transformer
 from sbert_app.vectors import Vectors
 
 Pair = tuple[str, str]
+AUTO_CLASS = "AutoModelForSequenceClassification"
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"Sigmoid": torch.sigmoid, "Identity": lambda logits: logits}
 
 
@@ -37,8 +40,24 @@ class CrossEncoder:
     @classmethod
     def from_folder(cls, folder: Path, hardware: Hardware, name: str = "") -> "CrossEncoder":
         """Load a sequence-classification folder. Raises UserError where it cannot be read."""
-        model, tokenizer = load_transformer(folder, hardware, "AutoModelForSequenceClassification")
+        model, tokenizer = load_transformer(folder, hardware, AUTO_CLASS)
         return cls(name or folder.name, model, tokenizer, hardware)
+
+    @classmethod
+    def untrained(cls, folder: Path, hardware: Hardware, labels: int) -> "CrossEncoder":
+        """A classifier of `labels` outputs over the transformer in `folder`, its head random: what training starts from."""
+        model, tokenizer = load_transformer(folder, replace(hardware, dtype=torch.float32), AUTO_CLASS, num_labels=labels)
+        return cls(folder.name, model, tokenizer, replace(hardware, dtype=torch.float32))
+
+    @classmethod
+    def from_adapter(cls, base: Path, adapter: Path, hardware: Hardware, name: str = "") -> "CrossEncoder":
+        """A LoRA adapter with its head over the transformer in `base`, merged into the weights: as fast as any other."""
+        from peft import PeftModel  # heavy: two seconds
+
+        labels = int(read_json(adapter / "labels.json").get("labels", 1))
+        model, tokenizer = load_transformer(base, replace(hardware, dtype=torch.float32), AUTO_CLASS, num_labels=labels)
+        merged = PeftModel.from_pretrained(model, adapter).merge_and_unload()
+        return cls(name or adapter.name, merged.eval().to(hardware.dtype), tokenizer, hardware)
 
     def score(self, pairs: Sequence[Pair]) -> Vectors:
         """Score pairs in their order. n pairs -> (n,), or (n, k) for k > 1 labels, float32, higher is closer."""
@@ -50,10 +69,20 @@ class CrossEncoder:
     def stream(self, pairs: Sequence[Pair]) -> Iterator[tuple[Rows, Vectors]]:
         """Yield (row numbers, scores (b, k)) batch by batch; close the iterator to stop."""
         for start in range(0, len(pairs), WINDOW):
-            encodings = self._backend.encode_batch_fast(list(pairs[start : start + WINDOW]))
+            encodings = self.tokenize(pairs[start : start + WINDOW])
             ids = [encoding.ids for encoding in encodings]
             for rows, scores in forward_batches(ids, self._padder(encodings), self._score, self.hardware.token_budget):
                 yield rows + start, scores
+
+    def tokenize(self, pairs: Sequence[Pair]) -> list[Any]:
+        """The tokeniser's encodings (`ids`, `type_ids`), one a pair, cut at `max_length`."""
+        encodings: list[Any] = self._backend.encode_batch_fast(list(pairs))
+        return encodings
+
+    def logits(self, features: Features) -> Tensor:
+        """(B, T) ids -> (B, k), before the activation."""
+        logits: Tensor = self.model(**features).logits.float()
+        return logits
 
     def save(self, folder: Path) -> None:
         """Write a folder that sentence-transformers' CrossEncoder loads. Needs fp32 weights."""
@@ -64,9 +93,10 @@ class CrossEncoder:
         self.tokenizer.save_pretrained(folder)
 
     def _padder(self, encodings: Sequence[Any]) -> Callable[[Rows], Features]:
-        return lambda rows: self._pad([encodings[i] for i in rows])
+        return lambda rows: self.pad([encodings[i] for i in rows])
 
-    def _pad(self, encodings: Sequence[Any]) -> Features:
+    def pad(self, encodings: Sequence[Any]) -> Features:
+        """A batch on the device, padded to its longest pair."""
         device = self.hardware.device
         ids = [encoding.ids for encoding in encodings]
         features = {
@@ -79,8 +109,7 @@ class CrossEncoder:
 
     def _score(self, features: Features) -> Tensor:
         """(B, T) ids -> (B, k)."""
-        logits: Tensor = self.model(**features).logits
-        return self._activation(logits.float())
+        return self._activation(self.logits(features))
 
 
 def _activation_name(config: Any) -> str:

@@ -1,7 +1,7 @@
 """The encoder (bi-encoder): sentences in, one vector each out. Every sentence is read once, by itself."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -89,9 +89,9 @@ class Encoder:
         unique, inverse = distinct(sentences)
         places = np.split(np.argsort(inverse, kind="stable"), np.cumsum(np.bincount(inverse, minlength=len(unique)))[:-1])
         for start in range(0, len(unique), WINDOW):
-            ids = self._tokenize(unique[start : start + WINDOW], prompt)
+            ids = self.tokenize(unique[start : start + WINDOW], prompt)
             pad = self._padder(ids)
-            for rows, vectors in forward_batches(ids, pad, self._embed, self.hardware.token_budget):
+            for rows, vectors in forward_batches(ids, pad, self.embed, self.hardware.token_budget):
                 targets = [places[start + row] for row in rows]
                 yield np.concatenate(targets), np.repeat(vectors, [len(t) for t in targets], axis=0)
 
@@ -99,7 +99,7 @@ class Encoder:
         """The vectors before pooling, with the words they belong to. For a few sentences: one batch."""
         texts = [self._clean(sentence) for sentence in sentences]
         encodings = self._backend.encode_batch(texts)
-        hidden = infer(self._hidden, self._pad([encoding.ids for encoding in encodings]))
+        hidden = infer(self._hidden, self.pad([encoding.ids for encoding in encodings]))
         return [_by_word(*row) for row in zip(encodings, texts, hidden, strict=True)]
 
     def pool(self, tokens: TokenVectors, pooling: str) -> Vectors:
@@ -116,35 +116,35 @@ class Encoder:
         shortened = [[i for i, word in zip(encoding.ids, tokens.word, strict=True) if word != number] for number in numbers]
         if not shortened:
             return [], np.empty((0, self.dim), dtype=np.float32)
-        return [tokens.words[number] for number in numbers], infer(self._embed, self._pad(shortened))
+        return [tokens.words[number] for number in numbers], infer(self.embed, self.pad(shortened))
 
-    def save(self, folder: Path) -> None:
-        """Write a sentence-transformers folder. Needs fp32 weights: saving rounded ones would lose precision silently."""
+    def save(self, folder: Path, title: str = "", facts: Mapping[str, str] | None = None) -> None:
+        """Write a sentence-transformers folder with a model card that tells `facts` too.
+
+        Needs fp32 weights: saving rounded ones would lose precision silently.
+        """
         if self.hardware.dtype != torch.float32:
             raise ValueError(f"only fp32 weights are saved, these are {self.hardware.precision}")
         folder.mkdir(parents=True, exist_ok=True)
         self.transformer.save_pretrained(folder, safe_serialization=True)
         self.tokenizer.save_pretrained(folder)
         write_layout(folder, self.layout, self.dim, self.max_length)
-        facts = {
-            "base model": self.name,
-            "dimensions": str(self.dim),
-            "tokens": str(self.max_length),
-            "pooling": self.layout.pooling,
-        }
-        write_card(folder, folder.name, facts)
+        own = {"base model": self.name, "dimensions": f"{self.dim}", "tokens": f"{self.max_length}", "pooling": self.layout.pooling}
+        write_card(folder, title or folder.name, own | dict(facts or {}))
 
     def _clean(self, sentence: str) -> str:
         return sentence.lower() if self.layout.lower_case else sentence
 
-    def _tokenize(self, sentences: Sequence[str], prompt: str) -> list[list[int]]:
+    def tokenize(self, sentences: Sequence[str], prompt: str = "") -> list[list[int]]:
+        """Token numbers of each sentence, special tokens included, cut at `max_length`."""
         encodings = self._backend.encode_batch_fast([self._clean(prompt + sentence) for sentence in sentences])
         return [encoding.ids for encoding in encodings]
 
     def _padder(self, ids: Sequence[Sequence[int]]) -> Callable[[Rows], Features]:
-        return lambda rows: self._pad([ids[i] for i in rows])
+        return lambda rows: self.pad([ids[i] for i in rows])
 
-    def _pad(self, ids: Sequence[Sequence[int]]) -> Features:
+    def pad(self, ids: Sequence[Sequence[int]]) -> Features:
+        """A batch on the device, padded to its longest row."""
         device = self.hardware.device
         return {
             "input_ids": pad_rows(ids, self.tokenizer.pad_token_id or 0, device),
@@ -156,7 +156,7 @@ class Encoder:
         hidden: Tensor = self.transformer(**features).last_hidden_state
         return hidden
 
-    def _embed(self, features: Features) -> Tensor:
+    def embed(self, features: Features) -> Tensor:
         """(B, T) ids -> (B, dim). Pooled in float32: bf16 sums over many tokens lose digits."""
         pooled = POOLINGS[self.layout.pooling](self._hidden(features).float(), features["attention_mask"])
         return torch.nn.functional.normalize(pooled, dim=1) if self.layout.normalize else pooled

@@ -11,8 +11,11 @@ from sbert_app.models.hardware import Hardware
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
 
 
-def load_transformer(folder: Path, hardware: Hardware, auto_class: str = "AutoModel") -> tuple[Any, Any]:
-    """Return (model in eval mode on the device, fast tokenizer). Raises UserError for a folder that cannot be read."""
+def load_transformer(folder: Path, hardware: Hardware, auto_class: str = "AutoModel", **config: Any) -> tuple[Any, Any]:
+    """Return (model in eval mode on the device, fast tokenizer). `config` overrides the folder's own.
+
+    Raises UserError for a folder that cannot be read.
+    """
     check_weights(folder)
     import transformers  # heavy: half a second, only when a model is first needed
 
@@ -21,7 +24,9 @@ def load_transformer(folder: Path, hardware: Hardware, auto_class: str = "AutoMo
     options = {"local_files_only": True, "trust_remote_code": False}
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **options)
-        model = getattr(transformers, auto_class).from_pretrained(folder, dtype=hardware.dtype, use_safetensors=True, **options)
+        model = getattr(transformers, auto_class).from_pretrained(
+            folder, dtype=hardware.dtype, use_safetensors=True, **options, **config
+        )
     except Exception as error:  # transformers raises a dozen types for a folder it cannot read
         raise UserError(f"The model folder '{folder.name}' could not be loaded: {first_line(error)}") from error
     if model.config.is_encoder_decoder or not getattr(tokenizer, "is_fast", False):

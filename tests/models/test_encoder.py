@@ -56,7 +56,7 @@ def test_padding_and_order_do_not_matter(encoder, sentences):
 def test_identical_sentences_are_computed_once(encoder, monkeypatch):
     computed = []
     monkeypatch.setattr(
-        encoder, "_embed", lambda features: computed.append(len(features["input_ids"])) or Encoder._embed(encoder, features)
+        encoder, "embed", lambda features: computed.append(len(features["input_ids"])) or Encoder.embed(encoder, features)
     )
     embeddings = encoder.encode(["same", "other", "same", "same"])
     assert sum(computed) == 2
@@ -84,9 +84,9 @@ def test_out_of_memory_halves_the_batch_and_goes_on(encoder, sentences, monkeypa
     def small_memory(features):
         if len(features["input_ids"]) > 3:
             raise torch.OutOfMemoryError("CUDA out of memory")
-        return Encoder._embed(encoder, features)
+        return Encoder.embed(encoder, features)
 
-    monkeypatch.setattr(encoder, "_embed", small_memory)
+    monkeypatch.setattr(encoder, "embed", small_memory)
     assert np.abs(encoder.encode(sentences[:30]) - expected).max() < 1e-5
 
 

@@ -1,0 +1,81 @@
+"""Figures of merit of many resamples at once: a bootstrap sample is a count of how often each row was drawn.
+
+predicted, gold: (n,); weights: (R, n) counts -> (R,) values. So no resample is ever sorted again.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Metric = Callable[[Array, Array, Array], Array]
+
+
+def pearson(predicted: Array, gold: Array, weights: Array) -> Array:
+    """Linear correlation, -1..1; nan where one side is constant. predicted and gold may be (R, n) too."""
+    total = weights.sum(1, keepdims=True)
+    x = predicted - (weights * predicted).sum(1, keepdims=True) / total
+    y = gold - (weights * gold).sum(1, keepdims=True) / total
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlation: Array = (weights * x * y).sum(1) / np.sqrt((weights * x * x).sum(1) * (weights * y * y).sum(1))
+    return correlation
+
+
+def spearman(predicted: Array, gold: Array, weights: Array) -> Array:
+    """Rank correlation, -1..1, equal values sharing their mean rank. The paper's measure for STS."""
+    return pearson(_ranks(predicted, weights), _ranks(gold, weights), weights)
+
+
+def average_precision(predicted: Array, gold: Array, weights: Array) -> Array:
+    """Area under precision and recall, 0..1. gold: 1 for what should score high, else 0."""
+    hits, drawn = _cumulated(predicted, gold, weights)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        precision = np.where(drawn > 0, hits / drawn, 0.0)
+        area: Array = (precision * np.diff(hits, axis=1, prepend=0.0)).sum(1) / hits[:, -1]
+    return area
+
+
+def best_accuracy(predicted: Array, gold: Array, weights: Array) -> Array:
+    """Share of right decisions at the threshold that is best for these rows, 0..1."""
+    hits, drawn = _cumulated(predicted, gold, weights)
+    right = 2 * hits - drawn + (drawn[:, -1:] - hits[:, -1:])  # hits above the threshold, and the others below it
+    nothing = drawn[:, -1] - hits[:, -1]
+    accuracy: Array = np.maximum(right.max(1), nothing) / drawn[:, -1]
+    return accuracy
+
+
+def best_f1(predicted: Array, gold: Array, weights: Array) -> Array:
+    """Harmonic mean of precision and recall at the threshold that is best for these rows, 0..1."""
+    hits, drawn = _cumulated(predicted, gold, weights)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        f1: Array = (2 * hits / (drawn + hits[:, -1:])).max(1)
+    return f1
+
+
+def share_positive(predicted: Array, gold: Array, weights: Array) -> Array:
+    """Share of rows whose predicted margin is above zero, 0..1: triplet accuracy."""
+    share: Array = (weights * (predicted > 0)).sum(1) / weights.sum(1)
+    return share
+
+
+def _ranks(values: Array, weights: Array) -> Array:
+    """Rank of each row in each resample, ties sharing their mean. (n,), (R, n) -> (R, n)."""
+    _, group, order, starts = _groups(values)
+    drawn = np.add.reduceat(weights[:, order], starts, axis=1)
+    return (np.cumsum(drawn, axis=1) - (drawn - 1) / 2)[:, group]
+
+
+def _cumulated(predicted: Array, gold: Array, weights: Array) -> tuple[Array, Array]:
+    """(positives, rows) at or above each different score, highest first. Each (R, groups)."""
+    _, _, order, starts = _groups(-predicted)
+    sorted_weights = weights[:, order]
+    hits = np.add.reduceat(sorted_weights * gold[order], starts, axis=1)
+    drawn = np.add.reduceat(sorted_weights, starts, axis=1)
+    return np.cumsum(hits, axis=1), np.cumsum(drawn, axis=1)
+
+
+def _groups(values: Array) -> tuple[Array, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The different values ascending, each row's group, the order by value, and where each group starts in it."""
+    unique, group, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return unique, group, np.argsort(values, kind="stable"), np.concatenate([[0], np.cumsum(counts)[:-1]])

@@ -1,0 +1,95 @@
+"""A cross-encoder in training: both sentences in one input, all weights or a LoRA adapter (Hu et al. 2021)."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import Tensor, nn
+
+from sbert_app.evaluation.verdict import METRICS, measure
+from sbert_app.models.batching import Rows
+from sbert_app.models.cross_encoder import CrossEncoder
+from sbert_app.models.folders import write_json
+from sbert_app.models.forward import forward_batches
+from sbert_app.training.batches import epoch_batches
+from sbert_app.training.examples import Examples
+
+HEAD = ("pooler", "classifier")  # trained whole: they start untrained, or for another purpose
+
+
+class Crossing:
+    """A trainee: scored pairs (one output, binary cross-entropy) or labelled pairs (one output a label, cross-entropy)."""
+
+    def __init__(self, cross: CrossEncoder, train: Examples, dev: Examples) -> None:
+        self.cross = cross
+        self.module: nn.Module = cross.model
+        self._dev = dev
+        self._encodings, self._dev_encodings = cross.tokenize(_pairs(train)), cross.tokenize(_pairs(dev))
+        self.lengths = np.array([len(encoding.ids) for encoding in self._encodings], dtype=np.int64)
+        self.towers = 1
+        self._graded = cross.labels == 1
+        targets = train.gold.astype(np.float32) if self._graded else train.targets.astype(np.int64)
+        self._targets = torch.from_numpy(targets).to(cross.hardware.device)
+
+    def head(self) -> list[nn.Parameter]:
+        return [p for name, p in self.module.named_parameters() if p.requires_grad and "classifier" in name]
+
+    def batches(self, size: int, seed: int, epoch: int) -> list[Rows]:
+        return epoch_batches(self.lengths, size, seed, epoch)
+
+    def forward(self, rows: Rows) -> Tensor:
+        """(b, labels) logits."""
+        return self.cross.logits(self.cross.pad([self._encodings[i] for i in rows.tolist()]))
+
+    def loss(self, outputs: Tensor, rows: Rows) -> Tensor:
+        targets = self._targets[torch.from_numpy(rows)]
+        if self._graded:
+            return F.binary_cross_entropy_with_logits(outputs[:, 0], targets)
+        return F.cross_entropy(outputs, targets)
+
+    def evaluate(self) -> Iterator[float | None]:
+        """Spearman (scored) or average precision (labelled, of the label that means the same) on the dev examples."""
+        values = np.empty(len(self._dev))
+        column = 0 if self._graded else self._dev.positive
+        ids = [encoding.ids for encoding in self._dev_encodings]
+        budget = self.cross.hardware.token_budget
+        for rows, logits in forward_batches(ids, self._pad_dev, self.cross.logits, budget):
+            values[rows] = logits[:, column]
+            yield None
+        kind = self._dev.kind
+        yield measure(kind, values, self._dev.gold)[next(iter(METRICS[kind]))]
+
+    def _pad_dev(self, rows: Rows) -> dict[str, Tensor]:
+        return self.cross.pad([self._dev_encodings[i] for i in rows])
+
+
+def add_adapter(cross: CrossEncoder, rank: int, seed: int = 0) -> CrossEncoder:
+    """The same cross-encoder with all weights frozen but a LoRA adapter of this rank on every linear layer, and the head."""
+    from peft import LoraConfig, get_peft_model
+
+    torch.manual_seed(seed)
+    config = LoraConfig(
+        task_type="SEQ_CLS", r=rank, lora_alpha=2 * rank, target_modules=_linear(cross.model), modules_to_save=list(HEAD)
+    )
+    cross.model = get_peft_model(cross.model, config)
+    return cross
+
+
+def save_adapter(cross: CrossEncoder, folder: Path) -> None:
+    """Write the adapter and the head alone: `CrossEncoder.from_adapter` puts them on the base again."""
+    cross.model.save_pretrained(folder, safe_serialization=True)
+    write_json(folder / "labels.json", {"labels": cross.labels})
+
+
+def _linear(model: Any) -> list[str]:
+    """Names of the linear layers inside the transformer's blocks."""
+    names = [name for name, module in model.named_modules() if isinstance(module, nn.Linear)]
+    return [name for name in names if not any(part in name for part in HEAD)]
+
+
+def _pairs(examples: Examples) -> Sequence[tuple[str, str]]:
+    first, second = examples.sentences
+    return list(zip(first, second, strict=True))

@@ -1,0 +1,173 @@
+"""Labelled data as a table brings it: scored pairs, labelled pairs, triplets, or pairs that belong together."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from sbert_app.corpus.reader import plural, row_list
+from sbert_app.errors import UserError
+from sbert_app.settings import Limits
+from sbert_app.tables import Skip, Table
+from sbert_app.training.columns import Mapping, guess_positive, number
+
+LEAST_ROWS = 20  # fewer than this can be neither split nor judged
+MOST_LABELS = 50
+
+
+@dataclass(frozen=True)
+class Examples:
+    """n examples in file order. `sentences` holds 2 or 3 columns of n; `rows` their row numbers in the file, counted from 1."""
+
+    kind: str  # one of columns.KINDS
+    sentences: tuple[list[str], ...]
+    targets: NDArray[np.float64]  # (n,) scored: the score as 0..1; labelled: the label's number; else 0
+    rows: NDArray[np.int64]
+    labels: tuple[str, ...] = ()
+    positive: int = -1  # labelled: the number of the label that means "the same"
+    score_range: tuple[float, float] = (0.0, 1.0)  # scored: what 0 and 1 were in the file
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, places: NDArray[np.int64]) -> "Examples":
+        """Some of the examples, in the order given."""
+        columns = tuple([column[i] for i in places.tolist()] for column in self.sentences)
+        return replace(self, sentences=columns, targets=self.targets[places], rows=self.rows[places])
+
+    @property
+    def gold(self) -> NDArray[np.float64]:
+        """How close each pair is meant to be, 0..1: the score, or 1 for the label that means the same. (n,)"""
+        return (self.targets == self.positive).astype(np.float64) if self.kind == "labelled" else self.targets
+
+    def pairs_of(self, place: int) -> list[tuple[str, str]]:
+        """The sentence pairs of one example, each in alphabetical order, small differences in writing removed."""
+        anchor, *others = (" ".join(column[place].casefold().split()) for column in self.sentences)
+        return [(min(anchor, other), max(anchor, other)) for other in others]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read, and what a person should know about it."""
+
+    name: str
+    mapping: Mapping
+    examples: Examples
+    skipped: tuple[Skip, ...]
+    notes: tuple[str, ...]
+
+
+def read_examples(table: Table, mapping: Mapping, limits: Limits) -> Reading:
+    """Take examples out of a table. Raises UserError where a column is missing or too little is left."""
+    _check_columns(table, mapping)
+    skipped, places = list(table.skipped), []
+    columns = [table.frame[name].str.strip().tolist() for name in mapping.sentences]
+    raw = table.frame[mapping.target].str.strip().tolist() if mapping.target else [""] * len(table.rows)
+    seen: dict[tuple[str, ...], int] = {}
+    for place, row in enumerate(table.rows.tolist()):
+        cells = tuple(column[place] for column in columns)
+        reason = _problem(cells, raw[place], mapping)
+        if not reason and seen.setdefault((*cells, raw[place]), row) != row:
+            reason = "repeats an earlier row"
+        if reason:
+            skipped.append(Skip(row, reason))
+        else:
+            places.append(place)
+    _check_enough(table, mapping, places, skipped)
+    kept = [raw[place] for place in places]
+    targets, labels, positive, bounds = _targets(kept, mapping, table.name)
+    most = limits.sentence_characters
+    sentences = tuple([column[place][:most] for place in places] for column in columns)
+    examples = Examples(mapping.kind, sentences, targets, table.rows[places], labels, positive, bounds)
+    skipped.sort(key=lambda skip: skip.row)
+    return Reading(table.name, mapping, examples, tuple(skipped), (*table.notes, *_remarks(examples, columns, places, most)))
+
+
+def _check_columns(table: Table, mapping: Mapping) -> None:
+    asked = [*mapping.sentences, *([mapping.target] if mapping.target else [])]
+    listed = f"Its columns are: {', '.join(table.frame.columns)}."
+    for column in asked:
+        if column not in table.frame.columns:
+            raise UserError(f"'{table.name}' has no column '{column}'. {listed}")
+    for one, other in combinations(asked, 2):
+        if one == other:
+            raise UserError(f"The column '{one}' is chosen twice. Choose a different one for each part. {listed}")
+
+
+def _problem(cells: Sequence[str], target: str, mapping: Mapping) -> str:
+    if not all(cells):
+        return "blank sentence"
+    if mapping.kind == "scored":
+        value = number(target)
+        if value is None:
+            return "score is not a number" if target else "blank score"
+        return "" if math.isfinite(value) else "score is not finite"
+    return "blank label" if mapping.kind == "labelled" and not target else ""
+
+
+def _check_enough(table: Table, mapping: Mapping, places: list[int], skipped: list[Skip]) -> None:
+    if len(places) >= LEAST_ROWS:
+        return
+    reasons = ", ".join(sorted({skip.reason for skip in skipped}))
+    raise UserError(
+        f"'{table.name}' has {len(places)} usable {plural(len(places), 'row', 'rows')}, training needs at least {LEAST_ROWS}"
+        + (f" ({len(skipped)} skipped: {reasons})." if skipped else ".")
+        + f" Bring more rows, or check the columns: {', '.join(filter(None, (*mapping.sentences, mapping.target)))}."
+    )
+
+
+def _targets(raw: list[str], mapping: Mapping, name: str) -> tuple[NDArray[np.float64], tuple[str, ...], int, tuple[float, float]]:
+    """Numbers for the target column: scores as 0..1, labels as their number in alphabetical order."""
+    nothing = np.zeros(len(raw))
+    if mapping.kind == "scored":
+        scores = np.array([number(text) for text in raw], dtype=np.float64)
+        low, high = float(scores.min()), float(scores.max())
+        if low == high:
+            raise UserError(f"Every score in '{name}' is {low:g}: there is nothing to learn from. Choose another score column.")
+        if low >= 0 and high <= 1:
+            low, high = 0.0, 1.0
+        return (scores - low) / (high - low), (), -1, (low, high)
+    if mapping.kind != "labelled":
+        return nothing, (), -1, (0.0, 1.0)
+    labels = tuple(sorted(set(raw)))
+    if len(labels) == 1:
+        raise UserError(
+            f"Every row of '{name}' has the label '{labels[0]}': nothing can be told apart. "
+            "Add rows with another label, or read the file as pairs that belong together."
+        )
+    if len(labels) > MOST_LABELS:
+        raise UserError(
+            f"The column '{mapping.target}' of '{name}' has {len(labels):,} different labels, at most {MOST_LABELS} can be learnt. "
+            "If it holds scores, read the file as scored pairs."
+        )
+    positive = labels.index(mapping.positive) if mapping.positive in labels else labels.index(guess_positive(labels))
+    places = {label: i for i, label in enumerate(labels)}
+    return np.array([places[text] for text in raw], dtype=np.float64), labels, positive, (0.0, 1.0)
+
+
+def _remarks(examples: Examples, columns: Sequence[list[str]], places: list[int], most: int) -> list[str]:
+    remarks = []
+    cut = [int(row) for place, row in zip(places, examples.rows, strict=True) if any(len(c[place]) > most for c in columns)]
+    if cut:
+        remarks.append(f"Cut to {most:,} characters: {row_list(cut)}.")
+    disputed = _disputed(examples)
+    if disputed:
+        remarks.append(f"The same pair with different {_noun(examples)}: {row_list(disputed)}. Kept; decide which is right.")
+    return remarks
+
+
+def _disputed(examples: Examples) -> list[int]:
+    """Rows whose pair an earlier row has with another target."""
+    if examples.kind not in ("scored", "labelled"):
+        return []
+    frame = pd.DataFrame({"pair": [examples.pairs_of(i)[0] for i in range(len(examples))], "target": examples.targets})
+    first = frame.groupby("pair", sort=False)["target"].transform("first")
+    return [int(row) for row in examples.rows[(frame["target"] != first).to_numpy()]]
+
+
+def _noun(examples: Examples) -> str:
+    return "scores" if examples.kind == "scored" else "labels"

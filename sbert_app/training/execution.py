@@ -1,0 +1,242 @@
+"""Carry out a run: start it or go on with it, keep the best weights, measure before and after, write model and verdict."""
+
+import time
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from sbert_app.evaluation.movers import gains
+from sbert_app.evaluation.verdict import Change, judge, predict
+from sbert_app.evaluation.weighted import Array
+from sbert_app.models.encoder import Encoder
+from sbert_app.models.hardware import Hardware
+from sbert_app.storage import atomic_folder
+from sbert_app.training.examples import Examples
+from sbert_app.training.head import predict_labels, save_head
+from sbert_app.training.objectives import OBJECTIVES, Classification, build_objective
+from sbert_app.training.plan import Plan
+from sbert_app.training.runs import FINISHED, STOPPED, Run
+from sbert_app.training.siamese import Siamese
+from sbert_app.training.splits import Split
+from sbert_app.training.trainer import Evaluation, Pause, Step, Trainer
+from sbert_app.vectors import Vectors
+
+CHECKPOINT_SECONDS = 15.0  # of training: what a killed process has to do again
+EVENTS = 400  # points of the loss curve
+CURVE_SEED = 7
+
+Loader = Callable[[str], Encoder]
+Work = Generator[None, None, Any]
+
+
+@dataclass
+class Clock:
+    """Seconds of computing, without the waits between two parts of the work."""
+
+    seconds: float = 0.0
+
+    def each(self, events: Iterator[Any]) -> Iterator[Any]:
+        while True:
+            start = time.perf_counter()
+            event = next(events, None)
+            self.seconds += time.perf_counter() - start
+            if event is None:
+                return
+            yield event
+
+
+class Execution:
+    """One run being carried out. `work` yields whenever the device may go to others; nothing runs between two yields."""
+
+    def __init__(self, run: Run, load: Loader, hardware: Hardware, stopping: Callable[[], bool] = lambda: False) -> None:
+        self._run, self._load, self._hardware, self._stopping = run, load, hardware, stopping
+        self._plan: Plan = run.plan
+        self._clock = Clock()
+        self._examples_done = 0
+
+    def work(self) -> Work:
+        """Do it all. `stopping` ends the training early; what was best by then is measured and saved."""
+        split = self._run.split()
+        encoder = self._load(self._plan.base)
+        yield
+        before = predict(split.held_out.kind, (yield from self._embed(encoder, split.held_out)))
+        siamese, trainer = self._prepare(encoder, split.train, split.dev)
+        best_step = yield from self._train(trainer)
+        if best_step is None:
+            self._run.say(STOPPED, "Stopped before the first evaluation: nothing was kept.")
+            return
+        stopped = trainer.step < trainer.steps
+        if stopped:
+            self._run.add_event({"type": "kept", "step": best_step, "score": trainer.best})
+        finish(siamese)
+        columns = yield from self._embed(encoder, split.held_out)
+        after = predict(split.held_out.kind, columns)
+        curve = None if stopped else (yield from self._learning_curve(split, after))
+        result = self._result(split, before, after) | {
+            "best_step": best_step,
+            "steps": trainer.steps,
+            "curve": curve,
+            "head": _head_accuracy(siamese, columns, split),
+        }
+        self._save_model(siamese, split, result)
+        self._run.save_result(result)
+        self._run.say(STOPPED if stopped else FINISHED, f"Best checkpoint: step {best_step:,} of {trainer.steps:,}.")
+        self._run.drop_checkpoints()
+
+    def _prepare(self, encoder: Encoder, train: Examples, dev: Examples) -> tuple[Siamese, Trainer]:
+        torch.manual_seed(self._plan.options.seed)  # the head's first weights
+        objective = build_objective(self._plan.objective, encoder.dim, len(train.labels), self._plan.adjust)
+        siamese = Siamese(encoder, objective, train, dev)
+        return siamese, Trainer(siamese, self._plan.options, self._hardware)
+
+    def _train(self, trainer: Trainer) -> Generator[None, None, int | None]:
+        """Train from the checkpoint, where there is one. Returns the step whose weights are now in the model."""
+        best_step = self._resume(trainer)
+        saved = self._clock.seconds
+        losses: list[float] = []
+        for event in self._clock.each(trainer.run()):
+            if isinstance(event, Step):
+                losses.append(event.loss)
+                self._examples_done += event.examples
+                if event.step % -(-trainer.steps // EVENTS) == 0 or event.step == trainer.steps:
+                    self._add("step", event.step, loss=float(np.mean(losses)), steps=trainer.steps)
+                    losses.clear()
+            elif isinstance(event, Evaluation):
+                self._add("evaluation", event.step, score=event.score, best=event.best)
+                if event.best:
+                    best_step = event.step
+                    self._run.save_best(trainer.weights() | {"run/step": torch.tensor(event.step)})
+            if self._clock.seconds - saved > CHECKPOINT_SECONDS and not isinstance(event, Pause):
+                self._run.save_checkpoint(self._state(trainer))
+                saved = self._clock.seconds
+            yield
+            if self._stopping():
+                break
+        else:
+            self._run.save_checkpoint(self._state(trainer))
+        if best_step is not None:
+            trainer.load_weights(_without_step(self._run.best() or {}))
+        return best_step
+
+    def _resume(self, trainer: Trainer) -> int | None:
+        state = self._run.checkpoint()
+        if state is None:
+            self._run.forget_events_after(-1)
+            return None
+        self._clock.seconds, done = state.pop("run/clock").tolist()
+        self._examples_done = int(done)
+        trainer.load(state)
+        self._run.forget_events_after(trainer.step)
+        evaluations = [event for event in self._run.events() if event["type"] == "evaluation" and event["best"]]
+        return evaluations[-1]["step"] if evaluations else None
+
+    def _state(self, trainer: Trainer) -> dict[str, torch.Tensor]:
+        clock = torch.tensor([self._clock.seconds, self._examples_done], dtype=torch.float64)
+        return trainer.state() | {"run/clock": clock}
+
+    def _add(self, kind: str, step: int, **facts: Any) -> None:
+        rate = self._examples_done / self._clock.seconds if self._clock.seconds else 0.0
+        self._run.add_event({"type": kind, "step": step, "seconds": self._clock.seconds, "pairs_per_second": rate, **facts})
+
+    def _embed(self, encoder: Encoder, examples: Examples) -> Generator[None, None, list[Vectors]]:
+        """Each sentence column as (n, dim)."""
+        columns = []
+        mixed = self._hardware.dtype == torch.bfloat16
+        for sentences in examples.sentences:
+            vectors = np.empty((len(sentences), encoder.dim), dtype=np.float32)
+            batches = encoder.stream(sentences)
+            while True:
+                with torch.autocast(self._hardware.device.type, torch.bfloat16, enabled=mixed):
+                    batch = next(batches, None)
+                if batch is None:
+                    break
+                vectors[batch[0]] = batch[1]
+                yield
+            columns.append(vectors)
+        return columns
+
+    def _learning_curve(self, split: Split, after: Array) -> Generator[None, None, dict[str, Any] | None]:
+        """Train once more on half of the examples: what the other half of the labels added."""
+        if not self._plan.learning_curve:
+            return None
+        self._run.add_event({"type": "curve", "step": 0})
+        count = len(split.train)
+        half = np.sort(np.random.default_rng(CURVE_SEED).permutation(count)[: count // 2])
+        encoder = self._load(self._plan.base)
+        siamese, trainer = self._prepare(encoder, split.train.take(half), split.dev)
+        best = trainer.weights()
+        for event in trainer.run():
+            if isinstance(event, Evaluation) and event.best:
+                best = trainer.weights()
+            yield
+            if self._stopping():
+                return None
+        trainer.load_weights(best)
+        finish(siamese)
+        held_out = split.held_out
+        predicted = predict(held_out.kind, (yield from self._embed(encoder, held_out)))
+        change = judge(held_out.kind, predicted, after, held_out.gold).changes[0]
+        return {"half": count // 2, "whole": count, "change": asdict(change)}
+
+    def _result(self, split: Split, before: Array, after: Array) -> dict[str, Any]:
+        held_out = split.held_out
+        verdict = judge(held_out.kind, before, after, held_out.gold)
+        return {
+            "verdict": asdict(verdict),
+            "before": before.tolist(),
+            "after": after.tolist(),
+            "gains": gains(held_out.kind, before, after, held_out.gold).tolist(),
+            "seconds": self._clock.seconds,
+            "pairs_per_second": self._examples_done / self._clock.seconds if self._clock.seconds else 0.0,
+            "device": str(self._hardware),
+            "parts": {"train": len(split.train), "dev": len(split.dev), "held_out": len(held_out)},
+        }
+
+    def _save_model(self, siamese: Siamese, split: Split, result: dict[str, Any]) -> None:
+        plan, change = self._plan, Change(**result["verdict"]["changes"][0])
+        facts = {
+            "objective": f"{OBJECTIVES[plan.objective].title}, {plan.options.epochs} epochs, batch {plan.options.batch_size}, "
+            f"learning rate {plan.options.learning_rate:g}, seed {plan.options.seed}",
+            "data": f"{len(split.train):,} for training, {len(split.dev):,} for the choice of the checkpoint",
+            f"{change.metric} on {len(split.held_out):,} held-out examples": f"{_percent(change.before)} before, "
+            f"{_percent(change.after)} after (95 % bootstrap interval)",
+            "verdict": result["verdict"]["word"],
+        }
+        if self._run.model.exists():  # a run that was resumed after its model was written
+            return
+        with atomic_folder(self._run.model) as folder:
+            siamese.encoder.save(folder, self._run.facts["name"], facts)
+            if isinstance(siamese.objective, Classification):
+                save_head(folder, siamese.objective, split.train.labels)
+
+
+def finish(siamese: Siamese) -> None:
+    """Back to an encoder that reads every word, without dropout."""
+    siamese.vocabulary.restore()
+    siamese.module.eval()
+
+
+def evaluate_head(head: Classification, columns: list[Vectors], targets: NDArray[np.float64]) -> float:
+    """Share of pairs whose label the softmax head predicts, 0..1."""
+    return float((predict_labels(head, *columns) == targets.astype(np.int64)).mean())
+
+
+def _head_accuracy(siamese: Siamese, columns: list[Vectors], split: Split) -> dict[str, float] | None:
+    if not isinstance(siamese.objective, Classification):
+        return None
+    targets = split.held_out.targets
+    majority = float(np.bincount(targets.astype(np.int64)).max() / len(targets))
+    return {"accuracy": evaluate_head(siamese.objective, columns, targets), "majority": majority}
+
+
+def _without_step(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    return {name: weight for name, weight in weights.items() if name != "run/step"}
+
+
+def _percent(estimate: Any) -> str:
+    values = estimate if isinstance(estimate, dict) else asdict(estimate)
+    return f"{100 * values['value']:.1f} ({100 * values['low']:.1f} to {100 * values['high']:.1f})"

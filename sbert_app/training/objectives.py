@@ -1,0 +1,173 @@
+"""What training minimises (paper, section 3), and two objectives that came after it.
+
+u, v, a, p, n: embeddings, (B, dim). Knows no model, no data and no optimizer.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F  # noqa: N812
+from torch import Tensor, nn
+
+SCALE = 20.0  # cosines lie in -1..1: too narrow for a softmax without it
+
+# Table 6 of the paper: what the softmax classifier sees of u and v.
+CONCATENATIONS: dict[str, Callable[[Tensor, Tensor], list[Tensor]]] = {
+    "(u, v)": lambda u, v: [u, v],
+    "(|u − v|)": lambda u, v: [(u - v).abs()],
+    "(u ∗ v)": lambda u, v: [u * v],
+    "(|u − v|, u ∗ v)": lambda u, v: [(u - v).abs(), u * v],
+    "(u, v, u ∗ v)": lambda u, v: [u, v, u * v],
+    "(u, v, |u − v|)": lambda u, v: [u, v, (u - v).abs()],
+    "(u, v, |u − v|, u ∗ v)": lambda u, v: [u, v, (u - v).abs(), u * v],
+}
+PAPER_CONCATENATION = "(u, v, |u − v|)"
+
+# A distance: lower is closer. (B, dim), (B, dim) -> (B,)
+DISTANCES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "euclidean": F.pairwise_distance,
+    "manhattan": lambda x, y: (x - y).abs().sum(1),
+    "cosine": lambda x, y: 1 - F.cosine_similarity(x, y),
+}
+
+
+class Classification(nn.Module):
+    """Cross-entropy of softmax(W(u, v, |u − v|)) against the label; W is trained with the encoder (paper, equation 1)."""
+
+    def __init__(self, dim: int, labels: int, concatenation: str = PAPER_CONCATENATION) -> None:
+        super().__init__()
+        self.concatenation = concatenation
+        blocks = len(CONCATENATIONS[concatenation](torch.empty(0), torch.empty(0)))
+        self.head = nn.Linear(blocks * dim, labels)
+
+    def logits(self, u: Tensor, v: Tensor) -> Tensor:
+        """(B, dim), (B, dim) -> (B, labels), before the softmax."""
+        logits: Tensor = self.head(torch.cat(CONCATENATIONS[self.concatenation](u, v), 1))
+        return logits
+
+    def forward(self, embeddings: Sequence[Tensor], labels: Tensor) -> Tensor:
+        """embeddings: u and v; labels: (B,) int64 -> mean cross-entropy."""
+        u, v = embeddings
+        return F.cross_entropy(self.logits(u, v), labels)
+
+
+class Regression(nn.Module):
+    """Mean squared error between cosine(u, v) and the gold score (paper, section 3)."""
+
+    def forward(self, embeddings: Sequence[Tensor], scores: Tensor) -> Tensor:
+        """embeddings: u and v; scores: (B,) in 0..1."""
+        u, v = embeddings
+        return F.mse_loss(F.cosine_similarity(u, v), scores)
+
+
+class Triplet(nn.Module):
+    """Mean of max(d(a, p) − d(a, n) + margin, 0): the positive nearer than the negative by the margin (paper, section 3)."""
+
+    def __init__(self, margin: float = 1.0, distance: str = "euclidean") -> None:
+        super().__init__()
+        self.margin = margin
+        self.distance = DISTANCES[distance]
+
+    def forward(self, embeddings: Sequence[Tensor], _: Tensor) -> Tensor:
+        """embeddings: a, p and n."""
+        anchor, positive, negative = embeddings
+        return F.relu(self.distance(anchor, positive) - self.distance(anchor, negative) + self.margin).mean()
+
+
+class MultipleNegativesRanking(nn.Module):
+    """Cross-entropy of picking an anchor's positive among all positives (and negatives) of the batch (Henderson et al. 2017)."""
+
+    def __init__(self, scale: float = SCALE) -> None:
+        super().__init__()
+        self.scale = scale
+
+    def forward(self, embeddings: Sequence[Tensor], _: Tensor) -> Tensor:
+        """embeddings: a and p, or a, p and n. Row i's positive is the answer, every other candidate a wrong one."""
+        anchor, *candidates = (F.normalize(e, dim=1) for e in embeddings)
+        scores = self.scale * anchor @ torch.cat(candidates).T  # (B, candidates)
+        return F.cross_entropy(scores, torch.arange(len(anchor), device=anchor.device))
+
+
+class CoSent(nn.Module):
+    """log(1 + Σ exp(scale (cos_low − cos_high))) over all pairs of pairs that the gold scores order (Su 2022, CoSENT)."""
+
+    def __init__(self, scale: float = SCALE) -> None:
+        super().__init__()
+        self.scale = scale
+
+    def forward(self, embeddings: Sequence[Tensor], scores: Tensor) -> Tensor:
+        """embeddings: u and v; scores: (B,), of which only the order counts."""
+        u, v = embeddings
+        cosines = self.scale * F.cosine_similarity(u, v)
+        wrong = cosines[:, None] - cosines[None, :]  # (B, B): how far row i's cosine lies above column j's
+        wrong = wrong.masked_fill(scores[:, None] >= scores[None, :], -torch.inf)  # only where i should lie below j
+        return torch.logsumexp(torch.cat([wrong.new_zeros(1), wrong.flatten()]), 0)
+
+
+@dataclass(frozen=True)
+class Objective:
+    """An objective as a person chooses it. `kinds`: the examples it can learn from, see `examples.KINDS`."""
+
+    name: str
+    title: str
+    paper: bool
+    kinds: tuple[str, ...]
+    advice: str
+
+
+OBJECTIVES = {
+    objective.name: objective
+    for objective in (
+        Objective(
+            "classification", "Softmax classification", True, ("labelled",),
+            "The paper's choice for labels such as entailment, neutral, contradiction. Wants thousands of pairs.",
+        ),
+        Objective(
+            "regression", "Cosine regression", True, ("scored", "labelled"),
+            "The paper's choice for graded scores: the cosine itself learns to equal the score.",
+        ),
+        Objective(
+            "triplet", "Triplet", True, ("triplets",),
+            "The paper's choice for anchor, positive, negative.",
+        ),
+        Objective(
+            "cosent", "CoSENT", False, ("scored", "labelled"),
+            "Only the order of the scores counts. Usually a better ranking than regression, from few pairs too.",
+        ),
+        Objective(
+            "ranking", "Multiple negatives ranking", False, ("positives", "triplets", "labelled"),
+            "Every other sentence of the batch is a wrong answer: the better choice for search, and the only one without labels.",
+        ),
+    )
+}  # fmt: skip
+
+
+def build_objective(name: str, dim: int, labels: int, options: "ObjectiveOptions") -> nn.Module:
+    """The module of that name, with its own weights where it has some. labels: number of classes."""
+    builders: dict[str, Callable[[], nn.Module]] = {
+        "classification": lambda: Classification(dim, labels, options.concatenation),
+        "regression": Regression,
+        "triplet": lambda: Triplet(options.margin, options.distance),
+        "cosent": lambda: CoSent(options.scale),
+        "ranking": lambda: MultipleNegativesRanking(options.scale),
+    }
+    return builders[name]()
+
+
+@dataclass(frozen=True)
+class ObjectiveOptions:
+    """What can be adjusted; each objective reads its own."""
+
+    concatenation: str = PAPER_CONCATENATION
+    margin: float = 1.0
+    distance: str = "euclidean"
+    scale: float = SCALE
+
+    def __post_init__(self) -> None:
+        if self.concatenation not in CONCATENATIONS:
+            raise ValueError(f"unknown concatenation {self.concatenation!r}, must be one of {', '.join(CONCATENATIONS)}")
+        if self.distance not in DISTANCES:
+            raise ValueError(f"unknown distance {self.distance!r}, must be one of {', '.join(DISTANCES)}")
+        if not 0 < self.margin <= 100 or not 0 < self.scale <= 1000:
+            raise ValueError(f"margin must lie in 0..100 and scale in 0..1000, got {self.margin} and {self.scale}")

@@ -1,0 +1,57 @@
+"""What a run is told to do: the base model, the objective, the options. Three presets fill it in."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from sbert_app.errors import UserError
+from sbert_app.training.columns import KINDS
+from sbert_app.training.objectives import OBJECTIVES, ObjectiveOptions
+from sbert_app.training.trainer import Options
+
+PAPER, QUICK, THOROUGH = "as in the paper", "quick", "thorough"
+PAPER_OBJECTIVES = {"scored": "regression", "labelled": "classification", "triplets": "triplet", "positives": "ranking"}
+BEST_OBJECTIVES = {"scored": "cosent", "labelled": "regression", "triplets": "triplet", "positives": "ranking"}
+CURVE_MOST = 3_000  # training examples up to which half of them are trained on once more, for the learning curve
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Settings of one run. They are saved with it, so that it can be resumed and its model card can tell."""
+
+    base: str
+    objective: str
+    options: Options = field(default_factory=Options)
+    adjust: ObjectiveOptions = field(default_factory=ObjectiveOptions)
+    learning_curve: bool = True
+
+    def __post_init__(self) -> None:
+        if self.objective not in OBJECTIVES:
+            raise UserError(f"Unknown objective {self.objective!r}. Must be one of {', '.join(OBJECTIVES)}.")
+
+    def check(self, kind: str) -> None:
+        """Raise UserError where the objective cannot learn from this kind of examples."""
+        objective = OBJECTIVES[self.objective]
+        if kind not in objective.kinds:
+            fitting = ", ".join(o.name for o in OBJECTIVES.values() if kind in o.kinds)
+            raise UserError(f"The objective '{self.objective}' cannot learn from {KINDS[kind].lower()}. Use {fitting}.")
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> "Plan":
+        return cls(**content | {"options": Options(**content["options"]), "adjust": ObjectiveOptions(**content["adjust"])})
+
+
+def preset(name: str, kind: str, examples: int, base: str) -> Plan:
+    """A plan for so many training examples of a kind."""
+    if name == PAPER:  # section 3.1: batch 16, Adam, 2e-5, warm-up 10 %; NLI and triplets one epoch, STSb four
+        epochs = 4 if kind == "scored" else 1
+        return Plan(base, PAPER_OBJECTIVES[kind], Options(epochs=epochs, batch_size=16, learning_rate=2e-5, head_rate=2e-5))
+    if name not in (QUICK, THOROUGH):
+        raise UserError(f"Unknown preset {name!r}. Must be one of {PAPER}, {QUICK}, {THOROUGH}.")
+    wanted = 150 if name == QUICK else 450  # updates: fewer teach a small file little
+    batch = 16 if examples < 2_000 else 32
+    epochs = max(1 if name == QUICK else 3, min(10 if name == QUICK else 20, -(-wanted * batch // max(1, examples))))
+    options = Options(epochs=epochs, batch_size=batch, learning_rate=5e-5)
+    return Plan(base, BEST_OBJECTIVES[kind], options, learning_curve=examples <= CURVE_MOST)

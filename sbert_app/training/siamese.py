@@ -1,0 +1,85 @@
+"""An encoder in training: two or three towers that share all weights, so all their sentences go through in one pass."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from sbert_app.evaluation.verdict import primary_metric
+from sbert_app.models.batching import Rows
+from sbert_app.models.encoder import Encoder
+from sbert_app.models.forward import forward_batches
+from sbert_app.training.batches import epoch_batches, without_repeats
+from sbert_app.training.examples import Examples
+from sbert_app.training.objectives import Classification, MultipleNegativesRanking
+from sbert_app.training.vocabulary import Ids, Vocabulary, lengths_of
+from sbert_app.vectors import Vectors
+
+
+class Siamese:
+    """A trainee: encoder, objective, training and dev examples, all tokenised once. Owns the encoder: give it a copy."""
+
+    def __init__(self, encoder: Encoder, objective: nn.Module, train: Examples, dev: Examples) -> None:
+        self.encoder = encoder
+        self.objective = objective.to(encoder.hardware.device)
+        self.module = nn.ModuleDict({"encoder": encoder.transformer, "objective": self.objective})
+        self._train, self._dev = usable_examples(train, objective), dev
+        ids = [[encoder.tokenize(column) for column in part.sentences] for part in (self._train, dev)]
+        padding = encoder.tokenizer.pad_token_id or 0
+        self.vocabulary = Vocabulary(encoder.transformer, (row for part in ids for column in part for row in column), padding)
+        self._ids, self._dev_ids = ([self.vocabulary.renumber(column) for column in part] for part in ids)
+        self.lengths = lengths_of(*self._ids)
+        self.towers = len(self._ids)
+        exact = isinstance(objective, Classification)
+        targets = self._train.targets.astype(np.int64) if exact else self._train.gold.astype(np.float32)
+        self._targets = torch.from_numpy(targets).to(encoder.hardware.device)
+
+    def __len__(self) -> int:
+        return len(self._train)
+
+    def head(self) -> list[nn.Parameter]:
+        return list(self.objective.parameters())
+
+    def batches(self, size: int, seed: int, epoch: int) -> list[Rows]:
+        batches = epoch_batches(self.lengths, size, seed, epoch)
+        if not isinstance(self.objective, MultipleNegativesRanking):
+            return batches
+        return without_repeats(batches, list(zip(*self._train.sentences, strict=True)))
+
+    def forward(self, rows: Rows) -> Tensor:
+        """(b, towers, dim): every tower's sentences in one batch."""
+        ids = [column[i] for column in self._ids for i in rows.tolist()]
+        embeddings = self.encoder.embed(self.encoder.pad(ids))
+        return embeddings.view(self.towers, len(rows), -1).transpose(0, 1)
+
+    def loss(self, outputs: Tensor, rows: Rows) -> Tensor:
+        loss: Tensor = self.objective(outputs.unbind(1), self._targets[torch.from_numpy(rows)])
+        return loss
+
+    def evaluate(self) -> Iterator[float | None]:
+        """The measure that the verdict goes by, on the dev examples."""
+        columns = []
+        for ids in self._dev_ids:
+            vectors = np.empty((len(ids), self.encoder.dim), dtype=np.float32)
+            for rows, part in self._embed(ids):
+                vectors[rows] = part
+                yield None
+            columns.append(vectors)
+        yield primary_metric(self._dev.kind, columns, self._dev.gold)
+
+    def _embed(self, ids: Ids) -> Iterator[tuple[Rows, Vectors]]:
+        return forward_batches(ids, lambda rows: self.encoder.pad([ids[i] for i in rows]), self.encoder.embed, self._budget)
+
+    @property
+    def _budget(self) -> int:
+        return self.encoder.hardware.token_budget
+
+
+def usable_examples(examples: Examples, objective: nn.Module) -> Examples:
+    """Those an objective can learn from: ranking needs pairs that belong together, so only those of the label "the same"."""
+    if isinstance(objective, MultipleNegativesRanking) and examples.kind == "labelled":
+        together: NDArray[np.int64] = np.flatnonzero(examples.gold == 1)
+        return examples.take(together)
+    return examples

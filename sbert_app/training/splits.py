@@ -1,0 +1,76 @@
+"""Train, dev and held-out parts that share no pair: dev picks the checkpoint, held-out alone judges it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sbert_app.training.examples import Examples
+
+HELD_OUT_SHARE, HELD_OUT_MOST = 0.2, 2_000
+DEV_SHARE, DEV_MOST = 0.1, 1_000
+STRATA = 5  # scores are split evenly within fifths of their range
+
+
+@dataclass(frozen=True)
+class Split:
+    """Three parts. `leaks`: training examples that were left out, since a pair of theirs is in dev or held-out.
+
+    `shared`: held-out sentences that also occur in training, in other pairs.
+    """
+
+    train: Examples
+    dev: Examples
+    held_out: Examples
+    leaks: int
+    shared: int
+
+
+def split(examples: Examples, dev: Examples | None = None, held_out: Examples | None = None, seed: int = 0) -> Split:
+    """Cut off what is not given: seeded, the same share of every label or score range, equal pairs on one side."""
+    train = examples
+    if held_out is None:
+        train, held_out = _cut(train, _share(len(train), HELD_OUT_SHARE, HELD_OUT_MOST), seed)
+    if dev is None:
+        share = _share(len(train), DEV_SHARE / (1 - HELD_OUT_SHARE), DEV_MOST)
+        train, dev = _cut(train, share, seed + 1)
+    kept_dev = _without_pairs(dev, held_out)
+    kept = _without_pairs(train, kept_dev, held_out)
+    leaks = len(train) - len(kept) + len(dev) - len(kept_dev)
+    known = {sentence for column in kept.sentences for sentence in column}
+    shared = len({sentence for column in held_out.sentences for sentence in column} & known)
+    return Split(kept, kept_dev, held_out, leaks, shared)
+
+
+def _share(count: int, share: float, most: int) -> float:
+    return min(share, most / count)
+
+
+def _cut(examples: Examples, share: float, seed: int) -> tuple[Examples, Examples]:
+    """(the larger part, the smaller part): walk through the groups stratum by stratum and take every 1/share-th."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for place in range(len(examples)):
+        groups.setdefault(examples.pairs_of(place)[0], []).append(place)
+    members = list(groups.values())
+    generator = np.random.default_rng(seed)
+    order = generator.permutation(len(members))
+    strata = _strata(examples)
+    order = order[np.argsort([strata[members[i][0]] for i in order], kind="stable")]
+    offset = generator.random()
+    steps = np.floor(np.arange(len(order) + 1) * share + offset)
+    taken = np.diff(steps) > 0
+    places = [np.array(sorted(p for i in order[side] for p in members[i]), dtype=np.int64) for side in (~taken, taken)]
+    return examples.take(places[0]), examples.take(places[1])
+
+
+def _strata(examples: Examples) -> NDArray[np.int64]:
+    if examples.kind == "scored":
+        return np.minimum((examples.targets * STRATA).astype(np.int64), STRATA - 1)
+    return examples.targets.astype(np.int64)
+
+
+def _without_pairs(examples: Examples, *others: Examples) -> Examples:
+    """The examples none of whose pairs occurs in the others."""
+    taken = {pair for other in others for place in range(len(other)) for pair in other.pairs_of(place)}
+    free = [place for place in range(len(examples)) if taken.isdisjoint(examples.pairs_of(place))]
+    return examples if len(free) == len(examples) else examples.take(np.array(free, dtype=np.int64))

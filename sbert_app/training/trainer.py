@@ -1,0 +1,286 @@
+"""The training loop: AdamW, linear warm-up and decay, clipping, evaluations. Knows neither models nor files.
+
+A run is a generator of events: the caller decides when to go on, when to stop (`close`) and what to keep.
+"""
+
+import logging
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from sbert_app.errors import UserError
+from sbert_app.models.batching import Rows
+from sbert_app.models.hardware import Hardware
+from sbert_app.training.batches import batches_an_epoch
+
+log = logging.getLogger(__name__)
+
+CPU_CHUNK = 8_192  # padded tokens a forward pass: keeps a step short enough to stop between two
+CUDA_CHUNK = 262_144  # halved when the device runs out of memory
+LEAST_EVALUATIONS, MOST_EVALUATIONS = 6, 10
+
+State = dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How long and how fast to train. `head_rate`: learning rate of what starts untrained (a softmax head)."""
+
+    epochs: int = 4
+    batch_size: int = 16
+    learning_rate: float = 2e-5
+    head_rate: float = 1e-3
+    warmup: float = 0.1
+    max_norm: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _within("epochs", self.epochs, 1, 100)
+        _within("batch size", self.batch_size, 2, 1024)
+        _within("learning rate", self.learning_rate, 1e-8, 1)
+        _within("learning rate of the head", self.head_rate, 1e-8, 1)
+        _within("warm-up", self.warmup, 0, 1)
+        _within("gradient norm", self.max_norm, 1e-6, 1e6)
+        _within("seed", self.seed, 0, 2**31 - 1)
+
+
+@dataclass(frozen=True)
+class Pause:
+    """Nothing to tell; a moment at which the run can be stopped and the device given to others."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One update of the weights. `loss`: mean over the batch, before the update."""
+
+    step: int
+    steps: int
+    loss: float
+    examples: int
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The dev score after `step` updates, higher is better. `best`: the highest so far, so its weights are the ones to keep."""
+
+    step: int
+    score: float
+    best: bool
+
+
+Event = Pause | Step | Evaluation
+
+
+class Trainee(Protocol):
+    """What can be trained: weights, examples, and a score. Implemented by `Siamese` and `Crossing`."""
+
+    @property
+    def module(self) -> nn.Module:
+        """Everything that is trained."""
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Tokens of each example's longest sentence, (n,)."""
+
+    @property
+    def towers(self) -> int:
+        """Sentences that one example sends through the network."""
+
+    def head(self) -> list[nn.Parameter]:
+        """The weights that start untrained."""
+
+    def batches(self, size: int, seed: int, epoch: int) -> list[Rows]:
+        """Every example once, in the order of this epoch."""
+
+    def forward(self, rows: Rows) -> Tensor:
+        """What the loss is computed from, (b, …), with gradients."""
+
+    def loss(self, outputs: Tensor, rows: Rows) -> Tensor:
+        """The mean loss of a batch."""
+
+    def evaluate(self) -> Iterator[float | None]:
+        """None while the dev examples are computed, their score at the end."""
+
+
+class Trainer:
+    """Train a trainee. `state` and `load` move a run to another process: what follows is the same, step by step."""
+
+    def __init__(self, trainee: Trainee, options: Options, hardware: Hardware) -> None:
+        self.step = self.evaluated = 0
+        self.best = -math.inf
+        self._trainee = trainee
+        self._options = options
+        self._device = hardware.device
+        self._mixed = hardware.dtype == torch.bfloat16
+        self._chunk = CUDA_CHUNK if hardware.device.type == "cuda" else CPU_CHUNK
+        self._epoch_steps = batches_an_epoch(len(trainee.lengths), options.batch_size)
+        self.steps = self._epoch_steps * options.epochs
+        self._epoch, self._batches = -1, list[Rows]()
+        evaluations = min(max(2 * options.epochs, LEAST_EVALUATIONS), MOST_EVALUATIONS)
+        self._evaluate_after = {math.ceil(self.steps * i / evaluations) for i in range(1, evaluations + 1)}
+        self.evaluations = len(self._evaluate_after)
+        self._optimizer, self._rates = _optimizer(trainee, options)
+
+    def run(self) -> Iterator[Event]:
+        """Train to the end, from wherever `load` left it. The module must not be used by others meanwhile."""
+        while True:
+            if self.step in self._evaluate_after and self.evaluated < self.step:
+                yield from self._evaluate()
+            if self.step == self.steps:
+                return
+            yield from self._update(self._next_batch())
+
+    def _next_batch(self) -> Rows:
+        epoch, place = divmod(self.step, self._epoch_steps)
+        if epoch != self._epoch:
+            self._epoch, self._batches = epoch, self._trainee.batches(self._options.batch_size, self._options.seed, epoch)
+        return self._batches[place]
+
+    def _evaluate(self) -> Iterator[Event]:
+        """Score the dev examples with the weights as they are."""
+        self._trainee.module.eval()
+        for score in self._autocast_each(self._trainee.evaluate()):
+            if score is None:
+                yield Pause()
+                continue
+            best, self.best, self.evaluated = score > self.best, max(score, self.best), self.step
+            yield Evaluation(self.step, score, best)
+
+    def _update(self, rows: Rows) -> Iterator[Event]:
+        self._trainee.module.train()
+        for group, rate in zip(self._optimizer.param_groups, self._rates, strict=True):
+            group["lr"] = rate * self._schedule(self.step)
+        loss = 0.0
+        for part in self._gradients(rows):
+            if part is None:
+                yield Pause()
+            else:
+                loss = part
+        if not math.isfinite(loss):
+            raise UserError(f"The loss is no longer a number at step {self.step + 1}. Choose a lower learning rate.")
+        nn.utils.clip_grad_norm_(self._trainee.module.parameters(), self._options.max_norm)
+        self._optimizer.step()
+        self.step += 1
+        yield Step(self.step, self.steps, loss, len(rows))
+
+    def _gradients(self, rows: Rows) -> Iterator[float | None]:
+        """Fill the gradients of one batch; yields None between chunks, the loss at the end. Out of memory: halve the chunk."""
+        while True:
+            self._optimizer.zero_grad(set_to_none=True)
+            try:
+                yield from self._backward(rows)
+                return
+            except torch.OutOfMemoryError:
+                width = self._trainee.towers * int(self._trainee.lengths[rows].max())
+                self._chunk = min(self._chunk, width * len(rows)) // 2
+                if self._chunk < width:
+                    raise UserError("Not even one example fits into the device's memory. Choose a smaller model.") from None
+                log.warning("out of device memory: going on with chunks of %d tokens, same batch size", self._chunk)
+            torch.cuda.empty_cache()  # outside the except block: the traceback would keep the failed tensors alive
+
+    def _backward(self, rows: Rows) -> Iterator[float | None]:
+        """Forward and backward. What does not fit into one chunk is computed twice (Gao et al. 2021, GradCache):
+
+        first without gradients, for the loss of the whole batch; then chunk by chunk, with the loss's gradient sent in.
+        So the loss may compare any example with any other, and the batch stays the batch.
+        """
+        chunks = self._chunks(rows)
+        if len(chunks) == 1:
+            loss = self._trainee.loss(self._forward(rows, 0), rows)
+            loss.backward()
+            yield loss.item()
+            return
+        outputs = []
+        for i, chunk in enumerate(chunks):
+            with torch.no_grad():
+                outputs.append(self._forward(chunk, i))
+            yield None
+        whole = torch.cat(outputs).requires_grad_()
+        loss = self._trainee.loss(whole, rows)
+        loss.backward()
+        gradients = torch.split(cast(Tensor, whole.grad), [len(chunk) for chunk in chunks])
+        for i, (chunk, gradient) in enumerate(zip(chunks, gradients, strict=True)):
+            self._forward(chunk, i).backward(gradient)
+            yield None
+        yield loss.item()
+
+    def _forward(self, rows: Rows, chunk: int) -> Tensor:
+        # The same dropout whenever a chunk is computed again, in this process or, resumed, in the next.
+        torch.manual_seed((self._options.seed * 1_000_003 + self.step) * 1_009 + chunk)
+        with self._autocast():
+            return self._trainee.forward(rows).float()
+
+    def _chunks(self, rows: Rows) -> list[Rows]:
+        width = self._trainee.towers * int(self._trainee.lengths[rows].max())
+        return np.array_split(rows, min(len(rows), -(-width * len(rows) // self._chunk)))
+
+    def _autocast(self) -> torch.autocast:
+        return torch.autocast(self._device.type, torch.bfloat16, enabled=self._mixed)
+
+    def _autocast_each(self, scores: Iterator[float | None]) -> Iterator[float | None]:
+        """Autocast holds for a thread, not for a generator: enter it anew for each part."""
+        while True:
+            with self._autocast():
+                try:
+                    score = next(scores)
+                except StopIteration:
+                    return
+            yield score
+
+    def _schedule(self, step: int) -> float:
+        """The share of the learning rate at this step: linear warm-up, then linear decay to zero."""
+        warmup = math.ceil(self.steps * self._options.warmup)
+        return (step + 1) / warmup if step < warmup else (self.steps - step) / max(1, self.steps - warmup)
+
+    def weights(self) -> State:
+        """The trained weights by name, on the CPU."""
+        return {name: p.detach().cpu().clone() for name, p in self._trainee.module.named_parameters() if p.requires_grad}
+
+    def load_weights(self, weights: State) -> None:
+        """Put weights back that `weights` gave."""
+        parameters = dict(self._trainee.module.named_parameters())
+        with torch.no_grad():
+            for name, weight in weights.items():
+                parameters[name].copy_(weight)
+
+    def state(self) -> State:
+        """Everything a later process needs to go on: weights, both moments of AdamW, the step, the best dev score."""
+        state = {f"weight/{name}": weight for name, weight in self.weights().items()}
+        for name, parameter in self._trainee.module.named_parameters():
+            moments = self._optimizer.state.get(parameter, {})
+            state |= {f"{key}/{name}": value.detach().cpu().clone() for key, value in moments.items()}
+        return state | {"run/progress": torch.tensor([self.step, self.best, self.evaluated], dtype=torch.float64)}
+
+    def load(self, state: State) -> None:
+        """Go on where `state` was taken."""
+        step, self.best, evaluated = state["run/progress"].tolist()
+        self.step, self.evaluated = int(step), int(evaluated)
+        self.load_weights({name.removeprefix("weight/"): value for name, value in state.items() if name.startswith("weight/")})
+        for name, parameter in self._trainee.module.named_parameters():
+            moments = {key: state[f"{key}/{name}"] for key in ("step", "exp_avg", "exp_avg_sq") if f"{key}/{name}" in state}
+            if moments:
+                self._optimizer.state[parameter] = {
+                    key: value.clone() if key == "step" else value.to(parameter.device).clone() for key, value in moments.items()
+                }
+
+
+def _optimizer(trainee: Trainee, options: Options) -> tuple[torch.optim.AdamW, list[float]]:
+    head = trainee.head()
+    known = {id(parameter) for parameter in head}
+    body = [p for p in trainee.module.parameters() if p.requires_grad and id(p) not in known]
+    groups = [(body, options.learning_rate), (head, options.head_rate)]
+    filled = [(parameters, rate) for parameters, rate in groups if parameters]
+    # No weight decay, as in the paper (Adam); Vocabulary relies on it.
+    optimizer = torch.optim.AdamW([{"params": p, "lr": rate} for p, rate in filled], weight_decay=0.0, fused=True)
+    return optimizer, [rate for _, rate in filled]
+
+
+def _within(name: str, value: float, low: float, high: float) -> None:
+    if not (isinstance(value, (int, float)) and low <= value <= high):
+        raise UserError(f"The {name} must lie in {low:g}..{high:g}, got {value!r}.")
