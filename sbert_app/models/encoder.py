@@ -41,6 +41,7 @@ class Encoder:
         self.transformer = transformer
         self.tokenizer = tokenizer
         self.layout = layout
+        self.folder: Path | None = None  # where it was loaded from; a softmax head may lie beside it
         self.hardware = hardware
         self.dim = int(transformer.config.hidden_size)
         self.max_length = length_limit(layout.max_length, tokenizer, transformer.config)
@@ -54,7 +55,9 @@ class Encoder:
         """Load a sentence-transformers or plain transformers folder. Raises UserError where it cannot be read."""
         layout = read_layout(folder)
         transformer, tokenizer = load_transformer(folder / layout.transformer_path, hardware)
-        return cls(name or folder.name, transformer, tokenizer, layout, hardware)
+        encoder = cls(name or folder.name, transformer, tokenizer, layout, hardware)
+        encoder.folder = folder
+        return encoder
 
     @property
     def note(self) -> str:

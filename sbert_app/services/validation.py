@@ -1,5 +1,6 @@
 """Every handler is a public endpoint: what comes in is checked here before a service works on it."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from sbert_app.errors import UserError
@@ -28,6 +29,15 @@ def whole_number(value: Any, name: str, low: int, high: int) -> int:
     if not whole or not low <= value <= high:
         raise UserError(f"The {name} must be a whole number in {low:,}..{high:,}, got {value!r}.")
     return int(value)
+
+
+def one_of(value: Any, name: str, choices: Iterable[str]) -> str | None:
+    """One of the choices, None for "" and None. Raises UserError for anything else."""
+    if value in ("", None):
+        return None
+    if value not in (known := list(choices)):
+        raise UserError(f"Unknown {name} {value!r}. Must be one of {', '.join(known)}.")
+    return str(value)
 
 
 def names(value: Any, name: str) -> list[str]:

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 
 from sbert_app.errors import UserError
 from sbert_app.training.execution import Execution
-from sbert_app.training.runs import FAILED, RUNNING, STOPPED, WAITING, Run
+from sbert_app.training.run import FAILED, RUNNING, STOPPED, WAITING, Run
 
 log = logging.getLogger(__name__)
 

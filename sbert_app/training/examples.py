@@ -61,8 +61,11 @@ class Reading:
     notes: tuple[str, ...]
 
 
-def read_examples(table: Table, mapping: Mapping, limits: Limits) -> Reading:
-    """Take examples out of a table. Raises UserError where a column is missing or too little is left."""
+def read_examples(table: Table, mapping: Mapping, limits: Limits, repeats: bool = False, least: int = LEAST_ROWS) -> Reading:
+    """Take examples out of a table; rows that repeat one are kept where `repeats` says so (a published test set is what it is).
+
+    Raises UserError where a column is missing or fewer than `least` rows are left.
+    """
     _check_columns(table, mapping)
     skipped, places = list(table.skipped), []
     columns = [table.frame[name].str.strip().tolist() for name in mapping.sentences]
@@ -71,13 +74,13 @@ def read_examples(table: Table, mapping: Mapping, limits: Limits) -> Reading:
     for place, row in enumerate(table.rows.tolist()):
         cells = tuple(column[place] for column in columns)
         reason = _problem(cells, raw[place], mapping)
-        if not reason and seen.setdefault((*cells, raw[place]), row) != row:
+        if not reason and not repeats and seen.setdefault((*cells, raw[place]), row) != row:
             reason = "repeats an earlier row"
         if reason:
             skipped.append(Skip(row, reason))
         else:
             places.append(place)
-    _check_enough(table, mapping, places, skipped)
+    _check_enough(table, mapping, places, skipped, least)
     kept = [raw[place] for place in places]
     targets, labels, positive, bounds = _targets(kept, mapping, table.name)
     most = limits.sentence_characters
@@ -109,12 +112,12 @@ def _problem(cells: Sequence[str], target: str, mapping: Mapping) -> str:
     return "blank label" if mapping.kind == "labelled" and not target else ""
 
 
-def _check_enough(table: Table, mapping: Mapping, places: list[int], skipped: list[Skip]) -> None:
-    if len(places) >= LEAST_ROWS:
+def _check_enough(table: Table, mapping: Mapping, places: list[int], skipped: list[Skip], least: int) -> None:
+    if len(places) >= least:
         return
     reasons = ", ".join(sorted({skip.reason for skip in skipped}))
     raise UserError(
-        f"'{table.name}' has {len(places)} usable {plural(len(places), 'row', 'rows')}, training needs at least {LEAST_ROWS}"
+        f"'{table.name}' has {len(places)} usable {plural(len(places), 'row', 'rows')}, at least {least} are needed"
         + (f" ({len(skipped)} skipped: {reasons})." if skipped else ".")
         + f" Bring more rows, or check the columns: {', '.join(filter(None, (*mapping.sentences, mapping.target)))}."
     )

@@ -19,10 +19,11 @@ from sbert_app.training.examples import Examples
 from sbert_app.training.head import predict_labels, save_head
 from sbert_app.training.objectives import OBJECTIVES, Classification, build_objective
 from sbert_app.training.plan import Plan
-from sbert_app.training.runs import FINISHED, STOPPED, Run
+from sbert_app.training.run import FINISHED, STOPPED, Run
 from sbert_app.training.siamese import Siamese
 from sbert_app.training.splits import Split
-from sbert_app.training.trainer import Evaluation, Pause, Step, Trainer
+from sbert_app.training.trainee import Evaluation, Pause, Step
+from sbert_app.training.trainer import Trainer
 from sbert_app.vectors import Vectors
 
 CHECKPOINT_SECONDS = 15.0  # of training: what a killed process has to do again

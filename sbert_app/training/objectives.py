@@ -133,7 +133,7 @@ OBJECTIVES = {
         ),
         Objective(
             "cosent", "CoSENT", False, ("scored", "labelled"),
-            "Only the order of the scores counts. Usually a better ranking than regression, from few pairs too.",
+            "Only the order of the scores counts: often the best ranking from thousands of pairs, but cosines may crowd.",
         ),
         Objective(
             "ranking", "Multiple negatives ranking", False, ("positives", "triplets", "labelled"),

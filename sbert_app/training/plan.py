@@ -6,11 +6,12 @@ from typing import Any
 from sbert_app.errors import UserError
 from sbert_app.training.columns import KINDS
 from sbert_app.training.objectives import OBJECTIVES, ObjectiveOptions
-from sbert_app.training.trainer import Options
+from sbert_app.training.options import Options
 
-PAPER, QUICK, THOROUGH = "as in the paper", "quick", "thorough"
+QUICK, THOROUGH, PAPER = "quick", "thorough", "as in the paper"
 PAPER_OBJECTIVES = {"scored": "regression", "labelled": "classification", "triplets": "triplet", "positives": "ranking"}
-BEST_OBJECTIVES = {"scored": "cosent", "labelled": "regression", "triplets": "triplet", "positives": "ranking"}
+PRESETS = (QUICK, THOROUGH, PAPER)
+SMALL_OBJECTIVES = {"scored": "regression", "labelled": "regression", "triplets": "triplet", "positives": "ranking"}
 CURVE_MOST = 3_000  # training examples up to which half of them are trained on once more, for the learning curve
 
 
@@ -49,9 +50,9 @@ def preset(name: str, kind: str, examples: int, base: str) -> Plan:
         epochs = 4 if kind == "scored" else 1
         return Plan(base, PAPER_OBJECTIVES[kind], Options(epochs=epochs, batch_size=16, learning_rate=2e-5, head_rate=2e-5))
     if name not in (QUICK, THOROUGH):
-        raise UserError(f"Unknown preset {name!r}. Must be one of {PAPER}, {QUICK}, {THOROUGH}.")
+        raise UserError(f"Unknown preset {name!r}. Must be one of {', '.join(PRESETS)}.")
     wanted = 150 if name == QUICK else 450  # updates: fewer teach a small file little
     batch = 16 if examples < 2_000 else 32
     epochs = max(1 if name == QUICK else 3, min(10 if name == QUICK else 20, -(-wanted * batch // max(1, examples))))
     options = Options(epochs=epochs, batch_size=batch, learning_rate=5e-5)
-    return Plan(base, BEST_OBJECTIVES[kind], options, learning_curve=examples <= CURVE_MOST)
+    return Plan(base, SMALL_OBJECTIVES[kind], options, learning_curve=examples <= CURVE_MOST)

@@ -13,7 +13,8 @@ from sbert_app.training.objectives import build_objective
 from sbert_app.training.plan import Plan
 from sbert_app.training.siamese import Siamese
 from sbert_app.training.splits import Split
-from sbert_app.training.trainer import Step, Trainer
+from sbert_app.training.trainee import Step
+from sbert_app.training.trainer import Trainer
 
 WARM, TIMED = 1, 4  # batches
 DEV_SAMPLE = 64

@@ -1,5 +1,7 @@
 """Train, dev and held-out parts that share no pair: dev picks the checkpoint, held-out alone judges it."""
 
+import hashlib
+import json
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +26,12 @@ class Split:
     held_out: Examples
     leaks: int
     shared: int
+
+    @property
+    def fingerprint(self) -> str:
+        """Differs between splits that hold other examples. 16 hex digits."""
+        parts = [[*part.sentences, part.targets.tolist()] for part in (self.train, self.dev, self.held_out)]
+        return hashlib.blake2b(json.dumps(parts).encode(), digest_size=8).hexdigest()
 
 
 def split(examples: Examples, dev: Examples | None = None, held_out: Examples | None = None, seed: int = 0) -> Split:

@@ -6,18 +6,18 @@ A run is a generator of events: the caller decides when to go on, when to stop (
 import logging
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import cast
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sbert_app.errors import UserError
 from sbert_app.models.batching import Rows
 from sbert_app.models.hardware import Hardware
 from sbert_app.training.batches import batches_an_epoch
+from sbert_app.training.options import Options
+from sbert_app.training.trainee import Evaluation, Event, Pause, Step, Trainee
 
 log = logging.getLogger(__name__)
 
@@ -26,86 +26,6 @@ CUDA_CHUNK = 262_144  # halved when the device runs out of memory
 LEAST_EVALUATIONS, MOST_EVALUATIONS = 6, 10
 
 State = dict[str, Tensor]
-
-
-@dataclass(frozen=True)
-class Options:
-    """How long and how fast to train. `head_rate`: learning rate of what starts untrained (a softmax head)."""
-
-    epochs: int = 4
-    batch_size: int = 16
-    learning_rate: float = 2e-5
-    head_rate: float = 1e-3
-    warmup: float = 0.1
-    max_norm: float = 1.0
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        _within("epochs", self.epochs, 1, 100)
-        _within("batch size", self.batch_size, 2, 1024)
-        _within("learning rate", self.learning_rate, 1e-8, 1)
-        _within("learning rate of the head", self.head_rate, 1e-8, 1)
-        _within("warm-up", self.warmup, 0, 1)
-        _within("gradient norm", self.max_norm, 1e-6, 1e6)
-        _within("seed", self.seed, 0, 2**31 - 1)
-
-
-@dataclass(frozen=True)
-class Pause:
-    """Nothing to tell; a moment at which the run can be stopped and the device given to others."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """One update of the weights. `loss`: mean over the batch, before the update."""
-
-    step: int
-    steps: int
-    loss: float
-    examples: int
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """The dev score after `step` updates, higher is better. `best`: the highest so far, so its weights are the ones to keep."""
-
-    step: int
-    score: float
-    best: bool
-
-
-Event = Pause | Step | Evaluation
-
-
-class Trainee(Protocol):
-    """What can be trained: weights, examples, and a score. Implemented by `Siamese` and `Crossing`."""
-
-    @property
-    def module(self) -> nn.Module:
-        """Everything that is trained."""
-
-    @property
-    def lengths(self) -> NDArray[np.int64]:
-        """Tokens of each example's longest sentence, (n,)."""
-
-    @property
-    def towers(self) -> int:
-        """Sentences that one example sends through the network."""
-
-    def head(self) -> list[nn.Parameter]:
-        """The weights that start untrained."""
-
-    def batches(self, size: int, seed: int, epoch: int) -> list[Rows]:
-        """Every example once, in the order of this epoch."""
-
-    def forward(self, rows: Rows) -> Tensor:
-        """What the loss is computed from, (b, …), with gradients."""
-
-    def loss(self, outputs: Tensor, rows: Rows) -> Tensor:
-        """The mean loss of a batch."""
-
-    def evaluate(self) -> Iterator[float | None]:
-        """None while the dev examples are computed, their score at the end."""
 
 
 class Trainer:
@@ -279,8 +199,3 @@ def _optimizer(trainee: Trainee, options: Options) -> tuple[torch.optim.AdamW, l
     # No weight decay, as in the paper (Adam); Vocabulary relies on it.
     optimizer = torch.optim.AdamW([{"params": p, "lr": rate} for p, rate in filled], weight_decay=0.0, fused=True)
     return optimizer, [rate for _, rate in filled]
-
-
-def _within(name: str, value: float, low: float, high: float) -> None:
-    if not (isinstance(value, (int, float)) and low <= value <= high):
-        raise UserError(f"The {name} must lie in {low:g}..{high:g}, got {value!r}.")

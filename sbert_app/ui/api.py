@@ -10,6 +10,7 @@ from gradio import events
 from sbert_app.corpus.reader import skipped_summary
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.services.corpora import CorpusService
+from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.search import SearchService
 from sbert_app.services.similarity import SimilarityService
 from sbert_app.services.workbench import Workbench
@@ -105,7 +106,7 @@ class Endpoints:
         return [asdict(model) for model in self._bench.registry.list()]
 
 
-def build(bench: Workbench) -> None:
+def build(bench: Workbench, trainings: FineTuneService) -> None:
     """Add the endpoints to the page that is being drawn."""
     endpoints = Endpoints(bench)
     events.api(handler(endpoints.similarity), api_name="similarity")

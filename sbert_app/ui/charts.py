@@ -1,14 +1,24 @@
 """Plotly figures. Colours work on light and on dark ground, since a figure does not know which it is on."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
 from sbert_app.services.similarity import ListComparison
+from sbert_app.training.examples import Examples
 
 INK = "#7c7c85"  # readable on white and on near-black
 # Opaque, so that plotly can choose a readable text colour for each cell on either ground.
+SBERT, FAR, MIDDLE = "#14988d", "#d0455f", "#8a8a94"  # meant to be close, far, between: readable on both grounds
+MORE_LABELS = ("#b45309", "#4f6fd0", "#8a8a94", "#7a5cc0", "#5a8f3c")
+GRID = "rgba(128,128,136,0.25)"
 SCALE = [[0, "#dcebe8"], [0.5, "#6fb3a9"], [1, "#0f5f59"]]
 LABEL_LENGTH = 22
 NAMED_ROWS = 16
+BINS = 24
 LABELLED_CELLS = 150  # more numbers than this no one reads
 
 
@@ -32,13 +42,7 @@ def heat_map(result: ListComparison) -> go.Figure:
             hovertemplate="first list: %{y}<br>second list: %{customdata}<br>cosine %{z:.3f}<extra></extra>",
         )
     )
-    figure.update_layout(
-        height=110 + min(34 * len(result.sentences1), 640),
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={"color": INK, "family": "IBM Plex Sans, system-ui, sans-serif", "size": 12},
-        margin={"l": 10, "r": 10, "t": 10, "b": 10},
-    )
+    _quiet(figure, 110 + min(34 * len(result.sentences1), 640))
     title = None if len(result.sentences1) <= NAMED_ROWS else "line of the first list"
     figure.update_yaxes(title=title, autorange="reversed", automargin=True, showgrid=False, type="category")
     figure.update_xaxes(title="line of the second list", automargin=True, showgrid=False, type="category")
@@ -51,3 +55,85 @@ def _labels(sentences: list[str], most: int) -> list[str]:
         return [str(i) for i in range(1, len(sentences) + 1)]
     shortened = (s if len(s) <= LABEL_LENGTH else s[: LABEL_LENGTH - 1] + "…" for s in sentences)
     return [f"{i}. {text}" for i, text in enumerate(shortened, 1)]
+
+
+def training_curve(events: Sequence[Mapping[str, Any]]) -> go.Figure:
+    """Loss and dev score over the steps, each on its own axis; the checkpoint that is kept is marked."""
+    steps = [event for event in events if event["type"] == "step"]
+    scores = [event for event in events if event["type"] == "evaluation"]
+    figure = make_subplots(specs=[[{"secondary_y": True}]])
+    figure.add_scatter(
+        x=[e["step"] for e in steps], y=[e["loss"] for e in steps], name="loss", mode="lines", line={"color": MIDDLE, "width": 1.5}
+    )
+    marks = {"size": [12 if event is _best(scores) else 6 for event in scores], "color": SBERT}
+    figure.add_scatter(
+        x=[e["step"] for e in scores],
+        y=[100 * e["score"] for e in scores],
+        name="dev score (the large point is kept)",
+        mode="lines+markers",
+        line={"color": SBERT, "width": 2.5},
+        marker=marks,
+        secondary_y=True,
+    )
+    _quiet(figure, 300)
+    figure.update_layout(legend={"orientation": "h", "y": 1.15, "x": 0}, hovermode="x unified", uirevision="keep")
+    figure.update_xaxes(title="step", showgrid=False, rangemode="tozero")
+    figure.update_yaxes(title="loss", gridcolor=GRID, rangemode="tozero", secondary_y=False)
+    figure.update_yaxes(title="dev score ×100", showgrid=False, secondary_y=True)
+    return figure
+
+
+def distributions(held_out: Examples, before: Sequence[float], after: Sequence[float]) -> go.Figure:
+    """How the scores of the held-out examples spread, by what they are meant to be, before and after."""
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.14, subplot_titles=("Before", "After"))
+    edges = np.linspace(min(*before, *after, 0.0), max(*before, *after, 1.0 if held_out.labels else 0.0), BINS + 1)
+    middles = (edges[:-1] + edges[1:]) / 2
+    for name, colour, chosen in _groups(held_out):
+        for row, values in enumerate((before, after), 1):
+            heights, _ = np.histogram(np.asarray(values)[chosen], edges)
+            figure.add_scatter(
+                x=middles, y=heights, name=name, legendgroup=name, showlegend=row == 1, mode="lines", fill="tozeroy",
+                line={"color": colour, "width": 2, "shape": "hvh"}, row=row, col=1,
+            )  # fmt: skip
+    _quiet(figure, 380)
+    figure.update_layout(legend={"orientation": "h", "y": 1.16, "x": 0}, margin={"l": 10, "r": 10, "t": 60, "b": 10})
+    lead = held_out.kind in ("triplets", "positives")
+    if lead:
+        figure.add_vline(0, line={"color": INK, "dash": "dot", "width": 1})
+    figure.update_xaxes(title="cosine to the positive minus cosine to the negative" if lead else "cosine", row=2, col=1)
+    figure.update_xaxes(showgrid=False, zeroline=False)
+    figure.update_yaxes(title="examples", gridcolor=GRID)
+    return figure
+
+
+def _groups(held_out: Examples) -> list[tuple[str, str, Any]]:
+    """(name, colour, which rows) of each label, of thirds of the score, or of all."""
+    if held_out.kind == "labelled":
+        others = iter([FAR, *MORE_LABELS] * len(held_out.labels))
+        return [
+            (label, SBERT if i == held_out.positive else next(others), held_out.targets == i)
+            for i, label in enumerate(held_out.labels)
+        ]
+    if held_out.kind == "scored":
+        gold = held_out.gold
+        return [
+            ("meant to be far (lowest third)", FAR, gold < 1 / 3),
+            ("between", MIDDLE, (gold >= 1 / 3) & (gold <= 2 / 3)),
+            ("meant to be close (highest third)", SBERT, gold > 2 / 3),
+        ]
+    return [("all, right of the dotted line is right", SBERT, np.ones(len(held_out), dtype=bool))]
+
+
+def _best(scores: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    return max(scores, key=lambda event: float(event["score"]), default=None)
+
+
+def _quiet(figure: go.Figure, height: int) -> None:
+    """Transparent ground, the house font, no margins of its own."""
+    figure.update_layout(
+        height=height,
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={"color": INK, "family": "IBM Plex Sans, system-ui, sans-serif", "size": 12},
+        margin={"l": 10, "r": 10, "t": 10, "b": 10},
+    )

@@ -1,37 +1,19 @@
 """How fine-tuning looks: what was read, what is going to happen, how far it is, and whether it got better."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
-
-import numpy as np
 
 from sbert_app.corpus.reader import plural, skipped_summary
-from sbert_app.evaluation.verdict import BETTER, UNCLEAR
 from sbert_app.services.fine_tune import Offer, Progress
 from sbert_app.training.columns import KINDS
 from sbert_app.training.examples import Examples
 from sbert_app.training.objectives import OBJECTIVES
 from sbert_app.training.plan import Plan
 from sbert_app.training.probe import Estimate
-from sbert_app.training.runs import FAILED, FINISHED, INTERRUPTED, RUNNING, STOPPED, WAITING, RunInfo
+from sbert_app.training.run import FAILED, FINISHED, INTERRUPTED, RUNNING, STOPPED, WAITING, RunInfo
+from sbert_app.training.splits import Split
 from sbert_app.ui.views import parts
 
-METRIC_NAMES = {
-    "spearman": "Spearman ×100",
-    "pearson": "Pearson ×100",
-    "average_precision": "Average precision, %",
-    "accuracy": "Accuracy at the best threshold, %",
-    "f1": "F1 at the best threshold, %",
-    "triplet_accuracy": "Triplet accuracy, %",
-    "accuracy_at_1": "Right partner found first, %",
-}
-WORDS = {
-    BETTER: ("Better", "The change on examples it never saw is larger than chance explains."),
-    UNCLEAR: ("No clear change", "On examples it never saw, the difference could be chance. Keep the model you had."),
-}
-WORSE = ("Worse: do not use it", "On examples it never saw, it ranks worse than the model you started from.")
 STATES = {
     WAITING: "Waiting for its turn",
     RUNNING: "Training",
@@ -40,7 +22,6 @@ STATES = {
     STOPPED: "Stopped",
     FAILED: "Failed",
 }
-MOVERS = 5
 FIRST_ROWS = 3
 
 
@@ -61,7 +42,8 @@ def offer(offered: Offer) -> str:
     if examples.kind == "labelled":
         facts.append(_labels(examples))
     head = f'<p class="read">{" · ".join(facts)}</p>'
-    return f"{head}{_split(offered)}{_first_rows(examples)}{parts.notes([*_leaks(parted), *reading.notes, *skipped_summary(reading.skipped)])}"
+    notes = [*_leaks(parted), *reading.notes, *skipped_summary(reading.skipped)]
+    return f"{head}{_split(offered)}{_first_rows(examples)}{parts.notes(notes)}"
 
 
 def _labels(examples: Examples) -> str:
@@ -80,10 +62,11 @@ def _split(offered: Offer) -> str:
     whole = sum(size for size, _ in sizes.values())
     segments = "".join(f'<i class="{name}" style="flex:{size}"></i>' for name, (size, _) in sizes.items())
     legend = "".join(f'<li class="{name}"><b>{size:,}</b> {why}</li>' for name, (size, why) in sizes.items())
-    return f'<div class="split" role="img" aria-label="{whole:,} examples split in three">{segments}</div><ul class="split-legend">{legend}</ul>'
+    bar = f'<div class="split" role="img" aria-label="{whole:,} examples split in three">{segments}</div>'
+    return f'{bar}<ul class="split-legend">{legend}</ul>'
 
 
-def _leaks(parted: Any) -> list[str]:
+def _leaks(parted: Split) -> list[str]:
     lines = []
     if parted.leaks:
         lines.append(
@@ -91,21 +74,23 @@ def _leaks(parted: Any) -> list[str]:
             "What was learnt by heart proves nothing."
         )
     if parted.shared:
-        lines.append(f"{parted.shared:,} held-out {plural(parted.shared, 'sentence occurs', 'sentences occur')} in training too, in other pairs.")
+        occur = plural(parted.shared, "sentence occurs", "sentences occur")
+        lines.append(f"{parted.shared:,} held-out {occur} in training too, in other pairs.")
     return lines
 
 
 def _first_rows(examples: Examples) -> str:
-    header = [*(["Anchor", "Positive", "Negative"] if examples.kind == "triplets" else ["First", "Second"])][: len(examples.sentences)]
-    target = {"scored": "Score, 0 to 1", "labelled": "Label"}.get(examples.kind)
+    header = ["Anchor", "Positive", "Negative"] if examples.kind == "triplets" else ["First", "Second"]
+    last = {"scored": "Score, 0 to 1", "labelled": "Label"}.get(examples.kind)
     rows = []
     for i in range(min(FIRST_ROWS, len(examples))):
         cells = [escape(parts.short(column[i], 120)) for column in examples.sentences]
-        rows.append([*cells, *([_target(examples, i)] if target else [])])
-    return f'<div class="first-rows">{parts.table([*header, *([target] if target else [])], rows)}</div>'
+        rows.append([*cells, *([target(examples, i)] if last else [])])
+    return f'<div class="first-rows">{parts.table([*header, *([last] if last else [])], rows)}</div>'
 
 
-def _target(examples: Examples, place: int) -> str:
+def target(examples: Examples, place: int) -> str:
+    """What an example is meant to be: its label, or its score as 0 to 1."""
     if examples.kind == "labelled":
         return escape(examples.labels[int(examples.targets[place])])
     return f"{examples.targets[place]:.2f}"
@@ -158,138 +143,9 @@ def live(progress: Progress) -> str:
     return parts.progress(last["step"], last["steps"], text, "Training")
 
 
-def verdict(progress: Progress, held_out: Examples) -> str:
-    """The answer, what it rests on, the biggest movers, and whether more labels would help."""
-    result = progress.result
-    if result is None:
-        return ""
-    word = result["verdict"]["word"]
-    title, meaning = WORDS.get(word, WORSE)
-    kind = {BETTER: "better", UNCLEAR: "unclear"}.get(word, "worse")
-    first = result["verdict"]["changes"][0]
-    count = result["verdict"]["examples"]
-    card = (
-        f'<section class="verdict {kind}"><p class="eyebrow">Verdict on {count:,} held-out examples</p>'
-        f'<p class="word" id="verdict-word">{title}</p><p>{meaning}</p>{_intervals(first)}</section>'
-    )
-    lines = [_curve(result.get("curve")), _head(result.get("head")), _honesty(result)]
-    notes = "".join(f'<p class="hint">{escape(line)}</p>' for line in lines if line)
-    return f'<div class="verdicts">{card}<section class="measures">{_measures(result["verdict"]["changes"])}{notes}</section></div>'
-
-
-def _intervals(change: Mapping[str, Any]) -> str:
-    """Before and after as points with their intervals on one scale."""
-    sides = {"Before": change["before"], "After": change["after"]}
-    low = min(-0.05 if any(s["low"] < 0 for s in sides.values()) else 0.0, *(s["low"] for s in sides.values()))
-    span = max(1.0, *(s["high"] for s in sides.values())) - low
-
-    def at(value: float) -> float:
-        return 100 * (value - low) / span
-
-    rows = "".join(
-        f'<div class="interval {name.lower()}"><span>{name}</span><div class="track">'
-        f'<i style="left:{at(s["low"]):.1f}%;width:{at(s["high"]) - at(s["low"]):.1f}%"></i>'
-        f'<b style="left:{at(s["value"]):.1f}%"></b></div><em>{100 * s["value"]:.1f}</em></div>'
-        for name, s in sides.items()
-    )
-    difference = change["difference"]
-    spoken = f"{METRIC_NAMES[change['metric']]}: {100 * sides['Before']['value']:.1f} before, {100 * sides['After']['value']:.1f} after"
-    return (
-        f'<div role="img" aria-label="{escape(spoken)}">{rows}</div><p class="hint">{METRIC_NAMES[change["metric"]]}. '
-        f"Change {_signed(difference['value'])}, 95 % interval {_signed(difference['low'])} to {_signed(difference['high'])}.</p>"
-    )
-
-
-def _measures(changes: Sequence[Mapping[str, Any]]) -> str:
-    rows = [
-        (
-            escape(METRIC_NAMES[c["metric"]]),
-            f"{100 * c['before']['value']:.1f}",
-            f"{100 * c['after']['value']:.1f}",
-            f"{_signed(c['difference']['value'])} ({_signed(c['difference']['low'])} to {_signed(c['difference']['high'])})",
-            _p(c["p"]),
-        )
-        for c in changes
-    ]
-    return parts.table(("Measure", "Before", "After", "Change, 95 % interval", "p"), rows)
-
-
-def _signed(value: float) -> str:
-    return f"{100 * value:+.1f}".replace("-", "−")
-
-
-def _p(value: float) -> str:
-    return f"{value:.3f}" if value >= 0.001 else "< 0.001"
-
-
-def _curve(curve: Mapping[str, Any] | None) -> str:
-    if not curve:
-        return ""
-    change = curve["change"]
-    gain = change["difference"]
-    from_half = f"From {curve['half']:,} to {curve['whole']:,} training examples the measure went {100 * change['before']['value']:.1f} to {100 * change['after']['value']:.1f}"
-    if gain["low"] > 0:
-        return f"{from_half}: more labels would very likely help further."
-    if gain["value"] > 0.01:
-        return f"{from_half}, which could be chance: more labels may help."
-    return f"{from_half}: more labels of the same kind would probably change little."
-
-
-def _head(head: Mapping[str, float] | None) -> str:
-    if not head:
-        return ""
-    return (
-        f"The softmax head names the label of {100 * head['accuracy']:.1f} % of the held-out pairs; "
-        f"always saying the most frequent one is right for {100 * head['majority']:.1f} %."
-    )
-
-
-def _honesty(result: Mapping[str, Any]) -> str:
-    sizes = result["parts"]
-    return (
-        f"Measured on {result['device']}: {sizes['train']:,} examples learnt from, checkpoint of step {result['best_step']:,} of "
-        f"{result['steps']:,} chosen on {sizes['dev']:,} others, {parts.duration(result['seconds'])} of training, "
-        f"{result['pairs_per_second']:,.0f} examples/s. Intervals and p: paired bootstrap, 2,000 resamples."
-    )
-
-
-def movers(progress: Progress, held_out: Examples) -> str:
-    """The held-out examples that moved most, towards what they are meant to be and away from it."""
-    result = progress.result
-    if result is None:
-        return ""
-    gains = np.array(result["gains"])
-    order = np.argsort(-gains)
-    right = [i for i in order[:MOVERS].tolist() if gains[i] > 0]
-    wrong = [i for i in order[::-1][:MOVERS].tolist() if gains[i] < 0]
-    tables = [
-        f"<section><h3>{title}</h3>{_mover_table(held_out, result, places)}</section>"
-        for title, places in (("Moved furthest in the right direction", right), ("Moved furthest in the wrong direction", wrong))
-    ]
-    records = [mover_record(held_out, result, i) for i in order.tolist()]
-    return f'<div class="movers">{"".join(tables)}</div>{parts.downloads("held-out", records)}'
-
-
-def _mover_table(held_out: Examples, result: Mapping[str, Any], places: Sequence[int]) -> str:
-    if not places:
-        return parts.empty("None.")
-    rows = []
-    for i in places:
-        sentences = "<br>".join(f'<span dir="auto">{escape(parts.short(column[i], 160))}</span>' for column in held_out.sentences)
-        cells = [sentences, f"{result['before'][i]:.2f} → {result['after'][i]:.2f}"]
-        if held_out.kind in ("scored", "labelled"):
-            cells.append(_target(held_out, i))
-        rows.append(cells)
-    score = "Lead" if held_out.kind in ("triplets", "positives") else "Cosine"
-    return parts.table(("Sentences", score, *(["Meant to be"] if held_out.kind in ("scored", "labelled") else [])), rows)
-
-
-def mover_record(held_out: Examples, result: Mapping[str, Any], place: int) -> dict[str, object]:
-    """One held-out example as a flat row to save."""
-    sentences = {f"sentence{k}": column[place] for k, column in enumerate(held_out.sentences, 1)}
-    target = {"meant": _target(held_out, place)} if held_out.kind in ("scored", "labelled") else {}
-    values = {name: round(float(result[name][place]), 4) for name in ("before", "after", "gains")}
-    return {"row": int(held_out.rows[place]), **sentences, **target, **values}
+def kept(text: str) -> str:
+    """What became of the model."""
+    return f'<p class="read" role="status">{escape(text)}</p>'
 
 
 def run_line(info: RunInfo) -> str:
@@ -300,5 +156,5 @@ def run_line(info: RunInfo) -> str:
 def plan_line(plan: Plan) -> str:
     """A run's settings in one line."""
     o = plan.options
-    facts = f"{OBJECTIVES[plan.objective].title}, {o.epochs} epochs, batch {o.batch_size}, learning rate {o.learning_rate:g}, seed {o.seed}"
+    facts = f"{OBJECTIVES[plan.objective].title}, {o.epochs} epochs, batch {o.batch_size}, rate {o.learning_rate:g}, seed {o.seed}"
     return f'<p class="hint">From {escape(plan.base)}: {escape(facts)}.</p>'

@@ -1,0 +1,27 @@
+"""The services from a shell: `python -m sbert_app COMMAND`. Results on stdout, progress on stderr."""
+
+import sys
+from typing import Any
+
+import typer
+
+from sbert_app.cli import sentences, training
+from sbert_app.cli.common import app
+from sbert_app.errors import UserError
+
+UsageError: Any = typer.BadParameter.__base__  # typer exports the subclass only
+
+__all__ = ["app", "main", "sentences", "training"]
+
+
+def main() -> int:
+    """Run the command line. A user's mistake is one line on stderr and exit status 2, never a traceback."""
+    try:
+        app(standalone_mode=False)
+    except (UserError, UsageError) as error:
+        message = str(error) if isinstance(error, UserError) else f"{error.format_message() or 'No command given.'} Try --help."
+        sys.stderr.write(f"Error: {message}\n")
+        return 2
+    except typer.Abort:
+        return 130
+    return 0

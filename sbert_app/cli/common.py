@@ -1,0 +1,55 @@
+"""What all commands share: options, progress on stderr, results on stdout."""
+
+import json
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sbert_app.errors import UserError
+from sbert_app.services.workbench import Workbench
+from sbert_app.settings import settings_from_environment
+
+PROGRESS_SECONDS = 0.25
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+Model = Annotated[str, typer.Option("--model", help="Encoder: bundled, saved, a Hub name, or a folder.")]
+Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object.")]
+File = Annotated[Path, typer.Argument(help="csv, tsv, jsonl, json, parquet, xlsx or txt; text formats also as .gz.")]
+
+
+def workbench() -> Workbench:
+    return Workbench(settings_from_environment())
+
+
+def existing(file: Path) -> Path:
+    if not file.is_file():
+        raise UserError(f"There is no file '{file}'. Check the path.")
+    return file
+
+
+class Progress:
+    """A line on stderr, rewritten a few times a second; silent where stderr is no terminal."""
+
+    def __init__(self, verb: str, total: int) -> None:
+        self._verb, self._total = verb, total
+        self._start = self._shown = time.perf_counter()
+
+    def send(self, done: int) -> None:
+        now = time.perf_counter()
+        if sys.stderr.isatty() and now - self._shown > PROGRESS_SECONDS:
+            self._shown = now
+            rate = done / (now - self._start)
+            sys.stderr.write(f"\r{self._verb} {done:,} of {self._total:,}, {rate:,.0f}/s   ")
+
+    def close(self) -> None:
+        if sys.stderr.isatty():
+            sys.stderr.write("\r\x1b[K")
+
+
+def show(summary: Mapping[str, Any], as_json: bool, lines: list[str]) -> None:
+    sys.stdout.write((json.dumps(summary, ensure_ascii=False) if as_json else "\n".join(lines)) + "\n")

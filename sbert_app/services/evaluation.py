@@ -1,0 +1,101 @@
+"""How well systems rank labelled pairs or triplets: SBERT's cosine, a cross-encoder, plain word overlap."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sbert_app.corpus.lexical import word_overlap
+from sbert_app.errors import UserError
+from sbert_app.evaluation.verdict import measure, predict
+from sbert_app.evaluation.weighted import Array
+from sbert_app.models.cross_encoder import Pair
+from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
+from sbert_app.services import validation
+from sbert_app.services.workbench import Workbench
+from sbert_app.tables import Table
+from sbert_app.training.columns import Mapping, guess_mapping
+from sbert_app.training.examples import Examples, Reading, read_examples
+from sbert_app.training.head import load_head, predict_labels
+
+SBERT, CROSS, OVERLAP = "sbert", "cross-encoder", "word-overlap"
+SYSTEMS = (SBERT, CROSS, OVERLAP)
+
+
+@dataclass(frozen=True)
+class SystemResult:
+    """One system's measures as fractions, over so many sentences, in so many seconds of scoring."""
+
+    system: str
+    model: str
+    measures: dict[str, float]
+    sentences: int
+    seconds: float
+
+
+class EvaluationService:
+    """Stateless but for the workbench; nothing is kept."""
+
+    def __init__(self, workbench: Workbench) -> None:
+        self._bench = workbench
+
+    def read(self, table: Table, mapping: Mapping | None = None) -> Reading:
+        """Every usable row, repeated ones too."""
+        return read_examples(table, mapping or guess_mapping(table.frame), self._bench.settings.limits, repeats=True, least=2)
+
+    def evaluate(
+        self, examples: Examples, model: str = DEFAULT_ENCODER, systems: Sequence[str] = (SBERT,), cross_encoder: str = ""
+    ) -> list[SystemResult]:
+        """Measure each system on the same examples. Raises UserError for an unknown system."""
+        unknown = [name for name in validation.names(list(systems), "systems") if name not in SYSTEMS]
+        if unknown or not systems:
+            raise UserError(f"Unknown system {(unknown or [''])[0]!r}. Must be one of {', '.join(SYSTEMS)}.")
+        if examples.kind == "positives" and set(systems) != {SBERT}:
+            raise UserError("Pairs without a score or label are only measured for the system sbert.")
+        return [self._measure(name, examples, model, cross_encoder or DEFAULT_CROSS_ENCODER) for name in systems]
+
+    def _measure(self, system: str, examples: Examples, model: str, cross_encoder: str) -> SystemResult:
+        sentences = sum(map(len, examples.sentences))
+        if system == SBERT:
+            return self._sbert(examples, model, sentences)
+        name = cross_encoder if system == CROSS else "Jaccard"
+        score = self._cross_scorer(cross_encoder) if system == CROSS else _overlaps
+        start = time.perf_counter()
+        predicted = _predict_pairs(examples, score)
+        seconds = time.perf_counter() - start
+        return SystemResult(system, name, measure(examples.kind, predicted, examples.gold), sentences, seconds)
+
+    def _sbert(self, examples: Examples, model: str, sentences: int) -> SystemResult:
+        encoder = self._bench.registry.encoder(model)
+        start = time.perf_counter()
+        columns = [self._bench.encode(encoder, column) for column in examples.sentences]
+        measures = measure(examples.kind, predict(examples.kind, columns), examples.gold)
+        seconds = time.perf_counter() - start
+        head = load_head(encoder.folder) if examples.kind == "labelled" and encoder.folder else None
+        if head and head[1] == examples.labels:
+            measures["head_accuracy"] = float((predict_labels(head[0], *columns) == examples.targets).mean())
+        return SystemResult(SBERT, model, measures, sentences, seconds)
+
+    def _cross_scorer(self, name: str) -> Callable[[list[Pair]], Array]:
+        cross = self._bench.registry.cross_encoder(name)
+
+        def score(pairs: list[Pair]) -> Array:
+            with self._bench.device():
+                scores = np.asarray(cross.score(pairs), dtype=np.float64)
+            if scores.ndim > 1:
+                raise UserError(f"The cross-encoder '{name}' gives {scores.shape[1]} labels, not a score: choose another.")
+            return scores
+
+        return score
+
+
+def _predict_pairs(examples: Examples, score: Callable[[list[Pair]], Array]) -> Array:
+    """What a scorer of pairs says of each example, higher is closer, (n,). Triplets: the positive's lead."""
+    anchor, *others = examples.sentences
+    scores = [score(list(zip(anchor, other, strict=True))) for other in others]
+    return scores[0] - scores[1] if examples.kind == "triplets" else scores[0]
+
+
+def _overlaps(pairs: list[Pair]) -> Array:
+    return np.array([word_overlap(first, second) for first, second in pairs])

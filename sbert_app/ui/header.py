@@ -1,0 +1,62 @@
+"""The header: the logo, and the model that all tabs use."""
+
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from sbert_app.errors import UserError
+from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.services.workbench import Workbench
+
+TITLE = "SBERT Studio"
+LOGO = Path(__file__).resolve().parents[2] / "assets" / "logo.svg"
+BRAND = '<div class="brand">{logo}<div><h1>{title}</h1><p>Sentence-BERT you can touch</p></div></div>'
+
+
+class ModelPicker:
+    """`in_use` is the name of the model that is in use: one that was loaded, never a name just typed."""
+
+    def __init__(self, bench: Workbench) -> None:
+        self._bench = bench
+        custom = not bench.settings.hosted
+        self.in_use = gr.State(DEFAULT_ENCODER)
+        with gr.Row(elem_id="header", equal_height=True):
+            gr.HTML(BRAND.format(logo=LOGO.read_text(encoding="utf-8"), title=TITLE), js_on_load=None)
+            self._picker = gr.Dropdown(
+                self.names(),
+                value=DEFAULT_ENCODER,
+                label="Model",
+                info=f"Runs on {bench.registry.hardware}." + (" Type a Hub name or a folder for another." if custom else ""),
+                allow_custom_value=custom,
+                filterable=custom,
+                elem_id="model",
+            )
+        self._note = gr.HTML(elem_id="model-note", js_on_load=None)
+        self._picker.input(self._on_pick, [self._picker, self.in_use], self.outputs, api_visibility="private")
+
+    @property
+    def outputs(self) -> list[Any]:
+        """What `use` fills."""
+        return [self._picker, self.in_use, self._note]
+
+    def names(self) -> list[str]:
+        """The encoders that can be picked without a download."""
+        return [info.name for info in self._bench.registry.list() if info.kind == "encoder" and info.available]
+
+    def use(self, name: str) -> dict[Any, Any]:
+        """Put a model in use in all tabs. Raises UserError where it cannot be loaded."""
+        encoder = self._bench.registry.encoder(name)
+        facts = f"{encoder.name}: {encoder.dim} dimensions, up to {encoder.max_length} tokens. {encoder.note}"
+        note = "" if name == DEFAULT_ENCODER else f'<p class="model-note">{escape(facts)}</p>'
+        names = self.names()
+        choices = names if name in names else [*names, name]
+        return {self._picker: gr.Dropdown(choices=choices, value=name), self.in_use: name, self._note: note}
+
+    def _on_pick(self, name: str, in_use: str) -> dict[Any, Any]:
+        try:
+            return self.use(name)
+        except UserError as error:
+            gr.Warning(str(error), title="Model not changed")
+            return {self._picker: in_use, self.in_use: in_use}
