@@ -12,8 +12,9 @@ FILES = sorted((ROOT / "sbert_app").rglob("*.py"))
 # From top to bottom; a module may import from its own line and from lines below. Everything may import errors.
 ORDER = [
     {"ui.app"},
-    {"ui.tabs", "ui.api"},
-    {"ui.corpus_panel"},
+    {"ui.tabs", "ui.api", "ui.training_api"},
+    {"ui.corpus_panel", "ui.run_panel"},
+    {"ui.header"},
     {"ui.charts", "ui.views"},
     {"ui.theme", "ui.events"},
     {"cli"},

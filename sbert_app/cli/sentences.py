@@ -35,7 +35,7 @@ def similarity(
     service = SimilarityService(bench)
     service.compare(sentence1, sentence2, model)  # the first call loads the model: time the second
     result = service.compare(sentence1, sentence2, model)
-    rival = float(bench.registry.cross_encoder(cross_encoder).score([(sentence1, sentence2)])[0]) if cross_encoder else None
+    rival = service.cross_encode(sentence1, sentence2, cross_encoder).score if cross_encoder else None
     summary = {
         "score": result.score,
         "percentile": result.percentile,
@@ -97,6 +97,7 @@ def search(
     column: Column = None,
     top: Annotated[int, typer.Option("--top", help="Number of hits.")] = 10,
     hybrid: Annotated[bool, typer.Option("--hybrid", help="Join the ranking with BM25.")] = False,
+    rerank: Annotated[bool, typer.Option("--rerank", help="Let the cross-encoder order the best hits.")] = False,
     model: Model = DEFAULT_ENCODER,
     as_json: Json = False,
 ) -> None:
@@ -113,7 +114,7 @@ def search(
             _remark(event.corpus.corpus)
     if progress:
         progress.close()
-    result = service.search(session.id, query, top, hybrid=hybrid)
+    result = service.search(session.id, query, top, hybrid=hybrid, rerank=rerank)
     hits = [asdict(hit) for hit in result.hits]
     lines = [f"{hit.score:.3f}  row {hit.row:<6} {hit.sentence}" for hit in result.hits]
     show({"hits": hits, "milliseconds": result.milliseconds}, as_json, lines)

@@ -12,7 +12,7 @@ from sbert_app.corpus.reader import skipped_summary
 from sbert_app.errors import UserError
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.services.evaluation import SBERT, EvaluationService
-from sbert_app.services.fine_tune import FineTuneService, Offer
+from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.validation import one_of
 from sbert_app.storage import atomic_folder
 from sbert_app.tables import Table, read_table
@@ -20,6 +20,7 @@ from sbert_app.training.columns import guess_mapping
 from sbert_app.training.examples import Reading
 from sbert_app.training.objectives import OBJECTIVES
 from sbert_app.training.plan import PRESETS, QUICK
+from sbert_app.training.result import summary
 from sbert_app.training.run import Run
 
 
@@ -47,7 +48,7 @@ def train(
     tables = [_read(path, service) for path in (file, dev, test)]
     if tables[0] is None:
         raise UserError(f"There is no file '{file}'. Check the path.")
-    offer = service.read(tables[0], guess_mapping(tables[0].frame), dev=tables[1], held_out=tables[2])
+    offer = service.data.read(tables[0], guess_mapping(tables[0].frame), dev=tables[1], held_out=tables[2])
     _remark(offer.reading)
     changes = {"epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate, "seed": seed}
     plan = service.plan(preset, offer, base, objective=one_of(objective, "objective", OBJECTIVES), learning_curve=curve, **changes)
@@ -62,7 +63,7 @@ def train(
     except OSError as error:
         raise UserError(f"Cannot write '{out}': {error.strerror}. Choose another --out.") from error
     service.delete(run.id)
-    _report(result, out, offer, as_json)
+    _report(result, out, as_json)
 
 
 @app.command()
@@ -80,7 +81,7 @@ def evaluate(
     _remark(reading)
     names = [name.strip() for name in systems.split(",") if name.strip()]
     results = service.evaluate(reading.examples, model, names, cross_encoder)
-    summary = {
+    measured = {
         result.system: {"model": result.model, **result.measures, "sentences": result.sentences, "seconds": result.seconds}
         for result in results
     }
@@ -89,11 +90,11 @@ def evaluate(
         + f"  ({len(reading.examples):,} examples, {result.seconds:.1f} s)"
         for result in results
     ]  # fmt: skip
-    show(summary, as_json, lines)
+    show(measured, as_json, lines)
 
 
 def _read(path: Path | None, service: FineTuneService) -> Table | None:
-    return service.read_file(existing(path)) if path else None
+    return service.data.read_file(existing(path)) if path else None
 
 
 def _carry_out(service: FineTuneService, run: Run) -> None:
@@ -110,28 +111,15 @@ def _carry_out(service: FineTuneService, run: Run) -> None:
         progress.close()
 
 
-def _report(result: dict[str, Any], out: Path, offer: Offer, as_json: bool) -> None:
+def _report(result: dict[str, Any], out: Path, as_json: bool) -> None:
     changes = result["verdict"]["changes"]
-    summary = {
-        "before": {c["metric"]: c["before"]["value"] for c in changes},
-        "after": {c["metric"]: c["after"]["value"] for c in changes},
-        "verdict": result["verdict"]["word"],
-        "difference": {c["metric"]: c["difference"] | {"p": c["p"]} for c in changes},
-        "examples": {name: len(getattr(offer.split, name)) for name in ("train", "dev", "held_out")},
-        "seconds": result["seconds"],
-        "pairs_per_second": result["pairs_per_second"],
-        "device": result["device"],
-        "best_step": result["best_step"],
-        "curve": result["curve"],
-        "model": str(out),
-    }
     lines = [
         f"{c['metric']}: {100 * c['before']['value']:.2f} before, {100 * c['after']['value']:.2f} after "
         f"(change {100 * c['difference']['low']:+.2f} to {100 * c['difference']['high']:+.2f}, p {c['p']:.3f})"
         for c in changes
     ]
     lines += [f"verdict: {result['verdict']['word']}", f"{result['seconds']:.1f} s, {result['pairs_per_second']:.0f}/s -> {out}"]
-    show(summary, as_json, lines)
+    show(summary(result) | {"model": str(out)}, as_json, lines)
 
 
 def _remark(reading: Reading) -> None:

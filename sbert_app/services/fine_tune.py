@@ -1,9 +1,6 @@
 """Fine-tune on labelled pairs: read them, plan, estimate, train in the background, judge, keep the model."""
 
 import hashlib
-import re
-import shutil
-import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,31 +9,18 @@ from typing import Any
 from sbert_app.errors import UserError
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.services import validation
+from sbert_app.services.labelled import LabelledData, Offer
 from sbert_app.services.workbench import Workbench
 from sbert_app.services.worker import Worker, carry_out
-from sbert_app.storage import atomic_folder
-from sbert_app.tables import Table, read_table
-from sbert_app.training.columns import Mapping, guess_mapping
-from sbert_app.training.examples import Examples, Reading, read_examples
+from sbert_app.training.examples import Examples
 from sbert_app.training.execution import Execution
 from sbert_app.training.plan import Plan, preset
 from sbert_app.training.probe import Estimate, estimate
 from sbert_app.training.run import INTERRUPTED, RUNNING, WAITING, Run, RunInfo
 from sbert_app.training.runs import Runs
-from sbert_app.training.splits import Split, split
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "assets" / "labelled"
 KEPT_HOURS = 24  # hosted: how long a visitor's run stays
 OWNER_LENGTH = 16
-MODEL_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,59}")
-
-
-@dataclass(frozen=True)
-class Offer:
-    """A table read as examples and split: what the first step shows."""
-
-    reading: Reading
-    split: Split
 
 
 @dataclass(frozen=True)
@@ -62,6 +46,7 @@ class FineTuneService:
     def __init__(self, workbench: Workbench) -> None:
         self._bench = workbench
         self._limits = workbench.settings.limits
+        self.data = LabelledData(workbench)
         self.runs = Runs(workbench.settings.runs)
         self.worker = Worker(self.carry_out)
 
@@ -74,49 +59,7 @@ class FineTuneService:
         """Where training runs, such as "CPU, bf16"."""
         return str(self._bench.registry.hardware)
 
-    # Step 1: data
-
-    def read_file(self, path: Path, name: str = "") -> Table:
-        return read_table(path, self._limits, name)
-
-    def example(self, name: str) -> Table:
-        """One of the example files written for this project."""
-        names = sorted(path.name for path in EXAMPLES.glob("*.csv"))
-        if name not in names:
-            raise UserError(f"There is no example {name!r}. Choose one of {', '.join(names)}.")
-        return read_table(EXAMPLES / name, self._limits)
-
-    def offer(self, session_id: str, table: Table) -> Mapping:
-        """Put a table before the visitor. Returns the guessed reading; raises UserError where there is none."""
-        mapping = guess_mapping(table.frame)
-        self._bench.sessions.get(session_id).labelled = table
-        return mapping
-
-    def table(self, session_id: str) -> Table:
-        table = self._bench.sessions.get(session_id).labelled
-        if table is None:
-            raise UserError("There is nothing to train on yet. Upload labelled pairs, or pick an example.")
-        return table
-
-    def read(self, table: Table, mapping: Mapping, held_out: Table | None = None, dev: Table | None = None) -> Offer:
-        """Read and split. Held-out and dev parts are cut off where no table is given for them."""
-        reading = read_examples(table, mapping, self._limits)
-        dev_part, held_part = (self._like(reading.examples, other, mapping) for other in (dev, held_out))
-        return Offer(reading, split(reading.examples, dev_part, held_part))
-
-    def _like(self, examples: Examples, table: Table | None, mapping: Mapping) -> Examples | None:
-        """Another table's examples, on the scale and with the labels of the first."""
-        if table is None:
-            return None
-        other = read_examples(table, mapping, self._limits).examples
-        if other.labels != examples.labels:
-            raise UserError(f"'{table.name}' has the labels {', '.join(other.labels)}, not {', '.join(examples.labels)}.")
-        (low, high), (own_low, own_high) = examples.score_range, other.score_range
-        raw = other.targets * (own_high - own_low) + own_low
-        targets = (raw - low) / (high - low) if examples.kind == "scored" else other.targets
-        return replace(other, targets=targets, positive=examples.positive, score_range=examples.score_range)
-
-    # Step 2: settings
+    # Settings
 
     def plan(self, name: str, offer: Offer, base: str = DEFAULT_ENCODER, **changes: Any) -> Plan:
         """A preset, with changes to its objective, options or adjustments. Raises UserError where they do not fit."""
@@ -144,7 +87,7 @@ class FineTuneService:
                 last = next(steps)
         return last
 
-    # Step 3: the run
+    # The run
 
     def start(self, offer: Offer, plan: Plan, owner: str = "", name: str = "") -> RunInfo:
         """Train in the background. Returns the run, whose id finds it again."""
@@ -164,7 +107,7 @@ class FineTuneService:
 
     def resume(self, run_id: str, owner: str = "") -> RunInfo:
         """Go on with an interrupted or failed run from its last checkpoint."""
-        run = self._run(run_id, owner)
+        run = self.run(run_id, owner)
         if run.info().state not in (INTERRUPTED, "failed"):
             raise UserError("Only an interrupted run can be resumed.")
         self.worker.start(run)
@@ -172,22 +115,25 @@ class FineTuneService:
 
     def stop(self, run_id: str, owner: str = "") -> None:
         """End a run early: its best checkpoint is kept and judged."""
-        self.worker.stop(self._run(run_id, owner).id)
+        self.worker.stop(self.run(run_id, owner).id)
 
     def progress(self, run_id: str, owner: str = "") -> Progress:
-        run = self._run(run_id, owner)
-        info = run.info()
-        if self.worker.busy(run_id) and info.state == INTERRUPTED:
-            info = replace(info, state=WAITING)
-        return Progress(info, run.plan, run.events(), run.result())
+        run = self.run(run_id, owner)
+        return Progress(self._seen(run.info()), run.plan, run.events(), run.result())
 
     def held_out(self, run_id: str, owner: str = "") -> Examples:
         """The examples that judge a run, in the order of its result."""
-        return self._run(run_id, owner).split().held_out
+        return self.run(run_id, owner).split().held_out
 
     def list(self, owner: str = "") -> list[RunInfo]:
         infos = self.runs.list(self._owner(owner))
-        return [replace(i, state=WAITING) if self.worker.busy(i.id) and i.state == INTERRUPTED else i for i in infos]
+        return [self._seen(info) for info in infos]
+
+    def _seen(self, info: RunInfo) -> RunInfo:
+        """The worker knows more than the folder: a run waits before it takes the lock, and is busy until it is let go."""
+        if not self.worker.busy(info.id):
+            return info
+        return replace(info, state=WAITING if info.state in (WAITING, INTERRUPTED) else RUNNING)
 
     def find(self, plan: Plan, offer: Offer) -> Run | None:
         """An interrupted run of the very same plan and examples: what a killed command goes on with."""
@@ -212,47 +158,14 @@ class FineTuneService:
         registry = self._bench.registry
         carry_out(Execution(run, registry.trainable, registry.hardware, stopping), self._bench.device)
 
-    # Step 4: the model
-
-    def save_model(self, run_id: str, name: str, owner: str = "") -> str:
-        """Copy a run's model among the saved models. Returns the name that all tabs know it by."""
-        run = self._with_model(run_id, owner)
-        if self.hosted:
-            raise UserError("A hosted app keeps no models under a name. Use it here, and download it as a zip.")
-        name = validation.text(name, "model's name").strip()
-        if not MODEL_NAME.fullmatch(name):
-            raise UserError("A model's name has letters, digits, '.', '-' and '_', at most 60, and begins with a letter or digit.")
-        target = self._bench.settings.models / name
-        if target.exists() or name == DEFAULT_ENCODER:
-            raise UserError(f"There is already a model named '{name}'. Choose another name.")
-        with atomic_folder(target) as folder:
-            shutil.copytree(run.model, folder, dirs_exist_ok=True)
-        return name
-
-    def free_name(self, wish: str) -> str:
-        """A name under which no model is saved yet, close to the one wished for."""
-        base = re.sub(r"[^\w.-]+", "-", wish, flags=re.ASCII).strip("-._")[:50] or "model"
-        taken = {info.name for info in self._bench.registry.list()}
-        names = (base, *(f"{base}-{i}" for i in range(2, len(taken) + 3)))
-        return next(name for name in names if name not in taken)
-
-    def zip_model(self, run_id: str, folder: Path, owner: str = "") -> Path:
-        """Pack a run's model into a zip in `folder`; sentence-transformers loads what is inside."""
-        run = self._with_model(run_id, owner)
-        name = re.sub(r"[^\w.-]+", "-", run.info().name).strip("-.") or "model"
-        path = folder / f"{name}.zip"
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:  # weights do not compress
-            for file in sorted(run.model.rglob("*")):
-                if file.is_file():
-                    archive.write(file, Path(name) / file.relative_to(run.model))
-        return path
+    # Earlier runs
 
     def rename(self, run_id: str, name: str, owner: str = "") -> None:
         name = validation.sentence(name, "run's name", self._limits, "Type one.")
-        self._run(run_id, owner).rename(name)
+        self.run(run_id, owner).rename(name)
 
     def delete(self, run_id: str, owner: str = "") -> None:
-        run = self._run(run_id, owner)
+        run = self.run(run_id, owner)
         if self.worker.busy(run.id):
             raise UserError("This run is being worked on. Stop it first, then delete it.")
         self.runs.delete(run.id)
@@ -266,11 +179,6 @@ class FineTuneService:
             )
         return hashlib.sha256(owner.encode()).hexdigest()
 
-    def _run(self, run_id: str, owner: str) -> Run:
+    def run(self, run_id: str, owner: str = "") -> Run:
+        """The run of this id. Raises UserError where there is none, or where it is another visitor's."""
         return self.runs.get(run_id, self._owner(owner))
-
-    def _with_model(self, run_id: str, owner: str) -> Run:
-        run = self._run(run_id, owner)
-        if not run.info().has_model:
-            raise UserError("This run has no model yet. Wait until it is finished, or stop it to keep the best so far.")
-        return run

@@ -5,13 +5,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from sbert_app.corpus.filters import facets
 from sbert_app.corpus.indexed import IndexedCorpus, Ranking
 from sbert_app.errors import UserError
 from sbert_app.models.encoder import Encoder
+from sbert_app.models.registry import DEFAULT_CROSS_ENCODER
 from sbert_app.services import validation
 from sbert_app.services.workbench import Workbench
 from sbert_app.vectors import unit_rows
+
+RERANKED = 30  # hits that the cross-encoder reads: it costs one pass each
+CROSS_STAGE = "cross-encoder"
 
 
 @dataclass(frozen=True)
@@ -23,6 +29,7 @@ class Hit:
     score: float
     sentence: str
     metadata: dict[str, str]
+    cross_score: float | None = None  # the cross-encoder's, where the hits were re-ranked by it
 
 
 @dataclass(frozen=True)
@@ -44,9 +51,18 @@ class SearchService:
         self._limits = workbench.settings.limits
 
     def search(
-        self, session_id: str, query: str, top: int = 10, filters: Mapping[str, Any] | None = None, hybrid: bool = False
+        self,
+        session_id: str,
+        query: str,
+        top: int = 10,
+        filters: Mapping[str, Any] | None = None,
+        hybrid: bool = False,
+        rerank: bool = False,
     ) -> SearchResult:
-        """The closest sentences of the session's corpus. Raises UserError without a corpus or with a blank query."""
+        """The closest sentences of the session's corpus. Raises UserError without a corpus or with a blank query.
+
+        rerank: the cross-encoder reads the query with each of the best hits, and its score decides their order.
+        """
         start = time.perf_counter()
         indexed = self._corpus(session_id)
         query = validation.sentence(query, "query", self._limits, "Type what you are looking for.")
@@ -54,8 +70,10 @@ class SearchService:
         encoder = self._encoder_of(indexed)
         vector = unit_rows(self._bench.encode(encoder, [query], encoder.prompt("query")))[0]
         encoded = time.perf_counter()
-        ranking = indexed.rank(vector, query, top, filters or {}, bool(hybrid))
-        return self._result(query, indexed, ranking, {"encode": (encoded - start) * 1e3})
+        candidates = max(top, RERANKED) if rerank else top
+        ranking = indexed.rank(vector, query, candidates, filters or {}, bool(hybrid))
+        result = self._result(query, indexed, ranking, {"encode": (encoded - start) * 1e3})
+        return self._reranked(result, top) if rerank else result
 
     def more_like(self, session_id: str, row: int | None, top: int = 10, filters: Mapping[str, Any] | None = None) -> SearchResult:
         """The closest sentences to one row of the corpus (numbered as in the file), itself left out."""
@@ -80,6 +98,17 @@ class SearchService:
 
     def corpus_name(self, session_id: str) -> str:
         return self._corpus(session_id).corpus.name
+
+    def _reranked(self, result: SearchResult, top: int) -> SearchResult:
+        cross = self._bench.registry.cross_encoder(DEFAULT_CROSS_ENCODER)
+        start = time.perf_counter()
+        scores = np.empty(len(result.hits), dtype=np.float32)
+        for rows, values in self._bench.stream_pairs(cross, [(result.query, hit.sentence) for hit in result.hits]):
+            scores[rows] = values[:, 0]
+        order = np.argsort(-scores, kind="stable")[:top].tolist()
+        hits = [replace(result.hits[i], rank=rank, cross_score=float(scores[i])) for rank, i in enumerate(order, 1)]
+        stage = f"{CROSS_STAGE}, {len(result.hits)} pairs"
+        return replace(result, hits=hits, milliseconds=result.milliseconds | {stage: (time.perf_counter() - start) * 1e3})
 
     def _corpus(self, session_id: str) -> IndexedCorpus:
         corpus = self._bench.sessions.get(session_id).corpus

@@ -11,7 +11,7 @@ from sbert_app.errors import UserError
 from sbert_app.explain.attribution import Attribution, leave_one_out, split_mean_pooled
 from sbert_app.models.encoder import Encoder, TokenVectors
 from sbert_app.models.pooling import POOLINGS
-from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.services import validation
 from sbert_app.services.workbench import Workbench
 from sbert_app.vectors import Vectors, cosine, unit_rows
@@ -31,6 +31,18 @@ class Comparison:
     word_overlap: float
     attribution: Attribution | None
     notes: tuple[str, ...]
+    milliseconds: float
+    cross_encoder: "Rival | None" = None
+    other: "Rival | None" = None
+
+
+@dataclass(frozen=True)
+class Rival:
+    """What another model says of the same two sentences: a cross-encoder's score, or another encoder's cosine."""
+
+    model: str
+    score: float
+    percentile: float | None
     milliseconds: float
 
 
@@ -80,6 +92,37 @@ class SimilarityService:
             notes=tuple(filter(None, notes)),
             milliseconds=(time.perf_counter() - start) * 1e3,
         )
+
+    def cross_encode(self, sentence1: str, sentence2: str, cross_encoder: str = DEFAULT_CROSS_ENCODER) -> Rival:
+        """Both sentences through a cross-encoder at once. score: 0..1 for the bundled one, higher is closer."""
+        pair = self._sentence(sentence1, "first"), self._sentence(sentence2, "second")
+        cross = self._bench.registry.cross_encoder(cross_encoder)
+        if cross.labels != 1:
+            raise UserError(f"The cross-encoder '{cross_encoder}' gives {cross.labels} labels, not a score: choose another.")
+        start = time.perf_counter()
+        with self._bench.device():
+            score = float(cross.score([pair])[0])
+        return Rival(cross_encoder, score, None, (time.perf_counter() - start) * 1e3)
+
+    def glance(self, sentence1: str, sentence2: str, model: str, session_id: str = "") -> Rival:
+        """Another encoder's cosine, and its percentile among random pairs as that encoder sees them."""
+        sentences = [self._sentence(sentence1, "first"), self._sentence(sentence2, "second")]
+        encoder = self._bench.registry.encoder(model)
+        session = self._bench.sessions.get(session_id) if session_id else None
+        calibration = self._bench.calibration(encoder, session)
+        start = time.perf_counter()
+        score = cosine(*self._bench.encode(encoder, sentences))
+        milliseconds = (time.perf_counter() - start) * 1e3
+        return Rival(model, score, calibration.percentile(score) if calibration else None, milliseconds)
+
+    @property
+    def cross_encoder_ready(self) -> bool:
+        """Whether the bundled cross-encoder is in memory: loading it takes seconds."""
+        return self._bench.registry.loaded("cross-encoder", DEFAULT_CROSS_ENCODER)
+
+    def encoders(self) -> list[str]:
+        """The names that can stand beside each other."""
+        return [info.name for info in self._bench.registry.list() if info.kind == "encoder" and info.available]
 
     def compare_lists(self, lines1: str, lines2: str, model: str = DEFAULT_ENCODER) -> ListComparison:
         """Score every line of one text against every line of the other. Raises UserError beyond the limit."""

@@ -15,8 +15,9 @@ from sbert_app.corpus.reader import guess_column, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.explain.calibration import Calibration
 from sbert_app.models.batching import Rows
+from sbert_app.models.cross_encoder import CrossEncoder, Pair
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.registry import DEFAULT_ENCODER, Registry
+from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, Registry
 from sbert_app.services.embedding import EmbeddingJob
 from sbert_app.services.sessions import Session, Sessions
 from sbert_app.settings import Settings
@@ -61,13 +62,19 @@ class Workbench:
 
     def stream(self, encoder: Encoder, sentences: Sequence[str], prompt: str = "") -> Iterator[tuple[Rows, Vectors]]:
         """Embed many sentences batch by batch, the device free for others between two batches."""
-        batches = encoder.stream(sentences, prompt)
+        return self._each(encoder.stream(sentences, prompt))
+
+    def _each(self, batches: Iterator[tuple[Rows, Vectors]]) -> Iterator[tuple[Rows, Vectors]]:
         while True:
             with self.device():
                 batch = next(batches, None)
             if batch is None:
                 return
             yield batch
+
+    def stream_pairs(self, cross: CrossEncoder, pairs: Sequence[Pair]) -> Iterator[tuple[Rows, Vectors]]:
+        """Score pairs batch by batch, the device free for others between two batches."""
+        return self._each(cross.stream(pairs))
 
     def example_names(self) -> list[str]:
         return sorted(path.name for path in EXAMPLES.glob("*.csv"))
@@ -106,6 +113,7 @@ class Workbench:
             for name in self.example_names():
                 self.example(name, encoder)
             self.calibration(encoder)
+            self.registry.cross_encoder(DEFAULT_CROSS_ENCODER)
         except UserError as error:
             log.warning("not warmed up: %s", error)
         else:

@@ -7,18 +7,17 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-from sbert_app.evaluation.movers import gains
-from sbert_app.evaluation.verdict import Change, judge, predict
+from sbert_app.evaluation.verdict import judge, predict
 from sbert_app.evaluation.weighted import Array
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.hardware import Hardware
 from sbert_app.storage import atomic_folder
 from sbert_app.training.examples import Examples
-from sbert_app.training.head import predict_labels, save_head
-from sbert_app.training.objectives import OBJECTIVES, Classification, build_objective
+from sbert_app.training.head import save_head
+from sbert_app.training.objectives import Classification, build_objective
 from sbert_app.training.plan import Plan
+from sbert_app.training.result import card_facts, compare, head_accuracy
 from sbert_app.training.run import FINISHED, STOPPED, Run
 from sbert_app.training.siamese import Siamese
 from sbert_app.training.splits import Split
@@ -26,7 +25,7 @@ from sbert_app.training.trainee import Evaluation, Pause, Step
 from sbert_app.training.trainer import Trainer
 from sbert_app.vectors import Vectors
 
-CHECKPOINT_SECONDS = 15.0  # of training: what a killed process has to do again
+CHECKPOINT_SECONDS, EVALUATED_SECONDS = 15.0, 2.0  # of training: what a killed process has to do again; less after an evaluation
 EVENTS = 400  # points of the loss curve
 CURVE_SEED = 7
 
@@ -77,11 +76,14 @@ class Execution:
         columns = yield from self._embed(encoder, split.held_out)
         after = predict(split.held_out.kind, columns)
         curve = None if stopped else (yield from self._learning_curve(split, after))
-        result = self._result(split, before, after) | {
+        result = compare(split, before, after) | {
             "best_step": best_step,
             "steps": trainer.steps,
             "curve": curve,
-            "head": _head_accuracy(siamese, columns, split),
+            "head": head_accuracy(siamese.objective, columns, split.held_out),
+            "seconds": self._clock.seconds,
+            "pairs_per_second": self._rate,
+            "device": str(self._hardware),
         }
         self._save_model(siamese, split, result)
         self._run.save_result(result)
@@ -111,7 +113,8 @@ class Execution:
                 if event.best:
                     best_step = event.step
                     self._run.save_best(trainer.weights() | {"run/step": torch.tensor(event.step)})
-            if self._clock.seconds - saved > CHECKPOINT_SECONDS and not isinstance(event, Pause):
+            due = EVALUATED_SECONDS if isinstance(event, Evaluation) else CHECKPOINT_SECONDS
+            if self._clock.seconds - saved > due and not isinstance(event, Pause):
                 self._run.save_checkpoint(self._state(trainer))
                 saved = self._clock.seconds
             yield
@@ -140,8 +143,11 @@ class Execution:
         return trainer.state() | {"run/clock": clock}
 
     def _add(self, kind: str, step: int, **facts: Any) -> None:
-        rate = self._examples_done / self._clock.seconds if self._clock.seconds else 0.0
-        self._run.add_event({"type": kind, "step": step, "seconds": self._clock.seconds, "pairs_per_second": rate, **facts})
+        self._run.add_event({"type": kind, "step": step, "seconds": self._clock.seconds, "pairs_per_second": self._rate, **facts})
+
+    @property
+    def _rate(self) -> float:
+        return self._examples_done / self._clock.seconds if self._clock.seconds else 0.0
 
     def _embed(self, encoder: Encoder, examples: Examples) -> Generator[None, None, list[Vectors]]:
         """Each sentence column as (n, dim)."""
@@ -183,34 +189,11 @@ class Execution:
         change = judge(held_out.kind, predicted, after, held_out.gold).changes[0]
         return {"half": count // 2, "whole": count, "change": asdict(change)}
 
-    def _result(self, split: Split, before: Array, after: Array) -> dict[str, Any]:
-        held_out = split.held_out
-        verdict = judge(held_out.kind, before, after, held_out.gold)
-        return {
-            "verdict": asdict(verdict),
-            "before": before.tolist(),
-            "after": after.tolist(),
-            "gains": gains(held_out.kind, before, after, held_out.gold).tolist(),
-            "seconds": self._clock.seconds,
-            "pairs_per_second": self._examples_done / self._clock.seconds if self._clock.seconds else 0.0,
-            "device": str(self._hardware),
-            "parts": {"train": len(split.train), "dev": len(split.dev), "held_out": len(held_out)},
-        }
-
     def _save_model(self, siamese: Siamese, split: Split, result: dict[str, Any]) -> None:
-        plan, change = self._plan, Change(**result["verdict"]["changes"][0])
-        facts = {
-            "objective": f"{OBJECTIVES[plan.objective].title}, {plan.options.epochs} epochs, batch {plan.options.batch_size}, "
-            f"learning rate {plan.options.learning_rate:g}, seed {plan.options.seed}",
-            "data": f"{len(split.train):,} for training, {len(split.dev):,} for the choice of the checkpoint",
-            f"{change.metric} on {len(split.held_out):,} held-out examples": f"{_percent(change.before)} before, "
-            f"{_percent(change.after)} after (95 % bootstrap interval)",
-            "verdict": result["verdict"]["word"],
-        }
         if self._run.model.exists():  # a run that was resumed after its model was written
             return
         with atomic_folder(self._run.model) as folder:
-            siamese.encoder.save(folder, self._run.facts["name"], facts)
+            siamese.encoder.save(folder, self._run.facts["name"], card_facts(self._plan, result))
             if isinstance(siamese.objective, Classification):
                 save_head(folder, siamese.objective, split.train.labels)
 
@@ -221,23 +204,5 @@ def finish(siamese: Siamese) -> None:
     siamese.module.eval()
 
 
-def evaluate_head(head: Classification, columns: list[Vectors], targets: NDArray[np.float64]) -> float:
-    """Share of pairs whose label the softmax head predicts, 0..1."""
-    return float((predict_labels(head, *columns) == targets.astype(np.int64)).mean())
-
-
-def _head_accuracy(siamese: Siamese, columns: list[Vectors], split: Split) -> dict[str, float] | None:
-    if not isinstance(siamese.objective, Classification):
-        return None
-    targets = split.held_out.targets
-    majority = float(np.bincount(targets.astype(np.int64)).max() / len(targets))
-    return {"accuracy": evaluate_head(siamese.objective, columns, targets), "majority": majority}
-
-
 def _without_step(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     return {name: weight for name, weight in weights.items() if name != "run/step"}
-
-
-def _percent(estimate: Any) -> str:
-    values = estimate if isinstance(estimate, dict) else asdict(estimate)
-    return f"{100 * values['value']:.1f} ({100 * values['low']:.1f} to {100 * values['high']:.1f})"

@@ -13,16 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from filelock import FileLock, Timeout
 from safetensors.torch import load_file, save_file
 
 from sbert_app.errors import UserError
 from sbert_app.storage import atomic_folder, write_whole
-from sbert_app.training.examples import Examples
 from sbert_app.training.plan import Plan
-from sbert_app.training.splits import Split
+from sbert_app.training.splits import Split, from_frame, to_frame
 from sbert_app.training.trainer import State
 
 log = logging.getLogger(__name__)
@@ -30,7 +28,6 @@ log = logging.getLogger(__name__)
 WAITING, RUNNING, INTERRUPTED = "waiting", "running", "interrupted"
 FINISHED, STOPPED, FAILED = "finished", "stopped", "failed"
 NAME_LENGTH = 60
-PARTS = ("train", "dev", "held_out")
 
 
 @dataclass(frozen=True)
@@ -83,7 +80,7 @@ class Run:
         with atomic_folder(run.folder) as folder:
             (folder / "plan.json").write_text(json.dumps(facts, ensure_ascii=False, indent=2), encoding="utf-8")
             (folder / "state.json").write_text(json.dumps({"state": WAITING, "message": ""}), encoding="utf-8")
-            _to_frame(split).to_parquet(folder / "examples.parquet", index=False)
+            to_frame(split).to_parquet(folder / "examples.parquet", index=False)
         return run
 
     @property
@@ -102,8 +99,7 @@ class Run:
         """The examples as they were split when the run was made."""
         facts = self.facts
         frame = pd.read_parquet(self.folder / "examples.parquet")
-        train, dev, held_out = (_from_frame(frame[frame["part"] == part], facts) for part in PARTS)
-        return Split(train, dev, held_out, leaks=facts["leaks"], shared=facts["shared"])
+        return from_frame(frame, facts)
 
     def info(self) -> RunInfo:
         """What the list shows. A run that says it runs while nobody holds its lock was killed: interrupted."""
@@ -190,28 +186,6 @@ class Run:
 
     def result(self) -> dict[str, Any] | None:
         return _read(self.folder / "result.json") or None
-
-
-def _to_frame(split: Split) -> pd.DataFrame:
-    frames = []
-    for part in PARTS:
-        examples: Examples = getattr(split, part)
-        columns = {f"sentence{i}": column for i, column in enumerate(examples.sentences, 1)}
-        frames.append(pd.DataFrame({"part": part, **columns, "target": examples.targets, "row": examples.rows}))
-    return pd.concat(frames, ignore_index=True)
-
-
-def _from_frame(frame: pd.DataFrame, facts: dict[str, Any]) -> Examples:
-    sentences = tuple(frame[name].tolist() for name in frame.columns if name.startswith("sentence"))
-    return Examples(
-        kind=facts["kind"],
-        sentences=sentences,
-        targets=frame["target"].to_numpy(np.float64),
-        rows=frame["row"].to_numpy(np.int64),
-        labels=tuple(facts["labels"]),
-        positive=facts["positive"],
-        score_range=tuple(facts["score_range"]),
-    )
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -22,8 +22,8 @@ class Runs:
 
     def get(self, run_id: str, owner: str = "") -> Run:
         """The run of this id. Raises UserError where there is none, or where it is another's."""
-        run = Run(self._home / run_id)
-        plain = isinstance(run_id, str) and run_id and run.folder.parent == self._home and not run_id.startswith(".")
+        run = Run(self._home / f"{run_id}")
+        plain = bool(run_id) and run.folder.parent == self._home and not run_id.startswith(".")
         if not plain or not (run.folder / "plan.json").exists() or owner not in ("", run.facts["owner"]):
             raise UserError("There is no such run. It may have been deleted; choose another.")
         return run

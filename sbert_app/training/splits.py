@@ -3,14 +3,17 @@
 import hashlib
 import json
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from sbert_app.training.examples import Examples
 
 HELD_OUT_SHARE, HELD_OUT_MOST = 0.2, 2_000
 DEV_SHARE, DEV_MOST = 0.1, 1_000
+PARTS = ("train", "dev", "held_out")
 STRATA = 5  # scores are split evenly within fifths of their range
 
 
@@ -82,3 +85,32 @@ def _without_pairs(examples: Examples, *others: Examples) -> Examples:
     taken = {pair for other in others for place in range(len(other)) for pair in other.pairs_of(place)}
     free = [place for place in range(len(examples)) if taken.isdisjoint(examples.pairs_of(place))]
     return examples if len(free) == len(examples) else examples.take(np.array(free, dtype=np.int64))
+
+
+def to_frame(split: Split) -> pd.DataFrame:
+    """All examples with their part, one row each."""
+    frames = []
+    for part in PARTS:
+        examples: Examples = getattr(split, part)
+        columns = {f"sentence{i}": column for i, column in enumerate(examples.sentences, 1)}
+        frames.append(pd.DataFrame({"part": part, **columns, "target": examples.targets, "row": examples.rows}))
+    return pd.concat(frames, ignore_index=True)
+
+
+def from_frame(frame: pd.DataFrame, facts: dict[str, Any]) -> Split:
+    """The split that `to_frame` wrote. facts: kind, labels, positive, score_range, leaks, shared."""
+    train, dev, held_out = (_examples(frame[frame["part"] == part], facts) for part in PARTS)
+    return Split(train, dev, held_out, leaks=facts["leaks"], shared=facts["shared"])
+
+
+def _examples(frame: pd.DataFrame, facts: dict[str, Any]) -> Examples:
+    sentences = tuple(frame[name].tolist() for name in frame.columns if name.startswith("sentence"))
+    return Examples(
+        kind=facts["kind"],
+        sentences=sentences,
+        targets=frame["target"].to_numpy(np.float64),
+        rows=frame["row"].to_numpy(np.int64),
+        labels=tuple(facts["labels"]),
+        positive=facts["positive"],
+        score_range=tuple(facts["score_range"]),
+    )

@@ -10,7 +10,6 @@ from gradio import events
 from sbert_app.corpus.reader import skipped_summary
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.services.corpora import CorpusService
-from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.search import SearchService
 from sbert_app.services.similarity import SimilarityService
 from sbert_app.services.workbench import Workbench
@@ -24,18 +23,20 @@ class Endpoints:
         self._bench = bench
         self._similarity, self._corpora, self._search = SimilarityService(bench), CorpusService(bench), SearchService(bench)
 
-    def similarity(self, sentence1: str, sentence2: str, model: str = DEFAULT_ENCODER) -> dict[str, Any]:
+    def similarity(self, sentence1: str, sentence2: str, model: str = DEFAULT_ENCODER, cross_encoder: str = "") -> dict[str, Any]:
         """Compare two sentences by meaning.
 
         Args:
             sentence1: The first sentence.
             sentence2: The second sentence.
             model: A name from /models.
+            cross_encoder: A cross-encoder from /models that scores the pair too. Empty: none.
 
         Returns:
             score (cosine, -1..1), percentile (share of random pairs that score lower, 0..100), poolings, word_overlap,
-            links (the strongest word pairs with their contribution), residual, milliseconds.
+            links (the strongest word pairs with their contribution), residual, cross_encoder_score, milliseconds.
         """
+        rival = self._similarity.cross_encode(sentence1, sentence2, cross_encoder) if cross_encoder else None
         result = self._similarity.compare(sentence1, sentence2, model)
         why = result.attribution
         return {
@@ -47,6 +48,7 @@ class Endpoints:
             "word_overlap": result.word_overlap,
             "links": [asdict(link) for link in why.strongest(8)] if why else [],
             "residual": why.residual if why else None,
+            "cross_encoder_score": rival.score if rival else None,
             "milliseconds": result.milliseconds,
         }
 
@@ -80,7 +82,13 @@ class Endpoints:
         }
 
     def search(
-        self, corpus: str, query: str, top: int = 10, filters: dict[str, Any] | None = None, hybrid: bool = False
+        self,
+        corpus: str,
+        query: str,
+        top: int = 10,
+        filters: dict[str, Any] | None = None,
+        hybrid: bool = False,
+        rerank: bool = False,
     ) -> dict[str, Any]:
         """Search an indexed corpus by meaning.
 
@@ -90,11 +98,12 @@ class Endpoints:
             top: Number of hits.
             filters: Column to value, to list of values, to {"contains": text}, or to {"from": low, "to": high}.
             hybrid: Join the ranking with BM25 word search.
+            rerank: Let the cross-encoder order the best hits.
 
         Returns:
-            hits (rank, row counted from 1, score, sentence, metadata) and milliseconds by stage.
+            hits (rank, row counted from 1, score, sentence, metadata, cross_score) and milliseconds by stage.
         """
-        result = self._search.search(corpus, query, top, filters, hybrid)
+        result = self._search.search(corpus, query, top, filters, hybrid, rerank)
         return {"hits": [asdict(hit) for hit in result.hits], "milliseconds": result.milliseconds}
 
     def models(self) -> list[dict[str, Any]]:
@@ -106,7 +115,7 @@ class Endpoints:
         return [asdict(model) for model in self._bench.registry.list()]
 
 
-def build(bench: Workbench, trainings: FineTuneService) -> None:
+def build(bench: Workbench) -> None:
     """Add the endpoints to the page that is being drawn."""
     endpoints = Endpoints(bench)
     events.api(handler(endpoints.similarity), api_name="similarity")

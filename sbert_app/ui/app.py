@@ -9,8 +9,9 @@ from sbert_app.services.corpora import CorpusService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.search import SearchService
 from sbert_app.services.similarity import SimilarityService
+from sbert_app.services.trained_models import TrainedModels
 from sbert_app.services.workbench import Workbench
-from sbert_app.ui import api
+from sbert_app.ui import api, training_api
 from sbert_app.ui.events import handler
 from sbert_app.ui.header import LOGO, TITLE, ModelPicker
 from sbert_app.ui.tabs import fine_tune, search, similarity
@@ -36,8 +37,9 @@ def build_app(bench: Workbench) -> gr.Blocks:
             with gr.Tab("Search", id="search"):
                 search.build(CorpusService(bench), SearchService(bench), session_id, model, opened)
             with gr.Tab("Fine-tune", id="fine-tune"):
-                panel = fine_tune.build(trainings, session_id, owner, picker)
-        api.build(bench, trainings)
+                panel = fine_tune.build(trainings, TrainedModels(bench, trainings), session_id, owner, picker)
+        api.build(bench)
+        training_api.build(bench, trainings)
 
         def open_session(request: gr.Request) -> str:
             return bench.sessions.open(request.session_hash or "").id

@@ -8,6 +8,7 @@ from typing import Any
 import gradio as gr
 
 from sbert_app.services.fine_tune import FineTuneService, Progress
+from sbert_app.services.trained_models import TrainedModels
 from sbert_app.ui import charts
 from sbert_app.ui.events import handler
 from sbert_app.ui.header import ModelPicker
@@ -23,8 +24,8 @@ Updates = dict[Any, Any]
 class RunPanel:
     """Steps three and four. `run_id` is the run that is shown; the thread that trains knows nothing of this page."""
 
-    def __init__(self, service: FineTuneService, owner: Any, picker: ModelPicker) -> None:
-        self._service, self._owner, self._picker = service, owner, picker
+    def __init__(self, service: FineTuneService, models: TrainedModels, owner: Any, picker: ModelPicker) -> None:
+        self._service, self._models, self._owner, self._picker = service, models, owner, picker
         # Zips wait here until Gradio has copied them; the oldest folder is deleted with its object.
         self._packs: deque[tempfile.TemporaryDirectory[str]] = deque(maxlen=PACKS_KEPT)
         self.run_id = gr.State("")
@@ -32,10 +33,11 @@ class RunPanel:
         self._timer = gr.Timer(TICK_SECONDS, active=False)
         self._draw_live()
         self._draw_verdict()
+        self._draw_runs()
         self._listen()
+        self._listen_to_runs()
 
-    def draw_runs(self) -> None:
-        """The list of earlier runs, wherever the page wants it."""
+    def _draw_runs(self) -> None:
         with gr.Accordion("Earlier runs", open=False, elem_id="runs") as self.runs:
             self.choice = gr.Dropdown([], label="Run", elem_id="run-choice")
             with gr.Row():
@@ -45,7 +47,6 @@ class RunPanel:
             with gr.Row(equal_height=True):
                 self.new_name = gr.Textbox(label="New name", max_lines=1, elem_id="run-new-name")
                 self.rename = gr.Button("Rename", size="sm", scale=0, min_width=120, elem_id="run-rename")
-        self._listen_to_runs()
 
     def _draw_live(self) -> None:
         with gr.Column(visible=False, elem_id="step-live") as self.live:
@@ -135,7 +136,7 @@ class RunPanel:
             self.answer: verdict_view.verdict(progress),
             self.spread: charts.distributions(held_out, progress.result["before"], progress.result["after"]),
             self.movers: verdict_view.movers(progress, held_out),
-            self.name: self._service.free_name(progress.info.name),
+            self.name: self._models.free_name(progress.info.name),
         }
 
     def _on_stop(self, run_id: str, owner: str) -> Any:
@@ -147,14 +148,14 @@ class RunPanel:
             chosen = self._service.progress(run_id, owner).info.model
             kept = "In use in all tabs, for you alone. Download the zip to keep it: a hosted app deletes runs after a day."
         else:
-            chosen = self._service.save_model(run_id, name, owner)
+            chosen = self._models.save_model(run_id, name, owner)
             kept = f"Saved as {chosen} and in use in all tabs."
         return {**self._picker.use(chosen), self.kept: view.kept(kept)}
 
     def _on_pack(self, run_id: str, owner: str) -> Any:
         folder = tempfile.TemporaryDirectory(prefix="sbert-studio-")
         self._packs.append(folder)
-        path = self._service.zip_model(run_id, Path(folder.name), owner)
+        path = self._models.zip_model(run_id, Path(folder.name), owner)
         return gr.DownloadButton(f"Download {path.name} ({path.stat().st_size / 1e6:.0f} MB)", value=str(path), visible=True)
 
     def _list(self, owner: str) -> Any:

@@ -6,9 +6,11 @@ from typing import Any
 
 import gradio as gr
 
-from sbert_app.services.fine_tune import FineTuneService, Offer
+from sbert_app.services.fine_tune import FineTuneService
+from sbert_app.services.labelled import Offer
+from sbert_app.services.trained_models import TrainedModels
 from sbert_app.tables import Table
-from sbert_app.training.columns import KINDS, Mapping, target_kind
+from sbert_app.training.columns import KINDS, Mapping
 from sbert_app.training.objectives import CONCATENATIONS, DISTANCES, OBJECTIVES
 from sbert_app.training.plan import PRESETS, QUICK, Plan
 from sbert_app.ui.events import handler
@@ -29,22 +31,22 @@ SHOW_RUN = "() => document.getElementById('step-live')?.scrollIntoView({behavior
 Values = dict[Any, Any]
 
 
-def build(service: FineTuneService, session_id: gr.State, owner: Any, picker: ModelPicker) -> RunPanel:
+def build(service: FineTuneService, models: TrainedModels, session_id: gr.State, owner: Any, picker: ModelPicker) -> RunPanel:
     """Draw the tab and wire it. Returns the panel that can attach a freshly loaded page to the run that is going on."""
     gr.Markdown("Teach the encoder what is **close in your data**, and see whether it really got better.", elem_classes="lead")
-    return _FineTuneTab(service, session_id, owner, picker).panel
+    tab = _FineTuneTab(service, session_id, owner, picker.in_use)
+    panel = RunPanel(service, models, owner, picker)
+    tab.listen(panel)
+    return panel
 
 
 class _FineTuneTab:
     """Steps one and two; the run itself is RunPanel's. Holds no visitor's data."""
 
-    def __init__(self, service: FineTuneService, session_id: gr.State, owner: Any, picker: ModelPicker) -> None:
-        self._service, self._session_id, self._owner, self._model = service, session_id, owner, picker.in_use
+    def __init__(self, service: FineTuneService, session_id: gr.State, owner: Any, model: gr.State) -> None:
+        self._service, self._session_id, self._owner, self._model = service, session_id, owner, model
         self._draw_data()
         self._draw_settings()
-        self.panel = RunPanel(service, owner, picker)
-        self.panel.draw_runs()
-        self._listen()
 
     def _draw_data(self) -> None:
         gr.HTML(view.step(1, "Data"), js_on_load=None)
@@ -89,7 +91,9 @@ class _FineTuneTab:
             self.estimate = gr.HTML(elem_id="estimate", js_on_load=None)
             self.start = gr.Button("Start training", variant="primary", elem_id="start")
 
-    def _listen(self) -> None:
+    def listen(self, panel: RunPanel) -> None:
+        """Wire it; a run that is started is shown by the panel."""
+        self._panel = panel
         private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
         columns: list[Any] = [self.kind, self.first, self.second, self.third, self.target, self.positive]
         tuned: list[Any] = [self.objective, self.epochs, self.batch_size, self.rate, self.seed, self.concatenation]
@@ -111,42 +115,41 @@ class _FineTuneTab:
         remapped.success(concurrency_limit=2, **estimate)
         preset = self.preset.input(handler(self._on_preset), everything, [*tuned, self.advice], **private)
         preset.success(concurrency_limit=2, **estimate)
-        self.objective.input(handler(self._on_objective), self.objective, self.advice, **private)
+        self.objective.input(handler(view.objective), self.objective, self.advice, **private)
         gr.on([c.input for c in tuned], concurrency_limit=2, trigger_mode="always_last", **estimate)
-        started = self.start.click(handler(self._on_start), everything, self.panel.outputs, **private)
+        started = self.start.click(handler(self._on_start), everything, self._panel.outputs, **private)
         started.success(None, None, None, js=SHOW_RUN)
 
     def _on_file(self, session_id: str, file: str | None, preset: str, model: str) -> Updates:
-        return self._offer(session_id, self._service.read_file(Path(file)), preset, model) if file else {}
+        return self._offer(session_id, self._service.data.read_file(Path(file)), preset, model) if file else {}
 
     def _on_example(self, name: str) -> Callable[[str, str, str], Updates]:
         def on_example(session_id: str, preset: str, model: str) -> Updates:
-            return {**self._offer(session_id, self._service.example(name), preset, model), self.file: None}
+            return {**self._offer(session_id, self._service.data.example(name), preset, model), self.file: None}
 
         return on_example
 
     def _offer(self, session_id: str, table: Table, preset: str, model: str) -> Updates:
-        return self._show(table, self._service.offer(session_id, table), preset, model)
+        return self._show(table, self._service.data.offer(session_id, table), preset, model)
 
     def _on_columns(self, values: Values) -> Updates:
-        table = self._service.table(values[self._session_id])
+        table = self._service.data.table(values[self._session_id])
         return self._show(table, self._chosen(table, values), values[self.preset], values[self._model])
 
     def _show(self, table: Table, mapping: Mapping, preset: str, model: str) -> Updates:
         """The data as it is read now, and settings that fit it."""
-        offer = self._service.read(table, mapping)
+        offer = self._service.data.read(table, mapping)
         examples = offer.reading.examples
-        names = list(table.frame.columns)
         first, second, third = (*mapping.sentences, None)[:3]
         labelled = mapping.kind == "labelled"
         return {
             self.offered: view.offer(offer),
             self.mapping: gr.Accordion(visible=True),
             self.kind: mapping.kind,
-            self.first: gr.Dropdown(choices=names, value=first),
-            self.second: gr.Dropdown(choices=names, value=second),
-            self.third: gr.Dropdown(choices=names, value=third, visible=mapping.kind == "triplets"),
-            self.target: gr.Dropdown(choices=names, value=mapping.target or None, visible=bool(mapping.target)),
+            self.first: gr.Dropdown(choices=[*table.frame.columns], value=first),
+            self.second: gr.Dropdown(choices=[*table.frame.columns], value=second),
+            self.third: gr.Dropdown(choices=[*table.frame.columns], value=third, visible=mapping.kind == "triplets"),
+            self.target: gr.Dropdown(choices=[*table.frame.columns], value=mapping.target or None, visible=bool(mapping.target)),
             self.positive: gr.Dropdown(
                 choices=list(examples.labels), value=examples.labels[examples.positive] if labelled else None, visible=labelled
             ),
@@ -173,9 +176,6 @@ class _FineTuneTab:
         offer = self._read(values)
         return self._settings(self._service.plan(values[self.preset], offer, values[self._model]), offer.reading.examples.kind)
 
-    def _on_objective(self, name: str) -> str:
-        return view.objective(name)
-
     def _on_estimate(self, values: Values) -> str:
         offer = self._read(values)
         expected = self._service.estimate(offer, self._plan(values, offer))
@@ -184,11 +184,11 @@ class _FineTuneTab:
     def _on_start(self, values: Values) -> Updates:
         offer = self._read(values)
         run = self._service.start(offer, self._plan(values, offer), values[self._owner])
-        return self.panel.attach(run.id, values[self._owner])
+        return self._panel.attach(run.id, values[self._owner])
 
     def _read(self, values: Values) -> Offer:
-        table = self._service.table(values[self._session_id])
-        return self._service.read(table, self._chosen(table, values))
+        table = self._service.data.table(values[self._session_id])
+        return self._service.data.read(table, self._chosen(table, values))
 
     def _plan(self, values: Values, offer: Offer) -> Plan:
         changes = {
@@ -205,18 +205,5 @@ class _FineTuneTab:
         return self._service.plan(values[self.preset], offer, values[self._model], **changes)
 
     def _chosen(self, table: Table, values: Values) -> Mapping:
-        """The reading that is set on the page; a kind just chosen brings the columns it needs."""
-        kind, target = values[self.kind], values[self.target] or ""
-        columns = [values[self.first], values[self.second], values[self.third]]
-        rest = [name for name in table.frame.columns if name not in columns]
-        if kind == "triplets" and not columns[2]:
-            columns[2] = rest[0] if rest else None
-        if kind in ("scored", "labelled") and not target:
-            fitting = [name for name in rest if target_kind(table.frame, name) == kind]
-            target = (fitting or rest or [""])[0]
-        return Mapping(
-            kind=kind,
-            sentences=tuple(name or "" for name in columns[: 3 if kind == "triplets" else 2]),
-            target=target if kind in ("scored", "labelled") else "",
-            positive=values[self.positive] or "",
-        )
+        sentences = [values[self.first], values[self.second], values[self.third]]
+        return self._service.data.mapping(table, values[self.kind], sentences, values[self.target], values[self.positive])

@@ -6,7 +6,7 @@ from typing import Any
 import gradio as gr
 
 from sbert_app.services.corpora import CorpusService
-from sbert_app.services.search import SearchService
+from sbert_app.services.search import RERANKED, SearchService
 from sbert_app.ui.corpus_panel import CorpusPanel, Updates
 from sbert_app.ui.events import handler
 from sbert_app.ui.views import parts
@@ -56,6 +56,9 @@ class _SearchTab:
     def _draw_options(self) -> None:
         self.top = gr.Slider(1, 100, 10, step=1, label="Hits", elem_id="top")
         self.hybrid = gr.Checkbox(label="Hybrid: join the ranking with word search (BM25)", elem_id="hybrid")
+        self.rerank = gr.Checkbox(
+            label=f"Re-rank: the cross-encoder reads the query with each of the best {RERANKED} hits", elem_id="rerank"
+        )
         self.facets = gr.Dropdown(
             label="Only rows where",
             multiselect=True,
@@ -74,11 +77,11 @@ class _SearchTab:
         opened.change(handler(self._on_opened), [self._session_id, self.query], [self.query, self.hits, *filters], **private)
         gr.on(
             [
-                *(self.query.submit, self.go.click, self.hybrid.input, self.facets.input, self.top.release),
+                *(self.query.submit, self.go.click, self.hybrid.input, self.rerank.input, self.facets.input, self.top.release),
                 *(self.contains.submit, self.low.submit, self.high.submit),
             ],
             handler(self._on_search),
-            [self._session_id, self.query, self.top, self.hybrid, *filters],
+            [self._session_id, self.query, self.top, self.hybrid, self.rerank, *filters],
             self.hits,
             trigger_mode="always_last",
             concurrency_limit=8,
@@ -102,8 +105,8 @@ class _SearchTab:
             self.high: "",
         }
 
-    def _on_search(self, session_id: str, query: str, top: int, hybrid: bool, *filters: Any) -> str:
-        return view.results(self._service.search(session_id, query, top, _chosen(*filters), hybrid))
+    def _on_search(self, session_id: str, query: str, top: int, hybrid: bool, rerank: bool, *filters: Any) -> str:
+        return view.results(self._service.search(session_id, query, top, _chosen(*filters), hybrid, rerank))
 
     def _on_more_like(
         self, session_id: str, top: int, facets: list[str], column: str, contains: str, low: str, high: str, event: gr.EventData

@@ -1,5 +1,6 @@
 """Similarity: two sentences, or a list against a list: score, what the score means, why."""
 
+from dataclasses import replace
 from typing import Any
 
 import gradio as gr
@@ -10,6 +11,7 @@ from sbert_app.ui.events import handler
 from sbert_app.ui.views import parts
 from sbert_app.ui.views import similarity as view
 
+NO_OTHER = "none"
 SAVED_PAIRS = 1_000
 EXAMPLES = {
     "Paraphrase": ["The cat fell asleep on the warm keyboard.", "A kitten is napping on top of the laptop."],
@@ -39,19 +41,31 @@ def _pair(service: SimilarityService, session_id: gr.State, model: gr.State, ope
         sentence1 = gr.Textbox(first, label="First sentence", lines=2, min_width=280, elem_id="sentence1")
         sentence2 = gr.Textbox(second, label="Second sentence", lines=2, min_width=280, elem_id="sentence2")
     gr.Examples(list(EXAMPLES.values()), [sentence1, sentence2], example_labels=list(EXAMPLES), api_visibility="private")
+    with gr.Accordion("Before and after: another model beside this one", open=False, elem_id="beside") as beside:
+        other = gr.Dropdown([(NO_OTHER, "")], value="", show_label=False, label="Other model", elem_id="other-model")
     result = gr.HTML(elem_id="comparison", js_on_load=None)
 
     @handler
-    def compare(sentence1: str, sentence2: str, model: str, session_id: str) -> str:
+    def compare(sentence1: str, sentence2: str, model: str, other: str | None, session_id: str) -> str:
         if not sentence1.strip() or not sentence2.strip():
             return parts.empty("Type two sentences: the score follows as you write.")
-        return view.comparison(service.compare(sentence1, sentence2, model, session_id))
+        compared = service.compare(sentence1, sentence2, model, session_id)
+        if service.cross_encoder_ready:
+            compared = replace(compared, cross_encoder=service.cross_encode(sentence1, sentence2))
+        if other:
+            compared = replace(compared, other=service.glance(sentence1, sentence2, other, session_id))
+        return view.comparison(compared, model)
 
+    def list_models(model: str) -> Any:
+        names = [name for name in service.encoders() if name != model]
+        return gr.Dropdown(choices=[(NO_OTHER, ""), *((name, name) for name in names)])
+
+    gr.on([beside.expand, model.change], list_models, model, other, show_progress="hidden", api_visibility="private")
     # always_last: while one comparison runs, of all that is typed meanwhile only the newest is sent.
     gr.on(
-        [sentence1.change, sentence2.change, model.change, session_id.change, opened.change],
+        [sentence1.change, sentence2.change, model.change, other.change, session_id.change, opened.change],
         compare,
-        [sentence1, sentence2, model, session_id],
+        [sentence1, sentence2, model, other, session_id],
         result,
         trigger_mode="always_last",
         show_progress="hidden",

@@ -4,7 +4,8 @@ from collections import Counter
 from html import escape
 
 from sbert_app.corpus.reader import plural, skipped_summary
-from sbert_app.services.fine_tune import Offer, Progress
+from sbert_app.services.fine_tune import Progress
+from sbert_app.services.labelled import Offer
 from sbert_app.training.columns import KINDS
 from sbert_app.training.examples import Examples
 from sbert_app.training.objectives import OBJECTIVES

@@ -27,7 +27,9 @@ def results(result: SearchResult) -> str:
 
 def hit_record(hit: Hit) -> dict[str, object]:
     """A hit as one flat row to save; metadata columns keep their names unless they clash."""
-    own = {"rank": hit.rank, "row": hit.row, "score": round(hit.score, 4), "sentence": hit.sentence}
+    own: dict[str, object] = {"rank": hit.rank, "row": hit.row, "score": round(hit.score, 4), "sentence": hit.sentence}
+    if hit.cross_score is not None:
+        own["cross_encoder_score"] = round(hit.cross_score, 4)
     return own | {(f"{key}_" if key in own else key): value for key, value in hit.metadata.items()}
 
 
@@ -37,7 +39,11 @@ def _card(hit: Hit) -> str:
         for key, value in list(hit.metadata.items())[:METADATA_SHOWN]
         if value
     )
-    score = f'<div class="hit-score"><b>{hit.score:.3f}</b>{parts.bar(hit.score, label=f"score {hit.score:.3f}")}</div>'
+    cross = hit.cross_score
+    second = (
+        "" if cross is None else f'<div class="cross">{cross:.3f}</div>{parts.bar(cross, "cross", f"cross-encoder {cross:.3f}")}'
+    )
+    score = f'<div class="hit-score"><b>{hit.score:.3f}</b>{parts.bar(hit.score, label=f"score {hit.score:.3f}")}{second}</div>'
     body = f'<p dir="auto">{escape(hit.sentence)}</p><ul class="chips"><li><span>row</span> {hit.row:,}</li>{chips}</ul>'
     label = f"More like this: row {hit.row}"
     more = f'<button type="button" class="more" data-row="{hit.row}" aria-label="{label}">More like this</button>'

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sbert_app.corpus.reader import plural
 from sbert_app.explain.attribution import EXACT, Attribution, Link, is_special
 from sbert_app.explain.calibration import in_words
-from sbert_app.services.similarity import Comparison, ListComparison
+from sbert_app.services.similarity import Comparison, ListComparison, Rival
 from sbert_app.ui.views import parts
 from sbert_app.vectors import Vectors
 
@@ -20,10 +20,12 @@ SHOWN_PAIRS = 100
 STRONGEST = 8
 
 
-def comparison(result: Comparison) -> str:
-    """The whole result of two sentences."""
+def comparison(result: Comparison, model: str = "") -> str:
+    """The whole result of two sentences. model: the name of the encoder in use, told where another stands beside it."""
+    other = f'<section class="score-card other">{_other(result.other)}</section>' if result.other else ""
     return (
-        f'<div class="result"><section class="score-card">{_score(result)}</section>'
+        f'<div class="result{" three" if other else ""}">'
+        f'<section class="score-card">{_score(result, model if other else "")}</section>{other}'
         f'<section class="rivals">{_rivals(result)}</section></div>{_why(result.attribution)}'
     )
 
@@ -49,10 +51,20 @@ def pair_records(result: ListComparison, count: int) -> list[dict[str, object]]:
     return [{"rank": rank, "score": round(score, 4), "sentence1": s1, "sentence2": s2} for rank, (score, s1, s2) in pairs]
 
 
-def _score(result: Comparison) -> str:
+def _other(rival: Rival) -> str:
+    meaning = "" if rival.percentile is None else in_words(rival.percentile, "the same corpus, as it sees them") + "."
+    return (
+        f'<p class="eyebrow">{escape(rival.model)}</p><p class="score" id="other-score">{rival.score:.3f}</p>'
+        f"{parts.bar(rival.score, 'plain', label=f'cosine {rival.score:.3f} of 1')}"
+        f'<p class="meaning">{escape(meaning[:1].upper() + meaning[1:])}</p>'
+        f'<p class="timing">{rival.milliseconds:.1f} ms on the server</p>'
+    )
+
+
+def _score(result: Comparison, model: str) -> str:
     meaning = "" if result.percentile is None else in_words(result.percentile, result.calibrated_on) + "."
     return (
-        f'<p class="eyebrow">Cosine similarity</p><p class="score" id="score">{result.score:.3f}</p>'
+        f'<p class="eyebrow">{escape(model) or "Cosine similarity"}</p><p class="score" id="score">{result.score:.3f}</p>'
         f"{parts.bar(result.score, label=f'cosine {result.score:.3f} of 1')}"
         f'<p class="meaning">{escape(meaning[:1].upper() + meaning[1:])}</p>'
         f'<p class="timing">{result.milliseconds:.1f} ms on the server</p>'
@@ -64,6 +76,14 @@ def _rivals(result: Comparison) -> str:
     names = {"mean": "mean of the tokens", "max": "max over time", "cls": "[CLS] token"}
     rows = [(f"{names[p]}{' (this model)' if p == result.pooling else ''}", v) for p, v in result.poolings.items()]
     cells = [(escape(name), f"{v:.3f}", parts.bar(v, "sbert" if "(" in name else "plain")) for name, v in rows]
+    cross = result.cross_encoder
+    if cross:
+        label = f"cross-encoder, {cross.milliseconds:.1f} ms"
+        cells.insert(
+            0, (f'<span title="{escape(cross.model)}">{label}</span>', f"{cross.score:.3f}", parts.bar(cross.score, "cross"))
+        )
+    else:
+        cells.insert(0, ("cross-encoder", "…", "getting ready"))
     cells.append(("word overlap (Jaccard)", f"{result.word_overlap:.3f}", parts.bar(result.word_overlap, "plain")))
     return parts.table(("Beside it", "Score", ""), cells) + (
         '<p class="hint">Poolings the model was not trained with crowd near 1: compare them by order, not by size.</p>'

@@ -1,0 +1,73 @@
+"""The result of a run: what is measured before and after, what the model card tells, what scripts get."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from torch import nn
+
+from sbert_app.evaluation.movers import gains
+from sbert_app.evaluation.verdict import judge
+from sbert_app.evaluation.weighted import Array
+from sbert_app.training.examples import Examples
+from sbert_app.training.head import predict_labels
+from sbert_app.training.objectives import OBJECTIVES, Classification
+from sbert_app.training.plan import Plan
+from sbert_app.training.splits import Split
+from sbert_app.vectors import Vectors
+
+
+def compare(split: Split, before: Array, after: Array) -> dict[str, Any]:
+    """The verdict on the held-out examples, and each one's prediction before and after. before, after: (n,)."""
+    held_out = split.held_out
+    return {
+        "verdict": asdict(judge(held_out.kind, before, after, held_out.gold)),
+        "before": before.tolist(),
+        "after": after.tolist(),
+        "gains": gains(held_out.kind, before, after, held_out.gold).tolist(),
+        "parts": {"train": len(split.train), "dev": len(split.dev), "held_out": len(held_out)},
+    }
+
+
+def head_accuracy(objective: nn.Module, columns: Sequence[Vectors], held_out: Examples) -> dict[str, float] | None:
+    """Share of held-out pairs whose label the softmax head names, beside the share of the most frequent label."""
+    if not isinstance(objective, Classification):
+        return None
+    targets = held_out.targets.astype(np.int64)
+    right = predict_labels(objective, *columns) == targets
+    return {"accuracy": float(right.mean()), "majority": float(np.bincount(targets).max() / len(targets))}
+
+
+def card_facts(plan: Plan, result: dict[str, Any]) -> dict[str, str]:
+    """What the model card tells of the training: objective, sizes, measures, verdict."""
+    options, sizes, change = plan.options, result["parts"], result["verdict"]["changes"][0]
+    settings = f"{options.epochs} epochs, batch {options.batch_size}, learning rate {options.learning_rate:g}, seed {options.seed}"
+    return {
+        "objective": f"{OBJECTIVES[plan.objective].title}, {settings}",
+        "data": f"{sizes['train']:,} examples for training, {sizes['dev']:,} for the choice of the checkpoint",
+        f"{change['metric']} on {sizes['held_out']:,} held-out examples": f"{_percent(change['before'])} before, "
+        f"{_percent(change['after'])} after (95 % bootstrap intervals)",
+        "verdict": result["verdict"]["word"],
+    }
+
+
+def summary(result: dict[str, Any]) -> dict[str, Any]:
+    """What scripts want of a run's result."""
+    changes = result["verdict"]["changes"]
+    return {
+        "before": {c["metric"]: c["before"]["value"] for c in changes},
+        "after": {c["metric"]: c["after"]["value"] for c in changes},
+        "verdict": result["verdict"]["word"],
+        "difference": {c["metric"]: c["difference"] | {"p": c["p"]} for c in changes},
+        "examples": result["parts"],
+        "seconds": result["seconds"],
+        "pairs_per_second": result["pairs_per_second"],
+        "device": result["device"],
+        "best_step": result["best_step"],
+        "curve": result["curve"],
+    }
+
+
+def _percent(estimate: dict[str, float]) -> str:
+    return f"{100 * estimate['value']:.1f} ({100 * estimate['low']:.1f} to {100 * estimate['high']:.1f})"

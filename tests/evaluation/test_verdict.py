@@ -1,0 +1,105 @@
+"""The measures against scipy and scikit-learn, weights against real resampling, and words that follow from intervals."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn import metrics
+
+from sbert_app.evaluation import weighted
+from sbert_app.evaluation.movers import gains, rank_shares
+from sbert_app.evaluation.verdict import BETTER, UNCLEAR, WORSE, judge, measure, predict
+
+GENERATOR = np.random.default_rng(0)
+N = 200
+SCORES = np.round(GENERATOR.normal(size=N), 1)  # with ties
+GRADED = GENERATOR.integers(0, 6, size=N) / 5
+BINARY = (SCORES + GENERATOR.normal(size=N) > 0).astype(float)
+ONCE = np.ones((1, N))
+
+
+def best_over_thresholds(score):
+    return max(score(BINARY, threshold <= SCORES) for threshold in (*np.unique(SCORES), np.inf))
+
+
+@pytest.mark.parametrize(
+    ("ours", "gold", "expected"),
+    [
+        (weighted.pearson, GRADED, stats.pearsonr(SCORES, GRADED)[0]),
+        (weighted.spearman, GRADED, stats.spearmanr(SCORES, GRADED)[0]),
+        (weighted.average_precision, BINARY, metrics.average_precision_score(BINARY, SCORES)),
+        (weighted.best_accuracy, BINARY, best_over_thresholds(metrics.accuracy_score)),
+        (weighted.best_f1, BINARY, best_over_thresholds(lambda gold, said: metrics.f1_score(gold, said, zero_division=0))),
+    ],
+)
+def test_measures_equal_the_libraries(ours, gold, expected):
+    assert ours(SCORES, gold, ONCE)[0] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["pearson", "spearman", "average_precision", "best_accuracy", "best_f1", "share_positive"])
+def test_a_weight_is_a_row_drawn_that_often(name):
+    metric = getattr(weighted, name)
+    gold = GRADED if name in ("pearson", "spearman") else BINARY
+    drawn = np.random.default_rng(1).integers(0, N, size=(5, N))
+    counts = np.stack([np.bincount(row, minlength=N) for row in drawn]).astype(float)
+    expected = [metric(SCORES[row], gold[row], ONCE)[0] for row in drawn]
+    assert metric(SCORES, gold, counts) == pytest.approx(expected, abs=1e-12)
+
+
+def test_words_follow_from_the_interval_of_the_paired_difference():
+    noise = np.random.default_rng(2).normal(size=(3, N))
+    good, poor = GRADED + 0.1 * noise[0], GRADED + 2 * noise[1]
+    assert judge("scored", poor, good, GRADED).word == BETTER
+    assert judge("scored", good, poor, GRADED).word == WORSE
+    assert judge("scored", poor, GRADED + 2 * noise[2], GRADED).word == UNCLEAR
+    change = judge("scored", poor, good, GRADED).changes[0]
+    assert change.metric == "spearman" and change.before.low < change.before.value < change.before.high
+    assert 0 < change.difference.low < change.difference.value < change.difference.high and change.p <= 0.001
+
+
+def test_the_interval_covers_the_truth_about_as_often_as_it_says():
+    """200 data sets of known correlation 0.5: the 95 % interval must hold it in most."""
+    generator, hits = np.random.default_rng(3), 0
+    for _ in range(200):
+        gold = generator.normal(size=80)
+        predicted = 0.5 * gold + np.sqrt(0.75) * generator.normal(size=80)
+        estimate = judge("scored", predicted, predicted, gold).changes[1].before
+        hits += estimate.low <= 0.5 <= estimate.high
+    assert 178 <= hits <= 199
+
+
+def test_chance_is_seldom_called_a_change():
+    generator = np.random.default_rng(4)
+    words = []
+    for _ in range(100):
+        gold = generator.integers(0, 6, size=80) / 5
+        words.append(judge("scored", generator.normal(size=80), generator.normal(size=80), gold).word)
+    assert words.count(UNCLEAR) >= 88
+
+
+def test_too_few_examples_prove_nothing():
+    assert judge("scored", np.array([0.1, 0.9, 0.2] * 5), np.array([0.1, 0.2, 0.9] * 5), np.array([0, 0.5, 1] * 5)).word == UNCLEAR
+
+
+def test_predictions_of_each_kind():
+    anchor, near, far = np.eye(3, dtype=np.float32)[[0, 0]], np.float32([[1, 1, 0], [1, 0, 0]]), np.eye(3, dtype=np.float32)[[1, 0]]
+    assert predict("scored", [anchor, near]) == pytest.approx([np.sqrt(0.5), 1])
+    lead = predict("triplets", [anchor, near, far])
+    assert lead == pytest.approx([np.sqrt(0.5), 0], abs=1e-6)
+    found = predict("positives", [np.eye(3, dtype=np.float32), np.eye(3, dtype=np.float32)[[0, 2, 1]]])
+    assert found[0] > 0 and found[1] < 0 and found[2] < 0
+    assert measure("positives", found, np.zeros(3)) == {"accuracy_at_1": pytest.approx(1 / 3)}
+    twins = predict("positives", [np.eye(2, dtype=np.float32)[[0, 0]], np.eye(2, dtype=np.float32)[[0, 0]]])
+    assert (twins > 0).all()  # a partner with the very same text is no rival
+
+
+def test_equal_predictions_are_no_measure():
+    assert measure("scored", np.zeros(5), np.arange(5) / 4)["spearman"] == -1
+    assert judge("scored", np.zeros(30), np.zeros(30), np.arange(30) / 29).word == UNCLEAR
+
+
+def test_movers_towards_the_gold_value_gain():
+    gold = np.array([0.0, 0.5, 1.0])
+    gained = gains("scored", np.array([0.9, 0.5, 0.1]), np.array([0.1, 0.5, 0.9]), gold)
+    assert gained.tolist() == [1, 0, 1]
+    assert gains("triplets", np.array([-0.2]), np.array([0.3]), np.zeros(1)) == pytest.approx([0.5])
+    assert rank_shares(np.array([3.0, 1.0, 1.0])).tolist() == [1, 0.25, 0.25]

@@ -1,0 +1,294 @@
+"""From a table to a judged model, in the background: what a visitor of the Fine-tune tab sets off."""
+
+import csv
+import threading
+import time
+import zipfile
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sentence_transformers import SentenceTransformer
+
+from sbert_app.errors import UserError
+from sbert_app.models.registry import DEFAULT_ENCODER, Registry
+from sbert_app.services.evaluation import EvaluationService
+from sbert_app.services.fine_tune import FineTuneService
+from sbert_app.services.labelled import EXAMPLES
+from sbert_app.services.trained_models import TrainedModels
+from sbert_app.services.workbench import Workbench
+from sbert_app.settings import HOSTED_LIMITS
+from sbert_app.training.execution import Execution
+from sbert_app.training.head import load_head, predict_labels
+from sbert_app.training.plan import QUICK
+from sbert_app.training.run import FAILED, FINISHED, INTERRUPTED, STOPPED
+
+SCORED, LABELLED, TRIPLETS = "requests_scored.csv", "instructions_labelled.csv", "messages_triplets.csv"
+SHORT = {"epochs": 2, "learning_curve": False}
+ANNA, BERTA = "anna's secret in her browser", "berta's secret in hers"
+
+
+@pytest.fixture
+def service(bench):
+    return FineTuneService(bench)
+
+
+@pytest.fixture
+def hosted(bench):
+    settings = replace(bench.settings, hosted=True, limits=HOSTED_LIMITS)
+    return FineTuneService(Workbench(settings))
+
+
+def offer(service, name=SCORED):
+    table = service.data.example(name)
+    return service.data.read(table, service.data.offer(service._bench.sessions.open().id, table))
+
+
+def wait(service, run_id, owner="", seconds=90, until=None):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        progress = service.progress(run_id, owner)
+        if until(progress) if until else not progress.live:
+            return progress
+        time.sleep(0.05)
+    raise AssertionError(f"still {progress.info}")
+
+
+def train(service, name=SCORED, owner="", **changes):
+    offered = offer(service, name)
+    run = service.start(offered, service.plan(QUICK, offered, **SHORT | changes), owner)
+    return wait(service, run.id, owner)
+
+
+def test_a_run_is_judged_saved_and_loads_in_sentence_transformers(service, bench, tmp_path):
+    shared = bench.registry.encoder(DEFAULT_ENCODER)
+    fingerprint = shared.fingerprint
+    progress = train(service, SCORED)
+    assert progress.info.state == FINISHED, progress.info
+    change = progress.result["verdict"]["changes"][0]
+    assert change["metric"] == "spearman" and change["after"]["value"] > change["before"]["value"]
+    sentences = ["Please block my card", "Unblock my card, please"]
+    ours = Registry(replace(bench.settings, precision="fp32")).encoder(progress.info.model).encode(sentences)
+    theirs = SentenceTransformer(str(service.run(progress.info.id).model), device="cpu").encode(sentences)
+    assert (np.einsum("nd,nd->n", ours, theirs) / np.linalg.norm(ours, axis=1) / np.linalg.norm(theirs, axis=1)).min() >= 0.9999
+    untrained = Registry(replace(bench.settings, precision="fp32")).encoder(DEFAULT_ENCODER).encode(sentences)
+    assert np.abs(ours - untrained).max() > 1e-3
+    assert Registry(bench.settings).encoder(DEFAULT_ENCODER).fingerprint == fingerprint == shared.fingerprint
+    card = (service.run(progress.info.id).model / "README.md").read_text()
+    assert "Cosine regression, 2 epochs" in card and "80 held-out examples" in card and DEFAULT_ENCODER in card
+
+    models = TrainedModels(bench, service)
+    name = models.save_model(progress.info.id, models.free_name(progress.info.name))
+    assert name in [info.name for info in bench.registry.list()]
+    assert bench.registry.encoder(name).encode(sentences).shape == (2, 384)
+    with pytest.raises(UserError, match="already a model named"):
+        models.save_model(progress.info.id, name)
+    assert models.free_name(name) == f"{name}-2"
+    for wrong in ("../x", "", "a/b", ".hidden", DEFAULT_ENCODER, "x" * 80, 3):
+        with pytest.raises(UserError):
+            models.save_model(progress.info.id, wrong)
+    with zipfile.ZipFile(models.zip_model(progress.info.id, tmp_path)) as archive:
+        assert {"requests_scored/model.safetensors", "requests_scored/modules.json"} <= set(archive.namelist())
+
+
+def test_the_softmax_head_survives_save_and_load(service, bench):
+    progress = train(service, LABELLED, objective="classification")
+    folder = service.run(progress.info.id).model
+    head, labels = load_head(folder)
+    assert labels == ("opposite", "other", "same") and head.concatenation == "(u, v, |u − v|)"
+    held_out = service.held_out(progress.info.id)
+    encoder = Registry(replace(bench.settings, precision="fp32")).encoder(progress.info.model)
+    columns = [encoder.encode(column) for column in held_out.sentences]
+    accuracy = (predict_labels(head, *columns) == held_out.targets).mean()
+    assert accuracy == pytest.approx(progress.result["head"]["accuracy"], abs=1.5 / len(held_out))  # bf16 may turn one
+    evaluation = EvaluationService(bench).evaluate(held_out, progress.info.model, ["sbert", "word-overlap"])
+    assert evaluation[0].measures["head_accuracy"] == pytest.approx(accuracy, abs=1.5 / len(held_out))
+    assert SentenceTransformer(str(folder), device="cpu").encode(["a"]).shape == (1, 384)
+    assert load_head(bench.registry.encoder().folder) is None
+
+
+def test_shuffled_labels_are_not_called_better(service, write):
+    with (EXAMPLES / SCORED).open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    scores = np.random.default_rng(0).permutation([row["score"] for row in rows])
+    lines = [f'"{r["sentence1"]}","{r["sentence2"]}",{s}' for r, s in zip(rows, scores, strict=True)]
+    path = write("shuffled.csv", "sentence1,sentence2,score\n" + "\n".join(lines) + "\n")
+    table = service.data.read_file(path)
+    offered = service.data.read(table, service.data.offer(service._bench.sessions.open().id, table))
+    run = service.start(offered, service.plan(QUICK, offered, **SHORT | {"epochs": 4}))
+    assert wait(service, run.id).result["verdict"]["word"] != "better"
+
+
+def test_stop_keeps_the_best_and_is_over_within_three_seconds(service):
+    offered = offer(service)
+    run = service.start(offered, service.plan(QUICK, offered, epochs=50))
+    wait(service, run.id, until=lambda p: sum(e["type"] == "evaluation" for e in p.events) >= 1)
+    start = time.perf_counter()
+    service.stop(run.id)
+    stopped = wait(service, run.id)
+    assert time.perf_counter() - start < 3
+    assert stopped.info.state == STOPPED and stopped.info.has_model
+    evaluations = [e for e in stopped.events if e["type"] == "evaluation"]
+    assert stopped.result["best_step"] == max(evaluations, key=lambda e: e["score"])["step"] < stopped.result["steps"]
+
+
+def test_stop_before_the_first_evaluation_keeps_nothing_and_says_so(service):
+    offered = offer(service)
+    run = service.start(offered, service.plan(QUICK, offered, epochs=50))
+    wait(service, run.id, until=lambda p: p.info.state == "running")
+    service.stop(run.id)
+    stopped = wait(service, run.id)
+    assert stopped.info.state == STOPPED and "nothing was kept" in stopped.info.message and not stopped.info.has_model
+    with pytest.raises(UserError, match="no model yet"):
+        TrainedModels(service._bench, service).save_model(run.id, "name")
+
+
+def test_runs_take_turns_and_the_waiting_one_can_be_stopped(service):
+    offered = offer(service)
+    plan = service.plan(QUICK, offered, epochs=50)
+    first, second = service.start(offered, plan), service.start(offered, plan)
+    assert service.progress(second.id).info.state == "waiting"
+    with pytest.raises(UserError, match="being worked on"):
+        service.delete(second.id)
+    service.stop(second.id)
+    service.stop(first.id)
+    assert wait(service, second.id).info.message == "Stopped before it began."
+    service.delete(second.id)
+    assert [info.id for info in service.list()] == [first.id]
+
+
+def test_searching_goes_on_while_a_run_trains(service, bench):
+    encoder = bench.registry.encoder()
+    offered = offer(service)
+    run = service.start(offered, service.plan(QUICK, offered, epochs=50))
+    wait(service, run.id, until=lambda p: p.events)
+    waits = []
+    for _ in range(5):
+        start = time.perf_counter()
+        bench.encode(encoder, ["is anybody there?"])
+        waits.append(time.perf_counter() - start)
+    service.stop(run.id)
+    wait(service, run.id)
+    assert np.median(waits) < 2
+
+
+def test_a_failed_run_keeps_the_reason_and_the_worker_lives_on(service, monkeypatch):
+    def broken(*_):
+        raise RuntimeError("disk on fire")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Execution, "_train", broken)
+        progress = train(service)
+        assert progress.info.state == FAILED and "our side" in progress.info.message and "disk on fire" not in progress.info.message
+    with monkeypatch.context() as patch:
+        patch.setattr(Execution, "_train", lambda *_: (_ for _ in ()).throw(UserError("The disk is full.")))
+        assert train(service).info.message == "The disk is full."
+    resumed = service.resume(progress.info.id)
+    assert wait(service, resumed.id).info.state == FINISHED
+
+
+def test_in_hosted_mode_nobody_sees_or_stops_anothers_run(hosted):
+    progress = train(hosted, TRIPLETS, owner=ANNA)
+    run_id = progress.info.id
+    assert [info.id for info in hosted.list(ANNA)] == [run_id] and hosted.list(BERTA) == []
+    actions = (hosted.progress, hosted.stop, hosted.resume, hosted.delete, hosted.held_out)
+    for action in actions:
+        with pytest.raises(UserError, match="no such run"):
+            action(run_id, BERTA)
+        with pytest.raises(UserError, match="Your browser keeps no data"):
+            action(run_id, "")
+    with pytest.raises(UserError, match="no such run"):
+        hosted.rename(run_id, "mine", BERTA)
+    models = TrainedModels(hosted._bench, hosted)
+    with pytest.raises(UserError, match="keeps no models"):
+        models.save_model(run_id, "public", ANNA)
+    assert progress.info.model not in [info.name for info in hosted._bench.registry.list()]
+    assert hosted._bench.registry.encoder(progress.info.model).dim == 384  # who knows the id may use it
+    for guess in ("runs/", "runs/..", "runs/x", f"runs/../runs/{run_id}"):
+        with pytest.raises(UserError):
+            hosted._bench.registry.encoder(guess)
+    assert ANNA not in (hosted.run(run_id, ANNA).folder / "plan.json").read_text()
+
+
+def test_a_hosted_visitor_has_one_run_at_a_time(hosted):
+    offered = offer(hosted)
+    plan = hosted.plan(QUICK, offered, epochs=50)
+    first = hosted.start(offered, plan, ANNA)
+    with pytest.raises(UserError, match="still going on"):
+        hosted.start(offered, plan, ANNA)
+    second = hosted.start(offered, plan, BERTA)
+    for run, owner in ((second, BERTA), (first, ANNA)):
+        hosted.stop(run.id, owner)
+    wait(hosted, first.id, ANNA)
+
+
+def test_rename_and_delete(service):
+    progress = train(service, TRIPLETS, epochs=1)
+    service.rename(progress.info.id, " better name ")
+    assert service.list()[0].name == "better name"
+    with pytest.raises(UserError, match="blank"):
+        service.rename(progress.info.id, "  ")
+    service.delete(progress.info.id)
+    assert service.list() == []
+    with pytest.raises(UserError, match="no such run"):
+        service.progress(progress.info.id)
+
+
+def test_an_abandoned_run_is_interrupted_and_resumes(service, bench):
+    offered = offer(service)
+    run = service.create(offered, service.plan(QUICK, offered, **SHORT))
+    with run.lock():
+        steps = service.steps(run)
+        while next(steps)["type"] != "evaluation":
+            pass
+        steps.close()
+    assert service.progress(run.id).info.state == INTERRUPTED
+    service.resume(run.id)
+    assert wait(service, run.id).info.state == FINISHED
+    with pytest.raises(UserError, match="Only an interrupted run"):
+        service.resume(run.id)
+
+
+def test_the_estimate_is_near_what_it_takes(service):
+    offered = offer(service)
+    plan = service.plan(QUICK, offered, epochs=4, learning_curve=True)
+    expected = service.estimate(offered, plan)
+    assert expected.pairs_per_second > 5 and expected.learning_curve > 0
+    start = time.perf_counter()
+    wait(service, service.start(offered, plan).id)
+    assert 0.2 < expected.seconds / (time.perf_counter() - start) < 5
+
+
+def test_settings_from_the_page_are_checked(service):
+    offered = offer(service)
+    for wrong in (
+        {"epochs": 0},
+        {"epochs": 2.5},
+        {"learning_rate": "x"},
+        {"objective": "magic"},
+        {"objective": "triplet"},
+        {"margin": -1},
+    ):
+        with pytest.raises(UserError):
+            service.plan(QUICK, offered, **wrong)
+    with pytest.raises(UserError, match="Unknown preset"):
+        service.plan("magic", offered)
+    with pytest.raises(UserError, match="no example"):
+        service.data.example("../../secret.csv")
+    with pytest.raises(UserError, match="nothing to train on"):
+        service.data.table(service._bench.sessions.open().id)
+
+
+def test_evaluate_measures_each_system_and_refuses_unknown_ones(bench, service):
+    evaluation = EvaluationService(bench)
+    examples = evaluation.read(service.data.example(TRIPLETS)).examples
+    results = {r.system: r for r in evaluation.evaluate(examples, systems=["sbert", "word-overlap"])}
+    assert results["sbert"].measures["triplet_accuracy"] < 0.2 and results["sbert"].sentences == 900
+    assert results["word-overlap"].measures["triplet_accuracy"] < 0.1
+    with pytest.raises(UserError, match="Unknown system 'magic'"):
+        evaluation.evaluate(examples, systems=["magic"])
+
+
+def test_threads_end_with_the_process(service):
+    train(service, TRIPLETS, epochs=1)
+    assert all(thread.daemon for thread in threading.enumerate() if thread.name == "training")

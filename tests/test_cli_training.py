@@ -1,0 +1,83 @@
+"""Training from the shell, killed without a warning and started again."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sbert_app.training.run import INTERRUPTED
+from sbert_app.training.runs import Runs
+
+ROOT = Path(__file__).parents[1]
+PAIRS = ROOT / "assets" / "labelled" / "requests_scored.csv"
+TRIPLETS = ROOT / "assets" / "labelled" / "messages_triplets.csv"
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Start a command with a home of this name; it is not waited for."""
+
+    def start(home, *args):
+        env = os.environ | {"SBERT_STUDIO_HOME": str(tmp_path / home), "SBERT_STUDIO_DEVICE": "cpu"}
+        command = [sys.executable, "-m", "sbert_app", *map(str, args)]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=env)
+
+    return start
+
+
+def finish(process, status=0):
+    out, err = process.communicate(timeout=180)
+    assert process.returncode == status, err
+    assert "Traceback" not in err
+    return json.loads(out) if status == 0 else err
+
+
+def test_a_killed_training_resumes_to_the_same_result(start, tmp_path):
+    command = ("train", PAIRS, "--epochs", "5", "--seed", "3", "--json")
+    whole = finish(start("whole", *command, "--out", tmp_path / "whole-model"))
+    process = start("killed", *command, "--out", tmp_path / "killed-model")
+    checkpoints = tmp_path / "killed" / "runs"
+    end = time.monotonic() + 120
+    while not list(checkpoints.glob("*/checkpoint.safetensors")) and time.monotonic() < end:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    killed = Runs(checkpoints).list()
+    assert [(info.state, info.has_model) for info in killed] == [(INTERRUPTED, False)]
+    assert not (tmp_path / "killed-model").exists()
+    resumed = finish(start("killed", *command, "--out", tmp_path / "killed-model"))
+    for side in ("before", "after"):
+        assert resumed[side]["spearman"] == pytest.approx(whole[side]["spearman"], abs=1e-3)
+    assert resumed["best_step"] == whole["best_step"]
+    assert (tmp_path / "killed-model" / "model.safetensors").exists() and not Runs(checkpoints).list()
+
+
+def test_train_and_evaluate(start, tmp_path):
+    trained = finish(start("home", "train", TRIPLETS, "--epochs", "1", "--json", "--out", tmp_path / "model"))
+    assert {"before", "after", "seconds", "pairs_per_second", "model", "verdict"} <= set(trained)
+    assert trained["model"] == str(tmp_path / "model") and trained["examples"] == {"train": 210, "dev": 30, "held_out": 60}
+    measured = finish(
+        start("home", "evaluate", TRIPLETS, "--systems", "sbert,word-overlap", "--model", tmp_path / "model", "--json")
+    )
+    assert set(measured) == {"sbert", "word-overlap"} and measured["sbert"]["sentences"] == 900
+    assert measured["sbert"]["triplet_accuracy"] > measured["word-overlap"]["triplet_accuracy"]
+
+
+def test_mistakes_are_one_line(start, tmp_path):
+    (tmp_path / "there").mkdir()
+    wrong = {
+        "already exists": ("train", PAIRS, "--out", tmp_path / "there"),
+        "There is no file": ("train", "nothing.csv", "--out", tmp_path / "x"),
+        "Unknown objective 'magic'. Must be one of": ("train", PAIRS, "--objective", "magic", "--out", tmp_path / "x"),
+        "cannot learn from scored pairs": ("train", PAIRS, "--objective", "triplet", "--out", tmp_path / "x"),
+        "Unknown system 'magic'": ("evaluate", PAIRS, "--systems", "magic"),
+    }
+    started = {message: start("home", *command) for message, command in wrong.items()}
+    for message, process in started.items():
+        error = finish(process, status=2)
+        assert message in error and error.splitlines()[-1].startswith("Error: ")

@@ -1,0 +1,142 @@
+"""Labelled files as people bring them: columns guessed, scores rescaled, and a message for each thing that can be wrong."""
+
+import numpy as np
+import pytest
+
+from sbert_app.errors import UserError
+from sbert_app.settings import Limits
+from sbert_app.tables import read_table
+from sbert_app.training.columns import Mapping, guess_mapping, number
+from sbert_app.training.examples import read_examples
+
+ROWS = 30
+
+
+@pytest.fixture
+def read(write):
+    """Read csv text with the guessed mapping, or one that is given."""
+
+    def read(text, mapping=None, name="pairs.csv"):
+        table = read_table(write(name, text), Limits())
+        return read_examples(table, mapping or guess_mapping(table.frame), Limits())
+
+    return read
+
+
+def lines(header, row, count=ROWS):
+    return "\n".join([header, *(row(i) for i in range(count))]) + "\n"
+
+
+def pair(i):
+    return f"the first sentence is number {i},the second sentence is number {i}"
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "kind", "target"),
+    [
+        ("sentence1,sentence2,score", lambda i: f"{pair(i)},{i % 6}", "scored", "score"),
+        ("score,sentence_a,sentence_b", lambda i: f"{i / 10},{pair(i)}", "scored", "score"),
+        ("premise,hypothesis,label", lambda i: f"{pair(i)},{['neutral', 'entailment'][i % 2]}", "labelled", "label"),
+        ("question1,question2,is_duplicate", lambda i: f"{pair(i)},{i % 2}", "labelled", "is_duplicate"),
+        ("id,text one,text two,verdict", lambda i: f"{i},{pair(i)},{['yes', 'no'][i % 2]}", "labelled", "verdict"),
+        ("links,rechts,wert", lambda i: f"{pair(i)},{i * 0.37:.2f}", "scored", "wert"),
+        ("anchor,positive,negative", lambda i: f"{pair(i)},another sentence number {i}", "triplets", ""),
+        ("a,b,c", lambda i: f"{pair(i)},another sentence number {i}", "triplets", ""),
+        ("query,passage", pair, "positives", ""),
+    ],
+)
+def test_columns_are_guessed_by_name_and_by_content(read, header, row, kind, target):
+    reading = read(lines(header, row))
+    assert (reading.mapping.kind, reading.mapping.target) == (kind, target)
+    assert reading.examples.sentences[0][3] == "the first sentence is number 3"
+    assert reading.examples.sentences[1][3] == "the second sentence is number 3"
+    assert len(reading.examples) == ROWS
+
+
+def test_scores_of_any_range_are_rescaled_and_the_range_is_told(read):
+    examples = read(lines("sentence1,sentence2,score", lambda i: f"{pair(i)},{1 + i % 5}")).examples
+    assert examples.score_range == (1, 5)
+    assert sorted(set(examples.targets)) == [0, 0.25, 0.5, 0.75, 1]
+    unchanged = read(lines("sentence1,sentence2,score", lambda i: f"{pair(i)},{0.2 + i / 60}")).examples
+    assert unchanged.score_range == (0, 1) and unchanged.targets.min() == pytest.approx(0.2)
+
+
+def test_decimal_commas_are_numbers(read):
+    examples = read(lines("sentence1;sentence2;score", lambda i: f"{pair(i).replace(',', ';')};{i % 5},5")).examples
+    assert examples.score_range == (0.5, 4.5)
+    assert number("1_000") is None and number("3,5") == 3.5 and number("x") is None
+
+
+def test_label_names_are_kept_and_one_means_the_same(read):
+    names = ["entailment", "neutral", "contradiction"]
+    examples = read(lines("premise,hypothesis,label", lambda i: f"{pair(i)},{names[i % 3]}")).examples
+    assert examples.labels == ("contradiction", "entailment", "neutral")
+    assert examples.labels[examples.positive] == "entailment"
+    assert examples.gold[:3].tolist() == [1, 0, 0]
+    chosen = Mapping("labelled", ("premise", "hypothesis"), "label", positive="neutral")
+    examples = read(lines("premise,hypothesis,label", lambda i: f"{pair(i)},{names[i % 3]}"), chosen).examples
+    assert examples.gold[:3].tolist() == [0, 1, 0]
+
+
+def test_rows_that_cannot_be_used_are_counted_with_their_numbers(read):
+    bad = {3: ",", 5: "nan", 8: "inf", 9: "much", 11: ""}
+
+    def row(i):
+        return f",the second sentence {i},2" if bad.get(i) == "," else f"{pair(i)},{bad.get(i, i % 5)}"
+
+    reading = read(lines("sentence1,sentence2,score", row))
+    reasons = {skip.row: skip.reason for skip in reading.skipped}
+    assert reasons == {
+        4: "blank sentence",
+        6: "score is not finite",
+        9: "score is not finite",
+        10: "score is not a number",
+        12: "blank score",
+    }
+    assert len(reading.examples) == ROWS - 5 and np.isfinite(reading.examples.targets).all()
+
+
+def test_repeated_rows_are_left_out_and_contradictions_named(read):
+    text = lines("sentence1,sentence2,score", lambda i: f"{pair(i)},{i % 5}")
+    reading = read(text + f"{pair(0)},0\n" + f"{pair(1)},4\n")
+    assert [(skip.row, skip.reason) for skip in reading.skipped] == [(31, "repeats an earlier row")]
+    assert any("different scores: row 32" in note for note in reading.notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (lines("sentence1,sentence2,score", lambda i: f"{pair(i)},3"), "Every score in 'pairs.csv' is 3"),
+        (lines("premise,hypothesis,label", lambda i: f"{pair(i)},yes"), "has the label 'yes': nothing can be told apart"),
+        (lines("sentence1,sentence2,label", lambda i: f"{pair(i)},name{i}", 80), "has 80 different labels"),
+        (lines("sentence1,sentence2,score", lambda i: f"{pair(i)},{i % 5}", 1), "has 1 usable row, at least 20 are needed"),
+        (lines("sentence1,sentence2,score", lambda i: f"{pair(i)},nan"), "0 usable rows.*score is not finite"),
+        (lines("sentence1,sentence2,score", lambda i: f",,{i}"), "0 usable rows.*blank sentence"),
+        (lines("text,label", lambda i: f"a sentence of some length {i},{i % 2}"), "needs two columns of sentences"),
+    ],
+)
+def test_what_cannot_be_learnt_from_gets_a_message(read, text, message):
+    with pytest.raises(UserError, match=message):
+        read(text)
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        (lambda: Mapping("scored", ("sentence1", "missing"), "score"), "no column 'missing'. Its columns are: sentence1"),
+        (lambda: Mapping("scored", ("sentence1", "sentence1"), "score"), "'sentence1' is chosen twice"),
+        (lambda: Mapping("scored", ("sentence1", ""), "score"), "need 2 sentence columns, 1 chosen"),
+        (lambda: Mapping("triplets", ("sentence1", "sentence2")), "need 3 sentence columns, 2 chosen"),
+        (lambda: Mapping("scored", ("sentence1", "sentence2")), "need a column with the score or label"),
+        (lambda: Mapping("guess", ("sentence1", "sentence2")), "Unknown kind of examples 'guess'"),
+    ],
+)
+def test_a_mapping_that_does_not_fit_gets_a_message(read, mapping, message):
+    with pytest.raises(UserError, match=message):
+        read(lines("sentence1,sentence2,score", lambda i: f"{pair(i)},{i % 5}"), mapping())
+
+
+def test_overlong_sentences_are_cut_and_told(read):
+    reading = read(lines("sentence1,sentence2,score", lambda i: f"{'word ' * (9000 if i == 2 else 1)}{pair(i)},{i % 5}"))
+    assert max(map(len, reading.examples.sentences[0])) == Limits().sentence_characters
+    assert any("Cut to 20,000 characters: row 3" in note for note in reading.notes)

@@ -1,0 +1,191 @@
+"""The loop on the real small model: it learns, it can be cut anywhere, and no trick changes what comes out."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from sbert_app.errors import UserError
+from sbert_app.models.encoder import Encoder
+from sbert_app.training.batches import batches_an_epoch, epoch_batches, without_repeats
+from sbert_app.training.objectives import CoSent, MultipleNegativesRanking, Regression
+from sbert_app.training.options import Options
+from sbert_app.training.siamese import Siamese
+from sbert_app.training.trainee import Evaluation, Step
+from sbert_app.training.trainer import Trainer
+
+ONE_EPOCH = Options(epochs=1, batch_size=16, learning_rate=5e-5)
+
+
+@pytest.fixture
+def make(model_folder, cpu, scored):
+    """A trainer of a fresh copy of the model, on 48 examples."""
+
+    def make(options=ONE_EPOCH, objective=None, dropout=True):
+        siamese = Siamese(
+            Encoder.from_folder(model_folder, cpu),
+            objective or Regression(),
+            scored.take(np.arange(48)),
+            scored.take(np.arange(48, 72)),
+        )
+        for module in siamese.module.modules():
+            if isinstance(module, nn.Dropout) and not dropout:
+                module.p = 0.0
+        return siamese, Trainer(siamese, options, cpu)
+
+    return make
+
+
+def drain(trainer, steps=None):
+    events = []
+    for event in trainer.run():
+        events.append(event)
+        if steps and isinstance(event, Step) and event.step == steps:
+            break
+    return events
+
+
+def same(first, second, tolerance=0.0):
+    return all((first[name] - second[name]).abs().max() <= tolerance for name in first)
+
+
+def test_training_lowers_the_loss_and_raises_the_dev_score(make):
+    _, trainer = make(Options(epochs=4, batch_size=16, learning_rate=5e-5))
+    events = drain(trainer)
+    losses = [event.loss for event in events if isinstance(event, Step)]
+    scores = [event.score for event in events if isinstance(event, Evaluation)]
+    assert len(losses) == 12 and np.mean(losses[-3:]) < 0.7 * np.mean(losses[:3])
+    assert scores[-1] > scores[0] and len(scores) == 8
+    assert next(event.best for event in events if isinstance(event, Evaluation))
+
+
+def test_a_small_vocabulary_trains_the_very_same_model(make, monkeypatch):
+    siamese, trainer = make()
+    whole = siamese.encoder.transformer.get_input_embeddings().num_embeddings
+    assert whole < 1000
+    drain(trainer)
+    siamese.vocabulary.restore()
+    small = {name: p.detach().clone() for name, p in siamese.module.named_parameters()}
+    before = Encoder.from_folder(siamese.encoder.folder, siamese.encoder.hardware).transformer.get_input_embeddings().weight
+    after = siamese.encoder.transformer.get_input_embeddings().weight
+    changed = (before != after).any(1).sum().item()
+    assert after.shape == before.shape and 100 < changed < 1000  # unseen words keep their vectors, to the bit
+
+    class Whole:
+        def __init__(self, *_):
+            pass
+
+        def renumber(self, sentences):
+            return sentences
+
+    monkeypatch.setattr("sbert_app.training.siamese.Vocabulary", Whole)
+    siamese, trainer = make()
+    drain(trainer)
+    assert same(small, {name: p.detach() for name, p in siamese.module.named_parameters()}, 1e-6)
+
+
+@pytest.mark.parametrize("objective", [Regression, CoSent])
+def test_a_batch_in_chunks_has_the_gradients_of_the_whole_batch(make, objective):
+    gradients, losses = [], []
+    for chunk in (10**6, 64):
+        siamese, trainer = make(objective=objective(), dropout=False)
+        trainer._chunk = chunk
+        rows = np.arange(16)
+        losses += [loss for loss in trainer._gradients(rows) if loss is not None]
+        gradients.append({n: p.grad.clone() for n, p in siamese.module.named_parameters() if p.grad is not None})
+    assert losses[0] == pytest.approx(losses[1], abs=1e-6)
+    assert len(gradients[0]) > 50 and same(*gradients, tolerance=1e-5)
+
+
+def test_out_of_memory_halves_the_chunk_and_keeps_the_batch(make, monkeypatch):
+    siamese, trainer = make(dropout=False)
+    expected = [event for event in drain(make(dropout=False)[1]) if isinstance(event, Step)]
+    whole = siamese.forward
+    sizes = []
+
+    def small_memory(rows):
+        if len(rows) > 5:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        sizes.append(len(rows))
+        return whole(rows)
+
+    monkeypatch.setattr(siamese, "forward", small_memory)
+    steps = [event for event in drain(trainer) if isinstance(event, Step)]
+    assert [step.examples for step in steps] == [16, 16, 16] and max(sizes) <= 5
+    assert [step.loss for step in steps] == pytest.approx([step.loss for step in expected], abs=1e-4)
+
+
+def test_no_memory_for_one_example_is_told(make, monkeypatch):
+    siamese, trainer = make()
+
+    def none(rows):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(siamese, "forward", none)
+    with pytest.raises(UserError, match="Not even one example fits"):
+        drain(trainer)
+
+
+@pytest.mark.parametrize("cut", [1, 4])
+def test_a_resumed_run_ends_with_the_same_weights(make, cut):
+    options = Options(epochs=2, batch_size=16, learning_rate=5e-5)
+    _, uninterrupted = make(options)
+    scores = [event.score for event in drain(uninterrupted) if isinstance(event, Evaluation)]
+    _, first = make(options)
+    drain(first, steps=cut)
+    state = first.state()
+    drain(first)  # what the killed process did after its checkpoint must not matter
+    _, second = make(options)
+    second.load(state)
+    resumed = [event.score for event in drain(second) if isinstance(event, Evaluation)]
+    assert same(uninterrupted.weights(), second.weights())
+    assert resumed == scores[-len(resumed) :] and second.best == uninterrupted.best
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others(make):
+    weights = []
+    for seed in (1, 1, 2):
+        _, trainer = make(Options(epochs=1, batch_size=16, seed=seed))
+        drain(trainer)
+        weights.append(trainer.weights())
+    assert same(weights[0], weights[1]) and not same(weights[0], weights[2])
+
+
+def test_warm_up_then_decay(make):
+    _, trainer = make(Options(epochs=10, batch_size=16, warmup=0.1))
+    shares = [trainer._schedule(step) for step in range(trainer.steps)]
+    assert shares[:3] == pytest.approx([1 / 3, 2 / 3, 1]) and shares[3] == 1 and 0 < shares[-1] < 0.05
+    assert all(late < early for early, late in pairwise(shares[3:]))
+
+
+def test_a_loss_that_is_no_number_ends_with_a_message(make, monkeypatch):
+    siamese, trainer = make()
+    monkeypatch.setattr(siamese, "loss", lambda outputs, rows: outputs.sum() * math.nan)
+    with pytest.raises(UserError, match="Choose a lower learning rate"):
+        drain(trainer)
+
+
+def test_every_example_comes_once_an_epoch_with_neighbours_of_its_length():
+    lengths = np.random.default_rng(0).integers(3, 60, size=1000)
+    batches = epoch_batches(lengths, 16, seed=0, epoch=0)
+    assert sorted(np.concatenate(batches)) == list(range(1000)) and len(batches) == batches_an_epoch(1000, 16)
+    assert sum(lengths[b].max() * len(b) for b in batches) < 1.15 * lengths.sum()
+    assert any((a != b).any() for a, b in zip(batches, epoch_batches(lengths, 16, 0, 1), strict=True) if len(a) == len(b))
+
+
+def test_ranking_batches_hold_no_text_twice(model_folder, cpu, scored):
+    keys = [("same" if i % 4 == 0 else f"a{i}", f"b{i}") for i in range(64)]
+    batches = without_repeats(epoch_batches(np.ones(64, dtype=np.int64), 4, 0, 0), keys)
+    assert sorted(np.concatenate(batches)) == list(range(64)) and all(len(b) == 4 for b in batches)
+    assert sum(sum(keys[i][0] == "same" for i in batch) > 1 for batch in batches) <= 1
+    siamese = Siamese(Encoder.from_folder(model_folder, cpu), MultipleNegativesRanking(), scored, scored)
+    assert len(siamese.batches(16, 0, 0)) == batches_an_epoch(len(siamese), 16)
+
+
+@pytest.mark.parametrize("wrong", [{"epochs": 0}, {"batch_size": 1}, {"learning_rate": 0}, {"warmup": 2}, {"learning_rate": "x"}])
+def test_options_check_themselves(wrong):
+    with pytest.raises(UserError, match="must lie in"):
+        Options(**wrong)
