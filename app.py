@@ -23,7 +23,10 @@ def main() -> None:
     warm_up = threading.Timer(WARM_UP_DELAY, bench.warm_up)
     warm_up.daemon = True
     warm_up.start()
-    page.launch(**launch_options(bench))
+    try:
+        page.launch(**launch_options(bench))
+    finally:
+        bench.close()
 
 
 if __name__ == "__main__":

@@ -156,6 +156,8 @@ def _checked_bundled_folder() -> Path:
 
 def _bundled_cross_encoder(folder: Path, hardware: Hardware, name: str) -> CrossEncoder:
     """The LoRA adapter of this project on the bundled encoder's backbone."""
+    if not (folder / "adapter_model.safetensors").exists():
+        raise UserError("The bundled cross-encoder is missing from assets/cross_encoder: get the app's files again.")
     return CrossEncoder.from_adapter(_checked_bundled_folder(), folder, hardware, name)
 
 

@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "assets" / "examples"
 CALIBRATION_EXAMPLE = "support_tickets.csv"
+CLOSING_SECONDS = 5  # the longest part of any work between two looks at the lock
 EXAMPLES_KEPT = 8  # two corpora for each of a few models
 
 
@@ -54,6 +55,11 @@ class Workbench:
             yield
         finally:
             self._device.release()
+
+    def close(self) -> None:
+        """Take the device for good: a thread that computes while the interpreter shuts down would abort the process."""
+        if self._turnstile.acquire(timeout=CLOSING_SECONDS):
+            self._device.acquire(timeout=CLOSING_SECONDS)
 
     def encode(self, encoder: Encoder, sentences: Sequence[str], prompt: str = "") -> Vectors:
         """Embed a few sentences now. n strings -> (n, dim) float32."""

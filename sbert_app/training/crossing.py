@@ -78,8 +78,9 @@ def add_adapter(cross: CrossEncoder, rank: int, seed: int = 0) -> CrossEncoder:
     return cross
 
 
-def save_adapter(cross: CrossEncoder, folder: Path) -> None:
+def save_adapter(cross: CrossEncoder, folder: Path, base: str) -> None:
     """Write the adapter and the head alone: `CrossEncoder.from_adapter` puts them on the base again."""
+    cross.model.peft_config["default"].base_model_name_or_path = base  # else a path of this machine
     cross.model.save_pretrained(folder, safe_serialization=True)
     write_json(folder / "labels.json", {"labels": cross.labels})
 

@@ -43,14 +43,14 @@ class Trainer:
         self.steps = self._epoch_steps * options.epochs
         self._epoch, self._batches = -1, list[Rows]()
         evaluations = min(max(2 * options.epochs, LEAST_EVALUATIONS), MOST_EVALUATIONS)
-        self._evaluate_after = {math.ceil(self.steps * i / evaluations) for i in range(1, evaluations + 1)}
-        self.evaluations = len(self._evaluate_after)
+        self.evaluate_after = {math.ceil(self.steps * i / evaluations) for i in range(1, evaluations + 1)}
+        self.evaluations = len(self.evaluate_after)
         self._optimizer, self._rates = _optimizer(trainee, options)
 
     def run(self) -> Iterator[Event]:
         """Train to the end, from wherever `load` left it. The module must not be used by others meanwhile."""
         while True:
-            if self.step in self._evaluate_after and self.evaluated < self.step:
+            if self.step in self.evaluate_after and self.evaluated < self.step:
                 yield from self._evaluate()
             if self.step == self.steps:
                 return

@@ -76,8 +76,11 @@ def training_curve(events: Sequence[Mapping[str, Any]]) -> go.Figure:
         secondary_y=True,
     )
     _quiet(figure, 300)
-    figure.update_layout(legend={"orientation": "h", "y": 1.15, "x": 0}, hovermode="x unified", uirevision="keep")
-    figure.update_xaxes(title="step", showgrid=False, rangemode="tozero")
+    figure.update_layout(
+        legend={"orientation": "h", "y": -0.25, "x": 0, "yanchor": "top"}, hovermode="x unified", uirevision="keep"
+    )
+    figure.update_xaxes(title="step", showgrid=False, zeroline=False, rangemode="tozero")
+    figure.update_yaxes(zeroline=False)
     figure.update_yaxes(title="loss", gridcolor=GRID, rangemode="tozero", secondary_y=False)
     figure.update_yaxes(title="dev score ×100", showgrid=False, secondary_y=True)
     return figure
@@ -85,7 +88,7 @@ def training_curve(events: Sequence[Mapping[str, Any]]) -> go.Figure:
 
 def distributions(held_out: Examples, before: Sequence[float], after: Sequence[float]) -> go.Figure:
     """How the scores of the held-out examples spread, by what they are meant to be, before and after."""
-    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.14, subplot_titles=("Before", "After"))
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
     edges = np.linspace(min(*before, *after, 0.0), max(*before, *after, 1.0 if held_out.labels else 0.0), BINS + 1)
     middles = (edges[:-1] + edges[1:]) / 2
     for name, colour, chosen in _groups(held_out):
@@ -96,13 +99,15 @@ def distributions(held_out: Examples, before: Sequence[float], after: Sequence[f
                 line={"color": colour, "width": 2, "shape": "hvh"}, row=row, col=1,
             )  # fmt: skip
     _quiet(figure, 380)
-    figure.update_layout(legend={"orientation": "h", "y": 1.16, "x": 0}, margin={"l": 10, "r": 10, "t": 60, "b": 10})
+    figure.update_layout(legend={"orientation": "h", "y": -0.2, "x": 0, "yanchor": "top"})
     lead = held_out.kind in ("triplets", "positives")
     if lead:
         figure.add_vline(0, line={"color": INK, "dash": "dot", "width": 1})
     figure.update_xaxes(title="cosine to the positive minus cosine to the negative" if lead else "cosine", row=2, col=1)
     figure.update_xaxes(showgrid=False, zeroline=False)
-    figure.update_yaxes(title="examples", gridcolor=GRID)
+    figure.update_yaxes(gridcolor=GRID, zeroline=False)
+    figure.update_yaxes(title="before", row=1, col=1)
+    figure.update_yaxes(title="after", row=2, col=1)
     return figure
 
 

@@ -44,7 +44,7 @@ class RunPanel:
                 self.open = gr.Button("Open", size="sm", elem_id="run-open")
                 self.resume = gr.Button("Resume", size="sm", elem_id="run-resume")
                 self.delete = gr.Button("Delete", size="sm", variant="stop", elem_id="run-delete")
-            with gr.Row(equal_height=True):
+            with gr.Row(elem_classes="end-row"):
                 self.new_name = gr.Textbox(label="New name", max_lines=1, elem_id="run-new-name")
                 self.rename = gr.Button("Rename", size="sm", scale=0, min_width=120, elem_id="run-rename")
 
@@ -62,7 +62,7 @@ class RunPanel:
             self.answer = gr.HTML(elem_id="verdict", js_on_load=None)
             self.spread = gr.Plot(show_label=False, elem_id="distributions")
             self.movers = gr.HTML(elem_id="movers", js_on_load=None)
-            with gr.Row(equal_height=True, elem_id="keep"):
+            with gr.Row(elem_classes="end-row", elem_id="keep"):
                 named = not self._service.hosted
                 self.name = gr.Textbox(label="Save as model", max_lines=1, visible=named, elem_id="model-name")
                 self.use = gr.Button(

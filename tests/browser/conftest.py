@@ -23,6 +23,7 @@ def app_url(tmp_path_factory) -> Iterator[str]:
     _, url, _ = app.queue().launch(**options, **launch_options(bench))
     yield url
     app.close()
+    bench.close()
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,6 @@ from sbert_app.ui.events import handler
 from sbert_app.ui.header import ModelPicker
 from sbert_app.ui.run_panel import RunPanel, Updates
 from sbert_app.ui.views import fine_tune as view
-from sbert_app.ui.views import parts
 
 EXAMPLES = {
     "requests_scored.csv": "scored pairs",
@@ -25,7 +24,6 @@ EXAMPLES = {
     "messages_triplets.csv": "triplets",
 }
 FILE_LABEL = "sentence1, sentence2, score or label · anchor, positive, negative · csv, tsv, jsonl, json, parquet, xlsx"
-NO_DATA = "No labelled pairs yet. Pick an example above, or bring your own: from about 100 rows on, a verdict says something."
 SHOW_RUN = "() => document.getElementById('step-live')?.scrollIntoView({behavior: 'smooth'})"
 
 Values = dict[Any, Any]
@@ -56,21 +54,21 @@ class _FineTuneTab:
                 for name, title in EXAMPLES.items()
             }
         self.file = gr.File(label=FILE_LABEL, height=150, elem_id="labelled-file")
-        self.offered = gr.HTML(parts.empty(NO_DATA), elem_id="labelled", js_on_load=None)
+        self.offered = gr.HTML(view.nothing(), elem_id="labelled", js_on_load=None)
         with gr.Accordion("Columns", open=False, visible=False, elem_id="mapping") as self.mapping:
             self.kind = gr.Radio([(title, kind) for kind, title in KINDS.items()], label="Read as", elem_id="kind")
             with gr.Row():
-                self.first = gr.Dropdown(label="First sentence (anchor)", elem_id="first-column")
-                self.second = gr.Dropdown(label="Second sentence (positive)", elem_id="second-column")
-                self.third = gr.Dropdown(label="Negative", elem_id="third-column")
-                self.target = gr.Dropdown(label="Score or label", elem_id="target-column")
-            self.positive = gr.Dropdown(label="The label that means “the same”", elem_id="positive-label")
+                self.first = _choice("First sentence (anchor)", "first-column")
+                self.second = _choice("Second sentence (positive)", "second-column")
+                self.third = _choice("Negative", "third-column")
+                self.target = _choice("Score or label", "target-column")
+            self.positive = _choice("The label that means “the same”", "positive-label")
 
     def _draw_settings(self) -> None:
         with gr.Column(visible=False, elem_id="step-settings") as self.settings:
             gr.HTML(view.step(2, "Settings"), js_on_load=None)
             self.preset = gr.Radio(list(PRESETS), value=QUICK, label="Preset", elem_id="preset")
-            self.objective = gr.Dropdown(label="Objective", elem_id="objective")
+            self.objective = _choice("Objective", "objective")
             self.advice = gr.HTML(elem_id="advice", js_on_load=None)
             with gr.Accordion("All settings", open=False, elem_id="all-settings"):
                 with gr.Row():
@@ -111,7 +109,9 @@ class _FineTuneTab:
                 handler(self._on_example(name)), [self._session_id, self.preset, self._model], [*shown, self.file], **private
             )
             chosen.success(concurrency_limit=2, **estimate)
-        remapped = gr.on([c.input for c in columns], handler(self._on_columns), everything, shown, **private)
+        remapped = gr.on(
+            [c.input for c in columns], handler(self._on_columns), everything, shown, trigger_mode="always_last", **private
+        )
         remapped.success(concurrency_limit=2, **estimate)
         preset = self.preset.input(handler(self._on_preset), everything, [*tuned, self.advice], **private)
         preset.success(concurrency_limit=2, **estimate)
@@ -134,7 +134,13 @@ class _FineTuneTab:
 
     def _on_columns(self, values: Values) -> Updates:
         table = self._service.data.table(values[self._session_id])
-        return self._show(table, self._chosen(table, values), values[self.preset], values[self._model])
+        updates = self._show(table, self._chosen(table, values), values[self.preset], values[self._model])
+        # What was just chosen is not sent back: meanwhile the person may have chosen something else.
+        for component in (self.first, self.second, self.third, self.target, self.positive):
+            if updates[component]["value"] == values[component]:
+                del updates[component]["value"]
+        del updates[self.kind]
+        return updates
 
     def _show(self, table: Table, mapping: Mapping, preset: str, model: str) -> Updates:
         """The data as it is read now, and settings that fit it."""
@@ -146,11 +152,11 @@ class _FineTuneTab:
             self.offered: view.offer(offer),
             self.mapping: gr.Accordion(visible=True),
             self.kind: mapping.kind,
-            self.first: gr.Dropdown(choices=[*table.frame.columns], value=first),
-            self.second: gr.Dropdown(choices=[*table.frame.columns], value=second),
-            self.third: gr.Dropdown(choices=[*table.frame.columns], value=third, visible=mapping.kind == "triplets"),
-            self.target: gr.Dropdown(choices=[*table.frame.columns], value=mapping.target or None, visible=bool(mapping.target)),
-            self.positive: gr.Dropdown(
+            self.first: gr.update(choices=[*table.frame.columns], value=first),
+            self.second: gr.update(choices=[*table.frame.columns], value=second),
+            self.third: gr.update(choices=[*table.frame.columns], value=third, visible=mapping.kind == "triplets"),
+            self.target: gr.update(choices=[*table.frame.columns], value=mapping.target or None, visible=bool(mapping.target)),
+            self.positive: gr.update(
                 choices=list(examples.labels), value=examples.labels[examples.positive] if labelled else None, visible=labelled
             ),
             self.settings: gr.Column(visible=True),
@@ -207,3 +213,8 @@ class _FineTuneTab:
     def _chosen(self, table: Table, values: Values) -> Mapping:
         sentences = [values[self.first], values[self.second], values[self.third]]
         return self._service.data.mapping(table, values[self.kind], sentences, values[self.target], values[self.positive])
+
+
+def _choice(label: str, elem_id: str) -> gr.Dropdown:
+    # Choices change with the file, and Gradio goes by those of a moment ago: the services check the value.
+    return gr.Dropdown(label=label, allow_custom_value=True, elem_id=elem_id)

@@ -31,6 +31,13 @@ def step(number: int, title: str) -> str:
     return f'<h2 class="step"><b aria-hidden="true">{number}</b>{escape(title)}</h2>'
 
 
+def nothing() -> str:
+    """What stands where the data will be."""
+    return parts.empty(
+        "No labelled pairs yet. Pick an example above, or bring your own: from about 100 rows on, a verdict says something."
+    )
+
+
 def offer(offered: Offer) -> str:
     """What was read and how it is split."""
     reading, parted = offered.reading, offered.split

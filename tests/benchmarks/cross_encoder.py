@@ -1,0 +1,195 @@
+"""The bundled cross-encoder, made again by one command: `python -m tests.benchmarks cross_encoder`. Half an hour on 2 cores.
+
+1. NLI classification, as in the paper (a LoRA adapter on the bundled encoder's transformer).
+2. Silver scores: three siamese encoders, trained on STSb, score NLI pairs and pairs of near sentences (Thakur et al. 2021).
+3. STSb train, in both orders, with the gold scores.
+No pair of STSb dev or test is trained on; dev chooses the checkpoints, test is scored once at the end.
+"""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from sbert_app.evaluation.scores import spearman
+from sbert_app.models.cross_encoder import CrossEncoder
+from sbert_app.models.encoder import Encoder
+from sbert_app.models.hardware import choose_hardware
+from sbert_app.models.registry import CROSS_ENCODER, bundled_folder
+from sbert_app.training.crossing import Crossing, add_adapter, save_adapter
+from sbert_app.training.examples import Examples
+from sbert_app.training.execution import finish
+from sbert_app.training.objectives import ObjectiveOptions, build_objective
+from sbert_app.training.options import Options
+from sbert_app.training.siamese import Siamese
+from sbert_app.training.trainee import Evaluation, Trainee
+from sbert_app.training.trainer import Trainer
+from sbert_app.vectors import Vectors, unit_rows
+from tests.benchmarks import data
+
+BASE = "sentence-transformers/all-MiniLM-L6-v2"
+RANK = 32
+LABELS = ("contradiction", "entailment", "neutral")
+NLI = ("snli/train_subset", "snli_cad/revised_train", "multinli/taxinli_from_mnli_train")
+NEIGHBOURS = {"nli": 45_000, "stsb": 40_000, "topics/stackoverflow_titles": 15_000}
+TEACHERS = (
+    ("regression", Options(epochs=2, batch_size=16, learning_rate=2e-5, seed=0)),
+    ("cosent", Options(epochs=3, batch_size=32, learning_rate=5e-5, seed=1)),
+    ("cosent", Options(epochs=3, batch_size=32, learning_rate=5e-5, seed=2)),
+)
+CROSS_NLI = Options(epochs=1, batch_size=32, learning_rate=5e-4, head_rate=5e-4)
+CROSS_SILVER = Options(epochs=1, batch_size=32, learning_rate=5e-4, head_rate=5e-4)
+CROSS_GOLD = Options(epochs=2, batch_size=32, learning_rate=2e-4, head_rate=2e-4)
+GOLD_WEIGHT = 0.7  # the rest of the last stage's target is the teachers' score: it evens out the noise of single annotations
+HARDWARE = choose_hardware()
+STAGES = Path(".bench") / "cross_encoder"
+
+
+def scored(name: str) -> Examples:
+    """An STSb part, every row, scores as 0..1."""
+    first, second, gold = data.pairs(f"stsb/{name}")
+    return Examples("scored", (first, second), np.array(gold) / 5, np.arange(1, len(gold) + 1))
+
+
+def labelled(*names: str) -> Examples:
+    """NLI parts in one; rows without one of the three labels are left out."""
+    rows = [row for name in names for row in data.rows(name) if row["label"] in LABELS]
+    targets = np.array([LABELS.index(row["label"]) for row in rows], dtype=np.float64)
+    sentences = [row["sentence1"] for row in rows], [row["sentence2"] for row in rows]
+    return Examples("labelled", sentences, targets, np.arange(1, len(rows) + 1), LABELS, LABELS.index("entailment"))
+
+
+def fit(trainee: Trainee, options: Options, name: str) -> float:
+    """Train, put the weights of the best dev score back, and return that score."""
+    trainer = Trainer(trainee, options, HARDWARE)
+    best, start = trainer.weights(), time.perf_counter()
+    for event in trainer.run():
+        if isinstance(event, Evaluation):
+            seconds = time.perf_counter() - start
+            print(f"{name}: step {event.step} of {trainer.steps}, dev {100 * event.score:.2f}, {seconds:.0f} s", flush=True)
+            best = trainer.weights() if event.best else best
+    trainer.load_weights(best)
+    return trainer.best
+
+
+def teacher(objective: str, options: Options, train: Examples, dev: Examples) -> Encoder:
+    encoder = Encoder.from_folder(bundled_folder(), replace(HARDWARE, dtype=torch.float32))
+    torch.manual_seed(options.seed)
+    siamese = Siamese(encoder, build_objective(objective, encoder.dim, 0, ObjectiveOptions()), train, dev)
+    fit(siamese, options, f"teacher {objective} {options.seed}")
+    finish(siamese)
+    return encoder
+
+
+def embed(encoder: Encoder, sentences: list[str]) -> Vectors:
+    with torch.autocast(HARDWARE.device.type, torch.bfloat16, enabled=HARDWARE.dtype == torch.bfloat16):
+        return unit_rows(encoder.encode(sentences))
+
+
+class Teachers:
+    """The mean of several encoders' cosines, each brought to the scale of the gold scores by their ranking on STSb train."""
+
+    def __init__(self, encoders: list[Encoder], train: Examples) -> None:
+        self._encoders = encoders
+        self._gold = np.sort(train.gold)
+        self._scales = [np.sort(cosines) for cosines in self._cosines(*train.sentences)]
+
+    def score(self, first: list[str], second: list[str]) -> np.ndarray:
+        """(n,) silver scores, 0..1."""
+        cosines = zip(self._cosines(first, second), self._scales, strict=True)
+        return np.mean([np.interp(values, scale, self._gold) for values, scale in cosines], axis=0)
+
+    def _cosines(self, first: list[str], second: list[str]) -> list[np.ndarray]:
+        return [np.einsum("nd,nd->n", embed(e, first), embed(e, second)) for e in self._encoders]
+
+
+def neighbours(encoder: Encoder, sentences: list[str], count: int, generator: np.random.Generator) -> list[tuple[str, str]]:
+    """`count` pairs: half with one of the three nearest, four in ten with one of the next forty, the rest at random."""
+    anchors = generator.integers(len(sentences), size=count)
+    vectors = embed(encoder, sentences)
+    pairs = []
+    for chunk in np.array_split(anchors, max(1, count // 2_000)):
+        nearest = np.argsort(-(vectors[chunk] @ vectors.T), axis=1)[:, 1:44]
+        for anchor, near in zip(chunk, nearest, strict=True):
+            kind = generator.random()
+            other = near[generator.integers(3)] if kind < 0.5 else near[generator.integers(3, 43)]
+            other = generator.integers(len(sentences)) if kind > 0.9 else other
+            pairs.append((sentences[anchor], sentences[other]))
+    return pairs
+
+
+def silver(teachers: Teachers, near: Encoder, train: Examples, nli: Examples, judges: list[Examples]) -> Examples:
+    """Pairs with the teachers' scores: NLI pairs, and near sentences of NLI, STSb train and Stack Overflow titles."""
+    generator = np.random.default_rng(0)
+    pools = {
+        "nli": sorted({*nli.sentences[0], *nli.sentences[1]}),
+        "stsb": sorted({*train.sentences[0], *train.sentences[1]}),
+        "topics/stackoverflow_titles": sorted({row["text"] for row in data.rows("topics/stackoverflow_titles")}),
+    }
+    pairs = list(zip(*nli.sentences, strict=True))
+    for name, sentences in pools.items():
+        pairs += neighbours(near, sentences, NEIGHBOURS[name], generator)
+    pairs = [(a, b) for a, b in dict.fromkeys(pairs) if a != b]
+    examples = Examples("scored", ([a for a, _ in pairs], [b for _, b in pairs]), np.zeros(len(pairs)), np.arange(len(pairs)))
+    judged = {pair for judge in judges for place in range(len(judge)) for pair in judge.pairs_of(place)}
+    free = np.array([place for place in range(len(pairs)) if judged.isdisjoint(examples.pairs_of(place))])
+    examples = examples.take(free)
+    return replace(examples, targets=teachers.score(*examples.sentences))
+
+
+def student(labels: int, before: CrossEncoder | None = None) -> CrossEncoder:
+    """A fresh head on the adapter of the stage before."""
+    cross = add_adapter(CrossEncoder.untrained(bundled_folder(), HARDWARE, labels), RANK)
+    if before:
+        parameters = dict(cross.model.named_parameters())
+        with torch.no_grad():
+            for name, weight in before.model.named_parameters():
+                if weight.requires_grad and ("classifier" not in name or before.labels == labels):
+                    parameters[name].copy_(weight)
+    return cross
+
+
+def both_orders(examples: Examples) -> Examples:
+    first, second = examples.sentences
+    rows = np.concatenate([examples.rows, examples.rows])
+    return replace(examples, sentences=(first + second, second + first), targets=np.tile(examples.targets, 2), rows=rows)
+
+
+def report() -> dict[str, object]:
+    start = time.perf_counter()
+    train, dev, test, nli = scored("train"), scored("dev"), scored("test"), labelled(*NLI)
+    seconds = {}
+
+    def lap(name: str) -> None:
+        seconds[name] = time.perf_counter() - start - sum(seconds.values())
+
+    encoders = [teacher(objective, options, train, dev) for objective, options in TEACHERS]
+    teachers = Teachers(encoders, train)
+    lap("teachers")
+    cross = student(len(LABELS))
+    fit(Crossing(cross, nli, labelled("snli_cad/revised_dev")), CROSS_NLI, "NLI")
+    lap("NLI")
+    scores = silver(teachers, encoders[0], train, nli, [dev, test])
+    cross = student(1, cross)
+    silver_dev = fit(Crossing(cross, scores, dev), CROSS_SILVER, "silver")
+    save_adapter(cross, STAGES / "silver", BASE)
+    lap("silver")
+    mixed = replace(train, targets=GOLD_WEIGHT * train.targets + (1 - GOLD_WEIGHT) * teachers.score(*train.sentences))
+    gold_dev = fit(Crossing(cross, both_orders(mixed), dev), CROSS_GOLD, "gold")
+    cross.model.eval()
+    save_adapter(cross, STAGES / "gold", BASE)
+    lap("gold")
+    scored_test = CrossEncoder.from_adapter(bundled_folder(), STAGES / "gold", HARDWARE).score(
+        list(zip(*test.sentences, strict=True))
+    )
+    return {
+        "stsb_test_spearman_x100": 100 * spearman(scored_test, test.gold),
+        "stsb_dev_spearman_x100": {"silver": 100 * silver_dev, "gold": 100 * gold_dev},
+        "teachers_test_spearman_x100": 100 * spearman(teachers.score(*test.sentences), test.gold),
+        "pairs": {"NLI": len(nli), "silver": len(scores), "gold": len(train)},
+        "seconds": seconds,
+        "megabytes": sum(path.stat().st_size for path in (STAGES / "gold").iterdir()) / 1e6,
+        "copy_to": str(CROSS_ENCODER),
+    }
