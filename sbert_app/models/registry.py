@@ -107,8 +107,7 @@ class Registry:
     def _load(self, kind: str, name: str, load: Callable[..., Model]) -> Model:
         try:
             folder = self._folder(name)
-            if name != DEFAULT_CROSS_ENCODER:
-                _check_kind(kind, name, folder)
+            _check_kind(kind, name, folder)
             model = load(folder, self.hardware, name)
         except UserError:
             self._loading.pop((kind, name), None)  # names that lead nowhere must not pile up
@@ -182,7 +181,7 @@ def _from_hub(name: str) -> Path:
 
 
 def _check_kind(kind: str, name: str, folder: Path) -> None:
-    found = "cross-encoder" if is_cross_encoder(folder) else "encoder"
+    found = "cross-encoder" if name == DEFAULT_CROSS_ENCODER or is_cross_encoder(folder) else "encoder"
     if found != kind:
         raise UserError(f"The model {name!r} is of kind {found}; this needs a model of kind {kind}.")
 

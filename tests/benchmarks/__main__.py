@@ -9,14 +9,15 @@ from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-MEASURED = ("quality", "speed", "app")  # cross_encoder makes a model: only when it is asked for
+MEASURED = ("quality", "speed", "app", "training")  # cross_encoder makes a model: only when it is asked for
 
 
 def main(names: list[str]) -> None:
     from sbert_app.models.hardware import choose_hardware
-    from tests.benchmarks import app, cross_encoder, quality, speed
+    from tests.benchmarks import app, cross_encoder, quality, speed, training
 
-    suites = {"quality": quality.report, "speed": speed.report, "app": app.report, "cross_encoder": cross_encoder.report}
+    modules = (app, cross_encoder, quality, speed, training)
+    suites = {module.__name__.rsplit(".", 1)[-1]: module.report for module in modules}
     out = Path(".bench")
     out.mkdir(exist_ok=True)
     for name in names or MEASURED:

@@ -3,6 +3,10 @@
 import pytest
 from gradio_client import Client, handle_file
 
+from sbert_app.services.labelled import EXAMPLES
+
+LABELLED = handle_file(str(EXAMPLES / "messages_triplets.csv"))
+
 
 @pytest.fixture(scope="module")
 def client(app_url):
@@ -15,6 +19,8 @@ def test_only_the_named_endpoints_are_public(client):
         "/index_corpus",
         "/search",
         "/models",
+        "/fine_tune",
+        "/evaluate",
     }
 
 
@@ -40,9 +46,34 @@ def test_a_file_is_indexed_and_filtered(client, write):
     assert [hit["metadata"] for hit in result["hits"]] == [{"team": "Billing"}]
 
 
+def test_hits_are_reranked_and_a_pair_is_scored_by_the_cross_encoder(client):
+    lines = "a red car\na green apple\nthe apple is green"
+    corpus = client.predict(None, lines, [], "all-MiniLM-L6-v2", api_name="/index_corpus")
+    result = client.predict(corpus["corpus"], "an apple that is green", 2, None, False, True, api_name="/search")
+    scores = [hit["cross_score"] for hit in result["hits"]]
+    assert scores == sorted(scores, reverse=True) and len(scores) == 2
+    assert "cross-encoder, 3 pairs" in result["milliseconds"]
+    compared = client.predict("a cat", "a kitten", "all-MiniLM-L6-v2", "cross-MiniLM-L6-stsb", api_name="/similarity")
+    assert 0 < compared["cross_encoder_score"] < 1
+
+
+def test_fine_tune_and_evaluate(client):
+    path = handle_file(str(EXAMPLES / "messages_triplets.csv"))
+    job = client.submit(path, "triplet", "as in the paper", "all-MiniLM-L6-v2", "", api_name="/fine_tune")
+    result = job.result(timeout=120)
+    assert result["state"] == "finished" and result["model"].startswith("runs/")
+    assert result["after"]["triplet_accuracy"] >= result["before"]["triplet_accuracy"] and result["verdict"]
+    measured = client.predict(path, result["model"], ["sbert", "word-overlap"], api_name="/evaluate")
+    assert measured["sbert"]["sentences"] == 900 and measured["word-overlap"]["triplet_accuracy"] < 0.1
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda c: c.predict(None, "", "quick", "all-MiniLM-L6-v2", "", api_name="/fine_tune"), "Send a file"),
+        (lambda c: c.predict(LABELLED, "magic", "quick", "all-MiniLM-L6-v2", "", api_name="/fine_tune"), "Unknown objective"),
+        (lambda c: c.predict(LABELLED, "", "best", "all-MiniLM-L6-v2", "", api_name="/fine_tune"), "Unknown preset"),
+        (lambda c: c.predict(LABELLED, "all-MiniLM-L6-v2", ["magic"], api_name="/evaluate"), "Unknown system"),
         (lambda c: c.predict("guessed-id", "x", api_name="/search"), "This session has ended"),
         (lambda c: c.predict("a", " ", api_name="/similarity"), "second sentence is blank"),
         (lambda c: c.predict("guessed-id", "x", "many", api_name="/search"), "session has ended|whole number"),

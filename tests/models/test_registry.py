@@ -10,7 +10,7 @@ import pytest
 
 from sbert_app.errors import UserError
 from sbert_app.models import registry as module
-from sbert_app.models.registry import DEFAULT_ENCODER, Registry
+from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, Registry
 from sbert_app.settings import Settings
 
 
@@ -29,7 +29,32 @@ def copy(registry, model_folder):
 
 def test_default_encoder_is_loaded_once_and_listed(registry):
     assert registry.encoder() is registry.encoder(DEFAULT_ENCODER)
-    assert [(m.name, m.origin, m.dim, m.available) for m in registry.list()] == [(DEFAULT_ENCODER, "bundled", 384, True)]
+    assert [(m.name, m.kind, m.dim, m.available) for m in registry.list()] == [
+        (DEFAULT_ENCODER, "encoder", 384, True),
+        (DEFAULT_CROSS_ENCODER, "cross-encoder", None, True),
+    ]
+    assert {m.origin for m in registry.list()} == {"bundled"}
+
+
+def test_the_bundled_cross_encoder_scores_pairs_and_is_small(registry):
+    assert not registry.loaded("cross-encoder", DEFAULT_CROSS_ENCODER)
+    cross = registry.cross_encoder(DEFAULT_CROSS_ENCODER)
+    assert registry.loaded("cross-encoder", DEFAULT_CROSS_ENCODER)
+    guitar = "A man is playing a guitar."
+    close, far, same = cross.score([(guitar, "Someone plays the guitar."), (guitar, "The stock market fell."), ("a", "a")])
+    assert 0 <= far < 0.3 < 0.6 < close <= 1 and same > 0.8
+    assert sum(path.stat().st_size for path in module.CROSS_ENCODER.iterdir()) <= 5e6
+    config = json.loads((module.CROSS_ENCODER / "adapter_config.json").read_text())
+    assert config["base_model_name_or_path"] == "sentence-transformers/all-MiniLM-L6-v2"
+    with pytest.raises(UserError, match="is of kind cross-encoder"):
+        registry.encoder(DEFAULT_CROSS_ENCODER)
+
+
+def test_a_trainable_copy_is_fp32_and_its_own(registry):
+    bf16 = Registry(replace(registry.settings, precision="bf16"))
+    copy, shared = bf16.trainable(), bf16.encoder()
+    assert copy.hardware.precision == "fp32" and shared.hardware.precision == "bf16"
+    assert copy is not bf16.trainable() and copy.transformer is not shared.transformer
 
 
 def test_bundled_weights_are_checked(registry, monkeypatch):
@@ -134,9 +159,9 @@ def test_an_encoder_is_not_taken_for_a_cross_encoder(registry):
 
 def test_hosted_mode_takes_allowed_names_only(registry, copy):
     hosted = Registry(replace(registry.settings, hosted=True, allowed_models=("org/allowed",)))
-    assert [m.name for m in hosted.list()] == [DEFAULT_ENCODER, "org/allowed"]
+    assert [m.name for m in hosted.list()] == [DEFAULT_ENCODER, DEFAULT_CROSS_ENCODER, "org/allowed"]
     for name in ("mine", str(copy), "org/other", "../models/mine"):
-        with pytest.raises(UserError, match="Unknown model .* Must be one of all-MiniLM-L6-v2, org/allowed"):
+        with pytest.raises(UserError, match="Unknown model .* Must be one of all-MiniLM-L6-v2, cross-MiniLM-L6-stsb, org/allowed"):
             hosted.encoder(name)
     with pytest.raises(UserError, match="Hub cannot be reached"):
         hosted.encoder("org/allowed")

@@ -24,6 +24,18 @@ def test_a_paraphrase_scores_above_random_pairs_and_an_unrelated_pair_does_not(s
     assert close.poolings[close.pooling] == close.score and close.pooling == "mean"
 
 
+def test_rivals_score_the_same_pair(service, encoder):
+    pair = "I was charged twice this month.", "You took the payment two times in May."
+    cross = service.cross_encode(*pair)
+    assert 0.4 < cross.score <= 1 and cross.milliseconds > 0
+    other = service.glance(*pair, "all-MiniLM-L6-v2")
+    assert other.score == pytest.approx(service.compare(*pair).score, abs=5e-3) and other.percentile > 99
+    for wrong in (lambda: service.cross_encode("", "b"), lambda: service.glance("a", "b", "./nowhere")):
+        with pytest.raises(UserError):
+            wrong()
+    assert service.encoders() == ["all-MiniLM-L6-v2"]
+
+
 def test_the_score_is_symmetric_and_one_for_equal_sentences(service):
     there, back = service.compare("one thing", "another"), service.compare("another", "one thing")
     assert there.score == pytest.approx(back.score, abs=1e-6)

@@ -7,11 +7,13 @@ import pytest
 
 from sbert_app.errors import UserError
 from sbert_app.services.corpora import CorpusService
+from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.search import SearchService
 from sbert_app.services.similarity import SimilarityService
+from sbert_app.training.plan import QUICK
 from sbert_app.ui.events import OURS, handler
 from sbert_app.ui.views import corpus as corpus_view
-from sbert_app.ui.views import parts, search, similarity
+from sbert_app.ui.views import fine_tune, parts, search, similarity, verdict
 
 ATTACK = '<img src=x onerror="alert(1)">'
 
@@ -26,7 +28,7 @@ def test_sentences_names_and_metadata_are_escaped(bench):
     shown += [corpus_view.status(events[-1].corpus, events[-1]), corpus_view.progress(events[-1])]
     shown.append(search.results(SearchService(bench).search(session.id, "x")))
     shown.append(similarity.comparison(SimilarityService(bench).compare(ATTACK, f"{ATTACK} again")))
-    for html in shown:
+    for html in [*shown, *_fine_tuning(bench, session.id)]:
         assert "<img" not in html and 'onerror="' not in html
     assert "&lt;img" in shown[-2]
 
@@ -65,3 +67,31 @@ def test_errors_are_shown_in_one_way_for_plain_and_generator_handlers(caplog):
         with pytest.raises(gr.Error, match=re.escape(OURS)):
             wrapped(RuntimeError("secret path"))
     assert "secret path" in caplog.text  # the log has it, the screen has not
+
+
+def _fine_tuning(bench, session_id):
+    """Every view of a run whose file, labels and sentences are hostile."""
+    rows = [(f"{ATTACK} {i}", f"second {i} {ATTACK}", ATTACK if i % 2 else "plain") for i in range(40)]
+    path = bench.settings.home.parent / "b.csv"
+    pd.DataFrame(rows, columns=["sentence1", "sentence2", "label"]).to_csv(path, index=False)
+    service = FineTuneService(bench)
+    table = service.data.read_file(path, f"{ATTACK}.csv")
+    offered = service.data.read(table, service.data.offer(session_id, table))
+    plan = service.plan(QUICK, offered, epochs=1, learning_curve=True)
+    run = service.create(offered, plan, name=ATTACK)
+    with run.lock():
+        list(service.steps(run))
+    run.say("failed", ATTACK)
+    progress, held_out = service.progress(run.id), service.held_out(run.id)
+    views = [fine_tune.offer(offered), fine_tune.live(progress), fine_tune.plan_line(plan), fine_tune.kept(ATTACK)]
+    return [*views, verdict.verdict(progress), verdict.movers(progress, held_out)]
+
+
+@pytest.mark.parametrize(
+    ("low", "value", "text"), [(0.02, 0.03, "very likely"), (-0.01, 0.03, "could be"), (-0.01, 0.0, "change little")]
+)
+def test_the_learning_curve_in_words(low, value, text):
+    estimate = {"value": 0.5, "low": 0.4, "high": 0.6}
+    change = {"before": estimate, "after": estimate, "difference": {"value": value, "low": low, "high": 0.1}}
+    assert text in verdict._curve({"half": 50, "whole": 100, "change": change})
+    assert verdict._curve(None) == ""
