@@ -47,12 +47,6 @@ HARDWARE = choose_hardware()
 STAGES = Path(".bench") / "cross_encoder"
 
 
-def scored(name: str) -> Examples:
-    """An STSb part, every row, scores as 0..1."""
-    first, second, gold = data.pairs(f"stsb/{name}")
-    return Examples("scored", (first, second), np.array(gold) / 5, np.arange(1, len(gold) + 1))
-
-
 def labelled(*names: str) -> Examples:
     """NLI parts in one; rows without one of the three labels are left out."""
     rows = [row for name in names for row in data.rows(name) if row["label"] in LABELS]
@@ -159,7 +153,7 @@ def both_orders(examples: Examples) -> Examples:
 
 def report() -> dict[str, object]:
     start = time.perf_counter()
-    train, dev, test, nli = scored("train"), scored("dev"), scored("test"), labelled(*NLI)
+    train, dev, test, nli = data.stsb("train"), data.stsb("dev"), data.stsb("test"), labelled(*NLI)
     seconds = {}
 
     def lap(name: str) -> None:

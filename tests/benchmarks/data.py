@@ -8,6 +8,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+
+from sbert_app.training.examples import Examples
+
 DATA = Path(os.environ.get("SBERT_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 STS = ("sts/sts12_test", "sts/sts13_test", "sts/sts14_test", "sts/sts15_test", "stsb/test", "sick/test")
 COLUMNS = ("sentence1", "sentence2", "text", "question", "answer", *(f"caption{i}" for i in range(1, 6)))
@@ -23,6 +27,12 @@ def pairs(name: str) -> tuple[list[str], list[str], list[float]]:
     """Both sentences and the gold score of a scored set."""
     table = rows(name)
     return [r["sentence1"] for r in table], [r["sentence2"] for r in table], [float(r["score"]) for r in table]
+
+
+def stsb(name: str) -> Examples:
+    """An STSb part, every row, scores as 0..1."""
+    first, second, gold = pairs(f"stsb/{name}")
+    return Examples("scored", (first, second), np.array(gold) / 5, np.arange(1, len(gold) + 1))
 
 
 def many_sentences(count: int) -> list[str]:

@@ -32,12 +32,6 @@ SPEED_PAIRS, SPEED_ROUNDS = 2_000, 3
 SPEED = Options(epochs=1, batch_size=16, learning_rate=2e-5)
 
 
-def scored(name: str) -> Examples:
-    """An STSb part, every row, scores as 0..1."""
-    first, second, gold = data.pairs(f"stsb/{name}")
-    return Examples("scored", (first, second), np.array(gold) / 5, np.arange(1, len(gold) + 1))
-
-
 def train(objective: str, options: Options, train: Examples, dev: Examples, pooling: str = "mean") -> tuple[Encoder, float, float]:
     """(encoder with the weights of the best dev score, that score, seconds of everything but loading)."""
     encoder = Encoder.from_folder(bundled_folder(), replace(HARDWARE, dtype=torch.float32))
@@ -57,8 +51,8 @@ def train(objective: str, options: Options, train: Examples, dev: Examples, pool
 
 def stsb() -> dict[str, dict[str, object]]:
     """Test Spearman ×100 of each seed, minutes and pairs/s, by objective. Dev chooses the checkpoint."""
-    parts = scored("train"), scored("dev")
-    test = scored("test")
+    parts = data.stsb("train"), data.stsb("dev")
+    test = data.stsb("test")
     results: dict[str, dict[str, object]] = {}
     for objective, options in (("regression", REGRESSION), ("cosent", COSENT)):
         scores, devs, minutes = [], [], []
@@ -82,14 +76,14 @@ def stsb() -> dict[str, dict[str, object]]:
 
 def poolings() -> dict[str, float]:
     """Table 6: STSb dev, regression objective, by pooling. The base was pre-trained with mean pooling; the paper's was not."""
-    parts = scored("train"), scored("dev")
+    parts = data.stsb("train"), data.stsb("dev")
     options = replace(REGRESSION, epochs=2)
     return {pooling: 100 * train("regression", options, *parts, pooling=pooling)[1] for pooling in ("mean", "max", "cls")}
 
 
 def speed() -> dict[str, object]:
     """Pairs/s and dev Spearman beside sentence-transformers' trainer: same pairs, batch, epochs, rate and warm-up; alternating."""
-    whole, dev = scored("train"), scored("dev")
+    whole, dev = data.stsb("train"), data.stsb("dev")
     sample = whole.take(np.random.default_rng(0).permutation(len(whole))[:SPEED_PAIRS])
     dev_small = dev.take(np.arange(len(dev)))
     sides: dict[str, Callable[[], tuple[float, float]]] = {

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import urlparse
 
 import pytest
@@ -12,11 +13,21 @@ from tests.browser.chromium import chromium, executable, free_port
 @pytest.fixture(scope="session")
 def app_url(tmp_path_factory) -> Iterator[str]:
     os.environ["GRADIO_TEMP_DIR"] = str(tmp_path_factory.mktemp("gradio"))
+    yield from served(tmp_path_factory.mktemp("home"), hosted=False)
+
+
+@pytest.fixture(scope="session")
+def hosted_url(app_url, tmp_path_factory) -> Iterator[str]:
+    """The same app as a Space serves it: many visitors, none of whom sees another's runs."""
+    yield from served(tmp_path_factory.mktemp("hosted"), hosted=True)
+
+
+def served(home: Path, hosted: bool) -> Iterator[str]:
     from sbert_app.services.workbench import Workbench
     from sbert_app.settings import Settings
     from sbert_app.ui.app import build_app, launch_options
 
-    bench = Workbench(Settings(home=tmp_path_factory.mktemp("home"), device="cpu"))
+    bench = Workbench(Settings(home=home, device="cpu", hosted=hosted))
     bench.warm_up()
     app = build_app(bench)
     options = {"server_name": "127.0.0.1", "server_port": free_port(), "prevent_thread_lock": True, "quiet": True}
@@ -29,6 +40,7 @@ def app_url(tmp_path_factory) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def browser():
     api = pytest.importorskip("playwright.sync_api")
+    api.expect.set_options(timeout=20_000)  # a busy machine is slow, not wrong
     if executable() is None:
         pytest.skip("no Chromium on this machine")
     with api.sync_playwright() as playwright:
@@ -45,14 +57,14 @@ def visit(browser, app_url):
     def allowed(url: str) -> bool:
         return url.startswith(("data:", "blob:")) or urlparse(url).hostname == "127.0.0.1"
 
-    def visit(width: int = 1280, theme: str = "light"):
+    def visit(width: int = 1280, theme: str = "light", url: str = app_url):
         context = browser.new_context(viewport={"width": width, "height": 900}, accept_downloads=True)
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(20_000)
         page.on("pageerror", lambda error: bad.append(f"page error: {error}"))
         page.on("request", lambda request: None if allowed(request.url) else bad.append(f"foreign request: {request.url}"))
-        page.goto(f"{app_url}?__theme={theme}")
+        page.goto(f"{url}?__theme={theme}")
         page.get_by_role("tab", name="Similarity", exact=True).wait_for()
         return page
 

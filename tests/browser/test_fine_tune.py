@@ -98,6 +98,30 @@ def test_a_reload_finds_the_run_again_and_stop_keeps_the_best(visit):
     expect(second.locator("#run-choice input")).to_have_value(re.compile("messages_triplets · stopped"))
 
 
+def test_a_hosted_visitor_finds_its_run_after_a_reload_and_nobody_else_does(visit, hosted_url):
+    mine, other = visit(url=hosted_url), visit(url=hosted_url)
+    open_tab(mine)
+    mine.locator("#example-messages_triplets").click()
+    expect(mine.locator("#estimate")).to_contain_text("Extrapolated")
+    settings(mine, epochs=60)
+    mine.locator("#start").click()
+    expect(mine.locator("#run-progress")).to_contain_text("best on dev", timeout=60_000)
+    mine.reload()
+    open_tab(mine)
+    expect(mine.locator("#run-progress")).to_contain_text("step", timeout=20_000)
+    other.reload()
+    open_tab(other)
+    other.get_by_role("button", name=re.compile("Earlier runs")).click()
+    expect(other.locator("#run-choice input")).to_be_visible()
+    assert other.locator("#run-choice input").input_value() == "" and not other.locator("#run-progress").is_visible()
+    mine.locator("#run-stop").click()
+    expect(mine.locator("#verdict-word")).to_be_visible(timeout=20_000)
+    mine.locator("#use-model").click()
+    expect(mine.locator("#kept")).to_contain_text("for you alone")
+    expect(mine.locator("#model input")).to_have_value(re.compile("^runs/"))
+    assert "runs/" not in other.locator("#model input").input_value()
+
+
 def test_shuffled_labels_are_not_called_better(page, tmp_path):
     with (EXAMPLES / "instructions_labelled.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))

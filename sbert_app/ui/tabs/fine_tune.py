@@ -1,6 +1,6 @@
 """Fine-tune: labelled pairs in, siamese training, a verdict, a model out. Four steps on one page."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -182,10 +182,14 @@ class _FineTuneTab:
         offer = self._read(values)
         return self._settings(self._service.plan(values[self.preset], offer, values[self._model]), offer.reading.examples.kind)
 
-    def _on_estimate(self, values: Values) -> str:
-        offer = self._read(values)
-        expected = self._service.estimate(offer, self._plan(values, offer))
-        return view.estimate(expected, self._service.device)
+    def _on_estimate(self, values: Values) -> Iterator[str]:
+        yield view.ESTIMATING
+        expected = ""
+        try:
+            offer = self._read(values)
+            expected = view.estimate(self._service.estimate(offer, self._plan(values, offer)), self._service.device)
+        finally:
+            yield expected
 
     def _on_start(self, values: Values) -> Updates:
         offer = self._read(values)

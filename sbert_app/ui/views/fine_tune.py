@@ -24,6 +24,7 @@ STATES = {
     FAILED: "Failed",
 }
 FIRST_ROWS = 3
+ESTIMATING = '<p class="estimate">Timing a few batches, to say how long it will take …</p>'
 
 
 def step(number: int, title: str) -> str:

@@ -43,7 +43,7 @@ def verdict(progress: Progress) -> str:
         f'<section class="verdict {kind}"><p class="eyebrow">Verdict on {count:,} held-out examples</p>'
         f'<p class="word" id="verdict-word">{title}</p><p>{meaning}</p>{_intervals(first)}</section>'
     )
-    lines = [_curve(result.get("curve")), _head(result.get("head")), _honesty(result)]
+    lines = [_curve(result.get("curve")), _head(result.get("head")), _honesty(result, progress.info.created)]
     notes = "".join(f'<p class="hint">{escape(line)}</p>' for line in lines if line)
     return f'<div class="verdicts">{card}<section class="measures">{_measures(result["verdict"]["changes"])}{notes}</section></div>'
 
@@ -118,13 +118,14 @@ def _head(head: Mapping[str, float] | None) -> str:
     )
 
 
-def _honesty(result: Mapping[str, Any]) -> str:
+def _honesty(result: Mapping[str, Any], created: str) -> str:
     sizes = result["parts"]
-    return (
-        f"Measured on {result['device']}: {sizes['train']:,} examples learnt from, checkpoint of step {result['best_step']:,} of "
-        f"{result['steps']:,} chosen on {sizes['dev']:,} others, {parts.duration(result['seconds'])} of training, "
-        f"{result['pairs_per_second']:,.0f} examples/s. Intervals and p: paired bootstrap, 2,000 resamples."
-    )
+    pieces = [
+        f"Measured on {created[:10]} on {result['device']}: {sizes['train']:,} examples learnt from",
+        f"checkpoint of step {result['best_step']:,} of {result['steps']:,} chosen on {sizes['dev']:,} others",
+        f"{parts.duration(result['seconds'])} of training, {result['pairs_per_second']:,.0f} examples/s.",
+    ]
+    return f"{', '.join(pieces)} Intervals and p: paired bootstrap, 2,000 resamples."
 
 
 def movers(progress: Progress, held_out: Examples) -> str:
