@@ -13,7 +13,7 @@ FILES = sorted((ROOT / "sbert_app").rglob("*.py"))
 ORDER = [
     {"ui.app"},
     {"ui.tabs", "ui.api", "ui.training_api"},
-    {"ui.corpus_panel", "ui.run_panel"},
+    {"ui.corpus_panel", "ui.run_panel", "ui.plan_panel"},
     {"ui.header"},
     {"ui.charts", "ui.views"},
     {"ui.theme", "ui.events"},

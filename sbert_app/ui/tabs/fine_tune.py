@@ -6,15 +6,16 @@ from typing import Any
 
 import gradio as gr
 
+from sbert_app.errors import UserError
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.labelled import Offer
 from sbert_app.services.trained_models import TrainedModels
 from sbert_app.tables import Table
 from sbert_app.training.columns import KINDS, Mapping
-from sbert_app.training.objectives import CONCATENATIONS, DISTANCES, OBJECTIVES
-from sbert_app.training.plan import PRESETS, QUICK, Plan
+from sbert_app.training.plan import Plan
 from sbert_app.ui.events import handler
 from sbert_app.ui.header import ModelPicker
+from sbert_app.ui.plan_panel import PlanPanel, Values, choice
 from sbert_app.ui.run_panel import RunPanel, Updates
 from sbert_app.ui.views import fine_tune as view
 
@@ -25,8 +26,6 @@ EXAMPLES = {
 }
 FILE_LABEL = "sentence1, sentence2, score or label · anchor, positive, negative · csv, tsv, jsonl, json, parquet, xlsx"
 SHOW_RUN = "() => document.getElementById('step-live')?.scrollIntoView({behavior: 'smooth'})"
-
-Values = dict[Any, Any]
 
 
 def build(service: FineTuneService, models: TrainedModels, session_id: gr.State, owner: Any, picker: ModelPicker) -> RunPanel:
@@ -58,34 +57,16 @@ class _FineTuneTab:
         with gr.Accordion("Columns", open=False, visible=False, elem_id="mapping") as self.mapping:
             self.kind = gr.Radio([(title, kind) for kind, title in KINDS.items()], label="Read as", elem_id="kind")
             with gr.Row():
-                self.first = _choice("First sentence (anchor)", "first-column")
-                self.second = _choice("Second sentence (positive)", "second-column")
-                self.third = _choice("Negative", "third-column")
-                self.target = _choice("Score or label", "target-column")
-            self.positive = _choice("The label that means “the same”", "positive-label")
+                self.first = choice("First sentence (anchor)", "first-column")
+                self.second = choice("Second sentence (positive)", "second-column")
+                self.third = choice("Negative", "third-column")
+                self.target = choice("Score or label", "target-column")
+            self.positive = choice("The label that means “the same”", "positive-label")
 
     def _draw_settings(self) -> None:
         with gr.Column(visible=False, elem_id="step-settings") as self.settings:
             gr.HTML(view.step(2, "Settings"), js_on_load=None)
-            self.preset = gr.Radio(list(PRESETS), value=QUICK, label="Preset", elem_id="preset")
-            self.objective = _choice("Objective", "objective")
-            self.advice = gr.HTML(elem_id="advice", js_on_load=None)
-            with gr.Accordion("All settings", open=False, elem_id="all-settings"):
-                with gr.Row():
-                    self.epochs = gr.Number(4, label="Epochs", precision=0, minimum=1, maximum=100, elem_id="epochs")
-                    self.batch_size = gr.Number(16, label="Batch size", precision=0, minimum=2, maximum=1024, elem_id="batch-size")
-                    self.rate = gr.Number(2e-5, label="Learning rate", elem_id="rate")
-                    self.seed = gr.Number(0, label="Seed", precision=0, minimum=0, elem_id="seed")
-                with gr.Row():
-                    self.concatenation = gr.Dropdown(
-                        list(CONCATENATIONS), label="Softmax sees (Table 6 of the paper)", elem_id="concatenation"
-                    )
-                    self.margin = gr.Number(1.0, label="Triplet margin ε", elem_id="margin")
-                    self.distance = gr.Dropdown(list(DISTANCES), value="euclidean", label="Triplet distance", elem_id="distance")
-                self.curve = gr.Checkbox(
-                    label="Learning curve: train once more on half of the examples, to see whether more labels would help",
-                    elem_id="learning-curve",
-                )
+            self.plan = PlanPanel()
             self.estimate = gr.HTML(elem_id="estimate", js_on_load=None)
             self.start = gr.Button("Start training", variant="primary", elem_id="start")
 
@@ -94,29 +75,28 @@ class _FineTuneTab:
         self._panel = panel
         private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
         columns: list[Any] = [self.kind, self.first, self.second, self.third, self.target, self.positive]
-        tuned: list[Any] = [self.objective, self.epochs, self.batch_size, self.rate, self.seed, self.concatenation]
-        tuned += [self.margin, self.distance, self.curve]
-        everything = {self._session_id, self._model, self._owner, self.preset, *columns, *tuned}
-        shown = [self.offered, self.mapping, *columns, self.settings, *tuned, self.advice]
+        everything = {self._session_id, self._model, self._owner, self.plan.preset, *columns, *self.plan.tuned}
+        settings = [*self.plan.tuned, self.plan.advice]
+        shown = [self.offered, self.mapping, *columns, self.settings, *settings]
         estimate: dict[str, Any] = {"fn": handler(self._on_estimate), "inputs": everything, "outputs": self.estimate} | private
         uploaded = self.file.upload(
-            handler(self._on_file), [self._session_id, self.file, self.preset, self._model], shown, **private
+            handler(self._on_file), [self._session_id, self.file, self.plan.preset, self._model], shown, **private
         )
         uploaded.failure(lambda: None, None, self.file, **private)
         uploaded.success(concurrency_limit=2, **estimate)
         for name, button in self.examples.items():
             chosen = button.click(
-                handler(self._on_example(name)), [self._session_id, self.preset, self._model], [*shown, self.file], **private
+                handler(self._on_example(name)), [self._session_id, self.plan.preset, self._model], [*shown, self.file], **private
             )
             chosen.success(concurrency_limit=2, **estimate)
         remapped = gr.on(
             [c.input for c in columns], handler(self._on_columns), everything, shown, trigger_mode="always_last", **private
         )
         remapped.success(concurrency_limit=2, **estimate)
-        preset = self.preset.input(handler(self._on_preset), everything, [*tuned, self.advice], **private)
+        preset = self.plan.preset.input(handler(self._on_preset), everything, settings, **private)
         preset.success(concurrency_limit=2, **estimate)
-        self.objective.input(handler(view.objective), self.objective, self.advice, **private)
-        gr.on([c.input for c in tuned], concurrency_limit=2, trigger_mode="always_last", **estimate)
+        self.plan.objective.input(handler(view.objective), self.plan.objective, self.plan.advice, **private)
+        gr.on([c.input for c in self.plan.tuned], concurrency_limit=2, trigger_mode="always_last", **estimate)
         started = self.start.click(handler(self._on_start), everything, self._panel.outputs, **private)
         started.success(None, None, None, js=SHOW_RUN)
 
@@ -134,7 +114,7 @@ class _FineTuneTab:
 
     def _on_columns(self, values: Values) -> Updates:
         table = self._service.data.table(values[self._session_id])
-        updates = self._show(table, self._chosen(table, values), values[self.preset], values[self._model])
+        updates = self._show(table, self._chosen(table, values), values[self.plan.preset], values[self._model])
         # What was just chosen is not sent back: meanwhile the person may have chosen something else.
         for component in (self.first, self.second, self.third, self.target, self.positive):
             if updates[component]["value"] == values[component]:
@@ -160,36 +140,22 @@ class _FineTuneTab:
                 choices=list(examples.labels), value=examples.labels[examples.positive] if labelled else None, visible=labelled
             ),
             self.settings: gr.Column(visible=True),
-            **self._settings(self._service.plan(preset, offer, model), mapping.kind),
-        }
-
-    def _settings(self, plan: Plan, kind: str) -> Updates:
-        choices = [(f"{o.title}{' (paper)' if o.paper else ''}", o.name) for o in OBJECTIVES.values() if kind in o.kinds]
-        return {
-            self.objective: gr.Dropdown(choices=choices, value=plan.objective),
-            self.epochs: plan.options.epochs,
-            self.batch_size: plan.options.batch_size,
-            self.rate: plan.options.learning_rate,
-            self.seed: plan.options.seed,
-            self.concatenation: gr.Dropdown(value=plan.adjust.concatenation, visible=kind == "labelled"),
-            self.margin: gr.Number(value=plan.adjust.margin, visible=kind == "triplets"),
-            self.distance: gr.Dropdown(value=plan.adjust.distance, visible=kind == "triplets"),
-            self.curve: plan.learning_curve,
-            self.advice: view.objective(plan.objective),
+            **self.plan.show(self._service.plan(preset, offer, model), mapping.kind),
         }
 
     def _on_preset(self, values: Values) -> Updates:
         offer = self._read(values)
-        return self._settings(self._service.plan(values[self.preset], offer, values[self._model]), offer.reading.examples.kind)
+        return self.plan.show(self._service.plan(values[self.plan.preset], offer, values[self._model]), offer.reading.examples.kind)
 
     def _on_estimate(self, values: Values) -> Iterator[str]:
         yield view.ESTIMATING
-        expected = ""
         try:
             offer = self._read(values)
-            expected = view.estimate(self._service.estimate(offer, self._plan(values, offer)), self._service.device)
-        finally:
-            yield expected
+            expected = self._service.estimate(offer, self._plan(values, offer))
+        except UserError:
+            yield ""
+            raise
+        yield view.estimate(expected, self._service.device)
 
     def _on_start(self, values: Values) -> Updates:
         offer = self._read(values)
@@ -201,24 +167,8 @@ class _FineTuneTab:
         return self._service.data.read(table, self._chosen(table, values))
 
     def _plan(self, values: Values, offer: Offer) -> Plan:
-        changes = {
-            "objective": values[self.objective],
-            "epochs": values[self.epochs],
-            "batch_size": values[self.batch_size],
-            "learning_rate": values[self.rate],
-            "seed": values[self.seed],
-            "concatenation": values[self.concatenation],
-            "margin": values[self.margin],
-            "distance": values[self.distance],
-            "learning_curve": values[self.curve],
-        }
-        return self._service.plan(values[self.preset], offer, values[self._model], **changes)
+        return self._service.plan(values[self.plan.preset], offer, values[self._model], **self.plan.changes(values))
 
     def _chosen(self, table: Table, values: Values) -> Mapping:
         sentences = [values[self.first], values[self.second], values[self.third]]
         return self._service.data.mapping(table, values[self.kind], sentences, values[self.target], values[self.positive])
-
-
-def _choice(label: str, elem_id: str) -> gr.Dropdown:
-    # Choices change with the file, and Gradio goes by those of a moment ago: the services check the value.
-    return gr.Dropdown(label=label, allow_custom_value=True, elem_id=elem_id)
