@@ -25,12 +25,20 @@ class Limits:
     sentence_characters: int = 20_000
     list_sentences: int = 100  # a list against a list: per side
     hits: int = 1_000
+    trained_examples: int = 100_000_000  # examples times epochs of one run
+    waiting_runs: int = 100
     corpora_in_memory: int = 16
     idle_seconds: int = 6 * 3600
 
 
 HOSTED_LIMITS = Limits(
-    file_bytes=20 * MEGABYTE, unpacked_bytes=100 * MEGABYTE, rows=50_000, corpora_in_memory=64, idle_seconds=1800
+    file_bytes=20 * MEGABYTE,
+    unpacked_bytes=100 * MEGABYTE,
+    rows=50_000,
+    corpora_in_memory=64,
+    idle_seconds=1800,
+    trained_examples=200_000,
+    waiting_runs=8,
 )
 
 

@@ -96,9 +96,17 @@ class FineTuneService:
             self.runs.sweep(KEPT_HOURS)
             if any(self.worker.busy(info.id) for info in self.runs.list(owner)):
                 raise UserError("Your last run is still going on. Wait for it, or stop it.")
+        self._check_size(offer, plan)
         run = self.create(offer, plan, owner, name)
         self.worker.start(run)
         return run.info()
+
+    def _check_size(self, offer: Offer, plan: Plan) -> None:
+        most, asked = self._limits.trained_examples, len(offer.split.train) * plan.options.epochs
+        if asked > most:
+            raise UserError(f"{asked:,} examples times epochs are too many here, the limit is {most:,}. Choose fewer epochs.")
+        if self.worker.count() >= self._limits.waiting_runs:
+            raise UserError("Too many runs are waiting for their turn. Try again in a few minutes.")
 
     def create(self, offer: Offer, plan: Plan, owner: str = "", name: str = "") -> Run:
         """A run on disk that nothing works on yet."""

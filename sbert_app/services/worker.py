@@ -43,6 +43,10 @@ class Worker:
             if run_id in self._stops:
                 self._stops[run_id].set()
 
+    def count(self) -> int:
+        """Runs that wait or are being worked on."""
+        return len(self._stops)
+
     def busy(self, run_id: str) -> bool:
         """Whether the run is waiting or running in this process."""
         return run_id in self._stops

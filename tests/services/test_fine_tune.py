@@ -216,10 +216,16 @@ def test_a_hosted_visitor_has_one_run_at_a_time(hosted):
     first = hosted.start(offered, plan, ANNA)
     with pytest.raises(UserError, match="still going on"):
         hosted.start(offered, plan, ANNA)
+    with pytest.raises(UserError, match="the limit is 200,000. Choose fewer epochs"):
+        hosted.start(replace(offered, split=replace(offered.split, train=_many(offered.split.train))), plan, BERTA)
     second = hosted.start(offered, plan, BERTA)
     for run, owner in ((second, BERTA), (first, ANNA)):
         hosted.stop(run.id, owner)
     wait(hosted, first.id, ANNA)
+
+
+def _many(examples):
+    return examples.take(np.arange(5_000) % len(examples))
 
 
 def test_rename_and_delete(service):
