@@ -19,6 +19,7 @@ from sbert_app.training.probe import Estimate, estimate
 from sbert_app.training.run import INTERRUPTED, RUNNING, WAITING, Run, RunInfo
 from sbert_app.training.runs import Runs
 
+BUSY = "Your last run is still going on. Wait for it, or stop it."
 KEPT_HOURS = 24  # hosted: how long a visitor's run stays
 OWNER_LENGTH = 16
 
@@ -95,7 +96,7 @@ class FineTuneService:
         if self.hosted:
             self.runs.sweep(KEPT_HOURS)
             if any(self.worker.busy(info.id) for info in self.runs.list(owner)):
-                raise UserError("Your last run is still going on. Wait for it, or stop it.")
+                raise UserError(BUSY)
         self._check_size(offer, plan)
         run = self.create(offer, plan, owner, name)
         self.worker.start(run)
@@ -136,6 +137,11 @@ class FineTuneService:
     def list(self, owner: str = "") -> list[RunInfo]:
         infos = self.runs.list(self._owner(owner))
         return [self._seen(info) for info in infos]
+
+    def going_on(self, owner: str = "") -> RunInfo | None:
+        """The run that is waiting or training, the oldest of several."""
+        live = [info for info in self.list(owner) if info.live]
+        return live[-1] if live else None
 
     def _seen(self, info: RunInfo) -> RunInfo:
         """The worker knows more than the folder: a run waits before it takes the lock, and is busy until it is let go."""

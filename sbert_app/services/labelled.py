@@ -63,6 +63,10 @@ class LabelledData:
             positive=positive or "",
         )
 
+    def withdraw(self, session_id: str) -> None:
+        """Take back the offered table."""
+        self._bench.sessions.get(session_id).labelled = None
+
     def table(self, session_id: str) -> Table:
         table = self._bench.sessions.get(session_id).labelled
         if table is None:

@@ -1,5 +1,6 @@
 """Which columns of a table hold the sentences and the score or label: guessed by name, then by content."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,9 +27,10 @@ SECOND = (
 ANCHOR, POSITIVE, NEGATIVE = ["anchor", "query", "question"], ["positive", "pos", "answer"], ["negative", "neg", "negative_1"]
 SCORES = "score scores similarity similarity_score relatedness relatedness_score rating gold gold_score".split()
 LABELS = "label labels gold_label class relation is_duplicate duplicate entailment_judgment judgment judgement quality".split()
-SAME = "same entailment entails duplicate paraphrase similar equivalent match positive yes true y t 1 1.0".split()
+SAME = "same entailment entails duplicate paraphrase similar equivalent match positive yes true y t gleich ja".split()
+DIFFERENT = "different no false n f not_duplicate dissimilar contradiction opposite negative ungleich nein".split()
 SAMPLE = 500
-FEW = 10  # a column of at most so many different whole numbers holds labels, unless its name says score
+FEW = 10  # a column of at most so many different values may hold labels
 
 
 @dataclass(frozen=True)
@@ -78,16 +80,25 @@ def target_kind(frame: pd.DataFrame, column: str) -> str:
     numeric = [value for value in values if value is not None]
     if len(numeric) < len(values) / 2:
         return "labelled"
-    whole = all(value == value // 1 for value in numeric) if all(map(_finite, numeric)) else False
-    if _plain(column) in SCORES and len(set(numeric)) > 2:
-        return "scored"
-    return "labelled" if whole and len(set(numeric)) <= FEW and _plain(column) not in SCORES else "scored"
+    different = len({value for value in numeric if math.isfinite(value)})
+    # Ratings are scores even when they are whole; 0 and 1 are labels, and so are 0, 1, 2 under a name such as "label".
+    return "labelled" if different <= (3 if _plain(column) in LABELS else 2) and _plain(column) not in SCORES else "scored"
 
 
-def guess_positive(labels: Sequence[str]) -> str:
-    """The label that most likely means "the same", else the last one."""
-    known = {label.strip().lower(): label for label in labels}
-    return next((known[name] for name in SAME if name in known), labels[-1])
+def guess_positive(labels: Sequence[str]) -> tuple[str, bool]:
+    """The label that most likely means "the same", and whether that is more than a guess.
+
+    By its name; of two, the one that is not "different"; of numbers, the highest.
+    """
+    known = {label.lower(): label for label in labels}
+    named = next((known[name] for name in SAME if name in known), "")
+    others = [label for label in labels if label.lower() not in DIFFERENT]
+    if not named and len(others) == 1:
+        named = others[0]
+    values = [value for label in labels if (value := number(label)) is not None]
+    if len(values) == len(labels):
+        return max(labels, key=lambda label: number(label) or 0.0), len(labels) == 2
+    return named or labels[-1], bool(named)
 
 
 def number(text: str) -> float | None:
@@ -132,7 +143,3 @@ def _likely_target(frame: pd.DataFrame, exclude: set[str]) -> str:
 def _counts_rows(cells: Sequence[str]) -> bool:
     """An id column: whole numbers, all different."""
     return len(set(cells)) == len(cells) and all(cell.isdigit() for cell in cells)
-
-
-def _finite(value: float) -> bool:
-    return abs(value) < float("inf")

@@ -69,7 +69,10 @@ def read_examples(table: Table, mapping: Mapping, limits: Limits, repeats: bool 
     _check_columns(table, mapping)
     skipped, places = list(table.skipped), []
     columns = [table.frame[name].str.strip().tolist() for name in mapping.sentences]
-    raw = table.frame[mapping.target].str.strip().tolist() if mapping.target else [""] * len(table.rows)
+    raw = table.frame[mapping.target].str.split().str.join(" ").tolist() if mapping.target else [""] * len(table.rows)
+    written = raw
+    if mapping.kind == "labelled":
+        raw = _one_writing(raw)
     seen: dict[tuple[str, ...], int] = {}
     for place, row in enumerate(table.rows.tolist()):
         cells = tuple(column[place] for column in columns)
@@ -87,7 +90,8 @@ def read_examples(table: Table, mapping: Mapping, limits: Limits, repeats: bool 
     sentences = tuple([column[place][:most] for place in places] for column in columns)
     examples = Examples(mapping.kind, sentences, targets, table.rows[places], labels, positive, bounds)
     skipped.sort(key=lambda skip: skip.row)
-    return Reading(table.name, mapping, examples, tuple(skipped), (*table.notes, *_remarks(examples, columns, places, most)))
+    remarks = [*_label_remarks(examples, written, mapping), *_remarks(examples, columns, places, most)]
+    return Reading(table.name, mapping, examples, tuple(skipped), (*table.notes, *remarks))
 
 
 def _check_columns(table: Table, mapping: Mapping) -> None:
@@ -140,16 +144,33 @@ def _targets(raw: list[str], mapping: Mapping, name: str) -> tuple[NDArray[np.fl
     if len(labels) == 1:
         raise UserError(
             f"Every row of '{name}' has the label '{labels[0]}': nothing can be told apart. "
-            "Add rows with another label, or read the file as pairs that belong together."
+            "Add rows with another label, or leave the label column out: then the file holds pairs that belong together."
         )
     if len(labels) > MOST_LABELS:
         raise UserError(
             f"The column '{mapping.target}' of '{name}' has {len(labels):,} different labels, at most {MOST_LABELS} can be learnt. "
             "If it holds scores, read the file as scored pairs."
         )
-    positive = labels.index(mapping.positive) if mapping.positive in labels else labels.index(guess_positive(labels))
+    positive = labels.index(mapping.positive) if mapping.positive in labels else labels.index(guess_positive(labels)[0])
     places = {label: i for i, label in enumerate(labels)}
     return np.array([places[text] for text in raw], dtype=np.float64), labels, positive, (0.0, 1.0)
+
+
+def _one_writing(raw: list[str]) -> list[str]:
+    """Labels that differ in capitals only, all as the first of them is written."""
+    first: dict[str, str] = {}
+    return [first.setdefault(label.casefold(), label) for label in raw]
+
+
+def _label_remarks(examples: Examples, written: list[str], mapping: Mapping) -> list[str]:
+    if examples.kind != "labelled":
+        return []
+    variants = sorted({label for label in written if label} - set(examples.labels))
+    remarks = [f"Labels that differ in capitals only count as one: {', '.join(variants[:5])}."] if variants else []
+    if mapping.positive not in examples.labels and not guess_positive(examples.labels)[1]:
+        same = examples.labels[examples.positive]
+        remarks.append(f"That '{same}' means “the same” is a guess: choose the right label under Columns before you start.")
+    return remarks
 
 
 def _remarks(examples: Examples, columns: Sequence[list[str]], places: list[int], most: int) -> list[str]:

@@ -125,7 +125,7 @@ OBJECTIVES = {
         ),
         Objective(
             "regression", "Cosine regression", True, ("scored", "labelled"),
-            "The paper's choice for graded scores: the cosine itself learns to equal the score.",
+            "The paper's choice for graded scores: the cosine learns to equal the score. A label counts as 1 (the same) or 0.",
         ),
         Objective(
             "triplet", "Triplet", True, ("triplets",),

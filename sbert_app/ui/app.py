@@ -50,6 +50,7 @@ def build_app(bench: Workbench) -> gr.Blocks:
         def known(owner: str) -> str:
             return owner or (secrets.token_urlsafe(32) if bench.settings.hosted else "")
 
+        app.load(picker.refresh, None, picker.outputs[0], show_progress="hidden", api_visibility="private")
         app.load(open_session, None, session_id, show_progress="hidden", api_visibility="private")
         app.load(known, owner, owner, show_progress="hidden", api_visibility="private").then(
             handler(panel.attach_live), owner, panel.outputs, show_progress="hidden", api_visibility="private"

@@ -89,25 +89,27 @@ def training_curve(events: Sequence[Mapping[str, Any]]) -> go.Figure:
 def distributions(held_out: Examples, before: Sequence[float], after: Sequence[float]) -> go.Figure:
     """How the scores of the held-out examples spread, by what they are meant to be, before and after."""
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
-    edges = np.linspace(min(*before, *after, 0.0), max(*before, *after, 1.0 if held_out.labels else 0.0), BINS + 1)
-    middles = (edges[:-1] + edges[1:]) / 2
+    lead = held_out.kind in ("triplets", "positives")
+    far = max(map(abs, (*before, *after)), default=1.0) or 1.0
+    edges = np.linspace(-far if lead else min(0.0, *before, *after), far, BINS + 1)  # BINS is even: 0 is an edge of a lead
+    width = edges[1] - edges[0]
+    middles = np.concatenate([[edges[0] - width / 2], (edges[:-1] + edges[1:]) / 2, [edges[-1] + width / 2]])
     for name, colour, chosen in _groups(held_out):
         for row, values in enumerate((before, after), 1):
             heights, _ = np.histogram(np.asarray(values)[chosen], edges)
             figure.add_scatter(
-                x=middles, y=heights, name=name, legendgroup=name, showlegend=row == 1, mode="lines", fill="tozeroy",
+                x=middles, y=[0, *heights, 0], name=name, legendgroup=name, showlegend=row == 1, mode="lines", fill="tozeroy",
                 line={"color": colour, "width": 2, "shape": "hvh"}, row=row, col=1,
             )  # fmt: skip
     _quiet(figure, 380)
     figure.update_layout(legend={"orientation": "h", "y": -0.2, "x": 0, "yanchor": "top"})
-    lead = held_out.kind in ("triplets", "positives")
     if lead:
         figure.add_vline(0, line={"color": INK, "dash": "dot", "width": 1})
     figure.update_xaxes(title="cosine to the positive minus cosine to the negative" if lead else "cosine", row=2, col=1)
     figure.update_xaxes(showgrid=False, zeroline=False)
     figure.update_yaxes(gridcolor=GRID, zeroline=False)
-    figure.update_yaxes(title="before", row=1, col=1)
-    figure.update_yaxes(title="after", row=2, col=1)
+    figure.update_yaxes(title="examples before", row=1, col=1)
+    figure.update_yaxes(title="examples after", row=2, col=1)
     return figure
 
 

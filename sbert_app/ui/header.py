@@ -45,6 +45,10 @@ class ModelPicker:
         """The encoders that can be picked without a download."""
         return [info.name for info in self._bench.registry.list() if info.kind == "encoder" and info.available]
 
+    def refresh(self) -> Any:
+        """The list as it is now, not as it was when the app started: models are saved meanwhile."""
+        return gr.Dropdown(choices=self.names())
+
     def use(self, name: str) -> dict[Any, Any]:
         """Put a model in use in all tabs. Raises UserError where it cannot be loaded."""
         encoder = self._bench.registry.encoder(name)

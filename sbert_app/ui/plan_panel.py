@@ -20,10 +20,10 @@ class PlanPanel:
         self.advice = gr.HTML(elem_id="advice", js_on_load=None)
         with gr.Accordion("All settings", open=False, elem_id="all-settings"):
             with gr.Row():
-                self._epochs = gr.Number(4, label="Epochs", precision=0, minimum=1, maximum=100, elem_id="epochs")
-                self._batch_size = gr.Number(16, label="Batch size", precision=0, minimum=2, maximum=1024, elem_id="batch-size")
+                self._epochs = gr.Number(4, label="Epochs (1 to 100)", elem_id="epochs")
+                self._batch_size = gr.Number(16, label="Batch size (2 to 1,024)", elem_id="batch-size")
                 self._rate = gr.Number(2e-5, label="Learning rate", elem_id="rate")
-                self._seed = gr.Number(0, label="Seed", precision=0, minimum=0, elem_id="seed")
+                self._seed = gr.Number(0, label="Seed (0 or more)", elem_id="seed")
             with gr.Row():
                 self._concatenation = gr.Dropdown(
                     list(CONCATENATIONS), label="Softmax sees (Table 6 of the paper)", elem_id="concatenation"
@@ -49,11 +49,20 @@ class PlanPanel:
             self._batch_size: plan.options.batch_size,
             self._rate: plan.options.learning_rate,
             self._seed: plan.options.seed,
-            self._concatenation: gr.Dropdown(value=plan.adjust.concatenation, visible=kind == "labelled"),
-            self._margin: gr.Number(value=plan.adjust.margin, visible=kind == "triplets"),
-            self._distance: gr.Dropdown(value=plan.adjust.distance, visible=kind == "triplets"),
+            self._concatenation: gr.Dropdown(value=plan.adjust.concatenation, visible=plan.objective == "classification"),
+            self._margin: gr.Number(value=plan.adjust.margin, visible=plan.objective == "triplet"),
+            self._distance: gr.Dropdown(value=plan.adjust.distance, visible=plan.objective == "triplet"),
             self._curve: plan.learning_curve,
             self.advice: view.objective(plan.objective),
+        }
+
+    def explain(self, objective: str) -> Values:
+        """Another objective: what it is for, and its own settings only."""
+        return {
+            self._concatenation: gr.Dropdown(visible=objective == "classification"),
+            self._margin: gr.Number(visible=objective == "triplet"),
+            self._distance: gr.Dropdown(visible=objective == "triplet"),
+            self.advice: view.objective(objective),
         }
 
     def changes(self, values: Values) -> dict[str, Any]:

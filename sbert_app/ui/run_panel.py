@@ -39,7 +39,7 @@ class RunPanel:
 
     def _draw_runs(self) -> None:
         with gr.Accordion("Earlier runs", open=False, elem_id="runs") as self.runs:
-            self.choice = gr.Dropdown([], label="Run", elem_id="run-choice")
+            self.choice = gr.Dropdown([], label="Run", allow_custom_value=True, elem_id="run-choice")
             with gr.Row():
                 self.open = gr.Button("Open", size="sm", elem_id="run-open")
                 self.resume = gr.Button("Resume", size="sm", elem_id="run-resume")
@@ -112,8 +112,8 @@ class RunPanel:
 
     def attach_live(self, owner: str) -> Updates:
         """Show the run that is going on, where there is one: after a reload, or on another device."""
-        going = [info for info in self._service.list(owner) if info.live]
-        return self.attach(going[-1].id, owner) if going else {self.run_id: ""}
+        going = self._service.going_on(owner)
+        return self.attach(going.id, owner) if going else {self.run_id: ""}
 
     def _on_tick(self, run_id: str, owner: str, shown: str) -> Updates:
         progress = self._service.progress(run_id, owner)
@@ -159,8 +159,11 @@ class RunPanel:
         return gr.DownloadButton(f"Download {path.name} ({path.stat().st_size / 1e6:.0f} MB)", value=str(path), visible=True)
 
     def _list(self, owner: str) -> Any:
-        runs = self._service.list(owner)
-        return gr.Dropdown(choices=[(view.run_line(info), info.id) for info in runs], value=runs[0].id if runs else None)
+        choices = self._choices(owner)
+        return gr.Dropdown(choices=choices, value=choices[0][1] if choices else None)
+
+    def _choices(self, owner: str) -> list[tuple[str, str]]:
+        return [(view.run_line(info), info.id) for info in self._service.list(owner)]
 
     def _on_resume(self, run_id: str | None, owner: str) -> Updates:
         self._service.resume(run_id or "", owner)
@@ -168,7 +171,7 @@ class RunPanel:
 
     def _on_delete(self, run_id: str | None, owner: str) -> Any:
         self._service.delete(run_id or "", owner)
-        return self._list(owner)
+        return gr.Dropdown(choices=self._choices(owner), value=None)  # nothing chosen: a second click deletes nothing
 
     def _on_rename(self, run_id: str | None, owner: str, name: str) -> Updates:
         self._service.rename(run_id or "", name, owner)

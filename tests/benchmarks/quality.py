@@ -50,7 +50,7 @@ def sts() -> dict[str, dict[str, float]]:
 
 
 def scifact() -> dict[str, float]:
-    """nDCG@10 over the 300 test claims; a document is its title and its text. Re-ranked: the best 30, by the bundled cross-encoder."""
+    """nDCG@10 over the 300 test claims; a document is its title and its text. Re-ranked: the best 30, by the cross-encoder."""
     table = read_table(data.DATA / "retrieval_scifact" / "corpus.tsv.gz", Limits())
     corpus = read_corpus(table, ["title", "text"], Limits())
     ids = corpus.metadata["doc_id"].tolist()

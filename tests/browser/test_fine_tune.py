@@ -146,6 +146,7 @@ def test_what_cannot_be_learnt_from_gets_a_message_and_the_data_before_stays(pag
     path.write_text("sentence1,sentence2,score\n" + "".join(f"sentence number {i},another one {i},3\n" for i in range(30)))
     upload(page, path)
     expect(page.get_by_test_id("toast-body")).to_contain_text("Every score in 'same.csv' is 3")
+    expect(page.locator("#refused")).to_contain_text("same.csv was not taken")
     expect(page.locator("#labelled")).to_contain_text("requests_scored.csv")
 
 

@@ -39,6 +39,8 @@ def pair(i):
         ("premise,hypothesis,label", lambda i: f"{pair(i)},{['neutral', 'entailment'][i % 2]}", "labelled", "label"),
         ("question1,question2,is_duplicate", lambda i: f"{pair(i)},{i % 2}", "labelled", "is_duplicate"),
         ("id,text one,text two,verdict", lambda i: f"{i},{pair(i)},{['yes', 'no'][i % 2]}", "labelled", "verdict"),
+        ("Satz1,Satz2,Bewertung", lambda i: f"{pair(i)},{1 + i % 5}", "scored", "Bewertung"),
+        ("sentence1,sentence2,label", lambda i: f"{pair(i)},{i % 3}", "labelled", "label"),
         ("links,rechts,wert", lambda i: f"{pair(i)},{i * 0.37:.2f}", "scored", "wert"),
         ("anchor,positive,negative", lambda i: f"{pair(i)},another sentence number {i}", "triplets", ""),
         ("a,b,c", lambda i: f"{pair(i)},another sentence number {i}", "triplets", ""),
@@ -76,6 +78,30 @@ def test_label_names_are_kept_and_one_means_the_same(read):
     chosen = Mapping("labelled", ("premise", "hypothesis"), "label", positive="neutral")
     examples = read(lines("premise,hypothesis,label", lambda i: f"{pair(i)},{names[i % 3]}"), chosen).examples
     assert examples.gold[:3].tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("labels", "same", "sure"),
+    [
+        (["different", "dup"], "dup", True),
+        (["0", "1"], "1", True),
+        (["1", "5"], "5", True),
+        (["0", "1", "2"], "2", False),
+        (["ja", "nein"], "ja", True),
+        (["links", "rechts"], "rechts", False),
+    ],
+)
+def test_the_label_that_means_the_same_is_named_guessed_and_doubted(read, labels, same, sure):
+    reading = read(lines("premise,hypothesis,label", lambda i: f"{pair(i)},{labels[i % len(labels)]}"))
+    assert reading.examples.labels[reading.examples.positive] == same
+    assert any("is a guess" in note for note in reading.notes) is not sure
+
+
+def test_labels_that_differ_in_capitals_only_are_one(read):
+    writings = ["Same", "SAME", " same ", "Different", "different"]
+    reading = read(lines("premise,hypothesis,label", lambda i: f"{pair(i)},{writings[i % 5]}"))
+    assert reading.examples.labels == ("Different", "Same") and reading.examples.gold[:5].tolist() == [1, 1, 1, 0, 0]
+    assert any("capitals only count as one: SAME, different, same" in note for note in reading.notes)
 
 
 def test_rows_that_cannot_be_used_are_counted_with_their_numbers(read):

@@ -7,7 +7,7 @@ from typing import Any
 import gradio as gr
 
 from sbert_app.errors import UserError
-from sbert_app.services.fine_tune import FineTuneService
+from sbert_app.services.fine_tune import BUSY, FineTuneService
 from sbert_app.services.labelled import Offer
 from sbert_app.services.trained_models import TrainedModels
 from sbert_app.tables import Table
@@ -24,7 +24,7 @@ EXAMPLES = {
     "instructions_labelled.csv": "labelled pairs",
     "messages_triplets.csv": "triplets",
 }
-FILE_LABEL = "sentence1, sentence2, score or label · anchor, positive, negative · csv, tsv, jsonl, json, parquet, xlsx"
+FILE_LABEL = "Labelled pairs or triplets: csv, tsv, jsonl, json, parquet, xlsx"
 SHOW_RUN = "() => document.getElementById('step-live')?.scrollIntoView({behavior: 'smooth'})"
 
 
@@ -53,6 +53,7 @@ class _FineTuneTab:
                 for name, title in EXAMPLES.items()
             }
         self.file = gr.File(label=FILE_LABEL, height=150, elem_id="labelled-file")
+        self.refused = gr.HTML(elem_id="refused", js_on_load=None)
         self.offered = gr.HTML(view.nothing(), elem_id="labelled", js_on_load=None)
         with gr.Accordion("Columns", open=False, visible=False, elem_id="mapping") as self.mapping:
             self.kind = gr.Radio([(title, kind) for kind, title in KINDS.items()], label="Read as", elem_id="kind")
@@ -79,14 +80,17 @@ class _FineTuneTab:
         settings = [*self.plan.tuned, self.plan.advice]
         shown = [self.offered, self.mapping, *columns, self.settings, *settings]
         estimate: dict[str, Any] = {"fn": handler(self._on_estimate), "inputs": everything, "outputs": self.estimate} | private
-        uploaded = self.file.upload(
-            handler(self._on_file), [self._session_id, self.file, self.plan.preset, self._model], shown, **private
-        )
-        uploaded.failure(lambda: None, None, self.file, **private)
+        replaced = [*shown, self.refused, self.file]
+        offered = [self._session_id, self.file, self.plan.preset, self._model]
+        uploaded = self.file.upload(handler(self._on_file), offered, replaced, **private)
+        self.file.clear(handler(self._on_clear), self._session_id, [*shown, self.refused], **private)
         uploaded.success(concurrency_limit=2, **estimate)
         for name, button in self.examples.items():
             chosen = button.click(
-                handler(self._on_example(name)), [self._session_id, self.plan.preset, self._model], [*shown, self.file], **private
+                handler(self._on_example(name)),
+                [self._session_id, self.plan.preset, self._model],
+                [*shown, self.refused, self.file],
+                **private,
             )
             chosen.success(concurrency_limit=2, **estimate)
         remapped = gr.on(
@@ -95,17 +99,27 @@ class _FineTuneTab:
         remapped.success(concurrency_limit=2, **estimate)
         preset = self.plan.preset.input(handler(self._on_preset), everything, settings, **private)
         preset.success(concurrency_limit=2, **estimate)
-        self.plan.objective.input(handler(view.objective), self.plan.objective, self.plan.advice, **private)
+        self.plan.objective.input(handler(self.plan.explain), self.plan.objective, settings, **private)
         gr.on([c.input for c in self.plan.tuned], concurrency_limit=2, trigger_mode="always_last", **estimate)
         started = self.start.click(handler(self._on_start), everything, self._panel.outputs, **private)
         started.success(None, None, None, js=SHOW_RUN)
 
     def _on_file(self, session_id: str, file: str | None, preset: str, model: str) -> Updates:
-        return self._offer(session_id, self._service.data.read_file(Path(file)), preset, model) if file else {}
+        path = Path(file or "")
+        try:
+            return {**self._offer(session_id, self._service.data.read_file(path), preset, model), self.refused: ""}
+        except UserError as error:
+            gr.Warning(str(error), title="File not taken")
+            return {self.refused: view.refused(path.name, str(error)), self.file: None}
+
+    def _on_clear(self, session_id: str) -> Updates:
+        self._service.data.withdraw(session_id)
+        hidden = {self.mapping: gr.Accordion(visible=False), self.settings: gr.Column(visible=False)}
+        return {self.offered: view.nothing(), self.refused: "", **hidden}
 
     def _on_example(self, name: str) -> Callable[[str, str, str], Updates]:
         def on_example(session_id: str, preset: str, model: str) -> Updates:
-            return {**self._offer(session_id, self._service.data.example(name), preset, model), self.file: None}
+            return {**self._offer(session_id, self._service.data.example(name), preset, model), self.file: None, self.refused: ""}
 
         return on_example
 
@@ -158,6 +172,8 @@ class _FineTuneTab:
         yield view.estimate(expected, self._service.device)
 
     def _on_start(self, values: Values) -> Updates:
+        if self._service.going_on(values[self._owner]):
+            raise UserError(BUSY)
         offer = self._read(values)
         run = self._service.start(offer, self._plan(values, offer), values[self._owner])
         return self._panel.attach(run.id, values[self._owner])

@@ -42,7 +42,7 @@ def _pair(service: SimilarityService, session_id: gr.State, model: gr.State, ope
         sentence2 = gr.Textbox(second, label="Second sentence", lines=2, min_width=280, elem_id="sentence2")
     gr.Examples(list(EXAMPLES.values()), [sentence1, sentence2], example_labels=list(EXAMPLES), api_visibility="private")
     with gr.Accordion("Before and after: another model beside this one", open=False, elem_id="beside") as beside:
-        other = gr.Dropdown([(NO_OTHER, "")], value="", show_label=False, label="Other model", elem_id="other-model")
+        other = gr.Dropdown([(NO_OTHER, "")], value="", label="Other model", allow_custom_value=True, elem_id="other-model")
     result = gr.HTML(elem_id="comparison", js_on_load=None)
 
     @handler

@@ -4,6 +4,7 @@ from collections import Counter
 from html import escape
 
 from sbert_app.corpus.reader import plural, skipped_summary
+from sbert_app.evaluation.verdict import LEAST_HELD_OUT
 from sbert_app.services.fine_tune import Progress
 from sbert_app.services.labelled import Offer
 from sbert_app.training.columns import KINDS
@@ -25,6 +26,11 @@ STATES = {
 }
 FIRST_ROWS = 3
 ESTIMATING = '<p class="estimate">Timing a few batches, to say how long it will take …</p>'
+
+
+def refused(name: str, message: str) -> str:
+    """A file that was not taken; what was there before stays."""
+    return f'<p class="refused" role="alert"><b>{escape(name)}</b> was not taken. {escape(message)}</p>'
 
 
 def step(number: int, title: str) -> str:
@@ -51,7 +57,9 @@ def offer(offered: Offer) -> str:
     if examples.kind == "labelled":
         facts.append(_labels(examples))
     head = f'<p class="read">{" · ".join(facts)}</p>'
-    notes = [*_leaks(parted), *reading.notes, *skipped_summary(reading.skipped)]
+    few = len(parted.held_out)
+    warning = f"Only {few} held-out examples: the verdict will not be able to tell. Bring 100 rows or more."
+    notes = [warning if few < LEAST_HELD_OUT else "", *_leaks(parted), *reading.notes, *skipped_summary(reading.skipped)]
     return f"{head}{_split(offered)}{_first_rows(examples)}{parts.notes(notes)}"
 
 
@@ -84,7 +92,7 @@ def _leaks(parted: Split) -> list[str]:
         )
     if parted.shared:
         occur = plural(parted.shared, "sentence occurs", "sentences occur")
-        lines.append(f"{parted.shared:,} held-out {occur} in training too, in other pairs.")
+        lines.append(f"{parted.shared:,} held-out {occur} in training too, in other pairs: the verdict is a little kind.")
     return lines
 
 
@@ -145,7 +153,7 @@ def live(progress: Progress) -> str:
     facts.append(f"{last['pairs_per_second']:,.0f} examples/s")
     if progress.live and last["step"] < last["steps"]:
         left = (last["steps"] - last["step"]) * last["seconds"] / max(1, last["step"])
-        facts.append(f"{parts.duration(left)} left")
+        facts.append(f"{parts.duration(left)} of training left")
     text = " · ".join(facts)
     if not progress.live and info.message:
         text += f". {info.message}"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sbert_app.evaluation.verdict import BETTER, UNCLEAR
+from sbert_app.evaluation.verdict import BETTER, LEAST_HELD_OUT, UNCLEAR
 from sbert_app.services.fine_tune import Progress
 from sbert_app.training.examples import Examples
 from sbert_app.ui.views import parts
@@ -25,7 +25,16 @@ WORDS = {
     BETTER: ("Better", "The change on examples it never saw is larger than chance explains."),
     UNCLEAR: ("No clear change", "On examples it never saw, the difference could be chance. Keep the model you had."),
 }
+TOO_FEW = ("Too few examples to tell", "So few held-out examples prove nothing either way. Bring 100 rows or more.")
 WORSE = ("Worse: do not use it", "On examples it never saw, it ranks worse than the model you started from.")
+HELP = {
+    "spearman": "Spearman: how well the order of the cosines follows that of the scores; 100 is perfect, 0 chance.",
+    "average_precision": "Average precision: how far pairs that mean the same stand above the others by cosine; 100 is perfect.",
+    "triplet_accuracy": "Triplet accuracy: the share of anchors closer to the positive than to the negative; chance is 50.",
+    "accuracy_at_1": "The share of sentences whose right partner is the nearest of all held-out partners.",
+}
+RANKED = "Moves are measured by rank among the held-out pairs: cosines of two models are not on one scale."
+LEAD = "Lead: cosine to the positive minus cosine to the negative (or to the nearest other); above 0 is right."
 MOVERS = 5
 
 
@@ -35,7 +44,8 @@ def verdict(progress: Progress) -> str:
     if result is None:
         return ""
     word = result["verdict"]["word"]
-    title, meaning = WORDS.get(word, WORSE)
+    few = result["verdict"]["examples"] < LEAST_HELD_OUT
+    title, meaning = TOO_FEW if few else WORDS.get(word, WORSE)
     kind = {BETTER: "better", UNCLEAR: "unclear"}.get(word, "worse")
     first = result["verdict"]["changes"][0]
     count = result["verdict"]["examples"]
@@ -43,7 +53,8 @@ def verdict(progress: Progress) -> str:
         f'<section class="verdict {kind}"><p class="eyebrow">Verdict on {count:,} held-out examples</p>'
         f'<p class="word" id="verdict-word">{title}</p><p>{meaning}</p>{_intervals(first)}</section>'
     )
-    lines = [_curve(result.get("curve")), _head(result.get("head")), _honesty(result, progress.info.created)]
+    curve = "" if few else _curve(result.get("curve"))
+    lines = [HELP[first["metric"]], curve, _head(result.get("head")), _honesty(result, progress.info.created)]
     notes = "".join(f'<p class="hint">{escape(line)}</p>' for line in lines if line)
     return f'<div class="verdicts">{card}<section class="measures">{_measures(result["verdict"]["changes"])}{notes}</section></div>'
 
@@ -60,7 +71,7 @@ def _intervals(change: Mapping[str, Any]) -> str:
     rows = "".join(
         f'<div class="interval {name.lower()}"><span>{name}</span><div class="track">'
         f'<i style="left:{at(s["low"]):.1f}%;width:{at(s["high"]) - at(s["low"]):.1f}%"></i>'
-        f'<b style="left:{at(s["value"]):.1f}%"></b></div><em>{100 * s["value"]:.1f}</em></div>'
+        f'<b style="left:{at(s["value"]):.1f}%"></b></div><em>{_number(s["value"])}</em></div>'
         for name, s in sides.items()
     )
     difference = change["difference"]
@@ -77,8 +88,8 @@ def _measures(changes: Sequence[Mapping[str, Any]]) -> str:
     rows = [
         (
             escape(METRIC_NAMES[c["metric"]]),
-            f"{100 * c['before']['value']:.1f}",
-            f"{100 * c['after']['value']:.1f}",
+            _number(c["before"]["value"]),
+            _number(c["after"]["value"]),
             f"{_signed(c['difference']['value'])} ({_signed(c['difference']['low'])} to {_signed(c['difference']['high'])})",
             _p(c["p"]),
         )
@@ -88,7 +99,11 @@ def _measures(changes: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _signed(value: float) -> str:
-    return f"{100 * value:+.1f}".replace("-", "−")
+    return f"{round(100 * value, 1) + 0.0:+.1f}".replace("-", "−")
+
+
+def _number(value: float) -> str:
+    return f"{round(100 * value, 1) + 0.0:.1f}".replace("-", "−")
 
 
 def _p(value: float) -> str:
@@ -142,7 +157,8 @@ def movers(progress: Progress, held_out: Examples) -> str:
         for title, places in (("Moved furthest in the right direction", right), ("Moved furthest in the wrong direction", wrong))
     ]
     records = [mover_record(held_out, result, i) for i in order.tolist()]
-    return f'<div class="movers">{"".join(tables)}</div>{parts.downloads("held-out", records)}'
+    explained = f'<p class="hint">{RANKED if held_out.gold.any() else LEAD}</p>'
+    return f'<div class="movers">{"".join(tables)}</div>{explained}{parts.downloads("held-out", records)}'
 
 
 def _mover_table(held_out: Examples, result: Mapping[str, Any], places: Sequence[int]) -> str:
