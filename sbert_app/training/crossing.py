@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F  # noqa: N812
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from sbert_app.evaluation.verdict import METRICS, measure
@@ -79,9 +80,12 @@ def add_adapter(cross: CrossEncoder, rank: int, seed: int = 0) -> CrossEncoder:
 
 
 def save_adapter(cross: CrossEncoder, folder: Path, base: str) -> None:
-    """Write the adapter and the head alone: `CrossEncoder.from_adapter` puts them on the base again."""
+    """Write the adapter and the head alone, in half precision: `CrossEncoder.from_adapter` puts them on the base again."""
     cross.model.peft_config["default"].base_model_name_or_path = base  # else a path of this machine
     cross.model.save_pretrained(folder, safe_serialization=True)
+    weights = load_file(folder / "adapter_model.safetensors")
+    save_file({name: weight.half() for name, weight in weights.items()}, folder / "adapter_model.safetensors")
+    (folder / "README.md").unlink(missing_ok=True)  # peft's empty form
     write_json(folder / "labels.json", {"labels": cross.labels})
 
 

@@ -43,7 +43,7 @@ def test_an_adapter_is_small_names_no_path_and_comes_back_the_same(model_folder,
     assert json.loads((tmp_path / "adapter" / "adapter_config.json").read_text())["base_model_name_or_path"] == "org/base"
     pairs = list(zip(*scored.sentences, strict=True))[:20]
     again = CrossEncoder.from_adapter(model_folder, tmp_path / "adapter", cpu)
-    assert again.score(pairs) == pytest.approx(cross.score(pairs), abs=1e-5)
+    assert again.score(pairs) == pytest.approx(cross.score(pairs), abs=2e-3)  # saved in half precision
 
 
 def test_labelled_pairs_have_one_output_a_label(model_folder, cpu, scored):
