@@ -41,8 +41,8 @@ def test_the_bundled_cross_encoder_scores_pairs_and_is_small(registry):
     cross = registry.cross_encoder(DEFAULT_CROSS_ENCODER)
     assert registry.loaded("cross-encoder", DEFAULT_CROSS_ENCODER)
     guitar = "A man is playing a guitar."
-    close, far, same = cross.score([(guitar, "Someone plays the guitar."), (guitar, "The stock market fell."), ("a", "a")])
-    assert 0 <= far < 0.3 < 0.6 < close <= 1 and same > 0.8
+    close, far, same = cross.score([(guitar, "Someone plays the guitar."), (guitar, "The stock market fell."), (guitar, guitar)])
+    assert 0 <= far < 0.1 < 0.5 < close < same and 0.9 < same <= 1
     assert sum(path.stat().st_size for path in module.CROSS_ENCODER.iterdir()) <= 5e6
     config = json.loads((module.CROSS_ENCODER / "adapter_config.json").read_text())
     assert config["base_model_name_or_path"] == "sentence-transformers/all-MiniLM-L6-v2"
