@@ -38,7 +38,7 @@ def finish(process, status=0):
 
 
 def test_a_killed_training_resumes_to_the_same_result(start, tmp_path):
-    command = ("train", PAIRS, "--epochs", "5", "--seed", "3", "--json")
+    command = ("train", PAIRS, "--epochs", "3", "--seed", "3", "--json")
     whole = finish(start("whole", *command, "--out", tmp_path / "whole-model"))
     process = start("killed", *command, "--out", tmp_path / "killed-model")
     checkpoints = tmp_path / "killed" / "runs"

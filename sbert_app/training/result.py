@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from torch import nn
 
+from sbert_app.corpus.reader import plural
 from sbert_app.evaluation.movers import gains
 from sbert_app.evaluation.verdict import judge
 from sbert_app.evaluation.weighted import Array
@@ -42,7 +43,8 @@ def head_accuracy(objective: nn.Module, columns: Sequence[Vectors], held_out: Ex
 def card_facts(plan: Plan, result: dict[str, Any]) -> dict[str, str]:
     """What the model card tells of the training: objective, sizes, measures, verdict."""
     options, sizes, change = plan.options, result["parts"], result["verdict"]["changes"][0]
-    settings = f"{options.epochs} epochs, batch {options.batch_size}, learning rate {options.learning_rate:g}, seed {options.seed}"
+    epochs = f"{options.epochs} {plural(options.epochs, 'epoch', 'epochs')}"
+    settings = f"{epochs}, batch {options.batch_size}, learning rate {options.learning_rate:g}, seed {options.seed}"
     return {
         "objective": f"{OBJECTIVES[plan.objective].title}, {settings}",
         "data": f"{sizes['train']:,} examples for training, {sizes['dev']:,} for the choice of the checkpoint",

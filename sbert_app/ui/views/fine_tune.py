@@ -173,5 +173,6 @@ def run_line(info: RunInfo) -> str:
 def plan_line(plan: Plan) -> str:
     """A run's settings in one line."""
     o = plan.options
-    facts = f"{OBJECTIVES[plan.objective].title}, {o.epochs} epochs, batch {o.batch_size}, rate {o.learning_rate:g}, seed {o.seed}"
+    epochs = f"{o.epochs} {plural(o.epochs, 'epoch', 'epochs')}"
+    facts = f"{OBJECTIVES[plan.objective].title}, {epochs}, batch {o.batch_size}, rate {o.learning_rate:g}, seed {o.seed}"
     return f'<p class="hint">From {escape(plan.base)}: {escape(facts)}.</p>'
