@@ -57,7 +57,9 @@ class _SearchTab:
         self.top = gr.Slider(1, 100, 10, step=1, label="Hits", elem_id="top")
         self.hybrid = gr.Checkbox(label="Hybrid: join the ranking with word search (BM25)", elem_id="hybrid")
         self.rerank = gr.Checkbox(
-            label=f"Re-rank: the cross-encoder reads the query with each of the best {RERANKED} hits", elem_id="rerank"
+            label=f"Re-rank: the cross-encoder reads the query with each of the best {RERANKED} hits",
+            info="The bundled one was trained to grade how alike two sentences are, not to rank answers: see whether it helps you.",
+            elem_id="rerank",
         )
         self.facets = gr.Dropdown(
             label="Only rows where",
