@@ -26,6 +26,7 @@ from sbert_app.training.trainer import Trainer
 from sbert_app.vectors import Vectors
 
 CHECKPOINT_SECONDS, EVALUATED_SECONDS = 15.0, 2.0  # of training: what a killed process has to do again; less after an evaluation
+BEST_STEP = "run/step"  # beside the best weights: the step they are of
 EVENTS = 400  # points of the loss curve
 CURVE_SEED = 7
 
@@ -98,7 +99,7 @@ class Execution:
 
     def _train(self, trainer: Trainer) -> Generator[None, None, int | None]:
         """Train from the checkpoint, where there is one. Returns the step whose weights are now in the model."""
-        best_step = self._resume(trainer)
+        self._resume(trainer)
         saved = self._clock.seconds
         losses: list[float] = []
         for event in self._clock.each(trainer.run()):
@@ -111,8 +112,7 @@ class Execution:
             elif isinstance(event, Evaluation):
                 self._add("evaluation", event.step, score=event.score, best=event.best)
                 if event.best:
-                    best_step = event.step
-                    self._run.save_best(trainer.weights() | {"run/step": torch.tensor(event.step)})
+                    self._run.save_best(trainer.weights() | {BEST_STEP: torch.tensor(event.step)})
             due = EVALUATED_SECONDS if isinstance(event, Evaluation) else CHECKPOINT_SECONDS
             if self._clock.seconds - saved > due and not isinstance(event, Pause):
                 self._run.save_checkpoint(self._state(trainer))
@@ -122,21 +122,22 @@ class Execution:
                 break
         else:
             self._run.save_checkpoint(self._state(trainer))
-        if best_step is not None:
-            trainer.load_weights(_without_step(self._run.best() or {}))
+        best = self._run.best()
+        if best is None:
+            return None
+        best_step = int(best.pop(BEST_STEP))
+        trainer.load_weights(best)
         return best_step
 
-    def _resume(self, trainer: Trainer) -> int | None:
+    def _resume(self, trainer: Trainer) -> None:
         state = self._run.checkpoint()
         if state is None:
             self._run.forget_events_after(-1)
-            return None
+            return
         self._clock.seconds, done = state.pop("run/clock").tolist()
         self._examples_done = int(done)
         trainer.load(state)
         self._run.forget_events_after(trainer.step)
-        evaluations = [event for event in self._run.events() if event["type"] == "evaluation" and event["best"]]
-        return evaluations[-1]["step"] if evaluations else None
 
     def _state(self, trainer: Trainer) -> dict[str, torch.Tensor]:
         clock = torch.tensor([self._clock.seconds, self._examples_done], dtype=torch.float64)
@@ -202,7 +203,3 @@ def finish(siamese: Siamese) -> None:
     """Back to an encoder that reads every word, without dropout."""
     siamese.vocabulary.restore()
     siamese.module.eval()
-
-
-def _without_step(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    return {name: weight for name, weight in weights.items() if name != "run/step"}

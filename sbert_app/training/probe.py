@@ -49,13 +49,11 @@ def estimate(split: Split, plan: Plan, load: Callable[[str], Encoder], hardware:
     yield None
     start, seconds, done, count = time.perf_counter(), 0.0, 0, 0
     for event in islice((e for e in trainer.run() if isinstance(e, Step)), WARM + TIMED):
-        if event.step > WARM:
+        if event.step > min(WARM, trainer.steps - 1):  # a run of one batch has no other to time
             seconds += time.perf_counter() - start
             done, count = done + event.examples, count + 1
         yield None
         start = time.perf_counter()
-    if not count:  # fewer batches than that: the first one has to do
-        seconds, done, count = max(seconds, 1e-3), len(train), 1
     start = time.perf_counter()
     for score in siamese.evaluate():
         if score is None:

@@ -1,10 +1,9 @@
 """A run on disk: plan, examples, events, checkpoints, result. Whatever is written is there whole or not at all.
 
-plan.json  examples.parquet  events.jsonl  checkpoint/  best/  model/  result.json  state.json  lock
+plan.json  examples.parquet  events.jsonl  checkpoint.safetensors  best.safetensors  model/  result.json  state.json  lock
 """
 
 import json
-import logging
 import secrets
 import time
 from collections.abc import Iterator
@@ -22,8 +21,6 @@ from sbert_app.storage import atomic_folder, write_whole
 from sbert_app.training.plan import Plan
 from sbert_app.training.splits import Split, from_frame, to_frame
 from sbert_app.training.trainer import State
-
-log = logging.getLogger(__name__)
 
 WAITING, RUNNING, INTERRUPTED = "waiting", "running", "interrupted"
 FINISHED, STOPPED, FAILED = "finished", "stopped", "failed"
