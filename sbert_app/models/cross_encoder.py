@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sbert_app.models.attention import use_fastest_attention
 from sbert_app.models.batching import Rows
 from sbert_app.models.encoder import WINDOW
 from sbert_app.models.folders import read_json
@@ -57,7 +58,8 @@ class CrossEncoder:
         labels = int(read_json(adapter / "labels.json").get("labels", 1))
         model, tokenizer = load_transformer(base, replace(hardware, dtype=torch.float32), AUTO_CLASS, num_labels=labels)
         merged = PeftModel.from_pretrained(model, adapter).merge_and_unload()
-        return cls(name or adapter.name, merged.eval().to(hardware.dtype), tokenizer, hardware)
+        use_fastest_attention(merged.eval().to(hardware.dtype), hardware)
+        return cls(name or adapter.name, merged, tokenizer, hardware)
 
     def score(self, pairs: Sequence[Pair]) -> Vectors:
         """Score pairs in their order. n pairs -> (n,), or (n, k) for k > 1 labels, float32, higher is closer."""
@@ -70,8 +72,8 @@ class CrossEncoder:
         """Yield (row numbers, scores (b, k)) batch by batch; close the iterator to stop."""
         for start in range(0, len(pairs), WINDOW):
             encodings = self.tokenize(pairs[start : start + WINDOW])
-            ids = [encoding.ids for encoding in encodings]
-            for rows, scores in forward_batches(ids, self._padder(encodings), self._score, self.hardware.token_budget):
+            ids, pad, hardware = [encoding.ids for encoding in encodings], self._padder(encodings), self.hardware
+            for rows, scores in forward_batches(ids, pad, self._score, hardware.token_budget, hardware.ahead):
                 yield rows + start, scores
 
     def tokenize(self, pairs: Sequence[Pair]) -> list[Any]:

@@ -93,8 +93,8 @@ class Encoder:
         places = np.split(np.argsort(inverse, kind="stable"), np.cumsum(np.bincount(inverse, minlength=len(unique)))[:-1])
         for start in range(0, len(unique), WINDOW):
             ids = self.tokenize(unique[start : start + WINDOW], prompt)
-            pad = self._padder(ids)
-            for rows, vectors in forward_batches(ids, pad, self.embed, self.hardware.token_budget):
+            pad, hardware = self._padder(ids), self.hardware
+            for rows, vectors in forward_batches(ids, pad, self.embed, hardware.token_budget, hardware.ahead):
                 targets = [places[start + row] for row in rows]
                 yield np.concatenate(targets), np.repeat(vectors, [len(t) for t in targets], axis=0)
 

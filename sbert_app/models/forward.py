@@ -1,6 +1,7 @@
 """Run token ids through a transformer, batch by batch: pad, forward, halve the batch when CUDA memory is short."""
 
 import logging
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -21,15 +22,26 @@ def forward_batches(
     pad: Callable[[Rows], Features],
     forward: Forward,
     token_budget: int,
+    ahead: int = 0,
 ) -> Iterator[tuple[Rows, NDArray[np.float32]]]:
-    """Yield (row numbers, outputs) until each row has come exactly once. Close the iterator to stop between batches."""
+    """Yield (row numbers, outputs) until each row has come exactly once. Close the iterator to stop between batches.
+
+    ahead: batches that a GPU is given before the outputs of an earlier one are fetched, so that it never waits for us.
+    """
+    started: deque[tuple[Rows, Tensor]] = deque()
     for rows in token_budget_batches([len(row) for row in ids], token_budget):
-        yield from _halving(rows, pad, forward)
+        for part in _halving(rows, pad, forward):
+            started.append(part)
+            if len(started) > ahead:
+                yield _fetched(*started.popleft())
+    while started:
+        yield _fetched(*started.popleft())
 
 
-def _halving(rows: Rows, pad: Callable[[Rows], Features], forward: Forward) -> Iterator[tuple[Rows, NDArray[np.float32]]]:
+def _halving(rows: Rows, pad: Callable[[Rows], Features], forward: Forward) -> Iterator[tuple[Rows, Tensor]]:
     try:
-        outputs = infer(forward, pad(rows))
+        with torch.inference_mode():
+            outputs = forward(pad(rows))
     except torch.OutOfMemoryError:
         if len(rows) == 1:
             raise
@@ -44,6 +56,10 @@ def _halving(rows: Rows, pad: Callable[[Rows], Features], forward: Forward) -> I
     yield from _halving(rows[half:], pad, forward)
 
 
+def _fetched(rows: Rows, outputs: Tensor) -> tuple[Rows, NDArray[np.float32]]:
+    return rows, outputs.float().cpu().numpy()
+
+
 def infer(forward: Forward, features: Features) -> NDArray[np.float32]:
     """One forward pass without gradients, as a float32 array."""
     with torch.inference_mode():
@@ -55,10 +71,15 @@ def pad_rows(rows: Sequence[Sequence[int]], value: int, device: torch.device) ->
     padded = np.full((len(rows), max(map(len, rows))), value, dtype=np.int64)
     for line, row in zip(padded, rows, strict=True):
         line[: len(row)] = row
-    return torch.from_numpy(padded).to(device)
+    return _sent(torch.from_numpy(padded), device)
 
 
 def attention_mask(rows: Sequence[Sequence[int]], device: torch.device) -> Tensor:
     """1 where a token is real, 0 where it is padding. -> (n, T) int64 on the device."""
     lengths = torch.tensor([len(row) for row in rows])
-    return (torch.arange(int(lengths.max())) < lengths[:, None]).long().to(device)
+    return _sent((torch.arange(int(lengths.max())) < lengths[:, None]).long(), device)
+
+
+def _sent(tensor: Tensor, device: torch.device) -> Tensor:
+    """To the device; from pinned memory, so that the copy waits for nothing."""
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor

@@ -22,6 +22,11 @@ class Hardware:
         return CUDA_TOKENS if self.device.type == "cuda" else CPU_TOKENS
 
     @property
+    def ahead(self) -> int:
+        """Batches to start before an earlier one is fetched: a GPU works while Python prepares the next, a CPU cannot."""
+        return 2 if self.device.type == "cuda" else 0
+
+    @property
     def precision(self) -> str:
         return "bf16" if self.dtype == torch.bfloat16 else "fp32"
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sbert_app.errors import UserError
+from sbert_app.models.attention import use_fastest_attention
 from sbert_app.models.folders import DEFAULT_MAX_LENGTH, check_weights, read_json
 from sbert_app.models.hardware import Hardware
 
@@ -31,6 +32,7 @@ def load_transformer(folder: Path, hardware: Hardware, auto_class: str = "AutoMo
         raise UserError(f"The model folder '{folder.name}' could not be loaded: {first_line(error)}") from error
     if model.config.is_encoder_decoder or not getattr(tokenizer, "is_fast", False):
         raise UserError(f"The model '{folder.name}' is not an encoder with a fast tokenizer: choose another model.")
+    use_fastest_attention(model, hardware)
     return model.eval().to(hardware.device), tokenizer
 
 

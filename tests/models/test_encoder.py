@@ -98,6 +98,22 @@ def test_out_of_memory_with_a_single_row_is_not_retried_for_ever():
         list(forward.forward_batches([[1, 2]], lambda rows: {}, no_memory, 10))
 
 
+@pytest.mark.parametrize("ahead", [0, 2])
+def test_batches_are_started_ahead_and_each_row_comes_once(ahead):
+    started = []
+
+    def pad(rows):
+        started.append(len(rows))
+        return {"rows": torch.from_numpy(rows)}
+
+    batches = forward.forward_batches([[1]] * 10, pad, lambda features: features["rows"], 2, ahead)
+    first = next(batches)
+    assert len(started) == ahead + 1
+    found = [first, *batches]
+    assert all((rows == outputs).all() for rows, outputs in found)
+    assert sorted(row for rows, _ in found for row in rows.tolist()) == list(range(10))
+
+
 def test_saved_folder_gives_the_same_embeddings_here_and_in_sentence_transformers(encoder, sentences, tmp_path):
     encoder.save(tmp_path / "saved")
     texts = sentences[:50]
