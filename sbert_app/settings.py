@@ -27,6 +27,9 @@ class Limits:
     hits: int = 1_000
     trained_examples: int = 100_000_000  # examples times epochs of one run
     waiting_runs: int = 100
+    raced_sentences: int = 10_000  # of a larger corpus, so many drawn at random
+    race_seconds: int = 600  # of the cross-encoder's work
+    waiting_races: int = 8
     corpora_in_memory: int = 16
     idle_seconds: int = 6 * 3600
 
@@ -39,6 +42,8 @@ HOSTED_LIMITS = Limits(
     idle_seconds=1800,
     trained_examples=200_000,
     waiting_runs=8,
+    raced_sentences=2_000,
+    race_seconds=20,
 )
 
 

@@ -43,10 +43,10 @@ class VectorIndex:
         self._index = index
 
     @classmethod
-    def build(cls, vectors: Vectors) -> "VectorIndex":
-        """Index unit rows, (n, dim) float32, n >= 1."""
+    def build(cls, vectors: Vectors, exact: bool | None = None) -> "VectorIndex":
+        """Index unit rows, (n, dim) float32, n >= 1. exact: None chooses by the number of rows."""
         start = time.perf_counter()
-        exact = len(vectors) <= EXACT_ROWS
+        exact = len(vectors) <= EXACT_ROWS if exact is None else exact
         index = _exact(vectors) if exact else _approximate(vectors)
         recall, queries = (1.0, 0) if exact else _tune(index, vectors)
         report = IndexReport(

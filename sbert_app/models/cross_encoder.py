@@ -58,8 +58,13 @@ class CrossEncoder:
         labels = int(read_json(adapter / "labels.json").get("labels", 1))
         model, tokenizer = load_transformer(base, replace(hardware, dtype=torch.float32), AUTO_CLASS, num_labels=labels)
         merged = PeftModel.from_pretrained(model, adapter).merge_and_unload()
-        use_fastest_attention(merged.eval().to(hardware.dtype), hardware)
-        return cls(name or adapter.name, merged, tokenizer, hardware)
+        return cls(name or adapter.name, merged.eval(), tokenizer, hardware).cast(hardware)
+
+    def cast(self, hardware: Hardware) -> "CrossEncoder":
+        """These weights in the precision of `hardware`, for scoring. The object it is called on is used up."""
+        self.model.to(hardware.dtype)
+        use_fastest_attention(self.model, hardware)
+        return CrossEncoder(self.name, self.model, self.tokenizer, hardware)
 
     def score(self, pairs: Sequence[Pair]) -> Vectors:
         """Score pairs in their order. n pairs -> (n,), or (n, k) for k > 1 labels, float32, higher is closer."""

@@ -1,6 +1,9 @@
 """Which device and which number format this machine is good at."""
 
+import os
+import platform
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 
@@ -33,6 +36,20 @@ class Hardware:
     def __str__(self) -> str:
         name = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else "CPU"
         return f"{name}, {self.precision}"
+
+
+def machine() -> str:
+    """Such as "AMD EPYC 9B45, 2 cores": what a measured figure must say beside itself."""
+    return f"{_processor()}, {os.cpu_count()} cores"
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.machine())
 
 
 def choose_hardware(device: str = "auto", precision: str = "auto") -> Hardware:

@@ -5,7 +5,7 @@ import logging
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,6 +31,7 @@ LOADED_MODELS = 3  # a handful of small encoders; each holds its weights in memo
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 CROSS_ENCODER = Path(__file__).resolve().parents[2] / "assets" / "cross_encoder"
 RUN_NAME = re.compile(r"runs/[\w-]+")  # a model that was fine-tuned here
+BACKBONE = ("model_type", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size")
 HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
 
 Model = TypeVar("Model", Encoder, CrossEncoder)
@@ -76,6 +77,26 @@ class Registry:
         """The cross-encoder of that name, loaded at most once. Raises UserError for a name that leads nowhere."""
         load = CrossEncoder.from_folder if name != DEFAULT_CROSS_ENCODER else _bundled_cross_encoder
         return self._get("cross-encoder", name, load)
+
+    def cross_encoder_like(self, encoder: Encoder) -> tuple[CrossEncoder, bool]:
+        """A cross-encoder of the same backbone, and whether its head is trained: the bundled one where it fits.
+
+        An untrained head takes as long as a trained one, but its scores mean nothing.
+        """
+        bundled = self.cross_encoder(DEFAULT_CROSS_ENCODER)
+        if same_backbone(encoder, bundled) or encoder.folder is None:
+            return bundled, True
+        fp32 = replace(self.hardware, dtype=torch.float32)
+        twin = CrossEncoder.untrained(encoder.folder / encoder.layout.transformer_path, fp32, labels=1)
+        twin.name = f"{encoder.name} with an untrained head"
+        return twin.cast(self.hardware), False
+
+    def on_each_device(self, name: str = DEFAULT_ENCODER) -> Iterator[Encoder]:
+        """The encoder where the app runs it, and where that is a GPU, on the CPU too."""
+        encoder = self.encoder(name)
+        yield encoder
+        if encoder.hardware.device.type != "cpu" and encoder.folder is not None:
+            yield Encoder.from_folder(encoder.folder, choose_hardware("cpu"), encoder.name)
 
     def loaded(self, kind: str, name: str) -> bool:
         """Whether a model is in memory, so that asking for it costs nothing."""
@@ -135,6 +156,12 @@ class Registry:
         if not HUB_NAME.fullmatch(name):
             raise UserError(f"There is no model folder at {name!r}. Type a Hub name such as 'org/model', or an existing folder.")
         return _from_hub(name)
+
+
+def same_backbone(encoder: Encoder, cross: CrossEncoder) -> bool:
+    """Whether both are transformers of the same kind and size, so that their speeds can be compared."""
+    first, second = encoder.transformer.config, cross.model.config
+    return all(getattr(first, key, None) == getattr(second, key, None) for key in BACKBONE)
 
 
 def bundled_folder() -> Path | None:

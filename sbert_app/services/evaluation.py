@@ -8,9 +8,10 @@ import numpy as np
 
 from sbert_app.corpus.lexical import word_overlap
 from sbert_app.errors import UserError
-from sbert_app.evaluation.verdict import measure, predict
+from sbert_app.evaluation.verdict import Verdict, judge, measure, predict
 from sbert_app.evaluation.weighted import Array
-from sbert_app.models.cross_encoder import Pair
+from sbert_app.models.cross_encoder import CrossEncoder, Pair
+from sbert_app.models.encoder import Encoder
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.services import validation
 from sbert_app.services.workbench import Workbench
@@ -18,6 +19,7 @@ from sbert_app.tables import Table
 from sbert_app.training.columns import Mapping, guess_mapping
 from sbert_app.training.examples import Examples, Reading, read_examples
 from sbert_app.training.head import load_head, predict_labels
+from sbert_app.vectors import Vectors
 
 SBERT, CROSS, OVERLAP = "sbert", "cross-encoder", "word-overlap"
 SYSTEMS = (SBERT, CROSS, OVERLAP)
@@ -55,12 +57,20 @@ class EvaluationService:
             raise UserError("Pairs without a score or label are only measured for the system sbert.")
         return [self._measure(name, examples, model, cross_encoder or DEFAULT_CROSS_ENCODER) for name in systems]
 
+    def compare(self, examples: Examples, encoder: Encoder, cross: CrossEncoder, most: int) -> Verdict | None:
+        """The cross-encoder after SBERT on the same labelled examples, `most` of them. None for pairs without a score."""
+        if examples.kind == "positives":
+            return None
+        chosen = examples.take(np.random.default_rng(0).permutation(len(examples))[:most])
+        sbert = predict(chosen.kind, self._embedded(encoder, chosen))
+        return judge(chosen.kind, sbert, _predict_pairs(chosen, self._scorer(cross)), chosen.gold)
+
     def _measure(self, system: str, examples: Examples, model: str, cross_encoder: str) -> SystemResult:
         sentences = sum(map(len, examples.sentences))
         if system == SBERT:
             return self._sbert(examples, model, sentences)
         name = cross_encoder if system == CROSS else "Jaccard"
-        score = self._cross_scorer(cross_encoder) if system == CROSS else _overlaps
+        score = self._scorer(self._bench.registry.cross_encoder(cross_encoder)) if system == CROSS else _overlaps
         start = time.perf_counter()
         predicted = _predict_pairs(examples, score)
         seconds = time.perf_counter() - start
@@ -69,7 +79,7 @@ class EvaluationService:
     def _sbert(self, examples: Examples, model: str, sentences: int) -> SystemResult:
         encoder = self._bench.registry.encoder(model)
         start = time.perf_counter()
-        columns = [self._bench.encode(encoder, column) for column in examples.sentences]
+        columns = self._embedded(encoder, examples)
         measures = measure(examples.kind, predict(examples.kind, columns), examples.gold)
         seconds = time.perf_counter() - start
         head = load_head(encoder.folder) if examples.kind == "labelled" and encoder.folder else None
@@ -77,14 +87,24 @@ class EvaluationService:
             measures["head_accuracy"] = float((predict_labels(head[0], *columns) == examples.targets).mean())
         return SystemResult(SBERT, model, measures, sentences, seconds)
 
-    def _cross_scorer(self, name: str) -> Callable[[list[Pair]], Array]:
-        cross = self._bench.registry.cross_encoder(name)
+    def _embedded(self, encoder: Encoder, examples: Examples) -> list[Vectors]:
+        """One (n, dim) array a sentence column, the device free for others between two batches."""
+        columns = []
+        for sentences in examples.sentences:
+            embeddings = np.empty((len(sentences), encoder.dim), dtype=np.float32)
+            for rows, vectors in self._bench.stream(encoder, sentences):
+                embeddings[rows] = vectors
+            columns.append(embeddings)
+        return columns
+
+    def _scorer(self, cross: CrossEncoder) -> Callable[[list[Pair]], Array]:
+        if cross.labels != 1:
+            raise UserError(f"The cross-encoder '{cross.name}' gives {cross.labels} labels, not a score: choose another.")
 
         def score(pairs: list[Pair]) -> Array:
-            with self._bench.device():
-                scores = np.asarray(cross.score(pairs), dtype=np.float64)
-            if scores.ndim > 1:
-                raise UserError(f"The cross-encoder '{name}' gives {scores.shape[1]} labels, not a score: choose another.")
+            scores = np.empty(len(pairs))
+            for rows, values in self._bench.stream_pairs(cross, pairs):
+                scores[rows] = values[:, 0]
             return scores
 
         return score

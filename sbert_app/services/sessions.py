@@ -16,7 +16,7 @@ LEFT_SECONDS = 600  # a closed or sleeping tab may come back
 
 @dataclass
 class Session:
-    """One visitor, or one corpus of an API client. `stop` is set to end the work that is going on."""
+    """One visitor, or one corpus of an API client. An event is set to end the work that is going on."""
 
     id: str
     expires: float
@@ -24,7 +24,8 @@ class Session:
     table: Table | None = None
     labelled: Table | None = None  # what the Fine-tune tab was given
     corpus: IndexedCorpus | None = None
-    stop: threading.Event = field(default_factory=threading.Event)
+    stop: threading.Event = field(default_factory=threading.Event)  # ends the indexing
+    stop_timing: threading.Event = field(default_factory=threading.Event)
 
 
 class Sessions:
@@ -60,6 +61,7 @@ class Sessions:
             for session in self._sessions.values():
                 if session.owner == owner:
                     session.stop.set()
+                    session.stop_timing.set()
                     session.expires = min(session.expires, time.monotonic() + LEFT_SECONDS)
 
     def __len__(self) -> int:

@@ -1,0 +1,83 @@
+"""The command on speed: timing."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sbert_app.cli.common import Json, Model, app, existing, show, workbench
+from sbert_app.corpus.reader import guess_column, read_corpus
+from sbert_app.errors import UserError
+from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.services.timing import DEFAULT_SECONDS, Course, TimingService, Waiting
+from sbert_app.services.validation import whole_number
+from sbert_app.services.workbench import Workbench
+from sbert_app.tables import read_table
+from sbert_app.timing.experiment import Moment
+from sbert_app.timing.result import MOST_SENTENCES, TimingResult
+from sbert_app.timing.table7 import SystemSpeed
+from sbert_app.timing.words import spoken
+
+
+@app.command()
+def timing(
+    file: Annotated[Path | None, typer.Argument(help="The sentences to race with. Default: the example tickets.")] = None,
+    sentences: Annotated[int, typer.Option("--sentences", help="Extrapolate to so many sentences.")] = 10_000,
+    seconds: Annotated[int, typer.Option("--seconds", help="Of work for the cross-encoder.")] = DEFAULT_SECONDS,
+    column: Annotated[str, typer.Option("--column", help="Sentence column. Default: guessed.")] = "",
+    table_7: Annotated[bool, typer.Option("--table-7", help="Measure the systems of the paper's Table 7 too.")] = False,
+    model: Model = DEFAULT_ENCODER,
+    as_json: Json = False,
+) -> None:
+    """Race a cross-encoder against SBERT on this machine, and say what it means for N sentences."""
+    sentences = whole_number(sentences, "number of sentences", 2, MOST_SENTENCES)
+    bench = workbench()
+    service = TimingService(bench)
+    course = _course(bench, service, file, column) if file else service.course()
+    result = _raced(service, course, model, seconds)
+    rows: list[SystemSpeed] = []
+    if table_7:
+        for step in service.table_7(course, model):
+            rows = step if isinstance(step, list) else rows
+    systems = [{"system": r.system, "device": r.device, "sentences_per_second": r.throughput.rate} for r in rows]
+    lines = [*_lines(result, sentences), *(f"{r.system} ({r.device}): {r.throughput.rate:,.0f} sentences/s" for r in rows)]
+    show(result.summary(sentences) | ({"table_7": systems} if rows else {}), as_json, lines)
+
+
+def _course(bench: Workbench, service: TimingService, file: Path, column: str) -> Course:
+    table = read_table(existing(file), bench.settings.limits)
+    corpus = read_corpus(table, [column or guess_column(table.frame)], bench.settings.limits)
+    return service.prepare(corpus.name, corpus.sentences)
+
+
+def _raced(service: TimingService, course: Course, model: str, seconds: int) -> TimingResult:
+    result, stage = None, ""
+    for step in service.race(course, model, seconds):
+        if isinstance(step, Moment):
+            result = step.result or result
+        told = f"Waiting, {step.before} before" if isinstance(step, Waiting) else step.stage
+        if told != stage:
+            sys.stderr.write(f"{told} …\n")
+            stage = told
+    if result is None:
+        raise UserError("Nothing was measured. Give the race more seconds.")
+    return result
+
+
+def _lines(result: TimingResult, sentences: int) -> list[str]:
+    cross, sbert = result.cross_seconds(sentences), result.sbert_seconds(sentences)
+    low, high = result.cross.spread
+    lines = [
+        f"cross-encoder  {result.cross.rate:,.0f} pairs/s (turns {low:,.0f} to {high:,.0f}), {result.conditions.hardware}",
+        f"SBERT          {result.encode.rate:,.0f} sentences/s (turns {result.encode.spread[0]:,.0f} to {result.encode.spread[1]:,.0f})",
+        f"{sentences:,} sentences, extrapolated: {spoken(cross.seconds)} against {spoken(sbert.seconds)}",
+    ]
+    agreed: Any = result.agreement
+    if agreed:
+        same = "the same" if agreed.same_first else "not the same"
+        lines.append(
+            f"agreement over {agreed.pairs:,} pairs: closest pair {same}, {agreed.shared} of the closest {agreed.top} shared, "
+            f"Spearman {100 * agreed.spearman:.1f}"
+        )
+    return lines

@@ -1,0 +1,31 @@
+"""Do two systems agree on which pairs are close? Arrays in, figures out."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sbert_app.evaluation.scores import spearman
+from sbert_app.vectors import Vectors
+
+TOP = 10
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Two systems' scores of the same pairs. `shared`: how many of both systems' `top` closest pairs are the same."""
+
+    pairs: int
+    same_first: bool
+    shared: int
+    top: int
+    spearman: float  # -1..1
+
+
+def agreement(scores1: Vectors, scores2: Vectors) -> Agreement:
+    """Compare two score lists over the same pairs, (p,) each, p >= 2. Higher is closer in both."""
+    if scores1.shape != scores2.shape or scores1.ndim != 1 or len(scores1) < 2:
+        raise ValueError(f"two lists of the same length are needed, got shapes {scores1.shape} and {scores2.shape}")
+    top = min(TOP, len(scores1))
+    first, second = (np.argsort(-scores, kind="stable")[:top].tolist() for scores in (scores1, scores2))
+    shared = len(set(first) & set(second))
+    return Agreement(len(scores1), first[0] == second[0], shared, top, spearman(scores1, scores2))

@@ -1,0 +1,167 @@
+"""The race between the cross-encoder and SBERT: one at a time, the device shared batch by batch with everyone else."""
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any
+
+import numpy as np
+
+from sbert_app.errors import UserError
+from sbert_app.models.cross_encoder import CrossEncoder
+from sbert_app.models.encoder import Encoder
+from sbert_app.models.hardware import machine
+from sbert_app.models.registry import DEFAULT_ENCODER, same_backbone
+from sbert_app.services import validation
+from sbert_app.services.evaluation import EvaluationService
+from sbert_app.services.line import Line
+from sbert_app.services.sessions import Session
+from sbert_app.services.workbench import CALIBRATION_EXAMPLE, Workbench
+from sbert_app.timing.experiment import DONE, Experiment, Moment, Stopping
+from sbert_app.timing.result import Conditions
+from sbert_app.timing.table7 import SystemSpeed, measure_systems
+from sbert_app.training.examples import Examples
+
+log = logging.getLogger(__name__)
+
+LEAST_SENTENCES = 20
+DEFAULT_SECONDS = 8
+TABLE_SENTENCES = 1_000
+QUALITY_PAIRS = 500
+EXAMPLE_NAME = "support tickets (example)"
+WAITING_LOOK = 0.2  # seconds between two looks at the line
+
+
+@dataclass(frozen=True)
+class Course:
+    """What is raced: different sentences under a name, with labelled pairs to measure quality on where there are some."""
+
+    name: str
+    sentences: list[str]
+    labelled: Examples | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Not its turn yet: so many timing runs are served first."""
+
+    before: int
+
+
+def never() -> bool:
+    return False
+
+
+class TimingService:
+    """Holds the line of those who wait, nothing of any visitor."""
+
+    def __init__(self, workbench: Workbench) -> None:
+        self._bench = workbench
+        self._limits = workbench.settings.limits
+        self._line = Line(self._limits.waiting_races)
+        self._evaluation = EvaluationService(workbench)
+
+    def course(self, session_id: str = "") -> Course:
+        """The session's corpus and labelled pairs; without a corpus the example tickets."""
+        session = self._bench.sessions.get(session_id) if session_id else None
+        labelled = self._labelled(session) if session else None
+        if session and session.corpus:
+            return self.prepare(session.corpus.corpus.name, session.corpus.corpus.sentences, labelled)
+        return self.prepare(EXAMPLE_NAME, self._bench.example_table(CALIBRATION_EXAMPLE).frame["text"].tolist(), labelled)
+
+    def prepare(self, name: str, sentences: Sequence[str], labelled: Examples | None = None) -> Course:
+        """Different sentences only, in a random order, no more than are raced. Raises UserError for too few."""
+        different = list(dict.fromkeys(sentences))
+        if len(different) < LEAST_SENTENCES:
+            raise UserError(f"A race needs at least {LEAST_SENTENCES} different sentences, there are {len(different)}. Bring more.")
+        chosen = np.random.default_rng(0).permutation(len(different))[: self._limits.raced_sentences]
+        notes = [f"{len(sentences) - len(different):,} repeated sentences left out."] if len(different) < len(sentences) else []
+        if len(chosen) < len(different):
+            notes.append(f"{len(chosen):,} of {len(different):,} sentences, drawn at random.")
+        return Course(name, [different[i] for i in chosen.tolist()], labelled, tuple(notes))
+
+    def _labelled(self, session: Session) -> Examples | None:
+        """What the Fine-tune tab was given, where it can be read as it stands."""
+        try:
+            return self._evaluation.read(session.labelled).examples if session.labelled else None
+        except UserError as error:
+            log.info("labelled data not used: %s", error)
+            return None
+
+    def start(self, session_id: str) -> Stopping:
+        """Forget an earlier stop of this session. Returns what tells whether it is stopped again."""
+        event = self._bench.sessions.get(session_id).stop_timing
+        event.clear()
+        return event.is_set
+
+    def stop(self, session_id: str) -> None:
+        """End this session's timing after the batch that is running; what was measured stays."""
+        self._bench.sessions.get(session_id).stop_timing.set()
+
+    def race(
+        self, course: Course, model: str = DEFAULT_ENCODER, seconds: int = DEFAULT_SECONDS, stopping: Stopping = never
+    ) -> Iterator[Waiting | Moment]:
+        """Race both lanes, the cross-encoder for so many seconds of work; then check. The last moment holds the result."""
+        seconds = validation.whole_number(seconds, "number of seconds", 1, self._limits.race_seconds)
+        return self._in_line(lambda: self._race(course, model, seconds, stopping), stopping)
+
+    def table_7(
+        self, course: Course, model: str = DEFAULT_ENCODER, stopping: Stopping = never
+    ) -> Iterator[Waiting | list[SystemSpeed]]:
+        """The paper's Table 7 on this machine: the rows, firmer with each round, on CPU too where the app runs on a GPU."""
+        return self._in_line(lambda: self._table_7(course, model, stopping), stopping)
+
+    def _in_line(self, work: Callable[[], Iterator[Any]], stopping: Stopping) -> Iterator[Any]:
+        ticket = self._line.join()
+        try:
+            while before := self._line.before(ticket):
+                if stopping():
+                    return
+                yield Waiting(before)
+                time.sleep(WAITING_LOOK)
+            yield from work()
+        finally:
+            self._line.leave(ticket)
+
+    def _race(self, course: Course, model: str, seconds: int, stopping: Stopping) -> Iterator[Moment]:
+        yield Moment("Loading the models")
+        encoder = self._bench.registry.encoder(model)
+        cross, trained = self._bench.registry.cross_encoder_like(encoder)
+        conditions = self._conditions(course, encoder, cross, trained)
+        moment = Moment("")
+        for moment in Experiment(encoder, cross, course.sentences, conditions, self._bench.device).run(seconds, stopping):
+            if moment.stage != DONE:
+                yield moment
+        if moment.result and course.labelled is not None and trained and not stopping():
+            yield replace(moment, stage="Measuring quality on your labelled pairs")
+            quality = self._evaluation.compare(course.labelled, encoder, cross, QUALITY_PAIRS)
+            moment = replace(moment, result=replace(moment.result, quality=quality))
+        yield moment
+
+    def _conditions(self, course: Course, encoder: Encoder, cross: CrossEncoder, trained: bool) -> Conditions:
+        return Conditions(
+            corpus=course.name,
+            sentences=len(course.sentences),
+            encoder=encoder.name,
+            cross_encoder=cross.name,
+            head_trained=trained,
+            same_backbone=same_backbone(encoder, cross),
+            machine=machine(),
+            hardware=str(encoder.hardware),
+            max_tokens=(encoder.max_length, cross.max_length),
+            date=date.today().isoformat(),
+            notes=course.notes,
+        )
+
+    def _table_7(self, course: Course, model: str, stopping: Stopping) -> Iterator[list[SystemSpeed]]:
+        finished: list[SystemSpeed] = []
+        for encoder in self._bench.registry.on_each_device(model):
+            rows: list[SystemSpeed] = []
+            for rows in measure_systems(encoder, course.sentences[:TABLE_SENTENCES], self._bench.device):
+                yield [*finished, *rows]
+                if stopping():
+                    return
+            finished += rows

@@ -1,0 +1,86 @@
+"""The whole measurement in its order: warm up, race, run a few sentences to the end, time searches."""
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+from sbert_app.evaluation.agreement import agreement
+from sbert_app.models.cross_encoder import CrossEncoder
+from sbert_app.models.encoder import Encoder
+from sbert_app.timing import small_runs
+from sbert_app.timing.lane import Device
+from sbert_app.timing.queries import encode_seconds, query_timings
+from sbert_app.timing.race import Race, RaceState, product_throughput
+from sbert_app.timing.result import Answer, Conditions, TimingResult
+from sbert_app.vectors import unit_rows
+
+CHECK_SECONDS = 4.0  # of the cross-encoder's work, to run a few sentences to the end
+QUERIES = 24
+DONE, STOPPED = "Done", "Stopped"
+
+Stopping = Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What is being done, how far the lanes are, and what is known so far."""
+
+    stage: str
+    state: RaceState | None = None
+    result: TimingResult | None = None
+
+
+class Experiment:
+    """`run` yields a moment after each batch. The last one holds the result, or none where it was stopped too early."""
+
+    def __init__(self, encoder: Encoder, cross: CrossEncoder, sentences: list[str], conditions: Conditions, device: Device) -> None:
+        self._encoder, self._cross, self._device = encoder, cross, device
+        self._sentences, self._conditions = sentences, conditions
+        self._race = Race(encoder, cross, sentences, device)
+
+    def run(self, seconds: float, stopping: Stopping) -> Iterator[Moment]:
+        """`seconds`: of the cross-encoder's work in the race. Once `stopping`, it ends with what it has."""
+        yield Moment("Warming up, not counted")
+        self._race.warm_up()
+        with closing(self._race.run(seconds)) as states:
+            for state in states:
+                yield Moment("Racing", state)
+                if stopping():
+                    break
+        result = self._raced()
+        state = self._race.state
+        if result and not stopping():
+            for stage, known in self._checks(result):
+                result = known
+                yield Moment(stage, state, result)
+                if stopping():
+                    break
+        yield Moment(STOPPED if stopping() else DONE, state, result and replace(result, stopped=stopping()))
+
+    def _raced(self) -> TimingResult | None:
+        cross, encode = self._race.cross.throughput(), self._race.sbert.throughput()
+        if cross is None or encode is None:
+            return None
+        return TimingResult(self._conditions, cross, encode, answer=self._answer(), waited=self._race.state.waited)
+
+    def _answer(self) -> Answer | None:
+        pair, seconds = self._race.closest, self._race.state.answer_seconds
+        if pair is None or seconds is None:
+            return None
+        return Answer(pair, self._sentences[pair.row1], self._sentences[pair.row2], seconds)
+
+    def _checks(self, result: TimingResult) -> Iterator[tuple[str, TimingResult]]:
+        """What comes after the race: (what is being done, the result that knows more and more)."""
+        result = replace(result, product=product_throughput(self._encoder.dim, self._device))
+        sizes = small_runs.sizes(len(self._sentences), result.cross.rate, CHECK_SECONDS)
+        runs = small_runs.SmallRuns(self._encoder, self._cross, self._device)
+        for _ in runs.run(self._sentences, sizes):
+            yield f"Running both lanes to the end for {sizes[-1]} sentences", result
+        last = runs.results[-1]
+        agreed = agreement(last.sbert_scores, last.cross_scores) if result.conditions.head_trained else None
+        result = replace(result, runs=tuple(runs.results), agreement=agreed)
+        yield "Timing searches", result
+        result = replace(result, encode_one=encode_seconds(self._encoder, self._sentences[:QUERIES], self._device))
+        for timing in query_timings(unit_rows(self._race.embeddings), self._device):
+            result = replace(result, queries=(*result.queries, timing))
+            yield "Timing searches", result

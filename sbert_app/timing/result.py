@@ -1,0 +1,116 @@
+"""What a race found out: rates that were measured, and what they mean for any number of sentences."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sbert_app.corpus.pairs import ClosestPair
+from sbert_app.evaluation.agreement import Agreement
+from sbert_app.evaluation.verdict import Verdict
+from sbert_app.timing.extrapolation import Estimate, estimate, pairs_of, power_law
+from sbert_app.timing.queries import QueryTiming
+from sbert_app.timing.small_runs import SmallRun
+from sbert_app.timing.throughput import Throughput
+
+CROSS, SBERT = "cross-encoder", "sbert"
+MOST_SENTENCES = 1_000_000  # what rates measured here are extrapolated to
+EXACT, APPROXIMATE = "exact index", "approximate index"
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What was measured, where and when."""
+
+    corpus: str
+    sentences: int
+    encoder: str
+    cross_encoder: str
+    head_trained: bool
+    same_backbone: bool
+    machine: str  # processor and cores
+    hardware: str  # device and precision
+    max_tokens: tuple[int, int]  # of a sentence, of a pair
+    date: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The most similar pair that SBERT found, and the seconds from strings to this answer, models loaded and warm."""
+
+    pair: ClosestPair
+    sentence1: str
+    sentence2: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class TimingResult:
+    """All figures of one race. What a stopped race did not reach is None or empty."""
+
+    conditions: Conditions
+    cross: Throughput  # pairs a second
+    encode: Throughput  # sentences a second
+    product: Throughput | None = None  # pairs a second of the all-pairs step
+    answer: Answer | None = None
+    runs: tuple[SmallRun, ...] = ()
+    agreement: Agreement | None = None
+    queries: tuple[QueryTiming, ...] = ()
+    encode_one: float | None = None  # seconds to embed one query
+    quality: Verdict | None = None  # on the visitor's labelled pairs, SBERT before, cross-encoder after
+    waited: float = 0.0  # seconds that others had the device; they are in no figure
+    stopped: bool = False
+
+    def cross_seconds(self, sentences: int) -> Estimate:
+        """The cross-encoder on all pairs of n sentences."""
+        return estimate(pairs_of(sentences), self.cross)
+
+    def sbert_seconds(self, sentences: int) -> Estimate:
+        """SBERT on n sentences: every one encoded once, then the all-pairs step."""
+        encoded = estimate(sentences, self.encode)
+        return encoded + estimate(pairs_of(sentences), self.product) if self.product else encoded
+
+    def query_seconds(self, kind: str, sentences: int) -> float | None:
+        """One search among n sentences, the query's encoding not included. kind: EXACT or APPROXIMATE."""
+        if not self.queries:
+            return None
+        seconds = [q.exact_seconds if kind == EXACT else q.approximate_seconds for q in self.queries]
+        return power_law([q.rows for q in self.queries], seconds, sentences)
+
+    def measured(self, lane: str) -> list[tuple[int, float]]:
+        """(sentences, seconds) of the runs that a lane really ran to their end, small to large."""
+        points = [(run.sentences, run.cross_seconds if lane == CROSS else run.sbert_seconds) for run in self.runs]
+        if lane == SBERT and self.answer:
+            points.append((self.conditions.sentences, self.answer.seconds))
+        return sorted(dict(points).items())
+
+    def summary(self, sentences: int) -> dict[str, Any]:
+        """Plain JSON for scripts: rates with their spread, extrapolated seconds for n sentences, agreement."""
+        return {
+            "sentences": sentences,
+            "pairs": pairs_of(sentences),
+            CROSS: _lane(self.cross, "pairs", self.cross_seconds(sentences)),
+            SBERT: _lane(self.encode, "sentences", self.sbert_seconds(sentences))
+            | {"all_pairs_per_second": self.product.rate if self.product else None},
+            "measured": {lane: self.measured(lane) for lane in (CROSS, SBERT)},
+            "agreement": vars(self.agreement) if self.agreement else None,
+            "query": {
+                "encode_seconds": self.encode_one,
+                "exact_seconds": self.query_seconds(EXACT, sentences),
+                "approximate_seconds": self.query_seconds(APPROXIMATE, sentences),
+            },
+            "answer": self.answer and {**vars(self.answer), "pair": vars(self.answer.pair)},
+            "conditions": vars(self.conditions),
+            "stopped": self.stopped,
+        }
+
+
+def _lane(throughput: Throughput, items: str, extrapolated: Estimate) -> dict[str, Any]:
+    return {
+        f"{items}_per_second": throughput.rate,
+        "slowest_turn": throughput.spread[0],
+        "fastest_turn": throughput.spread[1],
+        "turns": len(throughput.turns),
+        f"{items}_measured": throughput.items,
+        "extrapolated_seconds": extrapolated.seconds,
+        "band_95": None if extrapolated.low is None else [extrapolated.low, extrapolated.high],
+    }

@@ -1,0 +1,29 @@
+"""Say a duration as a person would: "3 days 4 hours", not "273,600 s"."""
+
+from itertools import pairwise
+
+UNITS = (("year", 365.25 * 86400), ("day", 86400.0), ("hour", 3600.0), ("minute", 60.0), ("second", 1.0))
+
+
+def spoken(seconds: float) -> str:
+    """Two units at most: "0.4 milliseconds", "7.2 seconds", "22 hours 41 minutes", "26 years"."""
+    if seconds < 1:
+        return f"{seconds * 1e3:.2g} milliseconds" if seconds < 0.1 else f"{seconds * 1e3:.0f} milliseconds"
+    if seconds < 10:
+        return f"{seconds:.1f} seconds"
+    for (name, length), (smaller, step) in pairwise(UNITS):
+        if seconds >= length:
+            count, rest = divmod(round(seconds / step), round(length / step))
+            if name == "year" and count >= 10:
+                return f"{_rounded(count):,} years"
+            return " ".join(filter(None, (_counted(count, name), _counted(rest, smaller) if rest else "")))
+    return f"{seconds:.0f} seconds"
+
+
+def _counted(count: int, unit: str) -> str:
+    return f"{count:,} {unit}" if count == 1 else f"{count:,} {unit}s"
+
+
+def _rounded(years: int) -> int:
+    """Two digits: more would claim to know what an extrapolation does not."""
+    return round(years, 2 - len(str(years)))
