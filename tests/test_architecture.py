@@ -15,6 +15,7 @@ ORDER = [
     {"ui.tabs", "ui.api", "ui.training_api"},
     {"ui.corpus_panel", "ui.run_panel", "ui.plan_panel"},
     {"ui.header"},
+    {"ui.timing_chart"},
     {"ui.charts", "ui.views"},
     {"ui.theme", "ui.events"},
     {"cli"},

@@ -67,10 +67,10 @@ def _raced(service: TimingService, course: Course, model: str, seconds: int) -> 
 
 def _lines(result: TimingResult, sentences: int) -> list[str]:
     cross, sbert = result.cross_seconds(sentences), result.sbert_seconds(sentences)
-    low, high = result.cross.spread
+    (low, high), (slow, fast) = result.cross.spread, result.encode.spread
     lines = [
         f"cross-encoder  {result.cross.rate:,.0f} pairs/s (turns {low:,.0f} to {high:,.0f}), {result.conditions.hardware}",
-        f"SBERT          {result.encode.rate:,.0f} sentences/s (turns {result.encode.spread[0]:,.0f} to {result.encode.spread[1]:,.0f})",
+        f"SBERT          {result.encode.rate:,.0f} sentences/s (turns {slow:,.0f} to {fast:,.0f})",
         f"{sentences:,} sentences, extrapolated: {spoken(cross.seconds)} against {spoken(sbert.seconds)}",
     ]
     agreed: Any = result.agreement

@@ -10,6 +10,7 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.settings import Limits
 from sbert_app.tables import Table
+from sbert_app.timing.result import TimingResult
 
 LEFT_SECONDS = 600  # a closed or sleeping tab may come back
 
@@ -24,6 +25,7 @@ class Session:
     table: Table | None = None
     labelled: Table | None = None  # what the Fine-tune tab was given
     corpus: IndexedCorpus | None = None
+    timing: TimingResult | None = None  # of the last race
     stop: threading.Event = field(default_factory=threading.Event)  # ends the indexing
     stop_timing: threading.Event = field(default_factory=threading.Event)
 

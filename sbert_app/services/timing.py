@@ -20,7 +20,7 @@ from sbert_app.services.line import Line
 from sbert_app.services.sessions import Session
 from sbert_app.services.workbench import CALIBRATION_EXAMPLE, Workbench
 from sbert_app.timing.experiment import DONE, Experiment, Moment, Stopping
-from sbert_app.timing.result import Conditions
+from sbert_app.timing.result import Conditions, TimingResult
 from sbert_app.timing.table7 import SystemSpeed, measure_systems
 from sbert_app.training.examples import Examples
 
@@ -30,6 +30,7 @@ LEAST_SENTENCES = 20
 DEFAULT_SECONDS = 8
 TABLE_SENTENCES = 1_000
 QUALITY_PAIRS = 500
+MOST_SECONDS_ON_SCREEN = 120
 EXAMPLE_NAME = "support tickets (example)"
 WAITING_LOOK = 0.2  # seconds between two looks at the line
 
@@ -91,11 +92,32 @@ class TimingService:
             log.info("labelled data not used: %s", error)
             return None
 
-    def start(self, session_id: str) -> Stopping:
-        """Forget an earlier stop of this session. Returns what tells whether it is stopped again."""
-        event = self._bench.sessions.get(session_id).stop_timing
-        event.clear()
-        return event.is_set
+    @property
+    def most_seconds(self) -> int:
+        """The longest race that may be asked for on a page."""
+        return min(MOST_SECONDS_ON_SCREEN, self._limits.race_seconds)
+
+    def race_session(self, session_id: str, model: str, seconds: int) -> Iterator[Waiting | Moment]:
+        """Race with the session's corpus; what it finds out stays in the session."""
+        session = self._bench.sessions.get(session_id)
+        session.stop_timing.clear()
+        for step in self.race(self.course(session_id), model, seconds, session.stop_timing.is_set):
+            if isinstance(step, Moment) and step.result is not None:
+                session.timing = step.result
+            yield step
+
+    def table_7_session(self, session_id: str, model: str) -> Iterator[Waiting | list[SystemSpeed]]:
+        """Table 7 with the session's corpus."""
+        session = self._bench.sessions.get(session_id)
+        session.stop_timing.clear()
+        return self.table_7(self.course(session_id), model, session.stop_timing.is_set)
+
+    def result(self, session_id: str) -> TimingResult:
+        """What the session's last race found out. Raises UserError before the first."""
+        result = self._bench.sessions.get(session_id).timing
+        if result is None:
+            raise UserError("There is no race to speak of yet. Start one.")
+        return result
 
     def stop(self, session_id: str) -> None:
         """End this session's timing after the batch that is running; what was measured stays."""

@@ -9,12 +9,13 @@ from sbert_app.services.corpora import CorpusService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.search import SearchService
 from sbert_app.services.similarity import SimilarityService
+from sbert_app.services.timing import TimingService
 from sbert_app.services.trained_models import TrainedModels
 from sbert_app.services.workbench import Workbench
 from sbert_app.ui import api, training_api
 from sbert_app.ui.events import handler
 from sbert_app.ui.header import LOGO, TITLE, ModelPicker
-from sbert_app.ui.tabs import fine_tune, search, similarity
+from sbert_app.ui.tabs import fine_tune, search, similarity, timing
 from sbert_app.ui.theme import STYLE, build_theme
 
 CLEAN_SECONDS = 3600
@@ -23,7 +24,7 @@ CLEAN_SECONDS = 3600
 def build_app(bench: Workbench) -> gr.Blocks:
     """Draw the page over a workbench. Nothing is launched."""
     app: gr.Blocks
-    trainings = FineTuneService(bench)
+    trainings, timings = FineTuneService(bench), TimingService(bench)
     with gr.Blocks(title=TITLE, analytics_enabled=False, delete_cache=(CLEAN_SECONDS, CLEAN_SECONDS)) as app:
         session_id = gr.State("")
         opened = gr.State("")  # gets a new value each time the session has another corpus
@@ -38,6 +39,8 @@ def build_app(bench: Workbench) -> gr.Blocks:
                 search.build(CorpusService(bench), SearchService(bench), session_id, model, opened)
             with gr.Tab("Fine-tune", id="fine-tune"):
                 panel = fine_tune.build(trainings, TrainedModels(bench, trainings), session_id, owner, picker)
+            with gr.Tab("Timing", id="timing"):
+                timing.build(timings, session_id, model, opened)
         api.build(bench)
         training_api.build(bench, trainings)
 

@@ -42,7 +42,7 @@ def heat_map(result: ListComparison) -> go.Figure:
             hovertemplate="first list: %{y}<br>second list: %{customdata}<br>cosine %{z:.3f}<extra></extra>",
         )
     )
-    _quiet(figure, 110 + min(34 * len(result.sentences1), 640))
+    quiet(figure, 110 + min(34 * len(result.sentences1), 640))
     title = None if len(result.sentences1) <= NAMED_ROWS else "line of the first list"
     figure.update_yaxes(title=title, autorange="reversed", automargin=True, showgrid=False, type="category")
     figure.update_xaxes(title="line of the second list", automargin=True, showgrid=False, type="category")
@@ -75,7 +75,7 @@ def training_curve(events: Sequence[Mapping[str, Any]]) -> go.Figure:
         marker=marks,
         secondary_y=True,
     )
-    _quiet(figure, 300)
+    quiet(figure, 300)
     figure.update_layout(
         legend={"orientation": "h", "y": -0.25, "x": 0, "yanchor": "top"}, hovermode="x unified", uirevision="keep"
     )
@@ -101,7 +101,7 @@ def distributions(held_out: Examples, before: Sequence[float], after: Sequence[f
                 x=middles, y=[0, *heights, 0], name=name, legendgroup=name, showlegend=row == 1, mode="lines", fill="tozeroy",
                 line={"color": colour, "width": 2, "shape": "hvh"}, row=row, col=1,
             )  # fmt: skip
-    _quiet(figure, 380)
+    quiet(figure, 380)
     figure.update_layout(legend={"orientation": "h", "y": -0.2, "x": 0, "yanchor": "top"})
     if lead:
         figure.add_vline(0, line={"color": INK, "dash": "dot", "width": 1})
@@ -135,7 +135,7 @@ def _best(scores: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     return max(scores, key=lambda event: float(event["score"]), default=None)
 
 
-def _quiet(figure: go.Figure, height: int) -> None:
+def quiet(figure: go.Figure, height: int) -> None:
     """Transparent ground, the house font, no margins of its own."""
     figure.update_layout(
         height=height,

@@ -1,0 +1,101 @@
+"""Every number of a race in one table, each with its unit, its spread, and how it was obtained."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sbert_app.evaluation import paper
+from sbert_app.timing.extrapolation import Estimate, pairs_of
+from sbert_app.timing.queries import QueryTiming
+from sbert_app.timing.result import CROSS, SBERT, TimingResult
+from sbert_app.timing.throughput import Throughput
+
+MEASURED, EXTRAPOLATED, PUBLISHED = "measured", "extrapolated", "published"
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One row. low..high: slowest and fastest turn where measured, the 95 % band where extrapolated."""
+
+    what: str
+    value: float
+    unit: str
+    kind: str
+    how: str
+    low: float | None = None
+    high: float | None = None
+
+
+def figures(result: TimingResult) -> list[Figure]:
+    """All rows: what was measured first, then what follows from it, then what the paper published."""
+    return [*_rates(result), *_whole_runs(result), *_agreement(result), *_searches(result), *_extrapolated(result), *_published()]
+
+
+def _rates(result: TimingResult) -> Iterator[Figure]:
+    yield _rate("Cross-encoder", result.cross, "pairs/s", "pairs drawn at random, smart batching")
+    yield _rate("SBERT, encoding", result.encode, "sentences/s", "sentences encoded, smart batching")
+    if result.product:
+        yield _rate("SBERT, all-pairs step", result.product, "pairs/s", "pairs of random unit vectors, blocked float32 products")
+
+
+def _rate(what: str, throughput: Throughput, unit: str, items: str) -> Figure:
+    how = f"median of {len(throughput.turns)} turns, {throughput.items:,} {items}"
+    return Figure(what, throughput.rate, unit, MEASURED, how, *throughput.spread)
+
+
+def _whole_runs(result: TimingResult) -> Iterator[Figure]:
+    if result.answer:
+        what = f"SBERT, most similar pair of {result.conditions.sentences:,} sentences"
+        yield Figure(what, result.answer.seconds, "s", MEASURED, "one run, from the strings to the answer")
+    for run in result.runs:
+        pairs = pairs_of(run.sentences)
+        for name, seconds in (("Cross-encoder", run.cross_seconds), ("SBERT", run.sbert_seconds)):
+            yield Figure(f"{name}, all {pairs:,} pairs of {run.sentences} sentences", seconds, "s", MEASURED, "one run, to its end")
+
+
+def _agreement(result: TimingResult) -> Iterator[Figure]:
+    agreed = result.agreement
+    if agreed:
+        how = f"all {agreed.pairs:,} pairs of {result.runs[-1].sentences} sentences, scored by both"
+        yield Figure("Agreement: Spearman x100 of the two score lists", 100 * agreed.spearman, "", MEASURED, how)
+        yield Figure(f"Agreement: pairs in both lists of the closest {agreed.top}", agreed.shared, "pairs", MEASURED, how)
+        yield Figure("Agreement: same closest pair (1 is yes)", float(agreed.same_first), "", MEASURED, how)
+    for change in result.quality.changes[:1] if result.quality else ():
+        how = f"{result.quality.examples if result.quality else 0:,} of your labelled examples, 95 % bootstrap interval"
+        for name, side in (("SBERT", change.before), ("Cross-encoder", change.after)):
+            yield Figure(f"{name}, {change.metric} x100", 100 * side.value, "", MEASURED, how, 100 * side.low, 100 * side.high)
+
+
+def _searches(result: TimingResult) -> Iterator[Figure]:
+    if result.encode_one:
+        yield Figure("SBERT, one query encoded", result.encode_one * 1e3, "ms", MEASURED, "median of single queries")
+    for timing in result.queries:
+        yield from _search(timing)
+
+
+def _search(timing: QueryTiming) -> Iterator[Figure]:
+    source = "vectors drawn around the corpus's own" if timing.made_up else "the corpus's own vectors"
+    how = f"median search for the 10 nearest, {source}"
+    yield Figure(f"One search among {timing.rows:,}, exact index", timing.exact_seconds * 1e3, "ms", MEASURED, how)
+    how = f"{how}; recall@10 {timing.recall:.3f}"
+    yield Figure(f"One search among {timing.rows:,}, approximate index", timing.approximate_seconds * 1e3, "ms", MEASURED, how)
+
+
+def _extrapolated(result: TimingResult) -> Iterator[Figure]:
+    for size in SIZES:
+        pairs = f"{size:,} sentences, {pairs_of(size):,} pairs"
+        yield _estimate(f"Cross-encoder, {pairs}", result.cross_seconds(size), "pairs divided by the measured rate")
+        yield _estimate(f"SBERT, {pairs}", result.sbert_seconds(size), "sentences and pairs divided by the measured rates")
+
+
+def _estimate(what: str, estimate: Estimate, how: str) -> Figure:
+    band = "; 95 % band from the turns" if estimate.low is not None else "; too few turns for a band"
+    return Figure(what, estimate.seconds, "s", EXTRAPOLATED, how + band, estimate.low, estimate.high)
+
+
+def _published() -> Iterator[Figure]:
+    rows = (("Cross-encoder (BERT)", CROSS, "hours", 3600), ("SBERT (BERT)", SBERT, "s", 1))  # in the units of the paper
+    for name, lane, unit, unit_seconds in rows:
+        how = f"{paper.SOURCE}, on a {paper.CLOSEST_PAIR_HARDWARE}"
+        what = f"{name}, {paper.CLOSEST_PAIR_SENTENCES:,} sentences"
+        yield Figure(what, paper.CLOSEST_PAIR_SECONDS[lane] / unit_seconds, unit, PUBLISHED, how)

@@ -1,0 +1,77 @@
+"""How a race looks while it runs: what is raced, who waits, and two lanes with counters."""
+
+from collections.abc import Sequence
+from html import escape
+
+from sbert_app.services.timing import Course
+from sbert_app.timing.experiment import Moment
+from sbert_app.timing.extrapolation import pairs_of
+from sbert_app.timing.race import RaceState
+from sbert_app.timing.words import spoken
+
+
+def course(chosen: Course) -> str:
+    """What will be raced, and on what."""
+    extra = " ".join(chosen.notes)
+    return (
+        f'<div class="corpus"><p><b>{escape(chosen.name)}</b><span>{len(chosen.sentences):,} different sentences · '
+        f"{pairs_of(len(chosen.sentences)):,} pairs{' · ' + escape(extra) if extra else ''}</span></p></div>"
+    )
+
+
+def waiting(before: int) -> str:
+    runs = "one timing run is" if before == 1 else f"{before} timing runs are"
+    return f'<p class="stage" role="status">Waiting for your turn: {runs} before yours. Two at once would spoil both.</p>'
+
+
+def stage(text: str) -> str:
+    return f'<p class="stage" role="status">{escape(text)} …</p>'
+
+
+def lanes(moment: Moment) -> str:
+    """Both lanes at this moment."""
+    if moment.state is None:
+        return ""
+    return f'<div class="lanes">{_cross_lane(moment.state)}{_sbert_lane(moment.state)}</div>'
+
+
+def _cross_lane(state: RaceState) -> str:
+    lane = state.cross
+    left = lane.total / lane.rate if lane.rate else None
+    counters = [
+        (f"{lane.done:,}", f"of {lane.total:,} pairs"),
+        (_seconds(lane.seconds), "worked"),
+        (f"{lane.rate:,.0f}", "pairs a second"),
+        (spoken(left) if left else "…", "for all pairs, projected"),
+    ]
+    return _lane("Cross-encoder", "reads every pair", "cross", lane.done, lane.total, counters, "")
+
+
+def _sbert_lane(state: RaceState) -> str:
+    lane = state.sbert
+    finished = state.answer_seconds is not None
+    total = pairs_of(lane.total)
+    counters = [
+        (f"{lane.done:,}", f"of {lane.total:,} sentences"),
+        (_seconds(state.answer_seconds or lane.seconds), "for the answer" if finished else "worked"),
+        (f"{lane.rate:,.0f}", "sentences a second"),
+        (f"{total:,}" if finished else "…", "pairs compared"),
+    ]
+    answer = f"Finished: the most similar pair has cosine {state.closest.score:.3f}." if state.closest else ""
+    return _lane("SBERT", "reads every sentence once", "sbert", lane.done, lane.total, counters, answer)
+
+
+def _lane(name: str, does: str, kind: str, done: int, total: int, counters: Sequence[tuple[str, str]], answer: str) -> str:
+    share = done / total if total else 0.0
+    cells = "".join(f"<div><b>{escape(value)}</b><span>{escape(label)}</span></div>" for value, label in counters)
+    note = f'<p class="lane-answer">{escape(answer)}</p>' if answer else ""
+    return (
+        f'<section class="lane {kind}"><h3>{name}<span>{does}</span></h3>'
+        f'<div class="bar {kind}" role="progressbar" aria-label="{name}" aria-valuemin="0" aria-valuemax="100" '
+        f'aria-valuenow="{share * 100:.1f}"><i style="width:{share * 100:.2f}%"></i></div>'
+        f'<div class="counters">{cells}</div>{note}</section>'
+    )
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.1f} s"

@@ -1,0 +1,113 @@
+"""What a race means: hours against seconds for any number of sentences, and which of the two lanes to believe."""
+
+from html import escape
+
+from sbert_app.evaluation import paper
+from sbert_app.timing.extrapolation import Estimate, pairs_of
+from sbert_app.timing.result import APPROXIMATE, EXACT, TimingResult
+from sbert_app.timing.words import spoken
+from sbert_app.ui.views import parts
+
+# By `python -m tests.benchmarks quality cross_encoder`; the second by `training`.
+STSB = "STSb test, 1,379 pairs, Spearman ×100, measured with this app on 2026-11-20"
+STSB_FIGURES = {"SBERT as it comes": 82.0, "SBERT fine-tuned on STSb": 85.8, "Cross-encoder of this app, trained on STSb": 86.7}
+
+
+def in_words(result: TimingResult, sentences: int) -> str:
+    """What the rates mean for so many sentences."""
+    cross, sbert = result.cross_seconds(sentences), result.sbert_seconds(sentences)
+    head = f'<p class="words-n"><b>{sentences:,}</b> sentences are <b>{pairs_of(sentences):,}</b> pairs</p>'
+    sides = _side("cross", "Cross-encoder", cross) + '<p class="against">against</p>' + _side("sbert", "SBERT", sbert)
+    ratio = cross.seconds / sbert.seconds
+    times = f"{ratio:,.0f} times as long" if ratio >= 10 else f"{ratio:.1f} times as long"
+    hint = f'<p class="hint">{times}. {_from(result)}{_query(result, sentences)}</p>'
+    return f'<div class="words">{head}<div class="sides">{sides}</div>{hint}</div>'
+
+
+def _side(kind: str, name: str, estimate: Estimate) -> str:
+    band = "" if estimate.low is None or estimate.high is None else f"{spoken(estimate.low)} to {spoken(estimate.high)}"
+    figures = f'<p class="big">{spoken(estimate.seconds)}</p><p class="timing">{band}</p>'
+    return f'<div class="side {kind}"><p class="eyebrow">{name}</p>{figures}</div>'
+
+
+def _from(result: TimingResult) -> str:
+    where = result.conditions
+    return (
+        f"Extrapolated (dashed) from {result.cross.items:,} pairs and {result.encode.items:,} sentences measured on "
+        f"{escape(where.machine)}, {escape(where.hardware)}, {where.date}; models loaded and warm. "
+    )
+
+
+def _query(result: TimingResult, sentences: int) -> str:
+    exact, fast = result.query_seconds(EXACT, sentences), result.query_seconds(APPROXIMATE, sentences)
+    if exact is None or fast is None or result.encode_one is None:
+        return ""
+    return (
+        f"One new question against all of them: {spoken(sentences / result.cross.rate)} for the cross-encoder; for SBERT "
+        f"{spoken(result.encode_one)} to encode it, then {spoken(exact)} in an exact index or {spoken(fast)} in an approximate one."
+    )
+
+
+def agreement(result: TimingResult) -> str:
+    """Do the lanes find the same? And which of them is right more often?"""
+    return f'{_answer(result)}<div class="verdicts agree">{_agreed(result)}{_quality(result)}</div>'
+
+
+def _answer(result: TimingResult) -> str:
+    answer = result.answer
+    if answer is None:
+        return ""
+    ties = f" {answer.pair.ties - 1:,} other pairs are just as close." if answer.pair.ties > 1 else ""
+    head = (
+        f"SBERT's answer: the most similar pair of {result.conditions.sentences:,} sentences, cosine {answer.pair.score:.3f}, "
+        f"found in {spoken(answer.seconds)}.{ties}"
+    )
+    pair = f"<p>{escape(answer.sentence1)}</p><p>{escape(answer.sentence2)}</p>"
+    return f'<section class="measures answer"><p class="eyebrow">{head}</p>{pair}</section>'
+
+
+def _agreed(result: TimingResult) -> str:
+    agreed, where = result.agreement, result.conditions
+    if agreed is None:
+        why = (
+            "The race was stopped before this check."
+            if where.head_trained
+            else f"There is no trained cross-encoder of the size of {escape(where.encoder)}: the lane ran with an untrained head, "
+            "which takes as long as a trained one. Its scores mean nothing, so they are not compared."
+        )
+        return f'<section class="measures"><p class="eyebrow">Do they agree?</p><p>{why}</p></section>'
+    first = "Both call the same pair the closest." if agreed.same_first else "They do not call the same pair the closest."
+    rows = [
+        ["Closest pair", "the same" if agreed.same_first else "not the same"],
+        [f"Of the {agreed.top} closest, in both lists", f"{agreed.shared}"],
+        ["Spearman ×100 of the two score lists", f"{100 * agreed.spearman:.1f}"],
+    ]
+    how = f"All {agreed.pairs:,} pairs of {result.runs[-1].sentences} sentences drawn at random, really scored by both."
+    return (
+        f'<section class="measures"><p class="eyebrow">Do they agree?</p><p>{first}</p>{parts.table(("", ""), rows)}'
+        f'<p class="hint">{how} Few random pairs are alike, so the order among the rest is mostly chance.</p></section>'
+    )
+
+
+def _quality(result: TimingResult) -> str:
+    change = result.quality.changes[0] if result.quality else None
+    if change and result.quality:
+        rows = [[name, f"{100 * side.value:.1f} ({100 * side.low:.1f} to {100 * side.high:.1f})"]
+                for name, side in (("SBERT", change.before), ("Cross-encoder", change.after))]  # fmt: skip
+        gap = change.difference
+        how = (
+            f"{change.metric.replace('_', ' ')} ×100 on {result.quality.examples:,} of the labelled examples in the Fine-tune tab. "
+            f"Cross-encoder minus SBERT: {100 * gap.value:+.1f} ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})."
+        )
+    else:
+        rows = [[name, f"{value:.1f}"] for name, value in STSB_FIGURES.items()]
+        how = f"{STSB}. Labelled pairs opened in the Fine-tune tab are measured here instead."
+    published = (
+        f"The paper, STSb test: cross-encoder {paper.NLI_STSB_CROSS_ENCODER} against SBERT {paper.NLI_STSB_SBERT} after NLI "
+        f"and STSb, {paper.STSB_CROSS_ENCODER:.2f} against {paper.STSB_SBERT} on STSb alone."
+    )
+    return (
+        '<section class="measures"><p class="eyebrow">Which is right more often?</p>'
+        "<p>Reading both sentences at once is usually the more accurate way. That is what the hours buy.</p>"
+        f'{parts.table(("", ""), rows)}<p class="hint">{how} {published}</p></section>'
+    )
