@@ -12,7 +12,7 @@ FILES = sorted((ROOT / "sbert_app").rglob("*.py"))
 # From top to bottom; a module may import from its own line and from lines below. Everything may import errors.
 ORDER = [
     {"ui.app"},
-    {"ui.tabs", "ui.api", "ui.training_api"},
+    {"ui.tabs", "ui.api", "ui.training_api", "ui.timing_api"},
     {"ui.corpus_panel", "ui.run_panel", "ui.plan_panel"},
     {"ui.header"},
     {"ui.timing_chart"},

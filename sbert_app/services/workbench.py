@@ -47,12 +47,16 @@ class Workbench:
         self._examples_lock = threading.Lock()
 
     @contextmanager
-    def device(self) -> Iterator[None]:
-        """Hold the device for one batch. Waiting requests come in turn: a bare lock would let a long job starve them."""
+    def device(self) -> Iterator[float]:
+        """Hold the device for one batch; gives the seconds that others were served before.
+
+        Waiting requests come in turn: a bare lock would let a long job starve them.
+        """
+        asked = time.perf_counter()
         with self._turnstile:
             self._device.acquire()
         try:
-            yield
+            yield time.perf_counter() - asked
         finally:
             self._device.release()
 

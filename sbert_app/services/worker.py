@@ -75,7 +75,7 @@ class Worker:
             run.say(FAILED, OURS)
 
 
-def carry_out(execution: Execution, device: Callable[[], AbstractContextManager[None]]) -> None:
+def carry_out(execution: Execution, device: Callable[[], AbstractContextManager[object]]) -> None:
     """Let an execution work, holding the device for one part of it at a time."""
     work = execution.work()
     while True:

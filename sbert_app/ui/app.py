@@ -12,7 +12,7 @@ from sbert_app.services.similarity import SimilarityService
 from sbert_app.services.timing import TimingService
 from sbert_app.services.trained_models import TrainedModels
 from sbert_app.services.workbench import Workbench
-from sbert_app.ui import api, training_api
+from sbert_app.ui import api, timing_api, training_api
 from sbert_app.ui.events import handler
 from sbert_app.ui.header import LOGO, TITLE, ModelPicker
 from sbert_app.ui.tabs import fine_tune, search, similarity, timing
@@ -43,6 +43,7 @@ def build_app(bench: Workbench) -> gr.Blocks:
                 timing.build(timings, session_id, model, opened)
         api.build(bench)
         training_api.build(bench, trainings)
+        timing_api.build(bench, timings)
 
         def open_session(request: gr.Request) -> str:
             return bench.sessions.open(request.session_hash or "").id

@@ -62,12 +62,13 @@ def _other(rival: Rival) -> str:
 
 
 def _score(result: Comparison, model: str) -> str:
+    waited = f", after waiting {result.waited:.0f} ms for others" if result.waited >= 1 else ""
     meaning = "" if result.percentile is None else in_words(result.percentile, result.calibrated_on) + "."
     return (
         f'<p class="eyebrow">{escape(model) or "Cosine similarity"}</p><p class="score" id="score">{result.score:.3f}</p>'
         f"{parts.bar(result.score, label=f'cosine {result.score:.3f} of 1')}"
         f'<p class="meaning">{escape(meaning[:1].upper() + meaning[1:])}</p>'
-        f'<p class="timing">{result.milliseconds:.1f} ms on the server</p>'
+        f'<p class="timing">{result.milliseconds:.1f} ms on the server{waited}</p>'
         f"{parts.notes(result.notes)}"
     )
 

@@ -1,0 +1,180 @@
+"""The race on the real small models: fair turns, honest clocks, the right answer."""
+
+import time
+from contextlib import contextmanager, nullcontext
+from itertools import combinations
+from threading import Lock
+
+import numpy as np
+import pytest
+
+from sbert_app.evaluation.agreement import agreement
+from sbert_app.models.baselines import AverageWordVectors, plain_stream
+from sbert_app.models.registry import DEFAULT_CROSS_ENCODER
+from sbert_app.timing import queries, race, small_runs, table7
+from sbert_app.timing.lane import Lane, finish
+from sbert_app.vectors import unit_rows
+
+
+@pytest.fixture(scope="module")
+def models(shared_bench):
+    return shared_bench.registry.encoder(), shared_bench.registry.cross_encoder(DEFAULT_CROSS_ENCODER)
+
+
+def counted(batches, seconds=0.0):
+    """A pass of batches with these numbers of items, each taking so long."""
+
+    def begin():
+        for items in batches:
+            time.sleep(seconds)
+            yield items
+
+    return begin
+
+
+def test_a_lane_counts_each_pass_and_starts_again():
+    lane = Lane(6, counted([1, 2, 3]), nullcontext)
+    for _ in finish(lane):
+        pass
+    assert (lane.done, len(lane.passes)) == (6, 1)
+    lane.advance()
+    assert lane.done == 6  # of the first pass; the second has begun
+    assert lane.throughput().items == 7
+
+
+def test_turns_end_after_a_batch_and_hold_what_was_done():
+    lane = Lane(100, counted([1] * 100, 0.02), nullcontext)
+    for _ in lane.turn(0.05):
+        pass
+    (turn,) = lane.turns
+    assert 3 <= turn.items <= 4 and 0.05 <= turn.seconds < 0.2
+    assert lane.seconds == turn.seconds
+
+
+def test_waiting_for_others_is_not_counted_as_work():
+    @contextmanager
+    def busy():
+        time.sleep(0.05)
+        yield
+
+    lane = Lane(3, counted([1] * 3), busy)
+    for _ in finish(lane):
+        pass
+    assert lane.waited > 0.15 and lane.seconds < 0.05
+
+
+def test_a_reset_lane_has_measured_nothing():
+    lane = Lane(3, counted([1] * 3), nullcontext)
+    lane.advance()
+    lane.reset()
+    assert (lane.done, lane.seconds, lane.throughput()) == (0, 0, None)
+
+
+def test_the_race_finds_the_pair_that_brute_force_finds(models, sentences):
+    encoder, cross = models
+    chosen = list(dict.fromkeys(sentences))[:120]
+    run = race.Race(encoder, cross, chosen, nullcontext)
+    run.warm_up()
+    *_, state = run.run(0.8)
+    embeddings = unit_rows(encoder.encode(chosen))
+    scores = np.triu(embeddings @ embeddings.T, 1)
+    assert (state.closest.row1, state.closest.row2) == np.unravel_index(scores.argmax(), scores.shape)
+    assert state.sbert.done == 120 and state.answer_seconds > state.sbert.seconds > 0
+    assert state.cross.total == 7_140 and 0 < state.cross.done < 7_140
+    assert 0.8 <= run.cross.seconds < 3
+    assert run.cross.throughput().rate < run.sbert.throughput().rate * 50
+
+
+def test_the_lanes_take_turns_under_one_lock(models, sentences):
+    lock, holders = Lock(), []
+
+    @contextmanager
+    def device():
+        assert lock.acquire(blocking=False), "two lanes at once"
+        yield
+        lock.release()
+
+    run = race.Race(*models, list(dict.fromkeys(sentences))[:60], device)
+    for _ in run.run(1.2):
+        holders.append((len(run.sbert.turns), len(run.cross.turns)))
+    assert len(run.cross.turns) >= 2 and len(run.sbert.turns) >= 2
+    assert max(abs(s - c) for s, c in holders) <= 2  # neither runs ahead
+
+
+def test_a_race_can_be_left_at_any_batch(models, sentences):
+    run = race.Race(*models, list(dict.fromkeys(sentences))[:60], nullcontext)
+    states = run.run(60)
+    next(states)
+    states.close()
+    assert run.sbert.throughput().items > 0
+
+
+@pytest.mark.parametrize(("sentences", "most"), [(20, 1_000), (300, 100), (5_000, 64)])
+def test_pairs_are_drawn_once_each_and_point_upwards(sentences, most):
+    pairs = race.sample_pairs(sentences, most)
+    assert len(pairs) == len(set(pairs)) == min(most, sentences * (sentences - 1) // 2)
+    assert all(0 <= row1 < row2 < sentences for row1, row2 in pairs)
+    assert pairs == race.sample_pairs(sentences, most)
+
+
+def test_small_runs_score_every_pair_as_the_models_do(models, sentences):
+    encoder, cross = models
+    chosen = list(dict.fromkeys(sentences))[:12]
+    runs = small_runs.SmallRuns(encoder, cross, nullcontext)
+    for _ in runs.run(chosen, [5, 12]):
+        pass
+    assert [run.sentences for run in runs.results] == [5, 12]
+    last = runs.results[-1]
+    pairs = list(combinations(chosen, 2))
+    assert np.abs(last.cross_scores - cross.score(pairs)).max() < 0.02
+    embeddings = unit_rows(encoder.encode(chosen))
+    expected = [embeddings[chosen.index(a)] @ embeddings[chosen.index(b)] for a, b in pairs]
+    assert np.abs(last.sbert_scores - expected).max() < 1e-5
+    assert last.cross_seconds > 0 and last.sbert_seconds > 0
+
+
+@pytest.mark.parametrize(("sentences", "rate", "expected"), [(1_000, 500, [10, 30, 63]), (1_000, 1, [10, 30]), (25, 500, [10, 25])])
+def test_the_sizes_fit_the_time(sentences, rate, expected):
+    assert small_runs.sizes(sentences, rate, 4) == expected
+
+
+def test_agreement_of_known_lists():
+    scores = np.linspace(0, 1, 40, dtype=np.float32)
+    same = agreement(scores, scores * 2)
+    assert (same.same_first, same.shared, same.top) == (True, 10, 10) and same.spearman == pytest.approx(1)
+    turned = agreement(scores, -scores)
+    assert (turned.same_first, turned.shared) == (False, 0) and turned.spearman == pytest.approx(-1)
+    with pytest.raises(ValueError, match="same length"):
+        agreement(scores, scores[:3])
+
+
+def test_searches_are_timed_in_both_indexes(models, sentences, monkeypatch):
+    monkeypatch.setattr(queries, "SIZES", (100, 2_000))
+    embeddings = unit_rows(models[0].encode(sentences[:300]))
+    small, large = queries.query_timings(embeddings, nullcontext)
+    assert (small.rows, small.made_up, large.rows, large.made_up) == (100, False, 2_000, True)
+    assert large.exact_seconds > small.exact_seconds > 0
+    assert min(small.recall, large.recall) > 0.9
+
+
+def test_average_word_vectors_are_the_mean_of_the_input_vectors(encoder, sentences):
+    chosen = [*sentences[:5], "one"]
+    ((rows, vectors),) = AverageWordVectors(encoder).stream(chosen)
+    weights = encoder.transformer.get_input_embeddings().weight.detach().numpy()
+    expected = [weights[ids].mean(0) for ids in encoder.tokenize(chosen)]
+    assert rows.tolist() == list(range(6))
+    assert np.abs(vectors - np.stack(expected)).max() < 1e-5
+
+
+def test_without_smart_batching_the_embeddings_are_the_same(encoder, sentences):
+    found = np.concatenate([vectors for _, vectors in plain_stream(encoder, sentences[:40], 16)])
+    assert np.abs(found - encoder.encode(sentences[:40])).max() < 1e-5
+
+
+def test_table_7_has_its_three_systems(models, sentences, monkeypatch):
+    monkeypatch.setattr(table7, "TURNS", 2)
+    monkeypatch.setattr(table7, "TURN_SECONDS", 0.1)
+    *_, rows = table7.measure_systems(models[0], sentences[:200], nullcontext)
+    assert [row.system for row in rows] == ["Average word vectors", "SBERT", "SBERT, smart batching"]
+    assert rows[0].throughput.rate > rows[2].throughput.rate > 0
+    assert all(len(row.throughput.turns) == 2 for row in rows)
