@@ -21,6 +21,7 @@ def test_only_the_named_endpoints_are_public(client):
         "/models",
         "/fine_tune",
         "/evaluate",
+        "/timing",
     }
 
 
@@ -55,6 +56,15 @@ def test_hits_are_reranked_and_a_pair_is_scored_by_the_cross_encoder(client):
     assert "cross-encoder, 3 pairs" in result["milliseconds"]
     compared = client.predict("a cat", "a kitten", "all-MiniLM-L6-v2", "cross-MiniLM-L6-stsb", api_name="/similarity")
     assert 0 < compared["cross_encoder_score"] < 1
+
+
+def test_timing(client):
+    lines = "\n".join(f"sentence number {i} about parcels and invoices" for i in range(30))
+    job = client.submit(lines, 1_000, 1, "all-MiniLM-L6-v2", api_name="/timing")
+    result = job.result(timeout=120)
+    assert {"stage", "before"} == set(job.outputs()[0])
+    assert result["pairs"] == 499_500 and result["conditions"]["sentences"] == 30
+    assert result["cross-encoder"]["extrapolated_seconds"] > result["sbert"]["extrapolated_seconds"] > 0
 
 
 def test_fine_tune_and_evaluate(client):

@@ -19,13 +19,18 @@ def course(chosen: Course) -> str:
     )
 
 
+def note(text: str) -> str:
+    """What there is to say beside the buttons."""
+    return f'<p class="stage" role="status">{escape(text)}</p>'
+
+
 def waiting(before: int) -> str:
     runs = "one timing run is" if before == 1 else f"{before} timing runs are"
-    return f'<p class="stage" role="status">Waiting for your turn: {runs} before yours. Two at once would spoil both.</p>'
+    return note(f"Waiting for your turn: {runs} before yours. Two at once would spoil both.")
 
 
 def stage(text: str) -> str:
-    return f'<p class="stage" role="status">{escape(text)} …</p>'
+    return note(f"{text} …")
 
 
 def lanes(moment: Moment) -> str:

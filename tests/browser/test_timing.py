@@ -1,0 +1,139 @@
+"""The race as a person sees it: start, live lanes, chart, slider, a page to keep; stop, reload, two visitors."""
+
+import csv
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from sbert_app.timing import experiment
+
+RACED = 90_000  # milliseconds a race may take beside other work
+
+
+@pytest.fixture(autouse=True)
+def short_checks(monkeypatch):
+    monkeypatch.setattr(experiment, "CHECK_SECONDS", 0.5)  # the app runs in this process
+
+
+def open_tab(page: Page) -> None:
+    """On a phone the tab is behind the button with the three dots."""
+    page.get_by_role("tab", name="Similarity", exact=True).wait_for()
+    tab = page.get_by_role("tab", name="Timing", exact=True)
+    if not tab.is_visible():
+        page.locator(".overflow-menu > button").first.click()
+        tab = page.get_by_text("Timing", exact=True).last
+    tab.click()
+
+
+def seconds(page: Page, value: int) -> None:
+    page.locator("#race-options button").first.click()
+    page.locator("#race-seconds input[type=number]").fill(str(value))
+    page.locator("#race-seconds input[type=number]").press("Tab")
+
+
+def racing(page: Page) -> None:
+    """Wait until both lanes have done something."""
+    expect(page.locator("#lanes .lane.cross b").first).to_have_text(re.compile("^[1-9]"), timeout=RACED)
+
+
+def slide(page: Page, exponent: float) -> None:
+    page.locator("#race-n input[type=range]").evaluate(
+        "(slider, to) => { slider.value = to; slider.dispatchEvent(new Event('input', {bubbles: true})); }", exponent
+    )
+
+
+def test_a_race_on_the_example_from_click_to_chart(page, visit, tmp_path):
+    open_tab(page)
+    expect(page.locator("#course")).to_contain_text("different sentences")
+    seconds(page, 2)
+    page.locator("#race").click()
+    expect(page.locator("#lanes .lane.sbert")).to_contain_text("Finished: the most similar pair", timeout=RACED)
+    expect(page.locator("#race-chart .js-plotly-plot")).to_be_visible(timeout=RACED)
+    expect(page.locator("#race-words")).to_contain_text("10,000 sentences are 49,995,000 pairs")
+    expect(page.locator("#race-words")).to_contain_text("Extrapolated (dashed) from")
+    expect(page.locator("#race-agreement")).to_contain_text("in both lists")
+    slide(page, 3)
+    expect(page.locator("#race-words")).to_contain_text("1,000 sentences are 499,500 pairs")
+    page.get_by_text("Every number, and how it was obtained").click()
+    expect(page.locator("#race-numbers")).to_contain_text("65 hours")
+    with page.expect_download() as download:
+        page.locator("#race-numbers a", has_text="csv").click()
+    rows = list(csv.DictReader(download.value.path().read_text(encoding="utf-8-sig").splitlines()))
+    assert {row["kind"] for row in rows} == {"measured", "extrapolated", "published"} and all(row["how"] for row in rows)
+    page.locator("#race-page").click()
+    expect(page.locator("#race-download")).to_contain_text("MB")
+    with page.expect_download() as download:
+        page.locator("#race-download").click()
+    opens_from_disk(page, download.value.path(), tmp_path / "kept.html")
+
+
+def opens_from_disk(page: Page, downloaded, kept) -> None:
+    """The page draws its chart with nothing but itself."""
+    kept.write_bytes(downloaded.read_bytes())
+    other = page.context.browser.new_page()
+    asked, errors = [], []
+    other.on("request", lambda request: asked.append(request.url))
+    other.on("pageerror", lambda error: errors.append(str(error)))
+    other.goto(kept.as_uri())
+    expect(other.locator(".js-plotly-plot .scatterlayer").first).to_be_visible()
+    expect(other.locator("body")).to_contain_text("1,000 sentences are 499,500 pairs")
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == [] and errors == []
+    other.close()
+
+
+def test_stop_in_the_middle_keeps_what_was_measured(page):
+    open_tab(page)
+    seconds(page, 60)
+    page.locator("#race").click()
+    expect(page.locator("#lanes .lane.sbert")).to_contain_text("Finished", timeout=RACED)
+    page.locator("#race-stop").click()
+    expect(page.locator("#race-chart .js-plotly-plot")).to_be_visible()
+    expect(page.locator("#race-agreement")).to_contain_text("stopped before this check")
+    expect(page.locator("#race")).to_be_enabled()
+    expect(page.locator("#race-stop")).to_be_hidden()
+
+
+def test_a_reload_in_the_middle_frees_the_machine(page):
+    open_tab(page)
+    seconds(page, 60)
+    page.locator("#race").click()
+    racing(page)
+    page.reload()
+    open_tab(page)
+    expect(page.locator("#race")).to_be_enabled()
+    page.locator("#race").click()
+    racing(page)
+    page.locator("#race-stop").click()
+    expect(page.locator("#race-words")).to_contain_text("against")
+
+
+def test_the_second_visitor_waits_and_can_search_meanwhile(visit):
+    first, second = visit(), visit()
+    for page in (first, second):
+        open_tab(page)
+    seconds(first, 60)
+    first.locator("#race").click()
+    racing(first)
+    second.locator("#race").click()
+    expect(second.locator("#race-stage")).to_contain_text("one timing run is before yours")
+    second.get_by_role("tab", name="Similarity", exact=True).click()
+    second.locator("#sentence1 textarea").fill("The parcel is late.")
+    expect(second.locator("#score")).to_be_visible()
+    open_tab(second)
+    first.locator("#race-stop").click()
+    racing(second)
+    second.locator("#race-stop").click()
+    expect(second.locator("#race")).to_be_enabled()
+
+
+@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (1280, "light")])
+def test_table_7_and_no_sideways_scrolling(visit, width, theme):
+    page = visit(width, theme)
+    open_tab(page)
+    page.locator("#table-7-measure").click()
+    expect(page.locator("#table-7")).to_contain_text("SBERT, smart batching", timeout=RACED)
+    expect(page.locator("#table-7")).to_contain_text(re.compile("2,042"))
+    page.locator("#race-stop").click()
+    expect(page.locator("#race")).to_be_enabled()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -1,0 +1,164 @@
+"""The race as a service: its line, its stop, its results, and who else gets the device meanwhile."""
+
+import json
+import threading
+import time
+
+import pytest
+import torch
+import transformers
+
+from sbert_app.errors import UserError
+from sbert_app.services.corpora import CorpusService
+from sbert_app.services.labelled import LabelledData
+from sbert_app.services.line import Line
+from sbert_app.services.search import OTHERS, SearchService
+from sbert_app.services.timing import EXAMPLE_NAME, TimingService, Waiting
+from sbert_app.timing import experiment, queries
+from sbert_app.timing.experiment import DONE, STOPPED, Moment
+from sbert_app.timing.report import EXTRAPOLATED, MEASURED, PUBLISHED, figures
+from sbert_app.timing.result import CROSS, SBERT
+
+
+@pytest.fixture
+def service(shared_bench, monkeypatch):
+    """A service whose checks after the race are short."""
+    monkeypatch.setattr(experiment, "CHECK_SECONDS", 0.3)
+    monkeypatch.setattr(queries, "SIZES", (200, 2_000))
+    return TimingService(shared_bench)
+
+
+def last(steps):
+    """The last moment of a race that is worked off whole."""
+    *_, moment = steps
+    return moment
+
+
+def test_a_race_to_its_end(service):
+    steps = list(service.race(service.course(), seconds=1))
+    stages = list(dict.fromkeys(step.stage for step in steps))
+    assert stages[:3] == ["Loading the models", "Warming up, not counted", "Racing"] and stages[-1] == DONE
+    result = steps[-1].result
+    where = result.conditions
+    assert (where.corpus, where.head_trained, where.same_backbone) == (EXAMPLE_NAME, True, True)
+    assert result.cross_seconds(10_000).seconds > 100 * result.sbert_seconds(10_000).seconds
+    assert result.cross_seconds(10_000).seconds == pytest.approx(49_995_000 / result.cross.rate)
+    assert [n for n, _ in result.measured(CROSS)] == [run.sentences for run in result.runs]
+    assert result.measured(SBERT)[-1] == (where.sentences, result.answer.seconds)
+    assert result.agreement.pairs == len(result.runs[-1].cross_scores)
+    assert result.agreement.spearman > 0.2
+    assert result.query_seconds("exact index", 1_000_000) > result.query_seconds("approximate index", 1_000_000) > 0
+    summary = json.loads(json.dumps(result.summary(5_000)))
+    assert summary["pairs"] == 12_497_500 and summary[CROSS]["extrapolated_seconds"] > 0
+    kinds = [figure.kind for figure in figures(result)]
+    assert kinds == sorted(kinds, key=[MEASURED, EXTRAPOLATED, PUBLISHED].index) and len(set(kinds)) == 3
+    assert all(figure.how and figure.value >= 0 for figure in figures(result))
+
+
+def test_a_stopped_race_keeps_what_was_measured(service):
+    steps, racing = [], threading.Event()
+    for step in service.race(service.course(), seconds=60, stopping=racing.is_set):
+        steps.append(step)
+        if step.state and step.state.cross.done and step.state.sbert.done:
+            racing.set()
+    result = steps[-1].result
+    assert steps[-1].stage == STOPPED and result.stopped
+    assert result.cross.items > 0 and result.runs == () and result.agreement is None
+    assert figures(result)
+    assert last(service.race(service.course(), seconds=1, stopping=lambda: True)).result is None
+
+
+def test_one_race_at_a_time_and_everyone_knows_their_place(service):
+    first = service.race(service.course(), seconds=60)
+    while next(first).stage != "Racing":
+        pass
+    second, third = (service.race(service.course(), seconds=1) for _ in range(2))
+    assert next(second) == Waiting(1) and next(third) == Waiting(2)
+    first.close()  # a closed tab
+    assert isinstance(next(second), Moment)
+    assert next(third) == Waiting(1)
+    second.close()
+    assert isinstance(next(third), Moment)
+    third.close()
+
+
+def test_who_stops_while_waiting_leaves_the_line(service):
+    first = service.race(service.course(), seconds=60)
+    next(first)
+    assert [type(step) for step in service.race(service.course(), seconds=1, stopping=lambda: True)] == []
+    first.close()
+
+
+def test_a_full_line_says_so():
+    line = Line(2)
+    tickets = [line.join(), line.join()]
+    with pytest.raises(UserError, match="2 timing runs are waiting already"):
+        line.join()
+    line.leave(tickets[0])
+    assert line.before(tickets[1]) == 0
+    line.join()
+
+
+def test_the_sessions_corpus_is_raced_and_its_labelled_pairs_are_measured(service, shared_bench):
+    session = shared_bench.sessions.open()
+    CorpusService(shared_bench).open_example(session.id, "field_notes.csv")
+    session.labelled = LabelledData(shared_bench).example("requests_scored.csv")
+    course = service.course(session.id)
+    assert course.name == "field_notes.csv" and len(course.labelled) > 300
+    result = last(service.race_session(session.id, "all-MiniLM-L6-v2", 1)).result
+    assert result.quality.examples == len(course.labelled)
+    assert result.quality.changes[0].metric == "spearman"
+    assert service.result(session.id).conditions.corpus == "field_notes.csv"
+    with pytest.raises(UserError, match="no race"):
+        service.result(shared_bench.sessions.open().id)
+
+
+def test_what_is_raced_is_different_and_enough(service, shared_bench):
+    with pytest.raises(UserError, match="at least 20 different sentences, there are 2"):
+        service.prepare("few", ["a", "b"] * 30)
+    course = service.prepare("many", [f"sentence {i % 12_000}" for i in range(13_000)])
+    assert len(course.sentences) == len(set(course.sentences)) == shared_bench.settings.limits.raced_sentences
+    assert course.notes == ("1,000 repeated sentences left out.", "10,000 of 12,000 sentences, drawn at random.")
+    for seconds in (0, 1.5, 10_000, "8", None):
+        with pytest.raises(UserError, match="number of seconds"):
+            service.race(course, seconds=seconds)
+
+
+def test_another_backbone_races_against_its_like_with_an_untrained_head(service, tmp_path, model_folder):
+    config = transformers.BertConfig(hidden_size=48, num_hidden_layers=2, num_attention_heads=4, intermediate_size=96)
+    torch.manual_seed(0)
+    transformers.BertModel(config).save_pretrained(tmp_path / "small")
+    transformers.AutoTokenizer.from_pretrained(model_folder).save_pretrained(tmp_path / "small")
+    result = last(service.race(service.course(), str(tmp_path / "small"), seconds=1)).result
+    where = result.conditions
+    assert where.same_backbone and not where.head_trained and "untrained head" in where.cross_encoder
+    assert result.agreement is None and result.quality is None and len(result.runs) > 1
+
+
+def test_waiting_for_others_is_told_and_not_counted(shared_bench):
+    session = shared_bench.sessions.open()
+    CorpusService(shared_bench).open_example(session.id, "support_tickets.csv")
+    search = SearchService(shared_bench)
+    assert OTHERS not in search.search(session.id, "refund").milliseconds
+    held = threading.Event()
+
+    def hold():
+        with shared_bench.device():
+            held.set()
+            time.sleep(0.3)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait()
+    stages = search.search(session.id, "refund").milliseconds
+    thread.join()
+    assert stages[OTHERS] > 150 > stages["encode"]
+
+
+def test_table_7_waits_its_turn_and_stops(service, shared_bench):
+    session = shared_bench.sessions.open()
+    steps = service.table_7_session(session.id, "all-MiniLM-L6-v2")
+    rows = next(steps)
+    assert [row.system for row in rows] == ["Average word vectors", "SBERT", "SBERT, smart batching"]
+    service.stop(session.id)
+    assert list(steps) == []
