@@ -14,9 +14,9 @@ MEASURED = ("quality", "speed", "app", "training")  # cross_encoder makes a mode
 
 def main(names: list[str]) -> None:
     from sbert_app.models.hardware import choose_hardware
-    from tests.benchmarks import app, cross_encoder, quality, speed, training
+    from tests.benchmarks import app, cross_encoder, quality, search, speed, training
 
-    modules = (app, cross_encoder, quality, speed, training)
+    modules = (app, cross_encoder, quality, search, speed, training)
     suites = {module.__name__.rsplit(".", 1)[-1]: module.report for module in modules}
     out = Path(".bench")
     out.mkdir(exist_ok=True)
