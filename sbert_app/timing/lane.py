@@ -81,8 +81,8 @@ class Lane:
             self._turn = Turn(0, 0.0)
 
 
-def finish(lane: Lane) -> Iterator[None]:
-    """Work until the first pass is whole, yielding after each batch."""
-    while not lane.passes:
+def finish(lane: Lane, passes: int = 1) -> Iterator[None]:
+    """Work until so many passes are whole, yielding after each batch."""
+    while len(lane.passes) < passes:
         lane.advance()
         yield

@@ -3,15 +3,17 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from statistics import median
 
 import numpy as np
 
-from sbert_app.models.cross_encoder import CrossEncoder
+from sbert_app.models.cross_encoder import CrossEncoder, Pair
 from sbert_app.models.encoder import Encoder
 from sbert_app.timing.lane import Device, Lane, finish
 from sbert_app.vectors import Vectors, unit_rows
 
 FIRST_SIZES = (10, 30)
+SBERT_PASSES = 3
 
 
 @dataclass(frozen=True)
@@ -19,10 +21,12 @@ class SmallRun:
     """All pairs of a few sentences, scored by both systems. Scores: (p,), pairs in the order of `itertools.combinations`."""
 
     sentences: int
-    sbert_seconds: float
+    sbert_seconds: float  # median of a few runs: a single one of so few sentences is mostly noise
     cross_seconds: float
     sbert_scores: Vectors
     cross_scores: Vectors
+    sbert_first: Pair  # the closest pair, by either system
+    cross_first: Pair
 
 
 def sizes(sentences: int, pairs_per_second: float, seconds: float) -> list[int]:
@@ -57,6 +61,7 @@ class SmallRuns:
                 yield len(rows)
 
         sbert, cross = Lane(len(sentences), embed, self._device), Lane(len(pairs), read, self._device)
-        for lane in (sbert, cross):
-            yield from finish(lane)
-        self.results.append(SmallRun(len(sentences), sbert.first_pass, cross.first_pass, cosines, scores))
+        yield from finish(sbert, SBERT_PASSES)
+        yield from finish(cross)
+        first, second = pairs[int(cosines.argmax())], pairs[int(scores.argmax())]
+        self.results.append(SmallRun(len(sentences), median(sbert.passes), cross.first_pass, cosines, scores, first, second))

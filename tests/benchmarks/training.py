@@ -155,4 +155,4 @@ def _theirs(sample: Examples, dev: Examples) -> tuple[float, float]:
 
 
 def report() -> dict[str, object]:
-    return {"speed": speed(), "stsb": stsb(), "table_6_pooling_dev_x100": poolings()}
+    return {"stsb": stsb(), "table_6_pooling_dev_x100": poolings()}

@@ -3,6 +3,7 @@
 from html import escape
 
 from sbert_app.evaluation import paper
+from sbert_app.models.cross_encoder import Pair
 from sbert_app.timing.extrapolation import Estimate, pairs_of
 from sbert_app.timing.result import APPROXIMATE, EXACT, TimingResult
 from sbert_app.timing.words import spoken
@@ -10,6 +11,7 @@ from sbert_app.ui.views import parts
 
 # By `python -m tests.benchmarks quality cross_encoder`; the second by `training`.
 STSB = "STSb test, 1,379 pairs, Spearman ×100, measured with this app on 2026-11-20"
+SHOWN = 120  # characters of a sentence
 STSB_FIGURES = {"SBERT as it comes": 82.0, "SBERT fine-tuned on STSb": 85.8, "Cross-encoder of this app, trained on STSb": 86.7}
 
 
@@ -76,17 +78,25 @@ def _agreed(result: TimingResult) -> str:
             "which takes as long as a trained one. Its scores mean nothing, so they are not compared."
         )
         return f'<section class="measures"><p class="eyebrow">Do they agree?</p><p>{why}</p></section>'
-    first = "Both call the same pair the closest." if agreed.same_first else "They do not call the same pair the closest."
+    last = result.runs[-1]
+    if agreed.same_first:
+        first = f"Both call the same pair the closest: {_pair(last.sbert_first)}."
+    else:
+        first = f"SBERT calls {_pair(last.sbert_first)} the closest pair, the cross-encoder {_pair(last.cross_first)}."
     rows = [
         ["Closest pair", "the same" if agreed.same_first else "not the same"],
         [f"Of the {agreed.top} closest, in both lists", f"{agreed.shared}"],
         ["Spearman ×100 of the two score lists", f"{100 * agreed.spearman:.1f}"],
     ]
-    how = f"All {agreed.pairs:,} pairs of {result.runs[-1].sentences} sentences drawn at random, really scored by both."
+    how = f"All {agreed.pairs:,} pairs of {last.sentences} sentences drawn at random, really scored by both."
     return (
         f'<section class="measures"><p class="eyebrow">Do they agree?</p><p>{first}</p>{parts.table(("", ""), rows)}'
         f'<p class="hint">{how} Few random pairs are alike, so the order among the rest is mostly chance.</p></section>'
     )
+
+
+def _pair(pair: Pair) -> str:
+    return " and ".join(f"<q>{escape(parts.short(sentence, SHOWN))}</q>" for sentence in pair)
 
 
 def _quality(result: TimingResult) -> str:

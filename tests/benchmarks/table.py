@@ -1,0 +1,107 @@
+"""The goals of this project beside what was measured, from the json files of the suites: `make bench` ends with it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Results = dict[str, Any]
+
+# (what, goal, suite, its value and whether that reaches the goal)
+Row = tuple[str, str, str, Callable[[Results], tuple[str, bool]]]
+
+
+def at_least(path: str, goal: float, unit: str = "") -> Callable[[Results], tuple[str, bool]]:
+    return lambda results: (f"{_get(results, path):.4g}{unit}", _get(results, path) >= goal)
+
+
+def at_most(path: str, goal: float, unit: str = "") -> Callable[[Results], tuple[str, bool]]:
+    return lambda results: (f"{_get(results, path):.3g}{unit}", _get(results, path) <= goal)
+
+
+def _get(results: Results, path: str) -> float:
+    value: Any = results
+    for key in path.split("/"):
+        value = value[key]
+    return float(value)
+
+
+def _step(results: Results) -> tuple[str, bool]:
+    ratios = [run["all_pairs_step_ratio_to_faiss_knn"] for run in results["closest_pair_of_10000"]]
+    return ", ".join(f"{ratio:.2f}" for ratio in ratios), True
+
+
+def _lost(results: Results) -> tuple[str, bool]:
+    losses = {name: scores["fp32"] - scores["bf16"] for name, scores in results["spearman_x100"].items()}
+    worst = max(losses, key=lambda name: losses[name])
+    return f"{losses[worst]:+.3f} ({worst})", losses[worst] <= 0.05
+
+
+def _pairs(results: Results) -> tuple[str, bool]:
+    runs = results["closest_pair_of_10000"]
+    slowest, same = max(run["seconds"] for run in runs), sum(run["same_pair"] for run in runs)
+    return f"{slowest:.1f} s; same pair {same} of {len(runs)}", slowest <= 10 and same == len(runs)
+
+
+def _errors(results: Results) -> tuple[str, bool]:
+    errors = [run["error"] for run in results["extrapolation"]]
+    return ", ".join(f"{100 * error:+.1f} %" for error in errors), all(abs(error) <= 0.15 for error in errors)
+
+
+def _query(results: Results) -> tuple[str, bool]:
+    large = results["large_corpus"]
+    p50, p99 = large["milliseconds_p50_p99"]["dense together"]
+    recall = large["recall_at_10_unseen_queries"]
+    return f"p50 {p50:.1f} ms, p99 {p99:.1f} ms, recall {recall:.3f}", p50 <= 10 and p99 <= 30 and recall >= 0.99
+
+
+def _stsb(results: Results) -> tuple[str, bool]:
+    score = results["spearman_x100"]["stsb/test"]["bf16"]
+    return f"{score:.2f}", score >= 82.0
+
+
+def _start(results: Results) -> tuple[str, bool]:
+    seconds = sorted(results["start_to_usable_page_seconds"])
+    return f"{seconds[len(seconds) // 2]:.1f} s", seconds[len(seconds) // 2] <= 6
+
+
+ROWS: tuple[Row, ...] = (
+    ("encoding, times sentence-transformers at its defaults", "≥ 4", "speed", at_least("encoding/ratio_to_defaults", 4)),
+    ("encoding, times its best setting", "≥ 1.5", "speed", at_least("encoding/ratio_to_best", 1.5)),
+    ("encoding, share of the matrix product's rate", "–", "speed", at_least("encoding/share_of_ceiling", 0)),
+    ("Spearman ×100 lost to speed, worst STS set", "≤ 0.05", "quality", _lost),
+    ("cosine to fp32 embeddings, smallest", "≥ 0.999", "quality", at_least("interop/bf16_min_cosine", 0.999)),
+    ("most similar pair of 10,000 sentences", "≤ 10 s", "speed", _pairs),
+    ("all-pairs step, times FAISS's plain k-NN call", "–", "speed", _step),
+    ("cross-encoder, times sentence-transformers at its defaults", "≥ 2", "speed", at_least("cross_encoder/ratio_to_defaults", 2)),
+    ("cross-encoder, times its best setting", "–", "speed", at_least("cross_encoder/ratio_to_best", 0)),
+    ("extrapolated against measured, 19,900 pairs, three times", "within 15 %", "speed", _errors),
+    ("one query among 300,000 sentences", "p50 ≤ 10 ms, p99 ≤ 30 ms, recall ≥ 0.99", "search", _query),
+    ("the search, times FAISS's plain exact call", "–", "search", at_least("large_corpus/times_plain_exact", 0)),
+    ("siamese training, times sentence-transformers' trainer", "≥ 2", "training", at_least("ratio", 2)),
+    ("app start to a usable page", "≤ 6 s", "app", _start),
+    ("Similarity tab on the server", "≤ 50 ms", "app", at_most("similarity_handler_ms/median_of_50", 50, " ms")),
+    ("STSb test, default encoder", "82.0", "quality", _stsb),
+    ("STSb test, bundled cross-encoder", "≥ 86", "quality", at_least("cross_encoder_stsb_test_x100", 86)),
+    ("STSb test, fine-tuned, regression", "≥ 85.5", "stsb", at_least("stsb/regression/mean", 85.5)),
+    ("STSb test, fine-tuned, best objective", "≥ 87", "stsb", at_least("stsb/cosent/mean", 87)),
+)  # fmt: skip
+
+
+def show(folder: Path) -> None:
+    """Print the table and write it as table.json. A suite that was not run leaves its rows open."""
+    rows = [_row(folder, *row) for row in ROWS]
+    (folder / "table.json").write_text(json.dumps(rows, indent=2, ensure_ascii=False), encoding="utf-8")
+    print("| what | goal | measured | reached | when |\n| --- | --- | --- | --- | --- |")
+    for row in rows:
+        print(f"| {row['what']} | {row['goal']} | {row['measured']} | {row['reached']} | {row['date']} |")
+
+
+def _row(folder: Path, what: str, goal: str, suite: str, read: Callable[[Results], tuple[str, bool]]) -> dict[str, str]:
+    path = folder / f"{suite}.json"
+    if not path.exists():
+        return {"what": what, "goal": goal, "measured": f"run `python -m tests.benchmarks {suite}`", "reached": "", "date": ""}
+    results = json.loads(path.read_text(encoding="utf-8"))
+    measured, reached = read(results)
+    verdict = "" if goal == "–" else "yes" if reached else "no"
+    return {"what": what, "goal": goal, "measured": measured, "reached": verdict, "date": results["date"]}
