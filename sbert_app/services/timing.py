@@ -31,7 +31,7 @@ DEFAULT_SECONDS = 8
 TABLE_SENTENCES = 1_000
 QUALITY_PAIRS = 500
 MOST_SECONDS_ON_SCREEN = 120
-EXAMPLE_NAME = "support tickets (example)"
+EXAMPLE_NAME = f"{CALIBRATION_EXAMPLE}, the example"
 WAITING_LOOK = 0.2  # seconds between two looks at the line
 
 

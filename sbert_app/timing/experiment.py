@@ -61,7 +61,8 @@ class Experiment:
         cross, encode = self._race.cross.throughput(), self._race.sbert.throughput()
         if cross is None or encode is None:
             return None
-        return TimingResult(self._conditions, cross, encode, answer=self._answer(), waited=self._race.state.waited)
+        product = product_throughput(self._encoder.dim, self._device)
+        return TimingResult(self._conditions, cross, encode, product, self._answer(), waited=self._race.state.waited)
 
     def _answer(self) -> Answer | None:
         pair, seconds = self._race.closest, self._race.state.answer_seconds
@@ -71,7 +72,6 @@ class Experiment:
 
     def _checks(self, result: TimingResult) -> Iterator[tuple[str, TimingResult]]:
         """What comes after the race: (what is being done, the result that knows more and more)."""
-        result = replace(result, product=product_throughput(self._encoder.dim, self._device))
         sizes = small_runs.sizes(len(self._sentences), result.cross.rate, CHECK_SECONDS)
         runs = small_runs.SmallRuns(self._encoder, self._cross, self._device)
         for _ in runs.run(self._sentences, sizes):

@@ -35,11 +35,12 @@ def estimate(items: float, throughput: Throughput) -> Estimate:
 
 
 def power_law(sizes: list[int], seconds: list[float], size: float) -> float:
-    """Seconds at another size, along the straight line through the measured points on log-log paper.
+    """Seconds at another size, on log-log paper: between measured points along their line, below the first as the first.
 
-    The slope is kept within 0..1: an index can never be slower than reading every row, nor faster for more of them.
+    Beyond the last along the straight line through all. Its slope is kept within 0..1: an index can never be slower than
+    reading every row, nor faster for more of them.
     """
-    if len(sizes) < 2:
-        return seconds[-1]
+    if len(sizes) < 2 or size <= sizes[-1]:
+        return float(np.exp(np.interp(np.log(size), np.log(sizes), np.log(seconds))))
     slope = float(np.clip(np.polyfit(np.log(sizes), np.log(seconds), 1)[0], 0, 1))
     return float(seconds[-1] * (size / sizes[-1]) ** slope)

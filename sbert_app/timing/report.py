@@ -34,14 +34,15 @@ def figures(result: TimingResult) -> list[Figure]:
 
 def _rates(result: TimingResult) -> Iterator[Figure]:
     yield _rate("Cross-encoder", result.cross, "pairs/s", "pairs drawn at random, smart batching")
-    yield _rate("SBERT, encoding", result.encode, "sentences/s", "sentences encoded, smart batching")
-    if result.product:
-        yield _rate("SBERT, all-pairs step", result.product, "pairs/s", "pairs of random unit vectors, blocked float32 products")
+    yield _rate("SBERT, encoding", result.encode, "sentences/s", "encodings (the sentences again and again), smart batching")
+    yield _rate("SBERT, all-pairs step", result.product, "pairs/s", "pairs of random unit vectors, matrix products in blocks")
 
 
 def _rate(what: str, throughput: Throughput, unit: str, items: str) -> Figure:
-    how = f"median of {len(throughput.turns)} turns, {throughput.items:,} {items}"
-    return Figure(what, throughput.rate, unit, MEASURED, how, *throughput.spread)
+    turns = len(throughput.turns)
+    how = f"{'1 turn' if turns == 1 else f'median of {turns} turns'}, {throughput.items:,} {items}"
+    spread = throughput.spread if turns > 1 else (None, None)
+    return Figure(what, throughput.rate, unit, MEASURED, how, *spread)
 
 
 def _whole_runs(result: TimingResult) -> Iterator[Figure]:
@@ -59,13 +60,13 @@ def _agreement(result: TimingResult) -> Iterator[Figure]:
     agreed = result.agreement
     if agreed:
         how = f"all {agreed.pairs:,} pairs of {result.runs[-1].sentences} sentences, scored by both"
-        yield Figure("Agreement: Spearman x100 of the two score lists", 100 * agreed.spearman, "", MEASURED, how)
+        yield Figure("Agreement: Spearman ×100 of the two score lists", 100 * agreed.spearman, "", MEASURED, how)
         yield Figure(f"Agreement: pairs in both lists of the closest {agreed.top}", agreed.shared, "pairs", MEASURED, how)
         yield Figure("Agreement: same closest pair (1 is yes)", float(agreed.same_first), "", MEASURED, how)
     for change in result.quality.changes[:1] if result.quality else ():
         how = f"{result.quality.examples if result.quality else 0:,} of your labelled examples, 95 % bootstrap interval"
         for name, side in (("SBERT", change.before), ("Cross-encoder", change.after)):
-            yield Figure(f"{name}, {change.metric} x100", 100 * side.value, "", MEASURED, how, 100 * side.low, 100 * side.high)
+            yield Figure(f"{name}, {change.metric} ×100", 100 * side.value, "", MEASURED, how, 100 * side.low, 100 * side.high)
 
 
 def _searches(result: TimingResult) -> Iterator[Figure]:

@@ -54,7 +54,7 @@ class TimingResult:
     conditions: Conditions
     cross: Throughput  # pairs a second
     encode: Throughput  # sentences a second
-    product: Throughput | None = None  # pairs a second of the all-pairs step
+    product: Throughput  # pairs a second of the all-pairs step
     answer: Answer | None = None
     runs: tuple[SmallRun, ...] = ()
     agreement: Agreement | None = None
@@ -70,8 +70,7 @@ class TimingResult:
 
     def sbert_seconds(self, sentences: int) -> Estimate:
         """SBERT on n sentences: every one encoded once, then the all-pairs step."""
-        encoded = estimate(sentences, self.encode)
-        return encoded + estimate(pairs_of(sentences), self.product) if self.product else encoded
+        return estimate(sentences, self.encode) + estimate(pairs_of(sentences), self.product)
 
     def query_seconds(self, kind: str, sentences: int) -> float | None:
         """One search among n sentences, the query's encoding not included. kind: EXACT or APPROXIMATE."""
@@ -93,8 +92,7 @@ class TimingResult:
             "sentences": sentences,
             "pairs": pairs_of(sentences),
             CROSS: _lane(self.cross, "pairs", self.cross_seconds(sentences)),
-            SBERT: _lane(self.encode, "sentences", self.sbert_seconds(sentences))
-            | {"all_pairs_per_second": self.product.rate if self.product else None},
+            SBERT: _lane(self.encode, "sentences", self.sbert_seconds(sentences)) | {"all_pairs_per_second": self.product.rate},
             "measured": {lane: self.measured(lane) for lane in (CROSS, SBERT)},
             "agreement": vars(self.agreement) if self.agreement else None,
             "query": {

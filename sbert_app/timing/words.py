@@ -7,8 +7,8 @@ UNITS = (("year", 365.25 * 86400), ("day", 86400.0), ("hour", 3600.0), ("minute"
 
 def spoken(seconds: float) -> str:
     """Two units at most: "0.4 milliseconds", "7.2 seconds", "22 hours 41 minutes", "26 years"."""
-    if seconds < 1:
-        return f"{seconds * 1e3:.2g} milliseconds" if seconds < 0.1 else f"{seconds * 1e3:.0f} milliseconds"
+    if seconds < 0.9995:
+        return f"{_two_digits(seconds * 1e3)} milliseconds"
     if seconds < 10:
         return f"{seconds:.1f} seconds"
     for (name, length), (smaller, step) in pairwise(UNITS):
@@ -18,6 +18,11 @@ def spoken(seconds: float) -> str:
                 return f"{_rounded(count):,} years"
             return " ".join(filter(None, (_counted(count, name), _counted(rest, smaller) if rest else "")))
     return f"{seconds:.0f} seconds"
+
+
+def _two_digits(value: float) -> str:
+    """Such as "0.043", "6.4", "83", "640"."""
+    return f"{value:.0f}" if value >= 9.95 else f"{value:.2g}"
 
 
 def _counted(count: int, unit: str) -> str:

@@ -94,6 +94,31 @@ def test_stop_in_the_middle_keeps_what_was_measured(page):
     expect(page.locator("#race-stop")).to_be_hidden()
 
 
+def test_another_corpus_takes_its_place_and_a_small_one_says_what_it_needs(page):
+    open_tab(page)
+    seconds(page, 60)
+    page.locator("#race").click()
+    racing(page)
+    page.locator("#race-stop").click()
+    expect(page.locator("#race-words")).to_contain_text("The race was stopped early")
+    page.get_by_role("tab", name="Search", exact=True).click()
+    page.get_by_role("button", name="Your corpus").click()
+    page.get_by_role("tab", name="Paste", exact=True).click()
+    page.locator("#pasted textarea").fill("\n".join(f"line {i}" for i in range(5)))
+    page.locator("#use-pasted").click()
+    page.locator("#index").click()
+    expect(page.locator("#status")).to_contain_text("5 sentences")
+    open_tab(page)
+    expect(page.locator("#course")).to_contain_text("at least 20 different sentences, there are 5")
+    expect(page.locator("#race")).to_be_disabled()
+    expect(page.locator("#race-words")).to_be_hidden()
+    page.get_by_role("tab", name="Search", exact=True).click()
+    page.locator("#example-field_notes").click()
+    open_tab(page)
+    expect(page.locator("#course")).to_contain_text("field_notes.csv")
+    expect(page.locator("#race")).to_be_enabled()
+
+
 def test_a_reload_in_the_middle_frees_the_machine(page):
     open_tab(page)
     seconds(page, 60)
@@ -134,6 +159,6 @@ def test_table_7_and_no_sideways_scrolling(visit, width, theme):
     page.locator("#table-7-measure").click()
     expect(page.locator("#table-7")).to_contain_text("SBERT, smart batching", timeout=RACED)
     expect(page.locator("#table-7")).to_contain_text(re.compile("2,042"))
-    page.locator("#race-stop").click()
+    page.locator("#table-7-stop").click()
     expect(page.locator("#race")).to_be_enabled()
     assert page.evaluate("document.documentElement.scrollWidth") <= width

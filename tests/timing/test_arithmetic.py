@@ -63,8 +63,15 @@ def test_the_power_law_goes_on_with_the_measured_slope_within_reason(slope, expe
     assert power_law(sizes, seconds, 3_000_000) == pytest.approx(seconds[-1] * 100**expected, rel=1e-6)
 
 
+def test_between_measured_points_the_power_law_keeps_to_them_and_below_it_stays():
+    sizes, seconds = [1_000, 10_000, 30_000], [2e-5, 6e-4, 2e-3]
+    assert [power_law(sizes, seconds, size) for size in sizes] == pytest.approx(seconds)
+    assert 2e-5 < power_law(sizes, seconds, 4_000) < 6e-4
+    assert power_law(sizes, seconds, 10) == pytest.approx(2e-5)
+
+
 def test_the_power_law_with_one_point_stays_where_it_is():
-    assert power_law([1_000], [0.5], 9_000) == 0.5
+    assert power_law([1_000], [0.5], 9_000) == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize(
@@ -73,6 +80,8 @@ def test_the_power_law_with_one_point_stays_where_it_is():
         (0.000043, "0.043 milliseconds"),
         (0.0064, "6.4 milliseconds"),
         (0.64, "640 milliseconds"),
+        (0.0996, "100 milliseconds"),
+        (0.9996, "1.0 seconds"),
         (7.24, "7.2 seconds"),
         (59.4, "59 seconds"),
         (59.7, "60 seconds"),

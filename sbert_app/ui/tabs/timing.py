@@ -9,6 +9,7 @@ from typing import Any
 
 import gradio as gr
 
+from sbert_app.errors import UserError
 from sbert_app.services.timing import DEFAULT_SECONDS, TimingService, Waiting
 from sbert_app.timing.experiment import Moment
 from sbert_app.ui.events import handler
@@ -20,8 +21,10 @@ REFRESH_SECONDS = 0.3  # drawing costs the processor that is being timed
 PAGES_KEPT = 8
 PAGE_NAME = "sbert-studio-timing.html"
 LEAD = "A cross-encoder reads every **pair**, SBERT reads every **sentence once**. Race them, on this machine."
+TABLE_7 = """<h2 class="section">Sentences a second, as in the paper's Table 7</h2>
+<p class="hint">Encodes up to 1,000 of the sentences with each system in turn, for about ten seconds on each device.</p>"""
 NOT_YET = "Nothing measured yet. Start the race: it takes about half a minute."
-NOTHING = "Stopped before both lanes had worked: there is nothing to reckon with."
+NOTHING = "Stopped before both lanes had done a turn: there is nothing to extrapolate from."
 
 Updates = dict[Any, Any]
 
@@ -68,7 +71,7 @@ class _TimingTab:
     def _draw_result(self) -> None:
         with gr.Column(visible=False, elem_id="race-result") as self.result:
             self.sentences = gr.Slider(
-                1, 6, 4, step=0.05, label="Number of sentences, from 10 to 1,000,000", elem_id="race-n", elem_classes="log-slider"
+                2, 6, 4, step=0.05, label="Number of sentences, from 100 to 1,000,000", elem_id="race-n", elem_classes="log-slider"
             )
             self.words = gr.HTML(elem_id="race-words", js_on_load=None)
             self.chart = gr.Plot(show_label=False, elem_id="race-chart")
@@ -80,42 +83,63 @@ class _TimingTab:
                 self.download = gr.DownloadButton("Download the page", size="sm", visible=False, elem_id="race-download")
 
     def _draw_table_7(self) -> None:
-        gr.HTML('<h2 class="section">Sentences a second, as in the paper\'s Table 7</h2>', js_on_load=None)
+        gr.HTML(TABLE_7, js_on_load=None)
         with gr.Row(elem_classes="examples"):
             self.measure = gr.Button("Measure", size="sm", elem_id="table-7-measure")
+            self.stop_measuring = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="table-7-stop")
+        self.measuring = gr.HTML(elem_id="table-7-stage", js_on_load=None)
         self.table_7 = gr.HTML(elem_id="table-7", js_on_load=None)
 
     def listen(self, opened: gr.State) -> None:
         private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
         mine = [self._session_id]
+        ended = [self.start, self.measure, self.stop, self.stop_measuring, self.stage, self.measuring]
         shown = [self.start, self.stop, self.stage, self.lanes, self.result, self.words, self.chart, self.agreement, self.numbers]
-        opened.change(handler(self._on_opened), mine, self.course, **private)
+        opened.change(handler(self._on_opened), mine, [self.course, self.start, self.stage, self.lanes, self.result], **private)
         self.start.click(
             handler(self._on_start),
             [*mine, self._model, self.seconds, self.sentences],
             [*shown, self.download, self.measure],
             concurrency_limit=None,
             **private,
-        ).failure(self._on_failure, None, [self.start, self.stop, self.stage, self.measure], **private)
-        self.stop.click(handler(self._service.stop), mine, None, queue=False, **private)
+        ).failure(self._on_failure, None, ended, **private)
+        gr.on([self.stop.click, self.stop_measuring.click], handler(self._service.stop), mine, None, queue=False, **private)
         self.sentences.change(
-            handler(self._on_slide), [*mine, self.sentences], self.words, queue=False, trigger_mode="always_last", **private
+            handler(self._on_slide),
+            [*mine, self.sentences],
+            [self.words, self.download],
+            queue=False,
+            trigger_mode="always_last",
+            **private,
         )
+        self.sentences.release(handler(self._on_release), [*mine, self.sentences], self.chart, **private)
         self.save.click(handler(self._on_save), [*mine, self.sentences], self.download, **private)
         self.measure.click(
             handler(self._on_measure),
             [*mine, self._model],
-            [self.start, self.stop, self.stage, self.table_7, self.measure],
+            [self.start, self.measure, self.stop_measuring, self.measuring, self.table_7],
             concurrency_limit=None,
             **private,
-        ).failure(self._on_failure, None, [self.start, self.stop, self.stage, self.measure], **private)
+        ).failure(self._on_failure, None, ended, **private)
 
-    def _on_opened(self, session_id: str) -> str:
-        return race.course(self._service.course(session_id))
+    def _on_opened(self, session_id: str) -> Updates:
+        """Another corpus: what was measured with the one before goes."""
+        try:
+            course, able = race.course(self._service.course(session_id)), True
+        except UserError as error:
+            course, able = parts.empty(str(error)), False
+        return {
+            self.course: course,
+            self.start: gr.Button(interactive=able),
+            self.stage: "",
+            self.lanes: parts.empty(NOT_YET) if able else "",
+            self.result: gr.Column(visible=False),
+        }
 
     def _on_start(self, session_id: str, model: str, seconds: int, exponent: float) -> Iterator[Updates]:
         """The race live; at its end the result, which stays in the session for the slider and the page."""
-        yield {**self._busy(True), self.result: gr.Column(visible=False), self.download: gr.DownloadButton(visible=False)}
+        hidden = {self.result: gr.Column(visible=False), self.download: gr.DownloadButton(visible=False)}
+        yield {**self._busy(True, self.stop), **hidden, self.stage: race.stage("Starting"), self.lanes: ""}
         last, shown = Moment(""), 0.0
         for step in self._service.race_session(session_id, model, seconds):
             if isinstance(step, Moment):
@@ -127,12 +151,8 @@ class _TimingTab:
                 yield {self.stage: race.waiting(step.before)}
             else:
                 yield {self.stage: race.stage(step.stage), self.lanes: race.lanes(step)}
-        yield {
-            **self._busy(False),
-            self.stage: "",
-            self.lanes: race.lanes(last) or parts.empty(NOTHING),
-            **self._shown(last, exponent),
-        }
+        ended = {self.stage: "" if last.result else race.note(NOTHING), self.lanes: race.lanes(last, ended=True)}
+        yield {**self._busy(False, self.stop), **ended, **self._shown(last, exponent)}
 
     def _shown(self, last: Moment, exponent: float) -> Updates:
         if last.result is None:
@@ -140,39 +160,44 @@ class _TimingTab:
         return {
             self.result: gr.Column(visible=True),
             self.words: timing.in_words(last.result, sentences_at(exponent)),
-            self.chart: race_chart(last.result),
+            self.chart: race_chart(last.result, sentences_at(exponent)),
             self.agreement: timing.agreement(last.result),
             self.numbers: timing_numbers.numbers(last.result),
         }
 
-    def _on_slide(self, session_id: str, exponent: float) -> str:
-        return timing.in_words(self._service.result(session_id), sentences_at(exponent))
+    def _on_slide(self, session_id: str, exponent: float) -> Updates:
+        words = timing.in_words(self._service.result(session_id), sentences_at(exponent))
+        return {self.words: words, self.download: gr.DownloadButton(visible=False)}  # a page made before tells another number
+
+    def _on_release(self, session_id: str, exponent: float) -> Any:
+        return race_chart(self._service.result(session_id), sentences_at(exponent))
 
     def _on_save(self, session_id: str, exponent: float) -> Any:
         result = self._service.result(session_id)
         folder = tempfile.TemporaryDirectory(prefix="sbert-studio-")
         self._pages.append(folder)
         path = Path(folder.name) / PAGE_NAME
-        path.write_text(page(result, sentences_at(exponent), race_chart(result)), encoding="utf-8")
+        number = sentences_at(exponent)
+        path.write_text(page(result, number, race_chart(result, number)), encoding="utf-8")
         return gr.DownloadButton(f"Download {PAGE_NAME} ({path.stat().st_size / 1e6:.0f} MB)", value=str(path), visible=True)
 
     def _on_measure(self, session_id: str, model: str) -> Iterator[Updates]:
-        yield self._busy(True)
+        yield {**self._busy(True, self.stop_measuring), self.measuring: race.stage("Loading the model")}
         for step in self._service.table_7_session(session_id, model):
             if isinstance(step, Waiting):
-                yield {self.stage: race.waiting(step.before)}
+                yield {self.measuring: race.waiting(step.before)}
             else:
-                yield {self.stage: race.stage("Measuring sentences a second"), self.table_7: timing_numbers.table_7(step)}
-        yield {**self._busy(False), self.stage: ""}
+                yield {self.measuring: race.stage("Measuring"), self.table_7: timing_numbers.table_7(step)}
+        yield {**self._busy(False, self.stop_measuring), self.measuring: ""}
 
-    def _busy(self, busy: bool) -> Updates:
+    def _busy(self, busy: bool, stop: gr.Button) -> Updates:
         buttons = {button: gr.Button(interactive=not busy) for button in (self.start, self.measure)}
-        return {**buttons, self.stop: gr.Button(visible=busy)}
+        return {**buttons, stop: gr.Button(visible=busy)}
 
     def _on_failure(self) -> Updates:
-        return {**self._busy(False), self.stage: ""}
+        return {**self._busy(False, self.stop), **self._busy(False, self.stop_measuring), self.stage: "", self.measuring: ""}
 
 
 def sentences_at(exponent: float) -> int:
     """The slider's place as a number of sentences, two digits: 4 is 10,000, 4.05 is 11,000."""
-    return int(float(f"{10 ** min(6.0, max(1.0, float(exponent))):.2g}"))
+    return int(float(f"{10 ** min(6.0, max(2.0, float(exponent))):.2g}"))

@@ -6,7 +6,7 @@ from html import escape
 from sbert_app.services.timing import Course
 from sbert_app.timing.experiment import Moment
 from sbert_app.timing.extrapolation import pairs_of
-from sbert_app.timing.race import RaceState
+from sbert_app.timing.race import LaneState, RaceState
 from sbert_app.timing.words import spoken
 
 
@@ -33,41 +33,45 @@ def stage(text: str) -> str:
     return note(f"{text} …")
 
 
-def lanes(moment: Moment) -> str:
-    """Both lanes at this moment."""
+def lanes(moment: Moment, ended: bool = False) -> str:
+    """Both lanes at this moment; once ended, with the rates that everything else is reckoned from."""
     if moment.state is None:
         return ""
-    return f'<div class="lanes">{_cross_lane(moment.state)}{_sbert_lane(moment.state)}</div>'
+    result = moment.result if ended else None
+    cross_rate = result.cross.rate if result else moment.state.cross.rate
+    sbert_rate = result.encode.rate if result else moment.state.sbert.rate
+    return f'<div class="lanes">{_cross_lane(moment.state, cross_rate)}{_sbert_lane(moment.state, sbert_rate, ended)}</div>'
 
 
-def _cross_lane(state: RaceState) -> str:
+def _cross_lane(state: RaceState, rate: float) -> str:
     lane = state.cross
-    left = lane.total / lane.rate if lane.rate else None
+    finished = lane.done == lane.total
     counters = [
         (f"{lane.done:,}", f"of {lane.total:,} pairs"),
-        (_seconds(lane.seconds), "worked"),
-        (f"{lane.rate:,.0f}", "pairs a second"),
-        (spoken(left) if left else "…", "for all pairs, projected"),
+        (_seconds(lane.seconds), "for all pairs" if finished else "worked"),
+        (f"{rate:,.0f}", "pairs a second"),
     ]
-    return _lane("Cross-encoder", "reads every pair", "cross", lane.done, lane.total, counters, "")
+    if not finished:
+        counters.append((spoken(lane.total / rate) if rate else "–", "for all pairs, projected"))
+    return _lane("Cross-encoder", "reads every pair", "cross", lane, counters, "Finished." if finished else "")
 
 
-def _sbert_lane(state: RaceState) -> str:
+def _sbert_lane(state: RaceState, rate: float, ended: bool) -> str:
     lane = state.sbert
     finished = state.answer_seconds is not None
-    total = pairs_of(lane.total)
+    waiting = "–" if ended else "…"
     counters = [
         (f"{lane.done:,}", f"of {lane.total:,} sentences"),
         (_seconds(state.answer_seconds or lane.seconds), "for the answer" if finished else "worked"),
-        (f"{lane.rate:,.0f}", "sentences a second"),
-        (f"{total:,}" if finished else "…", "pairs compared"),
+        (f"{rate:,.0f}", "sentences a second"),
+        (f"{pairs_of(lane.total):,}" if finished else waiting, "pairs compared"),
     ]
     answer = f"Finished: the most similar pair has cosine {state.closest.score:.3f}." if state.closest else ""
-    return _lane("SBERT", "reads every sentence once", "sbert", lane.done, lane.total, counters, answer)
+    return _lane("SBERT", "reads every sentence once", "sbert", lane, counters, answer)
 
 
-def _lane(name: str, does: str, kind: str, done: int, total: int, counters: Sequence[tuple[str, str]], answer: str) -> str:
-    share = done / total if total else 0.0
+def _lane(name: str, does: str, kind: str, state: LaneState, counters: Sequence[tuple[str, str]], answer: str) -> str:
+    share = state.done / state.total if state.total else 0.0
     cells = "".join(f"<div><b>{escape(value)}</b><span>{escape(label)}</span></div>" for value, label in counters)
     note = f'<p class="lane-answer">{escape(answer)}</p>' if answer else ""
     return (

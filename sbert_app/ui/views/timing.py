@@ -18,12 +18,16 @@ STSB_FIGURES = {"SBERT as it comes": 82.0, "SBERT fine-tuned on STSb": 85.8, "Cr
 def in_words(result: TimingResult, sentences: int) -> str:
     """What the rates mean for so many sentences."""
     cross, sbert = result.cross_seconds(sentences), result.sbert_seconds(sentences)
-    head = f'<p class="words-n"><b>{sentences:,}</b> sentences are <b>{pairs_of(sentences):,}</b> pairs</p>'
+    head = f'<p class="words-n" role="status"><b>{sentences:,}</b> sentences are <b>{pairs_of(sentences):,}</b> pairs</p>'
     sides = _side("cross", "Cross-encoder", cross) + '<p class="against">against</p>' + _side("sbert", "SBERT", sbert)
-    ratio = cross.seconds / sbert.seconds
-    times = f"{ratio:,.0f} times as long" if ratio >= 10 else f"{ratio:.1f} times as long"
-    hint = f'<p class="hint">{times}. {_from(result)}{_query(result, sentences)}</p>'
-    return f'<div class="words">{head}<div class="sides">{sides}</div>{hint}</div>'
+    times = f'<p class="times">The cross-encoder takes about <b>{_about(cross.seconds / sbert.seconds)} times</b> as long.</p>'
+    hints = "".join(f'<p class="hint">{text}</p>' for text in (_query(result, sentences), _from(result)) if text)
+    return f'<div class="words">{head}<div class="sides">{sides}</div>{times}{hints}</div>'
+
+
+def _about(ratio: float) -> str:
+    """Two digits: the rates are not known better."""
+    return f"{float(f'{ratio:.2g}'):,.0f}" if ratio >= 10 else f"{ratio:.1f}"
 
 
 def _side(kind: str, name: str, estimate: Estimate) -> str:
@@ -34,9 +38,11 @@ def _side(kind: str, name: str, estimate: Estimate) -> str:
 
 def _from(result: TimingResult) -> str:
     where = result.conditions
+    rough = "The race was stopped early, so these figures are rough. " if result.stopped else ""
     return (
-        f"Extrapolated (dashed) from {result.cross.items:,} pairs and {result.encode.items:,} sentences measured on "
-        f"{escape(where.machine)}, {escape(where.hardware)}, {where.date}; models loaded and warm. "
+        f"{rough}Extrapolated (dashed) from {result.cross.items:,} pairs and {result.encode.items:,} sentences timed, some of them "
+        f"again, of {escape(where.corpus)} ({where.sentences:,} sentences), on {escape(where.machine)}, {escape(where.hardware)}, "
+        f"{where.date}. Models loaded and warm; below each figure its 95 % band."
     )
 
 
@@ -50,9 +56,9 @@ def _query(result: TimingResult, sentences: int) -> str:
     )
 
 
-def agreement(result: TimingResult) -> str:
-    """Do the lanes find the same? And which of them is right more often?"""
-    return f'{_answer(result)}<div class="verdicts agree">{_agreed(result)}{_quality(result)}</div>'
+def agreement(result: TimingResult, live: bool = True) -> str:
+    """Do the lanes find the same? And which of them is right more often? live: on the page, where more can be done."""
+    return f'{_answer(result)}<div class="verdicts agree">{_agreed(result)}{_quality(result, live)}</div>'
 
 
 def _answer(result: TimingResult) -> str:
@@ -85,10 +91,11 @@ def _agreed(result: TimingResult) -> str:
         first = f"SBERT calls {_pair(last.sbert_first)} the closest pair, the cross-encoder {_pair(last.cross_first)}."
     rows = [
         ["Closest pair", "the same" if agreed.same_first else "not the same"],
-        [f"Of the {agreed.top} closest, in both lists", f"{agreed.shared}"],
-        ["Spearman ×100 of the two score lists", f"{100 * agreed.spearman:.1f}"],
+        [f"The {agreed.top} closest of each: in both lists", f"{agreed.shared} of {agreed.top}"],
+        ["Spearman ×100 of all scores (100: the same order)", f"{100 * agreed.spearman:.1f}"],
     ]
-    how = f"All {agreed.pairs:,} pairs of {last.sentences} sentences drawn at random, really scored by both."
+    drawn = " drawn at random" if last.sentences < where.sentences else ""
+    how = f"All {agreed.pairs:,} pairs of {last.sentences} sentences{drawn}, really scored by both."
     return (
         f'<section class="measures"><p class="eyebrow">Do they agree?</p><p>{first}</p>{parts.table(("", ""), rows)}'
         f'<p class="hint">{how} Few random pairs are alike, so the order among the rest is mostly chance.</p></section>'
@@ -99,7 +106,7 @@ def _pair(pair: Pair) -> str:
     return " and ".join(f"<q>{escape(parts.short(sentence, SHOWN))}</q>" for sentence in pair)
 
 
-def _quality(result: TimingResult) -> str:
+def _quality(result: TimingResult, live: bool) -> str:
     change = result.quality.changes[0] if result.quality else None
     if change and result.quality:
         rows = [[name, f"{100 * side.value:.1f} ({100 * side.low:.1f} to {100 * side.high:.1f})"]
@@ -111,7 +118,9 @@ def _quality(result: TimingResult) -> str:
         )
     else:
         rows = [[name, f"{value:.1f}"] for name, value in STSB_FIGURES.items()]
-        how = f"{STSB}. Labelled pairs opened in the Fine-tune tab are measured here instead."
+        how = f"{STSB}."
+        if live:
+            how += " Open labelled pairs in the Fine-tune tab, and the next race measures both on them."
     published = (
         f"The paper, STSb test: cross-encoder {paper.NLI_STSB_CROSS_ENCODER} against SBERT {paper.NLI_STSB_SBERT} after NLI "
         f"and STSb, {paper.STSB_CROSS_ENCODER:.2f} against {paper.STSB_SBERT} on STSb alone."

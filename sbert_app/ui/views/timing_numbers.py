@@ -17,8 +17,8 @@ NOTICEABLE = 0.05  # seconds
 def numbers(result: TimingResult) -> str:
     """Every number and how it was obtained, with downloads."""
     rows = figures(result)
-    records = [vars(figure) for figure in rows]
-    table = parts.table(("what", "value", "slowest to fastest, or band", "how"), [_row(figure) for figure in rows])
+    records = [{key: float(f"{value:.5g}") if isinstance(value, float) else value for key, value in vars(f).items()} for f in rows]
+    table = parts.table(("what", "value", "turns from – to, or 95 % band", "how"), [_row(figure) for figure in rows])
     where, waited = result.conditions, result.waited
     backbones = "the same backbone" if where.same_backbone else "different backbones"
     how = (
