@@ -48,9 +48,6 @@ def race_chart(result: TimingResult, sentences: int) -> go.Figure:
     figure.update_layout(legend=legend, hovermode="closest", uirevision="keep")
     figure.update_xaxes(title="sentences", tickvals=[10**i for i in range(1, 7)], ticktext=SIZES)
     figure.update_xaxes(range=[0.85, 6.25])
-    figure.add_annotation(
-        text="solid: measured · dashed: extrapolated, with its 95 % band", x=0, y=1, xref="paper", yref="paper", showarrow=False
-    )
     figure.update_yaxes(title="time", automargin=True, tickvals=list(TICKS), ticktext=list(TICKS.values()))
     for axis in (figure.update_xaxes, figure.update_yaxes):
         axis(type="log", gridcolor=GRID, zeroline=False)

@@ -75,6 +75,7 @@ class _TimingTab:
             )
             self.words = gr.HTML(elem_id="race-words", js_on_load=None)
             self.chart = gr.Plot(show_label=False, elem_id="race-chart")
+            gr.HTML(f'<p class="hint">{timing.HOW_TO_READ}</p>', js_on_load=None)
             self.agreement = gr.HTML(elem_id="race-agreement", js_on_load=None)
             with gr.Accordion("Every number, and how it was obtained", open=False, elem_id="race-numbers-box"):
                 self.numbers = gr.HTML(elem_id="race-numbers", js_on_load=None)

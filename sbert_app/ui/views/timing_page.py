@@ -22,5 +22,6 @@ def page(result: TimingResult, sentences: int, chart: go.Figure) -> str:
         f"<title>{title}</title><style>{STYLE.read_text(encoding='utf-8')}</style></head><body><h1>{title}</h1>"
         f'<p class="hint">{escape(where.corpus)}, {where.sentences:,} sentences · made with SBERT Studio</p>'
         f"{timing.in_words(result, sentences)}<h2>Seconds against sentences</h2>{drawn}"
+        f'<p class="hint">{timing.HOW_TO_READ}</p>'
         f"<h2>Agreement and quality</h2>{timing.agreement(result, live=False)}<h2>Every number</h2>{numbers}</body></html>"
     )
