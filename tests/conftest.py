@@ -64,3 +64,22 @@ def write(tmp_path: Path) -> Callable[[str, str | bytes], Path]:
         return path
 
     return write
+
+
+@pytest.fixture
+def shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., tuple[str, str]]:
+    """Run a command of the shell in this process, with a home of its own: what it writes to stdout and to stderr."""
+    from sbert_app.cli import main
+
+    monkeypatch.setenv("SBERT_STUDIO_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("SBERT_STUDIO_DEVICE", "cpu")
+
+    def run(*args: object, status: int = 0) -> tuple[str, str]:
+        monkeypatch.setattr("sys.argv", ["sbert_app", *map(str, args)])
+        returned = main()
+        out, err = capsys.readouterr()
+        assert returned == status, err
+        assert "Traceback" not in err
+        return out, err
+
+    return run

@@ -57,18 +57,18 @@ def test_a_killed_training_resumes_to_the_same_result(start, tmp_path):
     assert (tmp_path / "killed-model" / "model.safetensors").exists() and not Runs(checkpoints).list()
 
 
-def test_train_and_evaluate(start, tmp_path):
-    trained = finish(start("home", "train", TRIPLETS, "--epochs", "1", "--json", "--out", tmp_path / "model"))
+def test_train_and_evaluate(shell, tmp_path):
+    trained = json.loads(shell("train", TRIPLETS, "--epochs", "1", "--json", "--out", tmp_path / "model")[0])
     assert {"before", "after", "seconds", "pairs_per_second", "model", "verdict"} <= set(trained)
     assert trained["model"] == str(tmp_path / "model") and trained["examples"] == {"train": 210, "dev": 30, "held_out": 60}
-    measured = finish(
-        start("home", "evaluate", TRIPLETS, "--systems", "sbert,word-overlap", "--model", tmp_path / "model", "--json")
+    measured = json.loads(
+        shell("evaluate", TRIPLETS, "--systems", "sbert,word-overlap", "--model", tmp_path / "model", "--json")[0]
     )
     assert set(measured) == {"sbert", "word-overlap"} and measured["sbert"]["sentences"] == 900
     assert measured["sbert"]["triplet_accuracy"] > measured["word-overlap"]["triplet_accuracy"]
 
 
-def test_mistakes_are_one_line(start, tmp_path):
+def test_mistakes_are_one_line(shell, tmp_path):
     (tmp_path / "there").mkdir()
     wrong = {
         "already exists": ("train", PAIRS, "--out", tmp_path / "there"),
@@ -77,7 +77,6 @@ def test_mistakes_are_one_line(start, tmp_path):
         "cannot learn from scored pairs": ("train", PAIRS, "--objective", "triplet", "--out", tmp_path / "x"),
         "Unknown system 'magic'": ("evaluate", PAIRS, "--systems", "magic"),
     }
-    started = {message: start("home", *command) for message, command in wrong.items()}
-    for message, process in started.items():
-        error = finish(process, status=2)
+    for message, command in wrong.items():
+        error = shell(*command, status=2)[1]
         assert message in error and error.splitlines()[-1].startswith("Error: ")

@@ -30,3 +30,13 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def go_to(page: Any, name: str) -> None:
+    """Open a tab; on a phone it may be behind the button with the three dots."""
+    page.get_by_role("tab", name="Similarity", exact=True).wait_for()
+    tab = page.get_by_role("tab", name=name, exact=True)
+    if not tab.is_visible():
+        page.locator(".overflow-menu > button").first.click()
+        tab = page.get_by_text(name, exact=True).last
+    tab.click()

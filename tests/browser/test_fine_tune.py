@@ -9,41 +9,42 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from sbert_app.services.labelled import EXAMPLES
+from tests.browser.chromium import go_to
 
 TRAINED = 120_000  # milliseconds a run may take beside other work
 
 
 def open_tab(page: Page) -> None:
-    page.get_by_role("tab", name="Fine-tune", exact=True).click()
+    go_to(page, "Fine-tune")
 
 
-def settings(page: Page, **values: float) -> None:
-    """Set numbers under "All settings", without the learning curve."""
+def settings(page: Page, curve: bool = False, **values: float) -> None:
+    """Set numbers under "All settings"; the learning curve costs half a training more."""
     page.get_by_role("button", name=re.compile("All settings")).click()
     for name, value in values.items():
         page.locator(f"#{name} input").fill(str(value))
         page.locator(f"#{name} input").press("Tab")
-    page.locator("#learning-curve input").uncheck()
+    page.locator("#learning-curve input").set_checked(curve)
 
 
 def upload(page: Page, path) -> None:
     page.locator("#labelled-file input[type=file]").set_input_files(str(path))
 
 
-@pytest.mark.parametrize(("name", "epochs"), [("requests_scored", 5), ("instructions_labelled", 6), ("messages_triplets", None)])
+@pytest.mark.parametrize(("name", "epochs"), [("requests_scored", 5), ("instructions_labelled", 6), ("messages_triplets", 4)])
 def test_each_example_gets_better(page, name, epochs):
-    """The last one with every setting it comes with, the others shorter and without the learning curve."""
+    """Shorter than the settings they come with; the last one with its learning curve."""
+    curve = name == "messages_triplets"
     open_tab(page)
     page.locator(f"#example-{name}").click()
     expect(page.locator("#labelled")).to_contain_text("never seen, for the verdict")
     expect(page.locator("#estimate")).to_contain_text("Extrapolated from 4 batches timed just now")
-    if epochs:
-        settings(page, epochs=epochs)
+    settings(page, curve, epochs=epochs)
     page.locator("#start").click()
     expect(page.locator("#run-progress")).to_contain_text(re.compile(r"step [\d,]+ of [\d,]+ · loss"), timeout=30_000)
     expect(page.locator("#verdict-word")).to_have_text("Better", timeout=TRAINED)
     expect(page.locator("#verdict")).to_contain_text("95 % interval +")
-    if not epochs:
+    if curve:
         expect(page.locator("#verdict")).to_contain_text("training examples the measure went from")
     expect(page.locator("#movers")).to_contain_text("Moved furthest in the right direction")
     expect(page.locator("#run-curve .js-plotly-plot")).to_be_visible()
@@ -87,7 +88,7 @@ def test_a_reload_finds_the_run_again_and_stop_keeps_the_best(visit):
     open_tab(first)
     first.locator("#example-messages_triplets").click()
     expect(first.locator("#estimate")).to_contain_text("Extrapolated")
-    settings(first, epochs=60)
+    settings(first, epochs=24)
     first.locator("#start").click()
     expect(first.locator("#run-progress")).to_contain_text("best on dev", timeout=60_000)
     first.context.close()
@@ -107,7 +108,7 @@ def test_a_hosted_visitor_finds_its_run_after_a_reload_and_nobody_else_does(visi
     open_tab(mine)
     mine.locator("#example-messages_triplets").click()
     expect(mine.locator("#estimate")).to_contain_text("Extrapolated")
-    settings(mine, epochs=60)
+    settings(mine, epochs=24)
     mine.locator("#start").click()
     expect(mine.locator("#run-progress")).to_contain_text("best on dev", timeout=60_000)
     mine.reload()
@@ -138,7 +139,7 @@ def test_shuffled_labels_are_not_called_better(page, tmp_path):
     open_tab(page)
     upload(page, path)
     expect(page.locator("#estimate")).to_contain_text("Extrapolated", timeout=30_000)
-    settings(page, epochs=4)
+    settings(page, epochs=3)
     page.locator("#start").click()
     expect(page.locator("#verdict-word")).to_have_text(re.compile("No clear change|Worse: do not use it"), timeout=TRAINED)
 
@@ -153,6 +154,8 @@ def test_what_cannot_be_learnt_from_gets_a_message_and_the_data_before_stays(pag
     expect(page.get_by_test_id("toast-body")).to_contain_text("Every score in 'same.csv' is 3")
     expect(page.locator("#refused")).to_contain_text("same.csv was not taken")
     expect(page.locator("#labelled")).to_contain_text("requests_scored.csv")
+    page.locator("#preset").get_by_label("thorough").check()
+    expect(page.locator("#estimate")).to_contain_text("Extrapolated", timeout=30_000)
 
 
 def test_columns_can_be_chosen_again(page, tmp_path):

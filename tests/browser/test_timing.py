@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from sbert_app.timing import experiment
+from tests.browser.chromium import go_to
 
 RACED = 90_000  # milliseconds a race may take beside other work
 
@@ -17,13 +18,7 @@ def short_checks(monkeypatch):
 
 
 def open_tab(page: Page) -> None:
-    """On a phone the tab is behind the button with the three dots."""
-    page.get_by_role("tab", name="Similarity", exact=True).wait_for()
-    tab = page.get_by_role("tab", name="Timing", exact=True)
-    if not tab.is_visible():
-        page.locator(".overflow-menu > button").first.click()
-        tab = page.get_by_text("Timing", exact=True).last
-    tab.click()
+    go_to(page, "Timing")
 
 
 def seconds(page: Page, value: int) -> None:

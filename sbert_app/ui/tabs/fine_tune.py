@@ -11,7 +11,7 @@ from sbert_app.services.fine_tune import BUSY, FineTuneService
 from sbert_app.services.labelled import Offer
 from sbert_app.services.trained_models import TrainedModels
 from sbert_app.tables import Table
-from sbert_app.training.columns import KINDS, Mapping
+from sbert_app.training.columns import KINDS, Mapping, guess_mapping
 from sbert_app.training.plan import Plan
 from sbert_app.ui.events import handler
 from sbert_app.ui.header import ModelPicker
@@ -124,7 +124,9 @@ class _FineTuneTab:
         return on_example
 
     def _offer(self, session_id: str, table: Table, preset: str, model: str) -> Updates:
-        return self._show(table, self._service.data.offer(session_id, table), preset, model)
+        updates = self._show(table, guess_mapping(table.frame), preset, model)  # a table that cannot be used changes nothing
+        self._service.data.offer(session_id, table)
+        return updates
 
     def _on_columns(self, values: Values) -> Updates:
         table = self._service.data.table(values[self._session_id])
