@@ -1,5 +1,6 @@
 """The cross-encoder: both sentences through the network at once, one score a pair. Accurate, and n(n-1)/2 passes."""
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -57,7 +58,9 @@ class CrossEncoder:
 
         labels = int(read_json(adapter / "labels.json").get("labels", 1))
         model, tokenizer = load_transformer(base, replace(hardware, dtype=torch.float32), AUTO_CLASS, num_labels=labels)
-        merged = PeftModel.from_pretrained(model, adapter).merge_and_unload()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # between peft and transformers, nothing a person can act on
+            merged = PeftModel.from_pretrained(model, adapter).merge_and_unload()
         return cls(name or adapter.name, merged.eval(), tokenizer, hardware).cast(hardware)
 
     def cast(self, hardware: Hardware) -> "CrossEncoder":

@@ -84,14 +84,6 @@ class TimingService:
             notes.append(f"{len(chosen):,} of {len(different):,} sentences, drawn at random.")
         return Course(name, [different[i] for i in chosen.tolist()], labelled, tuple(notes))
 
-    def _labelled(self, session: Session) -> Examples | None:
-        """What the Fine-tune tab was given, where it can be read as it stands."""
-        try:
-            return self._evaluation.read(session.labelled).examples if session.labelled else None
-        except UserError as error:
-            log.info("labelled data not used: %s", error)
-            return None
-
     @property
     def most_seconds(self) -> int:
         """The longest race that may be asked for on a page."""
@@ -135,6 +127,14 @@ class TimingService:
     ) -> Iterator[Waiting | list[SystemSpeed]]:
         """The paper's Table 7 on this machine: the rows, firmer with each round, on CPU too where the app runs on a GPU."""
         return self._in_line(lambda: self._table_7(course, model, stopping), stopping)
+
+    def _labelled(self, session: Session) -> Examples | None:
+        """What the Fine-tune tab was given, where it can be read as it stands."""
+        try:
+            return self._evaluation.read(session.labelled).examples if session.labelled else None
+        except UserError as error:
+            log.info("labelled data not used: %s", error)
+            return None
 
     def _in_line(self, work: Callable[[], Iterator[Any]], stopping: Stopping) -> Iterator[Any]:
         ticket = self._line.join()

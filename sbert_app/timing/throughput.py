@@ -1,6 +1,5 @@
 """Items a second, measured in turns: the median, how far the turns spread, and how sure the median is."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,9 +71,3 @@ def _weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
     order = np.argsort(values)
     reached = np.cumsum(weights[order])
     return float(values[order][np.searchsorted(reached, reached[-1] / 2)])
-
-
-def from_rates(items: Sequence[int], seconds: Sequence[float]) -> Throughput:
-    """One turn for each measurement that did something."""
-    pairs = zip(items, seconds, strict=True)
-    return Throughput(tuple(Turn(done, took) for done, took in pairs if done and took > 0))

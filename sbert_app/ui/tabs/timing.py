@@ -31,12 +31,8 @@ Updates = dict[Any, Any]
 
 def build(service: TimingService, session_id: gr.State, model: gr.State, opened: gr.State) -> None:
     """Draw the tab and wire it. `opened` changes with the session's corpus, which is what is raced."""
-    gr.Markdown(
-        "A cross-encoder reads every **pair**, SBERT reads every **sentence once**. Race them, on this machine.",
-        elem_classes="lead",
-    )
-    tab = _TimingTab(service, session_id, model)
-    tab.listen(opened)
+    gr.Markdown(LEAD, elem_classes="lead")
+    _TimingTab(service, session_id, model).listen(opened)
 
 
 class _TimingTab:
