@@ -22,6 +22,7 @@ def main(names: list[str]) -> None:
         "training": training.speed,
         "app": app.report,
         "stsb": training.report,
+        "rerank": quality.reranked,
         "cross_encoder": cross_encoder.report,
     }
     out = Path(".bench")
