@@ -105,7 +105,7 @@ def _paper(figure: go.Figure) -> None:
         y=list(points.values()),
         customdata=list(points),
         text=[f"paper, {text}" for text in points],
-        textposition=["top left", "bottom right"],
+        textposition=["top left", "bottom left"],
         name=f"The paper: BERT-base on a {paper.CLOSEST_PAIR_HARDWARE}",
         mode="markers+text",
         marker={"symbol": "star", "size": 13, "color": INK, "line": {"width": 1, "color": "white"}},
