@@ -9,7 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
+from sbert_app.corpus.reader import Corpus, guess_column, read_corpus, skipped_summary
 from sbert_app.errors import UserError
+from sbert_app.services.corpora import CorpusService
 from sbert_app.services.workbench import Workbench
 from sbert_app.settings import settings_from_environment
 
@@ -20,6 +22,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 Model = Annotated[str, typer.Option("--model", help="Encoder: bundled, saved, a Hub name, or a folder.")]
 Json = Annotated[bool, typer.Option("--json", help="Print exactly one JSON object.")]
 File = Annotated[Path, typer.Argument(help="csv, tsv, jsonl, json, parquet, xlsx or txt; text formats also as .gz.")]
+Column = Annotated[list[str] | None, typer.Option("--column", help="Sentence column; repeat to join several. Default: guessed.")]
 
 
 def workbench() -> Workbench:
@@ -53,3 +56,17 @@ class Progress:
 
 def show(summary: Mapping[str, Any], as_json: bool, lines: list[str]) -> None:
     sys.stdout.write((json.dumps(summary, ensure_ascii=False) if as_json else "\n".join(lines)) + "\n")
+
+
+def read_sentences(bench: Workbench, file: Path, column: list[str] | None) -> Corpus:
+    """The sentences of a file, with a remark on what was skipped."""
+    table = CorpusService(bench).read_file(existing(file))
+    corpus = read_corpus(table, column or [guess_column(table.frame)], bench.settings.limits)
+    remark(corpus)
+    return corpus
+
+
+def remark(corpus: Corpus) -> None:
+    """What was read and what was skipped, on stderr."""
+    for line in (f"Sentences from column '{', '.join(corpus.columns)}'.", *corpus.notes, *skipped_summary(corpus.skipped)):
+        sys.stderr.write(line + "\n")

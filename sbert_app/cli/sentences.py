@@ -1,6 +1,5 @@
 """Commands on sentences: similarity, encode, search, models."""
 
-import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -9,17 +8,13 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from sbert_app.cli.common import File, Json, Model, Progress, app, existing, show, workbench
-from sbert_app.corpus.reader import Corpus, guess_column, read_corpus, skipped_summary
+from sbert_app.cli.common import Column, File, Json, Model, Progress, app, existing, read_sentences, remark, show, workbench
 from sbert_app.errors import UserError
 from sbert_app.explain.calibration import in_words
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.search import SearchService
 from sbert_app.services.similarity import SimilarityService
-from sbert_app.services.workbench import Workbench
-
-Column = Annotated[list[str] | None, typer.Option("--column", help="Sentence column; repeat to join several. Default: guessed.")]
 
 
 @app.command()
@@ -62,7 +57,7 @@ def encode(
     if out.suffix != ".npy":
         raise UserError(f"'{out}' must end in .npy: the embeddings are written as a numpy array.")
     bench = workbench()
-    corpus = _corpus(bench, file, column)
+    corpus = read_sentences(bench, file, column)
     encoder = bench.registry.encoder(model)
     embeddings = np.empty((len(corpus), encoder.dim), dtype=np.float32)
     start, done = time.perf_counter(), 0
@@ -111,7 +106,7 @@ def search(
         progress = progress or Progress("Indexing", event.total)
         progress.send(event.done)
         if event.corpus:
-            _remark(event.corpus.corpus)
+            remark(event.corpus.corpus)
     if progress:
         progress.close()
     result = service.search(session.id, query, top, hybrid=hybrid, rerank=rerank)
@@ -126,15 +121,3 @@ def models(as_json: Json = False) -> None:
     rows = [asdict(model) for model in workbench().registry.list()]
     lines = [f"{row['name']}  {row['kind']}, {row['origin']}, {row['dim'] or '?'} dimensions" for row in rows]
     show({"models": rows}, as_json, lines)
-
-
-def _corpus(bench: Workbench, file: Path, column: list[str] | None) -> Corpus:
-    table = CorpusService(bench).read_file(existing(file))
-    corpus = read_corpus(table, column or [guess_column(table.frame)], bench.settings.limits)
-    _remark(corpus)
-    return corpus
-
-
-def _remark(corpus: Corpus) -> None:
-    for line in (f"Sentences from column '{', '.join(corpus.columns)}'.", *corpus.notes, *skipped_summary(corpus.skipped)):
-        sys.stderr.write(line + "\n")

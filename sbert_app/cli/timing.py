@@ -2,18 +2,14 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from sbert_app.cli.common import Json, Model, app, existing, show, workbench
-from sbert_app.corpus.reader import guess_column, read_corpus
-from sbert_app.errors import UserError
+from sbert_app.cli.common import Column, Json, Model, app, read_sentences, show, workbench
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.services.timing import DEFAULT_SECONDS, Course, TimingService, Waiting
 from sbert_app.services.validation import whole_number
-from sbert_app.services.workbench import Workbench
-from sbert_app.tables import read_table
 from sbert_app.timing.experiment import Moment
 from sbert_app.timing.result import MOST_SENTENCES, TimingResult
 from sbert_app.timing.table7 import SystemSpeed
@@ -25,7 +21,7 @@ def timing(
     file: Annotated[Path | None, typer.Argument(help="The sentences to race with. Default: the example tickets.")] = None,
     sentences: Annotated[int, typer.Option("--sentences", help="Extrapolate to so many sentences.")] = 10_000,
     seconds: Annotated[int, typer.Option("--seconds", help="Of work for the cross-encoder.")] = DEFAULT_SECONDS,
-    column: Annotated[str, typer.Option("--column", help="Sentence column. Default: guessed.")] = "",
+    column: Column = None,
     table_7: Annotated[bool, typer.Option("--table-7", help="Measure the systems of the paper's Table 7 too.")] = False,
     model: Model = DEFAULT_ENCODER,
     as_json: Json = False,
@@ -34,7 +30,11 @@ def timing(
     sentences = whole_number(sentences, "number of sentences", 2, MOST_SENTENCES)
     bench = workbench()
     service = TimingService(bench)
-    course = _course(bench, service, file, column) if file else service.course()
+    if file:
+        corpus = read_sentences(bench, file, column)
+        course = service.prepare(corpus.name, corpus.sentences)
+    else:
+        course = service.course()
     result = _raced(service, course, model, seconds)
     rows: list[SystemSpeed] = []
     if table_7:
@@ -43,12 +43,6 @@ def timing(
     systems = [{"system": r.system, "device": r.device, "sentences_per_second": r.throughput.rate} for r in rows]
     lines = [*_lines(result, sentences), *(f"{r.system} ({r.device}): {r.throughput.rate:,.0f} sentences/s" for r in rows)]
     show(result.summary(sentences) | ({"table_7": systems} if rows else {}), as_json, lines)
-
-
-def _course(bench: Workbench, service: TimingService, file: Path, column: str) -> Course:
-    table = read_table(existing(file), bench.settings.limits)
-    corpus = read_corpus(table, [column or guess_column(table.frame)], bench.settings.limits)
-    return service.prepare(corpus.name, corpus.sentences)
 
 
 def _raced(service: TimingService, course: Course, model: str, seconds: int) -> TimingResult:
@@ -60,8 +54,8 @@ def _raced(service: TimingService, course: Course, model: str, seconds: int) -> 
         if told != stage:
             sys.stderr.write(f"{told} …\n")
             stage = told
-    if result is None:
-        raise UserError("Nothing was measured. Give the race more seconds.")
+    if result is None:  # only a stopped race ends without one, and nothing stops this one
+        raise RuntimeError("the race ended without a result")
     return result
 
 
@@ -73,8 +67,7 @@ def _lines(result: TimingResult, sentences: int) -> list[str]:
         f"SBERT          {result.encode.rate:,.0f} sentences/s (turns {slow:,.0f} to {fast:,.0f})",
         f"{sentences:,} sentences, extrapolated: {spoken(cross.seconds)} against {spoken(sbert.seconds)}",
     ]
-    agreed: Any = result.agreement
-    if agreed:
+    if agreed := result.agreement:
         same = "the same" if agreed.same_first else "not the same"
         lines.append(
             f"agreement over {agreed.pairs:,} pairs: closest pair {same}, {agreed.shared} of the closest {agreed.top} shared, "

@@ -16,7 +16,13 @@ LONGEST = 128  # tokens; the scores of a batch are held in memory, which long se
 
 
 def short_attention(
-    module: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, scaling: float = 1.0, **options: Any
+    module: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    scaling: float | None = None,
+    **options: Any,
 ) -> tuple[Tensor, None]:
     """softmax(q kᵀ · scaling + mask) v with a float32 softmax. q, k, v: (B, heads, T, d) -> (B, T, heads, d).
 
@@ -29,7 +35,9 @@ def short_attention(
         output, _ = sdpa_attention_forward(module, query, key, value, attention_mask, scaling=scaling, **options)
         return output, None
     q, k, v = (part.reshape(batch * heads, tokens, width) for part in (query, key, value))
-    scores = torch.bmm(q, k.transpose(1, 2)).view(batch, heads, tokens, tokens).float().mul_(scaling)
+    scores = (
+        torch.bmm(q, k.transpose(1, 2)).view(batch, heads, tokens, tokens).float().mul_(width**-0.5 if scaling is None else scaling)
+    )
     if attention_mask is not None:
         scores = scores.add_(attention_mask)
     weights = scores.softmax(-1).to(v.dtype).view(batch * heads, tokens, tokens)

@@ -19,7 +19,7 @@ from sbert_app.services.evaluation import EvaluationService
 from sbert_app.services.line import Line
 from sbert_app.services.sessions import Session
 from sbert_app.services.workbench import CALIBRATION_EXAMPLE, Workbench
-from sbert_app.timing.experiment import DONE, Experiment, Moment, Stopping
+from sbert_app.timing.experiment import ENDS, Experiment, Moment, Stopping
 from sbert_app.timing.result import Conditions, TimingResult
 from sbert_app.timing.table7 import SystemSpeed, measure_systems
 from sbert_app.training.examples import Examples
@@ -155,7 +155,7 @@ class TimingService:
         conditions = self._conditions(course, encoder, cross, trained)
         moment = Moment("")
         for moment in Experiment(encoder, cross, course.sentences, conditions, self._bench.device).run(seconds, stopping):
-            if moment.stage != DONE:
+            if moment.stage not in ENDS:  # the last one may still learn about quality
                 yield moment
         if moment.result and course.labelled is not None and trained and not stopping():
             yield replace(moment, stage="Measuring quality on your labelled pairs")

@@ -16,7 +16,7 @@ from sbert_app.vectors import unit_rows
 
 CHECK_SECONDS = 4.0  # of the cross-encoder's work, to run a few sentences to the end
 QUERIES = 24
-DONE, STOPPED = "Done", "Stopped"
+DONE, STOPPED = ENDS = "Done", "Stopped"  # the stage of the last moment
 
 Stopping = Callable[[], bool]
 

@@ -19,7 +19,7 @@ from sbert_app.vectors import Vectors, unit_rows
 
 TURN_SECONDS = 0.5
 SBERT_TURNS = 8  # beyond the first pass SBERT works no longer than it takes to see how much its rate spreads
-SAMPLE = 262_144  # pairs drawn for the cross-encoder: more than it reads in a race, on a GPU too; all pairs of 724 sentences
+SAMPLE = 262_144  # pairs drawn for the cross-encoder: all of 724 sentences, and more than a processor reads in any race
 CHUNK = 2_048  # pairs tokenised at a time: others wait no longer for the device than that takes
 WARM_UP = 96  # items each lane works off before the clock runs
 PRODUCT_ROWS, PRODUCT_TURNS = 4_000, 5

@@ -1,6 +1,7 @@
 """Items a second, measured in turns: the median, how far the turns spread, and how sure the median is."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -34,11 +35,7 @@ class Throughput:
     def items(self) -> int:
         return sum(turn.items for turn in self.turns)
 
-    @property
-    def seconds(self) -> float:
-        return sum(turn.seconds for turn in self.turns)
-
-    @property
+    @cached_property
     def rate(self) -> float:
         """Median of the turns, each weighing as long as it lasted: one disturbed turn does not move it."""
         return float(_weighted_median(self._rates, self._lengths))
@@ -48,7 +45,7 @@ class Throughput:
         """Slowest and fastest turn."""
         return float(self._rates.min()), float(self._rates.max())
 
-    @property
+    @cached_property
     def band(self) -> tuple[float, float] | None:
         """95 % interval of the rate: turns drawn again with replacement, 2,000 times. None for too few turns."""
         if len(self.turns) < LEAST_TURNS:

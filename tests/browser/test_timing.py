@@ -32,6 +32,13 @@ def racing(page: Page) -> None:
     expect(page.locator("#lanes .lane.cross b").first).to_have_text(re.compile("^[1-9]"), timeout=RACED)
 
 
+def start_long_race(page: Page) -> None:
+    """One that only a stop ends while a test looks on."""
+    seconds(page, 60)
+    page.locator("#race").click()
+    racing(page)
+
+
 def slide(page: Page, exponent: float) -> None:
     page.locator("#race-n input[type=range]").evaluate(
         "(slider, to) => { slider.value = to; slider.dispatchEvent(new Event('input', {bubbles: true})); }", exponent
@@ -91,9 +98,7 @@ def test_stop_in_the_middle_keeps_what_was_measured(page):
 
 def test_another_corpus_takes_its_place_and_a_small_one_says_what_it_needs(page):
     open_tab(page)
-    seconds(page, 60)
-    page.locator("#race").click()
-    racing(page)
+    start_long_race(page)
     page.locator("#race-stop").click()
     expect(page.locator("#race-words")).to_contain_text("The race was stopped early")
     page.get_by_role("tab", name="Search", exact=True).click()
@@ -116,9 +121,7 @@ def test_another_corpus_takes_its_place_and_a_small_one_says_what_it_needs(page)
 
 def test_a_reload_in_the_middle_frees_the_machine(page):
     open_tab(page)
-    seconds(page, 60)
-    page.locator("#race").click()
-    racing(page)
+    start_long_race(page)
     page.reload()
     open_tab(page)
     expect(page.locator("#race")).to_be_enabled()
@@ -132,9 +135,7 @@ def test_the_second_visitor_waits_and_can_search_meanwhile(visit):
     first, second = visit(), visit()
     for page in (first, second):
         open_tab(page)
-    seconds(first, 60)
-    first.locator("#race").click()
-    racing(first)
+    start_long_race(first)
     second.locator("#race").click()
     expect(second.locator("#race-stage")).to_contain_text("one timing run is before yours")
     second.get_by_role("tab", name="Similarity", exact=True).click()

@@ -34,6 +34,12 @@ def test_equals_torchs_own(tokens, padded):
     torch.testing.assert_close(output, expected, rtol=1e-5, atol=1e-5)
 
 
+def test_scaling_that_is_not_given_means_what_it_means_to_torch():
+    query, key, value = parts(6)
+    output, _ = short_attention(Module(), query, key, value, None)
+    torch.testing.assert_close(output, scaled_dot_product_attention(query, key, value).transpose(1, 2), rtol=1e-5, atol=1e-5)
+
+
 def test_grouped_heads_go_to_torchs_own():
     query, _, _ = parts(5, heads=4)
     _, key, value = parts(5, heads=2)

@@ -82,7 +82,6 @@ def test_the_race_finds_the_pair_that_brute_force_finds(models, sentences):
     assert state.sbert.done == 120 and state.answer_seconds > state.sbert.seconds > 0
     assert state.cross.total == 7_140 and 0 < state.cross.done < 7_140
     assert 0.8 <= run.cross.seconds < 3
-    assert run.cross.throughput().rate < run.sbert.throughput().rate * 50
 
 
 def test_the_lanes_take_turns_under_one_lock(models, sentences):

@@ -92,7 +92,8 @@ class _TimingTab:
         mine = [self._session_id]
         ended = [self.start, self.measure, self.stop, self.stop_measuring, self.stage, self.measuring]
         shown = [self.start, self.stop, self.stage, self.lanes, self.result, self.words, self.chart, self.agreement, self.numbers]
-        opened.change(handler(self._on_opened), mine, [self.course, self.start, self.stage, self.lanes, self.result], **private)
+        replaced = [self.course, self.start, self.measure, self.stage, self.lanes, self.result]
+        opened.change(handler(self._on_opened), mine, replaced, **private)
         self.start.click(
             handler(self._on_start),
             [*mine, self._model, self.seconds, self.sentences],
@@ -120,14 +121,15 @@ class _TimingTab:
         ).failure(self._on_failure, None, ended, **private)
 
     def _on_opened(self, session_id: str) -> Updates:
-        """Another corpus: what was measured with the one before goes."""
+        """Another corpus: what was measured with the one before goes, and what is still measuring stops."""
+        self._service.stop(session_id)
         try:
             course, able = race.course(self._service.course(session_id)), True
         except UserError as error:
             course, able = parts.empty(str(error)), False
         return {
             self.course: course,
-            self.start: gr.Button(interactive=able),
+            **{button: gr.Button(interactive=able) for button in (self.start, self.measure)},
             self.stage: "",
             self.lanes: parts.empty(NOT_YET) if able else "",
             self.result: gr.Column(visible=False),
