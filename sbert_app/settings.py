@@ -30,6 +30,7 @@ class Limits:
     raced_sentences: int = 10_000  # of a larger corpus, so many drawn at random
     race_seconds: int = 600  # of the cross-encoder's work
     waiting_races: int = 8
+    waiting_maps: int = 16
     corpora_in_memory: int = 16
     idle_seconds: int = 6 * 3600
 

@@ -35,6 +35,26 @@ def matching_rows(metadata: pd.DataFrame, filters: Mapping[str, Any]) -> NDArray
     return mask
 
 
+def numbers(cells: "pd.Series[str]") -> NDArray[np.float64]:
+    """Cells as numbers, (n,); NaN where a cell holds none."""
+    return _numbers(cells).to_numpy(dtype=np.float64)
+
+
+def in_order(cells: "pd.Series[str]") -> tuple[NDArray[np.float64], "pd.Series[str]"] | None:
+    """Cells that are numbers or dates, as values on one axis, (n,), NaN where a cell is neither, and as written.
+
+    None where most cells are neither.
+    """
+    try:
+        scale = _scale(str(cells.name), cells)
+    except UserError:
+        return None
+    values = scale.values
+    if scale.dates:
+        values = (values - values.min()).dt.total_seconds()
+    return values.to_numpy(dtype=np.float64), cells
+
+
 def facets(metadata: pd.DataFrame) -> dict[str, list[str]]:
     """The columns worth a list, with their values, most frequent first."""
     counts = {column: metadata[column].value_counts() for column in metadata.columns}

@@ -3,10 +3,13 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import bm25s
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import bm25s
 
 Rows = NDArray[np.int64]
 
@@ -29,6 +32,8 @@ class LexicalIndex:
 
     @classmethod
     def build(cls, sentences: Sequence[str]) -> "LexicalIndex":
+        import bm25s  # half a second: it brings numba along
+
         scorer = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
         scorer.index([tokenize(sentence) or [NO_WORD] for sentence in sentences], show_progress=False)
         return cls(scorer)
@@ -45,6 +50,8 @@ class LexicalIndex:
 
     @classmethod
     def load(cls, folder: Path) -> "LexicalIndex":
+        import bm25s
+
         return cls(bm25s.BM25.load(folder / "bm25"))
 
 

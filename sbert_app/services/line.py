@@ -8,8 +8,9 @@ from sbert_app.errors import UserError
 class Line:
     """`join` gives a ticket, `before` tells how many are served first, `leave` must be called at the end, whatever the end."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, most: int, what: str) -> None:
+        """most: so many may stand in it; what: the name of the work, in the plural."""
+        self._most, self._what = most, what
         self._tickets: list[object] = []
         self._lock = threading.Lock()
 
@@ -18,7 +19,7 @@ class Line:
         ticket = object()
         with self._lock:
             if len(self._tickets) >= self._most:
-                raise UserError(f"{len(self._tickets)} timing runs are waiting already. Try again in a few minutes.")
+                raise UserError(f"{len(self._tickets)} {self._what} are waiting already. Try again in a few minutes.")
             self._tickets.append(ticket)
         return ticket
 

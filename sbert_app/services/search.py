@@ -10,7 +10,6 @@ import numpy as np
 from sbert_app.corpus.filters import facets
 from sbert_app.corpus.indexed import IndexedCorpus, Ranking
 from sbert_app.errors import UserError
-from sbert_app.models.encoder import Encoder
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER
 from sbert_app.services import validation
 from sbert_app.services.workbench import Workbench
@@ -65,10 +64,10 @@ class SearchService:
         rerank: the cross-encoder reads the query with each of the best hits, and its score decides their order.
         """
         start = time.perf_counter()
-        indexed = self._corpus(session_id)
+        indexed = self._bench.corpus_of(session_id)
         query = validation.sentence(query, "query", self._limits, "Type what you are looking for.")
         top = self._top(top)
-        encoder = self._encoder_of(indexed)
+        encoder = self._bench.encoder_of(indexed)
         with self._bench.device() as waited:
             vector = unit_rows(encoder.encode([query], encoder.prompt("query")))[0]
         encoded = time.perf_counter() - waited
@@ -80,7 +79,7 @@ class SearchService:
 
     def more_like(self, session_id: str, row: int | None, top: int = 10, filters: Mapping[str, Any] | None = None) -> SearchResult:
         """The closest sentences to one row of the corpus (numbered as in the file), itself left out."""
-        indexed = self._corpus(session_id)
+        indexed = self._bench.corpus_of(session_id)
         top = self._top(top)
         row = validation.whole_number(row, "row", 1, int(indexed.corpus.rows[-1]))
         places = (indexed.corpus.rows == row).nonzero()[0]
@@ -95,12 +94,12 @@ class SearchService:
 
     def filters(self, session_id: str) -> tuple[list[tuple[str, str]], list[str]]:
         """What the corpus can be filtered by: (column, value) pairs of columns with few values, and all columns."""
-        corpus = self._corpus(session_id).corpus
+        corpus = self._bench.corpus_of(session_id).corpus
         values = [(column, value) for column, values in facets(corpus.metadata).items() for value in values]
         return values, list(corpus.filterable().columns)
 
     def corpus_name(self, session_id: str) -> str:
-        return self._corpus(session_id).corpus.name
+        return self._bench.corpus_of(session_id).corpus.name
 
     def _reranked(self, result: SearchResult, top: int) -> SearchResult:
         cross = self._bench.registry.cross_encoder(DEFAULT_CROSS_ENCODER)
@@ -112,19 +111,6 @@ class SearchService:
         hits = [replace(result.hits[i], rank=rank, cross_score=float(scores[i])) for rank, i in enumerate(order, 1)]
         stage = f"{CROSS_STAGE}, {len(result.hits)} pairs"
         return replace(result, hits=hits, milliseconds=result.milliseconds | {stage: (time.perf_counter() - start) * 1e3})
-
-    def _corpus(self, session_id: str) -> IndexedCorpus:
-        corpus = self._bench.sessions.get(session_id).corpus
-        if corpus is None:
-            raise UserError("There is no corpus to search yet. Upload one, or pick an example.")
-        return corpus
-
-    def _encoder_of(self, indexed: IndexedCorpus) -> Encoder:
-        """The model the corpus was indexed with, whatever is picked now: other models' vectors do not compare."""
-        encoder = self._bench.registry.encoder(indexed.model)
-        if encoder.fingerprint != indexed.fingerprint:
-            raise UserError(f"The model '{indexed.model}' has changed since this corpus was indexed. Index it again.")
-        return encoder
 
     def _top(self, top: int) -> int:
         return validation.whole_number(top, "number of hits", 1, self._limits.hits)

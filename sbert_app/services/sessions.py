@@ -6,8 +6,10 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
+from sbert_app.corpus.findings import Compared, Mined
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
+from sbert_app.services.map_result import CorpusMap
 from sbert_app.settings import Limits
 from sbert_app.tables import Table
 from sbert_app.timing.result import TimingResult
@@ -25,9 +27,15 @@ class Session:
     table: Table | None = None
     labelled: Table | None = None  # what the Fine-tune tab was given
     corpus: IndexedCorpus | None = None
+    duplicates: Mined | None = None  # of the corpus it names, which may be gone by now
+    compared: Compared | None = None  # another file with that corpus
     timing: TimingResult | None = None  # of the last race
+    map: CorpusMap | None = None  # the last that was drawn
     stop: threading.Event = field(default_factory=threading.Event)  # ends the indexing
     stop_timing: threading.Event = field(default_factory=threading.Event)
+    stop_duplicates: threading.Event = field(default_factory=threading.Event)
+    stop_overlap: threading.Event = field(default_factory=threading.Event)
+    stop_map: threading.Event = field(default_factory=threading.Event)
 
 
 class Sessions:
@@ -64,6 +72,9 @@ class Sessions:
                 if session.owner == owner:
                     session.stop.set()
                     session.stop_timing.set()
+                    session.stop_duplicates.set()
+                    session.stop_overlap.set()
+                    session.stop_map.set()
                     session.expires = min(session.expires, time.monotonic() + LEFT_SECONDS)
 
     def __len__(self) -> int:

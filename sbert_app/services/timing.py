@@ -62,7 +62,7 @@ class TimingService:
     def __init__(self, workbench: Workbench) -> None:
         self._bench = workbench
         self._limits = workbench.settings.limits
-        self._line = Line(self._limits.waiting_races)
+        self._line = Line(self._limits.waiting_races, "timing runs")
         self._evaluation = EvaluationService(workbench)
 
     def course(self, session_id: str = "") -> Course:

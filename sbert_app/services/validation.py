@@ -31,6 +31,13 @@ def whole_number(value: Any, name: str, low: int, high: int) -> int:
     return int(value)
 
 
+def number(value: Any, name: str, low: float, high: float) -> float:
+    """A number in low..high. Raises UserError for anything else, NaN too."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
+        raise UserError(f"The {name} must be a number in {low:g}..{high:g}, got {value!r}.")
+    return float(value)
+
+
 def one_of(value: Any, name: str, choices: Iterable[str]) -> str | None:
     """One of the choices, None for "" and None. Raises UserError for anything else."""
     if value in ("", None):

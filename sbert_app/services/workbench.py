@@ -14,6 +14,7 @@ from sbert_app.corpus.library import Library
 from sbert_app.corpus.reader import guess_column, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.explain.calibration import Calibration
+from sbert_app.mapping import projection
 from sbert_app.models.batching import Rows
 from sbert_app.models.cross_encoder import CrossEncoder, Pair
 from sbert_app.models.encoder import Encoder
@@ -64,6 +65,20 @@ class Workbench:
         """Take the device for good: a thread that computes while the interpreter shuts down would abort the process."""
         if self._turnstile.acquire(timeout=CLOSING_SECONDS):
             self._device.acquire(timeout=CLOSING_SECONDS)
+
+    def corpus_of(self, session_id: str) -> IndexedCorpus:
+        """The corpus that the visitor opened. Raises UserError where there is none."""
+        corpus = self.sessions.get(session_id).corpus
+        if corpus is None:
+            raise UserError("There is no corpus yet. Upload one in the Search tab, or pick an example.")
+        return corpus
+
+    def encoder_of(self, indexed: IndexedCorpus) -> Encoder:
+        """The model the corpus was indexed with, whatever is picked now: other models' vectors do not compare."""
+        encoder = self.registry.encoder(indexed.model)
+        if encoder.fingerprint != indexed.fingerprint:
+            raise UserError(f"The model '{indexed.model}' has changed since this corpus was indexed. Index it again.")
+        return encoder
 
     def encode(self, encoder: Encoder, sentences: Sequence[str], prompt: str = "") -> Vectors:
         """Embed a few sentences now. n strings -> (n, dim) float32."""
@@ -124,6 +139,8 @@ class Workbench:
                 self.example(name, encoder)
             self.calibration(encoder)
             self.registry.cross_encoder(DEFAULT_CROSS_ENCODER)
+            log.info("examples ready after %.1f s", time.perf_counter() - start)
+            projection.warm_up()
         except UserError as error:
             log.warning("not warmed up: %s", error)
         else:

@@ -1,5 +1,6 @@
 """The named endpoints for gradio_client: plain JSON in and out, one workbench behind them and the page."""
 
+from collections import deque
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ from gradio import events
 from sbert_app.corpus.reader import skipped_summary
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.services.corpora import CorpusService
+from sbert_app.services.duplicates import DEFAULT_THRESHOLD, MINING, MOST_LISTED, DuplicatesService, checked_threshold
 from sbert_app.services.search import SearchService
 from sbert_app.services.similarity import SimilarityService
+from sbert_app.services.validation import whole_number
 from sbert_app.services.workbench import Workbench
 from sbert_app.ui.events import handler
 
@@ -22,6 +25,7 @@ class Endpoints:
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
         self._similarity, self._corpora, self._search = SimilarityService(bench), CorpusService(bench), SearchService(bench)
+        self._duplicates = DuplicatesService(bench)
 
     def similarity(self, sentence1: str, sentence2: str, model: str = DEFAULT_ENCODER, cross_encoder: str = "") -> dict[str, Any]:
         """Compare two sentences by meaning.
@@ -106,6 +110,25 @@ class Endpoints:
         result = self._search.search(corpus, query, top, filters, hybrid, rerank)
         return {"hits": [asdict(hit) for hit in result.hits], "milliseconds": result.milliseconds}
 
+    def duplicates(self, corpus: str, threshold: float = DEFAULT_THRESHOLD, top: int = 100) -> dict[str, Any]:
+        """Find what an indexed corpus says twice. Asked again with another threshold, nothing is compared again.
+
+        Args:
+            corpus: The id that /index_corpus returned.
+            threshold: The cosine from which two sentences are duplicates, 0.5..1.
+            top: Number of pairs to list.
+
+        Returns:
+            pairs (row1, row2 counted from 1, score, both sentences; best first), groups (representative: the row to keep,
+            rows, size), rows, redundant (the rows that could go), exact_copies, threshold and floor (pairs below it are not
+            known), exact, recall (share of pairs found, for corpora too large for exact mining), seconds by stage.
+        """
+        threshold = checked_threshold(threshold)
+        top = whole_number(top, "number of pairs", 0, MOST_LISTED)
+        if not self._duplicates.known(corpus):
+            deque(self._duplicates.find(corpus), maxlen=0)  # run to the end
+        return self._duplicates.findings(corpus, threshold).summary(top)
+
     def models(self) -> list[dict[str, Any]]:
         """List the models that can be named.
 
@@ -120,6 +143,7 @@ def build(bench: Workbench) -> None:
     endpoints = Endpoints(bench)
     events.api(handler(endpoints.similarity), api_name="similarity")
     events.api(handler(endpoints.search), api_name="search")
+    events.api(handler(endpoints.duplicates), api_name="duplicates", concurrency_id=MINING, concurrency_limit=2)
     events.api(handler(endpoints.models), api_name="models")
     # A file must pass through gr.File, which accepts uploads of this app only and no path of the server.
     with gr.Row(visible=False):

@@ -5,9 +5,8 @@ from typing import Any
 
 import gradio as gr
 
-from sbert_app.services.corpora import CorpusService
+from sbert_app.services.cluster_map import MapService
 from sbert_app.services.fine_tune import FineTuneService
-from sbert_app.services.search import SearchService
 from sbert_app.services.similarity import SimilarityService
 from sbert_app.services.timing import TimingService
 from sbert_app.services.trained_models import TrainedModels
@@ -15,7 +14,7 @@ from sbert_app.services.workbench import Workbench
 from sbert_app.ui import api, timing_api, training_api
 from sbert_app.ui.events import handler
 from sbert_app.ui.header import LOGO, TITLE, ModelPicker
-from sbert_app.ui.tabs import fine_tune, search, similarity, timing
+from sbert_app.ui.tabs import cluster_map, fine_tune, search, similarity, timing
 from sbert_app.ui.theme import STYLE, build_theme
 
 CLEAN_SECONDS = 3600
@@ -36,7 +35,9 @@ def build_app(bench: Workbench) -> gr.Blocks:
             with gr.Tab("Similarity", id="similarity"):
                 similarity.build(SimilarityService(bench), session_id, model, opened)
             with gr.Tab("Search", id="search"):
-                search.build(CorpusService(bench), SearchService(bench), session_id, model, opened)
+                search.build(bench, session_id, model, opened)
+            with gr.Tab("Map", id="map") as map_tab:
+                cluster_map.build(MapService(bench), session_id, model, opened, map_tab, picker.names())
             with gr.Tab("Fine-tune", id="fine-tune"):
                 panel = fine_tune.build(trainings, TrainedModels(bench, trainings), session_id, owner, picker)
             with gr.Tab("Timing", id="timing"):

@@ -18,6 +18,7 @@ def test_only_the_named_endpoints_are_public(client):
         "/similarity",
         "/index_corpus",
         "/search",
+        "/duplicates",
         "/models",
         "/fine_tune",
         "/evaluate",
@@ -58,6 +59,16 @@ def test_hits_are_reranked_and_a_pair_is_scored_by_the_cross_encoder(client):
     assert 0 < compared["cross_encoder_score"] < 1
 
 
+def test_duplicates_at_two_thresholds(client):
+    lines = "the cat sleeps\na parcel is late\nthe cat sleeps\nthe cat is sleeping"
+    corpus = client.predict(None, lines, [], "all-MiniLM-L6-v2", api_name="/index_corpus")["corpus"]
+    result = client.predict(corpus, 0.9, 2, api_name="/duplicates")
+    assert [(pair["row1"], pair["row2"]) for pair in result["pairs"]] == [(1, 3), (1, 4)] and result["exact"]
+    assert result["groups"] == [{"representative": 1, "rows": [1, 3, 4], "size": 3}] and result["redundant"] == 2
+    again = client.predict(corpus, 1, 2, api_name="/duplicates")
+    assert again["redundant"] == 1 and again["seconds"]["compare"] == result["seconds"]["compare"]
+
+
 def test_timing(client):
     lines = "\n".join(f"sentence number {i} about parcels and invoices" for i in range(30))
     job = client.submit(lines, 1_000, 1, "all-MiniLM-L6-v2", api_name="/timing")
@@ -85,6 +96,8 @@ def test_fine_tune_and_evaluate(client):
         (lambda c: c.predict(LABELLED, "", "best", "all-MiniLM-L6-v2", "", api_name="/fine_tune"), "Unknown preset"),
         (lambda c: c.predict(LABELLED, "all-MiniLM-L6-v2", ["magic"], api_name="/evaluate"), "Unknown system"),
         (lambda c: c.predict("guessed-id", "x", api_name="/search"), "This session has ended"),
+        (lambda c: c.predict("guessed-id", 0.9, 5, api_name="/duplicates"), "This session has ended"),
+        (lambda c: c.predict("guessed-id", 2, 5, api_name="/duplicates"), "threshold must be a number"),
         (lambda c: c.predict("a", " ", api_name="/similarity"), "second sentence is blank"),
         (lambda c: c.predict("guessed-id", "x", "many", api_name="/search"), "session has ended|whole number"),
         (lambda c: c.predict("a", "b", "./nowhere", api_name="/similarity"), "There is no model folder"),

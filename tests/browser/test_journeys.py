@@ -202,7 +202,7 @@ def test_after_a_refused_file_a_good_one_is_taken_at_once(page, corpus_file, tmp
 def test_a_blank_query_and_a_missing_corpus_are_told(page):
     open_search(page)
     search(page, "anything")
-    expect(page.get_by_test_id("toast-body")).to_contain_text("There is no corpus to search yet")
+    expect(page.get_by_test_id("toast-body")).to_contain_text("There is no corpus yet")
 
 
 def test_an_unknown_model_is_told_and_not_taken(page):

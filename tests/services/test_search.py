@@ -133,7 +133,7 @@ def test_a_corpus_of_one_row_and_of_equal_rows(bench):
 
 def test_bad_requests_are_told(bench):
     service, corpora, session = SearchService(bench), CorpusService(bench), bench.sessions.open()
-    with pytest.raises(UserError, match="no corpus to search yet. Upload one, or pick an example"):
+    with pytest.raises(UserError, match="no corpus yet. Upload one in the Search tab, or pick an example"):
         service.search(session.id, "x")
     with pytest.raises(UserError, match="nothing to index yet"):
         list(corpora.index(session.id, ["text"]))

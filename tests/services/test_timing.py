@@ -90,7 +90,7 @@ def test_who_stops_while_waiting_leaves_the_line(service):
 
 
 def test_a_full_line_says_so():
-    line = Line(2)
+    line = Line(2, "timing runs")
     tickets = [line.join(), line.join()]
     with pytest.raises(UserError, match="2 timing runs are waiting already"):
         line.join()

@@ -1,4 +1,4 @@
-"""Search: find sentences of the corpus by what they mean."""
+"""Search: find sentences of the corpus by what they mean, and what it says twice."""
 
 import json
 from typing import Any
@@ -6,9 +6,14 @@ from typing import Any
 import gradio as gr
 
 from sbert_app.services.corpora import CorpusService
+from sbert_app.services.duplicates import DuplicatesService
+from sbert_app.services.overlap import OverlapService
 from sbert_app.services.search import RERANKED, SearchService
+from sbert_app.services.workbench import Workbench
 from sbert_app.ui.corpus_panel import CorpusPanel, Updates
+from sbert_app.ui.duplicates_panel import DuplicatesPanel
 from sbert_app.ui.events import handler
+from sbert_app.ui.overlap_panel import OverlapPanel
 from sbert_app.ui.views import parts
 from sbert_app.ui.views import search as view
 
@@ -25,11 +30,16 @@ element.addEventListener('click', event => {
 """
 
 
-def build(corpora: CorpusService, service: SearchService, session_id: gr.State, model: gr.State, opened: gr.State) -> None:
+def build(bench: Workbench, session_id: gr.State, model: gr.State, opened: gr.State) -> None:
     """Draw the tab and wire it. `opened` changes with the corpus."""
     gr.Markdown("Find sentences by what they **mean**, in your own file: different words, same idea.", elem_classes="lead")
-    CorpusPanel(corpora, session_id, model, opened)
-    _SearchTab(service, session_id).listen(opened)
+    CorpusPanel(CorpusService(bench), session_id, model, opened)
+    with gr.Tabs(elem_id="search-tabs"):
+        with gr.Tab("By meaning"):
+            _SearchTab(SearchService(bench), session_id).listen(opened)
+        with gr.Tab("Duplicates"):
+            DuplicatesPanel(DuplicatesService(bench), session_id, opened)
+            OverlapPanel(OverlapService(bench), session_id, opened)
 
 
 class _SearchTab:

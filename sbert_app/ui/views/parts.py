@@ -86,6 +86,11 @@ def to_csv(records: Sequence[Mapping[str, Any]]) -> str:
     return stream.getvalue()
 
 
+def csv_file(records: Sequence[Mapping[str, Any]]) -> str:
+    """What a csv file holds that a spreadsheet opens as it is meant; nothing for no records."""
+    return BYTE_ORDER_MARK + to_csv(records) if records else ""
+
+
 def _link(file: str, label: str, content: str, kind: str) -> str:
     data = base64.b64encode(content.encode()).decode()
     return f'<a download="{escape(file)}" href="data:{kind};charset=utf-8;base64,{data}">{label}</a>'

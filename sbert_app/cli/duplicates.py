@@ -1,0 +1,108 @@
+"""The command on duplicates."""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+import typer
+
+from sbert_app.cli.common import Column, File, Json, Model, Progress, app, existing, remark, show, workbench
+from sbert_app.corpus.findings import Compared, Findings
+from sbert_app.errors import UserError
+from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.services.corpora import CorpusService
+from sbert_app.services.duplicates import DEFAULT_THRESHOLD, MOST_LISTED, DuplicatesService, checked_threshold
+from sbert_app.services.overlap import OverlapService
+from sbert_app.services.validation import whole_number
+from sbert_app.services.workbench import Workbench
+
+
+@app.command()
+def duplicates(
+    file: File,
+    top: Annotated[int, typer.Option("--top", help="Number of pairs to list.")] = 20,
+    threshold: Annotated[float, typer.Option("--threshold", help="Cosine from which two are duplicates.")] = DEFAULT_THRESHOLD,
+    column: Column = None,
+    model: Model = DEFAULT_ENCODER,
+    against: Annotated[Path | None, typer.Option("--against", help="Which rows of this file stand in FILE already?")] = None,
+    clean: Annotated[Path | None, typer.Option("--clean", help="Write the rows to keep to this .csv.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Find what a file says twice: the closest pairs, groups with the row to keep, a file without the others."""
+    top, threshold = whole_number(top, "number of pairs", 0, MOST_LISTED), checked_threshold(threshold)
+    if clean and clean.suffix != ".csv":
+        raise UserError(f"'{clean}' must end in .csv: the rows to keep are written as a table.")
+    other = existing(against) if against else None
+    bench = workbench()
+    session_id, seconds = _index(bench, file, column, model)
+    findings = _find(bench, session_id, threshold)
+    summary = findings.summary(top)
+    summary["seconds"] = seconds | findings.seconds
+    lines = _lines(findings, top)
+    if other:
+        compared = _compare(bench, session_id, other)
+        summary["overlap"] = compared.summary(threshold)
+        lines.append(f"{summary['overlap']['found']:,} of {len(compared.other):,} rows of {other} stand in {file}.")
+    if clean:
+        _write(findings, clean)
+        lines.append(f"{len(findings.corpus) - findings.grouping.redundant:,} rows to keep -> {clean}")
+    show(summary, as_json, lines)
+
+
+def _index(bench: Workbench, file: Path, column: list[str] | None, model: str) -> tuple[str, dict[str, float]]:
+    """Index the file in a new session: its id, and the seconds."""
+    start = time.perf_counter()
+    corpora, session = CorpusService(bench), bench.sessions.open()
+    guess = corpora.offer(session.id, corpora.read_file(existing(file)))
+    progress = None
+    for event in corpora.index(session.id, column or [guess], model):
+        progress = progress or Progress("Indexing", event.total)
+        progress.send(event.done)
+        if event.corpus:
+            remark(event.corpus.corpus)
+    if progress:
+        progress.close()
+    return session.id, {"read and index": time.perf_counter() - start}
+
+
+def _find(bench: Workbench, session_id: str, threshold: float) -> Findings:
+    service, progress = DuplicatesService(bench), Progress("Comparing, percent", 100)
+    for event in service.find(session_id):
+        progress.send(round(event.share * 100))
+    progress.close()
+    return service.findings(session_id, threshold)
+
+
+def _compare(bench: Workbench, session_id: str, other: Path) -> Compared:
+    compared, progress = None, None
+    for event in OverlapService(bench).compare(session_id, other):
+        progress = progress or Progress("Comparing with the other file", event.total)
+        progress.send(event.done)
+        compared = event.compared
+    if progress:
+        progress.close()
+    if compared is None:  # only a stopped comparison ends without one, and nothing stops this one
+        raise RuntimeError("the comparison ended without a result")
+    return compared
+
+
+def _lines(findings: Findings, top: int) -> list[str]:
+    grouping = findings.grouping
+    head = (
+        f"{grouping.redundant:,} of {len(findings.corpus):,} rows could go: {len(grouping):,} groups at cosine "
+        f">= {findings.threshold:.3g}; {findings.copies:,} exact copies."
+    )
+    pairs = [
+        f"{pair.score:.3f}  rows {pair.row1} and {pair.row2}\n       {pair.sentence1}\n       {pair.sentence2}"
+        for pair in findings.pairs(top)
+    ]
+    return [head, *pairs]
+
+
+def _write(findings: Findings, path: Path) -> None:
+    try:
+        with path.open("w", encoding="utf-8", newline="") as stream:
+            pd.DataFrame(findings.cleaned()).to_csv(stream, index=False)
+    except OSError as error:
+        raise UserError(f"Cannot write '{path}': {error.strerror}. Choose another --clean.") from error

@@ -1,0 +1,146 @@
+"""The duplicates of a corpus: exact copies taken together, close pairs mined once, groups at any threshold.
+
+Rows with the same text are one node. Between nodes the pairs are mined; a node's other rows are its exact copies. They
+always go with it, at score 1. In the list of pairs each copy stands once, with the first row of its text, and a close
+pair stands once, between the first rows: m copies are m - 1 pairs, not m(m-1)/2.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from sbert_app.corpus.groups import Grouping, Neighbourhoods
+from sbert_app.corpus.index import VectorIndex
+from sbert_app.corpus.mining import FLOOR, MOST_PAIRS, Mining, SimilarPairs, mine
+from sbert_app.vectors import Vectors
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of rows, rows1[i] < rows2[i], with their cosines, (m,) each."""
+
+    rows1: Rows
+    rows2: Rows
+    scores: Vectors
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """For each of n rows: keep it or not, its group (from 1, 0 for none), the row that stands for it, the score to that."""
+
+    keep: NDArray[np.bool_]
+    group: Rows
+    representative: Rows
+    score: Vectors
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Rows by their text: the node of each row, (n,), and the first row of each node, (k,), ascending."""
+
+    node: Rows
+    first: Rows
+
+    @classmethod
+    def of(cls, sentences: Sequence[str]) -> "Copies":
+        node = pd.factorize(np.array(sentences, dtype=object))[0].astype(np.int64)
+        return cls(node, np.unique(node, return_index=True)[1])
+
+    @property
+    def repeated(self) -> Rows:
+        """The rows whose text stands in an earlier row, ascending."""
+        return np.flatnonzero(self.first[self.node] != np.arange(len(self.node)))
+
+    @cached_property
+    def counts(self) -> Rows:
+        """The rows of each node, (k,)."""
+        return np.bincount(self.node, minlength=len(self.first))
+
+    @cached_property
+    def by_node(self) -> Rows:
+        """All rows, those of the first node first, each node's ascending."""
+        return np.argsort(self.node, kind="stable")
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """What mining found among n rows. Everything else follows from it at any threshold from `pairs.floor` upward."""
+
+    copies: Copies
+    pairs: SimilarPairs  # of nodes
+
+    @cached_property
+    def _neighbourhoods(self) -> Neighbourhoods:
+        return Neighbourhoods(self.pairs, self.copies.counts)
+
+    def grouping(self, threshold: float) -> Grouping:
+        """The groups of rows at this cosine. The centre is the first row of its text: it is the one to keep."""
+        nodes = self._neighbourhoods.groups(threshold)
+        counts = self.copies.counts[nodes.rows]
+        ends = counts.cumsum()
+        place = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)  # within its node
+        before = self.copies.counts.cumsum() - self.copies.counts
+        rows = self.copies.by_node[np.repeat(before[nodes.rows], counts) + place]
+        return Grouping(rows, np.repeat(nodes.scores, counts), np.concatenate([[0], ends])[nodes.starts])
+
+    def verdicts(self, grouping: Grouping) -> Verdicts:
+        """Keep or drop, for every row."""
+        n = len(self.copies.node)
+        keep, group, score = np.ones(n, dtype=bool), np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.float32)
+        representative = np.arange(n)
+        keep[grouping.rows] = False
+        keep[grouping.centres] = True
+        group[grouping.rows] = np.repeat(np.arange(1, len(grouping) + 1), grouping.sizes)
+        representative[grouping.rows] = np.repeat(grouping.centres, grouping.sizes)
+        score[grouping.rows] = grouping.scores
+        return Verdicts(keep, group, representative, score)
+
+    def best_pairs(self, threshold: float, most: int | None = None) -> Pairs:
+        """The pairs that reach the threshold, best first: exact copies, then close pairs; `most` of them."""
+        repeated = self.copies.repeated[:most]
+        left = self._close(slice(0, min(self.pairs.above(threshold), len(self.pairs.scores) if most is None else most)))
+        copies = Pairs(self.copies.first[self.copies.node[repeated]], repeated, np.ones(len(repeated), np.float32))
+        return Pairs(
+            np.concatenate([copies.rows1, left.rows1])[:most],
+            np.concatenate([copies.rows2, left.rows2])[:most],
+            np.concatenate([copies.scores, left.scores])[:most],
+        )
+
+    def borderline(self, threshold: float, most: int) -> Pairs:
+        """The pairs nearest to the threshold, on both sides, the nearest first: those to check."""
+        border = self.pairs.above(threshold)
+        window = self._close(slice(max(0, border - most), border + most))
+        order = np.argsort(np.abs(window.scores - np.float32(threshold)), kind="stable")[:most]
+        return Pairs(window.rows1[order], window.rows2[order], window.scores[order])
+
+    def _close(self, part: slice) -> Pairs:
+        first = self.copies.first
+        return Pairs(first[self.pairs.rows1[part]], first[self.pairs.rows2[part]], self.pairs.scores[part])
+
+
+def find_duplicates(
+    sentences: Sequence[str],
+    embeddings: Vectors,
+    index: VectorIndex | None = None,
+    floor: float = FLOOR,
+    most: int = MOST_PAIRS,
+) -> Iterator[Mining | Duplicates]:
+    """Mine a corpus of n sentences with their unit embeddings, (n, dim) float32. The last step is the result.
+
+    index: over these embeddings; used where the corpus is too large for exact mining and has no copies.
+    """
+    copies = Copies.of(sentences)
+    alike = len(copies.first) < len(sentences)  # an index over all rows would answer a copy with its copies
+    for step in mine(embeddings[copies.first], None if alike else index, floor, most):
+        yield step
+        if step.pairs is not None:
+            yield Duplicates(copies, step.pairs)

@@ -1,0 +1,1 @@
+"""The map: points on a plane, groups of them, and what those groups are about. Arrays only; knows no model."""

@@ -1,0 +1,142 @@
+"""Rows on a plane: PCA at once, then UMAP (McInnes et al. 2018) from there, watched while it runs.
+
+The neighbour graph comes from FAISS and the start from PCA, which is quicker than umap-learn's own and just as good
+(Kobak & Linderman 2021: the start decides the global picture). One thread and one seed: the same rows give the same picture.
+"""
+
+import threading
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sbert_app.mapping.neighbours import NeighbourIndex, Neighbours
+from sbert_app.vectors import Vectors
+
+Points = NDArray[np.float32]  # (n, 2)
+
+NEIGHBOURS = 15  # umap-learn's default, as is the distance below
+MIN_DISTANCE = 0.1
+EPOCHS = 200  # umap-learn takes 500 below 10,000 rows: the neighbourhoods were no better for it (0.725 of labels against 0.727)
+LEAST_ROWS = NEIGHBOURS + 1  # for fewer, PCA is the map
+SIDE = 10.0  # of the square that the start fills
+SEED = 7
+FLAT = 1e-4  # rows that spread less than this on their first axis all say the same
+GOLDEN_ANGLE = np.pi * (3 - 5**0.5)
+
+# umap-learn's parallel code may run once at a time in a process: a second fit beside it can abort the program.
+_ONE_FIT = threading.Lock()
+
+
+class Stopped(Exception):  # noqa: N818 - not an error
+    """Raised inside a fit that was asked to stop."""
+
+
+def flat(vectors: Vectors) -> bool:
+    """Whether all unit rows point the same way, so that there is nothing to project."""
+    return bool(np.ptp(vectors, axis=0).max() < FLAT)
+
+
+def preview(vectors: Vectors) -> Points:
+    """The first two principal components of unit rows, (n, dim) -> (n, 2), scaled into 0..10. Milliseconds.
+
+    Rows that are all the same become a spiral: one place would show one point.
+    """
+    if flat(vectors):
+        return _spiral(len(vectors))
+    centred = vectors - vectors.mean(axis=0)
+    _, axes = np.linalg.eigh(centred.T @ centred)
+    points = centred @ axes[:, -1:-3:-1]
+    points *= np.sign(points[np.abs(points).argmax(axis=0), [0, 1]])  # an axis has no direction of its own: take one
+    return scaled(points)
+
+
+def scaled(points: NDArray[np.floating]) -> Points:
+    """Stretched to fill the square 0..10 in both directions."""
+    low, spread = points.min(axis=0), np.ptp(points, axis=0)
+    return np.asarray(SIDE * (points - low) / np.where(spread > 0, spread, 1), dtype=np.float32, order="C")
+
+
+class Layout:
+    """UMAP under way: `points` (n, 2) move in place, `done` of `EPOCHS` counts. Read both from any thread."""
+
+    def __init__(self, start: Points) -> None:
+        self.points: Points = np.array(start, dtype=np.float32, order="C")
+        self.done = 0
+
+    def run(self, neighbours: Neighbours, seed: int = SEED, stopping: Callable[[], bool] = lambda: False) -> None:
+        """Optimise to the end. Waits while another fit runs in this process. Raises Stopped where it was asked to."""
+        while not _ONE_FIT.acquire(timeout=0.1):
+            if stopping():
+                raise Stopped
+        try:
+            self._fit(neighbours, np.random.RandomState(seed), stopping)
+        finally:
+            _ONE_FIT.release()
+
+    def _fit(self, neighbours: Neighbours, random: np.random.RandomState, stopping: Callable[[], bool]) -> None:
+        from umap.layouts import optimize_layout_euclidean
+        from umap.umap_ import find_ab_params, fuzzy_simplicial_set, make_epochs_per_sample
+
+        rows, distances = neighbours.rows.astype(np.int32), np.maximum(0, 1 - neighbours.scores)
+        graph = fuzzy_simplicial_set(self.points, rows.shape[1], random, "cosine", knn_indices=rows, knn_dists=distances)[0].tocoo()
+        graph.sum_duplicates()
+        strong = graph.data >= graph.data.max() / EPOCHS  # a weaker edge would never be drawn
+        head, tail, weights = graph.row[strong], graph.col[strong], graph.data[strong]
+        self.points += random.normal(scale=1e-4, size=self.points.shape).astype(np.float32)  # rows that say the same part
+        a, b = find_ab_params(1.0, MIN_DISTANCE)
+        optimize_layout_euclidean(
+            self.points,
+            self.points,
+            head,
+            tail,
+            EPOCHS,
+            len(self.points),
+            make_epochs_per_sample(weights, EPOCHS),
+            a,
+            b,
+            random.randint(-(2**31) + 1, 2**31 - 1, 3).astype(np.int64),
+            move_other=True,
+            tqdm_kwds={"file": _Watch(self, stopping), "bar_format": "{n}", "mininterval": 0, "miniters": 1, "disable": False},
+        )
+
+
+class _Watch:
+    """The file that umap-learn's progress bar writes to after each epoch: it counts, and it can stop the fit."""
+
+    def __init__(self, layout: Layout, stopping: Callable[[], bool]) -> None:
+        self._layout, self._stopping = layout, stopping
+
+    def write(self, text: str) -> None:
+        if text.strip().isdigit():
+            self._layout.done = int(text)
+        if self._stopping():
+            raise Stopped
+
+    def flush(self) -> None:
+        pass
+
+
+def placed(queries: Vectors, index: NeighbourIndex, points: Points) -> Points:
+    """New unit rows on an existing map: the median place of their 15 nearest rows. (q, dim) -> (q, 2).
+
+    Measured on 10,000 titles placed among 10,000 others, share of neighbours on the map with the same tag: median 0.72, mean
+    0.65, weighted by likeness 0.68, place of the nearest 0.71; 0.73 for the rows that the map was made from.
+    """
+    return np.median(points[index.search(queries, NEIGHBOURS).rows], axis=1).astype(np.float32)
+
+
+def warm_up() -> None:
+    """Import umap-learn and compile it (10 to 20 s), so that the first map is quick."""
+    vectors = np.random.default_rng(0).normal(size=(4 * NEIGHBOURS, 8)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    Layout(preview(vectors)).run(NeighbourIndex(vectors).search(vectors, NEIGHBOURS))
+
+
+def _spiral(count: int) -> Points:
+    """A sunflower's seeds: evenly spread, no two in one place."""
+    turn = np.arange(count)
+    radius = SIDE / 2 * np.sqrt((turn + 0.5) / count)
+    return np.stack([SIDE / 2 + radius * np.cos(turn * GOLDEN_ANGLE), SIDE / 2 + radius * np.sin(turn * GOLDEN_ANGLE)], 1).astype(
+        np.float32
+    )

@@ -1,0 +1,165 @@
+"""The map of a corpus: drawn with a preview at once, grouped, asked about its rows. Every map is in its visitor's session."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.errors import UserError
+from sbert_app.mapping import clusters, projection
+from sbert_app.mapping.quality import OUTLIER
+from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.services import validation
+from sbert_app.services.comparing import Comparing, compare
+from sbert_app.services.line import Line
+from sbert_app.services.map_result import NEAREST, CorpusMap, Ground, Moved, QueryOnMap
+from sbert_app.services.projecting import Points2D, fitted_rows, project
+from sbert_app.services.workbench import CALIBRATION_EXAMPLE, Workbench
+from sbert_app.vectors import Vectors, unit_rows
+
+AUTO = "auto"
+DEFAULT_OUTLIERS = 10  # per cent
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """How to group: a method of METHODS, a number of clusters or None for the best, the share of rows that may be outliers."""
+
+    method: str = clusters.K_MEANS
+    count: int | None = None
+    outliers: float = DEFAULT_OUTLIERS / 100
+
+    @classmethod
+    def read(cls, method: Any = "", count: Any = AUTO, percent: Any = DEFAULT_OUTLIERS) -> "Grouping":
+        """From what a page or a client sends. Raises UserError for what is none of it."""
+        chosen = validation.one_of(method, "clustering method", clusters.METHODS) or clusters.K_MEANS
+        if isinstance(count, str) and count.strip().isdecimal():
+            count = int(count)
+        automatic = count in (AUTO, None, "", 0)
+        number = None if automatic else validation.whole_number(count, "number of clusters", 2, clusters.MOST_CLUSTERS)
+        return cls(chosen, number, validation.number(percent, "per cent of outliers", 0, 100) / 100)
+
+
+class MapService:
+    """Holds the line of those who wait for a projection, nothing of any visitor."""
+
+    def __init__(self, workbench: Workbench) -> None:
+        self._bench = workbench
+        self._limits = workbench.settings.limits
+        self._line = Line(self._limits.waiting_maps, "maps")
+
+    def corpus(self, session_id: str, model: str = DEFAULT_ENCODER) -> IndexedCorpus:
+        """The session's corpus; without one the example tickets, as this model sees them."""
+        session = self._bench.sessions.get(session_id)
+        return session.corpus or self._bench.example(CALIBRATION_EXAMPLE, self._bench.registry.encoder(model))
+
+    def members(self, session_id: str, cluster: Any) -> NDArray[np.int64]:
+        """The rows of one cluster, -1: the outliers."""
+        clustering = self.map(session_id).clustering
+        return clustering.members(validation.whole_number(cluster, "cluster", OUTLIER, clustering.count - 1))
+
+    def preview(self, session_id: str, model: str = DEFAULT_ENCODER) -> Points2D | None:
+        """The principal components of the session's corpus, in milliseconds; None where its map is drawn already."""
+        indexed, found = self.corpus(session_id, model), self._bench.sessions.get(session_id).map
+        if found is not None and found.ground.indexed is indexed:
+            return None
+        drawn = fitted_rows(len(indexed.embeddings))
+        return Points2D("Preview", drawn, projection.preview(indexed.embeddings[drawn]))
+
+    def draw(self, session_id: str, grouping: Grouping, model: str = DEFAULT_ENCODER) -> Iterator[Points2D | CorpusMap]:
+        """Draw the session's corpus: a preview at once, points while they move, at the end the map, which the session keeps.
+
+        Stopped, the points stay where they are then.
+        """
+        session, indexed = self._bench.sessions.get(session_id), self.corpus(session_id, model)
+        session.stop_map.clear()
+        for step in self.draw_corpus(indexed, grouping, session.stop_map.is_set):
+            if self.corpus(session_id, model) is not indexed:
+                return  # another corpus was opened meanwhile
+            if isinstance(step, CorpusMap):
+                session.map = step
+            yield step
+
+    def draw_corpus(
+        self, indexed: IndexedCorpus, grouping: Grouping, stopping: Callable[[], bool] = lambda: False
+    ) -> Iterator[Points2D | CorpusMap]:
+        """The same for any corpus."""
+        for step in project(indexed, self._line, stopping):
+            if isinstance(step, Ground):
+                yield Points2D("Grouping and naming", step.drawn, step.points[step.drawn], projection.EPOCHS)
+                yield _grouped(step, grouping)
+            else:
+                yield step
+
+    def stop(self, session_id: str) -> None:
+        """End this session's projection after the epoch that is running."""
+        self._bench.sessions.get(session_id).stop_map.set()
+
+    def map(self, session_id: str) -> CorpusMap:
+        """The session's map. Raises UserError before the first, and where another corpus was opened since."""
+        session = self._bench.sessions.get(session_id)
+        found = session.map
+        if found is None or (session.corpus is not None and found.ground.indexed is not session.corpus):
+            raise UserError("There is no map of this corpus yet. Draw it first.")
+        return found
+
+    def regroup(self, session_id: str, grouping: Grouping) -> CorpusMap:
+        """Group the session's points anew; the points stay."""
+        session, found = self._bench.sessions.get(session_id), self.map(session_id)
+        if found.grouping == (grouping.method, grouping.count):
+            session.map = found.with_outliers(grouping.outliers)
+        else:
+            session.map = replace(_grouped(found.ground, grouping), moved=found.moved, query=found.query)
+        return session.map
+
+    def rows(self, session_id: str, places: Any) -> NDArray[np.int64]:
+        """Checked places of rows on the map, such as a lasso sends them; what is no place is left out."""
+        total = len(self.map(session_id).ground.points)
+        if not isinstance(places, list) or len(places) > total:
+            raise UserError("A selection must be a list of rows of the map.")
+        chosen = np.array([place for place in places if type(place) is int and 0 <= place < total], dtype=np.int64)
+        return np.unique(chosen)
+
+    def near(self, session_id: str, place: Any) -> tuple[NDArray[np.int64], Vectors]:
+        """One row and its nearest in the embedding space, by cosine, itself first: rows (k,), scores (k,)."""
+        indexed = self.map(session_id).ground.indexed
+        row = validation.whole_number(place, "row", 0, len(indexed.embeddings) - 1)
+        ranking = indexed.rank(indexed.embeddings[row], "", NEAREST + 1, {}, hybrid=False)
+        others = ranking.rows != row
+        rows, scores = ranking.rows[others][:NEAREST], ranking.scores[others][:NEAREST]
+        return np.concatenate([[row], rows]), np.concatenate([[1.0], scores]).astype(np.float32)
+
+    def query(self, session_id: str, text: str) -> CorpusMap:
+        """Place a query on the map and score every row by it; the map keeps it. Raises UserError for a blank one."""
+        session, found = self._bench.sessions.get(session_id), self.map(session_id)
+        ground = found.ground
+        text = validation.sentence(text, "query", self._limits, "Type what you are looking for.")
+        encoder = self._bench.encoder_of(ground.indexed)
+        start = time.perf_counter()
+        vector = unit_rows(self._bench.encode(encoder, [text], encoder.prompt("query")))
+        point = projection.placed(vector, ground.index, ground.points[ground.drawn])[0]
+        scores = ground.indexed.embeddings @ vector[0]
+        session.map = replace(found, query=QueryOnMap(text, point, scores, (time.perf_counter() - start) * 1e3))
+        return session.map
+
+    def compare(self, session_id: str, model: str) -> Iterator[Comparing | Moved]:
+        """Move the session's map to where another model sees the same rows; the last event is kept with the map."""
+        session, found = self._bench.sessions.get(session_id), self.map(session_id)
+        session.stop_map.clear()
+        for step in compare(self._bench, self._line, found, model, session.stop_map.is_set):
+            if isinstance(step, Moved):
+                session.map = replace(self.map(session_id), moved=step)
+            yield step
+
+
+def _grouped(ground: Ground, grouping: Grouping) -> CorpusMap:
+    start = time.perf_counter()
+    found = clusters.cluster(ground.points, ground.indexed.embeddings, grouping.method, grouping.count)
+    grouped = time.perf_counter()
+    result = CorpusMap.build(ground, found, grouping.outliers, (grouping.method, grouping.count))
+    seconds = {"clusters": grouped - start, "names": time.perf_counter() - grouped}
+    return replace(result, seconds=ground.seconds | seconds)

@@ -1,0 +1,51 @@
+"""The same rows under another model: embed them, move the map from where it is, and measure what changed."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from sbert_app.mapping.drift import drift, same_label
+from sbert_app.mapping.neighbours import NeighbourIndex
+from sbert_app.mapping.projection import NEIGHBOURS
+from sbert_app.services.embedding import EmbeddingJob
+from sbert_app.services.line import Line
+from sbert_app.services.map_result import CorpusMap, Moved, label_columns
+from sbert_app.services.projecting import Projecting, Stopping
+from sbert_app.services.workbench import Workbench
+from sbert_app.vectors import unit_rows
+
+
+@dataclass(frozen=True)
+class Comparing:
+    """How far a comparison is: sentences embedded, or epochs of the projection."""
+
+    stage: str
+    done: int
+    total: int
+
+
+def compare(bench: Workbench, line: Line, found: CorpusMap, model: str, stopping: Stopping) -> Iterator[Comparing | Moved]:
+    """Events, the last of them what moved; stopped, there is no last one. Raises UserError for an unknown model."""
+    ground, encoder = found.ground, bench.registry.encoder(model)
+    sentences = [ground.indexed.corpus.sentences[row] for row in ground.drawn.tolist()]
+    job = EmbeddingJob(bench, encoder, sentences)
+    for done in job.run():
+        yield Comparing("Embedding with the other model", done, len(sentences))
+        if stopping():
+            return
+    vectors = unit_rows(job.embeddings)
+    points = ground.points[ground.drawn]
+    work = Projecting(vectors, points)
+    for stage in work.watch(line, stopping):
+        yield Comparing(stage, work.layout.done, work.total)
+    if stopping() or work.near is None:
+        return
+    before = ground.near or NeighbourIndex(ground.indexed.embeddings[ground.drawn]).search(
+        ground.indexed.embeddings[ground.drawn], NEIGHBOURS
+    )
+    labels = {}
+    for column, values in label_columns(ground.indexed).items():
+        codes = np.unique(values[ground.drawn].astype(str), return_inverse=True)[1]
+        labels[column] = same_label(before, codes), same_label(work.near, codes)
+    yield Moved(encoder.name, drift(points, work.layout.points, before, work.near), labels)

@@ -1,0 +1,199 @@
+"""Map: the corpus in two dimensions, its clusters with names, and every point answers."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import gradio as gr
+
+from sbert_app.services import colouring
+from sbert_app.services.cluster_map import Grouping, MapService
+from sbert_app.services.map_result import CorpusMap
+from sbert_app.ui import map_chart
+from sbert_app.ui.events import handler
+from sbert_app.ui.map_answers import CHOSEN, MapAnswers
+from sbert_app.ui.map_compare import ComparePanel
+from sbert_app.ui.map_export import ExportPanel
+from sbert_app.ui.map_options import MapOptions
+from sbert_app.ui.views import cluster_map as view
+from sbert_app.ui.views import parts
+
+LEAD = "See the whole corpus at once: sentences that mean the **same** lie **close**, in groups that name themselves."
+REFRESH_SECONDS, REFRESH_POINTS = 0.5, 40_000  # a redraw so often, and a second for each so many points
+Updates = dict[Any, Any]
+
+
+def build(
+    service: MapService, session_id: gr.State, model: gr.State, opened: gr.State, tab: gr.Tab, models: list[str]
+) -> None:  # fmt: skip
+    """Draw the tab and wire it. `opened` changes with the session's corpus; models: the names a comparison offers."""
+    gr.Markdown(LEAD, elem_classes="lead")
+    _MapTab(service, session_id, model, models).listen(opened, tab)
+
+
+class _MapTab:
+    """The components of one page and their handlers; the map is in the visitor's session."""
+
+    def __init__(self, service: MapService, session_id: gr.State, model: gr.State, models: list[str]) -> None:
+        self._service, self._session_id, self._model = service, session_id, model
+        self.course = gr.HTML(view.course(), elem_id="map-course", js_on_load=None)
+        with gr.Row(elem_classes="examples"):
+            self.start = gr.Button("Draw the map", variant="primary", elem_id="map-draw")
+            self.stop = gr.Button("Stop here", variant="stop", visible=False, elem_id="map-stop")
+        self.options = MapOptions()
+        self.stage = gr.HTML(elem_id="map-stage", js_on_load=None)
+        with gr.Column(visible=False, elem_id="map-controls") as self.controls:
+            self._draw_controls()
+        self._draw_map()
+        with gr.Column(visible=False, elem_id="map-result") as self.result:
+            self.answers.draw_selection()
+            with gr.Accordion("How good are the clusters?", open=False, elem_id="map-numbers-box"):
+                self.numbers = gr.HTML(elem_id="map-numbers", js_on_load=None)
+            self.compare = ComparePanel(service, session_id, self.answers.said, models)
+            self.export = ExportPanel(service, session_id, self.colour)
+
+    def _draw_controls(self) -> None:
+        self.summary = gr.HTML(elem_id="map-summary", js_on_load=None)
+        with gr.Row(elem_classes="query-row"):
+            self.query = gr.Textbox(
+                label="Find on the map",
+                placeholder="Any words, then Enter",
+                max_lines=1,
+                scale=3,
+                min_width=200,
+                elem_id="map-query",
+            )
+            self.cluster = gr.Dropdown(
+                [], label="Show a cluster", scale=2, min_width=220, allow_custom_value=True, elem_id="map-cluster"
+            )
+            self.colour = gr.Dropdown(
+                [colouring.CLUSTERS], value=colouring.CLUSTERS, label="Colour by", scale=2, min_width=220,
+                allow_custom_value=True, elem_id="map-colour",
+            )  # fmt: skip
+            self.all = gr.Button("Show all", size="sm", scale=0, min_width=90, elem_id="map-all")
+
+    def _draw_map(self) -> None:
+        with gr.Row(elem_id="map-and-list"):
+            with gr.Column(scale=7, min_width=320):
+                self.plot = gr.Plot(show_label=False, elem_id="map-plot")
+                self.answers = MapAnswers(self._service, self._session_id)
+                gr.HTML(f'<p class="hint">{view.HOW_TO}</p>', js_on_load=None)
+            with gr.Column(scale=3, min_width=240):
+                self.clusters = gr.HTML(elem_id="map-clusters", js_on_load=CHOSEN)
+
+    def listen(self, opened: gr.State, tab: gr.Tab) -> None:
+        private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+        mine = [self._session_id]
+        grouped = [
+            self.plot,
+            self.summary,
+            self.clusters,
+            self.cluster,
+            self.colour,
+            self.numbers,
+            self.answers.selection,
+            self.answers.pointed,
+        ]
+        panels = [self.controls, self.result, *self.compare.reset, *self.export.reset]
+        shown = [*grouped, *panels, self.start, self.stop, self.stage, self.course]
+        opened.change(handler(self._on_opened), [*mine, self._model], shown, **private)
+        tab.select(handler(self._on_shown), [*mine, self._model], [self.plot, self.stage], **private)
+        self.start.click(
+            handler(self._on_draw), [*mine, self._model, *self.options.values], shown, concurrency_limit=None, **private
+        ).failure(self._on_failure, None, [self.start, self.stop, self.stage], **private)  # fmt: skip
+        self.stop.click(handler(self._service.stop), mine, None, queue=False, **private)
+        gr.on(
+            self.options.changes, handler(self._on_regroup), [*mine, *self.options.values],
+            [*grouped, *self.compare.slider, *self.export.reset], **private,
+        )  # fmt: skip
+        self.colour.input(handler(self._on_colour), [*mine, self.colour], [self.plot, *self.compare.slider], **private)
+        self.query.submit(
+            handler(self._on_query),
+            [*mine, self.query],
+            [self.plot, self.colour, self.answers.selection, *self.compare.slider],
+            **private,
+        )
+        self.answers.listen(self.clusters, self.cluster, self.all)
+        self.compare.listen(self.colour)
+        self.export.listen()
+
+    def _on_opened(self, session_id: str, model: str) -> Updates:
+        """Another corpus: the map of the one before goes, and one that is being drawn stops."""
+        self._service.stop(session_id)
+        return {
+            self.course: view.course(self._service.corpus(session_id, model)),
+            **self._cleared(),
+            self.plot: None,
+            self.stage: "",
+            **self._idle(),
+        }
+
+    def _on_shown(self, session_id: str, model: str) -> Any:
+        """The tab is opened: where there is no map yet, its preview, which also wakes plotly and WebGL."""
+        preview = self._service.preview(session_id, model)
+        return (map_chart.moving(preview.points, preview.drawn), view.PREVIEW) if preview else (gr.skip(), gr.skip())
+
+    def _cleared(self) -> Updates:
+        """Nothing but points: what told of the map before goes."""
+        empty = dict.fromkeys((self.summary, self.clusters, self.answers.pointed, self.answers.selection), "")
+        panels = {panel: gr.Column(visible=False) for panel in (self.controls, self.result)}
+        return {**empty, **panels, **self.compare.hidden(), **self.export.hidden()}
+
+    def _idle(self) -> Updates:
+        return {self.start: gr.Button(interactive=True), self.stop: gr.Button(visible=False)}
+
+    def _on_draw(self, session_id: str, model: str, method: str, count: str, outliers: float) -> Iterator[Updates]:
+        """The preview at once, the points while they move, then the map."""
+        grouping = Grouping.read(method, count, outliers)
+        yield {
+            self.start: gr.Button(interactive=False),
+            self.stop: gr.Button(visible=True),
+            self.stage: parts.progress(0, 1, "Starting …", ""),
+        }
+        shown = 0.0
+        panels = {panel: gr.Column(visible=True) for panel in (self.controls, self.result)}
+        for step in self._service.draw(session_id, grouping, model):
+            if isinstance(step, CorpusMap):
+                yield {**self._grouped(step), **panels}
+            elif time.monotonic() - shown > max(REFRESH_SECONDS, len(step.points) / REFRESH_POINTS):
+                moving = {self.stage: view.stage(step), self.plot: map_chart.moving(step.points, step.drawn)}
+                yield moving if shown else {**self._cleared(), **moving}
+                shown = time.monotonic()
+            else:
+                yield {self.stage: view.stage(step)}
+        yield {**self._idle(), self.stage: ""}
+
+    def _grouped(self, found: CorpusMap) -> Updates:
+        return {
+            self.plot: map_chart.drawn(found, colouring.colouring(found)),
+            self.summary: view.summary(found),
+            self.clusters: view.cluster_list(found),
+            self.cluster: gr.Dropdown(choices=view.cluster_choices(found), value=None),
+            self.colour: gr.Dropdown(choices=colouring.choices(found), value=colouring.CLUSTERS),
+            self.numbers: view.numbers(found),
+            self.answers.selection: parts.empty(view.NOTHING_CHOSEN),
+            self.answers.pointed: "",
+        }
+
+    def _on_regroup(self, session_id: str, method: str, count: str, outliers: float) -> Updates:
+        found = self._service.regroup(session_id, Grouping.read(method, count, outliers))
+        return {**self._grouped(found), **self.compare.back(), **self.export.hidden()}
+
+    def _on_colour(self, session_id: str, by: str) -> Updates:
+        found = self._service.map(session_id)
+        return {self.plot: map_chart.drawn(found, colouring.colouring(found, by)), **self.compare.back()}
+
+    def _on_query(self, session_id: str, text: str) -> Updates:
+        found = self._service.query(session_id, text)
+        if found.query is None:
+            raise RuntimeError("a query was not kept")
+        best = found.query.best()
+        return {
+            self.plot: map_chart.drawn(found, colouring.colouring(found, colouring.QUERY)),
+            self.colour: gr.Dropdown(choices=colouring.choices(found), value=colouring.QUERY),
+            self.answers.selection: view.selection(found, best, view.asked(found.query), found.query.scores[best]),
+            **self.compare.back(),
+        }
+
+    def _on_failure(self) -> Updates:
+        return {**self._idle(), self.stage: ""}

@@ -1,0 +1,49 @@
+"""The shell finds duplicates: pairs, groups, a cleaned file, the overlap with another file."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+TICKETS = Path(__file__).parents[1] / "assets" / "examples" / "support_tickets.csv"
+
+
+def test_pairs_groups_and_a_cleaned_file(shell, tmp_path):
+    clean = tmp_path / "clean.csv"
+    out, err = shell("duplicates", TICKETS, "--top", 3, "--threshold", 0.9, "--clean", clean, "--json")
+    result = json.loads(out)
+    pairs, groups = result["pairs"], result["groups"]
+    assert set(pairs[0]) == {"row1", "row2", "score", "sentence1", "sentence2"} and "column 'text'" in err
+    assert len(pairs) == 3 and pairs[0]["score"] >= pairs[1]["score"] >= 0.9 and pairs[0]["row1"] < pairs[0]["row2"]
+    assert groups[0].keys() == {"representative", "rows", "size"} and groups[0]["rows"][0] == groups[0]["representative"]
+    assert result["exact"] and (result["threshold"], result["floor"]) == (0.9, 0.5)
+    assert {"read and index", "compare", "group"} == set(result["seconds"])
+    with TICKETS.open(encoding="utf-8", newline="") as file:
+        before = list(csv.DictReader(file))
+    with clean.open(encoding="utf-8", newline="") as file:
+        after = list(csv.DictReader(file))
+    dropped = {row for group in groups for row in group["rows"][1:]}
+    assert after == [row for number, row in enumerate(before, 1) if number not in dropped] and len(dropped) == result["redundant"]
+
+
+def test_against_another_file(shell, write, sentences):
+    other = write("test.csv", f'text\n"{sentences[0]}"\nsomething else entirely\n')
+    found = json.loads(shell("duplicates", TICKETS, "--top", 1, "--against", other, "--json")[0])["overlap"]
+    assert (found["rows"], found["found"], found["same_text"]) == (2, 1, 1) and found["matches"][0]["corpus_row"] == 1
+    assert "1 of 2 rows of" in shell("duplicates", TICKETS, "--against", other)[0]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ((TICKETS, "--threshold", 2), "Error: The threshold must be a number in 0.5..1, got 2.0."),
+        ((TICKETS, "--top", -1), "Error: The number of pairs must be a whole number"),
+        ((TICKETS, "--against", "nowhere.csv"), "Error: There is no file 'nowhere.csv'. Check the path."),
+        ((TICKETS, "--clean", "clean.txt"), "Error: 'clean.txt' must end in .csv"),
+        ((TICKETS, "--clean", "/nowhere/clean.csv"), "Error: Cannot write '/nowhere/clean.csv'"),
+    ],
+)
+def test_mistakes_are_one_line(shell, args, message):
+    out, err = shell("duplicates", *args, status=2)
+    assert out == "" and message in err
