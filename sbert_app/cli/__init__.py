@@ -5,13 +5,13 @@ from typing import Any
 
 import typer
 
-from sbert_app.cli import duplicates, sentences, timing, training
+from sbert_app.cli import cluster_map, duplicates, sentences, timing, training
 from sbert_app.cli.common import app
 from sbert_app.errors import UserError
 
 UsageError: Any = typer.BadParameter.__base__  # typer exports the subclass only
 
-__all__ = ["app", "duplicates", "main", "sentences", "timing", "training"]
+__all__ = ["app", "cluster_map", "duplicates", "main", "sentences", "timing", "training"]
 
 
 def main() -> int:

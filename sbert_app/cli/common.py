@@ -66,6 +66,21 @@ def read_sentences(bench: Workbench, file: Path, column: list[str] | None) -> Co
     return corpus
 
 
+def index_file(bench: Workbench, file: Path, column: list[str] | None, model: str) -> tuple[str, float]:
+    """Index a file in a session of its own, from the cache where it was indexed before: the session's id, and the seconds."""
+    start = time.perf_counter()
+    corpora, session = CorpusService(bench), bench.sessions.open()
+    guess = corpora.offer(session.id, corpora.read_file(existing(file)))
+    progress = None
+    for event in corpora.index(session.id, column or [guess], model):
+        progress = progress or Progress("Indexing", event.total)
+        progress.send(event.done)
+        if event.corpus:
+            progress.close()
+            remark(event.corpus.corpus)
+    return session.id, time.perf_counter() - start
+
+
 def remark(corpus: Corpus) -> None:
     """What was read and what was skipped, on stderr."""
     for line in (f"Sentences from column '{', '.join(corpus.columns)}'.", *corpus.notes, *skipped_summary(corpus.skipped)):

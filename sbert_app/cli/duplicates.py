@@ -1,17 +1,15 @@
 """The command on duplicates."""
 
-import time
 from pathlib import Path
 from typing import Annotated
 
 import pandas as pd
 import typer
 
-from sbert_app.cli.common import Column, File, Json, Model, Progress, app, existing, remark, show, workbench
+from sbert_app.cli.common import Column, File, Json, Model, Progress, app, existing, index_file, show, workbench
 from sbert_app.corpus.findings import Compared, Findings
 from sbert_app.errors import UserError
 from sbert_app.models.registry import DEFAULT_ENCODER
-from sbert_app.services.corpora import CorpusService
 from sbert_app.services.duplicates import DEFAULT_THRESHOLD, MOST_LISTED, DuplicatesService, checked_threshold
 from sbert_app.services.overlap import OverlapService
 from sbert_app.services.validation import whole_number
@@ -35,10 +33,10 @@ def duplicates(
         raise UserError(f"'{clean}' must end in .csv: the rows to keep are written as a table.")
     other = existing(against) if against else None
     bench = workbench()
-    session_id, seconds = _index(bench, file, column, model)
+    session_id, seconds = index_file(bench, file, column, model)
     findings = _find(bench, session_id, threshold)
     summary = findings.summary(top)
-    summary["seconds"] = seconds | findings.seconds
+    summary["seconds"] = {"read and index": seconds} | findings.seconds
     lines = _lines(findings, top)
     if other:
         compared = _compare(bench, session_id, other)
@@ -48,22 +46,6 @@ def duplicates(
         _write(findings, clean)
         lines.append(f"{len(findings.corpus) - findings.grouping.redundant:,} rows to keep -> {clean}")
     show(summary, as_json, lines)
-
-
-def _index(bench: Workbench, file: Path, column: list[str] | None, model: str) -> tuple[str, dict[str, float]]:
-    """Index the file in a new session: its id, and the seconds."""
-    start = time.perf_counter()
-    corpora, session = CorpusService(bench), bench.sessions.open()
-    guess = corpora.offer(session.id, corpora.read_file(existing(file)))
-    progress = None
-    for event in corpora.index(session.id, column or [guess], model):
-        progress = progress or Progress("Indexing", event.total)
-        progress.send(event.done)
-        if event.corpus:
-            remark(event.corpus.corpus)
-    if progress:
-        progress.close()
-    return session.id, {"read and index": time.perf_counter() - start}
 
 
 def _find(bench: Workbench, session_id: str, threshold: float) -> Findings:

@@ -8,11 +8,10 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from sbert_app.cli.common import Column, File, Json, Model, Progress, app, existing, read_sentences, remark, show, workbench
+from sbert_app.cli.common import Column, File, Json, Model, Progress, app, index_file, read_sentences, show, workbench
 from sbert_app.errors import UserError
 from sbert_app.explain.calibration import in_words
 from sbert_app.models.registry import DEFAULT_ENCODER
-from sbert_app.services.corpora import CorpusService
 from sbert_app.services.search import SearchService
 from sbert_app.services.similarity import SimilarityService
 
@@ -98,18 +97,9 @@ def search(
 ) -> None:
     """Index a file (from the cache, where it was indexed before) and search it."""
     bench = workbench()
-    corpora, service = CorpusService(bench), SearchService(bench)
-    session = bench.sessions.open()
-    guess = corpora.offer(session.id, corpora.read_file(existing(file)))
-    progress = None
-    for event in corpora.index(session.id, column or [guess], model):
-        progress = progress or Progress("Indexing", event.total)
-        progress.send(event.done)
-        if event.corpus:
-            remark(event.corpus.corpus)
-    if progress:
-        progress.close()
-    result = service.search(session.id, query, top, hybrid=hybrid, rerank=rerank)
+    service = SearchService(bench)
+    session_id, _ = index_file(bench, file, column, model)
+    result = service.search(session_id, query, top, hybrid=hybrid, rerank=rerank)
     hits = [asdict(hit) for hit in result.hits]
     lines = [f"{hit.score:.3f}  row {hit.row:<6} {hit.sentence}" for hit in result.hits]
     show({"hits": hits, "milliseconds": result.milliseconds}, as_json, lines)

@@ -15,12 +15,14 @@ if TYPE_CHECKING:
 KEYWORDS = 6
 WORD = r"(?u)\b[^\W\d_][\w+#'-]*\b[+#]*"  # starts with a letter; c++ and c# stay whole
 # Words that carry no topic, whatever group they stand in most.
-STOP_WORDS = """a about after again all also am an and any are as at be because been before being but by can cannot could did do
-does doing don down during each few for from get gets getting got had has have having he her here hers him his how i i'd i'll
-i'm i've if in into is isn it it's its just like make me more most my need no nor not of off on once one only or other our out
-over own please same she should so some still such than that that's the their them then there these they this those through to
-too trying under until up use used using very want was way we were what when where which while who whom why will with without
-would you your yours""".split()
+STOP_WORDS = """
+a about after again all also am an and any are as at be because been before being but by can can't cannot could couldn't did
+didn't do does doesn't doing don don't down during each few for from get gets getting got had has have having he her here
+hers him his how i i'd i'll i'm i've if in into is isn it it's its just like make me more most my need never no nor not now
+of off on once one only or other our out over own please same she should so some still such than that that's the their them
+then there these they this those through to too trying two under until up use used using very want was way we were what when
+where which while who whom why will with without won't would you your yours
+""".split()
 
 
 class Words:

@@ -19,6 +19,7 @@ NEIGHBOURS = 15  # umap-learn's default, as is the distance below
 MIN_DISTANCE = 0.1
 EPOCHS = 200  # umap-learn takes 500 below 10,000 rows: the neighbourhoods were no better for it (0.725 of labels against 0.727)
 LEAST_ROWS = NEIGHBOURS + 1  # for fewer, PCA is the map
+PUSHES = 5  # negative samples a pull
 SIDE = 10.0  # of the square that the start fills
 SEED = 7
 FLAT = 1e-4  # rows that spread less than this on their first axis all say the same
@@ -75,46 +76,37 @@ class Layout:
             _ONE_FIT.release()
 
     def _fit(self, neighbours: Neighbours, random: np.random.RandomState, stopping: Callable[[], bool]) -> None:
-        from umap.layouts import optimize_layout_euclidean
-        from umap.umap_ import find_ab_params, fuzzy_simplicial_set, make_epochs_per_sample
+        """umap-learn's optimize_layout_euclidean, its loop unrolled here: there, nothing could stop it between two epochs."""
+        from umap.layouts import _get_optimize_layout_euclidean_single_epoch_fn
+        from umap.umap_ import find_ab_params
+
+        epoch = _get_optimize_layout_euclidean_single_epoch_fn(parallel=False)
+        head, tail, wait = self._edges(neighbours, random)
+        self.points += random.normal(scale=1e-4, size=self.points.shape).astype(np.float32)  # rows that say the same part
+        a, b = find_ab_params(1.0, MIN_DISTANCE)
+        seeds = random.randint(-(2**31) + 1, 2**31 - 1, 3).astype(np.int64)
+        states = seeds + self.points[:, :1].astype(np.float64).view(np.int64)
+        next_pull, wait_push = wait.copy(), wait / PUSHES
+        next_push, no_density = wait_push.copy(), np.zeros(1, np.float32)
+        for number in range(EPOCHS):
+            if stopping():
+                raise Stopped
+            alpha = 1 - max(0, number - 1) / EPOCHS
+            epoch(
+                self.points, self.points, head, tail, len(self.points), wait, a, b, states, 1.0, 2, True, alpha,
+                wait_push, next_push, next_pull, number, False, no_density, no_density, 0, 0, 0, 0, no_density, no_density, 0,
+            )  # fmt: skip
+            self.done = number + 1
+
+    def _edges(self, neighbours: Neighbours, random: np.random.RandomState) -> tuple[NDArray[np.int32], ...]:
+        """Both ends of each edge of the neighbour graph, (e,), and how many epochs it waits between two pulls, (e,)."""
+        from umap.umap_ import fuzzy_simplicial_set, make_epochs_per_sample
 
         rows, distances = neighbours.rows.astype(np.int32), np.maximum(0, 1 - neighbours.scores)
         graph = fuzzy_simplicial_set(self.points, rows.shape[1], random, "cosine", knn_indices=rows, knn_dists=distances)[0].tocoo()
         graph.sum_duplicates()
-        strong = graph.data >= graph.data.max() / EPOCHS  # a weaker edge would never be drawn
-        head, tail, weights = graph.row[strong], graph.col[strong], graph.data[strong]
-        self.points += random.normal(scale=1e-4, size=self.points.shape).astype(np.float32)  # rows that say the same part
-        a, b = find_ab_params(1.0, MIN_DISTANCE)
-        optimize_layout_euclidean(
-            self.points,
-            self.points,
-            head,
-            tail,
-            EPOCHS,
-            len(self.points),
-            make_epochs_per_sample(weights, EPOCHS),
-            a,
-            b,
-            random.randint(-(2**31) + 1, 2**31 - 1, 3).astype(np.int64),
-            move_other=True,
-            tqdm_kwds={"file": _Watch(self, stopping), "bar_format": "{n}", "mininterval": 0, "miniters": 1, "disable": False},
-        )
-
-
-class _Watch:
-    """The file that umap-learn's progress bar writes to after each epoch: it counts, and it can stop the fit."""
-
-    def __init__(self, layout: Layout, stopping: Callable[[], bool]) -> None:
-        self._layout, self._stopping = layout, stopping
-
-    def write(self, text: str) -> None:
-        if text.strip().isdigit():
-            self._layout.done = int(text)
-        if self._stopping():
-            raise Stopped
-
-    def flush(self) -> None:
-        pass
+        strong = graph.data >= graph.data.max() / EPOCHS  # a weaker edge would never pull
+        return graph.row[strong], graph.col[strong], make_epochs_per_sample(graph.data[strong], EPOCHS)
 
 
 def placed(queries: Vectors, index: NeighbourIndex, points: Points) -> Points:

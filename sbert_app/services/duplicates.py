@@ -77,8 +77,8 @@ class DuplicatesService:
 
     def known(self, session_id: str) -> bool:
         """Whether the session's corpus has been mined."""
-        mined = self._bench.sessions.get(session_id).duplicates
-        return mined is not None and mined.indexed is self._bench.corpus_of(session_id)
+        session = self._bench.sessions.get(session_id)
+        return session.duplicates is not None and session.duplicates.indexed is session.corpus
 
     def findings(self, session_id: str, threshold: float = DEFAULT_THRESHOLD) -> Findings:
         """What was found, grouped at a threshold; below the floor of the mining it is the floor.

@@ -1,7 +1,8 @@
 """A map as the session keeps it: where every row lies, its groups and what they are called."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,6 +118,37 @@ class CorpusMap:
 
     def name_of(self, label: int) -> str:
         return self.names[label] if label >= 0 else "outlier"
+
+    def summary(self) -> dict[str, Any]:
+        """The map as plain JSON: counts, clusters with what tells them, quality, seconds by stage."""
+        sentences, sizes = self.ground.indexed.corpus.sentences, self.clustering.sizes.tolist()
+        clusters = [
+            {
+                "name": name,
+                "size": sizes[number],
+                "keywords": self.keywords[number],
+                "sentence": sentences[self.central[number]],
+                "silhouette": self.silhouettes.get(number),
+            }
+            for number, name in enumerate(self.names)
+        ]
+        return {
+            "points": len(self.ground.points),
+            "clusters": clusters,
+            "outliers": self.clustering.outliers,
+            "how": self.clustering.how,
+            "silhouette": self.silhouette,
+            "accords": [asdict(accord) for accord in self.accords],
+            "projection": self.ground.method,
+            "notes": list(self.ground.notes),
+            "seconds": self.seconds,
+        }
+
+    def places(self) -> list[dict[str, Any]]:
+        """Each row's place and cluster, -1 for an outlier; `row` as in the file."""
+        rows, points = self.ground.indexed.corpus.rows.tolist(), self.ground.points.round(4).astype(float).tolist()
+        labels = self.clustering.labels.tolist()
+        return [{"row": row, "x": x, "y": y, "cluster": c} for row, (x, y), c in zip(rows, points, labels, strict=True)]
 
     def records(self, rows: NDArray[np.integer]) -> list[dict[str, object]]:
         """Rows as flat records to show or save: file row, sentence, cluster, place, and the corpus's own columns."""

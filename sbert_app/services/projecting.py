@@ -141,7 +141,7 @@ class Projecting:
         try:
             self._timed("neighbours", "Finding the neighbours of each row", self._find)
             if not self._stop.is_set():
-                self._timed("umap", "UMAP", self._fit)
+                self._timed("UMAP", "UMAP", self._fit)
         except projection.Stopped:
             pass
         except BaseException as error:

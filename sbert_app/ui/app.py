@@ -11,7 +11,7 @@ from sbert_app.services.similarity import SimilarityService
 from sbert_app.services.timing import TimingService
 from sbert_app.services.trained_models import TrainedModels
 from sbert_app.services.workbench import Workbench
-from sbert_app.ui import api, timing_api, training_api
+from sbert_app.ui import api, map_api, timing_api, training_api
 from sbert_app.ui.events import handler
 from sbert_app.ui.header import LOGO, TITLE, ModelPicker
 from sbert_app.ui.tabs import cluster_map, fine_tune, search, similarity, timing
@@ -23,7 +23,7 @@ CLEAN_SECONDS = 3600
 def build_app(bench: Workbench) -> gr.Blocks:
     """Draw the page over a workbench. Nothing is launched."""
     app: gr.Blocks
-    trainings, timings = FineTuneService(bench), TimingService(bench)
+    trainings, timings, maps = FineTuneService(bench), TimingService(bench), MapService(bench)
     with gr.Blocks(title=TITLE, analytics_enabled=False, delete_cache=(CLEAN_SECONDS, CLEAN_SECONDS)) as app:
         session_id = gr.State("")
         opened = gr.State("")  # gets a new value each time the session has another corpus
@@ -37,7 +37,7 @@ def build_app(bench: Workbench) -> gr.Blocks:
             with gr.Tab("Search", id="search"):
                 search.build(bench, session_id, model, opened)
             with gr.Tab("Map", id="map") as map_tab:
-                cluster_map.build(MapService(bench), session_id, model, opened, map_tab, picker.names())
+                cluster_map.build(maps, session_id, model, opened, map_tab, picker.names())
             with gr.Tab("Fine-tune", id="fine-tune"):
                 panel = fine_tune.build(trainings, TrainedModels(bench, trainings), session_id, owner, picker)
             with gr.Tab("Timing", id="timing"):
@@ -45,6 +45,7 @@ def build_app(bench: Workbench) -> gr.Blocks:
         api.build(bench)
         training_api.build(bench, trainings)
         timing_api.build(bench, timings)
+        map_api.build(bench, maps)
 
         def open_session(request: gr.Request) -> str:
             return bench.sessions.open(request.session_hash or "").id

@@ -56,7 +56,7 @@ def _kinds(points: Points, rows: NDArray[np.int64], kinds: Kinds, sentences: Seq
 def _scaled(points: Points, rows: NDArray[np.int64], scale: Scale, sentences: Sequence[str] | None) -> go.Scattergl:
     trace = _points(points[rows], rows, _size(len(rows)), GREY, scale.title, sentences)
     bar: dict[str, Any] = {"title": {"text": escape(short(scale.title, 28)), "side": "top"}, "orientation": "h", "thickness": 8}
-    bar |= {"len": 0.5, "x": 0, "xanchor": "left", "y": -0.01, "yanchor": "top", "outlinewidth": 0}
+    bar |= {"len": 0.5, "x": 0.08, "xanchor": "left", "y": -0.01, "yanchor": "top", "outlinewidth": 0}
     bar |= {"tickvals": [value for value, _ in scale.ticks], "ticktext": [escape(text) for _, text in scale.ticks]}
     trace.marker.update(color=scale.values[rows], colorscale=SCALE, showscale=bool(scale.ticks), colorbar=bar)
     return trace
@@ -103,7 +103,7 @@ def _framed(traces: list[go.Scattergl], query: NDArray[np.float32] | None = None
         hovermode="closest",
         uirevision="keep",
         showlegend=False,
-        hoverlabel={"align": "left", "font": {"size": 13}},
+        hoverlabel={"align": "left", "font": {"size": 13, "family": "IBM Plex Sans, system-ui, sans-serif"}},
         newselection={"line": {"color": SBERT, "width": 1.5, "dash": "solid"}},
         legend={"orientation": "h", "y": -0.02, "yanchor": "top", "x": 0, "font": {"color": INK}, "itemsizing": "constant"},
         modebar={"remove": ["select2d", "autoScale2d", "toImage"], "bgcolor": "rgba(0,0,0,0)", "color": INK, "activecolor": SBERT},

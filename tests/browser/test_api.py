@@ -23,6 +23,7 @@ def test_only_the_named_endpoints_are_public(client):
         "/fine_tune",
         "/evaluate",
         "/timing",
+        "/cluster_map",
     }
 
 
@@ -78,6 +79,16 @@ def test_timing(client):
     assert result["cross-encoder"]["extrapolated_seconds"] > result["sbert"]["extrapolated_seconds"] > 0
 
 
+def test_cluster_map(client):
+    lines = "\n".join(f"{what} number {i}" for i in range(12) for what in ("a red apple", "a fast car", "heavy rain"))
+    corpus = client.predict(None, lines, [], "all-MiniLM-L6-v2", api_name="/index_corpus")
+    result = client.predict(corpus["corpus"], "3", api_name="/cluster_map")
+    assert sorted(cluster["size"] for cluster in result["clusters"]) == [12, 12, 12]
+    kinds = [point["cluster"] for point in result["points"]]
+    assert kinds == kinds[:3] * 12 and result["projection"].startswith("UMAP")
+    assert "points" not in client.predict(corpus["corpus"], "auto", "HDBSCAN", 5, False, api_name="/cluster_map")["clusters"][0]
+
+
 def test_fine_tune_and_evaluate(client):
     path = handle_file(str(EXAMPLES / "messages_triplets.csv"))
     job = client.submit(path, "triplet", "as in the paper", "all-MiniLM-L6-v2", "", api_name="/fine_tune")
@@ -96,6 +107,7 @@ def test_fine_tune_and_evaluate(client):
         (lambda c: c.predict(LABELLED, "", "best", "all-MiniLM-L6-v2", "", api_name="/fine_tune"), "Unknown preset"),
         (lambda c: c.predict(LABELLED, "all-MiniLM-L6-v2", ["magic"], api_name="/evaluate"), "Unknown system"),
         (lambda c: c.predict("guessed-id", "x", api_name="/search"), "This session has ended"),
+        (lambda c: c.predict("guessed-id", "auto", api_name="/cluster_map"), "This session has ended"),
         (lambda c: c.predict("guessed-id", 0.9, 5, api_name="/duplicates"), "This session has ended"),
         (lambda c: c.predict("guessed-id", 2, 5, api_name="/duplicates"), "threshold must be a number"),
         (lambda c: c.predict("a", " ", api_name="/similarity"), "second sentence is blank"),

@@ -79,6 +79,12 @@ def test_stopping_ends_the_mining(service, session, monkeypatch):
     assert next(work).stopped and list(work) == [] and session.duplicates is None
 
 
+def test_a_closed_tab_stops_the_work(shared_bench):
+    session = shared_bench.sessions.open("tab")
+    shared_bench.sessions.leave("tab")
+    assert session.stop_duplicates.is_set() and session.stop_overlap.is_set()
+
+
 def test_a_floor_that_rose_is_the_lowest_threshold(service, session, monkeypatch):
     monkeypatch.setattr(module, "find_duplicates", lambda *args: mining_with_few(*args))
     from sbert_app.corpus.duplicates import find_duplicates
@@ -135,4 +141,4 @@ def test_a_comparison_can_be_stopped(shared_bench, session, write):
     next(work)
     service.stop(session.id)
     *_, last = work
-    assert last.stopped and session.compared is None
+    assert last.stopped and last.done < 200 and session.compared is None

@@ -113,7 +113,7 @@ def _table(records: Sequence[dict[str, object]], scored: bool) -> str:
     rows = []
     for record in records:
         score = [f"<b>{record['score']:.3f}</b>"] if scored else []
-        extra = [escape(parts.short(str(record[key]), METADATA_LENGTH)) for key in columns]
+        extra = [f"<small>{escape(parts.short(str(record[key]), METADATA_LENGTH))}</small>" for key in columns]
         sentence = f'<span dir="auto">{escape(str(record["sentence"]))}</span>'
         rows.append([*score, f"<b>{record['row']:,}</b>", sentence, escape(str(record["cluster"])), *extra])
     return parts.table(header, rows)
@@ -158,7 +158,8 @@ def moved(found: CorpusMap) -> str:
     lines = [
         f"{100 * float(kept.mean()):.0f} % of each row's 10 nearest rows stay the same under {found.moved.model}; "
         f"{100 * float((kept == 1).mean()):.0f} % of the rows keep all of them. Colour by “Drift” to see where it changed.",
-        "The second map starts from the first and is turned onto it, so rows move only where their neighbours changed.",
+        "The second map starts from the first and is turned onto it. Small moves are chance, a second run of the same model makes "
+        "them too: the drift counts neighbours, not distances on the map.",
     ]
     if not found.moved.same_label:
         return parts.notes(lines)

@@ -1,0 +1,133 @@
+"""Clusters, what they are about, how good they are, and what another model moves. Small hand-made points, real sentences."""
+
+import numpy as np
+import pytest
+from sklearn.neighbors import kneighbors_graph
+
+from sbert_app.mapping import clusters, keywords
+from sbert_app.mapping.clusters import AGGLOMERATIVE, DENSITY, K_MEANS, METHODS, OUTLIER, Clustering, cluster, with_fewer_outliers
+from sbert_app.mapping.drift import aligned, drift, same_label
+from sbert_app.mapping.neighbours import NeighbourIndex, Neighbours
+from sbert_app.mapping.quality import accord, silhouettes
+from sbert_app.vectors import unit_rows
+
+SIZES = (60, 40, 20)
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    """Three round groups of 60, 40 and 20 points, and directions in space that agree with them."""
+    random = np.random.default_rng(0)
+    truth = np.repeat(np.arange(3), SIZES)
+    points = (np.array([[0, 0], [8, 0], [0, 8]])[truth] + random.normal(scale=0.5, size=(120, 2))).astype(np.float32)
+    vectors = unit_rows((np.eye(3, 12)[truth] + random.normal(scale=0.05, size=(120, 12))).astype(np.float32))
+    return points, vectors, truth
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_finds_three_plain_groups_and_numbers_them_by_size(blobs, method):
+    points, vectors, truth = blobs
+    found = cluster(points, vectors, method)
+    assert found.count == 3 and found.sizes.tolist() == sorted(found.sizes, reverse=True)
+    inside = found.labels >= 0
+    assert (found.labels[inside] == truth[inside]).all() and inside.mean() > 0.9
+    assert found.how
+
+
+@pytest.mark.parametrize("method", [K_MEANS, AGGLOMERATIVE])
+def test_the_number_can_be_set_by_hand_up_to_the_different_points(blobs, method):
+    points, vectors, _ = blobs
+    assert cluster(points, vectors, method, 7).count == 7
+    assert cluster(points[:5], vectors[:5], method, 100).count == 5
+
+
+def test_islands_of_the_neighbour_graph_are_joined_by_the_nearest_points():
+    points = np.array([[0, 0], [1, 0], [100, 0], [101, 0], [300, 0], [301, 0]], np.float32)
+    linked = clusters._joined(points, kneighbors_graph(points, 1))
+    assert linked[1, 2] and not linked[0, 3]
+    found = cluster(np.repeat(points, 12, axis=0) + np.arange(72)[:, None] * 1e-3, np.eye(72, dtype=np.float32), AGGLOMERATIVE, 2)
+    assert found.sizes.tolist() == [48, 24]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_a_handful_of_rows_is_no_reason_to_fail(rows):
+    points, vectors = np.arange(2 * rows, dtype=np.float32).reshape(rows, 2), np.eye(rows, 4, dtype=np.float32)
+    for method in METHODS:
+        found = cluster(points, vectors, method)
+        assert len(found.labels) == rows
+    assert cluster(np.zeros((9, 2), np.float32), np.ones((9, 4), np.float32)).count == 1
+
+
+def test_no_more_outliers_than_accepted_and_the_nearest_join_first():
+    points = np.array([[0, 0], [0.1, 0], [5, 0], [5.1, 0], [0.5, 0], [4, 0], [2.6, 40]], np.float32)
+    found = Clustering(np.array([0, 0, 1, 1, OUTLIER, OUTLIER, OUTLIER], np.int32), DENSITY, "")
+    assert with_fewer_outliers(found, points, 0.5) is found
+    fewer = with_fewer_outliers(found, points, 2 / 7)
+    assert fewer.outliers == 2 and fewer.labels[4] == fewer.labels[0]
+    none = with_fewer_outliers(found, points, 0)
+    assert none.outliers == 0 and none.labels[5] == none.labels[2]
+    assert found.outliers == 3
+
+
+def test_silhouette_tells_good_groups_from_shuffled_ones(blobs):
+    _, vectors, truth = blobs
+    labels = truth.astype(np.int32)
+    whole, each = silhouettes(vectors, labels)
+    assert whole > 0.8 and set(each) == {0, 1, 2}
+    assert silhouettes(vectors, np.random.default_rng(0).permutation(labels))[0] < 0.05
+    assert silhouettes(vectors, np.zeros(120, np.int32)) == (None, {})
+
+
+def test_accord_with_labels_is_1_for_the_same_groups_and_0_by_chance():
+    labels = np.repeat(np.arange(4, dtype=np.int32), 100)
+    same = accord("topic", labels, np.array(list("abcd"), dtype=object).repeat(100))
+    assert (same.values, same.purity, same.ari, same.nmi) == (4, 1.0, 1.0, pytest.approx(1.0))
+    chance = accord("topic", labels, np.random.default_rng(0).permutation(np.array(list("abcd"), dtype=object).repeat(100)))
+    assert abs(chance.ari) < 0.02 and chance.purity < 0.4
+    # Two of four in the wrong group: purity by hand.
+    assert accord("t", np.array([0, 0, 0, 1], np.int32), np.array(["a", "a", "b", "b"], dtype=object)).purity == 0.75
+
+
+def test_keywords_stand_in_their_group_and_not_in_the_others():
+    sentences = ["the red apple is ripe", "a ripe green apple", "the old car broke down", "my car needs a new engine", "hello"]
+    labels = np.array([0, 0, 1, 1, OUTLIER], np.int32)
+    words = keywords.Words(sentences)
+    fruit, cars = words.keywords(labels)
+    assert set(fruit[:2]) == {"apple", "ripe"} and cars[0] == "car" and "the" not in fruit
+    assert words.standing_out(np.array([4])) == ["hello"]
+    assert keywords.Words(["the a of", "is"]).keywords(np.zeros(2, np.int32)) == [[]]
+
+
+def test_names_are_all_different_and_never_blank():
+    assert keywords.names([["a", "b", "c", "d"], [], ["a", "b", "c"], []]) == [
+        "a · b · c",
+        "cluster 2",
+        "a · b · c (2)",
+        "cluster 4",
+    ]
+
+
+def test_the_central_row_is_the_one_in_the_middle():
+    vectors = unit_rows(np.array([[1, 0.4], [1, 0], [1, -0.4], [0, 1]], np.float32))
+    assert keywords.central(vectors, np.array([0, 0, 0, 1], np.int32)) == {0: 1, 1: 3}
+
+
+def test_a_turned_mirrored_larger_map_is_turned_back(blobs):
+    points, _, _ = blobs
+    turn = np.array([[0.6, 0.8], [0.8, -0.6]])  # a turn and a mirror
+    assert np.abs(aligned((points @ turn * 3 + 5).astype(np.float32), points) - points).max() < 1e-3
+    assert np.isfinite(aligned(np.ones_like(points), points)).all()
+
+
+def test_drift_counts_the_neighbours_that_stay_the_row_itself_not_among_them():
+    before = Neighbours(np.array([[0, 1, 2], [1, 0, 2], [2, 0, 1]]), np.ones((3, 3), np.float32))
+    after = Neighbours(np.array([[0, 1, 3], [1, 0, 2], [2, 3, 4]]), np.ones((3, 3), np.float32))
+    points = np.random.default_rng(0).normal(size=(3, 2)).astype(np.float32)
+    assert drift(points, points, before, after).kept.tolist() == [0.5, 1.0, 0.0]
+
+
+def test_same_label_counts_neighbours_of_the_own_kind(blobs):
+    _, vectors, truth = blobs
+    near = NeighbourIndex(vectors).search(vectors, 5)
+    assert same_label(near, truth) == 1.0
+    assert same_label(near, np.arange(120)) == 0.0

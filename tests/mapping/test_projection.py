@@ -1,0 +1,106 @@
+"""Points: the preview, UMAP from it, new rows among old ones. Real UMAP on the real embeddings of the example tickets."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from sbert_app.mapping import projection
+from sbert_app.mapping.neighbours import NeighbourIndex
+from sbert_app.mapping.projection import EPOCHS, NEIGHBOURS, Layout, Stopped, placed, preview, scaled
+from sbert_app.vectors import unit_rows
+
+
+@pytest.fixture(scope="module")
+def vectors(encoder, sentences):
+    return unit_rows(encoder.encode(sentences[:300]))
+
+
+@pytest.fixture(scope="module")
+def near(vectors):
+    return NeighbourIndex(vectors).search(vectors, NEIGHBOURS)
+
+
+@pytest.fixture(scope="module")
+def laid_out(vectors, near):
+    layout = Layout(preview(vectors))
+    layout.run(near)
+    return layout
+
+
+def kept(points, near):
+    """The share of each row's neighbours in the embedding space that are its neighbours on the plane too."""
+    on_plane = ((points[:, None] - points[None]) ** 2).sum(-1).argsort(1)[:, :NEIGHBOURS]
+    return np.mean([len(set(a) & set(b)) / NEIGHBOURS for a, b in zip(on_plane.tolist(), near.rows.tolist(), strict=True)])
+
+
+def test_umap_keeps_neighbours_that_principal_components_lose(vectors, near, laid_out):
+    assert laid_out.done == EPOCHS and np.isfinite(laid_out.points).all()
+    assert kept(laid_out.points, near) > 1.5 * kept(preview(vectors), near)
+
+
+def test_the_same_seed_draws_the_same_picture_and_another_seed_another(vectors, near, laid_out):
+    again, other = Layout(preview(vectors)), Layout(preview(vectors))
+    again.run(near)
+    other.run(near, seed=8)
+    assert np.array_equal(again.points, laid_out.points)
+    assert not np.array_equal(other.points, laid_out.points)
+
+
+def test_the_preview_is_the_principal_components_and_leaves_its_input_alone(vectors):
+    before = vectors.copy()
+    points = preview(vectors)
+    assert np.array_equal(vectors, before)
+    assert points.min() == 0 and points.max() == pytest.approx(10) and points.dtype == np.float32
+    centred = vectors - vectors.mean(0)
+    best = np.linalg.svd(centred, full_matrices=False)[2][:2]
+    for axis in (0, 1):
+        assert abs(np.corrcoef(points[:, axis], centred @ best[axis])[0, 1]) > 0.999
+
+
+def test_rows_that_all_say_the_same_get_a_place_each(encoder):
+    points = preview(unit_rows(np.repeat(encoder.encode(["the same"]), 50, axis=0)))
+    assert len(np.unique(points, axis=0)) == 50 and np.isfinite(points).all()
+
+
+def test_a_fit_stops_within_an_epoch_and_keeps_where_it_was(vectors, near):
+    layout = Layout(preview(vectors))
+    with pytest.raises(Stopped):
+        layout.run(near, stopping=lambda: layout.done >= 5)
+    assert layout.done == 5 and not np.array_equal(layout.points, preview(vectors))
+
+
+def test_two_fits_at_once_wait_for_each_other_and_both_end_well(vectors, near, laid_out):
+    layouts = [Layout(preview(vectors)) for _ in range(2)]
+    threads = [threading.Thread(target=layout.run, args=(near,)) for layout in layouts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert all(np.array_equal(layout.points, laid_out.points) for layout in layouts)
+
+
+def test_who_waits_for_another_fit_can_be_stopped(vectors, near):
+    with projection._ONE_FIT, pytest.raises(Stopped):
+        Layout(preview(vectors)).run(near, stopping=lambda: True)
+
+
+def test_new_rows_are_placed_among_those_that_mean_the_same(encoder, vectors, laid_out, sentences):
+    index = NeighbourIndex(vectors)
+    said_again = unit_rows(encoder.encode([f"{sentence} Please help." for sentence in sentences[:40]]))
+    distances = np.linalg.norm(placed(said_again, index, laid_out.points) - laid_out.points[:40], axis=1)
+    elsewhere = np.linalg.norm(laid_out.points[100:140] - laid_out.points[:40], axis=1)
+    assert np.median(distances) < np.median(elsewhere) / 3
+
+
+def test_own_coordinates_are_stretched_into_the_square():
+    assert scaled(np.array([[100.0, 5.0], [300.0, 5.0], [200.0, 5.0]])).tolist() == [[0, 0], [10, 0], [5, 0]]
+
+
+def test_beyond_the_exact_limit_most_neighbours_are_still_found(vectors, monkeypatch):
+    exact = NeighbourIndex(vectors).search(vectors, 5)
+    monkeypatch.setattr("sbert_app.mapping.neighbours.EXACT_ROWS", 100)
+    index = NeighbourIndex(vectors)
+    found = index.search(vectors, 5)
+    assert not index.exact
+    assert np.mean([len(set(a) & set(b)) / 5 for a, b in zip(exact.rows.tolist(), found.rows.tolist(), strict=True)]) > 0.9

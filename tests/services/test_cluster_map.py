@@ -1,0 +1,264 @@
+"""The map service on real corpora: preview first, stop, two at once, odd corpora, colours, the drift of another model."""
+
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import torch
+
+from sbert_app.errors import UserError
+from sbert_app.mapping.clusters import AGGLOMERATIVE, DENSITY, K_MEANS
+from sbert_app.mapping.projection import EPOCHS
+from sbert_app.models.encoder import Encoder
+from sbert_app.services import projecting
+from sbert_app.services.cluster_map import Grouping, MapService
+from sbert_app.services.colouring import CLUSTERS, COLUMN, DRIFT, MOST_KINDS, QUERY, Kinds, Scale, choices, colouring
+from sbert_app.services.comparing import Comparing
+from sbert_app.services.corpora import CorpusService
+from sbert_app.services.line import Line
+from sbert_app.services.map_result import CorpusMap, Moved
+from sbert_app.services.projecting import Points2D
+from sbert_app.tables import Table
+
+
+@pytest.fixture
+def service(shared_bench):
+    return MapService(shared_bench)
+
+
+@pytest.fixture
+def session_id(shared_bench):
+    return shared_bench.sessions.open().id
+
+
+@pytest.fixture(scope="module")
+def example(shared_bench):
+    """The map of the example tickets."""
+    return drawn(MapService(shared_bench), shared_bench.sessions.open().id)
+
+
+def drawn(service, session_id, *grouping):
+    *_, last = service.draw(session_id, Grouping.read(*grouping))
+    assert isinstance(last, CorpusMap)
+    return last
+
+
+def opened(bench, session_id, rows: list[dict[str, str]]):
+    """These rows, with a column "text", as the session's corpus."""
+    import pandas as pd
+
+    corpora = CorpusService(bench)
+    table = Table("own.csv", pd.DataFrame(rows, dtype=object), np.arange(1, len(rows) + 1))
+    corpora.offer(session_id, table)
+    for _ in corpora.index(session_id, ["text"]):
+        pass
+
+
+def test_the_preview_comes_first_and_the_points_move_until_the_map_is_there(service, session_id, monkeypatch):
+    monkeypatch.setattr(projecting, "LOOK", 0.02)
+    preview = service.preview(session_id)
+    steps = list(service.draw(session_id, Grouping()))
+    assert isinstance(steps[0], Points2D) and np.array_equal(steps[0].points, preview.points)
+    assert len({step.done for step in steps[1:-1] if 0 < step.done < EPOCHS}) > 0
+    found = steps[-1]
+    assert found.ground.method.startswith("UMAP, 15 neighbours") and set(found.seconds) >= {"neighbours", "UMAP", "clusters"}
+    assert service.map(session_id) is found and service.preview(session_id) is None
+
+
+def test_the_map_names_its_clusters_and_holds_them_against_the_label_columns(example):
+    assert 2 < example.clustering.count == len(example.names) == len(set(example.names)) == len(example.central)
+    assert {accord.column for accord in example.accords} == {"team", "product", "priority"}
+    assert next(a for a in example.accords if a.column == "product").ari > 0.15 > abs(example.accords[-1].ari)
+    summary = json.loads(json.dumps(example.summary()))
+    assert sum(c["size"] for c in summary["clusters"]) == summary["points"] == 926
+    places = example.places()
+    assert places[0]["row"] == 1 and len(places) == 926 and {"x", "y", "cluster"} < set(places[0])
+
+
+def test_the_same_corpus_gives_the_same_map_twice(service, session_id, example):
+    assert np.array_equal(drawn(service, session_id).ground.points, example.ground.points)
+
+
+def test_two_visitors_at_the_same_moment_both_get_their_map(shared_bench, service, example):
+    ids = [shared_bench.sessions.open().id for _ in range(2)]
+    start = threading.Barrier(2)
+
+    def draw(session_id):
+        start.wait()
+        return list(service.draw(session_id, Grouping()))
+
+    with ThreadPoolExecutor(2) as pool:
+        runs = list(pool.map(draw, ids))
+    assert all(np.array_equal(steps[-1].ground.points, example.ground.points) for steps in runs)
+    assert any("Waiting for your turn: 1 map is drawn before yours" in str(step.stage) for steps in runs for step in steps[:-1])
+
+
+def test_stopped_the_points_stay_where_they_are(service, session_id, monkeypatch):
+    monkeypatch.setattr(projecting, "LOOK", 0.02)
+    for step in service.draw(session_id, Grouping()):
+        if isinstance(step, Points2D) and step.done:
+            service.stop(session_id)
+    assert "UMAP stopped after" in step.ground.method and step.clustering.count > 1
+
+
+def test_who_leaves_the_page_leaves_the_line(service, session_id):
+    steps = service.draw(session_id, Grouping())
+    for step in steps:
+        if "UMAP" in step.stage and "Preview" not in step.stage:
+            break
+    steps.close()
+    assert service._line._tickets == []
+
+
+def test_another_corpus_meanwhile_gets_no_map_of_the_one_before(shared_bench, service, session_id):
+    steps = service.draw(session_id, Grouping())
+    next(steps)
+    CorpusService(shared_bench).open_example(session_id, "field_notes.csv")
+    assert not any(isinstance(step, CorpusMap) for step in steps)
+    with pytest.raises(UserError, match="no map of this corpus yet"):
+        service.map(session_id)
+
+
+@pytest.mark.parametrize(
+    ("texts", "method"),
+    [
+        (["alone"], "a spiral: all rows say the same"),
+        (["one", "two", "three"], "principal components: 3 rows are too few for UMAP"),
+        (["the very same"] * 40, "a spiral: all rows say the same"),
+        ([f"row {i}" for i in range(15)] + [""], "principal components: 15 rows"),
+        ([f"row number {i} on topic {i % 3}" for i in range(16)], "UMAP, 15 neighbours"),
+    ],
+)
+@pytest.mark.parametrize("how", [K_MEANS, AGGLOMERATIVE, DENSITY])
+def test_odd_corpora_get_a_sensible_map(shared_bench, service, session_id, texts, method, how):
+    opened(shared_bench, session_id, [{"text": text} for text in texts])
+    found = drawn(service, session_id, how)
+    assert found.ground.method.startswith(method)
+    assert np.isfinite(found.ground.points).all() and len(np.unique(found.ground.points, axis=0)) > 0.9 * len(found.ground.points)
+    assert found.accords == [] and found.summary()["points"] == len(list(filter(None, texts)))
+
+
+def test_own_coordinates_are_not_projected_again_unless_some_are_missing(shared_bench, service, session_id):
+    rows = [{"text": f"sentence {i}", "X": str(i), "y": f"{-2 * i}"} for i in range(40)]
+    opened(shared_bench, session_id, rows)
+    found = drawn(service, session_id)
+    assert found.ground.method == "the corpus's own columns x and y" and "UMAP" not in found.seconds
+    assert np.allclose(found.ground.points, [[i / 3.9, 10 - i / 3.9] for i in range(40)], atol=1e-4)
+    opened(shared_bench, session_id, [*rows[:-1], rows[-1] | {"y": ""}])
+    assert drawn(service, session_id).ground.method.startswith("UMAP")
+
+
+def test_beyond_the_limit_a_sample_is_projected_and_the_others_are_placed(service, session_id, monkeypatch):
+    monkeypatch.setattr(projecting, "MOST_FITTED", 300)
+    found = drawn(service, session_id)
+    assert len(found.ground.drawn) == 300 and np.isfinite(found.ground.points).all() and len(found.clustering.labels) == 926
+    assert found.ground.notes[0].startswith("300 of 926 rows")
+    sample = set(found.ground.drawn.tolist())
+    index = found.ground.indexed
+    agree = []
+    for row in (row for row in range(0, 926, 20) if row not in sample):
+        nearest = next(i for i in np.argsort(-(index.embeddings @ index.embeddings[row])).tolist() if i in sample)
+        agree.append(found.clustering.labels[row] == found.clustering.labels[nearest])
+    assert np.mean(agree) > 0.6
+
+
+def test_regrouping_leaves_the_points_and_the_outlier_share_only_joins(service, session_id):
+    first = drawn(service, session_id)
+    found = service.regroup(session_id, Grouping.read(DENSITY, "auto", 100))
+    assert found.ground is first.ground and found.clustering.outliers > 20
+    fewer = service.regroup(session_id, Grouping.read(DENSITY, "auto", 1))
+    assert fewer.found is found.found and fewer.clustering.outliers <= 9
+    assert service.regroup(session_id, Grouping.read(K_MEANS, "7", 0)).clustering.count == 7
+
+
+def test_a_query_lies_among_its_nearest_rows_and_colours_the_map(service, session_id):
+    drawn(service, session_id)
+    found = service.query(session_id, "charged two times for the same thing")
+    best = found.query.best(5)
+    assert any("twice" in found.ground.indexed.corpus.sentences[row] for row in best)
+    spread = np.linalg.norm(found.ground.points - found.query.point, axis=1)
+    assert np.median(spread[best]) < np.quantile(spread, 0.2)
+    colours = colouring(found, QUERY)
+    assert isinstance(colours, Scale) and colours.values[best[0]] == colours.values.max()
+
+
+def test_colours_by_kind_by_number_by_date_and_with_too_many_kinds(shared_bench, service, session_id):
+    rows = [
+        {"text": f"note {i}", "kind": f"k{i % 500}", "size": "n/a" if i % 7 == 0 else f"{i / 2}", "day": f"2026-01-{i % 28 + 1:02}"}
+        for i in range(600)
+    ]
+    opened(shared_bench, session_id, [row | {"grade": str(i % 3), "blank": ""} for i, row in enumerate(rows)])
+    found = drawn(service, session_id)
+    assert choices(found) == [CLUSTERS, *(f"{COLUMN}{name}" for name in ("kind", "size", "day", "grade", "blank"))]
+    kinds = colouring(found, f"{COLUMN}kind")
+    assert isinstance(kinds, Kinds) and len(kinds.names) == MOST_KINDS - 1 and kinds.rest == "481 other values"
+    size = colouring(found, f"{COLUMN}size")
+    assert isinstance(size, Scale) and np.isnan(size.values[::7]).all() and size.ticks == [(0.0, "0.5"), (299.0, "299.5")]
+    assert [text for _, text in colouring(found, f"{COLUMN}day").ticks] == ["2026-01-01", "2026-01-28"]
+    assert isinstance(colouring(found, f"{COLUMN}grade"), Kinds) and colouring(found, f"{COLUMN}blank").names == ["(blank)"]
+    with pytest.raises(UserError, match="cannot be coloured by 'magic'"):
+        colouring(found, "magic")
+
+
+def test_another_model_moves_the_rows_and_says_how_many_neighbours_stay(bench, model_folder, encoder):
+    changed = Encoder.from_folder(model_folder, encoder.hardware, "shaken")
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for name, weights in changed.transformer.named_parameters():
+            if "layer.5" in name and weights.ndim == 2:
+                weights.add_(torch.randn_like(weights) * weights.std())
+    changed.save(bench.settings.models / "shaken")
+    service, session_id = MapService(bench), bench.sessions.open().id
+    drawn(service, session_id)
+    steps = list(service.compare(session_id, "all-MiniLM-L6-v2"))
+    assert isinstance(steps[0], Comparing) and isinstance(steps[-1], Moved)
+    assert steps[-1].drift.kept.min() == 1.0  # the same model: nothing changes
+    *_, moved = service.compare(session_id, "shaken")
+    assert 0.1 < moved.drift.kept.mean() < 0.9 and moved.model == "shaken"
+    before, after = moved.same_label["team"]
+    assert 0.4 < after < before < 0.8
+    found = service.map(session_id)
+    assert found.moved is moved and DRIFT in choices(found)
+    assert service.regroup(session_id, Grouping.read(K_MEANS, 4)).moved is moved
+    with pytest.raises(UserError):
+        list(service.compare(session_id, "no-such-model"))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda s, i: s.map(i), "no map of this corpus yet"),
+        (lambda s, i: s.draw("guessed", Grouping()).__next__(), "session has ended"),
+        (lambda s, i: Grouping.read("magic"), "Unknown clustering method 'magic'"),
+        (lambda s, i: Grouping.read(K_MEANS, "many"), "number of clusters must be a whole number in 2..100"),
+        (lambda s, i: Grouping.read(K_MEANS, 1), "number of clusters must be a whole number in 2..100"),
+        (lambda s, i: Grouping.read(K_MEANS, "auto", float("nan")), "per cent of outliers must be a number in 0..100"),
+    ],
+)
+def test_mistakes_are_told(service, session_id, call, message):
+    with pytest.raises(UserError, match=message):
+        call(service, session_id)
+
+
+def test_what_the_page_sends_is_checked(service, session_id):
+    drawn(service, session_id)
+    assert service.rows(session_id, [3, -1, 926, "4", 5, 5, True, None]).tolist() == [3, 5]
+    with pytest.raises(UserError, match="list of rows"):
+        service.rows(session_id, {"rows": 1})
+    with pytest.raises(UserError, match="row must be a whole number"):
+        service.near(session_id, 926)
+    with pytest.raises(UserError, match="cluster must be a whole number"):
+        service.members(session_id, "0; drop")
+    with pytest.raises(UserError, match="query is blank"):
+        service.query(session_id, "  ")
+    rows, scores = service.near(session_id, 7)
+    assert rows[0] == 7 and len(set(rows.tolist())) == 11 and (np.diff(scores) <= 1e-6).all()
+
+
+def test_the_line_has_an_end():
+    line = Line(1, "maps")
+    line.join()
+    with pytest.raises(UserError, match="1 maps are waiting already"):
+        line.join()
