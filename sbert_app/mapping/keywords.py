@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 KEYWORDS = 6
 WORD = r"(?u)\b[^\W\d_][\w+#'-]*\b[+#]*"  # starts with a letter; c++ and c# stay whole
 # Words that carry no topic, whatever group they stand in most.
-STOP_WORDS = """
+STOP_WORDS = """s t d m re ve ll n't
 a about after again all also am an and any are as at be because been before being but by can can't cannot could couldn't did
 didn't do does doesn't doing don don't down during each few for from get gets getting got had has have having he her here
 hers him his how i i'd i'll i'm i've if in into is isn it it's its just like make me more most my need never no nor not now
