@@ -109,13 +109,13 @@ class Layout:
         return graph.row[strong], graph.col[strong], make_epochs_per_sample(graph.data[strong], EPOCHS)
 
 
-def placed(queries: Vectors, index: NeighbourIndex, points: Points) -> Points:
-    """New unit rows on an existing map: the median place of their 15 nearest rows. (q, dim) -> (q, 2).
+def placed(nearest: NDArray[np.integer], points: Points) -> Points:
+    """New rows on an existing map: the median place of their nearest rows, (q, k) with k = 15 by custom -> (q, 2).
 
     Measured on 10,000 titles placed among 10,000 others, share of neighbours on the map with the same tag: median 0.72, mean
     0.65, weighted by likeness 0.68, place of the nearest 0.71; 0.73 for the rows that the map was made from.
     """
-    return np.median(points[index.search(queries, NEIGHBOURS).rows], axis=1).astype(np.float32)
+    return np.asarray(np.median(points[nearest], axis=1), dtype=np.float32)
 
 
 def warm_up() -> None:

@@ -141,8 +141,9 @@ class MapService:
         encoder = self._bench.encoder_of(ground.indexed)
         start = time.perf_counter()
         vector = unit_rows(self._bench.encode(encoder, [text], encoder.prompt("query")))
-        point = projection.placed(vector, ground.index, ground.points[ground.drawn])[0]
         scores = ground.indexed.embeddings @ vector[0]
+        nearest = np.argsort(-scores, kind="stable")[: projection.NEIGHBOURS]
+        point = projection.placed(nearest[None], ground.points)[0]
         session.map = replace(found, query=QueryOnMap(text, point, scores, (time.perf_counter() - start) * 1e3))
         return session.map
 

@@ -12,7 +12,7 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.mapping import keywords
 from sbert_app.mapping.clusters import Clustering, with_fewer_outliers
 from sbert_app.mapping.drift import Drift
-from sbert_app.mapping.neighbours import NeighbourIndex, Neighbours
+from sbert_app.mapping.neighbours import Neighbours
 from sbert_app.mapping.projection import Points
 from sbert_app.mapping.quality import Accord, accord, silhouettes
 from sbert_app.vectors import Vectors
@@ -31,7 +31,6 @@ class Ground:
     indexed: IndexedCorpus
     points: Points
     drawn: NDArray[np.int64]
-    index: NeighbourIndex
     method: str
     seconds: dict[str, float]
     near: Neighbours | None = None

@@ -39,7 +39,7 @@ def project(indexed: IndexedCorpus, line: Line, stopping: Stopping) -> Iterator[
     """Points while they move, the first of them in milliseconds; the last item is the ground. Stopped, it is what was reached."""
     drawn = fitted_rows(len(indexed.embeddings))
     if (own := own_points(indexed)) is not None:
-        yield Ground(indexed, own, drawn, NeighbourIndex(indexed.embeddings[drawn]), "the corpus's own columns x and y", {})
+        yield Ground(indexed, own, drawn, "the corpus's own columns x and y", {})
         return
     start = time.perf_counter()
     vectors = np.ascontiguousarray(indexed.embeddings[drawn])
@@ -49,7 +49,7 @@ def project(indexed: IndexedCorpus, line: Line, stopping: Stopping) -> Iterator[
     flat = projection.flat(vectors)
     if flat or len(vectors) < projection.LEAST_ROWS:
         method = "a spiral: all rows say the same" if flat else f"principal components: {len(vectors)} rows are too few for UMAP"
-        yield Ground(indexed, first, drawn, NeighbourIndex(vectors), method, seconds)
+        yield Ground(indexed, first, drawn, method, seconds)
         return
     work = Projecting(vectors, first)
     for stage in work.watch(line, stopping):
@@ -81,17 +81,15 @@ def _settled(indexed: IndexedCorpus, drawn: NDArray[np.int64], work: "Projecting
         method = f"UMAP stopped after {done} of {EPOCHS} epochs" if done else "principal components: stopped before UMAP began"
     points, total = work.layout.points, len(indexed.embeddings)
     notes: tuple[str, ...] = ()
-    if work.index is None:  # stopped before the neighbours were known
-        work.index = NeighbourIndex(work.vectors)
     if len(drawn) < total:
         start = time.perf_counter()
-        points = _with_the_rest(indexed.embeddings, drawn, work.index, points)
+        points = _with_the_rest(indexed.embeddings, drawn, work.index or NeighbourIndex(work.vectors), points)
         seconds = seconds | {"placing": time.perf_counter() - start}
         notes = (
             f"{len(drawn):,} of {total:,} rows, drawn at random, were projected and are shown; the others are placed among them "
             "(median place of their nearest rows), counted in the clusters and in the csv.",
         )
-    return Ground(indexed, points, drawn, work.index, method, seconds | work.seconds, work.near, notes)
+    return Ground(indexed, points, drawn, method, seconds | work.seconds, work.near, notes)
 
 
 def _with_the_rest(vectors: Vectors, drawn: NDArray[np.int64], index: NeighbourIndex, points: Points) -> Points:
@@ -100,7 +98,7 @@ def _with_the_rest(vectors: Vectors, drawn: NDArray[np.int64], index: NeighbourI
     rest = np.setdiff1d(np.arange(len(vectors)), drawn, assume_unique=True)
     for start in range(0, len(rest), PLACED_AT_ONCE):
         rows = rest[start : start + PLACED_AT_ONCE]
-        everywhere[rows] = projection.placed(vectors[rows], index, points)
+        everywhere[rows] = projection.placed(index.search(vectors[rows], NEIGHBOURS).rows, points)
     return everywhere
 
 

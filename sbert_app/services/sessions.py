@@ -87,7 +87,7 @@ class Sessions:
         now = time.monotonic()
         for session_id in [key for key, session in self._sessions.items() if session.expires < now]:
             del self._sessions[session_id]
-        # Empty sessions cost nothing: only those that hold a corpus count against the limit.
-        holding = [key for key, session in self._sessions.items() if session.corpus or session.table or session.labelled]
+        # Empty sessions cost nothing: only those that hold something count against the limit.
+        holding = [key for key, held in self._sessions.items() if held.corpus or held.table or held.labelled or held.map]
         for session_id in holding[: max(0, len(holding) - self._limits.corpora_in_memory)]:
             del self._sessions[session_id]

@@ -8,18 +8,28 @@ from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-MEASURED = ("quality", "speed", "search", "training", "app")  # the others train for long: only when they are asked for
+MEASURED = (
+    "quality",
+    "speed",
+    "search",
+    "training",
+    "map",
+    "duplicates",
+    "app",
+)  # the others train for long: only when they are asked for
 
 
 def main(names: list[str]) -> None:
     from sbert_app.models.hardware import choose_hardware, machine
-    from tests.benchmarks import app, cross_encoder, quality, search, speed, table, training
+    from tests.benchmarks import app, cluster_map, cross_encoder, duplicates, quality, search, speed, table, training
 
     suites = {
         "quality": quality.report,
         "speed": speed.report,
         "search": search.report,
         "training": training.speed,
+        "map": cluster_map.report,
+        "duplicates": duplicates.report,
         "app": app.report,
         "stsb": training.report,
         "rerank": quality.reranked,

@@ -88,7 +88,7 @@ def test_who_waits_for_another_fit_can_be_stopped(vectors, near):
 def test_new_rows_are_placed_among_those_that_mean_the_same(encoder, vectors, laid_out, sentences):
     index = NeighbourIndex(vectors)
     said_again = unit_rows(encoder.encode([f"{sentence} Please help." for sentence in sentences[:40]]))
-    distances = np.linalg.norm(placed(said_again, index, laid_out.points) - laid_out.points[:40], axis=1)
+    distances = np.linalg.norm(placed(index.search(said_again, NEIGHBOURS).rows, laid_out.points) - laid_out.points[:40], axis=1)
     elsewhere = np.linalg.norm(laid_out.points[100:140] - laid_out.points[:40], axis=1)
     assert np.median(distances) < np.median(elsewhere) / 3
 

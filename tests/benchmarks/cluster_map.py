@@ -1,0 +1,188 @@
+"""The map: stage by stage on 20,000 titles, UMAP beside umap-learn's plain call, first use, 100,000 points in a browser."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.cluster import KMeans
+
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.reader import Corpus
+from sbert_app.mapping import projection
+from sbert_app.mapping.clusters import METHODS, cluster
+from sbert_app.mapping.neighbours import NeighbourIndex
+from sbert_app.mapping.projection import NEIGHBOURS, Layout, Points
+from sbert_app.mapping.quality import accord
+from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.services.cluster_map import Grouping, MapService
+from sbert_app.services.map_result import CorpusMap
+from sbert_app.services.workbench import CALIBRATION_EXAMPLE, Workbench
+from sbert_app.settings import Settings
+from sbert_app.vectors import Vectors, unit_rows
+from tests.benchmarks import data
+from tests.benchmarks.timing import alternate
+
+ROWS, MANY, TAGS = 10_000, 100_000, 20
+PLOT = "#map-plot .js-plotly-plot"
+# What a fresh process needs from a saved array to the preview and to the map, without and with the imports.
+FIRST_USE = """
+import sys, time, json
+import numpy as np
+from sbert_app.mapping import projection
+from sbert_app.mapping.neighbours import NeighbourIndex
+vectors = np.load(sys.argv[1])
+start = time.perf_counter()
+layout = projection.Layout(projection.preview(vectors))
+preview = time.perf_counter() - start
+layout.run(NeighbourIndex(vectors).search(vectors, projection.NEIGHBOURS))
+print(json.dumps({"preview_seconds": preview, "map_seconds": time.perf_counter() - start}))
+"""
+
+
+def report() -> dict[str, object]:
+    with tempfile.TemporaryDirectory() as home:
+        bench = Workbench(Settings(home=Path(home), device="cpu"))
+        bench.warm_up()
+        table = data.rows("topics/stackoverflow_titles")
+        titles = indexed(bench, [row["text"] for row in table], [row["label"] for row in table])
+        sample = np.random.default_rng(0).permutation(len(table))[:ROWS]
+        vectors = np.ascontiguousarray(titles.embeddings[sample])
+        return {
+            "titles": end_to_end(bench, titles),
+            "umap_of_10000": beside_umap_learn(vectors),
+            "first_use": first_use(vectors),
+            "browser": browser(bench),
+        }
+
+
+def indexed(bench: Workbench, sentences: list[str], labels: list[str]) -> IndexedCorpus:
+    """Sentences with one column of labels, ready to be drawn."""
+    encoder = bench.registry.encoder(DEFAULT_ENCODER)
+    corpus = Corpus("bench", ("text",), sentences, pd.DataFrame({"label": labels}, dtype=object), np.arange(1, len(sentences) + 1))
+    return IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, unit_rows(encoder.encode(sentences)))
+
+
+def end_to_end(bench: Workbench, titles: IndexedCorpus) -> dict[str, Any]:
+    """20,000 titles with 20 tags: seconds by stage, the automatic number, and every method against the tags with k = 20."""
+    import umap
+
+    *_, found = MapService(bench).draw_corpus(titles, Grouping())
+    assert isinstance(found, CorpusMap)
+    gold = titles.corpus.metadata["label"].to_numpy(dtype=object)
+    points, vectors = found.ground.points, titles.embeddings
+    ours = sum(found.seconds.values())
+    start = time.perf_counter()
+    labels = {"umap-learn's plain call and k-means": _kmeans(umap.UMAP().fit_transform(vectors))}
+    plain = time.perf_counter() - start
+    labels["k-means on the embeddings"] = _kmeans(vectors)
+    raw = time.perf_counter() - start - plain
+    labels |= {f"this app, {method}": cluster(points, vectors, method, TAGS).labels for method in METHODS}
+    return {
+        "rows": len(gold),
+        "seconds": found.seconds,
+        "automatic_clusters": found.clustering.count,
+        "silhouette": found.silhouette,
+        "against_the_tags": {name: vars(accord("tag", found_labels, gold)) for name, found_labels in labels.items()},
+        "whole_seconds": {"this app": ours, "umap-learn's plain call and k-means": plain, "k-means on the embeddings": raw},
+        "times_umap_learn": plain / ours,
+    }
+
+
+def _kmeans(rows: Any) -> Any:
+    return KMeans(TAGS, n_init=4, random_state=0).fit_predict(rows).astype(np.int32)
+
+
+def beside_umap_learn(vectors: Vectors) -> dict[str, Any]:
+    """10,000 embeddings, warm, alternating: this app from embeddings to points, and umap-learn's own default call."""
+    import umap
+
+    pictures: list[Points] = []
+
+    def ours() -> None:
+        layout = Layout(projection.preview(vectors))
+        layout.run(NeighbourIndex(vectors).search(vectors, NEIGHBOURS))
+        pictures.append(layout.points)
+
+    umap.UMAP().fit(vectors[:500])
+    seconds = alternate({"this app": ours, "umap-learn": lambda: umap.UMAP().fit(vectors)})
+    return {
+        "seconds": seconds,
+        "ratio": seconds["umap-learn"] / seconds["this app"],
+        "same_picture": all(np.array_equal(pictures[0], picture) for picture in pictures),
+    }
+
+
+def first_use(vectors: Vectors) -> dict[str, Any]:
+    """In a new process: seconds to the preview and to the map, importing and compiling umap-learn included."""
+    with tempfile.NamedTemporaryFile(suffix=".npy") as file:
+        np.save(file.name, vectors)
+        shown = subprocess.run([sys.executable, "-c", FIRST_USE, file.name], check=True, capture_output=True, text=True).stdout
+    return json.loads(shown)
+
+
+def browser(bench: Workbench) -> dict[str, Any]:
+    """100,000 real sentences in Chromium: opening, drawing, colouring anew, a lasso, a click. Software rendering."""
+    from playwright.sync_api import sync_playwright
+
+    from sbert_app.ui.app import build_app, launch_options
+    from sbert_app.ui.map_chart import moving
+    from tests.browser.chromium import chromium, free_port, go_to
+
+    sentences = data.many_sentences(MANY)
+    encoder = bench.registry.encoder(DEFAULT_ENCODER)
+    # It stands where the example does, which is what a visitor without a corpus sees.
+    bench._examples[(CALIBRATION_EXAMPLE, encoder.fingerprint)] = indexed(bench, sentences, [str(i % 7) for i in range(MANY)])
+    app = build_app(bench)
+    options = {"server_name": "127.0.0.1", "server_port": free_port(), "prevent_thread_lock": True, "quiet": True}
+    _, url, _ = app.queue().launch(**options, **launch_options(bench))
+    with sync_playwright() as playwright:
+        page = playwright.chromium.launch(**chromium()).new_page(viewport={"width": 1280, "height": 1000})
+        page.set_default_timeout(300_000)
+        page.goto(url)
+        start = time.perf_counter()
+        go_to(page, "Map")
+        page.locator(PLOT).wait_for()
+        measured: dict[str, Any] = {"preview_on_opening_the_tab": time.perf_counter() - start}
+        start = time.perf_counter()
+        page.locator("#map-draw").click()
+        page.locator("#map-summary p").first.wait_for()
+        measured["map_and_clusters"] = time.perf_counter() - start
+        page.wait_for_timeout(5_000)
+        measured |= {"colours_anew": _coloured(page), "lasso": _lasso(page)}
+    app.close()
+    figure = moving(np.zeros((MANY, 2), np.float32), np.arange(MANY))
+    return {"points": MANY, "payload_megabytes": len(figure.to_json()) / 1e6, "seconds": measured}
+
+
+def _coloured(page: Any) -> float:
+    """From the choice of a colour to the drawn points: server, transfer and drawing."""
+    page.evaluate(f"document.querySelector('{PLOT}').once('plotly_afterplot', () => window.drawnAt = performance.now())")
+    page.locator("#map-colour input").click()
+    page.get_by_role("option", name="Column: label", exact=True).click()
+    start = time.perf_counter()
+    page.wait_for_function("window.drawnAt")
+    seconds = time.perf_counter() - start
+    page.wait_for_timeout(3_000)
+    return seconds
+
+
+def _lasso(page: Any) -> dict[str, Any]:
+    """Draw around the middle: seconds from letting go to the table."""
+    page.locator(PLOT).scroll_into_view_if_needed()
+    box = page.locator(f"{PLOT} .nsewdrag").first.bounding_box()
+    x, y, half = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, 180
+    page.mouse.move(x - half, y - half)
+    page.mouse.down()
+    for dx, dy in ((half, -half), (half, half), (-half, half), (-half, -half)):
+        page.mouse.move(x + dx, y + dy, steps=6)
+    page.mouse.up()
+    start = time.perf_counter()
+    page.wait_for_function("document.querySelector('#map-selection').innerText.includes('inside the outline')")
+    seconds = time.perf_counter() - start
+    return {"seconds": seconds, "head": page.locator("#map-selection .hits-head b").inner_text()}
