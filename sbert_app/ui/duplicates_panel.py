@@ -138,9 +138,10 @@ class DuplicatesPanel:
         pairs = [view.pair_record(pair) for pair in found.pairs(MOST_LISTED)]
         records = {CLEANED: found.cleaned(), VERDICTS: list(found.verdicts()), PAIRS: pairs}
         paths = self._shelf.put({name: parts.csv_file(rows) for name, rows in records.items()})
-        sizes = zip(paths, records.items(), strict=True)
+        files = zip(paths, records.items(), strict=True)
         return [
-            gr.DownloadButton(f"{name}, {len(rows):,} rows", value=str(path), visible=bool(rows)) for path, (name, rows) in sizes
+            gr.DownloadButton(f"{name}, {_amount(name, len(rows))}", value=str(path), visible=bool(rows))
+            for path, (name, rows) in files
         ]
 
     def _idle(self) -> Updates:
@@ -155,3 +156,8 @@ def _slider(threshold: float, floor: float) -> Any:
     step = 0.01 if floor < 0.9 else 0.001
     low = min(math.ceil(floor / step) * step, 1 - step)
     return gr.Slider(minimum=round(low, 3), value=round(max(threshold, low), 3), step=step, visible=True)
+
+
+def _amount(name: str, rows: int) -> str:
+    """How much a file holds; of very many pairs it holds the best."""
+    return f"the best {rows:,}" if name == PAIRS and rows == MOST_LISTED else f"{rows:,} rows"

@@ -84,8 +84,9 @@ def test_accord_with_labels_is_1_for_the_same_groups_and_0_by_chance():
     assert (same.values, same.purity, same.ari, same.nmi) == (4, 1.0, 1.0, pytest.approx(1.0))
     chance = accord("topic", labels, np.random.default_rng(0).permutation(np.array(list("abcd"), dtype=object).repeat(100)))
     assert abs(chance.ari) < 0.02 and chance.purity < 0.4
-    # Two of four in the wrong group: purity by hand.
-    assert accord("t", np.array([0, 0, 0, 1], np.int32), np.array(["a", "a", "b", "b"], dtype=object)).purity == 0.75
+    # By hand: the larger part of each cluster. One cluster for two labels is half pure, two for one label are pure.
+    assert accord("t", np.array([0, 0, 0, 0], np.int32), np.array(["a", "a", "b", "b"], dtype=object)).purity == 0.5
+    assert accord("t", np.array([0, 0, 1, 1], np.int32), np.array(["a", "a", "a", "a"], dtype=object)).purity == 1.0
 
 
 def test_keywords_stand_in_their_group_and_not_in_the_others():
@@ -95,6 +96,8 @@ def test_keywords_stand_in_their_group_and_not_in_the_others():
     fruit, cars = words.keywords(labels)
     assert set(fruit[:2]) == {"apple", "ripe"} and cars[0] == "car" and "the" not in fruit
     assert words.standing_out(np.array([4])) == ["hello"]
+    once = ["urgent apple", "urgent apple pie", "urgent car", "urgent car"]
+    assert [words[0] for words in keywords.Words(once).keywords(np.array([0, 0, 1, 1], np.int32))] == ["apple", "car"]
     assert keywords.Words(["the a of", "is"]).keywords(np.zeros(2, np.int32)) == [[]]
 
 

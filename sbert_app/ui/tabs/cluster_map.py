@@ -53,6 +53,7 @@ class _MapTab:
             self.export = ExportPanel(service, session_id, self.colour)
 
     def _draw_controls(self) -> None:
+        self.shown_colour = gr.State(colouring.CLUSTERS)  # what the points that are shown are coloured by
         self.summary = gr.HTML(elem_id="map-summary", js_on_load=None)
         with gr.Row(elem_classes="query-row"):
             self.query = gr.Textbox(
@@ -90,6 +91,7 @@ class _MapTab:
             self.clusters,
             self.cluster,
             self.colour,
+            self.shown_colour,
             self.numbers,
             self.answers.selection,
             self.answers.pointed,
@@ -106,11 +108,12 @@ class _MapTab:
             self.options.changes, handler(self._on_regroup), [*mine, *self.options.values],
             [*grouped, *self.compare.slider, *self.export.reset], **private,
         )  # fmt: skip
-        self.colour.input(handler(self._on_colour), [*mine, self.colour], [self.plot, *self.compare.slider], **private)
+        coloured = [self.plot, self.shown_colour, *self.compare.slider]
+        self.colour.input(handler(self._on_colour), [*mine, self.colour, self.shown_colour], coloured, **private)
         self.query.submit(
             handler(self._on_query),
             [*mine, self.query],
-            [self.plot, self.colour, self.answers.selection, *self.compare.slider],
+            [self.plot, self.colour, self.shown_colour, self.answers.selection, *self.compare.slider],
             **private,
         )
         self.answers.listen(self.clusters, self.cluster, self.all)
@@ -170,6 +173,7 @@ class _MapTab:
             self.clusters: view.cluster_list(found),
             self.cluster: gr.Dropdown(choices=view.cluster_choices(found), value=None),
             self.colour: gr.Dropdown(choices=colouring.choices(found), value=colouring.CLUSTERS),
+            self.shown_colour: colouring.CLUSTERS,
             self.numbers: view.numbers(found),
             self.answers.selection: parts.empty(view.NOTHING_CHOSEN),
             self.answers.pointed: "",
@@ -179,9 +183,12 @@ class _MapTab:
         found = self._service.regroup(session_id, Grouping.read(method, count, outliers))
         return {**self._grouped(found), **self.compare.back(), **self.export.hidden()}
 
-    def _on_colour(self, session_id: str, by: str) -> Updates:
+    def _on_colour(self, session_id: str, by: str, shown: str) -> Updates:
+        """The drop-down tells of a choice twice, and the points are megabytes: the second time nothing is sent."""
+        if by == shown:
+            return {self.plot: gr.skip()}
         found = self._service.map(session_id)
-        return {self.plot: map_chart.drawn(found, colouring.colouring(found, by)), **self.compare.back()}
+        return {self.shown_colour: by, self.plot: map_chart.drawn(found, colouring.colouring(found, by)), **self.compare.back()}
 
     def _on_query(self, session_id: str, text: str) -> Updates:
         found = self._service.query(session_id, text)
@@ -191,6 +198,7 @@ class _MapTab:
         return {
             self.plot: map_chart.drawn(found, colouring.colouring(found, colouring.QUERY)),
             self.colour: gr.Dropdown(choices=colouring.choices(found), value=colouring.QUERY),
+            self.shown_colour: colouring.QUERY,
             self.answers.selection: view.selection(found, best, view.asked(found.query), found.query.scores[best]),
             **self.compare.back(),
         }
