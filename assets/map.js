@@ -65,6 +65,14 @@ const studioMap = (() => {
       tell('lasso', rows(event));
       setTimeout(() => Plotly.relayout(gd, {selections: []}), 0);
     });
+    const all = () => { // after a double click: plotly tells of it in one way or the other, by what dragging does
+      light(gd, []);
+      mark(gd, 0, []);
+      Plotly.relayout(gd, {'xaxis.autorange': true, 'yaxis.autorange': true});
+      tell('all', []);
+    };
+    gd.on('plotly_doubleclick', all);
+    gd.on('plotly_deselect', all);
     let waiting;
     gd.on('plotly_hover', event => {
       clearTimeout(waiting);
@@ -72,6 +80,8 @@ const studioMap = (() => {
     });
     gd.on('plotly_afterplot', () => declutter(gd));
     gd.on('plotly_relayout', () => declutter(gd));
+    gd.setAttribute('role', 'group');
+    gd.setAttribute('aria-label', 'Map of the corpus. The list of clusters beside it says the same in words.');
     declutter(gd);
   }
 

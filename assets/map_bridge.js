@@ -1,16 +1,41 @@
-// Runs in the page of the app, after map.js: hooks the plot that Gradio draws, and obeys what Python says.
+// Runs in the page of the app, after map.js: hooks the plot that Gradio draws, and obeys what Python says. What was lit,
+// where it was zoomed to and how far it was moved is kept through a redraw of the same map, in other colours for instance.
 const plot = () => document.querySelector('#map-plot .js-plotly-plot');
 const seen = new WeakSet();
-let move = null;
+let kept = {}, move = null, drawn = null;
+const about = gd => gd.layout?.meta ?? {};
+
 function hook() {
   const gd = plot();
   if (!gd || !gd.on || seen.has(gd)) return;
   seen.add(gd);
   studioMap.listen(gd, (kind, rows) => {
-    if (kind === 'hover' && gd.layout.meta?.texts) return; // the plot knows the sentences itself
+    if (about(gd).preview || (kind === 'hover' && about(gd).texts)) return; // nobody knows the rows yet; the plot knows them
+    if (kind === 'all') kept = {};
     trigger('picked', {kind, rows});
   });
+  gd.on('plotly_relayout', change => {
+    if (change['xaxis.autorange']) delete kept.zoom;
+    else if ('xaxis.range[0]' in change) kept.zoom = [...gd.layout.xaxis.range, ...gd.layout.yaxis.range];
+  });
+  gd.on('plotly_afterplot', () => again(gd));
+  again(gd);
 }
+
+function again(gd) {
+  if (about(gd).figure === drawn?.figure) return;
+  const same = about(gd).map && about(gd).map === drawn?.map;
+  drawn = {...about(gd)};
+  if (!same) { kept = {}; move = null; return; }
+  const {zoom, lit, picked, share} = kept;
+  setTimeout(() => {
+    if (zoom) Plotly.relayout(gd, {'xaxis.range': zoom.slice(0, 2), 'yaxis.range': zoom.slice(2)});
+    if (share && move) studioMap.morph(gd, share, move);
+    if (lit) studioMap.light(gd, studioMap.ints(lit));
+    if (picked) studioMap.mark(gd, 0, picked);
+  }, 0);
+}
+
 function obey(said) {
   const gd = plot();
   if (!gd || !said) return;
@@ -22,6 +47,7 @@ function obey(said) {
     move = {from: studioMap.floats(said.from), to: studioMap.floats(said.to), at: new Map(Array.from(rows, (row, i) => [row, i]))};
   }
   if ('share' in said && move) studioMap.morph(gd, said.share, move);
+  for (const key of ['lit', 'picked', 'share']) if (key in said) kept[key] = said[key];
 }
 window.studioMapMorph = share => obey({share: Number(share)});
 new MutationObserver(hook).observe(document.body, {childList: true, subtree: true});

@@ -15,6 +15,7 @@ SCALE_SHARE = 0.5  # of the filled cells must be readable: some "n/a" do not spo
 DECIMAL_COMMA = r"[-+]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?"
 ISO_DATE = re.compile(r"\d{4}(-\d{2}){0,2}")
 UNITS = {4: "Y", 7: "M"}  # how long "2026" and "2026-03" last; longer ones are days
+LABEL_COLUMNS = 4
 FACET_VALUES = 100  # a column with more distinct values is filtered by text or range, not by a list
 
 
@@ -53,6 +54,11 @@ def in_order(cells: "pd.Series[str]") -> tuple[NDArray[np.float64], "pd.Series[s
     if scale.dates:
         values = (values - values.min()).dt.total_seconds()
     return values.to_numpy(dtype=np.float64), cells
+
+
+def label_columns(metadata: pd.DataFrame) -> dict[str, NDArray[np.object_]]:
+    """The columns that sort the rows into a few kinds, the first four of them: what groups of rows can be held against."""
+    return {column: metadata[column].to_numpy(dtype=object) for column in list(facets(metadata))[:LABEL_COLUMNS]}
 
 
 def facets(metadata: pd.DataFrame) -> dict[str, list[str]]:

@@ -1,11 +1,15 @@
 """What mining found, in sentences and in row numbers of the file: at one threshold, for a screen, a shell or a file."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from sbert_app.corpus.duplicates import Duplicates, Pairs
+from sbert_app.corpus.filters import label_columns
 from sbert_app.corpus.groups import Grouping
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.overlap import Overlap
@@ -14,11 +18,12 @@ from sbert_app.corpus.reader import Corpus
 
 @dataclass(frozen=True)
 class Mined:
-    """A corpus and what mining found in it. Seconds by stage."""
+    """A corpus and what mining found in it. Seconds by stage. `opinions`: the cross-encoder's scores so far, by both rows."""
 
     indexed: IndexedCorpus
     duplicates: Duplicates
     seconds: dict[str, float]
+    opinions: dict[tuple[int, int], float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,7 @@ class Findings:
         return {
             "rows": len(self.corpus),
             "redundant": self.grouping.redundant,
+            "groups_of_different_labels": self.mixed(),
             "exact_copies": self.copies,
             "pairs": [{key: value for key, value in asdict(p).items() if key != "cross_score"} for p in self.pairs(top)],
             "groups": [{"representative": rows[0], "rows": rows, "size": len(rows)} for rows in groups],
@@ -94,11 +100,21 @@ class Findings:
             "seconds": self.seconds,
         }
 
+    def mixed(self) -> dict[str, int]:
+        """By label column the number of groups whose rows have different labels: mistakes, or no duplicates at all."""
+        starts, rows = self.grouping.starts[:-1], self.grouping.rows
+        found = {}
+        for column, values in label_columns(self.corpus.metadata).items() if len(starts) else ():
+            codes = pd.factorize(values)[0][rows]
+            found[column] = int((np.maximum.reduceat(codes, starts) != np.minimum.reduceat(codes, starts)).sum())
+        return found
+
     def verdicts(self) -> Iterator[dict[str, Any]]:
-        """For each row whether to keep it, its group, the row that stands for it, and the cosine to that."""
+        """For each row whether to keep it, its group, the row that stands for it, the cosine to that, and its own columns."""
         found, corpus = self.mined.duplicates.verdicts(self.grouping), self.corpus
+        columns = corpus.metadata.to_dict("records")
         for place, sentence in enumerate(corpus.sentences):
-            yield {
+            own: dict[str, Any] = {
                 "row": int(corpus.rows[place]),
                 "verdict": "keep" if found.keep[place] else "drop",
                 "group": int(found.group[place]) or "",
@@ -106,6 +122,7 @@ class Findings:
                 "score": round(float(found.score[place]), 4),
                 "sentence": sentence,
             }
+            yield own | {(f"{key}_" if key in own else str(key)): value for key, value in columns[place].items()}
 
     def cleaned(self) -> list[dict[str, str]]:
         """The rows to keep with all their columns, the sentence first."""
@@ -123,7 +140,8 @@ class Findings:
     def _pairs(self, pairs: Pairs) -> list[SentencePair]:
         rows, texts = self.corpus.rows, self.corpus.sentences
         places = zip(pairs.rows1.tolist(), pairs.rows2.tolist(), pairs.scores.tolist(), strict=True)
-        return [SentencePair(int(rows[i]), int(rows[j]), score, texts[i], texts[j]) for i, j, score in places]
+        found = ((int(rows[i]), int(rows[j]), score, texts[i], texts[j]) for i, j, score in places)
+        return [SentencePair(*pair, self.mined.opinions.get(pair[:2])) for pair in found]
 
 
 @dataclass(frozen=True)

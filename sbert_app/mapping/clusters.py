@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.mapping.projection import Points
+from sbert_app.mapping.projection import Points, flat
 from sbert_app.mapping.quality import OUTLIER, Labels, distances_of, sample_of
 from sbert_app.vectors import Vectors
 
@@ -59,7 +59,7 @@ def cluster(points: Points, vectors: Vectors, method: str = K_MEANS, count: int 
     HDBSCAN finds its own number, whatever `count` is, and leaves outliers.
     """
     different = len(np.unique(points, axis=0))
-    if different < 3 or len(vectors) < 3:
+    if different < 3 or flat(vectors):
         return Clustering(np.zeros(len(points), np.int32), method, "too few different rows to group: one cluster")
     if method == DENSITY:
         smallest = max(LEAST_MEMBERS, round(SMALLEST_SHARE * len(points)))
@@ -91,9 +91,10 @@ def _favoured(points: Points, vectors: Vectors) -> tuple[int, str]:
     if not scores:
         return 1, "too few different rows to choose from"
     count = max(count for count, score in scores.items() if score >= max(scores.values()) - AS_GOOD)
+    ceiling = ", the most that was tried" if count == max(scores) else ""
     return count, (
-        f"the largest number as good as the best: silhouette {scores[count]:.3f}, best {max(scores.values()):.3f} "
-        f"(by cosine, {len(sample):,} rows, {min(scores)} to {max(scores)} clusters tried)"
+        f"{count} by silhouette{ceiling}: the largest number within {AS_GOOD} of the best "
+        f"({max(scores, key=lambda n: scores[n])} of {min(scores)} to {max(scores)} tried on {len(sample):,} rows)"
     )
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 KEYWORDS = 6
-WORD = r"(?u)\b[^\W\d_][\w+#'-]*\b[+#]*"  # starts with a letter; c++ and c# stay whole
+WORD = r"(?u)\b[^\W\d_][\w+#'-]{0,29}\b[+#]*"  # starts with a letter; c++ and c# stay whole
 # Words that carry no topic, whatever group they stand in most.
 STOP_WORDS = """s t d m re ve ll n't
 a about after again all also am an and any are as at be because been before being but by can can't cannot could couldn't did
@@ -51,8 +51,9 @@ class Words:
         counts = (member @ self._counts).tocsr()
         totals = np.maximum(np.asarray(counts.sum(axis=1)).ravel(), 1)
         frequency = np.asarray(counts.sum(axis=0)).ravel()
-        weight = np.log1p(totals.mean() / np.maximum(frequency, 1))
-        return [self._best(counts[group], weight / totals[group], most) for group in range(groups)]
+        # Besides the formula's own damping, the share of a word's uses that fall in the group: "said" is in all news.
+        weight = np.log1p(totals.mean() / np.maximum(frequency, 1)) / np.maximum(frequency, 1)
+        return [self._best(counts[group], weight, most) for group in range(groups)]
 
     def standing_out(self, rows: NDArray[np.integer], most: int = KEYWORDS) -> list[str]:
         """The words that set some rows apart from all the others."""
@@ -63,7 +64,7 @@ class Words:
         return self.keywords(labels, most)[0]
 
     def _best(self, counts: "csr_matrix", weight: NDArray[np.float64], most: int) -> list[str]:
-        scores = counts.data * weight[counts.indices]
+        scores = counts.data.astype(np.float64) ** 2 * weight[counts.indices]
         order = np.argsort(-scores, kind="stable")[:most]
         return [str(word) for word in self._words[counts.indices[order]]]
 

@@ -37,8 +37,8 @@ class Grouping:
     def read(cls, method: Any = "", count: Any = AUTO, percent: Any = DEFAULT_OUTLIERS) -> "Grouping":
         """From what a page or a client sends. Raises UserError for what is none of it."""
         chosen = validation.one_of(method, "clustering method", clusters.METHODS) or clusters.K_MEANS
-        if isinstance(count, str) and count.strip().isdecimal():
-            count = int(count)
+        if isinstance(count, str):
+            count = int(count) if count.strip().isdecimal() else count.strip().lower()
         automatic = count in (AUTO, None, "", 0)
         number = None if automatic else validation.whole_number(count, "number of clusters", 2, clusters.MOST_CLUSTERS)
         return cls(chosen, number, validation.number(percent, "per cent of outliers", 0, 100) / 100)
@@ -58,9 +58,11 @@ class MapService:
         return session.corpus or self._bench.example(CALIBRATION_EXAMPLE, self._bench.registry.encoder(model))
 
     def members(self, session_id: str, cluster: Any) -> NDArray[np.int64]:
-        """The rows of one cluster, -1: the outliers."""
+        """The rows of one cluster, -1: the outliers. Raises UserError for what is no cluster."""
         clustering = self.map(session_id).clustering
-        return clustering.members(validation.whole_number(cluster, "cluster", OUTLIER, clustering.count - 1))
+        if type(cluster) is not int or not OUTLIER <= cluster < clustering.count:
+            raise UserError(f"There is no cluster {cluster!r}. Choose one of the list.")
+        return clustering.members(cluster)
 
     def preview(self, session_id: str, model: str = DEFAULT_ENCODER) -> Points2D | None:
         """The principal components of the session's corpus, in milliseconds; None where its map is drawn already."""
@@ -101,9 +103,8 @@ class MapService:
 
     def map(self, session_id: str) -> CorpusMap:
         """The session's map. Raises UserError before the first, and where another corpus was opened since."""
-        session = self._bench.sessions.get(session_id)
-        found = session.map
-        if found is None or (session.corpus is not None and found.ground.indexed is not session.corpus):
+        found = self._bench.sessions.get(session_id).map
+        if found is None or not self.drawn_already(session_id):
             raise UserError("There is no map of this corpus yet. Draw it first.")
         return found
 
@@ -146,6 +147,17 @@ class MapService:
         point = projection.placed(nearest[None], ground.points)[0]
         session.map = replace(found, query=QueryOnMap(text, point, scores, (time.perf_counter() - start) * 1e3))
         return session.map
+
+    def forget_query(self, session_id: str) -> CorpusMap:
+        """The map without the query that was placed on it."""
+        session = self._bench.sessions.get(session_id)
+        session.map = replace(self.map(session_id), query=None)
+        return session.map
+
+    def drawn_already(self, session_id: str) -> bool:
+        """Whether there is a map of the session's corpus."""
+        session = self._bench.sessions.get(session_id)
+        return session.map is not None and (session.corpus is None or session.map.ground.indexed is session.corpus)
 
     def compare(self, session_id: str, model: str) -> Iterator[Comparing | Moved]:
         """Move the session's map to where another model sees the same rows; the last event is kept with the map."""

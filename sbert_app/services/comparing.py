@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sbert_app.corpus.filters import label_columns
 from sbert_app.mapping.drift import drift, same_label
 from sbert_app.mapping.neighbours import NeighbourIndex
 from sbert_app.mapping.projection import NEIGHBOURS
 from sbert_app.services.embedding import EmbeddingJob
 from sbert_app.services.line import Line
-from sbert_app.services.map_result import CorpusMap, Moved, label_columns
+from sbert_app.services.map_result import CorpusMap, Moved
 from sbert_app.services.projecting import Projecting, Stopping
 from sbert_app.services.workbench import Workbench
 from sbert_app.vectors import unit_rows
@@ -45,7 +46,7 @@ def compare(bench: Workbench, line: Line, found: CorpusMap, model: str, stopping
         ground.indexed.embeddings[ground.drawn], NEIGHBOURS
     )
     labels = {}
-    for column, values in label_columns(ground.indexed).items():
+    for column, values in label_columns(ground.indexed.corpus.metadata).items():
         codes = np.unique(values[ground.drawn].astype(str), return_inverse=True)[1]
         labels[column] = same_label(before, codes), same_label(work.near, codes)
     yield Moved(encoder.name, drift(points, work.layout.points, before, work.near), labels)

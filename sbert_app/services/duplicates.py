@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -96,16 +96,17 @@ class DuplicatesService:
         return Findings(mined, threshold, grouping, mined.seconds | {GROUP: time.perf_counter() - start})
 
     def second_opinion(self, session_id: str, threshold: float, count: int = MOST_ASKED) -> tuple[list[SentencePair], float]:
-        """The borderline pairs as `Findings.borderline` gives them, with the cross-encoder's scores; and its seconds."""
+        """The borderline pairs with the cross-encoder's scores, and the seconds it took; what it read before is kept."""
         count = validation.whole_number(count, "number of pairs", 1, MOST_ASKED)
-        pairs = self.findings(session_id, threshold).borderline(count)
+        found = self.findings(session_id, threshold)
+        pairs = [pair for pair in found.borderline(count) if pair.cross_score is None]
         cross = self._bench.registry.cross_encoder(DEFAULT_CROSS_ENCODER)
         start = time.perf_counter()
         scores = np.empty(len(pairs), dtype=np.float32)
         for rows, values in self._bench.stream_pairs(cross, [(pair.sentence1, pair.sentence2) for pair in pairs]):
             scores[rows] = values[:, 0]
-        asked = [replace(pair, cross_score=float(score)) for pair, score in zip(pairs, scores, strict=True)]
-        return asked, time.perf_counter() - start
+        found.mined.opinions.update({(p.row1, p.row2): float(score) for p, score in zip(pairs, scores, strict=True)})
+        return found.borderline(count), time.perf_counter() - start
 
 
 def checked_threshold(value: float) -> float:

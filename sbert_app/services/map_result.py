@@ -1,5 +1,6 @@
 """A map as the session keeps it: where every row lies, its groups and what they are called."""
 
+import secrets
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.corpus.filters import facets
+from sbert_app.corpus.filters import label_columns
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.mapping import keywords
 from sbert_app.mapping.clusters import Clustering, with_fewer_outliers
@@ -18,7 +19,6 @@ from sbert_app.mapping.quality import Accord, accord, silhouettes
 from sbert_app.vectors import Vectors
 
 NEAREST = 10
-COMPARED_COLUMNS = 4  # label columns that the clusters are compared with
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Ground:
     seconds: dict[str, float]
     near: Neighbours | None = None
     notes: tuple[str, ...] = ()
+    id: str = field(default_factory=lambda: secrets.token_hex(4))
 
     @cached_property
     def words(self) -> keywords.Words:
@@ -103,7 +104,7 @@ class CorpusMap:
             central=[middle[number] for number in range(clustering.count)],
             silhouette=silhouette,
             silhouettes=each,
-            accords=[accord(c, labels, values) for c, values in label_columns(ground.indexed).items()],
+            accords=[accord(c, labels, values) for c, values in label_columns(ground.indexed.corpus.metadata).items()],
         )
 
     def with_outliers(self, share: float) -> "CorpusMap":
@@ -165,9 +166,3 @@ class CorpusMap:
             }
             found.append(own | {(f"{key}_" if key in own else str(key)): value for key, value in record.items()})
         return found
-
-
-def label_columns(indexed: IndexedCorpus) -> dict[str, NDArray[np.object_]]:
-    """The columns that sort the rows into a few kinds: what clusters can be held against."""
-    metadata = indexed.corpus.metadata
-    return {column: metadata[column].to_numpy(dtype=object) for column in list(facets(metadata))[:COMPARED_COLUMNS]}

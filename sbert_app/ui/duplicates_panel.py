@@ -77,7 +77,7 @@ class DuplicatesPanel:
             **private,
         ).failure(self._on_failure, None, busy, **private)
         self.stop.click(handler(self._service.stop), mine, None, queue=False, **private)
-        self.threshold.change(handler(self._on_slide), at, shown, queue=False, trigger_mode="always_last", **private)
+        self.threshold.change(handler(self._on_slide), at, shown, trigger_mode="always_last", **private)
         self.ask.click(handler(self._on_ask), at, self.borderline, **private)
         self.make.click(handler(self._on_make), at, self.files, **private)
 
@@ -117,7 +117,7 @@ class DuplicatesPanel:
 
     def _on_slide(self, session_id: str, threshold: float) -> Updates:
         """The slider also moves when another corpus is opened: then there is nothing to show yet."""
-        return self._shown(session_id, threshold) if self._service.known(session_id) else {}
+        return self._shown(session_id, threshold) if self._service.known(session_id) else {self.headline: gr.skip()}
 
     def _shown(self, session_id: str, threshold: float) -> Updates:
         """Everything that follows from the threshold. Files made before are of another one."""

@@ -28,10 +28,13 @@ Updates = dict[Any, Any]
 
 
 class MapAnswers:
-    """`said` carries messages to the page's script, `pointed` the sentence under the pointer, `selection` the chosen rows."""
+    """`said` carries messages to the page's script, `pointed` the sentence under the pointer, `selection` the chosen rows.
 
-    def __init__(self, service: MapService, session_id: gr.State) -> None:
-        self._service, self._session_id = service, session_id
+    `told`, above the map, says in short what is listed below it.
+    """
+
+    def __init__(self, service: MapService, session_id: gr.State, told: gr.HTML) -> None:
+        self._service, self._session_id, self.told = service, session_id, told
         self.said = gr.HTML("", html_template="", js_on_load=SCRIPTS, visible="hidden", elem_id="map-bridge")
         self.pointed = gr.HTML(elem_id="map-pointed", js_on_load=None)
         self.selection: gr.HTML
@@ -40,50 +43,78 @@ class MapAnswers:
         """The list of chosen rows stands apart from the rest, below the map."""
         self.selection = gr.HTML(parts.empty(view.NOTHING_CHOSEN), elem_id="map-selection", js_on_load=None)
 
-    def listen(self, clusters: gr.HTML, cluster: gr.Dropdown, everything: gr.Button) -> None:
-        """clusters: the list with its buttons; cluster: the drop-down of the same; everything: shows all again."""
+    def listen(self, clusters: gr.HTML, cluster: gr.Dropdown) -> None:
+        """clusters: the list with its buttons; cluster: the drop-down of the same."""
+        self._clusters, self._dropdown = clusters, cluster
         private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-        mine, answers = [self._session_id], [self.said, self.selection]
-        cluster.input(handler(self._on_cluster), [*mine, cluster], answers, **private)
-        clusters.picked(handler(self._on_listed(cluster)), mine, [*answers, cluster], **private)
-        self.said.picked(handler(self._on_picked), mine, [*answers, self.pointed], trigger_mode="always_last", **private)
-        everything.click(handler(self._on_all(cluster)), mine, [*answers, cluster], **private)
+        mine, answers = [self._session_id], [self.said, self.selection, self.told, self.pointed, clusters, cluster]
+        cluster.input(handler(self._on_chosen), [*mine, cluster], answers, **private)
+        clusters.picked(handler(self._on_listed), mine, answers, **private)
+        self.said.picked(handler(self._on_picked), mine, answers, trigger_mode="always_last", **private)
 
-    def _on_cluster(self, session_id: str, cluster: Any) -> Updates:
-        found, members = self._service.map(session_id), self._service.members(session_id, cluster)
+    def nothing(self) -> Updates:
+        """Nothing is chosen."""
+        return {self.selection: parts.empty(view.NOTHING_CHOSEN), self.told: view.told(), self.pointed: ""}
+
+    def asked(self, found: CorpusMap) -> Updates:
+        """The rows nearest to the query that was placed on the map."""
+        if found.query is None:
+            return self.nothing()
+        best, title = found.query.best(), view.asked(found.query)
+        nearest = found.ground.indexed.corpus.sentences[best[0]]
+        selection = view.selection(found, best, title, found.query.scores[best])
+        return {self.selection: selection, self.told: view.told(title, nearest), self.said: said(**lit(None))}
+
+    def _on_chosen(self, session_id: str, cluster: Any) -> Updates:
+        """A cluster of the drop-down; a text that names none takes the choice back."""
+        if cluster in (None, ""):
+            return {self.said: said(**lit(None)), **self.nothing()}
+        found = self._service.map(session_id)
+        if type(cluster) is not int:
+            gr.Warning(f"There is no cluster “{cluster}”. Choose one of the list.")
+            return {self._dropdown: None}
+        return {**self._cluster(session_id, found, cluster), self._clusters: view.cluster_list(found, cluster)}
+
+    def _on_listed(self, session_id: str, event: gr.EventData) -> Updates:
+        """A cluster of the list, whose drop-down follows."""
+        cluster = event._data.get("cluster") if isinstance(event._data, dict) else None
+        found = self._service.map(session_id)
+        answer = self._cluster(session_id, found, cluster)
+        return {**answer, self._dropdown: cluster, self._clusters: view.cluster_list(found, cluster)}
+
+    def _cluster(self, session_id: str, found: CorpusMap, cluster: Any) -> Updates:
+        members = self._service.members(session_id, cluster)
         return self._selected(found, members, f"{len(members):,} sentences in “{found.name_of(cluster)}”")
 
-    def _on_listed(self, dropdown: gr.Dropdown) -> Any:
-        def on_listed(session_id: str, event: gr.EventData) -> Updates:
-            cluster = event._data.get("cluster") if isinstance(event._data, dict) else None
-            return {**self._on_cluster(session_id, cluster), dropdown: cluster}
-
-        return on_listed
-
     def _on_picked(self, session_id: str, event: gr.EventData) -> Updates:
-        """What a person did on the plot: pointed at a row, clicked it, or drew around some."""
+        """What a person did on the plot: pointed at a row, clicked it, drew around some, or asked for all again."""
         told = event._data if isinstance(event._data, dict) else {}
-        found, rows = self._service.map(session_id), self._service.rows(session_id, told.get("rows"))
-        if not len(rows):
+        if not self._service.drawn_already(session_id):
             return {self.pointed: ""}
-        if told.get("kind") == "hover":
-            return {self.pointed: view.hovered(found, int(rows[0]))}
-        if told.get("kind") == "lasso":
-            return self._selected(found, rows, f"{len(rows):,} sentences inside the outline")
-        near, scores = self._service.near(session_id, int(rows[0]))
-        title = f"Row {found.ground.indexed.corpus.rows[rows[0]]:,} and its nearest, by cosine of the embeddings"
+        found, kind = self._service.map(session_id), told.get("kind")
+        rows = self._service.rows(session_id, told.get("rows"))
+        if kind == "hover":
+            return {self.pointed: view.hovered(found, int(rows[0])) if len(rows) else ""}
+        unlisted = {self._dropdown: None, self._clusters: view.cluster_list(found)}
+        if kind == "all" or not len(rows):
+            return {**self.nothing(), **unlisted}
+        if kind == "lasso":
+            return {**self._selected(found, rows, f"{len(rows):,} sentences inside the outline"), **unlisted}
+        return {**self._near(session_id, found, int(rows[0])), **unlisted}
+
+    def _near(self, session_id: str, found: CorpusMap, row: int) -> Updates:
+        """A row and its nearest, ringed on the map."""
+        near, scores = self._service.near(session_id, row)
+        title = f"Row {found.ground.indexed.corpus.rows[row]:,} and its nearest, by cosine of the embeddings"
         return {
             self.said: said(**lit(None, found.ground.points[near])),
             self.selection: view.selection(found, near, title, scores),
+            self.told: view.told(title, found.ground.indexed.corpus.sentences[row]),
         }
 
     def _selected(self, found: CorpusMap, rows: NDArray[np.int64], title: str) -> Updates:
+        """Some rows, lit on the map and listed below it."""
         drawn = rows if len(found.ground.drawn) == len(found.ground.points) else np.intersect1d(rows, found.ground.drawn)
-        return {self.said: said(**lit(drawn)), self.selection: view.selection(found, rows, title)}
-
-    def _on_all(self, dropdown: gr.Dropdown) -> Any:
-        def on_all(session_id: str) -> Updates:
-            self._service.map(session_id)
-            return {self.said: said(**lit(None)), self.selection: parts.empty(view.NOTHING_CHOSEN), dropdown: None}
-
-        return on_all
+        words = ", ".join(found.ground.words.standing_out(rows))
+        listed = {self.selection: view.selection(found, rows, title), self.told: view.told(title, words)}
+        return {self.said: said(**lit(drawn)), **listed}

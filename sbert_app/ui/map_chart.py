@@ -1,5 +1,6 @@
 """The map as a plotly figure: WebGL points as 32-bit numbers, one trace a colour, so that 100,000 of them are drawn at once."""
 
+import secrets
 from collections.abc import Sequence
 from html import escape
 from typing import Any
@@ -18,13 +19,17 @@ from sbert_app.ui.views.parts import short
 SCALE = [[0, "#a3a3ad"], [0.3, "#7fb0ac"], [0.55, "#14988d"], [0.8, "#d97706"], [1, "#d0455f"]]  # grey is low, red is high
 TEXTS_UP_TO = 20_000  # points: beyond, hovering asks the server, for the sentences would be most of what is sent
 HOVER_LENGTH, LINE_LENGTH = 160, 56
+FEW_NAMES = 20  # more clusters than this have smaller names
+BLANK = "rgba(138,138,148,0.35)"  # a row without a value
 HEIGHT = 620
 LARGEST, SMALLEST = 8.0, 2.2  # pixels a point
 
 
 def moving(points: Points, rows: NDArray[np.int64]) -> go.Figure:
-    """Points (m, 2) of these rows while they move: no colours yet."""
-    return _framed([_points(points, rows, _size(len(rows)), GREY, "sentences")])
+    """Points (m, 2) of these rows while they move: no colours yet, and nobody answers for them."""
+    figure = _framed([_points(points, rows, _size(len(rows)), GREY, "sentences")])
+    figure.update_layout(meta={"preview": True, "figure": secrets.token_hex(4)})
+    return figure
 
 
 def drawn(found: CorpusMap, colours: Kinds | Scale, texts: bool | None = None) -> go.Figure:
@@ -33,11 +38,12 @@ def drawn(found: CorpusMap, colours: Kinds | Scale, texts: bool | None = None) -
     inside = len(rows) <= TEXTS_UP_TO if texts is None else texts
     sentences = found.ground.indexed.corpus.sentences if inside else None
     if isinstance(colours, Scale):
-        traces = [_scaled(found.ground.points, rows, colours, sentences)]
+        traces = _scaled(found.ground.points, rows, colours, sentences)
     else:
         traces = _kinds(found.ground.points, rows, colours, sentences)
     figure = _framed(traces, found.query.point if found.query else None)
-    figure.update_layout(meta={"texts": inside}, annotations=_names(found), showlegend=_legend(colours))
+    meta = {"texts": inside, "map": found.ground.id, "figure": secrets.token_hex(4)}
+    figure.update_layout(meta=meta, annotations=_names(found), showlegend=_legend(colours))
     return figure
 
 
@@ -53,13 +59,18 @@ def _kinds(points: Points, rows: NDArray[np.int64], kinds: Kinds, sentences: Seq
     return traces
 
 
-def _scaled(points: Points, rows: NDArray[np.int64], scale: Scale, sentences: Sequence[str] | None) -> go.Scattergl:
-    trace = _points(points[rows], rows, _size(len(rows)), GREY, scale.title, sentences)
+def _scaled(points: Points, rows: NDArray[np.int64], scale: Scale, sentences: Sequence[str] | None) -> list[go.Scattergl]:
+    """The rows with a value in its colour, above those that have none."""
+    size, known = _size(len(rows)), np.isfinite(scale.values[rows])
+    blank, filled = rows[~known], rows[known]
+    none = _points(points[blank], blank, size, BLANK, f"no value ({len(blank):,})", sentences)
+    trace = _points(points[filled], filled, size, GREY, scale.title, sentences)
     bar: dict[str, Any] = {"title": {"text": escape(short(scale.title, 28)), "side": "top"}, "orientation": "h", "thickness": 8}
     bar |= {"len": 0.5, "x": 0.08, "xanchor": "left", "y": -0.01, "yanchor": "top", "outlinewidth": 0}
     bar |= {"tickvals": [value for value, _ in scale.ticks], "ticktext": [escape(text) for _, text in scale.ticks]}
-    trace.marker.update(color=scale.values[rows], colorscale=SCALE, showscale=bool(scale.ticks), colorbar=bar)
-    return trace
+    trace.marker.update(color=scale.values[filled], colorscale=SCALE, showscale=len(scale.ticks) > 1, colorbar=bar)
+    trace.showlegend = False
+    return [none, trace] if len(blank) else [trace]
 
 
 def _points(
@@ -97,7 +108,7 @@ def _framed(traces: list[go.Scattergl], query: NDArray[np.float32] | None = None
     axis = {"visible": False, "showgrid": False, "zeroline": False}
     figure.update_layout(
         xaxis=axis,
-        yaxis=axis,
+        yaxis=axis | {"scaleanchor": "x", "scaleratio": 1},  # near means alike in every direction
         dragmode="lasso",
         clickmode="event",
         hovermode="closest",
@@ -112,17 +123,20 @@ def _framed(traces: list[go.Scattergl], query: NDArray[np.float32] | None = None
 
 
 def _legend(colours: Kinds | Scale) -> bool:
-    """Clusters are named on the map and in the list beside it; a column's kinds are named below."""
-    return isinstance(colours, Kinds) and colours.title != "cluster"
+    """Clusters are named on the map and in the list beside it; a column's kinds, and rows without a value, are named below."""
+    return colours.title != "cluster" if isinstance(colours, Kinds) else not np.isfinite(colours.values).all()
 
 
 def _names(found: CorpusMap) -> list[dict[str, Any]]:
     """The clusters' names where most of their points are, largest first: the page's script hides those that would overlap."""
     notes = []
+    size, length = (13, 34) if len(found.names) <= FEW_NAMES else (11, 24)
     for number, name in enumerate(found.names):
         members = found.clustering.members(number)
         x, y = np.median(found.ground.points[members], axis=0).tolist()
-        notes.append({"x": x, "y": y, "text": escape(short(name, 34)), "showarrow": False, "font": {"size": 13, "color": INK}})
+        notes.append(
+            {"x": x, "y": y, "text": escape(short(name, length)), "showarrow": False, "font": {"size": size, "color": INK}}
+        )
     return notes if len(notes) > 1 else []
 
 

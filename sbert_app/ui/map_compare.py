@@ -39,18 +39,9 @@ class ComparePanel:
             self.moved = gr.HTML(elem_id="map-moved", js_on_load=None)
 
     @property
-    def slider(self) -> list[Any]:
-        """What `back` fills."""
-        return [self.share]
-
-    @property
     def reset(self) -> list[Any]:
         """What `hidden` fills."""
         return [self.share, self.moved, self.stage]
-
-    def back(self) -> Updates:
-        """The points were drawn anew, where they are before."""
-        return {self.share: 0}
 
     def hidden(self) -> Updates:
         """Another map: nothing is compared with it yet."""

@@ -33,4 +33,4 @@ class MapOptions:
     @property
     def changes(self) -> list[Any]:
         """The events after which the map is grouped anew."""
-        return [self.method.input, self.count.submit, self.outliers.release]
+        return [self.method.input, self.count.submit, self.outliers.change]

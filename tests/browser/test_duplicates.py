@@ -63,7 +63,7 @@ def test_duplicates_from_click_to_cleaned_corpus(page, write, sentences):
     other = write("other.csv", f'text\n"{sentences[0]}"\na train to the moon\n')
     page.get_by_text("Compare with another file").click()
     page.locator("#overlap-file input[type=file]").set_input_files(str(other))
-    expect(page.locator("#overlap")).to_contain_text("1 of 2 rows of other.csv stands in support_tickets.csv")
+    expect(page.locator("#overlap")).to_contain_text("1 of 2 rows of other.csv has a match in support_tickets.csv")
     page.locator("#overlap-make").click()
     assert [row["corpus_row"] for row in saved(page, "#overlap-download")] == ["1"]
 

@@ -18,6 +18,15 @@ PLACE = """([trace, i]) => {
 }"""
 
 
+# The point of the first trace that has the most room around it: no other is under the pointer there.
+ALONE = """() => {
+  const traces = document.querySelector('#map-plot .js-plotly-plot')._fullData.slice(0, -2), {x, y} = traces[0];
+  const gap = i => Math.min(...traces.flatMap(t => Array.from(t.x, (tx, j) => Math.hypot(tx - x[i], t.y[j] - y[i]) || Infinity)));
+  const gaps = Array.from(x, (_, i) => gap(i));
+  return gaps.indexOf(Math.max(...gaps));
+}"""
+
+
 def draw(page: Page) -> None:
     go_to(page, "Map")
     page.locator(PLOT).wait_for()
@@ -52,7 +61,7 @@ def test_a_map_is_drawn_and_answers_to_click_lasso_list_and_query(page):
     expect(page.locator("#map-stage")).to_contain_text("principal components")
     draw(page)
     page.locator(PLOT).scroll_into_view_if_needed()
-    x, y, row = page.evaluate(PLACE, [0, 4])
+    x, y, row = page.evaluate(PLACE, [0, page.evaluate(ALONE)])
     page.mouse.move(x, y)
     expect(page.locator(f"{PLOT} .hovertext")).to_be_visible()
     page.mouse.click(x, y)
@@ -74,14 +83,17 @@ def test_a_map_is_drawn_and_answers_to_click_lasso_list_and_query(page):
     page.locator("#map-clusters button").nth(1).click()
     expect(head).to_have_text(re.compile(r"\d+ sentences in “"))
     expect(page.locator("#map-cluster input")).to_have_value(re.compile(r"\(\d+\)"))
-    page.locator("#map-all").click()
-    expect(page.locator("#map-selection")).to_contain_text("Click a point")
-    assert bright(page) == 926
+    expect(page.locator("#map-told")).to_contain_text("sentences in “")
     page.locator("#map-query input, #map-query textarea").first.fill("charged two times")
     page.keyboard.press("Enter")
     expect(page.locator("#map-selection")).to_contain_text("The nearest to “charged two times”")
     expect(page.locator("#map-colour input")).to_have_value("Likeness to the query")
     assert page.evaluate(f"() => document.querySelector('{PLOT}')._fullData.at(-1).x.length") == 1  # the star
+    page.locator("#map-all").click()
+    expect(page.locator("#map-selection")).to_contain_text("Click a point")
+    expect(page.locator("#map-colour input")).to_have_value("Clusters")
+    page.wait_for_function(f"() => document.querySelector('{PLOT}')._fullData.at(-1).x.length === 0")
+    assert bright(page) == 926
 
 
 def test_on_a_phone_names_do_not_overlap_and_a_drop_down_stands_for_the_lasso(visit):
@@ -98,6 +110,41 @@ def test_on_a_phone_names_do_not_overlap_and_a_drop_down_stands_for_the_lasso(vi
     page.get_by_role("option").first.click()
     expect(page.locator("#map-selection .hits-head")).to_have_text(re.compile(r"\d+ sentences in “"))
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_before_the_map_is_drawn_nothing_answers_and_nothing_complains(page):
+    go_to(page, "Map")
+    page.locator(PLOT).wait_for()
+    lasso(page)
+    page.locator("#map-options button").first.click()
+    page.wait_for_timeout(600)  # the accordion opens, and what is typed before it has is lost
+    page.locator("#map-count input, #map-count textarea").first.fill("4")
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(500)
+    assert page.get_by_test_id("toast-body").count() == 0
+    draw(page)
+    expect(page.locator("#map-summary")).to_contain_text("4 clusters")
+
+
+def test_a_choice_and_a_zoom_survive_other_colours_and_a_double_click_ends_both(page):
+    draw(page)
+    page.locator("#map-clusters button").nth(1).click()
+    expect(page.locator("#map-clusters button").nth(1)).to_have_attribute("aria-pressed", "true")
+    chosen = bright(page)
+    page.evaluate(f"() => Plotly.relayout(document.querySelector('{PLOT}'), {{'xaxis.range[0]': 2, 'xaxis.range[1]': 6}})")
+    page.locator("#map-colour input").click()
+    page.get_by_role("option", name="Column: team").click()
+    expect(page.locator(f"{PLOT} .legend")).to_contain_text("Billing")
+    page.wait_for_function(f"() => document.querySelector('{PLOT}')._fullData[0].selectedpoints")
+    assert 0 < bright(page) == chosen < 926
+    low, high = page.evaluate(f"() => document.querySelector('{PLOT}').layout.xaxis.range")
+    assert high - low < 8
+    page.locator(PLOT).scroll_into_view_if_needed()
+    box = page.locator(f"{PLOT} .nsewdrag").first.bounding_box()
+    page.mouse.dblclick(box["x"] + 8, box["y"] + 8)
+    expect(page.locator("#map-selection")).to_contain_text("Click a point")
+    expect(page.locator("#map-clusters button").nth(1)).to_have_attribute("aria-pressed", "false")
+    assert bright(page) == 926
 
 
 def test_options_regroup_and_colours_follow_a_column(page):

@@ -54,6 +54,24 @@ def test_rows_are_those_of_the_file_and_the_cleaned_corpus_keeps_all_columns(ben
     assert [(pair.row1, pair.row2) for pair in found.pairs()] == [(1, 4), (1, 5)]
 
 
+def test_groups_of_different_labels_are_counted_and_the_list_keeps_all_columns(bench, write):
+    rows = ["the cat sleeps,pet,low", "the cat sleeps,pet,high", "a parcel is late,post,low", "a parcel is late,post,low"]
+    session, service = indexed(bench, write("b.csv", "\n".join(["text,topic,row", *rows]) + "\n")), DuplicatesService(bench)
+    list(service.find(session.id))
+    found = service.findings(session.id, 0.95)
+    assert found.mixed() == {"topic": 0, "row": 1} == found.summary(0)["groups_of_different_labels"]
+    assert next(found.verdicts())["topic"] == "pet" and next(found.verdicts())["row_"] == "low"
+
+
+def test_what_the_cross_encoder_said_stays_when_the_threshold_moves(service, session):
+    list(service.find(session.id))
+    first, _ = service.second_opinion(session.id, 0.9, 10)
+    moved = service.findings(session.id, 0.91).borderline(10)
+    known = {(pair.row1, pair.row2): pair.cross_score for pair in first}
+    both = [pair for pair in moved if (pair.row1, pair.row2) in known]
+    assert both and all(pair.cross_score == known[pair.row1, pair.row2] for pair in both)
+
+
 def test_another_corpus_drops_what_was_found(shared_bench, service, session):
     list(service.find(session.id))
     CorpusService(shared_bench).open_example(session.id, "field_notes.csv")

@@ -17,8 +17,10 @@ from sbert_app.ui.map_export import ExportPanel
 from sbert_app.ui.map_options import MapOptions
 from sbert_app.ui.views import cluster_map as view
 from sbert_app.ui.views import parts
+from sbert_app.ui.views.map_said import lit, said, star
 
 LEAD = "See the whole corpus at once: sentences that mean the **same** lie **close**, in groups that name themselves."
+STOP = "Stop here"
 REFRESH_SECONDS, REFRESH_POINTS = 0.5, 40_000  # a redraw so often, and a second for each so many points
 Updates = dict[Any, Any]
 
@@ -39,11 +41,12 @@ class _MapTab:
         self.course = gr.HTML(view.course(), elem_id="map-course", js_on_load=None)
         with gr.Row(elem_classes="examples"):
             self.start = gr.Button("Draw the map", variant="primary", elem_id="map-draw")
-            self.stop = gr.Button("Stop here", variant="stop", visible=False, elem_id="map-stop")
+            self.stop = gr.Button(STOP, variant="stop", visible=False, elem_id="map-stop")
         self.options = MapOptions()
         self.stage = gr.HTML(elem_id="map-stage", js_on_load=None)
         with gr.Column(visible=False, elem_id="map-controls") as self.controls:
             self._draw_controls()
+            self.told = gr.HTML(view.told(), elem_id="map-told", js_on_load=None)
         self._draw_map()
         with gr.Column(visible=False, elem_id="map-result") as self.result:
             self.answers.draw_selection()
@@ -77,59 +80,43 @@ class _MapTab:
         with gr.Row(elem_id="map-and-list"):
             with gr.Column(scale=7, min_width=320):
                 self.plot = gr.Plot(show_label=False, elem_id="map-plot")
-                self.answers = MapAnswers(self._service, self._session_id)
-                gr.HTML(f'<p class="hint">{view.HOW_TO}</p>', js_on_load=None)
+                self.answers = MapAnswers(self._service, self._session_id, self.told)
             with gr.Column(scale=3, min_width=240):
                 self.clusters = gr.HTML(elem_id="map-clusters", js_on_load=CHOSEN)
 
     def listen(self, opened: gr.State, tab: gr.Tab) -> None:
         private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
         mine = [self._session_id]
-        grouped = [
-            self.plot,
-            self.summary,
-            self.clusters,
-            self.cluster,
-            self.colour,
-            self.shown_colour,
-            self.numbers,
-            self.answers.selection,
-            self.answers.pointed,
-        ]
+        told = [self.told, self.answers.selection, self.answers.pointed]
+        grouped = [self.plot, self.summary, self.clusters, self.cluster, self.colour, self.shown_colour, self.numbers, *told]
         panels = [self.controls, self.result, *self.compare.reset, *self.export.reset]
-        shown = [*grouped, *panels, self.start, self.stop, self.stage, self.course]
+        shown = [*grouped, *panels, self.start, self.stop, self.stage, self.course, self.query]
         opened.change(handler(self._on_opened), [*mine, self._model], shown, **private)
         tab.select(handler(self._on_shown), [*mine, self._model], [self.plot, self.stage], **private)
         self.start.click(
             handler(self._on_draw), [*mine, self._model, *self.options.values], shown, concurrency_limit=None, **private
         ).failure(self._on_failure, None, [self.start, self.stop, self.stage], **private)  # fmt: skip
-        self.stop.click(handler(self._service.stop), mine, None, queue=False, **private)
+        self.stop.click(handler(self._on_stop), mine, self.stop, queue=False, **private)
         gr.on(
             self.options.changes, handler(self._on_regroup), [*mine, *self.options.values],
-            [*grouped, *self.compare.slider, *self.export.reset], **private,
+            [*grouped, *self.export.reset], **private,
         )  # fmt: skip
-        coloured = [self.plot, self.shown_colour, *self.compare.slider]
-        self.colour.input(handler(self._on_colour), [*mine, self.colour, self.shown_colour], coloured, **private)
-        self.query.submit(
-            handler(self._on_query),
-            [*mine, self.query],
-            [self.plot, self.colour, self.shown_colour, self.answers.selection, *self.compare.slider],
-            **private,
-        )
-        self.answers.listen(self.clusters, self.cluster, self.all)
+        by = [*mine, self.colour, self.shown_colour]
+        coloured = self.colour.input(handler(self._on_colour), by, [self.plot, self.shown_colour], **private)
+        coloured.failure(lambda shown: shown, self.shown_colour, self.colour, **private)
+        found = [self.plot, self.colour, self.shown_colour, *told, self.answers.said]
+        self.query.submit(handler(self._on_query), [*mine, self.query, self.shown_colour], found, **private)
+        self.answers.listen(self.clusters, self.cluster)
+        everything = [*told, self.answers.said, self.cluster, self.clusters, self.query, self.plot, self.colour, self.shown_colour]
+        self.all.click(handler(self._on_all), [*mine, self.shown_colour], everything, **private)
         self.compare.listen(self.colour)
         self.export.listen()
 
     def _on_opened(self, session_id: str, model: str) -> Updates:
         """Another corpus: the map of the one before goes, and one that is being drawn stops."""
         self._service.stop(session_id)
-        return {
-            self.course: view.course(self._service.corpus(session_id, model)),
-            **self._cleared(),
-            self.plot: None,
-            self.stage: "",
-            **self._idle(),
-        }
+        course = view.course(self._service.corpus(session_id, model))
+        return {self.course: course, **self._cleared(), self.plot: None, self.stage: "", **self._idle()}
 
     def _on_shown(self, session_id: str, model: str) -> Any:
         """The tab is opened: where there is no map yet, its preview, which also wakes plotly and WebGL."""
@@ -138,12 +125,16 @@ class _MapTab:
 
     def _cleared(self) -> Updates:
         """Nothing but points: what told of the map before goes."""
-        empty = dict.fromkeys((self.summary, self.clusters, self.answers.pointed, self.answers.selection), "")
+        empty = dict.fromkeys((self.summary, self.clusters, self.answers.pointed, self.answers.selection, self.query), "")
         panels = {panel: gr.Column(visible=False) for panel in (self.controls, self.result)}
         return {**empty, **panels, **self.compare.hidden(), **self.export.hidden()}
 
     def _idle(self) -> Updates:
-        return {self.start: gr.Button(interactive=True), self.stop: gr.Button(visible=False)}
+        return {self.start: gr.Button(interactive=True), self.stop: gr.Button(STOP, visible=False, interactive=True)}
+
+    def _on_stop(self, session_id: str) -> Any:
+        self._service.stop(session_id)
+        return gr.Button("Stopping …", interactive=False)
 
     def _on_draw(self, session_id: str, model: str, method: str, count: str, outliers: float) -> Iterator[Updates]:
         """The preview at once, the points while they move, then the map."""
@@ -175,32 +166,50 @@ class _MapTab:
             self.colour: gr.Dropdown(choices=colouring.choices(found), value=colouring.CLUSTERS),
             self.shown_colour: colouring.CLUSTERS,
             self.numbers: view.numbers(found),
-            self.answers.selection: parts.empty(view.NOTHING_CHOSEN),
-            self.answers.pointed: "",
+            **self.answers.nothing(),
         }
 
     def _on_regroup(self, session_id: str, method: str, count: str, outliers: float) -> Updates:
-        found = self._service.regroup(session_id, Grouping.read(method, count, outliers))
-        return {**self._grouped(found), **self.compare.back(), **self.export.hidden()}
+        grouping = Grouping.read(method, count, outliers)
+        if not self._service.drawn_already(session_id):
+            return {self.plot: gr.skip()}  # the options are for the map that will be drawn
+        found = self._service.regroup(session_id, grouping)
+        return {**self._grouped(found), **self.export.hidden()}
 
     def _on_colour(self, session_id: str, by: str, shown: str) -> Updates:
         """The drop-down tells of a choice twice, and the points are megabytes: the second time nothing is sent."""
         if by == shown:
             return {self.plot: gr.skip()}
         found = self._service.map(session_id)
-        return {self.shown_colour: by, self.plot: map_chart.drawn(found, colouring.colouring(found, by)), **self.compare.back()}
+        return {self.shown_colour: by, self.plot: map_chart.drawn(found, colouring.colouring(found, by))}
 
-    def _on_query(self, session_id: str, text: str) -> Updates:
+    def _on_query(self, session_id: str, text: str, shown: str) -> Updates:
+        """The query's place and what lies near it; an empty one takes the star away."""
+        if not text.strip():
+            return self._without_query(session_id, shown)
         found = self._service.query(session_id, text)
-        if found.query is None:
-            raise RuntimeError("a query was not kept")
-        best = found.query.best()
         return {
             self.plot: map_chart.drawn(found, colouring.colouring(found, colouring.QUERY)),
             self.colour: gr.Dropdown(choices=colouring.choices(found), value=colouring.QUERY),
             self.shown_colour: colouring.QUERY,
-            self.answers.selection: view.selection(found, best, view.asked(found.query), found.query.scores[best]),
-            **self.compare.back(),
+            **self.answers.asked(found),
+        }
+
+    def _on_all(self, session_id: str, shown: str) -> Updates:
+        """Nothing is chosen any more, and nothing asked."""
+        found = self._service.map(session_id)
+        everything = {self.cluster: None, self.clusters: view.cluster_list(found), self.query: ""}
+        return {**self.answers.nothing(), **everything, **self._without_query(session_id, shown)}
+
+    def _without_query(self, session_id: str, shown: str) -> Updates:
+        found = self._service.forget_query(session_id)
+        if shown != colouring.QUERY:
+            return {self.answers.said: said(**lit(None), **star(None))}
+        return {
+            self.answers.said: said(**lit(None), **star(None)),
+            self.plot: map_chart.drawn(found, colouring.colouring(found)),
+            self.colour: gr.Dropdown(choices=colouring.choices(found), value=colouring.CLUSTERS),
+            self.shown_colour: colouring.CLUSTERS,
         }
 
     def _on_failure(self) -> Updates:

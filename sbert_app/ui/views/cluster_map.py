@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import plural
 from sbert_app.mapping.projection import EPOCHS
-from sbert_app.mapping.quality import OUTLIER
+from sbert_app.mapping.quality import OUTLIER, SAMPLE
 from sbert_app.services.map_result import CorpusMap, QueryOnMap
 from sbert_app.services.projecting import Points2D
 from sbert_app.ui.map_palette import GREY, PALETTE
@@ -25,6 +25,7 @@ EXAMPLE = "support_tickets.csv"
 SHOWN_ROWS = 200
 SAVED_IN_PAGE = 2_000  # rows: more are offered as a file
 SENTENCE_LENGTH = 90
+NAME_LENGTH = 60
 METADATA_SHOWN = 4
 METADATA_LENGTH = 40
 
@@ -57,28 +58,38 @@ def summary(found: CorpusMap) -> str:
     return f'<div class="map-summary" role="status"><p>{head}</p><p class="hint">{escape(how)}</p>{parts.notes(ground.notes)}</div>'
 
 
-def cluster_list(found: CorpusMap) -> str:
-    """Every cluster as a button: colour, name, size, silhouette and the most central sentence. Pressed, it is lit."""
+def told(title: str = "", detail: str = "") -> str:
+    """Above the map, in one line: what is chosen, and that it is listed below; how to choose, where nothing is."""
+    if not title:
+        return f'<p class="hint" role="status">{HOW_TO}</p>'
+    more = f": {escape(parts.short(detail, 110))}" if detail else ""
+    return f'<p class="stage" role="status"><b>{escape(title)}</b>{more} <a href="#map-selection">Listed below the map</a>.</p>'
+
+
+def cluster_list(found: CorpusMap, chosen: int | None = None) -> str:
+    """Every cluster as a button: colour, name, size, silhouette and the most central sentence. The chosen one is marked."""
     largest = int(found.clustering.sizes.max(initial=1))
-    rows = [_cluster(found, number, largest) for number in range(found.clustering.count)]
+    rows = [_cluster(found, number, largest, number == chosen) for number in range(found.clustering.count)]
     if found.clustering.outliers:
-        size = found.clustering.outliers
+        size, pressed = found.clustering.outliers, "true" if chosen == OUTLIER else "false"
         rows.append(
-            f'<li><button type="button" data-cluster="{OUTLIER}"><i style="background:{GREY}"></i><b>outliers</b>'
+            f'<li><button type="button" data-cluster="{OUTLIER}" aria-pressed="{pressed}"><i style="background:{GREY}"></i>'
+            f"<b>outliers</b>"
             f"<span>{size:,}</span></button></li>"
         )
     return f'<ul class="clusters" aria-label="Clusters">{"".join(rows)}</ul>'
 
 
-def _cluster(found: CorpusMap, number: int, largest: int) -> str:
+def _cluster(found: CorpusMap, number: int, largest: int, chosen: bool) -> str:
     size = int(found.clustering.sizes[number])
     silhouette = found.silhouettes.get(number)
     spoken = f" · silhouette {silhouette:.2f}" if silhouette is not None else ""
     sentence = parts.short(found.ground.indexed.corpus.sentences[found.central[number]], SENTENCE_LENGTH)
     colour = PALETTE[number % len(PALETTE)]
     return (
-        f'<li><button type="button" data-cluster="{number}"><i style="background:{colour}"></i>'
-        f"<b>{escape(found.names[number])}</b><span>{size:,}{spoken}</span>"
+        f'<li><button type="button" data-cluster="{number}" aria-pressed="{"true" if chosen else "false"}">'
+        f'<i style="background:{colour}"></i><b>{escape(parts.short(found.names[number], NAME_LENGTH))}</b>'
+        f"<span>{size:,}{spoken}</span>"
         f'<em style="width:{100 * size / largest:.1f}%;background:{colour}"></em>'
         f'<q dir="auto">{escape(sentence)}</q></button></li>'
     )
@@ -87,7 +98,7 @@ def _cluster(found: CorpusMap, number: int, largest: int) -> str:
 def cluster_choices(found: CorpusMap) -> list[tuple[str, int]]:
     """For the drop-down: name and size of each cluster."""
     sizes = found.clustering.sizes
-    named = [(f"{name} ({sizes[number]:,})", number) for number, name in enumerate(found.names)]
+    named = [(f"{parts.short(name, NAME_LENGTH)} ({sizes[number]:,})", number) for number, name in enumerate(found.names)]
     return [*named, *([(f"outliers ({found.clustering.outliers:,})", OUTLIER)] if found.clustering.outliers else [])]
 
 
@@ -104,7 +115,9 @@ def selection(found: CorpusMap, rows: NDArray[np.int64], title: str, scores: NDA
     save = parts.downloads("selection", records) if len(rows) <= SAVED_IN_PAGE else ""
     more = f'<p class="hint">The first {SHOWN_ROWS:,} of {len(rows):,}.</p>' if len(rows) > SHOWN_ROWS else ""
     head = f'<div class="hits-head" role="status"><span><b>{escape(title)}</b></span>{save}</div>'
-    return f'{head}{about}<div class="selection scroll">{_table(records[:SHOWN_ROWS], scores is not None)}</div>{more}'
+    table = _table(records[:SHOWN_ROWS], scores is not None)
+    region = f'<div class="selection scroll" role="region" aria-label="Chosen sentences" tabindex="0">{table}</div>'
+    return f"{head}{about}{region}{more}"
 
 
 def _table(records: Sequence[dict[str, object]], scored: bool) -> str:
@@ -123,9 +136,10 @@ def numbers(found: CorpusMap) -> str:
     """Silhouette, and how the clusters go with the corpus's own labels."""
     lines = []
     if found.silhouette is not None:
+        sample = min(SAMPLE, len(found.ground.points))
         lines.append(
-            f"Silhouette {found.silhouette:.3f} (−1 to 1, by cosine between the embeddings, not on the map, which flatters). "
-            "Sentences rarely reach more than 0.2."
+            f"Silhouette {found.silhouette:.3f} (−1 to 1, by cosine between the embeddings of {sample:,} rows, not on the map, "
+            "which flatters). Sentences rarely reach more than 0.2."
         )
     if not found.accords:
         lines.append("The corpus has no column of labels (2 to 100 different values), so the clusters are held against nothing.")

@@ -9,7 +9,7 @@ from sbert_app.services.duplicates import MiningProgress
 from sbert_app.ui.views import parts
 
 NO_CORPUS = "No corpus yet. Pick an example above, or bring your own file: then its duplicates are one click away."
-NOT_YET = "Nothing compared yet. Press “Find duplicates”: 10,000 sentences take less than a second."
+NOT_YET = "Nothing compared yet. Press “Find duplicates”: every row is compared with every other."
 ONE_ROW = "This corpus has one row: there is nothing that it could repeat."
 STOPPED = "Stopped. Nothing was kept: start again to compare from the beginning."
 NO_BORDERLINE = "No pair lies near this threshold."
@@ -52,7 +52,7 @@ def headline(found: Findings) -> str:
     return (
         f'<div class="could-go" role="status"><p><b>{gone:,} of {rows:,} rows could go</b>: {groups:,} '
         f"{plural(groups, 'group', 'groups')} at cosine ≥ {found.threshold:.3g}.{copies}</p>"
-        f'<p class="hint">{stages}. {_how(found)}</p></div>'
+        f'<p class="hint">{stages}. {_how(found)}</p>{parts.notes([_mixed(found)])}</div>'
     )
 
 
@@ -65,7 +65,7 @@ def groups(found: Findings) -> str:
     which = f"The largest {GROUPS_SHOWN} of {total:,} groups; the files hold all" if total > GROUPS_SHOWN else f"{total:,} in all"
     return (
         f'<h2 class="section">Groups</h2><p class="hint">{which}. The row to keep is the centre of its group: every other row '
-        f'reaches the threshold to it.</p><ol class="dup-groups">{shown}</ol>'
+        f'reaches the threshold to it.</p><ol class="dup-groups" tabindex="0" role="region" aria-label="Groups">{shown}</ol>'
     )
 
 
@@ -73,7 +73,7 @@ def borderline(pairs: Sequence[SentencePair], threshold: float, seconds: float |
     """The pairs nearest to the threshold, on both sides; with the cross-encoder's scores where it was asked."""
     if not pairs:
         return parts.empty(NO_BORDERLINE)
-    asked = f" The cross-encoder read them in {parts.duration(seconds)}." if seconds is not None else ""
+    asked = f" The cross-encoder read them in {parts.duration(seconds)}: 0 is unlike, 1 the same." if seconds is not None else ""
     items = "".join(_pair(pair, threshold) for pair in pairs)
     label = "Pairs nearest to the threshold"
     return (
@@ -92,10 +92,20 @@ def _how(found: Findings) -> str:
     """What the comparison covers, where that is less than everything."""
     pairs = found.mined.duplicates.pairs
     rows = len(found.mined.duplicates.copies.first)
-    lines = [f"Every one of {rows * (rows - 1) // 2:,} pairs was compared." if pairs.exact else _approximate(found)]
+    lines = [
+        f"Every one of {rows * (rows - 1) // 2:,} pairs of different sentences was compared."
+        if pairs.exact
+        else _approximate(found)
+    ]
     if pairs.raised:
         lines.append(f"More than {len(pairs.scores):,} pairs are close: those below {pairs.floor:.3f} were not kept.")
     return " ".join(lines)
+
+
+def _mixed(found: Findings) -> str:
+    """Groups that the corpus's own labels speak against."""
+    columns = [f"{groups:,} in {column}" for column, groups in found.mixed().items() if groups]
+    return f"Groups whose rows have different labels: {', '.join(columns)}. A wrong label, or no duplicates." if columns else ""
 
 
 def _approximate(found: Findings) -> str:
@@ -123,7 +133,7 @@ def _pair(pair: SentencePair, threshold: float) -> str:
     side = "above" if pair.score >= threshold else "below"
     cross = "" if pair.cross_score is None else f'<span class="cross">{pair.cross_score:.3f}<small>cross-encoder</small></span>'
     return (
-        f'<li><div class="dup-scores"><span class="cosine">{pair.score:.3f}<small>{side}</small></span>{cross}</div>'
+        f'<li><div class="dup-scores"><span class="cosine">{pair.score:.4f}<small>{side}</small></span>{cross}</div>'
         f'<div class="both"><p dir="auto">{_sentence(pair.sentence1)} <span class="file-row">row {pair.row1:,}</span></p>'
         f'<p dir="auto">{_sentence(pair.sentence2)} <span class="file-row">row {pair.row2:,}</span></p></div></li>'
     )

@@ -29,7 +29,7 @@ def overlap(compared: Compared, matches: Sequence[Match], threshold: float) -> s
     how = "" if exact else f" Looked up in an approximate index, recall {compared.indexed.index.report.recall:.3f}."
     head = (
         f'<div class="could-go" role="status"><p><b>{len(matches):,} of {total:,} {plural(total, "row", "rows")}</b> of {other} '
-        f"{plural(len(matches), 'stands', 'stand')} in {here} already, at cosine ≥ {threshold:.3g}{words}.</p>"
+        f"{plural(len(matches), 'has', 'have')} a match in {here} at cosine ≥ {threshold:.3g}{words}.</p>"
         f'<p class="hint">Read from {_columns(compared)}. {stages}.{how}</p></div>'
     )
     which = f'<p class="hint">The closest {SHOWN} of them; the file holds all.</p>' if len(matches) > SHOWN else ""

@@ -41,10 +41,14 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def milliseconds(stages: Mapping[str, float]) -> str:
-    """Such as "encode 5.1 ms · search 0.2 ms · together 5.3 ms", measured on the server."""
-    shown = [f"{escape(name)} {value:.1f} ms" for name, value in stages.items() if value >= 0.05]
-    total = f"together {sum(stages.values()):.1f} ms"
+    """Such as "encode 5.1 ms · search 0.2 ms · together 5.3 ms", measured on the server; in seconds from one upward."""
+    shown = [f"{escape(name)} {_short_time(value)}" for name, value in stages.items() if value >= 0.05]
+    total = f"together {_short_time(sum(stages.values()))}"
     return " · ".join([*shown, total] if len(shown) > 1 else shown or [total])
+
+
+def _short_time(milliseconds: float) -> str:
+    return f"{milliseconds:.1f} ms" if milliseconds < 1e3 else f"{milliseconds / 1e3:.1f} s"
 
 
 def progress(done: int, total: int, text: str, label: str) -> str:
