@@ -1,6 +1,7 @@
 // Runs in the page of the app, after map.js: hooks the plot that Gradio draws, and obeys what Python says. What was lit,
 // where it was zoomed to and how far it was moved is kept through a redraw of the same map, in other colours for instance.
 const plot = () => document.querySelector('#map-plot .js-plotly-plot');
+const NARROW = 520; // pixels
 const seen = new WeakSet();
 let kept = {}, move = null, drawn = null;
 const about = gd => gd.layout?.meta ?? {};
@@ -26,9 +27,10 @@ function again(gd) {
   if (about(gd).figure === drawn?.figure) return;
   const same = about(gd).map && about(gd).map === drawn?.map;
   drawn = {...about(gd)};
+  if (gd.clientWidth < NARROW) Plotly.relayout(gd, {height: gd.clientWidth + 100}); // no empty bands above and below
   if (!same) { kept = {}; move = null; return; }
-  const {zoom, lit, picked, share} = kept;
   setTimeout(() => {
+    const {zoom, lit, picked, share} = kept;
     if (zoom) Plotly.relayout(gd, {'xaxis.range': zoom.slice(0, 2), 'yaxis.range': zoom.slice(2)});
     if (share && move) studioMap.morph(gd, share, move);
     if (lit) studioMap.light(gd, studioMap.ints(lit));

@@ -63,7 +63,12 @@ class MapAnswers:
         best, title = found.query.best(), view.asked(found.query)
         nearest = found.ground.indexed.corpus.sentences[best[0]]
         selection = view.selection(found, best, title, found.query.scores[best])
-        return {self.selection: selection, self.told: view.told(title, nearest), self.said: said(**lit(None))}
+        listed = {self.selection: selection, self.told: view.told(title, nearest), self.said: said(**lit(None))}
+        return {**listed, **self._unlisted(found)}
+
+    def _unlisted(self, found: CorpusMap) -> Updates:
+        """No cluster is the chosen one."""
+        return {self._dropdown: None, self._clusters: view.cluster_list(found)}
 
     def _on_chosen(self, session_id: str, cluster: Any) -> Updates:
         """A cluster of the drop-down; a text that names none takes the choice back."""
@@ -95,7 +100,7 @@ class MapAnswers:
         rows = self._service.rows(session_id, told.get("rows"))
         if kind == "hover":
             return {self.pointed: view.hovered(found, int(rows[0])) if len(rows) else ""}
-        unlisted = {self._dropdown: None, self._clusters: view.cluster_list(found)}
+        unlisted = self._unlisted(found)
         if kind == "all" or not len(rows):
             return {**self.nothing(), **unlisted}
         if kind == "lasso":

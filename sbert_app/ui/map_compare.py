@@ -34,7 +34,14 @@ class ComparePanel:
                 self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, scale=0, elem_id="map-compare-stop")
             self.stage = gr.HTML(elem_id="map-compare-stage", js_on_load=None)
             self.share = gr.Slider(
-                0, 1, 0, step=0.01, label="Before (0) to after (1)", visible=False, elem_id="map-share", elem_classes="log-slider"
+                0,
+                1,
+                0,
+                step=0.01,
+                label="From the first model (left) to the other (right)",
+                visible=False,
+                elem_id="map-share",
+                elem_classes="log-slider",
             )
             self.moved = gr.HTML(elem_id="map-moved", js_on_load=None)
 

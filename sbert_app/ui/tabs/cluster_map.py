@@ -104,7 +104,7 @@ class _MapTab:
         by = [*mine, self.colour, self.shown_colour]
         coloured = self.colour.input(handler(self._on_colour), by, [self.plot, self.shown_colour], **private)
         coloured.failure(lambda shown: shown, self.shown_colour, self.colour, **private)
-        found = [self.plot, self.colour, self.shown_colour, *told, self.answers.said]
+        found = [self.plot, self.colour, self.shown_colour, *told, self.answers.said, self.cluster, self.clusters]
         self.query.submit(handler(self._on_query), [*mine, self.query, self.shown_colour], found, **private)
         self.answers.listen(self.clusters, self.cluster)
         everything = [*told, self.answers.said, self.cluster, self.clusters, self.query, self.plot, self.colour, self.shown_colour]
@@ -116,7 +116,7 @@ class _MapTab:
         """Another corpus: the map of the one before goes, and one that is being drawn stops."""
         self._service.stop(session_id)
         course = view.course(self._service.corpus(session_id, model))
-        return {self.course: course, **self._cleared(), self.plot: None, self.stage: "", **self._idle()}
+        return {self.course: course, **self._cleared(), **self._panels(False), self.plot: None, self.stage: "", **self._idle()}
 
     def _on_shown(self, session_id: str, model: str) -> Any:
         """The tab is opened: where there is no map yet, its preview, which also wakes plotly and WebGL."""
@@ -126,8 +126,11 @@ class _MapTab:
     def _cleared(self) -> Updates:
         """Nothing but points: what told of the map before goes."""
         empty = dict.fromkeys((self.summary, self.clusters, self.answers.pointed, self.answers.selection, self.query), "")
-        panels = {panel: gr.Column(visible=False) for panel in (self.controls, self.result)}
-        return {**empty, **panels, **self.compare.hidden(), **self.export.hidden()}
+        return {**empty, **self.compare.hidden(), **self.export.hidden()}
+
+    def _panels(self, visible: bool) -> Updates:
+        """Not hidden when a map is drawn anew: Gradio loses the showing where it follows within milliseconds."""
+        return {panel: gr.Column(visible=visible) for panel in (self.controls, self.result)}
 
     def _idle(self) -> Updates:
         return {self.start: gr.Button(interactive=True), self.stop: gr.Button(STOP, visible=False, interactive=True)}
@@ -144,18 +147,17 @@ class _MapTab:
             self.stop: gr.Button(visible=True),
             self.stage: parts.progress(0, 1, "Starting …", ""),
         }
-        shown = 0.0
-        panels = {panel: gr.Column(visible=True) for panel in (self.controls, self.result)}
+        shown, last = 0.0, {**self._idle(), self.stage: ""}
         for step in self._service.draw(session_id, grouping, model):
             if isinstance(step, CorpusMap):
-                yield {**self._grouped(step), **panels}
+                last |= {**self._grouped(step), **self._panels(True)}
             elif time.monotonic() - shown > max(REFRESH_SECONDS, len(step.points) / REFRESH_POINTS):
                 moving = {self.stage: view.stage(step), self.plot: map_chart.moving(step.points, step.drawn)}
                 yield moving if shown else {**self._cleared(), **moving}
                 shown = time.monotonic()
             else:
                 yield {self.stage: view.stage(step)}
-        yield {**self._idle(), self.stage: ""}
+        yield last
 
     def _grouped(self, found: CorpusMap) -> Updates:
         return {

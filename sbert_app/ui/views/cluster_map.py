@@ -63,7 +63,7 @@ def told(title: str = "", detail: str = "") -> str:
     if not title:
         return f'<p class="hint" role="status">{HOW_TO}</p>'
     more = f": {escape(parts.short(detail, 110))}" if detail else ""
-    return f'<p class="stage" role="status"><b>{escape(title)}</b>{more} <a href="#map-selection">Listed below the map</a>.</p>'
+    return f'<p class="stage" role="status"><b>{escape(title)}</b>{more} <a href="#map-selection">listed below the map</a></p>'
 
 
 def cluster_list(found: CorpusMap, chosen: int | None = None) -> str:
@@ -175,6 +175,8 @@ def moved(found: CorpusMap) -> str:
         "The second map starts from the first and is turned onto it. Small moves are chance, a second run of the same model makes "
         "them too: the drift counts neighbours, not distances on the map.",
     ]
+    if kept.min() == 1:
+        return parts.notes(["No row has other neighbours under this model: what moves on the map is chance.", *lines[1:]])
     if not found.moved.same_label:
         return parts.notes(lines)
     rows = [
