@@ -17,7 +17,11 @@ Points = NDArray[np.float32]  # (n, 2)
 
 NEIGHBOURS = 15  # umap-learn's default, as is the distance below
 MIN_DISTANCE = 0.1
-EPOCHS = 200  # umap-learn takes 500 below 10,000 rows: the neighbourhoods were no better for it (0.725 of labels against 0.727)
+# Epochs times rows: few rows get umap-learn's 500 epochs, 10,000 and more get 100. Measured on 10,000 titles with 100, 200 and
+# 500 epochs: the share of neighbours on the map with the same tag is 0.722, 0.723, 0.730, ARI of 20 clusters 0.64 each time; of
+# the 15 nearest in the embedding space 19, 20 and 22 % are among the 15 nearest on the map.
+WORK = 1_000_000
+FEWEST_EPOCHS, MOST_EPOCHS = 100, 500
 LEAST_ROWS = NEIGHBOURS + 1  # for fewer, PCA is the map
 PUSHES = 5  # negative samples a pull
 SIDE = 10.0  # of the square that the start fills
@@ -59,10 +63,11 @@ def scaled(points: NDArray[np.floating]) -> Points:
 
 
 class Layout:
-    """UMAP under way: `points` (n, 2) move in place, `done` of `EPOCHS` counts. Read both from any thread."""
+    """UMAP under way: `points` (n, 2) move in place, `done` of `epochs` counts. Read both from any thread."""
 
     def __init__(self, start: Points) -> None:
         self.points: Points = np.array(start, dtype=np.float32, order="C")
+        self.epochs = int(np.clip(WORK // max(1, len(start)), FEWEST_EPOCHS, MOST_EPOCHS))
         self.done = 0
 
     def run(self, neighbours: Neighbours, seed: int = SEED, stopping: Callable[[], bool] = lambda: False) -> None:
@@ -88,10 +93,10 @@ class Layout:
         states = seeds + self.points[:, :1].astype(np.float64).view(np.int64)
         next_pull, wait_push = wait.copy(), wait / PUSHES
         next_push, no_density = wait_push.copy(), np.zeros(1, np.float32)
-        for number in range(EPOCHS):
+        for number in range(self.epochs):
             if stopping():
                 raise Stopped
-            alpha = 1 - max(0, number - 1) / EPOCHS
+            alpha = 1 - max(0, number - 1) / self.epochs
             epoch(
                 self.points, self.points, head, tail, len(self.points), wait, a, b, states, 1.0, 2, True, alpha,
                 wait_push, next_push, next_pull, number, False, no_density, no_density, 0, 0, 0, 0, no_density, no_density, 0,
@@ -105,8 +110,8 @@ class Layout:
         rows, distances = neighbours.rows.astype(np.int32), np.maximum(0, 1 - neighbours.scores)
         graph = fuzzy_simplicial_set(self.points, rows.shape[1], random, "cosine", knn_indices=rows, knn_dists=distances)[0].tocoo()
         graph.sum_duplicates()
-        strong = graph.data >= graph.data.max() / EPOCHS  # a weaker edge would never pull
-        return graph.row[strong], graph.col[strong], make_epochs_per_sample(graph.data[strong], EPOCHS)
+        strong = graph.data >= graph.data.max() / self.epochs  # a weaker edge would never pull
+        return graph.row[strong], graph.col[strong], make_epochs_per_sample(graph.data[strong], self.epochs)
 
 
 def placed(nearest: NDArray[np.integer], points: Points) -> Points:

@@ -92,7 +92,7 @@ class MapService:
         """The same for any corpus."""
         for step in project(indexed, self._line, stopping):
             if isinstance(step, Ground):
-                yield Points2D("Grouping and naming", step.drawn, step.points[step.drawn], projection.EPOCHS)
+                yield Points2D("Grouping and naming", step.drawn, step.points[step.drawn], 1, 1)
                 yield _grouped(step, grouping)
             else:
                 yield step

@@ -39,7 +39,7 @@ def compare(bench: Workbench, line: Line, found: CorpusMap, model: str, stopping
     points = ground.points[ground.drawn]
     work = Projecting(vectors, points)
     for stage in work.watch(line, stopping):
-        yield Comparing(stage, work.layout.done, work.total)
+        yield Comparing(stage, work.layout.done, work.layout.epochs)
     if stopping() or work.near is None:
         return
     before = ground.near or NeighbourIndex(ground.indexed.embeddings[ground.drawn]).search(

@@ -12,7 +12,7 @@ from sbert_app.corpus.filters import numbers
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.mapping import projection
 from sbert_app.mapping.neighbours import NeighbourIndex, Neighbours
-from sbert_app.mapping.projection import EPOCHS, NEIGHBOURS, Layout, Points
+from sbert_app.mapping.projection import NEIGHBOURS, Layout, Points
 from sbert_app.services.line import Line
 from sbert_app.services.map_result import Ground
 from sbert_app.vectors import Vectors
@@ -27,12 +27,13 @@ Stopping = Callable[[], bool]
 
 @dataclass(frozen=True)
 class Points2D:
-    """Where the `drawn` rows lie at this moment, (m, 2), and how far the projection is. `stage` says it in words."""
+    """Where the `drawn` rows lie at this moment, (m, 2), and how many of `total` epochs are done. `stage` says it in words."""
 
     stage: str
     drawn: NDArray[np.int64]
     points: Points
     done: int = 0
+    total: int = 1
 
 
 def project(indexed: IndexedCorpus, line: Line, stopping: Stopping) -> Iterator[Points2D | Ground]:
@@ -53,7 +54,7 @@ def project(indexed: IndexedCorpus, line: Line, stopping: Stopping) -> Iterator[
         return
     work = Projecting(vectors, first)
     for stage in work.watch(line, stopping):
-        yield Points2D(stage, drawn, work.layout.points.copy(), work.layout.done)
+        yield Points2D(stage, drawn, work.layout.points.copy(), work.layout.done, work.layout.epochs)
     yield _settled(indexed, drawn, work, seconds)
 
 
@@ -75,10 +76,10 @@ def own_points(indexed: IndexedCorpus) -> Points | None:
 
 def _settled(indexed: IndexedCorpus, drawn: NDArray[np.int64], work: "Projecting", seconds: dict[str, float]) -> Ground:
     """All rows in their places: those that were not fitted are placed among those that were."""
-    done = work.layout.done
-    method = f"UMAP, {NEIGHBOURS} neighbours by cosine, {EPOCHS} epochs from PCA, seed {projection.SEED}"
-    if done < EPOCHS:
-        method = f"UMAP stopped after {done} of {EPOCHS} epochs" if done else "principal components: stopped before UMAP began"
+    done, epochs = work.layout.done, work.layout.epochs
+    method = f"UMAP, {NEIGHBOURS} neighbours by cosine, {epochs} epochs from PCA, seed {projection.SEED}"
+    if done < epochs:
+        method = f"UMAP stopped after {done} of {epochs} epochs" if done else "principal components: stopped before UMAP began"
     points, total = work.layout.points, len(indexed.embeddings)
     notes: tuple[str, ...] = ()
     if len(drawn) < total:
@@ -106,16 +107,18 @@ class Projecting:
     """Neighbours, then UMAP, in a thread of its own, so that its points can be looked at while they move."""
 
     def __init__(self, vectors: Vectors, start: Points) -> None:
-        self.vectors, self.layout, self.total = vectors, Layout(start), EPOCHS
+        self.vectors, self.layout = vectors, Layout(start)
         self.index: NeighbourIndex | None = None
         self.near: Neighbours | None = None
         self.seconds: dict[str, float] = {}
-        self._stop = threading.Event()
+        self._stop = threading.Event()  # nobody watches any more
         self._error: BaseException | None = None
         self._stage = ""
+        self._stopping: Stopping = self._stop.is_set
 
     def watch(self, line: Line, stopping: Stopping) -> Iterator[str]:
         """Work to the end, or until it is stopped; a stage in words a few times a second. An error comes out here."""
+        self._stopping = stopping
         ticket = line.join()
         thread = threading.Thread(target=self._run, name="map", daemon=True)
         try:
@@ -125,8 +128,6 @@ class Projecting:
             if not stopping():
                 thread.start()
             while thread.is_alive():
-                if stopping():
-                    self._stop.set()
                 thread.join(LOOK)
                 yield self._stage
         finally:
@@ -138,12 +139,15 @@ class Projecting:
     def _run(self) -> None:
         try:
             self._timed("neighbours", "Finding the neighbours of each row", self._find)
-            if not self._stop.is_set():
+            if not self._stopped():
                 self._timed("UMAP", "UMAP", self._fit)
         except projection.Stopped:
             pass
         except BaseException as error:
             self._error = error
+
+    def _stopped(self) -> bool:
+        return self._stop.is_set() or self._stopping()
 
     def _find(self) -> None:
         self.index = NeighbourIndex(self.vectors)
@@ -151,7 +155,7 @@ class Projecting:
 
     def _fit(self) -> None:
         if self.near is not None:
-            self.layout.run(self.near, stopping=self._stop.is_set)
+            self.layout.run(self.near, stopping=self._stopped)
 
     def _timed(self, name: str, stage: str, work: Callable[[], None]) -> None:
         self._stage, start = stage, time.perf_counter()

@@ -37,6 +37,11 @@ class Session:
     stop_overlap: threading.Event = field(default_factory=threading.Event)
     stop_map: threading.Event = field(default_factory=threading.Event)
 
+    def stop_all(self) -> None:
+        """End whatever is going on."""
+        for event in (self.stop, self.stop_timing, self.stop_duplicates, self.stop_overlap, self.stop_map):
+            event.set()
+
 
 class Sessions:
     """Sessions by id, least recently used first. Opening one more than fits forgets the one idle longest."""
@@ -70,12 +75,14 @@ class Sessions:
         with self._lock:
             for session in self._sessions.values():
                 if session.owner == owner:
-                    session.stop.set()
-                    session.stop_timing.set()
-                    session.stop_duplicates.set()
-                    session.stop_overlap.set()
-                    session.stop_map.set()
+                    session.stop_all()
                     session.expires = min(session.expires, time.monotonic() + LEFT_SECONDS)
+
+    def close(self) -> None:
+        """The app ends: so does everyone's work."""
+        with self._lock:
+            for session in self._sessions.values():
+                session.stop_all()
 
     def __len__(self) -> int:
         return len(self._sessions)

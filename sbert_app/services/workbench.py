@@ -63,6 +63,7 @@ class Workbench:
 
     def close(self) -> None:
         """Take the device for good: a thread that computes while the interpreter shuts down would abort the process."""
+        self.sessions.close()
         if self._turnstile.acquire(timeout=CLOSING_SECONDS):
             self._device.acquire(timeout=CLOSING_SECONDS)
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.cluster import KMeans
+from sklearn.neighbors import KDTree
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import Corpus
@@ -109,13 +110,22 @@ def beside_umap_learn(vectors: Vectors) -> dict[str, Any]:
         layout.run(NeighbourIndex(vectors).search(vectors, NEIGHBOURS))
         pictures.append(layout.points)
 
+    theirs: list[Points] = []
     umap.UMAP().fit(vectors[:500])
-    seconds = alternate({"this app": ours, "umap-learn": lambda: umap.UMAP().fit(vectors)})
+    seconds = alternate({"this app": ours, "umap-learn": lambda: theirs.append(umap.UMAP().fit_transform(vectors))})
     return {
         "seconds": seconds,
         "ratio": seconds["umap-learn"] / seconds["this app"],
+        "neighbours_kept": {"this app": _kept(pictures[0], vectors), "umap-learn": _kept(theirs[0], vectors)},
         "same_picture": all(np.array_equal(pictures[0], picture) for picture in pictures),
     }
+
+
+def _kept(points: Points, vectors: Vectors) -> float:
+    """The share of each row's 15 nearest by cosine that are among its 15 nearest on the map."""
+    near = NeighbourIndex(vectors).search(vectors, NEIGHBOURS + 1).rows[:, 1:].tolist()
+    on_map = KDTree(points).query(points, NEIGHBOURS + 1)[1][:, 1:].tolist()
+    return float(np.mean([len(set(a) & set(b)) / NEIGHBOURS for a, b in zip(near, on_map, strict=True)]))
 
 
 def first_use(vectors: Vectors) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import pytest
 
 from sbert_app.mapping import projection
 from sbert_app.mapping.neighbours import NeighbourIndex
-from sbert_app.mapping.projection import EPOCHS, NEIGHBOURS, Layout, Stopped, placed, preview, scaled
+from sbert_app.mapping.projection import NEIGHBOURS, Layout, Stopped, placed, preview, scaled
 from sbert_app.vectors import unit_rows
 
 
@@ -35,7 +35,7 @@ def kept(points, near):
 
 
 def test_umap_keeps_neighbours_that_principal_components_lose(vectors, near, laid_out):
-    assert laid_out.done == EPOCHS and np.isfinite(laid_out.points).all()
+    assert laid_out.done == laid_out.epochs == 500 and np.isfinite(laid_out.points).all()
     assert kept(laid_out.points, near) > 1.5 * kept(preview(vectors), near)
 
 
@@ -104,3 +104,8 @@ def test_beyond_the_exact_limit_most_neighbours_are_still_found(vectors, monkeyp
     found = index.search(vectors, 5)
     assert not index.exact
     assert np.mean([len(set(a) & set(b)) / 5 for a, b in zip(exact.rows.tolist(), found.rows.tolist(), strict=True)]) > 0.9
+
+
+def test_many_rows_get_fewer_epochs_but_never_too_few():
+    epochs = [Layout(np.zeros((rows, 2), np.float32)).epochs for rows in (1, 2_000, 5_000, 10_000, 100_000)]
+    assert epochs == [500, 500, 200, 100, 100]

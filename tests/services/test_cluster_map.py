@@ -10,7 +10,6 @@ import torch
 
 from sbert_app.errors import UserError
 from sbert_app.mapping.clusters import AGGLOMERATIVE, DENSITY, K_MEANS
-from sbert_app.mapping.projection import EPOCHS
 from sbert_app.models.encoder import Encoder
 from sbert_app.services import projecting
 from sbert_app.services.cluster_map import Grouping, MapService
@@ -61,7 +60,7 @@ def test_the_preview_comes_first_and_the_points_move_until_the_map_is_there(serv
     preview = service.preview(session_id)
     steps = list(service.draw(session_id, Grouping()))
     assert isinstance(steps[0], Points2D) and np.array_equal(steps[0].points, preview.points)
-    assert len({step.done for step in steps[1:-1] if 0 < step.done < EPOCHS}) > 0
+    assert len({step.done for step in steps[1:-1] if 0 < step.done < step.total}) > 0
     found = steps[-1]
     assert found.ground.method.startswith("UMAP, 15 neighbours") and set(found.seconds) >= {"neighbours", "UMAP", "clusters"}
     assert service.map(session_id) is found and service.preview(session_id) is None

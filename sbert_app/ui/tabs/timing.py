@@ -1,10 +1,7 @@
 """Timing: the race, what it means for any number of sentences, and the paper's Table 7 on this machine."""
 
-import tempfile
 import time
-from collections import deque
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -13,12 +10,12 @@ from sbert_app.errors import UserError
 from sbert_app.services.timing import DEFAULT_SECONDS, TimingService, Waiting
 from sbert_app.timing.experiment import Moment
 from sbert_app.ui.events import handler
+from sbert_app.ui.shelf import Shelf
 from sbert_app.ui.timing_chart import race_chart
 from sbert_app.ui.views import parts, race, timing, timing_numbers
 from sbert_app.ui.views.timing_page import page
 
 REFRESH_SECONDS = 0.3  # drawing costs the processor that is being timed
-PAGES_KEPT = 8
 PAGE_NAME = "sbert-studio-timing.html"
 LEAD = "A cross-encoder reads every **pair**, SBERT reads every **sentence once**. Race them, on this machine."
 TABLE_7 = """<h2 class="section">Sentences a second, as in the paper's Table 7</h2>
@@ -40,8 +37,7 @@ class _TimingTab:
 
     def __init__(self, service: TimingService, session_id: gr.State, model: gr.State) -> None:
         self._service, self._session_id, self._model = service, session_id, model
-        # Pages wait here until Gradio has copied them; the oldest folder is deleted with its object.
-        self._pages: deque[tempfile.TemporaryDirectory[str]] = deque(maxlen=PAGES_KEPT)
+        self._shelf = Shelf()
         self._draw_race()
         self._draw_result()
         self._draw_table_7()
@@ -173,11 +169,8 @@ class _TimingTab:
 
     def _on_save(self, session_id: str, exponent: float) -> Any:
         result = self._service.result(session_id)
-        folder = tempfile.TemporaryDirectory(prefix="sbert-studio-")
-        self._pages.append(folder)
-        path = Path(folder.name) / PAGE_NAME
         number = sentences_at(exponent)
-        path.write_text(page(result, number, race_chart(result, number)), encoding="utf-8")
+        (path,) = self._shelf.put({PAGE_NAME: page(result, number, race_chart(result, number))})
         return gr.DownloadButton(f"Download {PAGE_NAME} ({path.stat().st_size / 1e6:.0f} MB)", value=str(path), visible=True)
 
     def _on_measure(self, session_id: str, model: str) -> Iterator[Updates]:

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import plural
-from sbert_app.mapping.projection import EPOCHS
 from sbert_app.mapping.quality import OUTLIER, SAMPLE
 from sbert_app.services.map_result import CorpusMap, QueryOnMap
 from sbert_app.services.projecting import Points2D
@@ -40,7 +39,7 @@ def course(indexed: IndexedCorpus | None = None) -> str:
 
 
 def stage(step: Points2D) -> str:
-    return parts.progress(step.done, EPOCHS, f"{step.stage} …", "Drawing the map")
+    return parts.progress(step.done, step.total, f"{step.stage} …", "Drawing the map")
 
 
 def summary(found: CorpusMap) -> str:
