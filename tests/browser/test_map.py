@@ -4,7 +4,6 @@ import csv
 import io
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import go_to
@@ -202,9 +201,7 @@ def test_another_model_moves_the_points_and_a_slider_goes_between(page):
     page.wait_for_function(f"([old]) => Math.abs(({PLACE})([0, 0])[0] - old) < 0.5", arg=[first[0]])
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_kept_page_opens_from_disk_and_asks_nobody(visit, browser, tmp_path, theme):
-    page = visit(theme=theme)
+def test_the_kept_page_opens_from_disk_and_asks_nobody(page, browser, tmp_path):
     draw(page)
     page.locator("#map-page").click()
     page.locator("#map-download").wait_for()
@@ -213,7 +210,7 @@ def test_the_kept_page_opens_from_disk_and_asks_nobody(visit, browser, tmp_path,
     path = tmp_path / "map.html"
     download.value.save_as(path)
     asked, errors = [], []
-    kept = browser.new_context(color_scheme=theme).new_page()
+    kept = browser.new_context(color_scheme="dark").new_page()
     kept.on("request", lambda request: None if request.url.startswith(("file:", "data:", "blob:")) else asked.append(request.url))
     kept.on("pageerror", lambda error: errors.append(str(error)))
     kept.goto(path.as_uri())

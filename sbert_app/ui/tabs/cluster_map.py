@@ -187,7 +187,7 @@ class _MapTab:
 
     def _on_query(self, session_id: str, text: str, shown: str) -> Updates:
         """The query's place and what lies near it; an empty one takes the star away."""
-        if not text.strip():
+        if isinstance(text, str) and not text.strip():
             return self._without_query(session_id, shown)
         found = self._service.query(session_id, text)
         return {
