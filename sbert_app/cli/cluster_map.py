@@ -16,7 +16,7 @@ from sbert_app.services.colouring import CLUSTERS, COLUMN, colouring
 from sbert_app.services.map_result import CorpusMap
 from sbert_app.ui.map_chart import drawn
 from sbert_app.ui.views.map_page import page
-from sbert_app.ui.views.parts import to_csv
+from sbert_app.ui.views.parts import csv_file
 
 KINDS = (".html", ".csv")
 
@@ -42,7 +42,7 @@ def cluster_map(
     session_id, seconds = index_file(bench, file, column, model)
     found = _drawn(service, session_id, grouping)
     if out.suffix == ".csv":
-        text = to_csv(found.records(np.arange(len(found.ground.points))))
+        text = csv_file(found.records(np.arange(len(found.ground.points))))
     else:
         text = page(found, drawn(found, colouring(found, f"{COLUMN}{colour}" if colour else CLUSTERS), texts=True))
     try:

@@ -18,7 +18,7 @@ from sbert_app.vectors import Vectors
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-K_MEANS, AGGLOMERATIVE, DENSITY = "k-means", "agglomerative", "HDBSCAN"
+METHODS = K_MEANS, AGGLOMERATIVE, DENSITY = "k-means", "agglomerative", "HDBSCAN"
 CANDIDATES = (2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 20, 22, 25, 30, 35, 40, 50, 60, 80, 100)
 MOST_CLUSTERS = 100
 AS_GOOD = 0.008  # of silhouette: the noise of the sample
@@ -70,7 +70,7 @@ def cluster(points: Points, vectors: Vectors, method: str = K_MEANS, count: int 
         count, how = _favoured(points, vectors)
     else:
         count, how = min(count, different), "the number was set by hand"
-    return Clustering(_largest_first(METHODS[method](points, count)), method, how)
+    return Clustering(_largest_first(PARTITIONS[method](points, count)), method, how)
 
 
 def _favoured(points: Points, vectors: Vectors) -> tuple[int, str]:
@@ -163,11 +163,7 @@ def _density(points: Points, smallest: int) -> NDArray[np.integer]:
     return found
 
 
-METHODS: dict[str, Callable[[Points, int], NDArray[np.integer]]] = {
-    K_MEANS: _k_means,
-    AGGLOMERATIVE: _agglomerative,
-    DENSITY: _density,
-}
+PARTITIONS: dict[str, Callable[[Points, int], NDArray[np.integer]]] = {K_MEANS: _k_means, AGGLOMERATIVE: _agglomerative}
 
 
 def _largest_first(labels: NDArray[np.integer]) -> Labels:

@@ -1,6 +1,7 @@
 """The same rows under another model: embed them, move the map from where it is, and measure what changed."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,10 +32,11 @@ def compare(bench: Workbench, line: Line, found: CorpusMap, model: str, stopping
     ground, encoder = found.ground, bench.registry.encoder(model)
     sentences = [ground.indexed.corpus.sentences[row] for row in ground.drawn.tolist()]
     job = EmbeddingJob(bench, encoder, sentences)
-    for done in job.run():
-        yield Comparing("Embedding with the other model", done, len(sentences))
-        if stopping():
-            return
+    with closing(job.run()) as batches:
+        for done in batches:
+            yield Comparing("Embedding with the other model", done, len(sentences))
+            if stopping():
+                return
     vectors = unit_rows(job.embeddings)
     points = ground.points[ground.drawn]
     work = Projecting(vectors, points)

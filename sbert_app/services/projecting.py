@@ -78,6 +78,8 @@ def _settled(indexed: IndexedCorpus, drawn: NDArray[np.int64], work: "Projecting
     """All rows in their places: those that were not fitted are placed among those that were."""
     done, epochs = work.layout.done, work.layout.epochs
     method = f"UMAP, {NEIGHBOURS} neighbours by cosine, {epochs} epochs from PCA, seed {projection.SEED}"
+    if work.index is not None and not work.index.exact:
+        method += ", the neighbours approximate"
     if done < epochs:
         method = f"UMAP stopped after {done} of {epochs} epochs" if done else "principal components: stopped before UMAP began"
     points, total = work.layout.points, len(indexed.embeddings)

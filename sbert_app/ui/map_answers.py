@@ -120,6 +120,6 @@ class MapAnswers:
     def _selected(self, found: CorpusMap, rows: NDArray[np.int64], title: str) -> Updates:
         """Some rows, lit on the map and listed below it."""
         drawn = rows if len(found.ground.drawn) == len(found.ground.points) else np.intersect1d(rows, found.ground.drawn)
-        words = ", ".join(found.ground.words.standing_out(rows))
-        listed = {self.selection: view.selection(found, rows, title), self.told: view.told(title, words)}
+        words = found.ground.words.standing_out(rows)
+        listed = {self.selection: view.selection(found, rows, title, words=words), self.told: view.told(title, ", ".join(words))}
         return {self.said: said(**lit(drawn)), **listed}

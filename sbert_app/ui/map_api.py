@@ -18,7 +18,7 @@ class MapEndpoints:
         self._bench, self._service = bench, service
 
     def cluster_map(
-        self, corpus: str, clusters: str = AUTO, method: str = K_MEANS, outliers: float = 10, points: bool = True
+        self, corpus: str, clusters: str = AUTO, method: str = K_MEANS, outliers: float = 10, places: bool = True
     ) -> dict[str, Any]:
         """Draw an indexed corpus in two dimensions, find its clusters and name them.
 
@@ -27,17 +27,18 @@ class MapEndpoints:
             clusters: Number of clusters, or "auto": as many as the silhouette favours.
             method: "k-means", "agglomerative" or "HDBSCAN".
             outliers: Per cent of the rows that HDBSCAN may leave without a cluster.
-            points: Whether to send every row's place and cluster too.
+            places: Whether to send every row's place and cluster too.
 
         Returns:
-            clusters (name, size, keywords, central sentence, silhouette), outliers, how, silhouette, accords with label columns
-            (purity, ari, nmi), projection, seconds by stage, and points: row counted from 1, x, y, cluster (-1: outlier).
+            points (their number), clusters (name, size, keywords, central sentence, silhouette), outliers, how, silhouette,
+            accords with label columns (purity, ari, nmi), projection, notes, seconds by stage, and places: row counted from 1,
+            x, y, cluster (-1: outlier).
         """
         self._bench.corpus_of(corpus)  # the id of a session without a corpus would draw the example
         grouping = Grouping.read(method, clusters, outliers)
         for step in self._service.draw(corpus, grouping):
             if isinstance(step, CorpusMap):
-                return step.summary() | ({"points": step.places()} if points else {})
+                return step.summary() | ({"places": step.places()} if places else {})
         raise RuntimeError("a map ended without a result")
 
 

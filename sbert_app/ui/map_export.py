@@ -49,7 +49,7 @@ class ExportPanel:
     def _on_csv(self, session_id: str) -> Any:
         found = self._service.map(session_id)
         records = found.records(np.arange(len(found.ground.points)))
-        return self._offer(CSV_NAME, parts.BYTE_ORDER_MARK + parts.to_csv(records))
+        return self._offer(CSV_NAME, parts.csv_file(records))
 
     def _offer(self, name: str, text: str) -> Any:
         """Write a file and show the button that downloads it."""

@@ -61,7 +61,7 @@ class OverlapPanel:
         ).failure(self._on_failure, None, busy, **private)
         self.stop.click(handler(self._service.stop), mine, None, queue=False, **private)
         shown = [self.overlap, self.download]
-        self.threshold.change(handler(self._shown), at, shown, queue=False, trigger_mode="always_last", **private)
+        self.threshold.change(handler(self._shown), at, shown, trigger_mode="always_last", **private)
         self.make.click(handler(self._on_make), at, self.download, **private)
 
     def _on_opened(self, session_id: str) -> Updates:

@@ -84,9 +84,10 @@ def test_cluster_map(client):
     corpus = client.predict(None, lines, [], "all-MiniLM-L6-v2", api_name="/index_corpus")
     result = client.predict(corpus["corpus"], "3", api_name="/cluster_map")
     assert sorted(cluster["size"] for cluster in result["clusters"]) == [12, 12, 12]
-    kinds = [point["cluster"] for point in result["points"]]
+    kinds = [point["cluster"] for point in result["places"]]
     assert kinds == kinds[:3] * 12 and result["projection"].startswith("UMAP")
-    assert "points" not in client.predict(corpus["corpus"], "auto", "HDBSCAN", 5, False, api_name="/cluster_map")["clusters"][0]
+    short = client.predict(corpus["corpus"], "auto", "HDBSCAN", 5, False, api_name="/cluster_map")
+    assert "places" not in short and short["points"] == 36
 
 
 def test_fine_tune_and_evaluate(client):

@@ -164,6 +164,11 @@ def test_beyond_the_limit_a_sample_is_projected_and_the_others_are_placed(servic
     assert np.mean(agree) > 0.6
 
 
+def test_approximate_neighbours_are_told(service, session_id, monkeypatch):
+    monkeypatch.setattr("sbert_app.mapping.neighbours.EXACT_ROWS", 500)
+    assert drawn(service, session_id).ground.method.endswith("the neighbours approximate")
+
+
 def test_regrouping_leaves_the_points_and_the_outlier_share_only_joins(service, session_id):
     first = drawn(service, session_id)
     found = service.regroup(session_id, Grouping.read(DENSITY, "auto", 100))

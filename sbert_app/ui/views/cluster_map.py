@@ -101,15 +101,20 @@ def cluster_choices(found: CorpusMap) -> list[tuple[str, int]]:
     return [*named, *([(f"outliers ({found.clustering.outliers:,})", OUTLIER)] if found.clustering.outliers else [])]
 
 
-def selection(found: CorpusMap, rows: NDArray[np.int64], title: str, scores: NDArray[np.floating] | None = None) -> str:
-    """Some rows as a table with their own keywords; scores (k,): cosine, where the rows are neighbours or hits."""
+def selection(
+    found: CorpusMap,
+    rows: NDArray[np.int64],
+    title: str,
+    scores: NDArray[np.floating] | None = None,
+    words: Sequence[str] = (),
+) -> str:
+    """Some rows as a table. scores (k,): cosine, where they are neighbours or hits; words: those that set them apart."""
     if not len(rows):
         return parts.empty(NOTHING_CHOSEN)
     listed = rows if len(rows) <= SAVED_IN_PAGE else rows[:SHOWN_ROWS]
     records = found.records(listed)
     if scores is not None:
         records = [{"score": round(float(score), 4), **record} for score, record in zip(scores, records, strict=True)]
-    words = found.ground.words.standing_out(rows) if scores is None else []
     about = f'<p class="hint">Words that set them apart: <b>{escape(", ".join(words))}</b></p>' if words else ""
     save = parts.downloads("selection", records) if len(rows) <= SAVED_IN_PAGE else ""
     more = f'<p class="hint">The first {SHOWN_ROWS:,} of {len(rows):,}.</p>' if len(rows) > SHOWN_ROWS else ""
