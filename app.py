@@ -11,7 +11,7 @@ WARM_UP_DELAY = 1.5  # seconds: the first page comes sooner where nothing compet
 
 def main() -> None:
     """Serve the app until it is stopped. Address and port: GRADIO_SERVER_NAME and GRADIO_SERVER_PORT."""
-    from sbert_app.services.workbench import Workbench
+    from sbert_app.runtime.workbench import Workbench
     from sbert_app.settings import settings_from_environment
     from sbert_app.ui.app import build_app, launch_options
 

@@ -14,7 +14,7 @@ import pytest
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.hardware import choose_hardware
 from sbert_app.models.registry import bundled_folder
-from sbert_app.services.workbench import Workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
 
 

@@ -12,7 +12,7 @@ import typer
 from sbert_app.corpus.reader import Corpus, guess_column, read_corpus, skipped_summary
 from sbert_app.errors import UserError
 from sbert_app.services.corpora import CorpusService
-from sbert_app.services.workbench import Workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import settings_from_environment
 
 PROGRESS_SECONDS = 0.25

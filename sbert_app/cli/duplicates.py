@@ -13,7 +13,7 @@ from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.services.duplicates import DEFAULT_THRESHOLD, MOST_LISTED, DuplicatesService, checked_threshold
 from sbert_app.services.overlap import OverlapService
 from sbert_app.services.validation import whole_number
-from sbert_app.services.workbench import Workbench
+from sbert_app.runtime.workbench import Workbench
 
 
 @app.command()

@@ -15,10 +15,10 @@ from sbert_app.mapping.quality import OUTLIER
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.services import validation
 from sbert_app.services.comparing import Comparing, compare
-from sbert_app.services.line import Line
+from sbert_app.runtime.line import Line
 from sbert_app.services.map_result import NEAREST, CorpusMap, Ground, Moved, QueryOnMap
 from sbert_app.services.projecting import Points2D, fitted_rows, project
-from sbert_app.services.workbench import CALIBRATION_EXAMPLE, Workbench
+from sbert_app.runtime.workbench import CALIBRATION_EXAMPLE, Workbench
 from sbert_app.vectors import Vectors, unit_rows
 
 AUTO = "auto"

@@ -10,11 +10,11 @@ from sbert_app.corpus.filters import label_columns
 from sbert_app.mapping.drift import drift, same_label
 from sbert_app.mapping.neighbours import NeighbourIndex
 from sbert_app.mapping.projection import NEIGHBOURS
-from sbert_app.services.embedding import EmbeddingJob
-from sbert_app.services.line import Line
+from sbert_app.runtime.embedding import EmbeddingJob
+from sbert_app.runtime.line import Line
 from sbert_app.services.map_result import CorpusMap, Moved
 from sbert_app.services.projecting import Projecting, Stopping
-from sbert_app.services.workbench import Workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import unit_rows
 
 

@@ -14,9 +14,9 @@ from sbert_app.errors import UserError
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.services import validation
-from sbert_app.services.embedding import EmbeddingJob
-from sbert_app.services.sessions import Session
-from sbert_app.services.workbench import Workbench
+from sbert_app.runtime.embedding import EmbeddingJob
+from sbert_app.runtime.sessions import Session
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.tables import Table, read_table, table_from_lines
 
 log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from sbert_app.corpus.mining import FLOOR
 from sbert_app.errors import UserError
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER
 from sbert_app.services import validation
-from sbert_app.services.workbench import Workbench
+from sbert_app.runtime.workbench import Workbench
 
 # On 10,000 labelled pairs of Quora: at 0.85 four of five pairs are duplicates and three of five duplicates are found;
 # at 0.75 three of four and six of seven.

@@ -14,7 +14,7 @@ from sbert_app.models.cross_encoder import CrossEncoder, Pair
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.services import validation
-from sbert_app.services.workbench import Workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.tables import Table
 from sbert_app.training.columns import Mapping, guess_mapping
 from sbert_app.training.examples import Examples, Reading, read_examples

@@ -10,8 +10,8 @@ from sbert_app.errors import UserError
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.services import validation
 from sbert_app.services.labelled import LabelledData, Offer
-from sbert_app.services.workbench import Workbench
-from sbert_app.services.worker import Worker, carry_out
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.runtime.worker import Worker, carry_out
 from sbert_app.training.examples import Examples
 from sbert_app.training.execution import Execution
 from sbert_app.training.plan import Plan, preset

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sbert_app.errors import UserError
-from sbert_app.services.workbench import Workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.tables import Table, read_table
 from sbert_app.training.columns import Mapping, guess_mapping, target_kind
 from sbert_app.training.examples import Examples, Reading, read_examples

@@ -13,8 +13,8 @@ from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.duplicates import checked_threshold
-from sbert_app.services.embedding import EmbeddingJob
-from sbert_app.services.workbench import Workbench
+from sbert_app.runtime.embedding import EmbeddingJob
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.tables import Table
 from sbert_app.vectors import unit_rows
 

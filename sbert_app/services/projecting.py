@@ -13,7 +13,7 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.mapping import projection
 from sbert_app.mapping.neighbours import NeighbourIndex, Neighbours
 from sbert_app.mapping.projection import NEIGHBOURS, Layout, Points
-from sbert_app.services.line import Line
+from sbert_app.runtime.line import Line
 from sbert_app.services.map_result import Ground
 from sbert_app.vectors import Vectors
 

@@ -12,7 +12,7 @@ from sbert_app.corpus.indexed import IndexedCorpus, Ranking
 from sbert_app.errors import UserError
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER
 from sbert_app.services import validation
-from sbert_app.services.workbench import Workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import unit_rows
 
 RERANKED = 30  # hits that the cross-encoder reads: it costs one pass each

@@ -13,7 +13,7 @@ from sbert_app.models.encoder import Encoder, TokenVectors
 from sbert_app.models.pooling import POOLINGS
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.services import validation
-from sbert_app.services.workbench import Workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import Vectors, cosine, unit_rows
 
 LEAVE_ONE_OUT_WORDS = 64  # two forward passes a word: beyond this the explanation costs more than it tells

@@ -16,9 +16,9 @@ from sbert_app.models.hardware import machine
 from sbert_app.models.registry import DEFAULT_ENCODER, same_backbone
 from sbert_app.services import validation
 from sbert_app.services.evaluation import EvaluationService
-from sbert_app.services.line import Line
-from sbert_app.services.sessions import Session
-from sbert_app.services.workbench import CALIBRATION_EXAMPLE, Workbench
+from sbert_app.runtime.line import Line
+from sbert_app.runtime.sessions import Session
+from sbert_app.runtime.workbench import CALIBRATION_EXAMPLE, Workbench
 from sbert_app.timing.experiment import ENDS, Experiment, Moment, Stopping
 from sbert_app.timing.result import Conditions, TimingResult
 from sbert_app.timing.table7 import SystemSpeed, measure_systems

@@ -15,7 +15,7 @@ from sbert_app.services.duplicates import DEFAULT_THRESHOLD, MINING, MOST_LISTED
 from sbert_app.services.search import SearchService
 from sbert_app.services.similarity import SimilarityService
 from sbert_app.services.validation import whole_number
-from sbert_app.services.workbench import Workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.events import handler
 
 

@@ -10,7 +10,7 @@ from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.similarity import SimilarityService
 from sbert_app.services.timing import TimingService
 from sbert_app.services.trained_models import TrainedModels
-from sbert_app.services.workbench import Workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui import api, map_api, timing_api, training_api
 from sbert_app.ui.events import handler
 from sbert_app.ui.header import LOGO, TITLE, ModelPicker

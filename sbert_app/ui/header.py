@@ -8,7 +8,7 @@ import gradio as gr
 
 from sbert_app.errors import UserError
 from sbert_app.models.registry import DEFAULT_ENCODER
-from sbert_app.services.workbench import Workbench
+from sbert_app.runtime.workbench import Workbench
 
 TITLE = "SBERT Studio"
 LOGO = Path(__file__).resolve().parents[2] / "assets" / "logo.svg"

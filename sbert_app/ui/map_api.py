@@ -7,7 +7,7 @@ from gradio import events
 from sbert_app.mapping.clusters import K_MEANS
 from sbert_app.services.cluster_map import AUTO, Grouping, MapService
 from sbert_app.services.map_result import CorpusMap
-from sbert_app.services.workbench import Workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.events import handler
 
 

@@ -11,7 +11,7 @@ from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.timing import DEFAULT_SECONDS, Course, TimingService, Waiting
 from sbert_app.services.validation import whole_number
-from sbert_app.services.workbench import Workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.timing.experiment import Moment
 from sbert_app.timing.result import MOST_SENTENCES
 from sbert_app.ui.events import handler

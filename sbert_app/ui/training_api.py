@@ -12,7 +12,7 @@ from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.services.evaluation import SBERT, EvaluationService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.validation import one_of
-from sbert_app.services.workbench import Workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.tables import read_table
 from sbert_app.training.columns import guess_mapping
 from sbert_app.training.objectives import OBJECTIVES

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from sbert_app.services.similarity import SimilarityService
-from sbert_app.services.workbench import Workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
 from sbert_app.ui.views import similarity as view
 from tests.browser.chromium import chromium, free_port

@@ -23,7 +23,7 @@ from sbert_app.mapping.quality import accord
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.services.cluster_map import Grouping, MapService
 from sbert_app.services.map_result import CorpusMap
-from sbert_app.services.workbench import CALIBRATION_EXAMPLE, Workbench
+from sbert_app.runtime.workbench import CALIBRATION_EXAMPLE, Workbench
 from sbert_app.settings import Settings
 from sbert_app.vectors import Vectors, unit_rows
 from tests.benchmarks import data

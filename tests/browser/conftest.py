@@ -23,7 +23,7 @@ def hosted_url(app_url, tmp_path_factory) -> Iterator[str]:
 
 
 def served(home: Path, hosted: bool) -> Iterator[str]:
-    from sbert_app.services.workbench import Workbench
+    from sbert_app.runtime.workbench import Workbench
     from sbert_app.settings import Settings
     from sbert_app.ui.app import build_app, launch_options
 

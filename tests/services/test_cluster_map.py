@@ -16,7 +16,7 @@ from sbert_app.services.cluster_map import Grouping, MapService
 from sbert_app.services.colouring import CLUSTERS, COLUMN, DRIFT, MOST_KINDS, QUERY, Kinds, Scale, choices, colouring
 from sbert_app.services.comparing import Comparing
 from sbert_app.services.corpora import CorpusService
-from sbert_app.services.line import Line
+from sbert_app.runtime.line import Line
 from sbert_app.services.map_result import CorpusMap, Moved
 from sbert_app.services.projecting import Points2D
 from sbert_app.tables import Table

@@ -13,7 +13,7 @@ from sbert_app.models.registry import DEFAULT_ENCODER, Registry
 from sbert_app.services.evaluation import EvaluationService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.trained_models import TrainedModels
-from sbert_app.services.workbench import Workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import HOSTED_LIMITS
 from sbert_app.training.execution import Execution
 from sbert_app.training.head import load_head, predict_labels

@@ -14,7 +14,7 @@ import pytest
 from sbert_app.errors import UserError
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.search import SearchService
-from sbert_app.services.workbench import Workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
 
 QUERIES = Path(__file__).parents[1] / "corpus" / "field_notes_queries.csv"
@@ -199,7 +199,7 @@ INDEX_FOR_EVER = """
 import sys
 from pathlib import Path
 from sbert_app.services.corpora import CorpusService
-from sbert_app.services.workbench import Workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
 bench = Workbench(Settings(home=Path(sys.argv[1]), device="cpu"))
 corpora, session = CorpusService(bench), bench.sessions.open()

@@ -11,7 +11,7 @@ import transformers
 from sbert_app.errors import UserError
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.labelled import LabelledData
-from sbert_app.services.line import Line
+from sbert_app.runtime.line import Line
 from sbert_app.services.search import OTHERS, SearchService
 from sbert_app.services.timing import EXAMPLE_NAME, TimingService, Waiting
 from sbert_app.timing import experiment, queries

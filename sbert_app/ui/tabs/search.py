@@ -9,7 +9,7 @@ from sbert_app.services.corpora import CorpusService
 from sbert_app.services.duplicates import DuplicatesService
 from sbert_app.services.overlap import OverlapService
 from sbert_app.services.search import RERANKED, SearchService
-from sbert_app.services.workbench import Workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.corpus_panel import CorpusPanel, Updates
 from sbert_app.ui.duplicates_panel import DuplicatesPanel
 from sbert_app.ui.events import handler

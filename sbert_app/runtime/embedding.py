@@ -9,7 +9,7 @@ from sbert_app.models.batching import Rows
 from sbert_app.models.encoder import Encoder
 
 if TYPE_CHECKING:
-    from sbert_app.services.workbench import Workbench
+    from sbert_app.runtime.workbench import Workbench
 
 CACHE_EVERY = 20_000  # sentences between two writes to the cache: what a killed process can lose
 

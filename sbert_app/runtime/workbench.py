@@ -19,8 +19,8 @@ from sbert_app.models.batching import Rows
 from sbert_app.models.cross_encoder import CrossEncoder, Pair
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, Registry
-from sbert_app.services.embedding import EmbeddingJob
-from sbert_app.services.sessions import Session, Sessions
+from sbert_app.runtime.embedding import EmbeddingJob
+from sbert_app.runtime.sessions import Session, Sessions
 from sbert_app.settings import Settings
 from sbert_app.tables import Table, read_table
 from sbert_app.vectors import Vectors

@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 
 from sbert_app.errors import UserError
-from sbert_app.services import sessions as module
-from sbert_app.services.sessions import Sessions
+from sbert_app.runtime import sessions as module
+from sbert_app.runtime.sessions import Sessions
 from sbert_app.settings import Limits
 
 
