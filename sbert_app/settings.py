@@ -26,12 +26,16 @@ class Limits:
     list_sentences: int = 100  # a list against a list: per side
     hits: int = 1_000
     trained_examples: int = 100_000_000  # examples times epochs of one run
-    waiting_runs: int = 100
+    waiting_runs: int = 32
     raced_sentences: int = 10_000  # of a larger corpus, so many drawn at random
     race_seconds: int = 600  # of the cross-encoder's work
-    waiting_races: int = 8
-    waiting_maps: int = 16
+    jobs: int = 64  # heavy jobs that wait or work, of everyone
+    jobs_a_visitor: int = 64  # of one connection
+    jobs_an_address: int = 64  # of one network address, which a whole office may share
+    job_seconds: int = 24 * 3600  # of one heavy job, once it is served
     corpora_in_memory: int = 16
+    corpora_a_visitor: int = 16  # of one connection: beyond, its own oldest goes
+    memory_bytes: int = 12 * 1024 * MEGABYTE  # of all corpora and tables in memory
     idle_seconds: int = 6 * 3600
 
 
@@ -39,7 +43,12 @@ HOSTED_LIMITS = Limits(
     file_bytes=20 * MEGABYTE,
     unpacked_bytes=100 * MEGABYTE,
     rows=50_000,
+    jobs_a_visitor=1,
+    jobs_an_address=16,
+    job_seconds=900,
     corpora_in_memory=64,
+    corpora_a_visitor=4,
+    memory_bytes=6 * 1024 * MEGABYTE,
     idle_seconds=1800,
     trained_examples=200_000,
     waiting_runs=8,

@@ -14,7 +14,7 @@ import pytest
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.hardware import choose_hardware
 from sbert_app.models.registry import bundled_folder
-from sbert_app.runtime.workbench import Workbench
+from sbert_app.runtime.workbench import Workbench, open_workbench
 from sbert_app.settings import Settings
 
 
@@ -44,13 +44,13 @@ def sentences() -> list[str]:
 @pytest.fixture
 def bench(tmp_path: Path) -> Workbench:
     """A workbench with a home of its own."""
-    return Workbench(Settings(home=tmp_path / "home", device="cpu"))
+    return open_workbench(Settings(home=tmp_path / "home", device="cpu"))
 
 
 @pytest.fixture(scope="session")
 def shared_bench(tmp_path_factory: pytest.TempPathFactory) -> Workbench:
     """One workbench for tests that leave nothing behind in it."""
-    return Workbench(Settings(home=tmp_path_factory.mktemp("home"), device="cpu"))
+    return open_workbench(Settings(home=tmp_path_factory.mktemp("home"), device="cpu"))
 
 
 @pytest.fixture

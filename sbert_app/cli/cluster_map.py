@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from sbert_app.cli.common import Column, File, Json, Model, app, index_file, show, workbench
+from sbert_app.cli.common import Column, File, Json, Model, app, index_file, services, show
 from sbert_app.errors import UserError
 from sbert_app.mapping.clusters import K_MEANS, METHODS
 from sbert_app.models.registry import DEFAULT_ENCODER
@@ -37,10 +37,9 @@ def cluster_map(
     if out.suffix not in KINDS:
         raise UserError(f"'{out}' must end in {' or '.join(KINDS)}.")
     grouping = Grouping.read(method, clusters, outliers)
-    bench = workbench()
-    service = MapService(bench)
-    session_id, seconds = index_file(bench, file, column, model)
-    found = _drawn(service, session_id, grouping)
+    studio = services()
+    session_id, seconds = index_file(studio, file, column, model)
+    found = _drawn(studio.maps, session_id, grouping)
     if out.suffix == ".csv":
         text = csv_file(found.records(np.arange(len(found.ground.points))))
     else:

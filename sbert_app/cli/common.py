@@ -11,8 +11,8 @@ import typer
 
 from sbert_app.corpus.reader import Corpus, guess_column, read_corpus, skipped_summary
 from sbert_app.errors import UserError
-from sbert_app.services.corpora import CorpusService
-from sbert_app.runtime.workbench import Workbench
+from sbert_app.runtime.workbench import open_workbench
+from sbert_app.services.bundle import Services, services_over
 from sbert_app.settings import settings_from_environment
 
 PROGRESS_SECONDS = 0.25
@@ -25,8 +25,9 @@ File = Annotated[Path, typer.Argument(help="csv, tsv, jsonl, json, parquet, xlsx
 Column = Annotated[list[str] | None, typer.Option("--column", help="Sentence column; repeat to join several. Default: guessed.")]
 
 
-def workbench() -> Workbench:
-    return Workbench(settings_from_environment())
+def services() -> Services:
+    """All services, over a workbench as the environment sets it."""
+    return services_over(open_workbench(settings_from_environment()))
 
 
 def existing(file: Path) -> Path:
@@ -58,18 +59,18 @@ def show(summary: Mapping[str, Any], as_json: bool, lines: list[str]) -> None:
     sys.stdout.write((json.dumps(summary, ensure_ascii=False) if as_json else "\n".join(lines)) + "\n")
 
 
-def read_sentences(bench: Workbench, file: Path, column: list[str] | None) -> Corpus:
+def read_sentences(services: Services, file: Path, column: list[str] | None) -> Corpus:
     """The sentences of a file, with a remark on what was skipped."""
-    table = CorpusService(bench).read_file(existing(file))
-    corpus = read_corpus(table, column or [guess_column(table.frame)], bench.settings.limits)
+    table = services.corpora.read_file(existing(file))
+    corpus = read_corpus(table, column or [guess_column(table.frame)], services.bench.settings.limits)
     remark(corpus)
     return corpus
 
 
-def index_file(bench: Workbench, file: Path, column: list[str] | None, model: str) -> tuple[str, float]:
+def index_file(services: Services, file: Path, column: list[str] | None, model: str) -> tuple[str, float]:
     """Index a file in a session of its own, from the cache where it was indexed before: the session's id, and the seconds."""
     start = time.perf_counter()
-    corpora, session = CorpusService(bench), bench.sessions.open()
+    corpora, session = services.corpora, services.bench.sessions.open()
     guess = corpora.offer(session.id, corpora.read_file(existing(file)))
     progress = None
     for event in corpora.index(session.id, column or [guess], model):

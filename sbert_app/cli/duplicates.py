@@ -6,14 +6,13 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from sbert_app.cli.common import Column, File, Json, Model, Progress, app, existing, index_file, show, workbench
+from sbert_app.cli.common import Column, File, Json, Model, Progress, app, existing, index_file, services, show
 from sbert_app.corpus.findings import Compared, Findings
 from sbert_app.errors import UserError
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.services.duplicates import DEFAULT_THRESHOLD, MOST_LISTED, DuplicatesService, checked_threshold
 from sbert_app.services.overlap import OverlapService
 from sbert_app.services.validation import whole_number
-from sbert_app.runtime.workbench import Workbench
 
 
 @app.command()
@@ -32,14 +31,14 @@ def duplicates(
     if clean and clean.suffix != ".csv":
         raise UserError(f"'{clean}' must end in .csv: the rows to keep are written as a table.")
     other = existing(against) if against else None
-    bench = workbench()
-    session_id, seconds = index_file(bench, file, column, model)
-    findings = _find(bench, session_id, threshold)
+    studio = services()
+    session_id, seconds = index_file(studio, file, column, model)
+    findings = _find(studio.duplicates, session_id, threshold)
     summary = findings.summary(top)
     summary["seconds"] = {"read and index": seconds} | findings.seconds
     lines = _lines(findings, top)
     if other:
-        compared = _compare(bench, session_id, other)
+        compared = _compare(studio.overlap, session_id, other)
         summary["overlap"] = compared.summary(threshold)
         lines.append(f"{summary['overlap']['found']:,} of {len(compared.other):,} rows of {other} stand in {file}.")
     if clean:
@@ -48,17 +47,17 @@ def duplicates(
     show(summary, as_json, lines)
 
 
-def _find(bench: Workbench, session_id: str, threshold: float) -> Findings:
-    service, progress = DuplicatesService(bench), Progress("Comparing, percent", 100)
+def _find(service: DuplicatesService, session_id: str, threshold: float) -> Findings:
+    progress = Progress("Comparing, percent", 100)
     for event in service.find(session_id):
         progress.send(round(event.share * 100))
     progress.close()
     return service.findings(session_id, threshold)
 
 
-def _compare(bench: Workbench, session_id: str, other: Path) -> Compared:
+def _compare(service: OverlapService, session_id: str, other: Path) -> Compared:
     compared, progress = None, None
-    for event in OverlapService(bench).compare(session_id, other):
+    for event in service.compare(session_id, other):
         progress = progress or Progress("Comparing with the other file", event.total)
         progress.send(event.done)
         compared = event.compared

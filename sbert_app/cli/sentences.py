@@ -8,12 +8,10 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from sbert_app.cli.common import Column, File, Json, Model, Progress, app, index_file, read_sentences, show, workbench
+from sbert_app.cli.common import Column, File, Json, Model, Progress, app, index_file, read_sentences, services, show
 from sbert_app.errors import UserError
 from sbert_app.explain.calibration import in_words
 from sbert_app.models.registry import DEFAULT_ENCODER
-from sbert_app.services.search import SearchService
-from sbert_app.services.similarity import SimilarityService
 
 
 @app.command()
@@ -25,8 +23,7 @@ def similarity(
     as_json: Json = False,
 ) -> None:
     """Compare two sentences: cosine, and how unusual it is among random pairs."""
-    bench = workbench()
-    service = SimilarityService(bench)
+    service = services().similarity
     service.compare(sentence1, sentence2, model)  # the first call loads the model: time the second
     result = service.compare(sentence1, sentence2, model)
     rival = service.cross_encode(sentence1, sentence2, cross_encoder).score if cross_encoder else None
@@ -55,9 +52,9 @@ def encode(
     """Embed every sentence of a file: (n, dim) float32 in file order."""
     if out.suffix != ".npy":
         raise UserError(f"'{out}' must end in .npy: the embeddings are written as a numpy array.")
-    bench = workbench()
-    corpus = read_sentences(bench, file, column)
-    encoder = bench.registry.encoder(model)
+    studio = services()
+    corpus = read_sentences(studio, file, column)
+    encoder = studio.bench.registry.encoder(model)
     embeddings = np.empty((len(corpus), encoder.dim), dtype=np.float32)
     start, done = time.perf_counter(), 0
     progress = Progress("Encoding", len(corpus))
@@ -96,10 +93,9 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Index a file (from the cache, where it was indexed before) and search it."""
-    bench = workbench()
-    service = SearchService(bench)
-    session_id, _ = index_file(bench, file, column, model)
-    result = service.search(session_id, query, top, hybrid=hybrid, rerank=rerank)
+    studio = services()
+    session_id, _ = index_file(studio, file, column, model)
+    result = studio.search.search(session_id, query, top, hybrid=hybrid, rerank=rerank)
     hits = [asdict(hit) for hit in result.hits]
     lines = [f"{hit.score:.3f}  row {hit.row:<6} {hit.sentence}" for hit in result.hits]
     show({"hits": hits, "milliseconds": result.milliseconds}, as_json, lines)
@@ -108,6 +104,6 @@ def search(
 @app.command()
 def models(as_json: Json = False) -> None:
     """List the models that can be named."""
-    rows = [asdict(model) for model in workbench().registry.list()]
+    rows = [asdict(model) for model in services().bench.registry.list()]
     lines = [f"{row['name']}  {row['kind']}, {row['origin']}, {row['dim'] or '?'} dimensions" for row in rows]
     show({"models": rows}, as_json, lines)

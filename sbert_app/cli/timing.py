@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from sbert_app.cli.common import Column, Json, Model, app, read_sentences, show, workbench
+from sbert_app.cli.common import Column, Json, Model, app, read_sentences, services, show
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.services.timing import DEFAULT_SECONDS, Course, TimingService, Waiting
 from sbert_app.services.validation import whole_number
@@ -28,10 +28,10 @@ def timing(
 ) -> None:
     """Race a cross-encoder against SBERT on this machine, and say what it means for N sentences."""
     sentences = whole_number(sentences, "number of sentences", 2, MOST_SENTENCES)
-    bench = workbench()
-    service = TimingService(bench)
+    studio = services()
+    service = studio.timings
     if file:
-        corpus = read_sentences(bench, file, column)
+        corpus = read_sentences(studio, file, column)
         course = service.prepare(corpus.name, corpus.sentences)
     else:
         course = service.course()

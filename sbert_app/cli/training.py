@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from sbert_app.cli.common import File, Json, Model, Progress, app, existing, show, workbench
+from sbert_app.cli.common import File, Json, Model, Progress, app, existing, services, show
 from sbert_app.corpus.reader import skipped_summary
 from sbert_app.errors import UserError
 from sbert_app.models.registry import DEFAULT_ENCODER
-from sbert_app.services.evaluation import SBERT, EvaluationService
+from sbert_app.services.evaluation import SBERT
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.validation import one_of
 from sbert_app.storage import atomic_folder
@@ -43,8 +43,7 @@ def train(
     """Fine-tune on labelled pairs or triplets, and measure before and after on held-out ones. Killed? Run it again to go on."""
     if out.exists():
         raise UserError(f"'{out}' already exists. Choose another --out.")
-    bench = workbench()
-    service = FineTuneService(bench)
+    service = services().trainings
     tables = [_read(path, service) for path in (file, dev, test)]
     if tables[0] is None:
         raise UserError(f"There is no file '{file}'. Check the path.")
@@ -75,9 +74,9 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Measure systems on labelled pairs or triplets: Spearman, or the measure that fits the columns."""
-    bench = workbench()
-    service = EvaluationService(bench)
-    reading = service.read(read_table(existing(file), bench.settings.limits))
+    studio = services()
+    service = studio.evaluation
+    reading = service.read(read_table(existing(file), studio.bench.settings.limits))
     _remark(reading)
     names = [name.strip() for name in systems.split(",") if name.strip()]
     results = service.evaluate(reading.examples, model, names, cross_encoder)

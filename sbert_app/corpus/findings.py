@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,7 @@ class Mined:
     duplicates: Duplicates
     seconds: dict[str, float]
     opinions: dict[tuple[int, int], float] = field(default_factory=dict)
+    of_corpus: ClassVar[bool] = True  # dropped with the corpus
 
 
 @dataclass(frozen=True)
@@ -164,6 +165,7 @@ class Compared:
     other: Corpus
     overlap: Overlap
     seconds: dict[str, float]
+    of_corpus: ClassVar[bool] = True  # dropped with the corpus
 
     def summary(self, threshold: float) -> dict[str, Any]:
         """What the shell tells: how many rows of the other file stand in the corpus, and which."""

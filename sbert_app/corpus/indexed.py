@@ -50,6 +50,12 @@ class IndexedCorpus:
         return cls(corpus, model, fingerprint, unit, VectorIndex.build(unit), LexicalIndex.build(corpus.sentences))
 
     @cached_property
+    def nbytes(self) -> int:
+        """Bytes of memory that it holds, about: embeddings, both indexes, texts."""
+        texts = sum(map(len, self.corpus.sentences)) + int(self.corpus.metadata.memory_usage(deep=True).sum())
+        return self.embeddings.nbytes + int(self.index.report.megabytes * 1e6) + 3 * texts
+
+    @cached_property
     def calibration(self) -> Calibration | None:
         """What a score means among these sentences. None for a single one."""
         return Calibration.from_embeddings(self.corpus.name, self.embeddings)

@@ -33,6 +33,7 @@ class Corpus:
     rows: NDArray[np.int64]
     skipped: tuple[Skip, ...] = ()
     notes: tuple[str, ...] = ()
+    first_query: str = ""  # what an example is asked when it is opened
 
     def __len__(self) -> int:
         return len(self.sentences)

@@ -73,6 +73,16 @@ class Registry:
         """The encoder of that name, loaded at most once. Raises UserError for a name that leads nowhere."""
         return self._get("encoder", name, Encoder.from_folder)
 
+    def encoder_of(self, name: str, fingerprint: str) -> Encoder:
+        """The encoder that made some embeddings, whatever is picked now: other models' vectors do not compare.
+
+        Raises UserError where the model of that name is another one by now.
+        """
+        encoder = self.encoder(name)
+        if encoder.fingerprint != fingerprint:
+            raise UserError(f"The model '{name}' has changed since this corpus was indexed. Index it again.")
+        return encoder
+
     def cross_encoder(self, name: str) -> CrossEncoder:
         """The cross-encoder of that name, loaded at most once. Raises UserError for a name that leads nowhere."""
         load = CrossEncoder.from_folder if name != DEFAULT_CROSS_ENCODER else _bundled_cross_encoder

@@ -1,38 +1,44 @@
 """Embed a corpus batch by batch, first from the cache; what was computed is kept, also when the work is stopped."""
 
 from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sbert_app.corpus.cache import EmbeddingCache
 from sbert_app.models.batching import Rows
 from sbert_app.models.encoder import Encoder
-
-if TYPE_CHECKING:
-    from sbert_app.runtime.workbench import Workbench
+from sbert_app.runtime.device import Device
 
 CACHE_EVERY = 20_000  # sentences between two writes to the cache: what a killed process can lose
+
+
+class Embedder:
+    """Makes jobs that share the device. Without a cache (hosted) nothing is kept: it would leave a trace another could time."""
+
+    def __init__(self, device: Device, cache: EmbeddingCache | None) -> None:
+        self._device, self._cache = device, cache
+
+    def job(self, encoder: Encoder, sentences: Sequence[str]) -> "EmbeddingJob":
+        return EmbeddingJob(self._device, self._cache, encoder, sentences)
 
 
 class EmbeddingJob:
     """`run` advances; each step gives the number of sentences done. `embeddings` (n, dim) is whole at the end."""
 
-    def __init__(self, bench: "Workbench", encoder: Encoder, sentences: Sequence[str]) -> None:
-        self._bench = bench
-        self._encoder = encoder
-        self._sentences = sentences
-        if bench.settings.hosted:  # one visitor's sentences must leave no trace that another could time
+    def __init__(self, device: Device, cache: EmbeddingCache | None, encoder: Encoder, sentences: Sequence[str]) -> None:
+        self._device, self._cache, self._encoder, self._sentences = device, cache, encoder, sentences
+        if cache is None:
             self.embeddings = np.zeros((len(sentences), encoder.dim), dtype=np.float32)
             known = np.zeros(len(sentences), dtype=bool)
         else:
-            self.embeddings, known = bench.cache.lookup(encoder.fingerprint, sentences, encoder.dim)
+            self.embeddings, known = cache.lookup(encoder.fingerprint, sentences, encoder.dim)
         self._missing = np.flatnonzero(~known)
         self.cached = len(sentences) - len(self._missing)
 
     def run(self) -> Generator[int, None, None]:
         done = self.cached
         prompt = self._encoder.prompt("document", "passage", "corpus")
-        batches = self._bench.stream(self._encoder, [self._sentences[i] for i in self._missing.tolist()], prompt)
+        batches = self._device.stream(self._encoder, [self._sentences[i] for i in self._missing.tolist()], prompt)
         unsaved: list[Rows] = []
         yield done
         try:
@@ -47,8 +53,7 @@ class EmbeddingJob:
             self._keep(unsaved)
 
     def _keep(self, unsaved: list[Rows]) -> None:
-        if unsaved and not self._bench.settings.hosted:
+        if unsaved and self._cache is not None:
             rows = np.concatenate(unsaved)
-            sentences = [self._sentences[i] for i in rows.tolist()]
-            self._bench.cache.add(self._encoder.fingerprint, sentences, self.embeddings[rows])
+            self._cache.add(self._encoder.fingerprint, [self._sentences[i] for i in rows.tolist()], self.embeddings[rows])
         unsaved.clear()

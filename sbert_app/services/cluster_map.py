@@ -1,7 +1,7 @@
 """The map of a corpus: drawn with a preview at once, grouped, asked about its rows. Every map is in its visitor's session."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,15 +13,17 @@ from sbert_app.errors import UserError
 from sbert_app.mapping import clusters, projection
 from sbert_app.mapping.quality import OUTLIER
 from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
+from sbert_app.runtime.stop import Stop
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
 from sbert_app.services.comparing import Comparing, compare
-from sbert_app.runtime.line import Line
 from sbert_app.services.map_result import NEAREST, CorpusMap, Ground, Moved, QueryOnMap
 from sbert_app.services.projecting import Points2D, fitted_rows, project
-from sbert_app.runtime.workbench import CALIBRATION_EXAMPLE, Workbench
 from sbert_app.vectors import Vectors, unit_rows
 
 AUTO = "auto"
+MAP = "map"  # the name of the job: drawing, and comparing with another model
 DEFAULT_OUTLIERS = 10  # per cent
 
 
@@ -45,17 +47,16 @@ class Grouping:
 
 
 class MapService:
-    """Holds the line of those who wait for a projection, nothing of any visitor."""
+    """All state is in the visitor's session."""
 
     def __init__(self, workbench: Workbench) -> None:
         self._bench = workbench
         self._limits = workbench.settings.limits
-        self._line = Line(self._limits.waiting_maps, "maps")
 
     def corpus(self, session_id: str, model: str = DEFAULT_ENCODER) -> IndexedCorpus:
         """The session's corpus; without one the example tickets, as this model sees them."""
-        session = self._bench.sessions.get(session_id)
-        return session.corpus or self._bench.example(CALIBRATION_EXAMPLE, self._bench.registry.encoder(model))
+        corpus = self._bench.sessions.get(session_id).get(IndexedCorpus)
+        return corpus or self._bench.examples.indexed(CALIBRATION_EXAMPLE, self._bench.registry.encoder(model))
 
     def members(self, session_id: str, cluster: Any) -> NDArray[np.int64]:
         """The rows of one cluster, -1: the outliers. Raises UserError for what is no cluster."""
@@ -66,8 +67,8 @@ class MapService:
 
     def preview(self, session_id: str, model: str = DEFAULT_ENCODER) -> Points2D | None:
         """The principal components of the session's corpus, in milliseconds; None where its map is drawn already."""
-        indexed, found = self.corpus(session_id, model), self._bench.sessions.get(session_id).map
-        if found is not None and found.ground.indexed is indexed:
+        indexed, current = self.corpus(session_id, model), self._bench.sessions.get(session_id).get(CorpusMap)
+        if current is not None and current.ground.indexed.fingerprint == indexed.fingerprint:
             return None
         drawn = fitted_rows(len(indexed.embeddings))
         return Points2D("Preview", drawn, projection.preview(indexed.embeddings[drawn]))
@@ -78,19 +79,15 @@ class MapService:
         Stopped, the points stay where they are then.
         """
         session, indexed = self._bench.sessions.get(session_id), self.corpus(session_id, model)
-        session.stop_map.clear()
-        for step in self.draw_corpus(indexed, grouping, session.stop_map.is_set):
-            if self.corpus(session_id, model) is not indexed:
-                return  # another corpus was opened meanwhile
-            if isinstance(step, CorpusMap):
-                session.map = step
+        stop = session.begin(MAP)
+        for step in self.draw_corpus(indexed, grouping, stop):
+            if stop.revoked or (isinstance(step, CorpusMap) and not session.put(step, stop)):
+                return  # another corpus was opened meanwhile, or the map is drawn anew
             yield step
 
-    def draw_corpus(
-        self, indexed: IndexedCorpus, grouping: Grouping, stopping: Callable[[], bool] = lambda: False
-    ) -> Iterator[Points2D | CorpusMap]:
+    def draw_corpus(self, indexed: IndexedCorpus, grouping: Grouping, stop: Stop) -> Iterator[Points2D | CorpusMap]:
         """The same for any corpus."""
-        for step in project(indexed, self._line, stopping):
+        for step in project(indexed, self._bench.lines.maps, stop):
             if isinstance(step, Ground):
                 yield Points2D("Grouping and naming", step.drawn, step.points[step.drawn], 1, 1)
                 yield _grouped(step, grouping)
@@ -99,23 +96,22 @@ class MapService:
 
     def stop(self, session_id: str) -> None:
         """End this session's projection after the epoch that is running."""
-        self._bench.sessions.get(session_id).stop_map.set()
+        self._bench.sessions.get(session_id).stop(MAP)
 
     def map(self, session_id: str) -> CorpusMap:
         """The session's map. Raises UserError before the first, and where another corpus was opened since."""
-        found = self._bench.sessions.get(session_id).map
-        if found is None or not self.drawn_already(session_id):
+        current = self._bench.sessions.get(session_id).get(CorpusMap)
+        if current is None:
             raise UserError("There is no map of this corpus yet. Draw it first.")
-        return found
+        return current
 
     def regroup(self, session_id: str, grouping: Grouping) -> CorpusMap:
         """Group the session's points anew; the points stay."""
-        session, found = self._bench.sessions.get(session_id), self.map(session_id)
-        if found.grouping == (grouping.method, grouping.count):
-            session.map = found.with_outliers(grouping.outliers)
-        else:
-            session.map = replace(_grouped(found.ground, grouping), moved=found.moved, query=found.query)
-        return session.map
+        before = self.map(session_id)
+        if before.grouping == (grouping.method, grouping.count):
+            return self._changed(session_id, before, before.with_outliers(grouping.outliers))
+        after = replace(_grouped(before.ground, grouping), moved=before.moved, query=before.query)
+        return self._changed(session_id, before, after)
 
     def rows(self, session_id: str, places: Any) -> NDArray[np.int64]:
         """Checked places of rows on the map, such as a lasso sends them; what is no place is left out."""
@@ -136,37 +132,43 @@ class MapService:
 
     def query(self, session_id: str, text: str) -> CorpusMap:
         """Place a query on the map and score every row by it; the map keeps it. Raises UserError for a blank one."""
-        session, found = self._bench.sessions.get(session_id), self.map(session_id)
-        ground = found.ground
+        before = self.map(session_id)
+        ground = before.ground
         text = validation.sentence(text, "query", self._limits, "Type what you are looking for.")
-        encoder = self._bench.encoder_of(ground.indexed)
+        encoder = self._bench.registry.encoder_of(ground.indexed.model, ground.indexed.fingerprint)
         start = time.perf_counter()
-        vector = unit_rows(self._bench.encode(encoder, [text], encoder.prompt("query")))
+        vector = unit_rows(self._bench.device.encode(encoder, [text], encoder.prompt("query")))
         scores = ground.indexed.embeddings @ vector[0]
         nearest = np.argsort(-scores, kind="stable")[: projection.NEIGHBOURS]
         point = projection.placed(nearest[None], ground.points)[0]
-        session.map = replace(found, query=QueryOnMap(text, point, scores, (time.perf_counter() - start) * 1e3))
-        return session.map
+        query = QueryOnMap(text, point, scores, (time.perf_counter() - start) * 1e3)
+        return self._changed(session_id, before, replace(before, query=query))
 
     def forget_query(self, session_id: str) -> CorpusMap:
         """The map without the query that was placed on it."""
-        session = self._bench.sessions.get(session_id)
-        session.map = replace(self.map(session_id), query=None)
-        return session.map
+        before = self.map(session_id)
+        return self._changed(session_id, before, replace(before, query=None))
 
     def drawn_already(self, session_id: str) -> bool:
         """Whether there is a map of the session's corpus."""
-        session = self._bench.sessions.get(session_id)
-        return session.map is not None and (session.corpus is None or session.map.ground.indexed is session.corpus)
+        return self._bench.sessions.get(session_id).get(CorpusMap) is not None
 
     def compare(self, session_id: str, model: str) -> Iterator[Comparing | Moved]:
         """Move the session's map to where another model sees the same rows; the last event is kept with the map."""
-        session, found = self._bench.sessions.get(session_id), self.map(session_id)
-        session.stop_map.clear()
-        for step in compare(self._bench, self._line, found, model, session.stop_map.is_set):
+        session, before = self._bench.sessions.get(session_id), self.map(session_id)
+        stop = session.begin(MAP)
+        for step in compare(self._bench, before, model, stop):
+            if stop.revoked:
+                return
             if isinstance(step, Moved):
-                session.map = replace(self.map(session_id), moved=step)
+                current = self.map(session_id)  # it may have been grouped anew meanwhile: its points are the same
+                self._changed(session_id, current, replace(current, moved=step))
             yield step
+
+    def _changed(self, session_id: str, before: CorpusMap, after: CorpusMap) -> CorpusMap:
+        """Keep the changed map, unless another one was drawn or another corpus opened while it was made."""
+        self._bench.sessions.get(session_id).swap(before, after)
+        return after
 
 
 def _grouped(ground: Ground, grouping: Grouping) -> CorpusMap:

@@ -10,11 +10,10 @@ from sbert_app.corpus.filters import label_columns
 from sbert_app.mapping.drift import drift, same_label
 from sbert_app.mapping.neighbours import NeighbourIndex
 from sbert_app.mapping.projection import NEIGHBOURS
-from sbert_app.runtime.embedding import EmbeddingJob
-from sbert_app.runtime.line import Line
-from sbert_app.services.map_result import CorpusMap, Moved
-from sbert_app.services.projecting import Projecting, Stopping
+from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
+from sbert_app.services.map_result import CorpusMap, Moved
+from sbert_app.services.projecting import Projecting
 from sbert_app.vectors import unit_rows
 
 
@@ -27,22 +26,22 @@ class Comparing:
     total: int
 
 
-def compare(bench: Workbench, line: Line, found: CorpusMap, model: str, stopping: Stopping) -> Iterator[Comparing | Moved]:
+def compare(bench: Workbench, found: CorpusMap, model: str, stop: Stop) -> Iterator[Comparing | Moved]:
     """Events, the last of them what moved; stopped, there is no last one. Raises UserError for an unknown model."""
     ground, encoder = found.ground, bench.registry.encoder(model)
     sentences = [ground.indexed.corpus.sentences[row] for row in ground.drawn.tolist()]
-    job = EmbeddingJob(bench, encoder, sentences)
+    job = bench.embedder.job(encoder, sentences)
     with closing(job.run()) as batches:
         for done in batches:
             yield Comparing("Embedding with the other model", done, len(sentences))
-            if stopping():
+            if stop.is_set():
                 return
     vectors = unit_rows(job.embeddings)
     points = ground.points[ground.drawn]
     work = Projecting(vectors, points)
-    for stage in work.watch(line, stopping):
+    for stage in work.watch(bench.lines.maps, stop):
         yield Comparing(stage, work.layout.done, work.layout.epochs)
-    if stopping() or work.near is None:
+    if stop.is_set() or work.near is None:
         return
     before = ground.near or NeighbourIndex(ground.indexed.embeddings[ground.drawn]).search(
         ground.indexed.embeddings[ground.drawn], NEIGHBOURS

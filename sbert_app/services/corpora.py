@@ -11,17 +11,18 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
 from sbert_app.errors import UserError
-from sbert_app.models.encoder import Encoder
 from sbert_app.models.registry import DEFAULT_ENCODER
-from sbert_app.services import validation
-from sbert_app.runtime.embedding import EmbeddingJob
+from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.sessions import Session
+from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
+from sbert_app.services import validation
 from sbert_app.tables import Table, read_table, table_from_lines
 
 log = logging.getLogger(__name__)
 
 NAME_LENGTH = 32
+INDEXING = "indexing"  # the name of the job
 
 
 @dataclass(frozen=True)
@@ -75,17 +76,18 @@ class CorpusService:
 
     def offer(self, session_id: str, table: Table) -> str:
         """Put a table before the visitor, who can still choose its column. Returns the guessed column."""
-        self._bench.sessions.get(session_id).table = table
-        return guess_column(table.frame)
+        column = guess_column(table.frame)
+        self._bench.sessions.get(session_id).put(table)
+        return column
 
     def withdraw(self, session_id: str) -> None:
         """Take back the offered table; the corpus that is being searched stays."""
-        self._bench.sessions.get(session_id).table = None
+        self._bench.sessions.get(session_id).drop(Table)
 
     def open_example(self, session_id: str, name: str, model: str = DEFAULT_ENCODER) -> IndexedCorpus:
         """A bundled corpus, ready at once."""
         session = self._bench.sessions.get(session_id)
-        return self._open(session, self._bench.example(name, self._bench.registry.encoder(model)))
+        return self._open(session, self._bench.examples.indexed(name, self._bench.registry.encoder(model)))
 
     def index(self, session_id: str, columns: list[str], model: str = DEFAULT_ENCODER) -> Iterator[IndexProgress]:
         """Index the offered table. Yields often; the last event holds the corpus, or says that it was stopped.
@@ -93,43 +95,50 @@ class CorpusService:
         The corpus before stays in place until the new one is whole.
         """
         session = self._bench.sessions.get(session_id)
-        if session.table is None:
+        table = session.get(Table)
+        if table is None:
             raise UserError("There is nothing to index yet. Upload a file, paste some lines, or pick an example.")
-        session.stop.clear()
-        corpus = read_corpus(session.table, validation.names(columns, "sentence columns"), self._limits)
-        yield IndexProgress(corpus.name, 0, len(corpus), 0, 0.0, "Loading the model")
-        encoder = self._bench.registry.encoder(model)
-        start = time.perf_counter()
-        saved = None if self._bench.settings.hosted else self._bench.library.find(corpus, encoder.fingerprint)
-        if saved:
-            session.corpus = saved
-            yield IndexProgress(
-                corpus.name, len(corpus), len(corpus), len(corpus), time.perf_counter() - start, "Opened", corpus=saved
-            )
-            return
-        yield from self._encode_and_index(session, corpus, encoder, start)
+        corpus = read_corpus(table, validation.names(columns, "sentence columns"), self._limits)
+        progress = IndexProgress(corpus.name, 0, len(corpus), 0, 0.0)
+        stop = session.begin(INDEXING)
+        with self._bench.lines.corpora.join(stop) as waiting:
+            for before in waiting:
+                yield replace(progress, stage=place_in_line(before, "job"))
+            for progress in self._indexed(corpus, model, stop):
+                if progress.corpus is None or session.open(progress.corpus, stop):
+                    yield progress
+                else:  # another corpus was opened meanwhile
+                    yield replace(progress, stage="Stopped", stopped=True, corpus=None)
 
     def stop(self, session_id: str) -> None:
         """End the indexing of this session after the batch that is running."""
-        self._bench.sessions.get(session_id).stop.set()
+        self._bench.sessions.get(session_id).stop(INDEXING)
 
-    def _encode_and_index(self, session: Session, corpus: Corpus, encoder: Encoder, start: float) -> Iterator[IndexProgress]:
-        job = EmbeddingJob(self._bench, encoder, corpus.sentences)
+    def _indexed(self, corpus: Corpus, model: str, stop: Stop) -> Iterator[IndexProgress]:
+        """The corpus under this model, saved before or indexed now; the last event holds it, or says that it was stopped."""
+        yield IndexProgress(corpus.name, 0, len(corpus), 0, 0.0, "Loading the model")
+        encoder = self._bench.registry.encoder(model)
+        start = time.perf_counter()
+        saved = None if self.hosted else self._bench.library.find(corpus, encoder.fingerprint)
+        if saved:
+            seconds = time.perf_counter() - start
+            yield IndexProgress(corpus.name, len(corpus), len(corpus), len(corpus), seconds, "Opened", corpus=saved)
+            return
+        job = self._bench.embedder.job(encoder, corpus.sentences)
         progress = IndexProgress(corpus.name, job.cached, len(corpus), job.cached, 0.0)
         with closing(job.run()) as steps:
             for done in steps:
                 progress = replace(progress, done=done, seconds=time.perf_counter() - start)
-                if session.stop.is_set() and done < len(corpus):
+                if stop.is_set() and done < len(corpus):
                     yield replace(progress, stage="Stopped", stopped=True)
                     return
                 yield progress
         yield replace(progress, stage="Building the index")
         indexed = IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, job.embeddings)
-        session.corpus = indexed
         yield replace(progress, stage="Indexed", corpus=indexed, notes=self._save(indexed))
 
     def _save(self, indexed: IndexedCorpus) -> tuple[str, ...]:
-        if self._bench.settings.hosted:
+        if self.hosted:
             return ()
         try:
             self._bench.library.save(indexed)
@@ -141,7 +150,7 @@ class CorpusService:
     # Saved corpora (local mode only: a hosted app keeps nothing on disk)
 
     def saved(self) -> list[SavedCorpus]:
-        return [] if self._bench.settings.hosted else self._bench.library.list()
+        return [] if self.hosted else self._bench.library.list()
 
     def open_saved(self, session_id: str, corpus_id: str) -> IndexedCorpus:
         """Reopen a saved corpus without encoding anything."""
@@ -154,14 +163,13 @@ class CorpusService:
         self._bench.library.delete(_chosen(corpus_id))
 
     def _open(self, session: Session, corpus: IndexedCorpus) -> IndexedCorpus:
-        """Search this corpus from now on. An indexing that still runs is stopped, or it would take its place later."""
-        session.stop.set()
-        session.table = None
-        session.corpus = corpus
+        """Work with this corpus from now on; what was offered before is withdrawn."""
+        session.open(corpus)
+        session.drop(Table)
         return corpus
 
     def _check_local(self) -> None:
-        if self._bench.settings.hosted:
+        if self.hosted:
             raise UserError("A hosted app saves no corpora. Upload the file again.")
 
 

@@ -4,15 +4,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from sbert_app.corpus.duplicates import Duplicates, find_duplicates
 from sbert_app.corpus.findings import Findings, Mined, SentencePair
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.errors import UserError
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER
-from sbert_app.services import validation
 from sbert_app.runtime.workbench import Workbench
+from sbert_app.services import validation
 
 # On 10,000 labelled pairs of Quora: at 0.85 four of five pairs are duplicates and three of five duplicates are found;
 # at 0.75 three of four and six of seven.
@@ -20,7 +18,7 @@ DEFAULT_THRESHOLD = 0.85
 MOST_LISTED = 100_000  # pairs in one answer
 MOST_ASKED = 100  # pairs that the cross-encoder reads: it costs one pass each
 MINE, GROUP = "compare", "group"  # stages
-MINING = "mining"  # the name under which all ways to mine share their places
+MINING = "mining"  # the name of the job
 
 
 @dataclass(frozen=True)
@@ -31,6 +29,7 @@ class MiningProgress:
     seconds: float
     stopped: bool = False
     mined: Mined | None = None
+    before: int = 0  # jobs that are served first
 
 
 class DuplicatesService:
@@ -41,54 +40,46 @@ class DuplicatesService:
 
     def find(self, session_id: str) -> Iterator[MiningProgress]:
         """Mine the session's corpus; what was found stays in the session until another corpus is opened."""
-        indexed = self._bench.corpus_of(session_id)
+        indexed = self._bench.sessions.corpus(session_id)
         session = self._bench.sessions.get(session_id)
-        session.stop_duplicates.clear()
-        start = time.perf_counter()
-        yield MiningProgress(0.0, 0.0)
-        steps = find_duplicates(indexed.corpus.sentences, indexed.embeddings, indexed.index)
-        while True:
-            with self._bench.device():  # others are served between two steps
-                step = next(steps)
-            seconds = time.perf_counter() - start
-            if isinstance(step, Duplicates):
-                break
-            if session.stop_duplicates.is_set():
-                yield MiningProgress(step.done / step.total, seconds, stopped=True)
-                return
-            yield MiningProgress(step.done / step.total, seconds)
-        mined = Mined(indexed, step, {MINE: seconds})
-        if session.corpus is indexed:
-            session.duplicates = mined
-        yield MiningProgress(1.0, seconds, mined=mined)
+        stop = session.begin(MINING)
+        with self._bench.lines.corpora.join(stop) as waiting:
+            for before in waiting:
+                yield MiningProgress(0.0, 0.0, before=before)
+            start = time.perf_counter()
+            yield MiningProgress(0.0, 0.0)
+            for step in self._bench.device.each(find_duplicates(indexed.corpus.sentences, indexed.embeddings, indexed.index)):
+                seconds = time.perf_counter() - start
+                if isinstance(step, Duplicates):
+                    mined = Mined(indexed, step, {MINE: seconds})
+                    kept = session.put(mined, stop)
+                    yield MiningProgress(1.0, seconds, stopped=not kept, mined=mined if kept else None)
+                elif stop.is_set():
+                    yield MiningProgress(step.done / step.total, seconds, stopped=True)
+                    return
+                else:
+                    yield MiningProgress(step.done / step.total, seconds)
 
     def stop(self, session_id: str) -> None:
         """End this session's mining after the step that is running."""
-        self._bench.sessions.get(session_id).stop_duplicates.set()
-
-    def forget(self, session_id: str) -> None:
-        """Another corpus: stop what is running, drop what was found in the one before."""
-        self.stop(session_id)
-        self._bench.sessions.get(session_id).duplicates = None
+        self._bench.sessions.get(session_id).stop(MINING)
 
     def rows(self, session_id: str) -> int:
         """The rows of the session's corpus."""
-        return len(self._bench.corpus_of(session_id).corpus)
+        return len(self._bench.sessions.corpus(session_id).corpus)
 
     def known(self, session_id: str) -> bool:
         """Whether the session's corpus has been mined."""
-        session = self._bench.sessions.get(session_id)
-        return session.duplicates is not None and session.duplicates.indexed is session.corpus
+        return self._bench.sessions.get(session_id).get(Mined) is not None
 
     def findings(self, session_id: str, threshold: float = DEFAULT_THRESHOLD) -> Findings:
         """What was found, grouped at a threshold; below the floor of the mining it is the floor.
 
         Raises UserError before `find`, or where another corpus was opened since.
         """
-        session = self._bench.sessions.get(session_id)
         threshold = checked_threshold(threshold)
-        mined = session.duplicates
-        if mined is None or mined.indexed is not session.corpus:
+        mined = self._bench.sessions.get(session_id).get(Mined)
+        if mined is None:
             raise UserError("The duplicates of this corpus are not known yet. Find them first.")
         threshold = max(threshold, mined.duplicates.pairs.floor)
         start = time.perf_counter()
@@ -102,9 +93,7 @@ class DuplicatesService:
         pairs = [pair for pair in found.borderline(count) if pair.cross_score is None]
         cross = self._bench.registry.cross_encoder(DEFAULT_CROSS_ENCODER)
         start = time.perf_counter()
-        scores = np.empty(len(pairs), dtype=np.float32)
-        for rows, values in self._bench.stream_pairs(cross, [(pair.sentence1, pair.sentence2) for pair in pairs]):
-            scores[rows] = values[:, 0]
+        scores = self._bench.device.scores(cross, [(pair.sentence1, pair.sentence2) for pair in pairs])
         found.mined.opinions.update({(p.row1, p.row2): float(score) for p, score in zip(pairs, scores, strict=True)})
         return found.borderline(count), time.perf_counter() - start
 

@@ -1,6 +1,7 @@
 """How well systems rank labelled pairs or triplets: SBERT's cosine, a cross-encoder, plain word overlap."""
 
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -13,8 +14,9 @@ from sbert_app.evaluation.weighted import Array
 from sbert_app.models.cross_encoder import CrossEncoder, Pair
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
-from sbert_app.services import validation
+from sbert_app.runtime.stop import Stop, Visitor
 from sbert_app.runtime.workbench import Workbench
+from sbert_app.services import validation
 from sbert_app.tables import Table
 from sbert_app.training.columns import Mapping, guess_mapping
 from sbert_app.training.examples import Examples, Reading, read_examples
@@ -47,15 +49,22 @@ class EvaluationService:
         return read_examples(table, mapping or guess_mapping(table.frame), self._bench.settings.limits, repeats=True, least=2)
 
     def evaluate(
-        self, examples: Examples, model: str = DEFAULT_ENCODER, systems: Sequence[str] = (SBERT,), cross_encoder: str = ""
+        self,
+        examples: Examples,
+        model: str = DEFAULT_ENCODER,
+        systems: Sequence[str] = (SBERT,),
+        cross_encoder: str = "",
+        visitor: Visitor | None = None,
     ) -> list[SystemResult]:
-        """Measure each system on the same examples. Raises UserError for an unknown system."""
+        """Measure each system on the same examples, when its turn comes. Raises UserError for an unknown system."""
         unknown = [name for name in validation.names(list(systems), "systems") if name not in SYSTEMS]
         if unknown or not systems:
             raise UserError(f"Unknown system {(unknown or [''])[0]!r}. Must be one of {', '.join(SYSTEMS)}.")
         if examples.kind == "positives" and set(systems) != {SBERT}:
             raise UserError("Pairs without a score or label are only measured for the system sbert.")
-        return [self._measure(name, examples, model, cross_encoder or DEFAULT_CROSS_ENCODER) for name in systems]
+        with self._bench.lines.corpora.join(Stop(visitor)) as waiting:
+            deque(waiting, maxlen=0)
+            return [self._measure(name, examples, model, cross_encoder or DEFAULT_CROSS_ENCODER) for name in systems]
 
     def compare(self, examples: Examples, encoder: Encoder, cross: CrossEncoder, most: int) -> Verdict | None:
         """The cross-encoder after SBERT on the same labelled examples, `most` of them. None for pairs without a score."""
@@ -92,22 +101,13 @@ class EvaluationService:
         columns = []
         for sentences in examples.sentences:
             embeddings = np.empty((len(sentences), encoder.dim), dtype=np.float32)
-            for rows, vectors in self._bench.stream(encoder, sentences):
+            for rows, vectors in self._bench.device.stream(encoder, sentences):
                 embeddings[rows] = vectors
             columns.append(embeddings)
         return columns
 
     def _scorer(self, cross: CrossEncoder) -> Callable[[list[Pair]], Array]:
-        if cross.labels != 1:
-            raise UserError(f"The cross-encoder '{cross.name}' gives {cross.labels} labels, not a score: choose another.")
-
-        def score(pairs: list[Pair]) -> Array:
-            scores = np.empty(len(pairs))
-            for rows, values in self._bench.stream_pairs(cross, pairs):
-                scores[rows] = values[:, 0]
-            return scores
-
-        return score
+        return lambda pairs: self._bench.device.scores(cross, pairs).astype(np.float64)
 
 
 def _predict_pairs(examples: Examples, score: Callable[[list[Pair]], Array]) -> Array:

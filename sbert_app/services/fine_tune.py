@@ -8,10 +8,10 @@ from typing import Any
 
 from sbert_app.errors import UserError
 from sbert_app.models.registry import DEFAULT_ENCODER
-from sbert_app.services import validation
-from sbert_app.services.labelled import LabelledData, Offer
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.runtime.worker import Worker, carry_out
+from sbert_app.services import validation
+from sbert_app.services.labelled import LabelledData, Offer
 from sbert_app.training.examples import Examples
 from sbert_app.training.execution import Execution
 from sbert_app.training.plan import Plan, preset
@@ -84,7 +84,7 @@ class FineTuneService:
         steps = estimate(offer.split, plan, self._bench.registry.trainable, self._bench.registry.hardware)
         last: Estimate | None = None
         while last is None:
-            with self._bench.device():
+            with self._bench.device.hold():
                 last = next(steps)
         return last
 
@@ -170,7 +170,7 @@ class FineTuneService:
     def carry_out(self, run: Run, stopping: Callable[[], bool]) -> None:
         """Work on a run in this thread, to its end. The caller holds its lock."""
         registry = self._bench.registry
-        carry_out(Execution(run, registry.trainable, registry.hardware, stopping), self._bench.device)
+        carry_out(Execution(run, registry.trainable, registry.hardware, stopping), self._bench.device.hold)
 
     # Earlier runs
 

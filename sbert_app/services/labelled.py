@@ -16,10 +16,17 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "assets" / "labelled"
 
 @dataclass(frozen=True)
 class Offer:
-    """A table read as examples and split: what the first step shows."""
+    """A table, the columns it is read by, its examples, and how they are split: what the first step shows."""
 
+    table: Table
+    mapping: Mapping
     reading: Reading
     split: Split
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that it holds, about: the texts stand in the table and in the examples."""
+        return 2 * self.table.nbytes
 
 
 class LabelledData:
@@ -39,11 +46,20 @@ class LabelledData:
             raise UserError(f"There is no example {name!r}. Choose one of {', '.join(names)}.")
         return read_table(EXAMPLES / name, self._limits)
 
-    def offer(self, session_id: str, table: Table) -> Mapping:
-        """Put a table before the visitor. Returns the guessed reading; raises UserError where there is none."""
-        mapping = guess_mapping(table.frame)
-        self._bench.sessions.get(session_id).labelled = table
-        return mapping
+    def offer(self, session_id: str, table: Table) -> Offer:
+        """Read a table by guessed columns and keep it for the visitor. Raises UserError and changes nothing where that fails."""
+        offer = self.read(table, guess_mapping(table.frame))
+        self._bench.sessions.get(session_id).put(offer)
+        return offer
+
+    def remap(self, session_id: str, mapping: Mapping) -> Offer:
+        """Read the visitor's table by these columns, where it is not read so already, and keep that."""
+        before = self.current(session_id)
+        if before.mapping == mapping:
+            return before
+        offer = self.read(before.table, mapping)
+        self._bench.sessions.get(session_id).swap(before, offer)
+        return offer
 
     def mapping(
         self, table: Table, kind: str, sentences: Sequence[str | None], target: str | None, positive: str | None
@@ -65,19 +81,20 @@ class LabelledData:
 
     def withdraw(self, session_id: str) -> None:
         """Take back the offered table."""
-        self._bench.sessions.get(session_id).labelled = None
+        self._bench.sessions.get(session_id).drop(Offer)
 
-    def table(self, session_id: str) -> Table:
-        table = self._bench.sessions.get(session_id).labelled
-        if table is None:
+    def current(self, session_id: str) -> Offer:
+        """What the visitor trains on, as it is read now. Raises UserError where there is nothing yet."""
+        offer = self._bench.sessions.get(session_id).get(Offer)
+        if offer is None:
             raise UserError("There is nothing to train on yet. Upload labelled pairs, or pick an example.")
-        return table
+        return offer
 
     def read(self, table: Table, mapping: Mapping, held_out: Table | None = None, dev: Table | None = None) -> Offer:
         """Read and split. Held-out and dev parts are cut off where no table is given for them."""
         reading = read_examples(table, mapping, self._limits)
         dev_part, held_part = (self._like(reading.examples, other, mapping) for other in (dev, held_out))
-        return Offer(reading, split(reading.examples, dev_part, held_part))
+        return Offer(table, mapping, reading, split(reading.examples, dev_part, held_part))
 
     def _like(self, examples: Examples, table: Table | None, mapping: Mapping) -> Examples | None:
         """Another table's examples, on the scale and with the labels of the first."""

@@ -3,7 +3,7 @@
 import secrets
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +85,7 @@ class CorpusMap:
     seconds: dict[str, float] = field(default_factory=dict)
     moved: Moved | None = None
     query: QueryOnMap | None = None
+    of_corpus: ClassVar[bool] = True  # dropped with the corpus
 
     @classmethod
     def build(cls, ground: Ground, found: Clustering, outliers: float, grouping: tuple[str, int | None]) -> "CorpusMap":

@@ -1,9 +1,9 @@
-"""Compare another file with the session's corpus: which of its rows stand there already?"""
+"""Find which rows of another file already occur in the session's corpus."""
 
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sbert_app.corpus.findings import Compared, Match
@@ -11,12 +11,14 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.overlap import Overlap, find_overlap
 from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
 from sbert_app.errors import UserError
+from sbert_app.runtime.line import place_in_line
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.duplicates import checked_threshold
-from sbert_app.runtime.embedding import EmbeddingJob
-from sbert_app.runtime.workbench import Workbench
 from sbert_app.tables import Table
 from sbert_app.vectors import unit_rows
+
+OVERLAP = "overlap"  # the name of the job
 
 
 @dataclass(frozen=True)
@@ -33,62 +35,55 @@ class OverlapProgress:
 class OverlapService:
     """All state is in the visitor's session."""
 
-    def __init__(self, workbench: Workbench) -> None:
-        self._bench = workbench
-        self._corpora = CorpusService(workbench)
+    def __init__(self, workbench: Workbench, corpora: CorpusService) -> None:
+        self._bench, self._corpora = workbench, corpora
 
     def compare(self, session_id: str, path: Path) -> Iterator[OverlapProgress]:
         """Embed the sentences of a file with the corpus's own model and look each up in the corpus.
 
         Its column is named as in the corpus, else it is guessed.
         """
-        indexed = self._bench.corpus_of(session_id)
+        indexed = self._bench.sessions.corpus(session_id)
         session = self._bench.sessions.get(session_id)
-        session.stop_overlap.clear()
         other = self._read(self._corpora.read_file(path), indexed)
+        stop = session.begin(OVERLAP)
+        with self._bench.lines.corpora.join(stop) as waiting:
+            for before in waiting:
+                yield OverlapProgress(place_in_line(before, "job"), 0, len(other))
+            for step in self._compared(indexed, other):
+                finished = step.compared is not None and session.put(step.compared, stop)
+                if stop.is_set() and not finished:
+                    yield replace(step, stage="Stopped", stopped=True, compared=None)
+                    return
+                yield step
+
+    def _compared(self, indexed: IndexedCorpus, other: Corpus) -> Iterator[OverlapProgress]:
         yield OverlapProgress("Loading the model", 0, len(other))
-        encoder = self._bench.encoder_of(indexed)
+        encoder = self._bench.registry.encoder_of(indexed.model, indexed.fingerprint)
         start = time.perf_counter()
-        job = EmbeddingJob(self._bench, encoder, other.sentences)
+        job = self._bench.embedder.job(encoder, other.sentences)
         with closing(job.run()) as batches:
             for done in batches:
-                if session.stop_overlap.is_set() and done < len(other):
-                    yield OverlapProgress("Stopped", done, len(other), stopped=True)
-                    return
                 yield OverlapProgress("Encoding", done, len(other))
         encoded = time.perf_counter()
-        there, here = indexed.corpus.sentences, unit_rows(job.embeddings)
-        steps = find_overlap(indexed.index, indexed.embeddings, there, here, other.sentences)
-        while True:
-            with self._bench.device():  # others are served between two steps
-                step = next(steps)
+        here = unit_rows(job.embeddings)
+        steps = find_overlap(indexed.index, indexed.embeddings, indexed.corpus.sentences, here, other.sentences)
+        for step in self._bench.device.each(steps):
             if isinstance(step, Overlap):
-                break
-            if session.stop_overlap.is_set():
-                yield OverlapProgress("Stopped", step, len(other), stopped=True)
-                return
-            yield OverlapProgress("Comparing", step, len(other))
-        seconds = {"encode": encoded - start, "compare": time.perf_counter() - encoded}
-        compared = Compared(indexed, other, step, seconds)
-        if session.corpus is indexed:
-            session.compared = compared
-        yield OverlapProgress("Compared", len(other), len(other), compared=compared)
+                seconds = {"encode": encoded - start, "compare": time.perf_counter() - encoded}
+                yield OverlapProgress("Compared", len(other), len(other), compared=Compared(indexed, other, step, seconds))
+            else:
+                yield OverlapProgress("Comparing", step, len(other))
 
     def stop(self, session_id: str) -> None:
         """End this session's comparison after the batch that is running."""
-        self._bench.sessions.get(session_id).stop_overlap.set()
-
-    def forget(self, session_id: str) -> None:
-        """Another corpus: stop what is running, drop what was found in the one before."""
-        self.stop(session_id)
-        self._bench.sessions.get(session_id).compared = None
+        self._bench.sessions.get(session_id).stop(OVERLAP)
 
     def matches(self, session_id: str, threshold: float) -> tuple[Compared, list[Match]]:
         """The last comparison, and its rows that reach the threshold. Raises UserError before `compare`."""
-        session = self._bench.sessions.get(session_id)
         threshold = checked_threshold(threshold)
-        compared = session.compared
-        if compared is None or compared.indexed is not session.corpus:
+        compared = self._bench.sessions.get(session_id).get(Compared)
+        if compared is None:
             raise UserError("There is no other file to compare with this corpus yet. Upload one.")
         return compared, compared.matches(threshold)
 

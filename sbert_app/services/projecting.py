@@ -13,7 +13,8 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.mapping import projection
 from sbert_app.mapping.neighbours import NeighbourIndex, Neighbours
 from sbert_app.mapping.projection import NEIGHBOURS, Layout, Points
-from sbert_app.runtime.line import Line
+from sbert_app.runtime.line import Line, place_in_line
+from sbert_app.runtime.stop import Stop
 from sbert_app.services.map_result import Ground
 from sbert_app.vectors import Vectors
 
@@ -21,8 +22,6 @@ MOST_FITTED = 100_000  # rows: of a larger corpus so many are projected, the oth
 PLACED_AT_ONCE = 10_000
 LOOK = 0.2  # seconds between two looks at a projection that is running
 OWN_COLUMNS = ("x", "y")
-
-Stopping = Callable[[], bool]
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Points2D:
     total: int = 1
 
 
-def project(indexed: IndexedCorpus, line: Line, stopping: Stopping) -> Iterator[Points2D | Ground]:
+def project(indexed: IndexedCorpus, line: Line, stop: Stop) -> Iterator[Points2D | Ground]:
     """Points while they move, the first of them in milliseconds; the last item is the ground. Stopped, it is what was reached."""
     drawn = fitted_rows(len(indexed.embeddings))
     if (own := own_points(indexed)) is not None:
@@ -53,7 +52,7 @@ def project(indexed: IndexedCorpus, line: Line, stopping: Stopping) -> Iterator[
         yield Ground(indexed, first, drawn, method, seconds)
         return
     work = Projecting(vectors, first)
-    for stage in work.watch(line, stopping):
+    for stage in work.watch(line, stop):
         yield Points2D(stage, drawn, work.layout.points.copy(), work.layout.done, work.layout.epochs)
     yield _settled(indexed, drawn, work, seconds)
 
@@ -113,28 +112,26 @@ class Projecting:
         self.index: NeighbourIndex | None = None
         self.near: Neighbours | None = None
         self.seconds: dict[str, float] = {}
-        self._stop = threading.Event()  # nobody watches any more
+        self._unwatched = threading.Event()
         self._error: BaseException | None = None
         self._stage = ""
-        self._stopping: Stopping = self._stop.is_set
+        self._stop = Stop()
 
-    def watch(self, line: Line, stopping: Stopping) -> Iterator[str]:
+    def watch(self, line: Line, stop: Stop) -> Iterator[str]:
         """Work to the end, or until it is stopped; a stage in words a few times a second. An error comes out here."""
-        self._stopping = stopping
-        ticket = line.join()
+        self._stop = stop
         thread = threading.Thread(target=self._run, name="map", daemon=True)
         try:
-            while (before := line.before(ticket)) and not stopping():
-                yield f"Waiting for your turn: {before} {'map is' if before == 1 else 'maps are'} drawn before yours"
-                time.sleep(LOOK)
-            if not stopping():
-                thread.start()
-            while thread.is_alive():
-                thread.join(LOOK)
-                yield self._stage
+            with line.join(stop) as waiting:
+                for before in waiting:
+                    yield place_in_line(before, "map")
+                if not stop.is_set():
+                    thread.start()
+                while thread.is_alive():
+                    thread.join(LOOK)
+                    yield self._stage
         finally:
-            self._stop.set()
-            line.leave(ticket)
+            self._unwatched.set()
         if self._error is not None:
             raise self._error
 
@@ -149,7 +146,7 @@ class Projecting:
             self._error = error
 
     def _stopped(self) -> bool:
-        return self._stop.is_set() or self._stopping()
+        return self._unwatched.is_set() or self._stop.is_set()
 
     def _find(self) -> None:
         self.index = NeighbourIndex(self.vectors)

@@ -11,8 +11,8 @@ from sbert_app.corpus.filters import facets
 from sbert_app.corpus.indexed import IndexedCorpus, Ranking
 from sbert_app.errors import UserError
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER
-from sbert_app.services import validation
 from sbert_app.runtime.workbench import Workbench
+from sbert_app.services import validation
 from sbert_app.vectors import unit_rows
 
 RERANKED = 30  # hits that the cross-encoder reads: it costs one pass each
@@ -64,11 +64,11 @@ class SearchService:
         rerank: the cross-encoder reads the query with each of the best hits, and its score decides their order.
         """
         start = time.perf_counter()
-        indexed = self._bench.corpus_of(session_id)
+        indexed = self._bench.sessions.corpus(session_id)
         query = validation.sentence(query, "query", self._limits, "Type what you are looking for.")
         top = self._top(top)
-        encoder = self._bench.encoder_of(indexed)
-        with self._bench.device() as waited:
+        encoder = self._bench.registry.encoder_of(indexed.model, indexed.fingerprint)
+        with self._bench.device.hold(short=True) as waited:
             vector = unit_rows(encoder.encode([query], encoder.prompt("query")))[0]
         encoded = time.perf_counter() - waited
         candidates = max(top, RERANKED) if rerank else top
@@ -79,7 +79,7 @@ class SearchService:
 
     def more_like(self, session_id: str, row: int | None, top: int = 10, filters: Mapping[str, Any] | None = None) -> SearchResult:
         """The closest sentences to one row of the corpus (numbered as in the file), itself left out."""
-        indexed = self._bench.corpus_of(session_id)
+        indexed = self._bench.sessions.corpus(session_id)
         top = self._top(top)
         row = validation.whole_number(row, "row", 1, int(indexed.corpus.rows[-1]))
         places = (indexed.corpus.rows == row).nonzero()[0]
@@ -94,19 +94,18 @@ class SearchService:
 
     def filters(self, session_id: str) -> tuple[list[tuple[str, str]], list[str]]:
         """What the corpus can be filtered by: (column, value) pairs of columns with few values, and all columns."""
-        corpus = self._bench.corpus_of(session_id).corpus
+        corpus = self._bench.sessions.corpus(session_id).corpus
         values = [(column, value) for column, values in facets(corpus.metadata).items() for value in values]
         return values, list(corpus.filterable().columns)
 
-    def corpus_name(self, session_id: str) -> str:
-        return self._bench.corpus_of(session_id).corpus.name
+    def first_query(self, session_id: str) -> str:
+        """What the corpus is asked at first, where it is an example; "" for a person's own."""
+        return self._bench.sessions.corpus(session_id).corpus.first_query
 
     def _reranked(self, result: SearchResult, top: int) -> SearchResult:
         cross = self._bench.registry.cross_encoder(DEFAULT_CROSS_ENCODER)
         start = time.perf_counter()
-        scores = np.empty(len(result.hits), dtype=np.float32)
-        for rows, values in self._bench.stream_pairs(cross, [(result.query, hit.sentence) for hit in result.hits]):
-            scores[rows] = values[:, 0]
+        scores = self._bench.device.scores(cross, [(result.query, hit.sentence) for hit in result.hits])
         order = np.argsort(-scores, kind="stable")[:top].tolist()
         hits = [replace(result.hits[i], rank=rank, cross_score=float(scores[i])) for rank, i in enumerate(order, 1)]
         stage = f"{CROSS_STAGE}, {len(result.hits)} pairs"

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.lexical import word_overlap
 from sbert_app.errors import UserError
 from sbert_app.explain.attribution import Attribution, leave_one_out, split_mean_pooled
 from sbert_app.models.encoder import Encoder, TokenVectors
 from sbert_app.models.pooling import POOLINGS
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
-from sbert_app.services import validation
 from sbert_app.runtime.workbench import Workbench
+from sbert_app.services import validation
 from sbert_app.vectors import Vectors, cosine, unit_rows
 
 LEAVE_ONE_OUT_WORDS = 64  # two forward passes a word: beyond this the explanation costs more than it tells
@@ -74,10 +75,10 @@ class SimilarityService:
         """Score two sentences and explain the score. Raises UserError for a blank one or an unknown model."""
         sentences = [self._sentence(sentence1, "first"), self._sentence(sentence2, "second")]
         encoder = self._bench.registry.encoder(model)
-        session = self._bench.sessions.get(session_id) if session_id else None
-        calibration = self._bench.calibration(encoder, session)
+        corpus = self._bench.sessions.get(session_id).get(IndexedCorpus) if session_id else None
+        calibration = self._bench.examples.calibration(encoder, corpus)
         start = time.perf_counter()  # after what happens once a model or corpus, not once a comparison
-        with self._bench.device() as waited:
+        with self._bench.device.hold(short=True) as waited:
             tokens1, tokens2 = encoder.token_vectors(sentences)
         poolings = {p: cosine(encoder.pool(tokens1, p), encoder.pool(tokens2, p)) for p in POOLINGS}
         score = poolings[encoder.layout.pooling]
@@ -102,7 +103,7 @@ class SimilarityService:
         if cross.labels != 1:
             raise UserError(f"The cross-encoder '{cross_encoder}' gives {cross.labels} labels, not a score: choose another.")
         start = time.perf_counter()
-        with self._bench.device():
+        with self._bench.device.hold(short=True):
             score = float(cross.score([pair])[0])
         return Rival(cross_encoder, score, None, (time.perf_counter() - start) * 1e3)
 
@@ -110,10 +111,10 @@ class SimilarityService:
         """Another encoder's cosine, and its percentile among random pairs as that encoder sees them."""
         sentences = [self._sentence(sentence1, "first"), self._sentence(sentence2, "second")]
         encoder = self._bench.registry.encoder(model)
-        session = self._bench.sessions.get(session_id) if session_id else None
-        calibration = self._bench.calibration(encoder, session)
+        corpus = self._bench.sessions.get(session_id).get(IndexedCorpus) if session_id else None
+        calibration = self._bench.examples.calibration(encoder, corpus)
         start = time.perf_counter()
-        score = cosine(*self._bench.encode(encoder, sentences))
+        score = cosine(*self._bench.device.encode(encoder, sentences))
         milliseconds = (time.perf_counter() - start) * 1e3
         return Rival(model, score, calibration.percentile(score) if calibration else None, milliseconds)
 
@@ -131,7 +132,7 @@ class SimilarityService:
         start = time.perf_counter()
         encoder = self._bench.registry.encoder(model)
         list1, list2 = self._lines(lines1, "first"), self._lines(lines2, "second")
-        embeddings = unit_rows(self._bench.encode(encoder, list1 + list2))
+        embeddings = unit_rows(self._bench.device.encode(encoder, list1 + list2))
         scores = embeddings[: len(list1)] @ embeddings[len(list1) :].T
         return ListComparison(list1, list2, scores, (time.perf_counter() - start) * 1e3)
 
@@ -142,7 +143,7 @@ class SimilarityService:
             return split_mean_pooled(tokens1, tokens2)
         if max(len(tokens1.words), len(tokens2.words)) > LEAVE_ONE_OUT_WORDS:
             return None
-        with self._bench.device():
+        with self._bench.device.hold(short=True):
             (words1, without1), (words2, without2) = (encoder.leave_one_out(sentence) for sentence in sentences)
         full1, full2 = (encoder.pool(tokens, encoder.layout.pooling) for tokens in (tokens1, tokens2))
         return leave_one_out((words1, words2), (full1, full2), (without1, without2))

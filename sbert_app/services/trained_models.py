@@ -7,9 +7,9 @@ from pathlib import Path
 
 from sbert_app.errors import UserError
 from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
 from sbert_app.services.fine_tune import FineTuneService
-from sbert_app.runtime.workbench import Workbench
 from sbert_app.storage import atomic_folder
 from sbert_app.training.run import Run
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,11 @@ class Table:
     rows: NDArray[np.int64]
     skipped: tuple[Skip, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @cached_property
+    def nbytes(self) -> int:
+        """Bytes of memory that it holds, about."""
+        return int(self.frame.memory_usage(deep=True).sum())
 
 
 def table_from_rows(

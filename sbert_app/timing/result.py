@@ -1,7 +1,7 @@
 """What a race found out: rates that were measured, and what they mean for any number of sentences."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from sbert_app.corpus.pairs import ClosestPair
 from sbert_app.evaluation.agreement import Agreement
@@ -63,6 +63,7 @@ class TimingResult:
     quality: Verdict | None = None  # on the visitor's labelled pairs, SBERT before, cross-encoder after
     waited: float = 0.0  # seconds that others had the device; they are in no figure
     stopped: bool = False
+    of_corpus: ClassVar[bool] = True  # dropped with the corpus
 
     def cross_seconds(self, sentences: int) -> Estimate:
         """The cross-encoder on all pairs of n sentences."""

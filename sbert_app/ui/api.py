@@ -2,30 +2,28 @@
 
 from collections import deque
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
 from gradio import events
 
 from sbert_app.corpus.reader import skipped_summary
+from sbert_app.errors import UserError
 from sbert_app.models.registry import DEFAULT_ENCODER
-from sbert_app.services.corpora import CorpusService
-from sbert_app.services.duplicates import DEFAULT_THRESHOLD, MINING, MOST_LISTED, DuplicatesService, checked_threshold
-from sbert_app.services.search import SearchService
-from sbert_app.services.similarity import SimilarityService
+from sbert_app.services.bundle import Services
+from sbert_app.services.duplicates import DEFAULT_THRESHOLD, MOST_LISTED, checked_threshold
 from sbert_app.services.validation import whole_number
-from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.events import handler
+from sbert_app.ui.uploads import uploaded
+from sbert_app.ui.visitors import visitor_of
 
 
 class Endpoints:
     """One method an endpoint. The docstrings are the API page."""
 
-    def __init__(self, bench: Workbench) -> None:
-        self._bench = bench
-        self._similarity, self._corpora, self._search = SimilarityService(bench), CorpusService(bench), SearchService(bench)
-        self._duplicates = DuplicatesService(bench)
+    def __init__(self, services: Services) -> None:
+        self._bench, self._corpora = services.bench, services.corpora
+        self._similarity, self._search, self._duplicates = services.similarity, services.search, services.duplicates
 
     def similarity(self, sentence1: str, sentence2: str, model: str = DEFAULT_ENCODER, cross_encoder: str = "") -> dict[str, Any]:
         """Compare two sentences by meaning.
@@ -56,7 +54,7 @@ class Endpoints:
             "milliseconds": result.milliseconds,
         }
 
-    def index_corpus(self, file: str | None, lines: str, columns: list[str], model: str) -> dict[str, Any]:
+    def index_corpus(self, file: str | None, lines: str, columns: list[str], model: str, request: gr.Request) -> dict[str, Any]:
         """Index a corpus, from a file or from lines, and get an id to search it with.
 
         Args:
@@ -68,12 +66,16 @@ class Endpoints:
         Returns:
             corpus (the id for /search: whoever has it can search), sentences, columns, index, recall, seconds, notes.
         """
-        table = self._corpora.read_file(Path(file)) if file else self._corpora.read_lines(lines)
-        session = self._bench.sessions.open()
+        if file:
+            with uploaded(file, "") as path:
+                table = self._corpora.read_file(path)
+        else:
+            table = self._corpora.read_lines(lines)
+        session = self._bench.sessions.open(visitor_of(request, self._corpora.hosted))
         guess = self._corpora.offer(session.id, table)
         *_, last = self._corpora.index(session.id, columns or [guess], model)
-        if last.corpus is None:  # nobody else knows this session's id, so nobody can have stopped it
-            raise RuntimeError("indexing ended without a corpus")
+        if last.corpus is None:
+            raise UserError("The indexing was stopped: the connection was closed.")
         report, source = last.corpus.index.report, last.corpus.corpus
         return {
             "corpus": session.id,
@@ -126,7 +128,7 @@ class Endpoints:
         threshold = checked_threshold(threshold)
         top = whole_number(top, "number of pairs", 0, MOST_LISTED)
         if not self._duplicates.known(corpus):
-            deque(self._duplicates.find(corpus), maxlen=0)  # run to the end
+            deque(self._duplicates.find(corpus), maxlen=0)  # run to the end, or until the same is asked again
         return self._duplicates.findings(corpus, threshold).summary(top)
 
     def models(self) -> list[dict[str, Any]]:
@@ -138,14 +140,14 @@ class Endpoints:
         return [asdict(model) for model in self._bench.registry.list()]
 
 
-def build(bench: Workbench) -> None:
+def build(services: Services) -> None:
     """Add the endpoints to the page that is being drawn."""
-    endpoints = Endpoints(bench)
+    endpoints = Endpoints(services)
     events.api(handler(endpoints.similarity), api_name="similarity")
     events.api(handler(endpoints.search), api_name="search")
-    events.api(handler(endpoints.duplicates), api_name="duplicates", concurrency_id=MINING, concurrency_limit=2)
+    events.api(handler(endpoints.duplicates), api_name="duplicates", concurrency_limit=None)
     events.api(handler(endpoints.models), api_name="models")
     # A file must pass through gr.File, which accepts uploads of this app only and no path of the server.
     with gr.Row(visible=False):
         inputs = [gr.File(), gr.Textbox(""), gr.JSON([]), gr.Textbox(DEFAULT_ENCODER)]
-        gr.Button().click(handler(endpoints.index_corpus), inputs, gr.JSON(), api_name="index_corpus", concurrency_limit=4)
+        gr.Button().click(handler(endpoints.index_corpus), inputs, gr.JSON(), api_name="index_corpus", concurrency_limit=None)

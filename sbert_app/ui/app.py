@@ -5,25 +5,25 @@ from typing import Any
 
 import gradio as gr
 
-from sbert_app.services.cluster_map import MapService
-from sbert_app.services.fine_tune import FineTuneService
-from sbert_app.services.similarity import SimilarityService
-from sbert_app.services.timing import TimingService
-from sbert_app.services.trained_models import TrainedModels
 from sbert_app.runtime.workbench import Workbench
+from sbert_app.services.bundle import services_over
 from sbert_app.ui import api, map_api, timing_api, training_api
 from sbert_app.ui.events import handler
 from sbert_app.ui.header import LOGO, TITLE, ModelPicker
 from sbert_app.ui.tabs import cluster_map, fine_tune, search, similarity, timing
 from sbert_app.ui.theme import STYLE, build_theme
+from sbert_app.ui.visitors import visitor_of
 
 CLEAN_SECONDS = 3600
+QUICK_AT_ONCE = 16  # of one kind of quick request; heavy jobs wait in the services, which tell everyone their place
+MOST_QUEUED = 1_000
+THREADS = 128  # a job that waits for its turn keeps one: more than jobs may wait, so that quick requests always find one
 
 
 def build_app(bench: Workbench) -> gr.Blocks:
     """Draw the page over a workbench. Nothing is launched."""
     app: gr.Blocks
-    trainings, timings, maps = FineTuneService(bench), TimingService(bench), MapService(bench)
+    services = services_over(bench)
     with gr.Blocks(title=TITLE, analytics_enabled=False, delete_cache=(CLEAN_SECONDS, CLEAN_SECONDS)) as app:
         session_id = gr.State("")
         opened = gr.State("")  # gets a new value each time the session has another corpus
@@ -33,22 +33,20 @@ def build_app(bench: Workbench) -> gr.Blocks:
         model = picker.in_use
         with gr.Tabs(elem_id="tabs"):
             with gr.Tab("Similarity", id="similarity"):
-                similarity.build(SimilarityService(bench), session_id, model, opened)
+                similarity.build(services.similarity, session_id, model, opened)
             with gr.Tab("Search", id="search"):
-                search.build(bench, session_id, model, opened)
+                search.build(services, session_id, model, opened)
             with gr.Tab("Map", id="map") as map_tab:
-                cluster_map.build(maps, session_id, model, opened, map_tab, picker.names())
+                cluster_map.build(services.maps, session_id, model, opened, map_tab, picker.names())
             with gr.Tab("Fine-tune", id="fine-tune"):
-                panel = fine_tune.build(trainings, TrainedModels(bench, trainings), session_id, owner, picker)
+                panel = fine_tune.build(services.trainings, services.models, session_id, owner, picker)
             with gr.Tab("Timing", id="timing"):
-                timing.build(timings, session_id, model, opened)
-        api.build(bench)
-        training_api.build(bench, trainings)
-        timing_api.build(bench, timings)
-        map_api.build(bench, maps)
+                timing.build(services.timings, session_id, model, opened)
+        for endpoints in (api, training_api, timing_api, map_api):
+            endpoints.build(services)
 
         def open_session(request: gr.Request) -> str:
-            return bench.sessions.open(request.session_hash or "").id
+            return bench.sessions.open(visitor_of(request, bench.settings.hosted)).id
 
         def leave(request: gr.Request) -> None:
             bench.sessions.leave(request.session_hash or "")
@@ -56,12 +54,12 @@ def build_app(bench: Workbench) -> gr.Blocks:
         def known(owner: str) -> str:
             return owner or (secrets.token_urlsafe(32) if bench.settings.hosted else "")
 
-        app.load(picker.refresh, None, picker.outputs[0], show_progress="hidden", api_visibility="private")
-        app.load(open_session, None, session_id, show_progress="hidden", api_visibility="private")
-        app.load(known, owner, owner, show_progress="hidden", api_visibility="private").then(
-            handler(panel.attach_live), owner, panel.outputs, show_progress="hidden", api_visibility="private"
-        )
+        quick: dict[str, Any] = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
+        app.load(picker.refresh, None, picker.outputs[0], **quick)
+        app.load(open_session, None, session_id, **quick)
+        app.load(known, owner, owner, **quick).then(handler(panel.attach_live), owner, panel.outputs, **quick)
         app.unload(leave)
+    app.queue(default_concurrency_limit=QUICK_AT_ONCE, max_size=MOST_QUEUED)
     return app
 
 
@@ -72,6 +70,7 @@ def launch_options(bench: Workbench) -> dict[str, Any]:
         "css_paths": [STYLE],
         "favicon_path": LOGO,
         "max_file_size": bench.settings.limits.file_bytes,
+        "max_threads": THREADS,
         "run_history": False,  # would copy inputs and outputs into the browser's storage
         "footer_links": ["api"],
         "ssr_mode": False,

@@ -13,6 +13,7 @@ from sbert_app.corpus.reader import looks_like_prose
 from sbert_app.services.corpora import CorpusService
 from sbert_app.tables import Table
 from sbert_app.ui.events import handler
+from sbert_app.ui.uploads import uploaded
 from sbert_app.ui.views import corpus as view
 
 REFRESH_SECONDS = 0.2  # between two states of the progress bar
@@ -84,7 +85,7 @@ class CorpusPanel:
             handler(self._on_index),
             [self._session_id, self.columns, self._model],
             [*opened, self.stop, self.index],
-            concurrency_limit=4,
+            concurrency_limit=None,
             **private,
         ).failure(self._on_failure, None, [self.stop, self.index, self.progress], **private)
         self.stop.click(handler(self._corpora.stop), self._session_id, None, queue=False, **private)
@@ -93,7 +94,10 @@ class CorpusPanel:
         self.delete_saved.click(handler(self._on_delete_saved), self.saved, self.saved, **private)
 
     def _on_file(self, session_id: str, file: str | None) -> Updates:
-        return self._offer(session_id, self._corpora.read_file(Path(file))) if file else {}
+        if not file:
+            return {}
+        with uploaded(file, "") as path:
+            return self._offer(session_id, self._corpora.read_file(path))
 
     def _on_pasted(self, session_id: str, text: str) -> Updates:
         return self._offer(session_id, self._corpora.read_lines(text))

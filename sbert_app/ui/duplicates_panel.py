@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 
 from sbert_app.corpus.mining import FLOOR
-from sbert_app.services.duplicates import DEFAULT_THRESHOLD, MINING, MOST_LISTED, DuplicatesService
+from sbert_app.services.duplicates import DEFAULT_THRESHOLD, MOST_LISTED, DuplicatesService
 from sbert_app.ui.events import handler
 from sbert_app.ui.shelf import Shelf
 from sbert_app.ui.views import duplicates as view
@@ -72,8 +72,7 @@ class DuplicatesPanel:
             handler(self._on_find),
             at,
             [*busy, self.threshold, self.result, *shown],
-            concurrency_id=MINING,
-            concurrency_limit=2,
+            concurrency_limit=None,
             **private,
         ).failure(self._on_failure, None, busy, **private)
         self.stop.click(handler(self._service.stop), mine, None, queue=False, **private)
@@ -82,8 +81,7 @@ class DuplicatesPanel:
         self.make.click(handler(self._on_make), at, self.files, **private)
 
     def _on_opened(self, session_id: str) -> Updates:
-        """Another corpus: what was found in the one before goes, and what is still running stops."""
-        self._service.forget(session_id)
+        """Another corpus: what was found in the one before is gone."""
         able = self._service.rows(session_id) > 1
         return {
             **self._idle(),

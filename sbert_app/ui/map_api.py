@@ -4,18 +4,19 @@ from typing import Any
 
 from gradio import events
 
+from sbert_app.errors import UserError
 from sbert_app.mapping.clusters import K_MEANS
-from sbert_app.services.cluster_map import AUTO, Grouping, MapService
+from sbert_app.services.bundle import Services
+from sbert_app.services.cluster_map import AUTO, Grouping
 from sbert_app.services.map_result import CorpusMap
-from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.events import handler
 
 
 class MapEndpoints:
     """One method an endpoint. The docstrings are the API page."""
 
-    def __init__(self, bench: Workbench, service: MapService) -> None:
-        self._bench, self._service = bench, service
+    def __init__(self, services: Services) -> None:
+        self._sessions, self._service = services.bench.sessions, services.maps
 
     def cluster_map(
         self, corpus: str, clusters: str = AUTO, method: str = K_MEANS, outliers: float = 10, places: bool = True
@@ -34,14 +35,14 @@ class MapEndpoints:
             accords with label columns (purity, ari, nmi), projection, notes, seconds by stage, and places: row counted from 1,
             x, y, cluster (-1: outlier).
         """
-        self._bench.corpus_of(corpus)  # the id of a session without a corpus would draw the example
+        self._sessions.corpus(corpus)  # the id of a session without a corpus would draw the example
         grouping = Grouping.read(method, clusters, outliers)
         for step in self._service.draw(corpus, grouping):
             if isinstance(step, CorpusMap):
                 return step.summary() | ({"places": step.places()} if places else {})
-        raise RuntimeError("a map ended without a result")
+        raise UserError("Stopped: this corpus is drawn anew by another request.")
 
 
-def build(bench: Workbench, service: MapService) -> None:
+def build(services: Services) -> None:
     """Add the endpoint to the page that is being drawn."""
-    events.api(handler(MapEndpoints(bench, service).cluster_map), api_name="cluster_map")
+    events.api(handler(MapEndpoints(services).cluster_map), api_name="cluster_map", concurrency_limit=None)

@@ -3,16 +3,16 @@
 import time
 from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.services.duplicates import DEFAULT_THRESHOLD
-from sbert_app.services.overlap import OverlapService
+from sbert_app.services.overlap import OverlapProgress, OverlapService
 from sbert_app.ui.events import handler
 from sbert_app.ui.shelf import Shelf
+from sbert_app.ui.uploads import uploaded
 from sbert_app.ui.views import duplicates, parts
 from sbert_app.ui.views import overlap as view
 
@@ -56,7 +56,7 @@ class OverlapPanel:
             handler(self._on_file),
             [*mine, self.file, self.threshold],
             [self.stop, self.stage, self.result, self.overlap, self.download],
-            concurrency_limit=4,
+            concurrency_limit=None,
             **private,
         ).failure(self._on_failure, None, busy, **private)
         self.stop.click(handler(self._service.stop), mine, None, queue=False, **private)
@@ -65,13 +65,12 @@ class OverlapPanel:
         self.make.click(handler(self._on_make), at, self.download, **private)
 
     def _on_opened(self, session_id: str) -> Updates:
-        """Another corpus: what was compared with the one before goes, and what is still running stops."""
-        self._service.forget(session_id)
+        """Another corpus: what was compared with the one before is gone."""
         return {self.file: None, self.stage: "", self.result: gr.Column(visible=False)}
 
     def _on_file(self, session_id: str, file: str, threshold: float) -> Iterator[Updates]:
         shown = 0.0
-        for event in self._service.compare(session_id, Path(file)):
+        for event in self._compared(session_id, file):
             if event.stopped:
                 yield {self.stop: gr.Button(visible=False), self.stage: duplicates.note(view.STOPPED)}
             elif event.compared:
@@ -80,6 +79,10 @@ class OverlapPanel:
             elif time.monotonic() - shown > REFRESH_SECONDS:
                 shown = time.monotonic()
                 yield {self.stop: gr.Button(visible=True), self.stage: view.progress(event)}
+
+    def _compared(self, session_id: str, file: str) -> Iterator[OverlapProgress]:
+        with uploaded(file, "Choose the other file.") as path:
+            yield from self._service.compare(session_id, path)
 
     def _shown(self, session_id: str, threshold: float) -> Updates:
         compared, matches = self._service.matches(session_id, threshold)

@@ -8,13 +8,14 @@ import gradio as gr
 
 from sbert_app.corpus.reader import guess_column, read_corpus
 from sbert_app.models.registry import DEFAULT_ENCODER
-from sbert_app.services.corpora import CorpusService
-from sbert_app.services.timing import DEFAULT_SECONDS, Course, TimingService, Waiting
+from sbert_app.runtime.stop import Stop
+from sbert_app.services.bundle import Services
+from sbert_app.services.timing import DEFAULT_SECONDS, Course, Waiting
 from sbert_app.services.validation import whole_number
-from sbert_app.runtime.workbench import Workbench
 from sbert_app.timing.experiment import Moment
 from sbert_app.timing.result import MOST_SENTENCES
 from sbert_app.ui.events import handler
+from sbert_app.ui.visitors import visitor_of
 
 TOLD_EVERY = 0.5  # seconds
 
@@ -22,10 +23,10 @@ TOLD_EVERY = 0.5  # seconds
 class TimingEndpoint:
     """One method, the endpoint. Its docstring is the API page."""
 
-    def __init__(self, bench: Workbench, timings: TimingService) -> None:
-        self._corpora, self._timings, self._limits = CorpusService(bench), timings, bench.settings.limits
+    def __init__(self, services: Services) -> None:
+        self._corpora, self._timings, self._limits = services.corpora, services.timings, services.bench.settings.limits
 
-    def timing(self, lines: str, sentences: float, seconds: float, model: str) -> Iterator[dict[str, Any]]:
+    def timing(self, lines: str, sentences: float, seconds: float, model: str, request: gr.Request) -> Iterator[dict[str, Any]]:
         """Race a cross-encoder against SBERT on the app's machine. Closing the call stops the race.
 
         Args:
@@ -40,9 +41,10 @@ class TimingEndpoint:
             agreement, query, answer, conditions.
         """
         sentences = whole_number(sentences, "number of sentences", 2, MOST_SENTENCES)
-        course = self._course(lines)
+        seconds = whole_number(seconds, "number of seconds", 1, self._timings.most_seconds)
+        stop = Stop(visitor_of(request, self._corpora.hosted))
         told, result = 0.0, None
-        for step in self._timings.race(course, model, whole_number(seconds, "number of seconds", 1, self._timings.most_seconds)):
+        for step in self._timings.race(self._course(lines), model, seconds, stop):
             note = {"stage": "Waiting", "before": step.before} if isinstance(step, Waiting) else {"stage": step.stage, "before": 0}
             if isinstance(step, Moment):
                 result = step.result or result
@@ -60,9 +62,9 @@ class TimingEndpoint:
         return self._timings.prepare("lines", corpus.sentences)
 
 
-def build(bench: Workbench, timings: TimingService) -> None:
+def build(services: Services) -> None:
     """Add the endpoint to the page that is being drawn."""
-    endpoint = TimingEndpoint(bench, timings)
+    endpoint = TimingEndpoint(services)
     with gr.Row(visible=False):
         inputs = [gr.Textbox(""), gr.Number(10_000), gr.Number(DEFAULT_SECONDS), gr.Textbox(DEFAULT_ENCODER)]
         gr.Button().click(handler(endpoint.timing), inputs, gr.JSON(), api_name="timing", concurrency_limit=None)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from sbert_app.runtime.workbench import open_workbench, warm_up
 from sbert_app.services.similarity import SimilarityService
-from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
 from sbert_app.ui.views import similarity as view
 from tests.browser.chromium import chromium, free_port
@@ -57,10 +57,10 @@ def _wait_for(port: int, begin: float) -> None:
 def similarity_milliseconds() -> dict[str, float]:
     """The whole handler: validate, encode, explain, draw. Median and worst of 50 different pairs, warm."""
     with tempfile.TemporaryDirectory() as home:
-        bench = Workbench(Settings(home=Path(home)))
-        bench.warm_up()
+        bench = open_workbench(Settings(home=Path(home)))
+        warm_up(bench)
         service = SimilarityService(bench)
-        sentences = bench.example("support_tickets.csv", bench.registry.encoder()).corpus.sentences
+        sentences = bench.examples.indexed("support_tickets.csv", bench.registry.encoder()).corpus.sentences
         times = []
         for i in range(60):
             begin = time.perf_counter()

@@ -21,9 +21,11 @@ from sbert_app.mapping.neighbours import NeighbourIndex
 from sbert_app.mapping.projection import NEIGHBOURS, Layout, Points
 from sbert_app.mapping.quality import accord
 from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
+from sbert_app.runtime.stop import Stop
+from sbert_app.runtime.workbench import Workbench, open_workbench, warm_up
 from sbert_app.services.cluster_map import Grouping, MapService
 from sbert_app.services.map_result import CorpusMap
-from sbert_app.runtime.workbench import CALIBRATION_EXAMPLE, Workbench
 from sbert_app.settings import Settings
 from sbert_app.vectors import Vectors, unit_rows
 from tests.benchmarks import data
@@ -48,8 +50,8 @@ print(json.dumps({"preview_seconds": preview, "map_seconds": time.perf_counter()
 
 def report() -> dict[str, object]:
     with tempfile.TemporaryDirectory() as home:
-        bench = Workbench(Settings(home=Path(home), device="cpu"))
-        bench.warm_up()
+        bench = open_workbench(Settings(home=Path(home), device="cpu"))
+        warm_up(bench)
         table = data.rows("topics/stackoverflow_titles")
         titles = indexed(bench, [row["text"] for row in table], [row["label"] for row in table])
         sample = np.random.default_rng(0).permutation(len(table))[:ROWS]
@@ -73,7 +75,7 @@ def end_to_end(bench: Workbench, titles: IndexedCorpus) -> dict[str, Any]:
     """20,000 titles with 20 tags: seconds by stage, the automatic number, and every method against the tags with k = 20."""
     import umap
 
-    *_, found = MapService(bench).draw_corpus(titles, Grouping())
+    *_, found = MapService(bench).draw_corpus(titles, Grouping(), Stop())
     assert isinstance(found, CorpusMap)
     gold = titles.corpus.metadata["label"].to_numpy(dtype=object)
     points, vectors = found.ground.points, titles.embeddings
@@ -147,10 +149,12 @@ def browser(bench: Workbench) -> dict[str, Any]:
     sentences = data.many_sentences(MANY)
     encoder = bench.registry.encoder(DEFAULT_ENCODER)
     # It stands where the example does, which is what a visitor without a corpus sees.
-    bench._examples[(CALIBRATION_EXAMPLE, encoder.fingerprint)] = indexed(bench, sentences, [str(i % 7) for i in range(MANY)])
+    bench.examples._indexed[(CALIBRATION_EXAMPLE, encoder.fingerprint)] = indexed(
+        bench, sentences, [str(i % 7) for i in range(MANY)]
+    )
     app = build_app(bench)
     options = {"server_name": "127.0.0.1", "server_port": free_port(), "prevent_thread_lock": True, "quiet": True}
-    _, url, _ = app.queue().launch(**options, **launch_options(bench))
+    _, url, _ = app.launch(**options, **launch_options(bench))
     with sync_playwright() as playwright:
         page = playwright.chromium.launch(**chromium()).new_page(viewport={"width": 1280, "height": 1000})
         page.set_default_timeout(300_000)

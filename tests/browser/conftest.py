@@ -23,18 +23,18 @@ def hosted_url(app_url, tmp_path_factory) -> Iterator[str]:
 
 
 def served(home: Path, hosted: bool) -> Iterator[str]:
-    from sbert_app.runtime.workbench import Workbench
+    from sbert_app.runtime.workbench import close, open_workbench, warm_up
     from sbert_app.settings import Settings
     from sbert_app.ui.app import build_app, launch_options
 
-    bench = Workbench(Settings(home=home, device="cpu", hosted=hosted))
-    bench.warm_up()
+    bench = open_workbench(Settings(home=home, device="cpu", hosted=hosted))
+    warm_up(bench)
     app = build_app(bench)
     options = {"server_name": "127.0.0.1", "server_port": free_port(), "prevent_thread_lock": True, "quiet": True}
-    _, url, _ = app.queue().launch(**options, **launch_options(bench))
+    _, url, _ = app.launch(**options, **launch_options(bench))
     yield url
     app.close()
-    bench.close()
+    close(bench)
 
 
 @pytest.fixture(scope="session")

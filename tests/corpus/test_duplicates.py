@@ -43,7 +43,7 @@ def members(grouping):
 
 @pytest.fixture(scope="module", params=["support_tickets.csv", "field_notes.csv"])
 def example(request, shared_bench):
-    return shared_bench.example(request.param, shared_bench.registry.encoder(DEFAULT_ENCODER))
+    return shared_bench.examples.indexed(request.param, shared_bench.registry.encoder(DEFAULT_ENCODER))
 
 
 def test_pairs_are_those_of_paraphrase_mining(example):

@@ -1,11 +1,25 @@
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import pytest
 
 from sbert_app.errors import UserError
 from sbert_app.runtime import sessions as module
 from sbert_app.runtime.sessions import Sessions
-from sbert_app.settings import Limits
+from sbert_app.runtime.stop import Visitor
+from sbert_app.settings import HOSTED_LIMITS, Limits
+
+
+@dataclass(frozen=True)
+class Held:
+    """A value of so many bytes that no feature knows."""
+
+    nbytes: int = 1
+
+
+@dataclass(frozen=True)
+class OfCorpus:
+    of_corpus: ClassVar[bool] = True
 
 
 @pytest.fixture
@@ -15,13 +29,23 @@ def clock(monkeypatch):
     return now
 
 
+@pytest.fixture
+def session(clock):
+    return Sessions(Limits()).open()
+
+
+def gone(sessions: Sessions, session_id: str) -> bool:
+    return session_id not in sessions._sessions
+
+
 def test_ids_cannot_be_guessed_and_lead_to_one_session(clock):
     sessions = Sessions(Limits())
     ids = {sessions.open().id for _ in range(50)}
     assert len(ids) == 50 and all(len(name) >= 20 for name in ids)
     assert all(sessions.get(name).id == name for name in ids)
-    with pytest.raises(UserError, match="session has ended"):
-        sessions.get("nobody")
+    for nobody in ("nobody", "", None, 7, [], {"id": 1}):
+        with pytest.raises(UserError, match="session has ended"):
+            sessions.get(nobody)
 
 
 def test_idle_sessions_are_forgotten_and_used_ones_are_not(clock):
@@ -35,22 +59,88 @@ def test_idle_sessions_are_forgotten_and_used_ones_are_not(clock):
         sessions.get(idle)
 
 
+def test_a_run_that_another_took_the_place_of_stores_nothing(session):
+    first = session.begin("job")
+    second = session.begin("job")
+    assert first.revoked and first.is_set() and not second.is_set()
+    assert not session.put("late", first) and session.get(str) is None
+    assert session.put("in time", second) and session.get(str) == "in time"
+
+
+def test_a_stopped_run_may_keep_what_it_reached(session):
+    stop = session.begin("job")
+    session.stop("job")
+    assert stop.is_set() and session.put("half", stop)
+
+
+def test_another_corpus_ends_every_run_and_drops_what_belonged_to_the_one_before(session, shared_bench):
+    corpus = shared_bench.examples.indexed("field_notes.csv", shared_bench.registry.encoder())
+    indexing, mapping = session.begin("indexing"), session.begin("map")
+    session.put(OfCorpus(), mapping)
+    session.put(Held(), mapping)
+    assert session.open(corpus, indexing)
+    assert mapping.revoked and not session.put(OfCorpus(), mapping)
+    assert session.get(OfCorpus) is None and session.get(Held) == Held() and session.get(type(corpus)) is corpus
+    assert not session.open(replace(corpus, model="older"), indexing) and session.get(type(corpus)) is corpus
+
+
+def test_a_change_to_a_value_that_was_replaced_meanwhile_is_dropped(session):
+    session.put(before := Held(1))
+    session.put(Held(2))
+    assert not session.swap(before, Held(3)) and session.get(Held) == Held(2)
+    assert session.swap(session.get(Held), Held(4)) and session.get(Held) == Held(4)
+
+
 def test_beyond_the_limit_the_one_idle_longest_goes(clock):
     sessions = Sessions(replace(Limits(), corpora_in_memory=2))
     opened = [sessions.open() for _ in range(3)]
-    opened[0].table = opened[1].table = object()
+    opened[0].put(Held())
+    opened[1].put(Held())
     sessions.get(opened[0].id)
-    opened[2].table = object()
+    opened[2].put(Held())
     with pytest.raises(UserError):
         sessions.get(opened[1].id)
     assert sessions.get(opened[0].id) and sessions.get(opened[2].id)
 
 
+def test_66_corpora_of_one_visitor_cost_the_others_nothing(clock):
+    sessions = Sessions(HOSTED_LIMITS)
+    others = [sessions.open(Visitor(f"tab {i}", f"10.0.0.{i}")) for i in range(20)]
+    for other in others:
+        other.put(Held(50_000_000))
+    for _ in range(66):
+        sessions.open(Visitor("greedy", "10.0.1.1")).put(Held())
+    sessions.open()
+    assert not any(gone(sessions, other.id) for other in others)
+    assert sum(session.visitor.connection == "greedy" for session in sessions._sessions.values() if session.nbytes) == 4
+
+
+def test_many_connections_of_one_address_evict_each_other(clock):
+    sessions = Sessions(replace(HOSTED_LIMITS, corpora_in_memory=10))
+    other = sessions.open(Visitor("tab", "10.0.0.1"))
+    other.put(Held(5))
+    for number in range(30):
+        sessions.open(Visitor(f"made up {number}", "10.0.1.1")).put(Held(5))
+    sessions.open()
+    assert not gone(sessions, other.id) and len([s for s in sessions._sessions.values() if s.nbytes]) == 10
+
+
+def test_memory_is_bounded_in_bytes(clock):
+    sessions = Sessions(replace(Limits(), memory_bytes=100))
+    old, new = sessions.open(Visitor("a", "10.0.0.1")), sessions.open(Visitor("b", "10.0.0.2"))
+    running = old.begin("job")
+    old.put(Held(90))
+    new.put(Held(20))
+    sessions.open()
+    assert gone(sessions, old.id) and running.revoked and not gone(sessions, new.id)
+
+
 def test_a_closed_tab_stops_its_work_and_may_come_back_for_a_while(clock):
     sessions = Sessions(Limits())
-    mine, other = sessions.open("tab 1"), sessions.open("tab 2")
+    mine, other = sessions.open(Visitor("tab 1")), sessions.open(Visitor("tab 2"))
+    work, others_work = mine.begin("job"), other.begin("job")
     sessions.leave("tab 1")
-    assert mine.stop.is_set() and not other.stop.is_set()
+    assert work.is_set() and not others_work.is_set()
     clock[0] += module.LEFT_SECONDS - 1
     assert sessions.get(mine.id)
     sessions.leave("tab 1")
@@ -58,3 +148,10 @@ def test_a_closed_tab_stops_its_work_and_may_come_back_for_a_while(clock):
     with pytest.raises(UserError):
         sessions.get(mine.id)
     assert sessions.get(other.id)
+
+
+def test_a_client_without_a_connection_leaves_nobody_elses_work(clock):
+    sessions = Sessions(Limits())
+    work = sessions.open(Visitor()).begin("job")
+    sessions.leave("")
+    assert not work.is_set()

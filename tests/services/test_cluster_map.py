@@ -16,7 +16,6 @@ from sbert_app.services.cluster_map import Grouping, MapService
 from sbert_app.services.colouring import CLUSTERS, COLUMN, DRIFT, MOST_KINDS, QUERY, Kinds, Scale, choices, colouring
 from sbert_app.services.comparing import Comparing
 from sbert_app.services.corpora import CorpusService
-from sbert_app.runtime.line import Line
 from sbert_app.services.map_result import CorpusMap, Moved
 from sbert_app.services.projecting import Points2D
 from sbert_app.tables import Table
@@ -102,13 +101,21 @@ def test_stopped_the_points_stay_where_they_are(service, session_id, monkeypatch
     assert "UMAP stopped after" in step.ground.method and step.clustering.count > 1
 
 
-def test_who_leaves_the_page_leaves_the_line(service, session_id):
+def test_who_leaves_the_page_leaves_the_line(shared_bench, service, session_id):
     steps = service.draw(session_id, Grouping())
     for step in steps:
         if "UMAP" in step.stage and "Preview" not in step.stage:
             break
     steps.close()
-    assert service._line._tickets == []
+    assert shared_bench.lines.maps._tickets == []
+
+
+def test_a_map_of_the_example_is_drawn_though_the_example_leaves_the_cache(shared_bench, service, session_id):
+    steps = service.draw(session_id, Grouping())
+    next(steps)
+    shared_bench.examples._indexed.clear()  # as other models' examples would
+    *_, last = steps
+    assert service.map(session_id) is last
 
 
 def test_another_corpus_meanwhile_gets_no_map_of_the_one_before(shared_bench, service, session_id):
@@ -262,10 +269,3 @@ def test_what_the_page_sends_is_checked(service, session_id):
         service.query(session_id, "  ")
     rows, scores = service.near(session_id, 7)
     assert rows[0] == 7 and len(set(rows.tolist())) == 11 and (np.diff(scores) <= 1e-6).all()
-
-
-def test_the_line_has_an_end():
-    line = Line(1, "maps")
-    line.join()
-    with pytest.raises(UserError, match="1 maps are waiting already"):
-        line.join()

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from sbert_app.corpus import mining
+from sbert_app.corpus.findings import Compared, Mined
 from sbert_app.errors import UserError
 from sbert_app.services import duplicates as module
 from sbert_app.services.corpora import CorpusService
@@ -33,7 +34,7 @@ def indexed(bench, path):
 
 def test_found_once_and_grouped_at_any_threshold(service, session, monkeypatch):
     *_, last = service.find(session.id)
-    assert last.share == 1 and session.duplicates is last.mined
+    assert last.share == 1 and session.get(Mined) is last.mined
     monkeypatch.setattr(module, "find_duplicates", None)  # another threshold compares nothing again
     strict, loose = service.findings(session.id, 0.95), service.findings(session.id, 0.85)
     assert 0 < strict.grouping.redundant < loose.grouping.redundant == 26
@@ -77,8 +78,7 @@ def test_another_corpus_drops_what_was_found(shared_bench, service, session):
     CorpusService(shared_bench).open_example(session.id, "field_notes.csv")
     with pytest.raises(UserError, match="Find them first"):
         service.findings(session.id)
-    service.forget(session.id)
-    assert session.duplicates is None
+    assert session.get(Mined) is None
 
 
 def test_a_corpus_opened_meanwhile_is_not_given_the_old_findings(shared_bench, service, session):
@@ -86,7 +86,7 @@ def test_a_corpus_opened_meanwhile_is_not_given_the_old_findings(shared_bench, s
     next(work)
     CorpusService(shared_bench).open_example(session.id, "field_notes.csv")
     list(work)
-    assert session.duplicates is None
+    assert session.get(Mined) is None
 
 
 def test_stopping_ends_the_mining(service, session, monkeypatch):
@@ -94,13 +94,7 @@ def test_stopping_ends_the_mining(service, session, monkeypatch):
     work = service.find(session.id)
     assert next(work).share == 0 and 0 < next(work).share < 1
     service.stop(session.id)
-    assert next(work).stopped and list(work) == [] and session.duplicates is None
-
-
-def test_a_closed_tab_stops_the_work(shared_bench):
-    session = shared_bench.sessions.open("tab")
-    shared_bench.sessions.leave("tab")
-    assert session.stop_duplicates.is_set() and session.stop_overlap.is_set()
+    assert next(work).stopped and list(work) == [] and session.get(Mined) is None
 
 
 def test_a_floor_that_rose_is_the_lowest_threshold(service, session, monkeypatch):
@@ -137,14 +131,14 @@ def test_nothing_to_compare_is_said(shared_bench, service, write):
     with pytest.raises(UserError, match="There is no corpus yet"):
         list(service.find(session.id))
     with pytest.raises(UserError, match="There is no corpus yet"):
-        list(OverlapService(shared_bench).compare(session.id, write("b.csv", "text\na\n")))
+        list(OverlapService(shared_bench, CorpusService(shared_bench)).compare(session.id, write("b.csv", "text\na\n")))
 
 
 def test_another_file_is_looked_up_in_the_corpus(shared_bench, session, write, sentences):
     path = write("test.csv", f'id,text\n1,"{sentences[4]}"\n2,a train to the moon\n3,"{sentences[9]} Thanks!"\n')
-    service = OverlapService(shared_bench)
+    service = OverlapService(shared_bench, CorpusService(shared_bench))
     *_, last = service.compare(session.id, path)
-    assert last.compared is session.compared and last.compared.other.columns == ("text",)
+    assert last.compared is session.get(Compared) and last.compared.other.columns == ("text",)
     _, matches = service.matches(session.id, 0.85)
     assert [(match.row, match.corpus_row, match.same) for match in matches] == [(1, 5, True), (3, 10, False)]
     assert matches[0].score == 1 and matches[1].corpus_sentence == sentences[9]
@@ -154,9 +148,9 @@ def test_another_file_is_looked_up_in_the_corpus(shared_bench, session, write, s
 
 
 def test_a_comparison_can_be_stopped(shared_bench, session, write):
-    service = OverlapService(shared_bench)
+    service = OverlapService(shared_bench, CorpusService(shared_bench))
     work = service.compare(session.id, write("c.csv", "text\n" + "\n".join(f"sentence number {i}" for i in range(200))))
     next(work)
     service.stop(session.id)
     *_, last = work
-    assert last.stopped and last.done < 200 and session.compared is None
+    assert last.stopped and last.done < 200 and session.get(Compared) is None

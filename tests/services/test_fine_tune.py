@@ -10,10 +10,10 @@ from sentence_transformers import SentenceTransformer
 
 from sbert_app.errors import UserError
 from sbert_app.models.registry import DEFAULT_ENCODER, Registry
+from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.evaluation import EvaluationService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.trained_models import TrainedModels
-from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import HOSTED_LIMITS
 from sbert_app.training.execution import Execution
 from sbert_app.training.head import load_head, predict_labels
@@ -33,7 +33,7 @@ def service(bench):
 @pytest.fixture
 def hosted(bench):
     settings = replace(bench.settings, hosted=True, limits=HOSTED_LIMITS)
-    return FineTuneService(Workbench(settings))
+    return FineTuneService(open_workbench(settings))
 
 
 def offer(service, name=SCORED):
@@ -150,7 +150,7 @@ def test_searching_goes_on_while_a_run_trains(service, bench):
     waits = []
     for _ in range(5):
         start = time.perf_counter()
-        bench.encode(encoder, ["is anybody there?"])
+        bench.device.encode(encoder, ["is anybody there?"])
         waits.append(time.perf_counter() - start)
     service.stop(run.id)
     wait(service, run.id)

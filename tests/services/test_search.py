@@ -4,18 +4,19 @@ import csv
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
+from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.search import SearchService
-from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import Settings
+from sbert_app.tables import Table
 
 QUERIES = Path(__file__).parents[1] / "corpus" / "field_notes_queries.csv"
 
@@ -31,7 +32,7 @@ def test_indexing_reports_progress_up_to_a_searchable_corpus(bench, sentences):
     session, events = indexed(bench, sentences[:300])
     done = [event.done for event in events]
     assert done == sorted(done) and done[-1] == 300 and len(set(done)) > 3
-    assert events[-1].corpus is session.corpus and events[-1].sentences_per_second > 0
+    assert events[-1].corpus is session.get(IndexedCorpus) and events[-1].sentences_per_second > 0
     hit = SearchService(bench).search(session.id, sentences[17], 1).hits[0]
     assert (hit.sentence, hit.row, hit.rank) == (sentences[17], 18, 1) and hit.score > 0.99
 
@@ -46,16 +47,16 @@ def test_indexing_again_encodes_nothing(bench, sentences):
 
 def test_stopping_keeps_what_was_encoded_and_the_corpus_before(bench, sentences):
     session, _ = indexed(bench, ["the corpus before"])
-    before, corpora = session.corpus, CorpusService(bench)
+    before, corpora = session.get(IndexedCorpus), CorpusService(bench)
     corpora.offer(session.id, corpora.read_lines("\n".join(sentences)))
     seen = []
     for event in corpora.index(session.id, ["text"]):
         seen.append(event)
         if event.done > 100:
             corpora.stop(session.id)
-    assert seen[-1].stopped and 100 < seen[-1].done < len(sentences) and session.corpus is before
+    assert seen[-1].stopped and 100 < seen[-1].done < len(sentences) and session.get(IndexedCorpus) is before
     again = list(corpora.index(session.id, ["text"]))
-    assert again[-1].cached == seen[-1].done and session.corpus is not before
+    assert again[-1].cached == seen[-1].done and session.get(IndexedCorpus) is not before
 
 
 def test_closing_the_generator_keeps_what_was_encoded(bench, sentences):
@@ -64,7 +65,7 @@ def test_closing_the_generator_keeps_what_was_encoded(bench, sentences):
     work = corpora.index(session.id, ["text"])
     event = next(event for event in work if event.done > 50)
     work.close()
-    assert session.corpus is None
+    assert session.get(IndexedCorpus) is None
     assert list(corpora.index(session.id, ["text"]))[-1].cached == event.done
 
 
@@ -104,9 +105,38 @@ def test_opening_another_corpus_stops_the_indexing_that_runs(bench, sentences):
     events = []
     for event in corpora.index(session.id, ["text"]):
         events.append(event)
-        if event.done > 50 and session.corpus is None:
+        if event.done > 50 and session.get(IndexedCorpus) is None:
             corpora.open_example(session.id, "field_notes.csv")
-    assert events[-1].stopped and session.corpus.corpus.name == "field_notes.csv" and session.table is None
+    assert events[-1].stopped and session.get(IndexedCorpus).corpus.name == "field_notes.csv" and session.get(Table) is None
+
+
+def test_a_corpus_opened_while_the_index_is_built_stays(bench, sentences):
+    corpora, session = CorpusService(bench), bench.sessions.open()
+    corpora.offer(session.id, corpora.read_lines("\n".join(sentences[:50])))
+    for event in corpora.index(session.id, ["text"]):
+        if event.stage == "Building the index":
+            corpora.open_example(session.id, "field_notes.csv")
+    assert event.stopped and event.corpus is None and session.get(IndexedCorpus).corpus.name == "field_notes.csv"
+
+
+def test_a_new_start_does_not_revive_what_was_stopped(bench, sentences):
+    corpora, session = CorpusService(bench), bench.sessions.open()
+    corpora.offer(session.id, corpora.read_lines("\n".join(sentences)))
+    first, second = corpora.index(session.id, ["text"]), corpora.index(session.id, ["text"])
+    next(first)
+    corpora.stop(session.id)
+    next(second)
+    assert [event.stage for event in first][-1] == "Stopped"
+    assert list(second)[-1].corpus is session.get(IndexedCorpus)
+
+
+def test_a_file_named_like_an_example_is_asked_nothing(bench, write):
+    corpora, session = CorpusService(bench), bench.sessions.open()
+    corpora.offer(session.id, corpora.read_file(write("support_tickets.csv", "text\nfirst\nsecond\n")))
+    list(corpora.index(session.id, ["text"]))
+    assert SearchService(bench).first_query(session.id) == ""
+    corpora.open_example(session.id, "support_tickets.csv")
+    assert SearchService(bench).first_query(session.id) == "charged two times for the same thing"
 
 
 def test_more_like_this_leaves_the_row_itself_out(shared_bench):
@@ -174,15 +204,15 @@ def test_bad_requests_are_told(bench):
 
 def test_a_bad_column_leaves_the_corpus_before_in_place(bench):
     session, _ = indexed(bench, ["a", "b"])
-    before = session.corpus
+    before = session.get(IndexedCorpus)
     with pytest.raises(UserError, match="no column 'nope'"):
         list(CorpusService(bench).index(session.id, ["nope"]))
-    assert session.corpus is before
+    assert session.get(IndexedCorpus) is before
 
 
 def test_saved_corpora_reopen_in_another_session_and_can_be_deleted(bench, sentences):
     indexed(bench, sentences[:50])
-    corpora, session = CorpusService(Workbench(bench.settings)), bench.sessions.open()
+    corpora, session = CorpusService(open_workbench(bench.settings)), bench.sessions.open()
     saved = CorpusService(bench).saved()
     assert (
         [(entry.name, entry.rows) for entry in saved]
@@ -199,9 +229,9 @@ INDEX_FOR_EVER = """
 import sys
 from pathlib import Path
 from sbert_app.services.corpora import CorpusService
-from sbert_app.runtime.workbench import Workbench
+from sbert_app.runtime.workbench import open_workbench
 from sbert_app.settings import Settings
-bench = Workbench(Settings(home=Path(sys.argv[1]), device="cpu"))
+bench = open_workbench(Settings(home=Path(sys.argv[1]), device="cpu"))
 corpora, session = CorpusService(bench), bench.sessions.open()
 corpora.offer(session.id, corpora.read_lines("\\n".join(f"sentence {i} of many" for i in range(20_000))))
 for event in corpora.index(session.id, ["text"]):
@@ -232,13 +262,13 @@ def test_a_full_disk_costs_the_saving_not_the_search(bench, monkeypatch):
 
 def test_a_changed_model_is_noticed(bench):
     session, _ = indexed(bench, ["a", "b"])
-    session.corpus = replace(session.corpus, fingerprint="another")
+    session.put(replace(session.get(IndexedCorpus), fingerprint="another"))
     with pytest.raises(UserError, match="has changed since this corpus was indexed. Index it again"):
         SearchService(bench).search(session.id, "a")
 
 
 def test_hosted_mode_leaves_nothing_on_disk(tmp_path, sentences):
-    hosted = Workbench(Settings(home=tmp_path / "home", device="cpu", hosted=True))
+    hosted = open_workbench(Settings(home=tmp_path / "home", device="cpu", hosted=True))
     session, events = indexed(hosted, sentences[:30])
     assert events[-1].cached == 0 and indexed(hosted, sentences[:30])[1][-1].cached == 0
     assert not (tmp_path / "home").exists()
@@ -268,26 +298,3 @@ def test_two_visitors_at_once_see_their_own_corpus_only(bench):
     for thread in threads:
         thread.join()
     assert errors == [] and sessions["a"].id != sessions["b"].id
-
-
-def test_a_long_job_does_not_starve_a_short_one(bench):
-    stop, turns = threading.Event(), [0]
-
-    def long_job():
-        while not stop.is_set():
-            with bench.device():
-                turns[0] += 1
-                time.sleep(0.001)
-
-    thread = threading.Thread(target=long_job)
-    thread.start()
-    try:
-        waited = []
-        for _ in range(30):
-            before = turns[0]
-            with bench.device():
-                waited.append(turns[0] - before)
-    finally:
-        stop.set()
-        thread.join()
-    assert max(waited) <= 2  # the turn that runs and, at most, one that came before

@@ -9,15 +9,19 @@ import torch
 import transformers
 
 from sbert_app.errors import UserError
+from sbert_app.runtime.stop import Stop
 from sbert_app.services.corpora import CorpusService
+from sbert_app.services.evaluation import EvaluationService
 from sbert_app.services.labelled import LabelledData
-from sbert_app.runtime.line import Line
 from sbert_app.services.search import OTHERS, SearchService
 from sbert_app.services.timing import EXAMPLE_NAME, TimingService, Waiting
+from sbert_app.settings import Limits
+from sbert_app.tables.table import table_from_rows
 from sbert_app.timing import experiment, queries
 from sbert_app.timing.experiment import DONE, STOPPED, Moment
 from sbert_app.timing.report import EXTRAPOLATED, MEASURED, PUBLISHED, figures
 from sbert_app.timing.result import CROSS, SBERT
+from sbert_app.training.columns import Mapping
 
 
 @pytest.fixture
@@ -25,7 +29,7 @@ def service(shared_bench, monkeypatch):
     """A service whose checks after the race are short."""
     monkeypatch.setattr(experiment, "CHECK_SECONDS", 0.3)
     monkeypatch.setattr(queries, "SIZES", (200, 2_000))
-    return TimingService(shared_bench)
+    return TimingService(shared_bench, EvaluationService(shared_bench))
 
 
 def last(steps):
@@ -85,24 +89,40 @@ def test_one_race_at_a_time_and_everyone_knows_their_place(service):
 def test_who_stops_while_waiting_leaves_the_line(service):
     first = service.race(service.course(), seconds=60)
     next(first)
-    assert [type(step) for step in service.race(service.course(), seconds=1, stopping=lambda: True)] == []
+    stop = Stop()
+    stop.set()
+    assert [step.stage for step in service.race(service.course(), seconds=1, stop=stop)] == ["Stopped"]
     first.close()
 
 
-def test_a_full_line_says_so():
-    line = Line(2, "timing runs")
-    tickets = [line.join(), line.join()]
-    with pytest.raises(UserError, match="2 timing runs are waiting already"):
-        line.join()
-    line.leave(tickets[0])
-    assert line.before(tickets[1]) == 0
-    line.join()
+def test_quality_is_measured_on_the_columns_that_were_chosen(service, shared_bench):
+    session, labelled = shared_bench.sessions.open(), LabelledData(shared_bench)
+    columns = ["sentence1", "sentence2", "b", "score", "mine"]
+    rows = [(i, [f"first {i}", f"second {i}", f"other {i}", f"{i % 5}", f"{4 - i % 5}"]) for i in range(40)]
+    table = table_from_rows(
+        "own.csv", ["sentence1", "sentence2", "b", "score", "mine"], [*enumerate(r.split(",") for r in rows)], Limits()
+    )
+    labelled.offer(session.id, table)
+    labelled.remap(session.id, Mapping("scored", ("sentence1", "b"), "mine"))
+    pairs = service.course(session.id).labelled
+    assert pairs.sentences[1][0] == "other 0" and pairs.targets[0] == 1
+
+
+def test_a_race_ends_with_its_corpus(service, shared_bench):
+    session = shared_bench.sessions.open()
+    steps = service.race_session(session.id, "all-MiniLM-L6-v2", 1)
+    next(steps)
+    CorpusService(shared_bench).open_example(session.id, "field_notes.csv")
+    assert list(steps) == []
+    with pytest.raises(UserError, match="no race"):
+        service.result(session.id)
 
 
 def test_the_sessions_corpus_is_raced_and_its_labelled_pairs_are_measured(service, shared_bench):
     session = shared_bench.sessions.open()
     CorpusService(shared_bench).open_example(session.id, "field_notes.csv")
-    session.labelled = LabelledData(shared_bench).example("requests_scored.csv")
+    labelled = LabelledData(shared_bench)
+    labelled.offer(session.id, labelled.example("requests_scored.csv"))
     course = service.course(session.id)
     assert course.name == "field_notes.csv" and len(course.labelled) > 300
     result = last(service.race_session(session.id, "all-MiniLM-L6-v2", 1)).result
@@ -143,7 +163,7 @@ def test_waiting_for_others_is_told_and_not_counted(shared_bench):
     held = threading.Event()
 
     def hold():
-        with shared_bench.device():
+        with shared_bench.device.hold():
             held.set()
             time.sleep(0.3)
 

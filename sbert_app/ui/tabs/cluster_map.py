@@ -113,8 +113,7 @@ class _MapTab:
         self.export.listen()
 
     def _on_opened(self, session_id: str, model: str) -> Updates:
-        """Another corpus: the map of the one before goes, and one that is being drawn stops."""
-        self._service.stop(session_id)
+        """Another corpus: the map of the one before is gone."""
         course = view.course(self._service.corpus(session_id, model))
         return {self.course: course, **self._cleared(), **self._panels(False), self.plot: None, self.stage: "", **self._idle()}
 

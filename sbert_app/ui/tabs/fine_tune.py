@@ -11,12 +11,13 @@ from sbert_app.services.fine_tune import BUSY, FineTuneService
 from sbert_app.services.labelled import Offer
 from sbert_app.services.trained_models import TrainedModels
 from sbert_app.tables import Table
-from sbert_app.training.columns import KINDS, Mapping, guess_mapping
+from sbert_app.training.columns import KINDS
 from sbert_app.training.plan import Plan
 from sbert_app.ui.events import handler
 from sbert_app.ui.header import ModelPicker
 from sbert_app.ui.plan_panel import PlanPanel, Values, choice
 from sbert_app.ui.run_panel import RunPanel, Updates
+from sbert_app.ui.uploads import uploaded
 from sbert_app.ui.views import fine_tune as view
 
 EXAMPLES = {
@@ -82,9 +83,9 @@ class _FineTuneTab:
         estimate: dict[str, Any] = {"fn": handler(self._on_estimate), "inputs": everything, "outputs": self.estimate} | private
         replaced = [*shown, self.refused, self.file]
         offered = [self._session_id, self.file, self.plan.preset, self._model]
-        uploaded = self.file.upload(handler(self._on_file), offered, replaced, **private)
+        upload = self.file.upload(handler(self._on_file), offered, replaced, **private)
         self.file.clear(handler(self._on_clear), self._session_id, [*shown, self.refused], **private)
-        uploaded.success(concurrency_limit=2, **estimate)
+        upload.success(concurrency_id="estimate", concurrency_limit=2, **estimate)
         for name, button in self.examples.items():
             chosen = button.click(
                 handler(self._on_example(name)),
@@ -92,25 +93,31 @@ class _FineTuneTab:
                 [*shown, self.refused, self.file],
                 **private,
             )
-            chosen.success(concurrency_limit=2, **estimate)
+            chosen.success(concurrency_id="estimate", concurrency_limit=2, **estimate)
         remapped = gr.on(
             [c.input for c in columns], handler(self._on_columns), everything, shown, trigger_mode="always_last", **private
         )
-        remapped.success(concurrency_limit=2, **estimate)
+        remapped.success(concurrency_id="estimate", concurrency_limit=2, **estimate)
         preset = self.plan.preset.input(handler(self._on_preset), everything, settings, **private)
-        preset.success(concurrency_limit=2, **estimate)
+        preset.success(concurrency_id="estimate", concurrency_limit=2, **estimate)
         self.plan.objective.input(handler(self.plan.explain), self.plan.objective, settings, **private)
-        gr.on([c.input for c in self.plan.tuned], concurrency_limit=2, trigger_mode="always_last", **estimate)
+        gr.on(
+            [c.input for c in self.plan.tuned],
+            concurrency_id="estimate",
+            concurrency_limit=2,
+            trigger_mode="always_last",
+            **estimate,
+        )
         started = self.start.click(handler(self._on_start), everything, self._panel.outputs, **private)
         started.success(None, None, None, js=SHOW_RUN)
 
     def _on_file(self, session_id: str, file: str | None, preset: str, model: str) -> Updates:
-        path = Path(file or "")
         try:
-            return {**self._offer(session_id, self._service.data.read_file(path), preset, model), self.refused: ""}
+            with uploaded(file, "Choose a file with labelled pairs.") as path:
+                return {**self._offer(session_id, self._service.data.read_file(path), preset, model), self.refused: ""}
         except UserError as error:
             gr.Warning(str(error), title="File not taken")
-            return {self.refused: view.refused(path.name, str(error)), self.file: None}
+            return {self.refused: view.refused(Path(file or "").name, str(error)), self.file: None}
 
     def _on_clear(self, session_id: str) -> Updates:
         self._service.data.withdraw(session_id)
@@ -124,13 +131,10 @@ class _FineTuneTab:
         return on_example
 
     def _offer(self, session_id: str, table: Table, preset: str, model: str) -> Updates:
-        updates = self._show(table, guess_mapping(table.frame), preset, model)  # a table that cannot be used changes nothing
-        self._service.data.offer(session_id, table)
-        return updates
+        return self._show(self._service.data.offer(session_id, table), preset, model)
 
     def _on_columns(self, values: Values) -> Updates:
-        table = self._service.data.table(values[self._session_id])
-        updates = self._show(table, self._chosen(table, values), values[self.plan.preset], values[self._model])
+        updates = self._show(self._read(values), values[self.plan.preset], values[self._model])
         # What was just chosen is not sent back: meanwhile the person may have chosen something else.
         for component in (self.first, self.second, self.third, self.target, self.positive):
             if updates[component]["value"] == values[component]:
@@ -138,10 +142,9 @@ class _FineTuneTab:
         del updates[self.kind]
         return updates
 
-    def _show(self, table: Table, mapping: Mapping, preset: str, model: str) -> Updates:
+    def _show(self, offer: Offer, preset: str, model: str) -> Updates:
         """The data as it is read now, and settings that fit it."""
-        offer = self._service.data.read(table, mapping)
-        examples = offer.reading.examples
+        table, mapping, examples = offer.table, offer.mapping, offer.reading.examples
         first, second, third = (*mapping.sentences, None)[:3]
         labelled = mapping.kind == "labelled"
         return {
@@ -181,12 +184,11 @@ class _FineTuneTab:
         return self._panel.attach(run.id, values[self._owner])
 
     def _read(self, values: Values) -> Offer:
-        table = self._service.data.table(values[self._session_id])
-        return self._service.data.read(table, self._chosen(table, values))
+        """The data by the columns that are set on the page."""
+        session_id, data = values[self._session_id], self._service.data
+        sentences = [values[self.first], values[self.second], values[self.third]]
+        table = data.current(session_id).table
+        return data.remap(session_id, data.mapping(table, values[self.kind], sentences, values[self.target], values[self.positive]))
 
     def _plan(self, values: Values, offer: Offer) -> Plan:
         return self._service.plan(values[self.plan.preset], offer, values[self._model], **self.plan.changes(values))
-
-    def _chosen(self, table: Table, values: Values) -> Mapping:
-        sentences = [values[self.first], values[self.second], values[self.third]]
-        return self._service.data.mapping(table, values[self.kind], sentences, values[self.target], values[self.positive])

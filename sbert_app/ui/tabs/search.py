@@ -5,11 +5,8 @@ from typing import Any
 
 import gradio as gr
 
-from sbert_app.services.corpora import CorpusService
-from sbert_app.services.duplicates import DuplicatesService
-from sbert_app.services.overlap import OverlapService
+from sbert_app.services.bundle import Services
 from sbert_app.services.search import RERANKED, SearchService
-from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.corpus_panel import CorpusPanel, Updates
 from sbert_app.ui.duplicates_panel import DuplicatesPanel
 from sbert_app.ui.events import handler
@@ -17,11 +14,6 @@ from sbert_app.ui.overlap_panel import OverlapPanel
 from sbert_app.ui.views import parts
 from sbert_app.ui.views import search as view
 
-# What an example is asked at first: words that its best answer does not hold.
-FIRST_QUERIES = {
-    "support_tickets.csv": "charged two times for the same thing",
-    "field_notes.csv": "my kettle has white stuff inside",
-}
 MORE_LIKE_THIS = """
 element.addEventListener('click', event => {
   const button = event.target.closest('button.more');
@@ -30,16 +22,16 @@ element.addEventListener('click', event => {
 """
 
 
-def build(bench: Workbench, session_id: gr.State, model: gr.State, opened: gr.State) -> None:
+def build(services: Services, session_id: gr.State, model: gr.State, opened: gr.State) -> None:
     """Draw the tab and wire it. `opened` changes with the corpus."""
     gr.Markdown("Find sentences by what they **mean**, in your own file: different words, same idea.", elem_classes="lead")
-    CorpusPanel(CorpusService(bench), session_id, model, opened)
+    CorpusPanel(services.corpora, session_id, model, opened)
     with gr.Tabs(elem_id="search-tabs"):
         with gr.Tab("By meaning"):
-            _SearchTab(SearchService(bench), session_id).listen(opened)
+            _SearchTab(services.search, session_id).listen(opened)
         with gr.Tab("Duplicates"):
-            DuplicatesPanel(DuplicatesService(bench), session_id, opened)
-            OverlapPanel(OverlapService(bench), session_id, opened)
+            DuplicatesPanel(services.duplicates, session_id, opened)
+            OverlapPanel(services.overlap, session_id, opened)
 
 
 class _SearchTab:
@@ -96,7 +88,6 @@ class _SearchTab:
             [self._session_id, self.query, self.top, self.hybrid, self.rerank, *filters],
             self.hits,
             trigger_mode="always_last",
-            concurrency_limit=8,
             **private,
         )
         # "picked" is an event of the page's own script, see MORE_LIKE_THIS.
@@ -105,7 +96,7 @@ class _SearchTab:
     def _on_opened(self, session_id: str, query: str) -> Updates:
         """Another corpus: filters for its columns, and the query asked of it; an example brings its own."""
         facets, columns = self._service.filters(session_id)
-        first = FIRST_QUERIES.get(self._service.corpus_name(session_id))
+        first = self._service.first_query(session_id)
         query = first or query.strip()
         return {
             self.query: query if first else gr.skip(),

@@ -69,7 +69,6 @@ def _pair(service: SimilarityService, session_id: gr.State, model: gr.State, ope
         result,
         trigger_mode="always_last",
         show_progress="hidden",
-        concurrency_limit=4,
         api_visibility="private",
     )
 

@@ -8,7 +8,7 @@ import gradio as gr
 
 from sbert_app.errors import UserError
 from sbert_app.services.timing import DEFAULT_SECONDS, TimingService, Waiting
-from sbert_app.timing.experiment import Moment
+from sbert_app.timing.experiment import ENDS, Moment
 from sbert_app.ui.events import handler
 from sbert_app.ui.shelf import Shelf
 from sbert_app.ui.timing_chart import race_chart
@@ -117,8 +117,7 @@ class _TimingTab:
         ).failure(self._on_failure, None, ended, **private)
 
     def _on_opened(self, session_id: str) -> Updates:
-        """Another corpus: what was measured with the one before goes, and what is still measuring stops."""
-        self._service.stop(session_id)
+        """Another corpus: what was measured with the one before is gone."""
         try:
             course, able = race.course(self._service.course(session_id)), True
         except UserError as error:
@@ -146,8 +145,11 @@ class _TimingTab:
                 yield {self.stage: race.waiting(step.before)}
             else:
                 yield {self.stage: race.stage(step.stage), self.lanes: race.lanes(step)}
+        if last.stage not in ENDS:  # another corpus was opened, which has cleared the page
+            yield self._idle(session_id, self.stop)
+            return
         ended = {self.stage: "" if last.result else race.note(NOTHING), self.lanes: race.lanes(last, ended=True)}
-        yield {**self._busy(False, self.stop), **ended, **self._shown(last, exponent)}
+        yield {**self._idle(session_id, self.stop), **ended, **self._shown(last, exponent)}
 
     def _shown(self, last: Moment, exponent: float) -> Updates:
         if last.result is None:
@@ -180,7 +182,12 @@ class _TimingTab:
                 yield {self.measuring: race.waiting(step.before)}
             else:
                 yield {self.measuring: race.stage("Measuring"), self.table_7: timing_numbers.table_7(step)}
-        yield {**self._busy(False, self.stop_measuring), self.measuring: ""}
+        yield {**self._idle(session_id, self.stop_measuring), self.measuring: ""}
+
+    def _idle(self, session_id: str, stop: gr.Button) -> Updates:
+        """Ready for the next run, where the corpus that is open by now has sentences enough."""
+        able = self._service.able(session_id)
+        return {**{button: gr.Button(interactive=able) for button in (self.start, self.measure)}, stop: gr.Button(visible=False)}
 
     def _busy(self, busy: bool, stop: gr.Button) -> Updates:
         buttons = {button: gr.Button(interactive=not busy) for button in (self.start, self.measure)}

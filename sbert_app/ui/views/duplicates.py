@@ -5,6 +5,7 @@ from html import escape
 
 from sbert_app.corpus.findings import Findings, Member, SentencePair
 from sbert_app.corpus.reader import plural
+from sbert_app.runtime.line import place_in_line
 from sbert_app.services.duplicates import MiningProgress
 from sbert_app.ui.views import parts
 
@@ -24,6 +25,8 @@ def note(text: str) -> str:
 
 def progress(event: MiningProgress) -> str:
     """The progress bar of the mining, with the time left."""
+    if event.before:
+        return note(place_in_line(event.before, "job"))
     left = f" · {parts.duration(event.seconds / event.share * (1 - event.share))} left" if event.share > 0 else ""
     return parts.progress(
         round(event.share * 100), 100, f"Comparing every row with every other: {event.share:.0%}{left}", "Comparing"

@@ -1,0 +1,113 @@
+"""The device is held by one piece of work at a time: short requests first, batches of long jobs in between."""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+import numpy as np
+
+from sbert_app.errors import UserError
+from sbert_app.models.batching import Rows
+from sbert_app.models.cross_encoder import CrossEncoder, Pair
+from sbert_app.models.encoder import Encoder
+from sbert_app.vectors import Vectors
+
+SHORT_IN_A_ROW = 8  # short requests served while a batch waits; then the batch has its turn, so that no job starves
+
+Step = TypeVar("Step")
+
+
+class Device:
+    """`hold` it for one batch or one query. Whoever waits is served in the order of coming, short requests before batches."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._held = False
+        self._short: deque[threading.Event] = deque()
+        self._batches: deque[threading.Event] = deque()
+        self._in_a_row = 0
+
+    @contextmanager
+    def hold(self, short: bool = False) -> Iterator[float]:
+        """Hold the device; gives the seconds that others were served before.
+
+        short: a request of milliseconds, for which a person waits.
+        """
+        start = time.perf_counter()
+        self._acquire(short)
+        try:
+            yield time.perf_counter() - start
+        finally:
+            self._release()
+
+    def close(self, seconds: float) -> None:
+        """Take the device for good, or give up after so long: a thread that computes while Python shuts down aborts the process."""
+        self._acquire(short=True, seconds=seconds)
+
+    def each(self, steps: Iterator[Step]) -> Iterator[Step]:
+        """The steps of a long job, the device held while each is computed and free for others between two."""
+        while True:
+            with self.hold():
+                step = next(steps, None)
+            if step is None:
+                return
+            yield step
+
+    def encode(self, encoder: Encoder, sentences: Sequence[str], prompt: str = "") -> Vectors:
+        """Embed a few sentences now. n strings -> (n, dim) float32."""
+        with self.hold(short=True):
+            return encoder.encode(sentences, prompt)
+
+    def stream(self, encoder: Encoder, sentences: Sequence[str], prompt: str = "") -> Iterator[tuple[Rows, Vectors]]:
+        """Embed many sentences: (row numbers, their vectors) batch by batch."""
+        return self.each(encoder.stream(sentences, prompt))
+
+    def scores(self, cross: CrossEncoder, pairs: Sequence[Pair]) -> Vectors:
+        """Score pairs batch by batch. n pairs -> (n,) float32. Raises UserError for a cross-encoder that gives labels."""
+        if cross.labels != 1:
+            raise UserError(f"The cross-encoder '{cross.name}' gives {cross.labels} labels, not a score: choose another.")
+        scores = np.empty(len(pairs), dtype=np.float32)
+        for rows, values in self.each(cross.stream(pairs)):
+            scores[rows] = values[:, 0]
+        return scores
+
+    def _acquire(self, short: bool, seconds: float | None = None) -> None:
+        queue = self._short if short else self._batches
+        with self._lock:
+            if not self._held:
+                self._held = True
+                return
+            turn = threading.Event()
+            queue.append(turn)
+        try:
+            turn.wait(seconds)  # the holder hands the device over: it stays held
+        except BaseException:  # Ctrl-C in the shell: whoever leaves the queue must not be handed the device
+            self._leave(queue, turn)
+            raise
+
+    def _leave(self, queue: deque[threading.Event], turn: threading.Event) -> None:
+        with self._lock:
+            waiting = turn in queue
+            if waiting:
+                queue.remove(turn)
+        if not waiting:
+            self._release()
+
+    def _release(self) -> None:
+        with self._lock:
+            queue = self._next()
+            if queue is None:
+                self._held = False
+            else:
+                queue.popleft().set()
+
+    def _next(self) -> "deque[threading.Event] | None":
+        """The queue whose first has the next turn."""
+        if self._short and not (self._batches and self._in_a_row >= SHORT_IN_A_ROW):
+            self._in_a_row += 1
+            return self._short
+        self._in_a_row = 0
+        return self._batches or None

@@ -1,0 +1,71 @@
+"""The bundled example corpora, indexed once a model and shared: they are nobody's data."""
+
+import threading
+from collections import OrderedDict, deque
+from dataclasses import replace
+from pathlib import Path
+
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.reader import guess_column, read_corpus
+from sbert_app.errors import UserError
+from sbert_app.explain.calibration import Calibration
+from sbert_app.models.encoder import Encoder
+from sbert_app.runtime.embedding import Embedder
+from sbert_app.settings import Limits
+from sbert_app.tables import Table, read_table
+
+FOLDER = Path(__file__).resolve().parents[2] / "assets" / "examples"
+CALIBRATION_EXAMPLE = "support_tickets.csv"
+# What an example is asked at first: words that its best answer does not hold.
+FIRST_QUERIES = {
+    "support_tickets.csv": "charged two times for the same thing",
+    "field_notes.csv": "my kettle has white stuff inside",
+}
+KEPT = 8  # two corpora for each of a few models
+
+
+class Examples:
+    """Each corpus of each model has a lock of its own: while one is embedded, nobody waits for another."""
+
+    def __init__(self, embedder: Embedder, limits: Limits) -> None:
+        self._embedder, self._limits = embedder, limits
+        self._indexed: OrderedDict[tuple[str, str], IndexedCorpus] = OrderedDict()
+        self._indexing: dict[tuple[str, str], threading.Lock] = {}
+        self._lock = threading.Lock()
+
+    def names(self) -> list[str]:
+        return sorted(path.name for path in FOLDER.glob("*.csv"))
+
+    def table(self, name: str) -> Table:
+        """An example as a table. Raises UserError for an unknown name."""
+        if name not in self.names():
+            raise UserError(f"There is no example {name!r}. Choose one of {', '.join(self.names())}.")
+        return read_table(FOLDER / name, self._limits)
+
+    def indexed(self, name: str, encoder: Encoder) -> IndexedCorpus:
+        """An example as this encoder sees it. Raises UserError for an unknown name."""
+        key = name, encoder.fingerprint
+        with self._lock:
+            indexing = self._indexing.setdefault(key, threading.Lock())
+        with indexing:
+            indexed = self._indexed.get(key) or self._index(name, encoder)
+        with self._lock:
+            self._indexed[key] = indexed
+            self._indexed.move_to_end(key)
+            while len(self._indexed) > KEPT:
+                oldest, _ = self._indexed.popitem(last=False)
+                self._indexing.pop(oldest, None)
+        return indexed
+
+    def calibration(self, encoder: Encoder, corpus: IndexedCorpus | None = None) -> Calibration | None:
+        """Random pairs of this corpus where the encoder made its embeddings, else of the example tickets."""
+        own = corpus.calibration if corpus is not None and corpus.fingerprint == encoder.fingerprint else None
+        return own or self.indexed(CALIBRATION_EXAMPLE, encoder).calibration
+
+    def _index(self, name: str, encoder: Encoder) -> IndexedCorpus:
+        table = self.table(name)
+        corpus = read_corpus(table, [guess_column(table.frame)], self._limits)
+        corpus = replace(corpus, first_query=FIRST_QUERIES.get(name, ""))
+        job = self._embedder.job(encoder, corpus.sentences)
+        deque(job.run(), maxlen=0)  # run to the end
+        return IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, job.embeddings)

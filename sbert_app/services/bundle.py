@@ -1,0 +1,50 @@
+"""All services, built once: the page, the endpoints and the shell share them."""
+
+from dataclasses import dataclass
+
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.services.cluster_map import MapService
+from sbert_app.services.corpora import CorpusService
+from sbert_app.services.duplicates import DuplicatesService
+from sbert_app.services.evaluation import EvaluationService
+from sbert_app.services.fine_tune import FineTuneService
+from sbert_app.services.overlap import OverlapService
+from sbert_app.services.search import SearchService
+from sbert_app.services.similarity import SimilarityService
+from sbert_app.services.timing import TimingService
+from sbert_app.services.trained_models import TrainedModels
+
+
+@dataclass(frozen=True)
+class Services:
+    """One of each. What they remember is in the workbench's sessions and on disk."""
+
+    bench: Workbench
+    similarity: SimilarityService
+    corpora: CorpusService
+    search: SearchService
+    duplicates: DuplicatesService
+    overlap: OverlapService
+    maps: MapService
+    trainings: FineTuneService
+    models: TrainedModels
+    evaluation: EvaluationService
+    timings: TimingService
+
+
+def services_over(bench: Workbench) -> Services:
+    """Build them over a workbench."""
+    corpora, trainings, evaluation = CorpusService(bench), FineTuneService(bench), EvaluationService(bench)
+    return Services(
+        bench=bench,
+        similarity=SimilarityService(bench),
+        corpora=corpora,
+        search=SearchService(bench),
+        duplicates=DuplicatesService(bench),
+        overlap=OverlapService(bench, corpora),
+        maps=MapService(bench),
+        trainings=trainings,
+        models=TrainedModels(bench, trainings),
+        evaluation=evaluation,
+        timings=TimingService(bench, evaluation),
+    )

@@ -1,0 +1,109 @@
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from sbert_app.errors import UserError
+from sbert_app.models.cross_encoder import CrossEncoder
+from sbert_app.runtime import device as module
+from sbert_app.runtime.device import Device
+
+
+@pytest.fixture
+def device():
+    return Device()
+
+
+def waiting(device: Device, count: int) -> None:
+    """Until so many wait for the device."""
+    while len(device._short) + len(device._batches) < count:
+        time.sleep(0.001)
+
+
+def order_of(device: Device, kinds: str) -> str:
+    """In which order requests are served that came while the device was held: s for short, b for batch."""
+    served: list[str] = []
+
+    def request(kind: str) -> None:
+        with device.hold(short=kind == "s"):
+            served.append(kind)
+
+    threads = [threading.Thread(target=request, args=(kind,)) for kind in kinds]
+    with device.hold():
+        for number, thread in enumerate(threads, 1):
+            thread.start()
+            waiting(device, number)
+    for thread in threads:
+        thread.join()
+    return "".join(served)
+
+
+def test_short_requests_go_before_batches(device):
+    assert order_of(device, "bbss") == "ssbb"
+
+
+def test_batches_are_not_starved(device, monkeypatch):
+    monkeypatch.setattr(module, "SHORT_IN_A_ROW", 2)
+    assert order_of(device, "bbsssss") == "ssbssbs"
+
+
+def test_one_holds_it_at_a_time(device):
+    inside, most = [0], [0]
+
+    def request(number: int) -> None:
+        for _ in range(50):
+            with device.hold(short=number % 2 == 0):
+                inside[0] += 1
+                most[0] = max(most[0], inside[0])
+                inside[0] -= 1
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(request, range(8)))
+    assert most == [1] and not device._held
+
+
+def test_waiting_is_measured(device):
+    def request() -> float:
+        with device.hold() as waited:
+            return waited
+
+    assert request() < 0.05
+    with ThreadPoolExecutor(1) as pool:
+        with device.hold():
+            other = pool.submit(request)
+            waiting(device, 1)
+            time.sleep(0.05)
+        assert other.result() >= 0.05
+
+
+def test_a_long_job_is_free_for_others_between_two_steps(device):
+    steps = device.each(iter(range(3)))
+    for _ in steps:
+        with device.hold(short=True):
+            pass
+    assert not device._held
+
+
+def test_an_error_inside_gives_the_device_back(device):
+    with pytest.raises(ZeroDivisionError), device.hold():
+        1 / 0  # noqa: B018
+    with device.hold(short=True) as waited:
+        assert waited < 0.05
+
+
+def test_who_gives_up_waiting_is_not_handed_the_device(device, monkeypatch):
+    def interrupted(self, timeout=None):
+        raise KeyboardInterrupt
+
+    with device.hold():
+        monkeypatch.setattr(threading.Event, "wait", interrupted)
+        with pytest.raises(KeyboardInterrupt), device.hold():
+            pass
+    assert not device._held and not device._batches
+
+
+def test_scores_are_refused_from_a_classifier(device, shared_bench, model_folder):
+    classifier = CrossEncoder.untrained(model_folder, shared_bench.registry.hardware, labels=3)
+    with pytest.raises(UserError, match="gives 3 labels, not a score"):
+        device.scores(classifier, [("a", "b")])
