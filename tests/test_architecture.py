@@ -6,11 +6,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
 
 ROOT = Path(__file__).parents[1]
 FILES = sorted((ROOT / "sbert_app").rglob("*.py"))
 # From top to bottom; a module may import from its own line and from lines below. Everything may import errors.
 ORDER = [
+    {"__main__"},
     {"ui.app", "cli"},
     {"ui.tabs", "ui.api", "ui.training_api", "ui.timing_api", "ui.map_api"},
     {"ui.corpus_panel", "ui.duplicates_panel", "ui.overlap_panel", "ui.run_panel", "ui.plan_panel"},
@@ -18,32 +21,33 @@ ORDER = [
     {"ui.map_options", "ui.map_answers", "ui.map_compare", "ui.map_export"},
     {"ui.timing_chart", "ui.map_chart"},
     {"ui.charts", "ui.views"},
-    {"ui.theme", "ui.events", "ui.shelf", "ui.map_palette"},
+    {"ui.theme", "ui.events", "ui.shelf", "ui.uploads", "ui.visitors", "ui.map_palette"},
     {"services"},
+    {"runtime"},
     {"training", "timing"},
     {"corpus", "models"},
     {"tables", "evaluation", "mapping", "explain"},
     {"settings", "storage", "vectors"},
     {"errors"},
 ]
+PACKAGES = {"__init__", "ui", "ui.views"}  # their __init__ says what they are and imports nothing
 ALLOWED = {"torch": {"models", "training", "timing"}, "gradio": {"ui"}, "sentence_transformers": set()}
 
 
 def layer(module: str) -> int | None:
+    """The line of ORDER that a module stands in, None where it stands in none."""
     return next((i for i, names in enumerate(ORDER) for name in names if f"{module}.".startswith(f"{name}.")), None)
 
 
 def imports(path: Path) -> list[str]:
-    """Every module a file imports; imports for type checking only do not count."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    hidden = {id(n) for b in ast.walk(tree) if isinstance(b, ast.If) and "TYPE_CHECKING" in ast.dump(b.test) for n in ast.walk(b)}
-    found = []
-    for node in (node for node in ast.walk(tree) if id(node) not in hidden):
+    """Every module a file imports, at the top, inside functions and for type checking."""
+    modules = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
+            modules += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    return found
+            modules += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return modules
 
 
 def name_of(path: Path) -> str:
@@ -63,6 +67,34 @@ def breach(own: str, module: str) -> str:
 @pytest.mark.parametrize("path", FILES, ids=name_of)
 def test_imports_go_downward(path):
     assert [text for module in imports(path) if (text := breach(name_of(path), module))] == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_every_module_has_its_place_in_the_order(path):
+    own = name_of(path)
+    if own in PACKAGES:
+        assert imports(path) == []
+    else:
+        assert layer(own) is not None, f"{own} is in no line of ORDER: put it where it belongs"
+
+
+def circles(graph: dict[str, set[str]]) -> list[set[str]]:
+    """The groups of modules that import each other, directly or through others."""
+    modules = sorted(graph)
+    matrix = csr_matrix([[other in graph[module] for other in modules] for module in modules])
+    _, group = connected_components(matrix, connection="strong")
+    groups = [{module for module, own in zip(modules, group, strict=True) if own == number} for number in set(group)]
+    return [members for members in groups if len(members) > 1]
+
+
+def test_no_modules_import_each_other():
+    graph = {name_of(path): {module.removeprefix("sbert_app.") for module in imports(path)} for path in FILES}
+    packages = {name_of(path) for path in FILES if path.name == "__init__.py"}
+    # `from package import part` names the package too, which is no import of what its __init__ gathers.
+    for own, others in graph.items():
+        others -= {package for package in packages if f"{own}.".startswith(f"{package}.")}
+    assert circles(graph) == []
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [{"a", "b", "c"}]
 
 
 def test_the_rule_catches_a_breach():

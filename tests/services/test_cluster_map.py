@@ -33,8 +33,8 @@ def session_id(shared_bench):
 
 @pytest.fixture(scope="module")
 def example(shared_bench):
-    """The map of the example tickets."""
-    return drawn(MapService(shared_bench), shared_bench.sessions.open().id)
+    """The map of the example tickets. The best number of clusters is a close call there, another one in fp32 than in bf16."""
+    return drawn(MapService(shared_bench), shared_bench.sessions.open().id, K_MEANS, 8)
 
 
 def drawn(service, session_id, *grouping):
@@ -66,7 +66,7 @@ def test_the_preview_comes_first_and_the_points_move_until_the_map_is_there(serv
 
 
 def test_the_map_names_its_clusters_and_holds_them_against_the_label_columns(example):
-    assert 2 < example.clustering.count == len(example.names) == len(set(example.names)) == len(example.central)
+    assert 8 == example.clustering.count == len(example.names) == len(set(example.names)) == len(example.central)
     assert {accord.column for accord in example.accords} == {"team", "product", "priority"}
     assert next(a for a in example.accords if a.column == "product").ari > 0.15 > abs(example.accords[-1].ari)
     summary = json.loads(json.dumps(example.summary()))

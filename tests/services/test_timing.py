@@ -99,10 +99,7 @@ def test_quality_is_measured_on_the_columns_that_were_chosen(service, shared_ben
     session, labelled = shared_bench.sessions.open(), LabelledData(shared_bench)
     columns = ["sentence1", "sentence2", "b", "score", "mine"]
     rows = [(i, [f"first {i}", f"second {i}", f"other {i}", f"{i % 5}", f"{4 - i % 5}"]) for i in range(40)]
-    table = table_from_rows(
-        "own.csv", ["sentence1", "sentence2", "b", "score", "mine"], [*enumerate(r.split(",") for r in rows)], Limits()
-    )
-    labelled.offer(session.id, table)
+    labelled.offer(session.id, table_from_rows("own.csv", columns, rows, Limits()))
     labelled.remap(session.id, Mapping("scored", ("sentence1", "b"), "mine"))
     pairs = service.course(session.id).labelled
     assert pairs.sentences[1][0] == "other 0" and pairs.targets[0] == 1

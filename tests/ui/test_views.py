@@ -13,7 +13,7 @@ from sbert_app.services.similarity import SimilarityService
 from sbert_app.training.plan import QUICK
 from sbert_app.ui.events import OURS, handler
 from sbert_app.ui.views import corpus as corpus_view
-from sbert_app.ui.views import fine_tune, parts, search, similarity, verdict
+from sbert_app.ui.views import cluster_map, fine_tune, parts, search, similarity, verdict
 
 ATTACK = '<img src=x onerror="alert(1)">'
 
@@ -31,6 +31,12 @@ def test_sentences_names_and_metadata_are_escaped(bench):
     for html in [*shown, *_fine_tuning(bench, session.id)]:
         assert "<img" not in html and 'onerror="' not in html
     assert "&lt;img" in shown[-2]
+
+
+def test_a_column_is_named_as_in_the_file():
+    records = [{"row": 1, "sentence": "a", "cluster": "b", "map_x": 0.0, "map_y": 0.0, "R&D": "x&y"}]
+    table = cluster_map._table(records, scored=False)
+    assert ">R&amp;D</th>" in table and "<small>x&amp;y</small>" in table
 
 
 def test_formulas_are_defused_in_csv():
@@ -76,7 +82,7 @@ def _fine_tuning(bench, session_id):
     pd.DataFrame(rows, columns=["sentence1", "sentence2", "label"]).to_csv(path, index=False)
     service = FineTuneService(bench)
     table = service.data.read_file(path, f"{ATTACK}.csv")
-    offered = service.data.read(table, service.data.offer(session_id, table))
+    offered = service.data.offer(session_id, table)
     plan = service.plan(QUICK, offered, epochs=1, learning_curve=True)
     run = service.create(offered, plan, name=ATTACK)
     with run.lock():

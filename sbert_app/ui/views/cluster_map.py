@@ -126,7 +126,7 @@ def selection(
 
 def _table(records: Sequence[dict[str, object]], scored: bool) -> str:
     columns = [key for key in records[0] if key not in ("row", "sentence", "cluster", "map_x", "map_y", "score")][:METADATA_SHOWN]
-    header = [*(["cosine"] if scored else []), "row", "sentence", "cluster", *map(escape, columns)]
+    header = [*(["cosine"] if scored else []), "row", "sentence", "cluster", *columns]
     rows = []
     for record in records:
         score = [f"<b>{record['score']:.3f}</b>"] if scored else []
@@ -187,5 +187,5 @@ def moved(found: CorpusMap) -> str:
         [escape(column), f"{100 * before:.1f} %", f"{100 * after:.1f} %", f"{100 * (after - before):+.1f} points"]
         for column, (before, after) in found.moved.same_label.items()
     ]
-    table = parts.table(["nearest rows with the same", escape(found.model), escape(found.moved.model), "change"], rows)
+    table = parts.table(["nearest rows with the same", found.model, found.moved.model, "change"], rows)
     return f'<div class="measures numbers-map">{table}</div>{parts.notes(lines)}'

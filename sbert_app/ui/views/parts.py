@@ -34,7 +34,7 @@ def empty(message: str) -> str:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A plain table. Cells are markup: escape text before."""
+    """A plain table. The header is text and is escaped here; cells are markup: escape text before."""
     head = "".join(f'<th scope="col">{escape(cell)}</th>' if cell else "<td></td>" for cell in header)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     return f'<table class="plain"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
