@@ -38,7 +38,7 @@ def stsb(name: str) -> Examples:
 def many_sentences(count: int) -> list[str]:
     """`count` distinct real sentences from all sets, in a seeded random order."""
     distinct = list(dict.fromkeys(filter(None, _every_sentence())))
-    random.Random(0).shuffle(distinct)  # noqa: S311 - an order, not a secret
+    random.Random(0).shuffle(distinct)
     if len(distinct) < count:
         raise SystemExit(f"only {len(distinct):,} distinct sentences in {DATA}, wanted {count:,}")
     return distinct[:count]

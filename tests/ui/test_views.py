@@ -12,8 +12,8 @@ from sbert_app.services.search import SearchService
 from sbert_app.services.similarity import SimilarityService
 from sbert_app.training.plan import QUICK
 from sbert_app.ui.events import OURS, handler
-from sbert_app.ui.views import corpus as corpus_view
 from sbert_app.ui.views import cluster_map, fine_tune, parts, search, similarity, verdict
+from sbert_app.ui.views import corpus as corpus_view
 
 ATTACK = '<img src=x onerror="alert(1)">'
 

@@ -1,0 +1,84 @@
+"""The real app in a process of its own, and its endpoints over plain http, as many clients at once as one likes."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.browser.chromium import free_port
+
+ROOT = Path(__file__).parents[2]
+MODEL = "all-MiniLM-L6-v2"
+START_SECONDS = 240
+
+
+class Server:
+    """`url`, the log so far, and the memory of the process and its children in MB."""
+
+    def __init__(self, url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
+        self.url, self._process, self._log = url, process, log
+
+    def log(self) -> str:
+        return self._log.read_text(encoding="utf-8", errors="replace")
+
+    def megabytes(self) -> float:
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) / 1024
+
+
+@contextmanager
+def serving(home: Path, hosted: bool) -> Iterator[Server]:
+    """Start `python app.py` over a home; wait until its examples are ready; end it at last."""
+    port, log = free_port(), home.parent / "app.log"
+    env = os.environ | {
+        "SBERT_STUDIO_HOME": str(home),
+        "SBERT_STUDIO_HOSTED": "1" if hosted else "0",
+        "GRADIO_SERVER_PORT": str(port),
+        "GRADIO_TEMP_DIR": str(home.parent / "gradio"),
+        "HF_HUB_OFFLINE": "1",
+    }
+    with log.open("wb") as stream:
+        process = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=env, stdout=stream, stderr=subprocess.STDOUT)
+    server = Server(f"http://127.0.0.1:{port}", process, log)
+    try:
+        end = time.monotonic() + START_SECONDS
+        while "INFO sbert_app.runtime.workbench: ready after" not in server.log():
+            if time.monotonic() > end or process.poll() is not None:
+                raise RuntimeError(f"the app did not start:\n{server.log()}")
+            time.sleep(0.5)
+        yield server
+    finally:
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+class RefusedError(Exception):
+    """An endpoint answered with a sentence instead of a result."""
+
+
+async def call(client: httpx.AsyncClient, url: str, name: str, data: list[Any], visitor: int) -> Any:
+    """Call a named endpoint as this visitor, who has an address of its own. Raises RefusedError for a refusal."""
+    headers = {"x-forwarded-for": f"10.1.{visitor // 250}.{visitor % 250}"}
+    body = {"data": data, "session_hash": f"visitor{visitor}"}
+    response = await client.post(f"{url}/gradio_api/call/{name}", json=body, headers=headers)
+    response.raise_for_status()
+    event, result = "", None
+    async with client.stream("GET", f"{url}/gradio_api/call/{name}/{response.json()['event_id']}", headers=headers) as stream:
+        async for line in stream.aiter_lines():
+            if line.startswith("event: "):
+                event = line.removeprefix("event: ")
+            elif line.startswith("data: ") and event in ("complete", "error", "generating"):
+                result = json.loads(line.removeprefix("data: "))
+    if event != "complete":
+        raise RefusedError(str((result or {}).get("error") if isinstance(result, dict) else result))
+    return result[0]

@@ -1,0 +1,55 @@
+"""Five hundred visits one after the other: the page is opened, something is done, the tab is closed. `python -m tests.attacks.visits`
+
+Memory must be flat after the first hundred.
+"""
+
+import asyncio
+import sys
+import tempfile
+from pathlib import Path
+
+import httpx
+
+from tests.attacks.server import MODEL, Server, call, serving
+
+VISITS, FIRST = 500, 100
+LINES = 200
+GROWTH = 0.05  # of the memory after the first visits: what may come and go
+REPORT_EVERY = 50
+
+
+async def visit(client: httpx.AsyncClient, server: Server, number: int) -> None:
+    """Open the page, index a corpus of one's own, search it, compare two sentences, and every tenth time find its duplicates."""
+    (await client.get(server.url)).raise_for_status()
+    lines = "\n".join(f"visit {number}, sentence {i} of {i * number % 97} words about {i % 13} things" for i in range(LINES))
+    corpus = (await call(client, server.url, "index_corpus", [None, lines, [], MODEL], number))["corpus"]
+    hits = (await call(client, server.url, "search", [corpus, "many things", 10], number))["hits"]
+    assert len(hits) == 10
+    await call(client, server.url, "similarity", [f"a cat {number}", f"a kitten {number}", MODEL], number)
+    if number % 10 == 0:
+        await call(client, server.url, "duplicates", [corpus, 0.85, 10], number)
+
+
+async def attack(server: Server) -> bool:
+    memory: list[float] = []
+    async with httpx.AsyncClient(timeout=120) as client:
+        for number in range(1, VISITS + 1):
+            await visit(client, server, number)
+            memory.append(server.megabytes())
+            if number % REPORT_EVERY == 0:
+                print(f"{number:4} visits  {memory[-1]:,.0f} MB", flush=True)
+    growth = memory[-1] / memory[FIRST - 1] - 1
+    traced = server.log().count("Traceback")
+    print(f"memory after {FIRST} visits {memory[FIRST - 1]:,.0f} MB, after {VISITS} {memory[-1]:,.0f} MB ({growth:+.1%})")
+    print(f"tracebacks in the log: {traced}")
+    return growth <= GROWTH and not traced
+
+
+def main() -> int:
+    """The exit status: 1 where memory grows or something fails."""
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "home", hosted=True) as server:
+        return 0 if asyncio.run(attack(server)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
