@@ -104,9 +104,8 @@ async def heavy(client: httpx.AsyncClient, server: Server) -> bool:
     start = time.perf_counter()
     page = await client.get(server.url)
     opened = time.perf_counter() - start
-    print(
-        f"the 65th heavy job: {sentence!r}; /similarity {score:.2f} in {compared:.2f} s; a new page {page.status_code} in {opened:.2f} s"
-    )
+    print(f"the 65th heavy job: {sentence!r}")
+    print(f"beside them /similarity {score:.2f} in {compared:.2f} s, a new page {page.status_code} in {opened:.2f} s")
     for job in jobs:
         job.cancel()
     return "Too busy" in sentence and page.status_code == 200

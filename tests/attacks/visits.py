@@ -1,4 +1,4 @@
-"""Five hundred visits one after the other: the page is opened, something is done, the tab is closed. `python -m tests.attacks.visits`
+"""Five hundred visits one after the other: the page, a corpus, some requests. `python -m tests.attacks.visits`
 
 Memory must be flat after the first hundred.
 """
