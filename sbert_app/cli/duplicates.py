@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import pandas as pd
 import typer
 
 from sbert_app.cli.common import Column, File, Json, Model, Progress, app, existing, index_file, show, workbench
@@ -14,6 +13,7 @@ from sbert_app.services.duplicates import DEFAULT_THRESHOLD, MOST_LISTED, Duplic
 from sbert_app.services.overlap import OverlapService
 from sbert_app.services.validation import whole_number
 from sbert_app.services.workbench import Workbench
+from sbert_app.tables.writing import to_csv
 
 
 @app.command()
@@ -85,6 +85,6 @@ def _lines(findings: Findings, top: int) -> list[str]:
 def _write(findings: Findings, path: Path) -> None:
     try:
         with path.open("w", encoding="utf-8", newline="") as stream:
-            pd.DataFrame(findings.cleaned()).to_csv(stream, index=False)
+            stream.write(to_csv(findings.cleaned()))
     except OSError as error:
         raise UserError(f"Cannot write '{path}': {error.strerror}. Choose another --clean.") from error

@@ -31,13 +31,8 @@ def read_parquet(path: Path, name: str, limits: Limits) -> Content:
         check_rows(name, file.metadata.num_rows, limits)
         kept = [i for i, column in enumerate(file.schema_arrow.names) if not column.startswith(INDEX)]
         table = Collector(name, limits, [file.schema_arrow.names[i] for i in kept])
-        batches = file.iter_batches(BATCH_ROWS, use_threads=False)
-        number = 0
-        for batch in batches:
-            if _shared_bytes(batch) > limits.unpacked_bytes:
-                check_unpacked(name, sum(map(_shared_bytes, chain([batch], batches))), limits)
-            for number, row in enumerate(zip(*(_cells(batch.column(i)) for i in kept), strict=True), number + 1):
-                table.add(number, row)
+        for number, row in enumerate(_parquet_rows(file, kept, name, limits), 1):
+            table.add(number, row)
     except MemoryError:
         raise
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
@@ -62,6 +57,14 @@ def read_xlsx(path: Path, name: str, limits: Limits) -> Content:
     for number, row in enumerate(rows, 1):
         table.add_any(number, row)
     return table.content(notes)
+
+
+def _parquet_rows(file: Any, kept: list[int], name: str, limits: Limits) -> Iterator[tuple[str, ...]]:
+    batches = file.iter_batches(BATCH_ROWS, use_threads=False)
+    for batch in batches:
+        if _shared_bytes(batch) > limits.unpacked_bytes:
+            check_unpacked(name, sum(map(_shared_bytes, chain([batch], batches))), limits)
+        yield from zip(*(_cells(batch.column(i)) for i in kept), strict=True)
 
 
 def _cells(column: Any) -> list[str]:

@@ -95,7 +95,7 @@ def storable(text: str) -> str:
     return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
 
 
-def _opened(path: Path, packed: bool) -> IO[bytes]:
+def _opened(path: Path, packed: bool) -> gzip.GzipFile | io.BufferedReader:
     return gzip.open(path) if packed else path.open("rb")
 
 

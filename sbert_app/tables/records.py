@@ -25,9 +25,7 @@ def read_jsonl(file: TextFile) -> Content:
         else:
             table.add_record(number, record)
     if not table.columns and table.skipped:
-        raise UserError(
-            f'\'{file.name}\' holds no valid JSON line. Each line must be one JSON object, such as {{"text": "…"}}.'
-        )
+        raise UserError(f'\'{file.name}\' holds no valid JSON line. Each line must be one JSON object, such as {{"text": "…"}}.')
     return table.content(file.notes)
 
 
