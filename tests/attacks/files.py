@@ -43,6 +43,8 @@ def report() -> bool:
         maker = multiprocessing.get_context("spawn").Process(target=write_all, args=(Path(folder),))
         maker.start()  # in a process of its own: making them takes the memory that reading them must not
         maker.join()
+        if maker.exitcode:
+            raise RuntimeError("the hostile files could not be made")
         paths = sorted(Path(folder).iterdir())
         good = len(paths) >= 40
         for name, limits in (("hosted", HOSTED_LIMITS), ("local", Limits())):

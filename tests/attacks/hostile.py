@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import resource
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 
 from sbert_app.settings import MEGABYTE
 
+MAKING_BYTES = 4096 * MEGABYTE
 SHEET = '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{}<sheetData>{}</sheetData></worksheet>'
 STRINGS = '<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{}</sst>'
 PARTS = {
@@ -71,11 +73,11 @@ def lying(data: bytes, name: bytes, size: int) -> bytes:
 
 def parquet(columns: dict[str, object], **options: object) -> bytes:
     stream = io.BytesIO()
-    pq.write_table(pa.table(columns), stream, **options)
+    pq.write_table(pa.table(columns), stream, dictionary_pagesize_limit=1024 * MEGABYTE, **options)
     return stream.getvalue()
 
 
-def dictionary(text: str, rows: int) -> pa.DictionaryArray:
+def dictionary(text: str | bytes, rows: int) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([text]))
 
 
@@ -148,7 +150,7 @@ FILES: dict[str, Callable[[], bytes]] = {
     "one long line.txt.gz": lambda: packed("1", 99),
     "one long number.json.gz": lambda: packed("1", 99),
     "one long line with an emoji.txt.gz": lambda: packed("a", 99, "😀".encode()),
-    "a thousand bytes to one.txt.gz": lambda: packed("\0", 2_000),
+    "a thousand bytes to one.txt.gz": lambda: packed("\0", 300),
     "commas.csv.gz": lambda: packed(",", 99),
     "tabs.tsv.gz": lambda: packed("\t", 99),
     "a wide header.csv.gz": lambda: packed("name,", 9, b"", b"\n1\n"),
@@ -174,7 +176,7 @@ FILES: dict[str, Callable[[], bytes]] = {
     "broken lines.jsonl.gz": lambda: packed("x\n", 99),
     "shared text.parquet": lambda: parquet({"text": dictionary("long " * 4_000, 1_000_000)}),
     "shared megabytes.parquet": lambda: parquet({"text": dictionary("long " * 2_000_000, 49_000)}),
-    "shared bytes.parquet": lambda: parquet({"text": pa.array([b"x" * 1_000_000] * 40_000)}),
+    "shared bytes.parquet": lambda: parquet({"text": dictionary(b"x" * 1_000_000, 49_000)}),
     "lists.parquet": lambda: parquet({"text": pa.array([["a"] * 1_000] * 40_000)}),
     "long lists.parquet": lambda: parquet({"text": pa.array([["long " * 4_000]] * 5_000)}),
     "one long list.parquet": lambda: parquet({"text": pa.array([list(range(1_000_000))] * 5)}),
@@ -191,6 +193,8 @@ FILES: dict[str, Callable[[], bytes]] = {
 
 
 def write_all(folder: Path) -> list[Path]:
+    """Make every file, in no more than `MAKING_BYTES` of memory: a slip here must not take the machine."""
+    resource.setrlimit(resource.RLIMIT_DATA, (MAKING_BYTES, MAKING_BYTES))
     paths = []
     for name, make in FILES.items():
         path = folder / name
