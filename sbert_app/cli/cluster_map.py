@@ -14,9 +14,9 @@ from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.services.cluster_map import AUTO, DEFAULT_OUTLIERS, Grouping, MapService
 from sbert_app.services.colouring import CLUSTERS, COLUMN, colouring
 from sbert_app.services.map_result import CorpusMap
+from sbert_app.tables.writing import csv_file
 from sbert_app.ui.map_chart import drawn
 from sbert_app.ui.views.map_page import page
-from sbert_app.ui.views.parts import csv_file
 
 KINDS = (".html", ".csv")
 

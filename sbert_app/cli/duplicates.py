@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import pandas as pd
 import typer
 
 from sbert_app.cli.common import Column, File, Json, Model, Progress, app, existing, index_file, services, show
@@ -13,6 +12,7 @@ from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.services.duplicates import DEFAULT_THRESHOLD, MOST_LISTED, DuplicatesService, checked_threshold
 from sbert_app.services.overlap import OverlapService
 from sbert_app.services.validation import whole_number
+from sbert_app.tables.writing import to_csv
 
 
 @app.command()
@@ -84,6 +84,6 @@ def _lines(findings: Findings, top: int) -> list[str]:
 def _write(findings: Findings, path: Path) -> None:
     try:
         with path.open("w", encoding="utf-8", newline="") as stream:
-            pd.DataFrame(findings.cleaned()).to_csv(stream, index=False)
+            stream.write(to_csv(findings.cleaned()))
     except OSError as error:
         raise UserError(f"Cannot write '{path}': {error.strerror}. Choose another --clean.") from error

@@ -1,48 +1,133 @@
-"""Parquet and xlsx, bounded by what they unpack to before they are unpacked."""
+"""Parquet and xlsx, read piece by piece. Their libraries cannot be bounded from inside: read them in the child process."""
 
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
-
-import pandas as pd
+from typing import Any
 
 from sbert_app.errors import UserError
 from sbert_app.settings import Limits
+from sbert_app.tables.collecting import Collector, check_rows, check_unpacked
+from sbert_app.tables.content import Content
+from sbert_app.tables.decoding import storable
+from sbert_app.tables.delimited import without_blank_end
 from sbert_app.tables.records import cell
-from sbert_app.tables.table import Table, check_rows, check_unpacked, table_from_rows
+
+BATCH_ROWS = 8192
+INDEX = "__index_level_"  # how pandas names the columns of an index without a name
+SPREADSHEET_ERRORS = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"}
 
 
-def read_parquet(path: Path, name: str, limits: Limits) -> Table:
+def read_parquet(path: Path, name: str, limits: Limits) -> Content:
     import pyarrow
     import pyarrow.parquet
 
     try:
-        # Dictionary columns stay so: a text that a million rows share is held once.
+        # Dictionary columns stay so: a text that a million rows share is held once, and measured before it is repeated.
         file = pyarrow.parquet.ParquetFile(path, read_dictionary=pyarrow.parquet.read_schema(path).names)
         groups = range(file.metadata.num_row_groups)
-        size = sum(file.metadata.row_group(i).total_byte_size for i in groups)
-        check_unpacked(name, size, limits)
+        check_unpacked(name, sum(file.metadata.row_group(i).total_byte_size for i in groups), limits)
         check_rows(name, file.metadata.num_rows, limits)
-        return _from_frame(name, file.read().to_pandas(), limits)
-    except (pyarrow.ArrowException, OSError) as error:
+        kept = [i for i, column in enumerate(file.schema_arrow.names) if not column.startswith(INDEX)]
+        table = Collector(name, limits, [file.schema_arrow.names[i] for i in kept])
+        for number, row in enumerate(_parquet_rows(file, kept, name, limits), 1):
+            table.add(number, row)
+    except MemoryError:
+        raise
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
         raise UserError(f"'{name}' is not a readable parquet file. Export it again, or use CSV.") from error
+    return table.content()
 
 
-def read_xlsx(path: Path, name: str, limits: Limits) -> Table:
+def read_xlsx(path: Path, name: str, limits: Limits) -> Content:
     try:
         with zipfile.ZipFile(path) as archive:
             check_unpacked(name, sum(entry.file_size for entry in archive.infolist()), limits)
-        with pd.ExcelFile(path, engine="openpyxl") as book:
-            notes = (
-                [f"Read the first of {len(book.sheet_names)} sheets, '{book.sheet_names[0]}'."] if len(book.sheet_names) > 1 else []
-            )
-            return _from_frame(name, book.parse(0, dtype=str, keep_default_na=False), limits, notes)
-    except (zipfile.BadZipFile, KeyError, ValueError, OSError) as error:
-        raise UserError(f"'{name}' is not a readable .xlsx workbook. Save it again as .xlsx, or as CSV UTF-8.") from error
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
+        raise _unreadable(name) from error
+    book = _workbook(path, name)
+    titles = book.sheetnames
+    notes = [f"Read the first of {len(titles)} sheets, '{storable(titles[0])}'."] if len(titles) > 1 else []
+    rows = without_blank_end(name, _sheet_rows(book, name))
+    header = next((row for row in rows if any(row)), None)
+    if header is None:
+        raise UserError(f"'{name}' has no rows on its first sheet. Choose a file with at least one sentence.")
+    table = Collector(name, limits, header)
+    for number, row in enumerate(rows, 1):
+        table.add_any(number, row)
+    return table.content(notes)
 
 
-def _from_frame(name: str, frame: pd.DataFrame, limits: Limits, notes: Sequence[str] = ()) -> Table:
-    cells = [
-        [cell(v) if isinstance(v, (str, int, float, type(None))) else str(v) for v in row] for row in frame.itertuples(index=False)
-    ]
-    return table_from_rows(name, [str(column) for column in frame.columns], enumerate(cells, 1), limits, notes)
+def _parquet_rows(file: Any, kept: list[int], name: str, limits: Limits) -> Iterator[tuple[str, ...]]:
+    batches = file.iter_batches(BATCH_ROWS, use_threads=False)
+    for batch in batches:
+        if _shared_bytes(batch) > limits.unpacked_bytes:
+            check_unpacked(name, sum(map(_shared_bytes, chain([batch], batches))), limits)
+        yield from zip(*(_cells(batch.column(i)) for i in kept), strict=True)
+
+
+def _cells(column: Any) -> list[str]:
+    import pyarrow
+
+    if pyarrow.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    return [_text(value) for value in column.to_pylist()]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return storable(value.decode("utf-8", "replace"))
+    return cell(value) if isinstance(value, (str, int, float, list, dict, type(None))) else str(value)
+
+
+def _shared_bytes(batch: Any) -> int:
+    """What the texts of dictionary columns take once every row has its own."""
+    import pyarrow
+    import pyarrow.compute as pc
+
+    size = 0
+    for column in batch.columns:
+        if pyarrow.types.is_dictionary(column.type) and not pyarrow.types.is_primitive(column.type.value_type):
+            size += pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0
+    return size
+
+
+def _workbook(path: Path, name: str) -> Any:
+    import openpyxl
+
+    try:
+        return openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
+    except MemoryError:
+        raise
+    except Exception as error:  # openpyxl checks little: a broken workbook ends in any kind of error
+        raise _unreadable(name) from error
+
+
+def _sheet_rows(book: Any, name: str) -> Iterator[list[str]]:
+    """The cells of the first sheet, each row up to its last filled cell."""
+    try:
+        sheet = book.worksheets[0]
+        sheet.reset_dimensions()  # what the file claims of its size need not be so
+        for values in sheet.iter_rows(values_only=True):
+            row = [_shown(value) for value in values]
+            while row and not row[-1]:
+                row.pop()
+            yield row
+    except MemoryError:
+        raise
+    except Exception as error:  # as above
+        raise _unreadable(name) from error
+
+
+def _shown(value: Any) -> str:
+    """A cell as the sheet shows it: 2 for 2.0, nothing for an error."""
+    if value is None or value in SPREADSHEET_ERRORS:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return storable(str(value))
+
+
+def _unreadable(name: str) -> UserError:
+    return UserError(f"'{name}' is not a readable .xlsx workbook. Save it again as .xlsx, or as CSV UTF-8.")

@@ -1,64 +1,159 @@
-"""From bytes to text: unpack within a bound, find the encoding, refuse what is not text."""
+"""From bytes to text: find the encoding, refuse what is not text, give the lines one by one, unpacked within a bound."""
 
+import codecs
 import gzip
+import io
 import re
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from sbert_app.errors import UserError
 from sbert_app.settings import MEGABYTE, Limits
 
 # Windows-1252 as Western spreadsheets write it: letters and typographic signs, now and then. Anything denser is another encoding.
-WESTERN = re.compile(r"[À-ÖØ-öø-ÿŒœŠšŸŽž‘’“”–—…€£¢¥§°©®±µ×«»´·¡¿ªº²³¼½¾•™\xa0]")
+WESTERN = re.compile(r"[À-ÖØ-öø-ÿŒœŠšŸŽž‘’“”–—…€£¢¥§°©®±µ×«»´·¡¿ªº²³¼½¾•™\xa0]*")
+ASCII = re.compile(r"[\x00-\x7f]+")
 MAGIC = (b"PK\x03\x04", b"%PDF", b"\x89PNG", b"\xff\xd8\xff", b"\x1f\x8b", b"PAR1", b"\xd0\xcf\x11\xe0")
+PIECE = MEGABYTE
 
 
-def unpack(path: Path, name: str, kind: str, limits: Limits) -> bytes:
-    if not kind.endswith(".gz"):
-        return path.read_bytes()
-    try:
-        with gzip.open(path) as file:
-            data = file.read(limits.unpacked_bytes + 1)
-    except (OSError, EOFError) as error:
-        raise UserError(f"'{name}' is not a complete gzip file. Compress it again, or upload it unpacked.") from error
-    if len(data) > limits.unpacked_bytes:
-        limit = limits.unpacked_bytes / MEGABYTE
-        raise UserError(f"'{name}' unpacks to more than {limit:,.0f} MB, the limit. Split the file.")
-    return data
+@dataclass(frozen=True)
+class TextFile:
+    """A file whose encoding is known. `notes` tell what was not as it should be."""
+
+    path: Path
+    name: str
+    packed: bool
+    limits: Limits
+    codec: str = "utf-8-sig"
+    nuls: int = 0
+    notes: tuple[str, ...] = ()
+
+    def lines(self, newline: str | None = None) -> Iterator[str]:
+        """Its lines with their ends, as files end them: `str.splitlines` also cuts at U+2028, which sentences may hold.
+
+        newline: None turns every end into a line feed, "" leaves it as it is.
+        """
+        most = self.limits.cell_characters
+        with self._open(newline) as file:
+            number = 1
+            while line := file.readline(most + 1):
+                if len(line) > most:
+                    raise UserError(
+                        f"'{self.name}' has more than {most:,} characters in line {number:,}. Break the line up, or cut the text."
+                    )
+                yield line.replace("\0", "") if self.nuls else line
+                number += 1
+
+    def read(self) -> str:
+        """The whole text."""
+        with self._open("") as file:
+            text = file.read()
+        return text.replace("\0", "") if self.nuls else text
+
+    def _open(self, newline: str | None) -> IO[str]:
+        return io.TextIOWrapper(_opened(self.path, self.packed), self.codec, _errors(self.codec), newline)
 
 
-def decode(data: bytes, name: str) -> tuple[str, list[str]]:
+def open_text(path: Path, name: str, packed: bool, limits: Limits) -> TextFile:
     """UTF-8, or UTF-16 with its mark, or Windows-1252 where it reads like text (and then a note says so)."""
-    if data.startswith(MAGIC):
+
+    def pieces() -> Iterator[bytes]:
+        return _pieces(path, name, packed, limits)
+
+    start = next(pieces(), b"")
+    if start.startswith(MAGIC):
         raise UserError(
             f"'{name}' is a binary file (a spreadsheet, archive, PDF or picture) with the wrong ending. Export it as CSV."
         )
-    encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
-    notes = []
+    codec, notes = "utf-16" if start.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig", []
     try:
-        text = data.decode(encoding)
+        characters, nuls = _count(pieces(), codec)
     except UnicodeDecodeError as error:
-        text = data.decode("cp1252", errors="replace")
-        foreign = [c for c in text if ord(c) > 127]
-        if not all(map(WESTERN.match, foreign)) or len(foreign) > len(text) / 10:
-            line = data.count(b"\n", 0, error.start) + 1
+        if not _western(pieces()):
             raise UserError(
-                f"'{name}' is not UTF-8 text (line {line}). Save it as UTF-8 (in Excel: 'CSV UTF-8') and upload it again."
+                f"'{name}' is not UTF-8 text (line {_undecodable_line(pieces(), codec):,}). "
+                "Save it as UTF-8 (in Excel: 'CSV UTF-8') and upload it again."
             ) from error
+        codec = "cp1252"
+        characters, nuls = _count(pieces(), codec)
         notes.append("Read as Windows-1252, since it is not UTF-8. If letters look wrong, save it as UTF-8.")
-    nuls = text.count("\0")
-    if nuls > len(text) / 100:
+    if nuls > characters / 100:
         raise UserError(f"'{name}' is a binary file, not text. Export it as CSV with UTF-8 encoding.")
     if nuls:
         notes.append(f"{nuls} NUL characters were removed.")
-    return text.replace("\0", ""), notes
-
-
-def lines_of(text: str) -> list[str]:
-    """Lines as files end them. `str.splitlines` also cuts at form feeds and at U+2028, which sentences may hold."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return lines if lines[-1] else lines[:-1]
+    return TextFile(path, name, packed, limits, codec, nuls, tuple(notes))
 
 
 def storable(text: str) -> str:
     """Without NUL characters and lone surrogates, which neither tokenisers nor files take."""
+    if text.isascii():
+        return text.replace("\0", "")
     return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+
+
+def _opened(path: Path, packed: bool) -> gzip.GzipFile | io.BufferedReader:
+    return gzip.open(path) if packed else path.open("rb")
+
+
+def _errors(codec: str) -> str:
+    return "replace" if codec == "cp1252" else "strict"
+
+
+def _pieces(path: Path, name: str, packed: bool, limits: Limits) -> Iterator[bytes]:
+    """The unpacked bytes. Raises UserError where a packed file holds more than the limit."""
+    size = 0
+    try:
+        with _opened(path, packed) as file:
+            while piece := file.read(PIECE):
+                size += len(piece)
+                if packed and size > limits.unpacked_bytes:
+                    limit = limits.unpacked_bytes / MEGABYTE
+                    raise UserError(f"'{name}' unpacks to more than {limit:,.0f} MB, the limit. Split the file.")
+                yield piece
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise UserError(f"'{name}' is not a complete gzip file. Compress it again, or upload it unpacked.") from error
+
+
+def _decoded(pieces: Iterator[bytes], codec: str) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder(codec)(_errors(codec))
+    for piece in pieces:
+        yield decoder.decode(piece)
+    yield decoder.decode(b"", final=True)
+
+
+def _count(pieces: Iterator[bytes], codec: str) -> tuple[int, int]:
+    """The number of characters, and of NULs among them."""
+    characters = nuls = 0
+    for text in _decoded(pieces, codec):
+        characters += len(text)
+        nuls += text.count("\0")
+    return characters, nuls
+
+
+def _western(pieces: Iterator[bytes]) -> bool:
+    """Whether the bytes read as Windows-1252 look like text."""
+    characters = foreign = 0
+    for text in _decoded(pieces, "cp1252"):
+        letters = ASCII.sub("", text)
+        if not WESTERN.fullmatch(letters):
+            return False
+        characters += len(text)
+        foreign += len(letters)
+    return foreign <= characters / 10
+
+
+def _undecodable_line(pieces: Iterator[bytes], codec: str) -> int:
+    """The number of the line that is not in the encoding."""
+    decode: Callable[[bytes], str] = codecs.getincrementaldecoder(codec)().decode
+    line = 1
+    for piece in pieces:
+        try:
+            decode(piece)
+        except UnicodeDecodeError as error:
+            return line + error.object.count(b"\n", 0, error.start)
+        line += piece.count(b"\n")
+    return line

@@ -1,54 +1,85 @@
 """Text tables: csv (any common delimiter), tsv (quoted or not), txt (one sentence a line)."""
 
 import csv
-import io
 import re
+from array import array
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 
 from sbert_app.errors import UserError
-from sbert_app.settings import Limits
-from sbert_app.tables.decoding import lines_of
-from sbert_app.tables.table import LINE_COLUMN, Table, table_from_rows
+from sbert_app.tables.collecting import Collector, long_cell
+from sbert_app.tables.content import Content
+from sbert_app.tables.decoding import TextFile
+from sbert_app.tables.table import LINE_COLUMN
 
 DELIMITERS = "\t;|,"
 NO_DELIMITER = "\x1f"  # a sign no text holds: the file has one column
 SNIFFED_LINES = 50
 SNIFFED_CHARACTERS = 1_000_000
 REGULAR_SHARE = 0.7
+BLANK_ROWS = 2_000_000  # in a row; spreadsheets write up to 1,048,576 of them below a table
 
 
-def read_txt(name: str, text: str, limits: Limits, notes: Sequence[str]) -> Table:
-    lines = [(number, [line]) for number, line in enumerate(lines_of(text), 1)]
-    return table_from_rows(name, [LINE_COLUMN], lines, limits, notes)
+def read_txt(file: TextFile) -> Content:
+    lines = Collector(file.name, file.limits, [LINE_COLUMN])
+    for number, line in enumerate(file.lines(), 1):
+        lines.add(number, [line.removesuffix("\n")])
+    return lines.content(file.notes)
 
 
-def read_csv(name: str, text: str, limits: Limits, notes: Sequence[str]) -> Table:
+def read_csv(file: TextFile) -> Content:
     """Comma, semicolon, tab or bar; an Excel line such as `sep=;` is honoured."""
-    first, _, rest = text.partition("\n")
-    stated = re.fullmatch(r"sep=(.)\s*", first)
-    if stated:
-        return _read_rows(name, _csv_rows(name, rest, stated.group(1)), limits, notes)
-    return _read_rows(name, _csv_rows(name, text, _delimiter(text)), limits, notes)
+    lines = file.lines("")
+    stated = re.fullmatch(r'sep=([^"\r\n])\s*', next(lines, ""))
+    rows = _csv_rows(file, lines, stated[1]) if stated else _csv_rows(file, file.lines(""), _delimiter(file))
+    return _read_rows(file, rows)
 
 
-def read_tsv(name: str, text: str, limits: Limits, notes: Sequence[str]) -> Table:
+def read_tsv(file: TextFile) -> Content:
     """Most tsv files do not quote: a stray quotation mark must not swallow the lines after it."""
-    plain = [line.split("\t") for line in lines_of(text)]
-    ragged = len({len(row) for row in plain if row != [""]}) > 1
-    quoted = [cell for row in plain for cell in row if cell.startswith('"')]
-    if quoted and (ragged or all(len(cell) > 1 and cell.endswith('"') for cell in quoted)):
-        return _read_rows(name, _csv_rows(name, text, "\t"), limits, notes)
-    return _read_rows(name, plain, limits, notes)
+    return _read_rows(file, _csv_rows(file, file.lines(""), "\t") if _quotes(file) else _tab_rows(file))
 
 
-def _delimiter(text: str) -> str:
+def without_blank_end(name: str, rows: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
+    """The rows up to the last one that is not blank."""
+    widths = array("L")  # of the blank rows since the last one that is not
+    for row in rows:
+        if any(map(str.strip, row)):
+            if widths:
+                yield from ([""] * width for width in widths)
+                widths = array("L")
+            yield row
+        elif len(widths) < BLANK_ROWS:
+            widths.append(len(row))
+        else:
+            raise UserError(f"'{name}' has more than {BLANK_ROWS:,} blank rows in a row. Delete them.")
+
+
+def _tab_rows(file: TextFile) -> Iterator[list[str]]:
+    return (line.removesuffix("\n").split("\t") for line in file.lines())
+
+
+def _quotes(file: TextFile) -> bool:
+    """Whether the cells of a tsv are quoted: all that begin with a quotation mark end with one, or else lines are torn."""
+    widths: set[int] = set()
+    opened = closed = 0
+    for row in _tab_rows(file):
+        if row != [""]:
+            widths.add(len(row))
+        quoted = [cell for cell in row if cell.startswith('"')]
+        opened += len(quoted)
+        closed += sum(1 for cell in quoted if len(cell) > 1 and cell.endswith('"'))
+    return opened > 0 and (len(widths) > 1 or opened == closed)
+
+
+def _delimiter(file: TextFile) -> str:
     """The sign that most lines hold equally often; where none does, the one in the first line; else none at all.
 
     Of several, the one that the first line holds as often as the others, then the most frequent: a column of amounts
     such as 3,50 makes the comma as regular as the semicolon between the columns.
     """
-    lines = [re.sub(r'"[^"]*"', "", line) for line in lines_of(text[:SNIFFED_CHARACTERS])[:SNIFFED_LINES] if line.strip()]
+    lines = [re.sub(r'"[^"]*"', "", line) for line in _first_lines(file) if line.strip()]
     if not lines:
         return NO_DELIMITER
     regular: dict[str, tuple[bool, int]] = {}
@@ -62,35 +93,54 @@ def _delimiter(text: str) -> str:
     return best if best in lines[0] else NO_DELIMITER
 
 
-def _csv_rows(name: str, text: str, delimiter: str) -> list[list[str]]:
-    csv.field_size_limit(max(len(text), 131_072))  # the default refuses a long cell
+def _first_lines(file: TextFile) -> Iterator[str]:
+    """The lines that tell the delimiter."""
+    left = SNIFFED_CHARACTERS
+    for line in islice(file.lines(), SNIFFED_LINES):
+        if left <= 0:
+            return
+        yield line[:left].removesuffix("\n")
+        left -= len(line)
+
+
+def _csv_rows(file: TextFile, lines: Iterator[str], delimiter: str) -> Iterator[list[str]]:
+    csv.field_size_limit(file.limits.cell_characters)
+    reader, line = csv.reader(lines, delimiter=delimiter), 0
     try:
-        return list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+        for row in reader:
+            yield row
+            line = reader.line_num
     except csv.Error as error:
-        raise UserError(f"'{name}' cannot be read as a table ({error}). Export it again as CSV.") from error
+        if "field limit" in str(error):
+            raise UserError(long_cell(file.name, f"the row that begins in line {line + 1:,}", file.limits)) from error
+        raise UserError(f"'{file.name}' cannot be read as a table ({error}). Export it again as CSV.") from error
 
 
-def _read_rows(name: str, rows: list[list[str]], limits: Limits, notes: Sequence[str]) -> Table:
-    while rows and not any(cell.strip() for cell in rows[-1]):
-        rows.pop()
-    start = _first_row(rows)
+def _read_rows(file: TextFile, every_row: Iterator[list[str]]) -> Content:
+    rows = without_blank_end(file.name, every_row)
+    head = list(islice(rows, SNIFFED_LINES))
+    start = _first_row(head)
     if start is None:
-        raise UserError(f"'{name}' has no rows. Choose a file with at least one sentence.")
-    skipped = sum(1 for row in rows[:start] if any(row))
+        raise UserError(f"'{file.name}' has no rows. Choose a file with at least one sentence.")
+    notes = list(file.notes)
+    skipped = sum(1 for row in head[:start] if any(row))
     if skipped:
-        notes = [*notes, f"{skipped} {'line' if skipped == 1 else 'lines'} above the header left out."]
-    header = [cell.strip() for cell in rows[start]]
-    if _looks_like_header(header):
-        return table_from_rows(name, header, enumerate(rows[start + 1 :], 1), limits, notes)
-    columns = [LINE_COLUMN] if len(header) == 1 else [f"column_{i}" for i in range(1, len(header) + 1)]
-    notes = [*notes, "No header row was found: the first row was read as data."]
-    return table_from_rows(name, columns, enumerate(rows[start:], 1), limits, notes)
+        notes.append(f"{skipped} {'line' if skipped == 1 else 'lines'} above the header left out.")
+    header = [cell.strip() for cell in head[start]]
+    named = _looks_like_header(header)
+    if not named:
+        header = [LINE_COLUMN] if len(header) == 1 else [f"column_{i}" for i in range(1, len(header) + 1)]
+        notes.append("No header row was found: the first row was read as data.")
+    table = Collector(file.name, file.limits, header)
+    for number, row in enumerate(chain(head[start + named :], rows), 1):
+        table.add(number, row)
+    return table.content(notes)
 
 
-def _first_row(rows: list[list[str]]) -> int | None:
+def _first_row(rows: Sequence[Sequence[str]]) -> int | None:
     """Where the table begins: a title above it is shorter than the rows below, or fills one cell of three or more."""
-    filled = [sum(1 for cell in row if cell.strip()) for row in rows[:SNIFFED_LINES]]
-    usual = Counter(len(row) for row in rows[:SNIFFED_LINES] if any(row)).most_common(1)
+    filled = [sum(1 for cell in row if cell.strip()) for row in rows]
+    usual = Counter(len(row) for row in rows if any(row)).most_common(1)
     width = usual[0][0] if usual else 0
     wanted = 2 if width >= 3 else 1
     fitting = (i for i, count in enumerate(filled) if count >= wanted and len(rows[i]) == width)

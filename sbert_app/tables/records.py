@@ -1,52 +1,79 @@
 """JSON: one object a line, or a list of objects or of sentences."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from sbert_app.errors import UserError
-from sbert_app.settings import Limits
-from sbert_app.tables.decoding import lines_of, storable
-from sbert_app.tables.table import LINE_COLUMN, Skip, Table, table_from_rows
+from sbert_app.tables.collecting import Collector
+from sbert_app.tables.content import Content
+from sbert_app.tables.decoding import TextFile, storable
+from sbert_app.tables.table import LINE_COLUMN
+
+ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 
 
-def read_jsonl(name: str, text: str, limits: Limits, notes: Sequence[str]) -> Table:
-    records, skipped = [], []
-    for number, line in enumerate(lines_of(text), 1):
+def read_jsonl(file: TextFile) -> Content:
+    table = Records(file)
+    for number, line in enumerate(file.lines(), 1):
         if not line.strip():
             continue
         try:
-            records.append((number, json.loads(line)))
+            record = json.loads(line)
         except (ValueError, RecursionError):
-            skipped.append(Skip(number, "not valid JSON"))
-    if not records:
-        raise UserError(f'\'{name}\' holds no valid JSON line. Each line must be one JSON object, such as {{"text": "…"}}.')
-    return _from_records(name, records, limits, notes, skipped)
+            table.skip(number, "not valid JSON")
+        else:
+            table.add_record(number, record)
+    if not table.columns and table.skipped:
+        raise UserError(f'\'{file.name}\' holds no valid JSON line. Each line must be one JSON object, such as {{"text": "…"}}.')
+    return table.content(file.notes)
 
 
-def read_json(name: str, text: str, limits: Limits, notes: Sequence[str]) -> Table:
+def read_json(file: TextFile) -> Content:
     try:
-        content = json.loads(text)
+        content = json.loads(file.read())
     except (ValueError, RecursionError) as error:
-        raise UserError(f"'{name}' is not valid JSON ({error}). For one object a line, name the file .jsonl.") from error
+        raise UserError(f"'{file.name}' is not valid JSON ({error}). For one object a line, name the file .jsonl.") from error
     if isinstance(content, dict):
         lists = [value for value in content.values() if isinstance(value, list)]
         content = lists[0] if len(lists) == 1 else [content]
     if not isinstance(content, list):
-        raise UserError(f"'{name}' must hold a list of sentences or of objects.")
-    return _from_records(name, list(enumerate(content, 1)), limits, notes)
+        raise UserError(f"'{file.name}' must hold a list of sentences or of objects.")
+    table = Records(file)
+    for number, record in enumerate(content, 1):
+        table.add_record(number, record)
+    return table.content(file.notes)
 
 
-def _from_records(
-    name: str, records: list[tuple[int, Any]], limits: Limits, notes: Sequence[str], skipped: Sequence[Skip] = ()
-) -> Table:
-    objects = [(n, r if isinstance(r, dict) else {LINE_COLUMN: r}) for n, r in records]
-    columns = list(dict.fromkeys(str(key) for _, record in objects for key in record))
-    rows = [(n, [cell({str(k): v for k, v in record.items()}.get(column)) for column in columns]) for n, record in objects]
-    return table_from_rows(name, columns, rows, limits, notes, skipped)
+class Records(Collector):
+    """A table whose columns are the keys of its records, in the order in which they come up."""
+
+    def __init__(self, file: TextFile) -> None:
+        super().__init__(file.name, file.limits)
+        self._places: dict[str, int] = {}
+
+    def add_record(self, number: int, record: Any) -> None:
+        """Keep an object, or a value of its own as the sentence."""
+        values = record if isinstance(record, dict) else {LINE_COLUMN: record}
+        self._learn(values)
+        row = [""] * len(self._places)
+        try:
+            for key, value in values.items():
+                row[self._places[key]] = cell(value)
+        except RecursionError:
+            self.skip(number, "nested too deeply")
+        else:
+            self.add_any(number, row)
+
+    def _learn(self, keys: Iterable[str]) -> None:
+        new = [key for key in keys if key not in self._places]
+        self.grow(new)
+        self._places |= {key: place for place, key in enumerate(new, len(self._places))}
 
 
 def cell(value: Any) -> str:
+    if isinstance(value, str):
+        return storable(value)
     if value is None or value != value:  # NaN is the one value that differs from itself
         return ""
-    return storable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+    return storable(ENCODER.encode(value))

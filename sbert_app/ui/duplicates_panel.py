@@ -9,6 +9,7 @@ import gradio as gr
 
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.services.duplicates import DEFAULT_THRESHOLD, MOST_LISTED, DuplicatesService
+from sbert_app.tables.writing import csv_file
 from sbert_app.ui.events import handler
 from sbert_app.ui.shelf import Shelf
 from sbert_app.ui.views import duplicates as view
@@ -135,7 +136,7 @@ class DuplicatesPanel:
         found = self._service.findings(session_id, threshold)
         pairs = [view.pair_record(pair) for pair in found.pairs(MOST_LISTED)]
         records = {CLEANED: found.cleaned(), VERDICTS: list(found.verdicts()), PAIRS: pairs}
-        paths = self._shelf.put({name: parts.csv_file(rows) for name, rows in records.items()})
+        paths = self._shelf.put({name: csv_file(rows) for name, rows in records.items()})
         files = zip(paths, records.items(), strict=True)
         return [
             gr.DownloadButton(f"{name}, {_amount(name, len(rows))}", value=str(path), visible=bool(rows))

@@ -7,10 +7,10 @@ import numpy as np
 
 from sbert_app.services.cluster_map import MapService
 from sbert_app.services.colouring import colouring
+from sbert_app.tables.writing import csv_file
 from sbert_app.ui.events import handler
 from sbert_app.ui.map_chart import drawn
 from sbert_app.ui.shelf import Shelf
-from sbert_app.ui.views import parts
 from sbert_app.ui.views.map_page import page
 
 PAGE_NAME, CSV_NAME = "sbert-studio-map.html", "sbert-studio-map.csv"
@@ -49,7 +49,7 @@ class ExportPanel:
     def _on_csv(self, session_id: str) -> Any:
         found = self._service.map(session_id)
         records = found.records(np.arange(len(found.ground.points)))
-        return self._offer(CSV_NAME, parts.csv_file(records))
+        return self._offer(CSV_NAME, csv_file(records))
 
     def _offer(self, name: str, text: str) -> Any:
         """Write a file and show the button that downloads it."""

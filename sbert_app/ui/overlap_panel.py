@@ -10,10 +10,11 @@ import gradio as gr
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.services.duplicates import DEFAULT_THRESHOLD
 from sbert_app.services.overlap import OverlapProgress, OverlapService
+from sbert_app.tables.writing import csv_file
 from sbert_app.ui.events import handler
 from sbert_app.ui.shelf import Shelf
 from sbert_app.ui.uploads import uploaded
-from sbert_app.ui.views import duplicates, parts
+from sbert_app.ui.views import duplicates
 from sbert_app.ui.views import overlap as view
 
 REFRESH_SECONDS = 0.2  # between two states of the progress bar
@@ -92,7 +93,7 @@ class OverlapPanel:
         records = [asdict(match) for match in self._service.matches(session_id, threshold)[1]]
         if not records:
             return gr.DownloadButton(visible=False)
-        (path,) = self._shelf.put({FILE: parts.csv_file(records)})
+        (path,) = self._shelf.put({FILE: csv_file(records)})
         return gr.DownloadButton(f"{FILE}, {len(records):,} rows", value=str(path), visible=True)
 
     def _on_failure(self) -> Updates:

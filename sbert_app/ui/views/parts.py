@@ -1,15 +1,12 @@
 """The small pieces that every screen is made of: bars, notes, chips, tables, downloads."""
 
 import base64
-import csv
-import io
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-BYTE_ORDER_MARK = "\ufeff"  # without it Excel takes UTF-8 for the local encoding
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would run
+from sbert_app.tables.writing import csv_file
 
 
 def bar(share: float, kind: str = "sbert", label: str = "") -> str:
@@ -75,24 +72,9 @@ def downloads(name: str, records: Sequence[Mapping[str, Any]]) -> str:
         return ""
     lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
     return (
-        f'<span class="downloads">Save as {_link(f"{name}.csv", "csv", BYTE_ORDER_MARK + to_csv(records), "text/csv")} '
+        f'<span class="downloads">Save as {_link(f"{name}.csv", "csv", csv_file(records), "text/csv")} '
         f"{_link(f'{name}.jsonl', 'jsonl', lines, 'application/json')}</span>"
     )
-
-
-def to_csv(records: Sequence[Mapping[str, Any]]) -> str:
-    """CSV with a header; cells that a spreadsheet would run as a formula get an apostrophe before them."""
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, fieldnames=list(records[0]))
-    writer.writeheader()
-    for record in records:
-        writer.writerow({key: f"'{v}" if isinstance(v, str) and v.startswith(FORMULA) else v for key, v in record.items()})
-    return stream.getvalue()
-
-
-def csv_file(records: Sequence[Mapping[str, Any]]) -> str:
-    """What a csv file holds that a spreadsheet opens as it is meant; nothing for no records."""
-    return BYTE_ORDER_MARK + to_csv(records) if records else ""
 
 
 def _link(file: str, label: str, content: str, kind: str) -> str:

@@ -1,0 +1,176 @@
+"""Rows become columns while they are read; what goes beyond a limit is no longer kept, and soon no longer read."""
+
+import math
+import time
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
+from sys import getsizeof
+from typing import Any
+
+from sbert_app.errors import UserError
+from sbert_app.settings import MEGABYTE, Limits
+from sbert_app.tables.content import ROWS, Content
+from sbert_app.tables.decoding import storable
+from sbert_app.tables.table import Skip
+
+CHUNK_ROWS = 4096
+CHUNK_CHARACTERS = 4_000_000
+EMPTY = getsizeof("")
+COUNTING_SECONDS = 1.0  # beyond a limit rows are only counted, so long: the number tells into how many parts to split the file
+
+
+class Collector:
+    """Collect rows of strings under the names of their columns. Raises UserError at the limits."""
+
+    def __init__(self, name: str, limits: Limits, columns: Iterable[str] = (), skipped: Iterable[Skip] = ()) -> None:
+        self.name, self.limits, self.columns = name, limits, list(columns)
+        self.skipped = list(skipped)
+        self._check_columns()
+        self._chunk: list[Sequence[str]] = []  # rows that are no columns yet
+        self._numbers: list[int] = []
+        self._chunk_characters = 0
+        self._batches: list[list[Any]] = []  # the columns of each chunk
+        self._rows: list[int] = []
+        self._row_count = self._text_bytes = 0
+        self._stop = math.inf  # when to stop counting what is beyond a limit
+
+    def add(self, number: int, row: Sequence[str]) -> None:
+        """Keep a row that has a cell for each column; skip another with a reason."""
+        if len(row) == len(self.columns):
+            self._keep(number, row)
+        else:
+            filled = any(map(str.strip, row))
+            self.skip(number, f"{len(row)} cells where the header has {len(self.columns)}" if filled else "blank")
+
+    def add_any(self, number: int, row: Sequence[str]) -> None:
+        """Keep a row of any length: a shorter one ends in blank cells, a longer one brings columns without a name."""
+        if len(row) > len(self.columns):
+            self.grow([""] * (len(row) - len(self.columns)))
+        self._keep(number, row)
+
+    def grow(self, columns: Iterable[str]) -> None:
+        """Take more columns on, blank in the rows before."""
+        self.columns += columns
+        self._check_columns(at_least=True)
+
+    def skip(self, number: int, reason: str) -> None:
+        self.skipped.append(Skip(number, reason))
+        if len(self.skipped) > max(self.limits.rows, 1_000):
+            raise UserError(
+                f"'{self.name}' has more than {len(self.skipped) - 1:,} rows that cannot be read, the first is row "
+                f"{self.skipped[0].row:,}: {self.skipped[0].reason}. Export it again as CSV UTF-8."
+            )
+
+    def content(self, notes: Sequence[str] = ()) -> Content:
+        """All that was collected."""
+        import pyarrow
+
+        self._flush()
+        self._check_size()
+        if not self._row_count:
+            raise UserError(f"'{self.name}' has a header but no rows. Choose a file with at least one sentence.")
+        if not self.columns:
+            raise UserError(f"'{self.name}' has rows without any value. Choose a file with at least one sentence.")
+        columns = [pyarrow.chunked_array([self._array(batch, i) for batch in self._batches]) for i in range(len(self.columns))]
+        rows = pyarrow.array(self._rows, pyarrow.int64())
+        cells = pyarrow.table([*columns, rows], names=[*distinct_names(self.columns), ROWS])
+        self.skipped.sort(key=lambda skip: skip.row)
+        return Content(self.name, cells, tuple(self.skipped), tuple(notes), self._text_bytes)
+
+    def _keep(self, number: int, row: Sequence[str]) -> None:
+        self._numbers.append(number)
+        self._chunk.append(row)
+        self._chunk_characters += sum(map(len, row))
+        if len(self._chunk) >= CHUNK_ROWS or self._chunk_characters > CHUNK_CHARACTERS:
+            self._flush()
+
+    def _flush(self) -> None:
+        """Turn the rows of the chunk into columns, or only count them where they are beyond a limit."""
+        columns = list(zip_longest(*self._chunk, fillvalue=""))
+        self._row_count += len(self._chunk)
+        self._text_bytes += sum(sum(map(getsizeof, column)) - EMPTY * len(column) for column in columns)
+        if self._is_beyond():
+            self._stop = min(self._stop, time.monotonic() + COUNTING_SECONDS)
+            if time.monotonic() > self._stop:
+                self._check_size("more than ")
+        elif self._chunk:
+            self._check_cells(columns)
+            self._rows += self._numbers
+            self._batches.append([_texts(column) for column in columns] or [_texts([""] * len(self._chunk))])
+        self._chunk, self._numbers, self._chunk_characters = [], [], 0
+
+    def _check_cells(self, columns: Sequence[Sequence[str]]) -> None:
+        most = self.limits.cell_characters
+        for column in columns:
+            if max(map(len, column)) > most:
+                number = next(number for number, cell in zip(self._numbers, column, strict=True) if len(cell) > most)
+                raise UserError(long_cell(self.name, f"row {number:,}", self.limits))
+
+    def _array(self, batch: list[Any], column: int) -> Any:
+        import pyarrow
+
+        return batch[column] if column < len(batch) else pyarrow.repeat("", len(batch[0]))
+
+    @property
+    def _cells(self) -> int:
+        return self._row_count * len(self.columns)
+
+    def _is_beyond(self) -> bool:
+        limits = self.limits
+        return self._row_count > limits.rows or self._cells > limits.cells or self._text_bytes > limits.unpacked_bytes
+
+    def _check_size(self, least: str = "") -> None:
+        check_rows(self.name, self._row_count, self.limits, least)
+        check_unpacked(self.name, self._text_bytes, self.limits, least)
+        if self._cells > self.limits.cells:
+            raise UserError(
+                f"'{self.name}' has {least}{self._cells:,} cells, the limit is {self.limits.cells:,}. "
+                "Keep only the columns you need, or split the file."
+            )
+
+    def _check_columns(self, at_least: bool = False) -> None:
+        most = self.limits.columns
+        if len(self.columns) > most:
+            count = f"more than {most}" if at_least else f"{len(self.columns):,}"
+            raise UserError(f"'{self.name}' has {count} columns, the limit is {most}. Keep the ones you need.")
+
+
+def check_rows(name: str, count: int, limits: Limits, least: str = "") -> None:
+    """`least`: "more than " where the counting ended before the file did."""
+    if count > limits.rows:
+        raise UserError(f"'{name}' has {least}{count:,} rows, the limit is {limits.rows:,}. Split the file.")
+
+
+def check_unpacked(name: str, size: int, limits: Limits, least: str = "") -> None:
+    if size > limits.unpacked_bytes:
+        limit = limits.unpacked_bytes / MEGABYTE
+        raise UserError(f"'{name}' unpacks to {least}{size / MEGABYTE:,.0f} MB, the limit is {limit:,.0f} MB. Split the file.")
+
+
+def long_cell(name: str, place: str, limits: Limits) -> str:
+    return (
+        f"'{name}' has a cell of more than {limits.cell_characters:,} characters in {place}. "
+        "Look for a quotation mark that is never closed, or cut the text."
+    )
+
+
+def distinct_names(columns: Sequence[str]) -> list[str]:
+    """Names that can be stored: blank ones are numbered, and so are repeated ones."""
+    names: dict[str, None] = {}
+    for i, column in enumerate(columns, 1):
+        name = base = storable(column).strip() or f"column_{i}"
+        copy = 2
+        while name in names:
+            name, copy = f"{base}_{copy}", copy + 1
+        names[name] = None
+    return list(names)
+
+
+def _texts(column: Sequence[str]) -> Any:
+    """A column as Arrow holds it."""
+    import pyarrow
+
+    try:
+        return pyarrow.array(column, pyarrow.string())
+    except UnicodeEncodeError:  # lone surrogates
+        return pyarrow.array([storable(cell) for cell in column], pyarrow.string())

@@ -1,0 +1,203 @@
+"""More than forty small files that cost a careless reader gigabytes or hours."""
+
+import gzip
+import io
+import json
+import resource
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sbert_app.settings import MEGABYTE
+
+MAKING_BYTES = 4096 * MEGABYTE
+SHEET = '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{}<sheetData>{}</sheetData></worksheet>'
+STRINGS = '<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">{}</sst>'
+PARTS = {
+    "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
+    '<Override PartName="/xl/workbook.xml" '
+    'ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sheet.main+xml"/>'
+    '<Override PartName="/xl/sharedStrings.xml" '
+    'ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"/></Types>',
+    "_rels/.rels": '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r1" '
+    'Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/>'
+    "</Relationships>",
+    "xl/workbook.xml": '<workbook xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" '
+    'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets>'
+    '<sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>',
+    "xl/_rels/workbook.xml.rels": '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
+    '<Relationship Id="r1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" '
+    'Target="worksheets/sheet1.xml"/></Relationships>',
+}
+
+
+def workbook(rows: str, strings: str = "", before: str = "", prolog: str = "", **parts: str) -> bytes:
+    """An .xlsx with the rows' XML. before: XML between the sheet's start and its rows; parts: other files by name."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        sheet = {"xl/worksheets/sheet1.xml": prolog + SHEET.format(before, rows), "xl/sharedStrings.xml": STRINGS.format(strings)}
+        for name, text in (PARTS | sheet | parts).items():
+            archive.writestr(name, text)
+    return stream.getvalue()
+
+
+def cell(place: str, text: str = "x") -> str:
+    return f'<c r="{place}" t="inlineStr"><is><t>{text}</t></is></c>'
+
+
+def row(number: int, *cells: str) -> str:
+    return f'<row r="{number}">{"".join(cells)}</row>'
+
+
+HEAD = row(1, cell("A1", "text"), cell("B1", "n"))
+ENTITIES = '<!DOCTYPE x [<!ENTITY a "{}">{}]>'.format(
+    "lol" * 10, "".join(f'<!ENTITY {chr(98 + i)} "{f"&{chr(97 + i)};" * 10}">' for i in range(9))
+)
+
+
+def lying(data: bytes, name: bytes, size: int) -> bytes:
+    """An archive whose entry `name` claims to unpack to `size` bytes, in both of its headers."""
+    changed, start = bytearray(data), 0
+    for mark, offset, length in ((b"PK\x03\x04", 22, 30), (b"PK\x01\x02", 24, 46)):
+        start = 0
+        while (start := data.find(mark, start)) >= 0:
+            if data[start + length : start + length + len(name)] == name:
+                changed[start + offset : start + offset + 4] = size.to_bytes(4, "little")
+            start += 4
+    return bytes(changed)
+
+
+def parquet(columns: dict[str, object], **options: object) -> bytes:
+    stream = io.BytesIO()
+    pq.write_table(pa.table(columns), stream, dictionary_pagesize_limit=1024 * MEGABYTE, **options)
+    return stream.getvalue()
+
+
+def dictionary(text: str | bytes, rows: int) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(rows, np.int32)), pa.array([text]))
+
+
+def packed(piece: str | bytes, megabytes: int, start: bytes = b"", end: bytes = b"") -> bytes:
+    """A gzip of `piece` again and again."""
+    piece = piece.encode() if isinstance(piece, str) else piece
+    stream = io.BytesIO()
+    with gzip.GzipFile(fileobj=stream, mode="wb", compresslevel=6) as file:
+        file.write(start)
+        block = piece * max(1, MEGABYTE // len(piece))
+        for _ in range(megabytes):
+            file.write(block)
+        file.write(end)
+    return stream.getvalue()
+
+
+def keys(count: int) -> bytes:
+    return "".join(json.dumps({f"key{i}": i}) + "\n" for i in range(count)).encode()
+
+
+def packed_keys() -> bytes:
+    wide = json.dumps({f"key{i}": "" for i in range(200)}) + "\n"
+    return packed("{}\n", 50, wide.encode())
+
+
+FILES: dict[str, Callable[[], bytes]] = {
+    "far corner.xlsx": lambda: workbook(HEAD + row(1_048_576, cell("XFD1048576"))),
+    "far column.xlsx": lambda: workbook(HEAD + row(2, cell("XFD2"))),
+    "beyond the far column.xlsx": lambda: workbook(HEAD + row(2, cell("ZZZZZZZ2"))),
+    "beyond the last row.xlsx": lambda: workbook(HEAD + row(2_000_000_000, cell("A2000000000"))),
+    "false dimension.xlsx": lambda: workbook(HEAD + row(2, cell("A2")), before='<dimension ref="A1:XFD1048576"/>'),
+    "wide rows.xlsx": lambda: workbook(HEAD + "".join(row(i, cell(f"XFD{i}")) for i in range(2, 50_000))),
+    "a million cells in a row.xlsx": lambda: workbook(HEAD + row(2, "<c><v>1</v></c>" * 3_000_000)),
+    "a million empty rows.xlsx": lambda: workbook(HEAD + "<row/>" * 10_000_000),
+    "a long row in small letters.xlsx": lambda: workbook(HEAD + row(2, cell("A2", "x" * 90_000_000))),
+    "shared strings.xlsx": lambda: workbook(HEAD + row(2, cell("A2")), "<si><t>a</t></si>" * 5_000_000),
+    "one long shared string.xlsx": lambda: workbook(
+        HEAD + "".join(f'<row r="{i}"><c r="A{i}" t="s"><v>0</v></c></row>' for i in range(2, 40_000)),
+        f"<si><t>{'long ' * 1_000_000}</t></si>",
+    ),
+    "deep xml.xlsx": lambda: workbook(HEAD + "<a>" * 8_000_000),
+    "many attributes.xlsx": lambda: workbook(HEAD + "<row " + " ".join(f'a{i}="1"' for i in range(1_000_000)) + "/>"),
+    "billion laughs.xlsx": lambda: workbook(HEAD + row(2, cell("A2", "&j;")), prolog=ENTITIES),
+    "laughing strings.xlsx": lambda: workbook(HEAD, **{"xl/sharedStrings.xml": ENTITIES + STRINGS.format("<si><t>&j;</t></si>")}),
+    "external entity.xlsx": lambda: workbook(
+        HEAD + row(2, cell("A2", "&x;")), prolog='<!DOCTYPE x [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
+    ),
+    "zip bomb.xlsx": lambda: workbook(HEAD, **{"xl/media/image1.png": "0" * (300 * MEGABYTE)}),
+    "zip claims less.xlsx": lambda: lying(workbook(HEAD + "<row/>" * 10_000_000), b"xl/worksheets/sheet1.xml", 100_000),
+    "zip claims more.xlsx": lambda: lying(workbook(HEAD), b"xl/worksheets/sheet1.xml", 4_000_000_000),
+    "styles bomb.xlsx": lambda: workbook(
+        HEAD + row(2, cell("A2")),
+        **{
+            "xl/styles.xml": '<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><cellXfs>'
+            + "<xf/>" * 10_000_000
+            + "</cellXfs></styleSheet>"
+        },
+    ),
+    "newlines.csv.gz": lambda: packed("\n", 99),
+    "newlines.tsv.gz": lambda: packed("\n", 99),
+    "newlines.txt.gz": lambda: packed("\n", 99),
+    "newlines.json.gz": lambda: packed("\n", 99),
+    "newlines.jsonl.gz": lambda: packed("\n", 99),
+    "ones.csv.gz": lambda: packed("1\n", 99),
+    "ones.tsv.gz": lambda: packed("1\n", 99),
+    "ones.txt.gz": lambda: packed("1\n", 99),
+    "ones.json.gz": lambda: packed("1,", 99, b"[", b"1]"),
+    "ones.jsonl.gz": lambda: packed("1\n", 99),
+    "one long line.csv.gz": lambda: packed("1", 99),
+    "one long line.txt.gz": lambda: packed("1", 99),
+    "one long number.json.gz": lambda: packed("1", 99),
+    "one long line with an emoji.txt.gz": lambda: packed("a", 99, "😀".encode()),
+    "a thousand bytes to one.txt.gz": lambda: packed("\0", 300),
+    "commas.csv.gz": lambda: packed(",", 99),
+    "tabs.tsv.gz": lambda: packed("\t", 99),
+    "a wide header.csv.gz": lambda: packed("name,", 9, b"", b"\n1\n"),
+    "comma rows.csv.gz": lambda: packed(f"{',' * 199}1\n", 99, f"{'a,' * 199}b\n".encode()),
+    "ragged rows.csv.gz": lambda: packed("1,2,3\n", 99, b"a,b\n1,2\n"),
+    "open quote.csv": lambda: b'text,n\n"never closed,1\n' + b"row,1\n" * 1_000_000,
+    "open quote.csv.gz": lambda: packed("row,1\n", 99, b'text,n\n"never closed,1\n'),
+    "quotes.csv.gz": lambda: packed('"', 99, b"text,n\n"),
+    "quoted line ends.csv.gz": lambda: packed('"\n', 99, b"text,n\n"),
+    "quoted cells.tsv.gz": lambda: packed('"\t"\n', 99, b'"a"\t"b"\n'),
+    "keys.jsonl": lambda: keys(50_000),
+    "empty objects.jsonl.gz": packed_keys,
+    "lists.json.gz": lambda: packed("[],", 99, b"[", b"[]]"),
+    "lists.jsonl.gz": lambda: packed("[[],[]]\n", 99),
+    "a line of lists.jsonl.gz": lambda: packed("[],", 9, b"[", b"[]]\n"),
+    "objects.json.gz": lambda: packed('{"a":{}},', 99, b"[", b"{}]"),
+    "keys of one object.json": lambda: json.dumps({f"key{i}": i for i in range(500_000)}).encode(),
+    "deep lists.json": lambda: b"[" * 5_000_000,
+    "deep objects.json": lambda: b'{"a":' * 1_000_000,
+    "deep lines.jsonl": lambda: (b"[" * 900 + b"]" * 900 + b"\n") * 2_000,
+    "one long string.json.gz": lambda: packed("a", 200, b'["', b'"]'),
+    "one string.json.gz": lambda: packed("a", 90, b'["', b'"]'),
+    "broken lines.jsonl.gz": lambda: packed("x\n", 99),
+    "shared text.parquet": lambda: parquet({"text": dictionary("long " * 4_000, 1_000_000)}),
+    "shared megabytes.parquet": lambda: parquet({"text": dictionary("long " * 2_000_000, 49_000)}),
+    "shared bytes.parquet": lambda: parquet({"text": dictionary(b"x" * 1_000_000, 49_000)}),
+    "lists.parquet": lambda: parquet({"text": pa.array([["a"] * 1_000] * 40_000)}),
+    "long lists.parquet": lambda: parquet({"text": pa.array([["long " * 4_000]] * 5_000)}),
+    "one long list.parquet": lambda: parquet({"text": pa.array([list(range(1_000_000))] * 5)}),
+    "structs.parquet": lambda: parquet({"text": pa.array([{"a": {"b": "c"}}] * 40_000)}),
+    "nulls.parquet": lambda: parquet({"text": pa.nulls(100_000_000)}),
+    "many columns.parquet": lambda: parquet({f"c{i}": pa.array([1]) for i in range(20_000)}),
+    "wide nulls.parquet": lambda: parquet({f"c{i}": pa.nulls(49_000) for i in range(200)}),
+    "one long cell.parquet": lambda: parquet({"text": pa.array(["x" * 80_000_000])}, compression="gzip"),
+    "foreign letters.txt.gz": lambda: packed("é".encode("cp1252"), 99),
+    "carriage returns.csv.gz": lambda: packed("\r", 99),
+    "wide characters.csv.gz": lambda: packed("a\n".encode("utf-16-le"), 99, b"\xff\xfe"),
+    f"{'long name ' * 20}.csv": lambda: b"text\n" + b"\0" * 1_000,
+}
+
+
+def write_all(folder: Path) -> list[Path]:
+    """Make every file, in no more than `MAKING_BYTES` of memory: a slip here must not take the machine."""
+    resource.setrlimit(resource.RLIMIT_DATA, (MAKING_BYTES, MAKING_BYTES))
+    paths = []
+    for name, make in FILES.items():
+        path = folder / name
+        path.write_bytes(make())
+        paths.append(path)
+    return paths

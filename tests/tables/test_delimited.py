@@ -1,0 +1,80 @@
+"""Csv, tsv and txt: delimiters, headers, quotes, blank and ragged rows."""
+
+from sbert_app.tables import Skip, read_table
+from tests.tables.files import LIMITS
+
+
+def test_txt_is_one_sentence_a_line_and_cuts_only_at_line_ends(write):
+    table = read_table(write("a.txt", "one\r\ntwo\u2028still two\x0cstill\nthree"), LIMITS)
+    assert table.frame["text"].tolist() == ["one", "two\u2028still two\x0cstill", "three"]
+
+
+def test_words_that_look_like_missing_values_stay_words(write):
+    table = read_table(write("a.csv", "text,n\nnull,NA\nNaN,nan\nNone,\n"), LIMITS)
+    assert table.frame.to_numpy().tolist() == [["null", "NA"], ["NaN", "nan"], ["None", ""]]
+
+
+def test_a_stray_quotation_mark_in_a_tsv_swallows_no_lines(write):
+    table = read_table(write("a.tsv", 'text\tlabel\n"Open the door\t1\nsaid "no"\t0\nlast"\t1\n'), LIMITS)
+    assert table.frame["text"].tolist() == ['"Open the door', 'said "no"', 'last"']
+
+
+def test_line_breaks_inside_quoted_csv_cells_stay_one_row(write):
+    table = read_table(write("a.csv", 'text,n\n"two\nlines",1\nnext,2\n'), LIMITS)
+    assert table.frame["text"].tolist() == ["two\nlines", "next"]
+
+
+def test_ragged_rows_are_skipped_with_their_numbers(write):
+    table = read_table(write("a.csv", "text,n\ngood,1\ntoo,many,cells\nshort\n,\nlast,2\n"), LIMITS)
+    assert table.frame["text"].tolist() == ["good", "", "last"]
+    assert table.rows.tolist() == [1, 4, 5]
+    assert table.skipped == (Skip(2, "3 cells where the header has 2"), Skip(3, "1 cells where the header has 2"))
+
+
+def test_a_file_without_header_is_read_from_its_first_row(write):
+    table = read_table(write("a.csv", "I cannot log in to my account any more.,5\nThe parcel is late.,3\n"), LIMITS)
+    assert list(table.frame.columns) == ["column_1", "column_2"] and len(table.frame) == 2
+    assert "No header row was found" in table.notes[0]
+
+
+def test_equal_and_blank_column_names_are_told_apart(write):
+    table = read_table(write("a.tsv", "text\ttext\t\t\na\tb\tc\td\n"), LIMITS)
+    assert list(table.frame.columns) == ["text", "text_2", "column_3", "column_4"] and len(table.frame) == 1
+
+
+def test_blank_lines_keep_their_row_numbers(write):
+    for name, sign in (("a.csv", ","), ("a.tsv", "\t")):
+        table = read_table(write(name, f"text{sign}n\nfirst{sign}1\n\nthird{sign}3\n\n\n"), LIMITS)
+        assert table.rows.tolist() == [1, 3] and table.skipped == (Skip(2, "blank"),)
+
+
+def test_excels_separator_line_and_a_title_above_the_table_are_understood(write):
+    table = read_table(write("a.csv", "sep=;\ntext;n\nhello, you;1\n"), LIMITS)
+    assert table.frame.to_dict("records") == [{"text": "hello, you", "n": "1"}]
+    for title in ("Report of June\n\n", "Report of June;;\n;;\n"):
+        table = read_table(write("b.csv", f"{title}text;team;n\nhello, you;A;1\nand, you, too;B;2\n"), LIMITS)
+        assert table.frame["text"].tolist() == ["hello, you", "and, you, too"] and table.rows.tolist() == [1, 2]
+        assert table.notes == ("1 line above the header left out.",)
+
+
+def test_a_blank_column_name_is_no_title(write):
+    table = read_table(write("a.csv", "text,\nfirst,1\nsecond,2\n"), LIMITS)
+    assert list(table.frame.columns) == ["text", "column_2"] and len(table.frame) == 2
+
+
+def test_decimal_commas_do_not_pass_for_the_delimiter(write):
+    rows = "".join(f"{i};hello there;3,5{i}\n" for i in range(9))
+    for title in ("", "Report of June\n\n", "Report of June;;\n"):
+        table = read_table(write("a.csv", f"{title}id;text;price\n{rows}"), LIMITS)
+        assert table.frame.iloc[3].to_dict() == {"id": "3", "text": "hello there", "price": "3,53"} and len(table.frame) == 9
+    table = read_table(write("b.csv", "id,text,price\n" + rows.replace(",", ".").replace(";", ",")), LIMITS)
+    assert table.frame["price"][3] == "3.53"
+
+
+def test_one_column_of_prose_with_commas_is_not_torn(write):
+    table = read_table(write("a.csv", "text\nhello, you\none, two, three\nnone\n"), LIMITS)
+    assert table.frame["text"].tolist() == ["hello, you", "one, two, three", "none"]
+
+
+def test_a_million_character_cell_is_read(write):
+    assert len(read_table(write("a.csv", "text,n\n" + "x" * 1_000_000 + ",1\n"), LIMITS).frame["text"][0]) == 1_000_000
