@@ -1,6 +1,7 @@
 """Models loaded at once in several threads are the models that were asked for, and what loads wrongly is not kept."""
 
 import threading
+from itertools import cycle, islice
 
 import numpy as np
 import pytest
@@ -23,8 +24,8 @@ def registry(tmp_path):
 
 def test_two_models_loaded_at_once_twenty_times_are_both_right(tmp_path):
     expected = alone(tmp_path)
-    wrong = [text for i in range(20) for text in faults(c := COUPLES[i % len(COUPLES)], double_load(c, tmp_path), expected)]
-    assert wrong == []
+    couples = islice(cycle(COUPLES), 20)
+    assert [text for couple in couples for text in faults(couple, double_load(couple, tmp_path), expected)] == []
 
 
 @pytest.mark.parametrize("couple", [("encoder", "copy"), ("encoder", "cross")], ids="+".join)
