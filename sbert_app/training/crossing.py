@@ -17,7 +17,7 @@ from sbert_app.models.folders import write_json
 from sbert_app.models.forward import forward_batches
 from sbert_app.models.loading import LOADING
 from sbert_app.training.batches import epoch_batches
-from sbert_app.training.examples import Examples
+from sbert_app.training.example_set import Examples
 
 HEAD = ("pooler", "classifier")  # trained whole: they start untrained, or for another purpose
 
