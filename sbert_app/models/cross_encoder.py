@@ -16,11 +16,11 @@ from sbert_app.models.encoder import WINDOW
 from sbert_app.models.folders import read_json
 from sbert_app.models.forward import Features, attention_mask, forward_batches, pad_rows
 from sbert_app.models.hardware import Hardware
-from sbert_app.models.loading import length_limit, load_transformer
+from sbert_app.models.loading import CLASSIFIER_CLASS, LOADING, length_limit, load_transformer
+from sbert_app.models.soundness import cast
 from sbert_app.vectors import Vectors
 
 Pair = tuple[str, str]
-AUTO_CLASS = "AutoModelForSequenceClassification"
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"Sigmoid": torch.sigmoid, "Identity": lambda logits: logits}
 
 
@@ -42,31 +42,37 @@ class CrossEncoder:
     @classmethod
     def from_folder(cls, folder: Path, hardware: Hardware, name: str = "") -> "CrossEncoder":
         """Load a sequence-classification folder. Raises UserError where it cannot be read."""
-        model, tokenizer = load_transformer(folder, hardware, AUTO_CLASS)
-        return cls(name or folder.name, model, tokenizer, hardware)
+        name = name or folder.name
+        model, tokenizer = load_transformer(folder, hardware, CLASSIFIER_CLASS, name=name)
+        return cls(name, model, tokenizer, hardware)
 
     @classmethod
     def untrained(cls, folder: Path, hardware: Hardware, labels: int) -> "CrossEncoder":
         """A classifier of `labels` outputs over the transformer in `folder`, its head random: what training starts from."""
-        model, tokenizer = load_transformer(folder, replace(hardware, dtype=torch.float32), AUTO_CLASS, num_labels=labels)
-        return cls(folder.name, model, tokenizer, replace(hardware, dtype=torch.float32))
+        fp32 = replace(hardware, dtype=torch.float32)
+        model, tokenizer = load_transformer(folder, fp32, CLASSIFIER_CLASS, labels)
+        return cls(folder.name, model, tokenizer, fp32)
 
     @classmethod
     def from_adapter(cls, base: Path, adapter: Path, hardware: Hardware, name: str = "") -> "CrossEncoder":
         """A LoRA adapter with its head over the transformer in `base`, merged into the weights: as fast as any other."""
-        from peft import PeftModel  # heavy: two seconds
+        name = name or adapter.name
+        with LOADING:
+            from peft import PeftModel  # heavy: two seconds
 
-        labels = int(read_json(adapter / "labels.json").get("labels", 1))
-        model, tokenizer = load_transformer(base, replace(hardware, dtype=torch.float32), AUTO_CLASS, num_labels=labels)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # between peft and transformers, nothing a person can act on
-            merged = PeftModel.from_pretrained(model, adapter).merge_and_unload()
-        return cls(name or adapter.name, merged.eval(), tokenizer, hardware).cast(hardware)
+            labels = int(read_json(adapter / "labels.json", name).get("labels", 1))
+            fp32 = replace(hardware, dtype=torch.float32)
+            model, tokenizer = load_transformer(base, fp32, CLASSIFIER_CLASS, labels, name)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", FutureWarning)  # between peft and transformers, nothing a person can act on
+                merged = PeftModel.from_pretrained(model, adapter).merge_and_unload()
+            return cls(name, merged.eval(), tokenizer, fp32).cast(hardware)
 
     def cast(self, hardware: Hardware) -> "CrossEncoder":
         """These weights in the precision of `hardware`, for scoring. The object it is called on is used up."""
-        self.model.to(hardware.dtype)
-        use_fastest_attention(self.model, hardware)
+        with LOADING:  # the fastest attention is imported when it is first used
+            cast(self.model, hardware.dtype)
+            use_fastest_attention(self.model, hardware)
         return CrossEncoder(self.name, self.model, self.tokenizer, hardware)
 
     def score(self, pairs: Sequence[Pair]) -> Vectors:

@@ -53,9 +53,10 @@ class Encoder:
     @classmethod
     def from_folder(cls, folder: Path, hardware: Hardware, name: str = "") -> "Encoder":
         """Load a sentence-transformers or plain transformers folder. Raises UserError where it cannot be read."""
-        layout = read_layout(folder)
-        transformer, tokenizer = load_transformer(folder / layout.transformer_path, hardware)
-        encoder = cls(name or folder.name, transformer, tokenizer, layout, hardware)
+        name = name or folder.name
+        layout = read_layout(folder, name)
+        transformer, tokenizer = load_transformer(folder / layout.transformer_path, hardware, name=name)
+        encoder = cls(name, transformer, tokenizer, layout, hardware)
         encoder.folder = folder
         return encoder
 

@@ -10,6 +10,8 @@ from sbert_app.models.pooling import POOLINGS
 
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt", ".pickle")
 DEFAULT_MAX_LENGTH = 512
+SHOWN_CHARACTERS = 80  # of a name in a message
+WITH_MODULES = ("1_Pooling", "sentence_bert_config.json", "config_sentence_transformers.json")  # never without modules.json
 CARD = """---
 library_name: sentence-transformers
 pipeline_tag: sentence-similarity
@@ -46,27 +48,44 @@ class Layout:
     note: str = ""
 
 
-def read_layout(folder: Path) -> Layout:
-    """Read `modules.json` and its neighbours. A plain transformers folder gets mean pooling, and a note that says so."""
+def read_layout(folder: Path, name: str = "") -> Layout:
+    """Read `modules.json` and its neighbours. A plain transformers folder gets mean pooling, and a note that says so.
+
+    Raises UserError where a file is damaged, or names what this app does not do.
+    """
+    name = name or folder.name
     if not (folder / "modules.json").exists():
+        if any((folder / part).exists() for part in WITH_MODULES):
+            raise damaged(name, "modules.json is missing")
         return Layout(note="Plain transformers model: mean pooling was added, it was not trained to compare sentences.")
-    modules = {module["type"].rsplit(".", 1)[-1]: module["path"] for module in read_json(folder / "modules.json")}
+    try:
+        layout = _layout(folder, name)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise damaged(name, "modules.json or a file beside it does not hold what it should") from error
+    limit = layout.max_length
+    if limit is not None and (not isinstance(limit, int) or limit < 1):
+        raise damaged(name, f"sentence_bert_config.json sets max_seq_length to {limit!r}")
+    return layout
+
+
+def _layout(folder: Path, name: str) -> Layout:
+    modules = {module["type"].rsplit(".", 1)[-1]: module["path"] for module in read_json(folder / "modules.json", name)}
     unknown = modules.keys() - {"Transformer", "Pooling", "Normalize"}
     if unknown or "Transformer" not in modules:
         raise UserError(
-            f"The model '{folder.name}' is built from the modules {', '.join(modules)}. "
+            f"The model {quoted(name)} is built from the modules {', '.join(modules) or 'none'}. "
             "This app reads Transformer, Pooling and Normalize: choose another model."
         )
-    transformer = folder / modules["Transformer"]
-    sentence_bert = read_json(transformer / "sentence_bert_config.json")
-    prompts = read_json(folder / "config_sentence_transformers.json").get("prompts") or {}
+    sentence_bert = read_json(folder / modules["Transformer"] / "sentence_bert_config.json", name)
+    prompts = read_json(folder / "config_sentence_transformers.json", name).get("prompts") or {}
+    pooling = read_json(folder / modules["Pooling"] / "config.json", name) if "Pooling" in modules else {"pooling_mode": "mean"}
     return Layout(
-        pooling=_pooling(folder.name, read_json(folder / modules["Pooling"] / "config.json")) if "Pooling" in modules else "mean",
+        pooling=_pooling(name, pooling),
         normalize="Normalize" in modules,
         max_length=sentence_bert.get("max_seq_length"),
         lower_case=bool(sentence_bert.get("do_lower_case")),
         transformer_path=modules["Transformer"],
-        prompts={name: text for name, text in prompts.items() if text},
+        prompts={key: "" + text for key, text in prompts.items() if text},
     )
 
 
@@ -79,21 +98,24 @@ def _pooling(model: str, config: dict[str, Any]) -> str:
         flags = [key.removeprefix(prefix) for key, value in config.items() if key.startswith(prefix) and value is True]
         modes = [names.get(flag, flag) for flag in flags]
     if len(modes) != 1 or modes[0] not in POOLINGS:
-        raise UserError(f"The model '{model}' pools by {' + '.join(modes) or 'nothing'}. Must be one of {', '.join(POOLINGS)}.")
+        raise UserError(
+            f"The model {quoted(model)} pools by {' + '.join(modes) or 'nothing'}. Must be one of {', '.join(POOLINGS)}."
+        )
     return modes[0]
 
 
-def check_weights(folder: Path) -> None:
+def check_weights(folder: Path, name: str = "") -> None:
     """Only safetensors are loaded: a pickle can run code when it is opened."""
+    name = name or folder.name
     if (folder / "model.safetensors").exists() or (folder / "model.safetensors.index.json").exists():
         return
     pickles = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLES) if folder.is_dir() else []
     if pickles:
         raise UserError(
-            f"The model '{folder.name}' has its weights as a pickle ({pickles[0]}), which can run code when opened. "
+            f"The model {quoted(name)} has its weights as a pickle ({pickles[0]}), which can run code when opened. "
             "Convert it to model.safetensors, or choose another model."
         )
-    raise UserError(f"The model folder '{folder.name}' has no weights: model.safetensors is missing.")
+    raise UserError(f"The model folder {quoted(name)} has no weights: model.safetensors is missing. Save the model again.")
 
 
 def write_layout(folder: Path, layout: Layout, dim: int, max_length: int) -> None:
@@ -132,13 +154,46 @@ def write_card(folder: Path, title: str, facts: dict[str, str]) -> None:
     (folder / "README.md").write_text(card, encoding="utf-8")
 
 
-def read_json(path: Path) -> Any:
-    """The file's content, {} where there is none."""
+def read_json(path: Path, name: str = "") -> Any:
+    """The file's content, {} where there is none. Raises UserError, with the model's name, where it cannot be read."""
     try:
-        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    except ValueError as error:
-        raise UserError(f"The model file '{path.name}' is damaged ({error}). Download or save the model again.") from error
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        raise damaged(name or path.parent.name, f"{path.name}: {first_line(error)}") from error
+
+
+def is_cross_encoder(folder: Path, name: str = "") -> bool:
+    """A folder whose architecture classifies sequences is a cross-encoder, not an encoder. Raises UserError where damaged."""
+    architectures = read_config(folder, name).get("architectures") or [""]
+    if not isinstance(architectures, list) or not isinstance(architectures[0], str):
+        raise damaged(name or folder.name, "config.json does not name an architecture")
+    return architectures[0].endswith("ForSequenceClassification")
+
+
+def read_config(folder: Path, name: str = "") -> dict[str, Any]:
+    """What config.json of a model folder holds, {} where there is none. Raises UserError where that is no object."""
+    config = read_json(folder / "config.json", name)
+    if not isinstance(config, dict):
+        raise damaged(name or folder.name, "config.json does not hold an object")
+    return config
 
 
 def write_json(path: Path, content: Any) -> None:
     path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+
+def damaged(name: str, reason: str) -> UserError:
+    """The error for a model folder that was whole once."""
+    return UserError(f"The model {quoted(name)} is damaged ({reason}). Delete its folder or save the model again.")
+
+
+def quoted(name: str) -> str:
+    """A name for a message: in quotes, line breaks and the like spelt out, cut to what a line can hold."""
+    return repr(name if len(name) <= SHOWN_CHARACTERS else f"{name[: SHOWN_CHARACTERS - 1]}…")
+
+
+def first_line(error: Exception) -> str:
+    """The first line of an error's text, short enough for a message."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)[:200].rstrip(".")

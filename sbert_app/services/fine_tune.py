@@ -111,7 +111,7 @@ class FineTuneService:
 
     def create(self, offer: Offer, plan: Plan, owner: str = "", name: str = "") -> Run:
         """A run on disk that nothing works on yet."""
-        title = name.strip() or Path(offer.reading.name).stem
+        title = validation.line(name, "run's name") or Path(offer.reading.name).stem
         return Run.create(self._bench.settings.runs, title, owner, plan, offer.split)
 
     def resume(self, run_id: str, owner: str = "") -> RunInfo:
@@ -175,7 +175,7 @@ class FineTuneService:
     # Earlier runs
 
     def rename(self, run_id: str, name: str, owner: str = "") -> None:
-        name = validation.sentence(name, "run's name", self._limits, "Type one.")
+        name = validation.sentence(validation.line(name, "run's name"), "run's name", self._limits, "Type one.")
         self.run(run_id, owner).rename(name)
 
     def delete(self, run_id: str, owner: str = "") -> None:

@@ -27,7 +27,7 @@ class TrainedModels:
         run = self._with_model(run_id, owner)
         if self._trainings.hosted:
             raise UserError("A hosted app keeps no models under a name. Use it here, and download it as a zip.")
-        name = validation.text(name, "model's name").strip()
+        name = validation.line(name, "model's name")
         if not MODEL_NAME.fullmatch(name):
             raise UserError("A model's name has letters, digits, '.', '-' and '_', at most 60, and begins with a letter or digit.")
         target = self._bench.settings.models / name

@@ -1,5 +1,6 @@
 """Every handler is a public endpoint: what comes in is checked here before a service works on it."""
 
+import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,6 +14,14 @@ def text(value: Any, name: str) -> str:
     if not isinstance(value, str):
         raise UserError(f"The {name} must be text.")
     return storable(value)
+
+
+def line(value: Any, name: str) -> str:
+    """A trimmed text on one line, such as a name. Raises UserError for what holds a line break or another control character."""
+    trimmed = text(value, name).strip(" ")
+    if any(unicodedata.category(character) == "Cc" for character in trimmed):
+        raise UserError(f"The {name} must be on one line, without control characters. Type it again.")
+    return trimmed
 
 
 def sentence(value: Any, name: str, limits: Limits, way_out: str) -> str:

@@ -15,8 +15,9 @@ from sbert_app.models.batching import Rows
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.folders import write_json
 from sbert_app.models.forward import forward_batches
+from sbert_app.models.loading import LOADING
 from sbert_app.training.batches import epoch_batches
-from sbert_app.training.examples import Examples
+from sbert_app.training.example_set import Examples
 
 HEAD = ("pooler", "classifier")  # trained whole: they start untrained, or for another purpose
 
@@ -69,13 +70,14 @@ class Crossing:
 
 def add_adapter(cross: CrossEncoder, rank: int, seed: int = 0) -> CrossEncoder:
     """The same cross-encoder with all weights frozen but a LoRA adapter of this rank on every linear layer, and the head."""
-    from peft import LoraConfig, get_peft_model
+    with LOADING:
+        from peft import LoraConfig, get_peft_model
 
-    torch.manual_seed(seed)
-    config = LoraConfig(
-        task_type="SEQ_CLS", r=rank, lora_alpha=2 * rank, target_modules=_linear(cross.model), modules_to_save=list(HEAD)
-    )
-    cross.model = get_peft_model(cross.model, config)
+        torch.manual_seed(seed)
+        config = LoraConfig(
+            task_type="SEQ_CLS", r=rank, lora_alpha=2 * rank, target_modules=_linear(cross.model), modules_to_save=list(HEAD)
+        )
+        cross.model = get_peft_model(cross.model, config)
     return cross
 
 

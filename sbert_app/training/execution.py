@@ -13,7 +13,7 @@ from sbert_app.evaluation.weighted import Array
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.hardware import Hardware
 from sbert_app.storage import atomic_folder
-from sbert_app.training.examples import Examples
+from sbert_app.training.example_set import Examples
 from sbert_app.training.head import save_head
 from sbert_app.training.objectives import Classification, build_objective
 from sbert_app.training.plan import Plan

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 
-from sbert_app.models.folders import read_json, write_json
+from sbert_app.models.folders import damaged, first_line, read_json, write_json
 from sbert_app.training.objectives import Classification
 from sbert_app.vectors import Vectors
 
@@ -24,15 +24,18 @@ def save_head(folder: Path, head: Classification, labels: tuple[str, ...]) -> No
 
 
 def load_head(folder: Path) -> tuple[Classification, tuple[str, ...]] | None:
-    """The head of a model folder and its labels, None where it has none."""
-    config = read_json(folder / FOLDER / "config.json")
-    if not config:
+    """The head of a model folder and its labels, None where it has none. Raises UserError where it is damaged."""
+    config = read_json(folder / FOLDER / "config.json", folder.name)
+    if config == {}:
         return None
-    weights = load_file(folder / FOLDER / "model.safetensors")
-    labels = tuple(config["labels"])
-    blocks = len(Classification(1, 1, config["concatenation"]).head.weight[0])
-    head = Classification(weights["head.weight"].shape[1] // blocks, len(labels), config["concatenation"])
-    head.load_state_dict(weights)
+    try:
+        weights = load_file(folder / FOLDER / "model.safetensors")
+        labels = tuple(config["labels"])
+        blocks = len(Classification(1, 1, config["concatenation"]).head.weight[0])
+        head = Classification(weights["head.weight"].shape[1] // blocks, len(labels), config["concatenation"])
+        head.load_state_dict(weights)
+    except Exception as error:  # safetensors and torch raise half a dozen types
+        raise damaged(folder.name, f"{FOLDER}: {first_line(error)}") from error
     return head.eval(), labels
 
 

@@ -11,7 +11,7 @@ from sbert_app.corpus.reader import plural
 from sbert_app.evaluation.movers import gains
 from sbert_app.evaluation.verdict import judge
 from sbert_app.evaluation.weighted import Array
-from sbert_app.training.examples import Examples
+from sbert_app.training.example_set import Examples
 from sbert_app.training.head import predict_labels
 from sbert_app.training.objectives import OBJECTIVES, Classification
 from sbert_app.training.plan import Plan

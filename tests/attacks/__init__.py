@@ -1,1 +1,1 @@
-"""Attacks on the running app, with figures. Not part of the tests: `python -m tests.attacks NAME`."""
+"""Attacks on the app, with figures. Not part of the tests: `python -m tests.attacks NAME …`."""

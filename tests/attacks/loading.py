@@ -1,0 +1,124 @@
+"""Load two models at once, again and again, warm and in fresh processes: `python -m tests.attacks.loading [REPETITIONS]`.
+
+What is counted as wrong: a load that fails, a model of another number type than asked for, or other embeddings or scores
+than a model that was loaded alone.
+"""
+
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Callable
+from itertools import combinations_with_replacement, cycle, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from sbert_app.models.cross_encoder import CrossEncoder
+from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, Registry
+from sbert_app.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+SENTENCES = ["The parcel never came.", "My package did not arrive.", "How do I change my password?"]
+LOADS: dict[str, Callable[[Registry], Any]] = {
+    "encoder": lambda registry: registry.encoder(),
+    "copy": lambda registry: registry.trainable(),
+    "cross": lambda registry: registry.cross_encoder(DEFAULT_CROSS_ENCODER),
+}
+PRECISIONS = {"encoder": torch.bfloat16, "copy": torch.float32, "cross": torch.bfloat16}
+COUPLES = [couple for couple in combinations_with_replacement(LOADS, 2) if couple != ("cross", "cross")]
+TOLERANCE = 0.02  # bf16 against bf16 gives the same numbers; another number type or a mixed one does not come close
+
+
+def double_load(couple: tuple[str, str], home: Path) -> list[Any]:
+    """Load both in two threads that start together, each for a registry of its own. A load that failed is its error."""
+    barrier = threading.Barrier(2)
+    results: list[Any] = [None, None]
+
+    def load(place: int) -> None:
+        registry = Registry(Settings(home=home, device="cpu", precision="bf16"))
+        barrier.wait()
+        try:
+            results[place] = LOADS[couple[place]](registry)
+        except Exception as error:
+            results[place] = error
+
+    threads = [threading.Thread(target=load, args=(place,)) for place in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def outputs(model: Any) -> np.ndarray:
+    """What a model makes of the sentences: embeddings, or scores of each with the first."""
+    if isinstance(model, CrossEncoder):
+        return model.score([(SENTENCES[0], sentence) for sentence in SENTENCES])
+    return model.encode(SENTENCES)
+
+
+def faults(couple: tuple[str, str], models: list[Any], expected: dict[str, np.ndarray]) -> list[str]:
+    """What is wrong with the two models, [] where nothing is. expected: outputs of models loaded alone, by name."""
+    return [text for name, model in zip(couple, models, strict=True) if (text := _fault(name, model, expected[name]))]
+
+
+def _fault(name: str, model: Any, expected: np.ndarray) -> str:
+    if isinstance(model, Exception):
+        return f"{name}: {type(model).__name__}: {model}"[:200]
+    module = model.model if isinstance(model, CrossEncoder) else model.transformer
+    types = {parameter.dtype for parameter in module.parameters()}
+    if types != {PRECISIONS[name]}:
+        return f"{name}: holds {', '.join(map(str, types))}"
+    try:
+        values = outputs(model)
+    except Exception as error:
+        return f"{name}: first batch: {type(error).__name__}: {error}"[:200]
+    return "" if np.abs(values - expected).max() <= TOLERANCE else f"{name}: other numbers than alone"
+
+
+def alone(home: Path) -> dict[str, np.ndarray]:
+    """The outputs of each model, loaded when nothing else is."""
+    return {name: outputs(load(Registry(Settings(home=home, device="cpu", precision="bf16")))) for name, load in LOADS.items()}
+
+
+def fresh_process(couple: tuple[str, str]) -> list[str]:
+    """The faults of a double load that is the first thing a new process does."""
+    command = [sys.executable, "-m", "tests.attacks.loading", "--child", *couple]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return run.stdout.splitlines() if run.returncode == 0 else [f"exit status {run.returncode}: {run.stderr[-300:]}"]
+
+
+def warm(repetitions: int) -> list[list[str]]:
+    """The faults of so many double loads in this process, whose imports are done."""
+    with tempfile.TemporaryDirectory() as home:
+        expected = alone(Path(home))
+        return [faults(couple, double_load(couple, Path(home)), expected) for couple in islice(cycle(COUPLES), repetitions)]
+
+
+def child(couple: tuple[str, str]) -> None:
+    """Print the faults of one double load, a line each."""
+    with tempfile.TemporaryDirectory() as home:
+        models = double_load(couple, Path(home))
+        for fault in faults(couple, models, alone(Path(home))):
+            print(fault.replace("\n", " "))
+
+
+def main(repetitions: int) -> int:
+    """Print wrong double loads of all, by way. Returns 1 where there is one."""
+    ways = {"warm": warm(repetitions), "fresh": [fresh_process(couple) for couple in islice(cycle(COUPLES), repetitions)]}
+    for way, found in ways.items():
+        print(f"{way}: {sum(map(bool, found))} wrong of {len(found)}")
+        for fault, count in Counter(text for texts in found for text in texts).most_common(5):
+            print(f"  {count} x {fault}")
+    return int(any(any(found) for found in ways.values()))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--child"]:
+        child((sys.argv[2], sys.argv[3]))
+    else:
+        sys.exit(main(int(next(iter(sys.argv[1:]), 40))))
