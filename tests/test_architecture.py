@@ -18,12 +18,12 @@ ORDER = [
     {"ui.map_options", "ui.map_answers", "ui.map_compare", "ui.map_export"},
     {"ui.timing_chart", "ui.map_chart"},
     {"ui.charts", "ui.views"},
-    {"ui.theme", "ui.events", "ui.shelf", "ui.map_palette"},
+    {"ui.theme", "ui.doors", "ui.events", "ui.shelf", "ui.map_palette"},
     {"services"},
     {"training", "timing"},
     {"corpus", "models"},
     {"tables", "evaluation", "mapping", "explain"},
-    {"settings", "storage", "vectors"},
+    {"homes", "settings", "storage", "vectors"},
     {"errors"},
 ]
 ALLOWED = {"torch": {"models", "training", "timing"}, "gradio": {"ui"}, "sentence_transformers": set()}

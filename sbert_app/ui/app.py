@@ -4,6 +4,7 @@ import secrets
 from typing import Any
 
 import gradio as gr
+from starlette.middleware import Middleware
 
 from sbert_app.services.cluster_map import MapService
 from sbert_app.services.fine_tune import FineTuneService
@@ -12,6 +13,7 @@ from sbert_app.services.timing import TimingService
 from sbert_app.services.trained_models import TrainedModels
 from sbert_app.services.workbench import Workbench
 from sbert_app.ui import api, map_api, timing_api, training_api
+from sbert_app.ui.doors import Doors
 from sbert_app.ui.events import handler
 from sbert_app.ui.header import LOGO, TITLE, ModelPicker
 from sbert_app.ui.tabs import cluster_map, fine_tune, search, similarity, timing
@@ -75,4 +77,7 @@ def launch_options(bench: Workbench) -> dict[str, Any]:
         "run_history": False,  # would copy inputs and outputs into the browser's storage
         "footer_links": ["api"],
         "ssr_mode": False,
+        "enable_monitoring": False,
+        "num_workers": 0,  # other processes would serve files and take uploads without the doors below
+        "app_kwargs": {"middleware": [Middleware(Doors, settings=bench.settings)]},
     }
