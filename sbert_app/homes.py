@@ -41,6 +41,7 @@ def prepare(settings: Settings) -> Settings:
             reason,
         )
         settings = replace(settings, home=temporary / "home", temporary=True)
+        settings.home.mkdir()
         os.environ["SBERT_STUDIO_HOME"] = str(settings.home)
     _place_for_libraries(settings.cache)
     return settings

@@ -111,7 +111,7 @@ def settings_from_environment(env: Mapping[str, str] = os.environ) -> Settings:
 
 def _home(path: str) -> Path:
     if not path:
-        return user_data_path("sbert-studio", appauthor=False)
+        return _usual_home()
     try:
         home = Path(path).expanduser().resolve()
     except (RuntimeError, OSError, ValueError) as error:
@@ -119,6 +119,14 @@ def _home(path: str) -> Path:
     if home.is_file():
         raise UserError(f"SBERT_STUDIO_HOME is {path!r}, which is a file. It must be a folder.")
     return home
+
+
+def _usual_home() -> Path:
+    """The platform's folder for data of programs; a relative path, which is no home, where the system knows none."""
+    try:
+        return user_data_path("sbert-studio", appauthor=False)
+    except RuntimeError:
+        return Path("~")
 
 
 def _port(text: str) -> int | None:
