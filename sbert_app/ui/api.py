@@ -9,6 +9,7 @@ import gradio as gr
 from gradio import events
 
 from sbert_app.corpus.reader import skipped_summary
+from sbert_app.errors import UserError
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.duplicates import DEFAULT_THRESHOLD, MINING, MOST_LISTED, DuplicatesService, checked_threshold
@@ -16,7 +17,7 @@ from sbert_app.services.search import SearchService
 from sbert_app.services.similarity import SimilarityService
 from sbert_app.services.validation import whole_number
 from sbert_app.services.workbench import Workbench
-from sbert_app.ui.events import handler
+from sbert_app.ui.events import ENDED, handler
 
 
 class Endpoints:
@@ -72,8 +73,8 @@ class Endpoints:
         session = self._bench.sessions.open()
         guess = self._corpora.offer(session.id, table)
         *_, last = self._corpora.index(session.id, columns or [guess], model)
-        if last.corpus is None:  # nobody else knows this session's id, so nobody can have stopped it
-            raise RuntimeError("indexing ended without a corpus")
+        if last.corpus is None:
+            raise UserError(ENDED)
         report, source = last.corpus.index.report, last.corpus.corpus
         return {
             "corpus": session.id,

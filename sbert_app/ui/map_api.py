@@ -4,11 +4,12 @@ from typing import Any
 
 from gradio import events
 
+from sbert_app.errors import UserError
 from sbert_app.mapping.clusters import K_MEANS
 from sbert_app.services.cluster_map import AUTO, Grouping, MapService
 from sbert_app.services.map_result import CorpusMap
 from sbert_app.services.workbench import Workbench
-from sbert_app.ui.events import handler
+from sbert_app.ui.events import ENDED, handler
 
 
 class MapEndpoints:
@@ -39,7 +40,7 @@ class MapEndpoints:
         for step in self._service.draw(corpus, grouping):
             if isinstance(step, CorpusMap):
                 return step.summary() | ({"places": step.places()} if places else {})
-        raise RuntimeError("a map ended without a result")
+        raise UserError(ENDED)
 
 
 def build(bench: Workbench, service: MapService) -> None:
