@@ -1,33 +1,95 @@
-"""Start SBERT Studio: settings -> workbench -> page -> launch."""
+"""Start SBERT Studio: settings -> homes -> workbench -> page -> launch, and end it when a signal comes."""
 
 import logging
 import os
+import signal
+import sys
 import threading
+import time
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from gradio import Blocks
+
+    from sbert_app.runtime.workbench import Workbench
+    from sbert_app.settings import Settings
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
 WARM_UP_DELAY = 1.5  # seconds: the first page comes sooner where nothing competes with it for the processor
+ENDING_SECONDS = 3  # for the work of visitors to stop and keep what it has
+LAST_SECONDS = 4.5  # after which the process ends whatever happens
+
+log = logging.getLogger(__name__)
 
 
-def main() -> None:
-    """Serve the app until it is stopped. Address and port: GRADIO_SERVER_NAME and GRADIO_SERVER_PORT."""
-    from sbert_app.runtime.workbench import close, open_workbench, warm_up
+def main() -> int:
+    """Serve the app until it is told to end. A mistake in the settings is one line on stderr and exit status 2."""
+    from sbert_app.errors import UserError
+    from sbert_app.homes import prepare
     from sbert_app.settings import settings_from_environment
-    from sbert_app.ui.app import build_app, launch_options
 
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, leave)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     for chatty in ("bm25s", "httpx"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
-    bench = open_workbench(settings_from_environment())
+    try:
+        serve(prepare(settings_from_environment()))
+    except UserError as error:
+        sys.stderr.write(f"Error: {error}\n")
+        return 2
+
+
+def leave(*_: Any) -> NoReturn:
+    """A signal came: leave whatever the main thread is doing. A second signal ends the process at once."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    raise SystemExit(0)
+
+
+def serve(settings: "Settings") -> NoReturn:
+    """Open the app and wait for a signal. Raises UserError where its address is taken."""
+    from sbert_app.errors import UserError
+    from sbert_app.runtime.workbench import open_workbench, warm_up
+    from sbert_app.ui.app import build_app, launch_options
+
+    bench = open_workbench(settings)
     page = build_app(bench)
     warming = threading.Timer(WARM_UP_DELAY, warm_up, [bench])
     warming.daemon = True
     warming.start()
     try:
-        page.launch(**launch_options(bench))
+        page.launch(server_name=settings.address, server_port=settings.port, prevent_thread_lock=True, **launch_options(bench))
+    except OSError as error:
+        raise UserError(f"Cannot serve at {settings.address}:{settings.port or '7860 to 7959'}: {error}") from None
+    try:
+        while True:
+            time.sleep(3600)  # a signal wakes the main thread
     finally:
-        close(bench)
+        end(page, bench)
+
+
+def end(page: "Blocks", bench: "Workbench") -> NoReturn:
+    """Let visitors' work stop and keep what it has, then end, whoever is still connected and whatever still computes.
+
+    A run in training goes on from its last checkpoint after the next start. Python's own way out would wait for each thread, and
+    abort where one computes meanwhile.
+    """
+    from sbert_app.homes import clean
+
+    last = threading.Timer(LAST_SECONDS, os._exit, (0,))
+    last.daemon = True
+    last.start()
+    log.info("ending")
+    bench.sessions.close()
+    patience = time.monotonic() + ENDING_SECONDS
+    while any(page._queue.active_jobs) and time.monotonic() < patience:
+        time.sleep(0.05)
+    clean()
+    logging.shutdown()
+    os._exit(0)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

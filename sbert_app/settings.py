@@ -1,9 +1,11 @@
-"""What can be set from outside: data home, device, limits, hosting mode. Read once, at the start."""
+"""What can be set from outside: data home, device, limits, hosting mode, address. Read once, at the start."""
 
 import os
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from platformdirs import user_data_path
 
@@ -11,6 +13,7 @@ from sbert_app.errors import UserError
 
 DEVICES = ("auto", "cpu", "cuda")
 PRECISIONS = ("auto", "fp32", "bf16")
+YES, NO = ("1", "true", "yes"), ("0", "false", "no")
 MEGABYTE = 1024 * 1024
 
 
@@ -74,6 +77,10 @@ class Settings:
     hosted: bool = False
     allowed_models: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
+    address: str = "127.0.0.1"
+    port: int | None = None  # None: the first free one from 7860
+    hosts: tuple[str, ...] = ()  # names that the app answers to besides those of this machine
+    temporary: bool = False  # the home that was wanted cannot be written: this one is gone when the app ends
 
     def __post_init__(self) -> None:
         _one_of("SBERT_STUDIO_DEVICE", self.device, DEVICES)
@@ -97,18 +104,75 @@ class Settings:
 
 
 def settings_from_environment(env: Mapping[str, str] = os.environ) -> Settings:
-    """Read `SBERT_STUDIO_*`. A Hugging Face Space (`SPACE_ID`) is hosted unless told otherwise."""
-    hosted = env.get("SBERT_STUDIO_HOSTED", "1" if env.get("SPACE_ID") else "0").lower() in ("1", "true", "yes")
-    home = env.get("SBERT_STUDIO_HOME")
-    models = (name.strip() for name in env.get("SBERT_STUDIO_MODELS", "").split(","))
+    """Read `SBERT_STUDIO_*` and Gradio's address. A Hugging Face Space (`SPACE_ID`) is hosted unless told otherwise.
+
+    Raises UserError for a mistake.
+    """
+    wanted = env.get("SBERT_STUDIO_HOSTED", "").lower() or ("1" if env.get("SPACE_ID") else "0")
+    _one_of("SBERT_STUDIO_HOSTED", wanted, YES + NO)
+    hosted = wanted in YES
+    address = env.get("GRADIO_SERVER_NAME") or "127.0.0.1"
     return Settings(
-        home=Path(home).expanduser().resolve() if home else user_data_path("sbert-studio", appauthor=False),
-        device=env.get("SBERT_STUDIO_DEVICE", "auto"),
-        precision=env.get("SBERT_STUDIO_PRECISION", "auto"),
+        home=_home(env.get("SBERT_STUDIO_HOME", "")),
+        device=env.get("SBERT_STUDIO_DEVICE") or "auto",
+        precision=env.get("SBERT_STUDIO_PRECISION") or "auto",
         hosted=hosted,
-        allowed_models=tuple(name for name in models if name),
+        allowed_models=_names(env.get("SBERT_STUDIO_MODELS", "")),
         limits=HOSTED_LIMITS if hosted else Limits(),
+        address=address,
+        port=_port(env.get("GRADIO_SERVER_PORT", "")),
+        hosts=_names(env.get("SBERT_STUDIO_HOSTS", "")) + _machine(address) + _root(env.get("GRADIO_ROOT_PATH", "")),
     )
+
+
+def _home(path: str) -> Path:
+    if not path:
+        return _usual_home()
+    try:
+        home = Path(path).expanduser().resolve()
+    except (RuntimeError, OSError, ValueError) as error:
+        raise UserError(f"SBERT_STUDIO_HOME is {path!r}, which cannot be a folder: {error}.") from None
+    if home.is_file():
+        raise UserError(f"SBERT_STUDIO_HOME is {path!r}, which is a file. It must be a folder.")
+    return home
+
+
+def _usual_home() -> Path:
+    """The platform's folder for data of programs; a relative path, which is no home, where the system knows none."""
+    try:
+        return user_data_path("sbert-studio", appauthor=False)
+    except RuntimeError:
+        return Path("~")
+
+
+def _port(text: str) -> int | None:
+    if not text:
+        return None
+    if not text.isascii() or not text.isdigit() or not 0 < int(text) < 65536:
+        raise UserError(f"GRADIO_SERVER_PORT is {text!r}. It must be a number from 1 to 65535.")
+    return int(text)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _machine(address: str) -> tuple[str, ...]:
+    """The names under which others in the network know this machine, where its owner opened it to them."""
+    if address in ("0.0.0.0", "::", "[::]"):  # noqa: S104 - compared, not bound
+        return (socket.gethostname(), f"{socket.gethostname()}.local")
+    return ()
+
+
+def _root(path: str) -> tuple[str, ...]:
+    """The name in GRADIO_ROOT_PATH, which may be a whole address: the one a proxy in front of the app has."""
+    try:
+        name = urlsplit(path).hostname
+    except ValueError:
+        raise UserError(
+            f"GRADIO_ROOT_PATH is {path!r}. It must be a path, or an address such as https://example.org/studio."
+        ) from None
+    return (name,) if name else ()
 
 
 def _one_of(variable: str, value: str, choices: tuple[str, ...]) -> None:

@@ -21,13 +21,13 @@ ORDER = [
     {"ui.map_options", "ui.map_answers", "ui.map_compare", "ui.map_export"},
     {"ui.timing_chart", "ui.map_chart"},
     {"ui.charts", "ui.views"},
-    {"ui.theme", "ui.events", "ui.shelf", "ui.uploads", "ui.visitors", "ui.map_palette"},
+    {"ui.theme", "ui.doors", "ui.events", "ui.shelf", "ui.uploads", "ui.visitors", "ui.map_palette"},
     {"services"},
     {"runtime"},
     {"training", "timing"},
     {"corpus", "models"},
     {"tables", "evaluation", "mapping", "explain"},
-    {"settings", "storage", "vectors"},
+    {"homes", "settings", "storage", "vectors"},
     {"errors"},
 ]
 PACKAGES = {"__init__", "ui", "ui.views"}  # their __init__ says what they are and imports nothing

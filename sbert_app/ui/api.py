@@ -13,7 +13,7 @@ from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.services.bundle import Services
 from sbert_app.services.duplicates import DEFAULT_THRESHOLD, MOST_LISTED, checked_threshold
 from sbert_app.services.validation import whole_number
-from sbert_app.ui.events import handler
+from sbert_app.ui.events import ENDED, handler
 from sbert_app.ui.uploads import uploaded
 from sbert_app.ui.visitors import visitor_of
 
@@ -75,7 +75,7 @@ class Endpoints:
         guess = self._corpora.offer(session.id, table)
         *_, last = self._corpora.index(session.id, columns or [guess], model)
         if last.corpus is None:
-            raise UserError("The indexing was stopped: the connection was closed.")
+            raise UserError(ENDED)
         report, source = last.corpus.index.report, last.corpus.corpus
         return {
             "corpus": session.id,

@@ -4,10 +4,12 @@ import secrets
 from typing import Any
 
 import gradio as gr
+from starlette.middleware import Middleware
 
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services.bundle import services_over
 from sbert_app.ui import api, map_api, timing_api, training_api
+from sbert_app.ui.doors import Doors
 from sbert_app.ui.events import handler
 from sbert_app.ui.header import LOGO, TITLE, ModelPicker
 from sbert_app.ui.tabs import cluster_map, fine_tune, search, similarity, timing
@@ -74,4 +76,7 @@ def launch_options(bench: Workbench) -> dict[str, Any]:
         "run_history": False,  # would copy inputs and outputs into the browser's storage
         "footer_links": ["api"],
         "ssr_mode": False,
+        "enable_monitoring": False,
+        "num_workers": 0,  # other processes would serve files and take uploads without the doors below
+        "app_kwargs": {"middleware": [Middleware(Doors, settings=bench.settings)]},
     }

@@ -1,0 +1,236 @@
+"""As on a Hugging Face Space: user 1000, code that cannot be changed, no home, `SPACE_ID` set. `python -m tests.attacks.spaces`
+
+Starts the real app in each surrounding and lets two visitors index, search, map and train beside each other. Needs root.
+"""
+
+import csv
+import os
+import shutil
+import signal
+import site
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+from gradio_client import Client, handle_file
+
+ROOT = Path(__file__).parents[2]
+USER = 1000
+MODEL = "all-MiniLM-L6-v2"
+START_SECONDS, WORK_SECONDS = 180, 400
+ANIMALS = [f"the {animal} number {i} sleeps" for i in range(8) for animal in ("penguin", "seal", "otter", "crab")]
+INVOICES = [f"the {paper} number {i} is late" for i in range(8) for paper in ("invoice", "parcel", "contract", "refund")]
+
+
+@dataclass
+class Surrounding:
+    """One environment, and what was found in it."""
+
+    name: str
+    env: dict[str, str]
+    rows: list[tuple[str, str]] = field(default_factory=list)
+
+    def check(self, what: str, work: Callable[[], Any]) -> Any:
+        """Note how long a step took, or how it failed."""
+        begin = time.perf_counter()
+        try:
+            result = work()
+        except Exception as error:
+            self.rows.append((what, f"FAULT: {type(error).__name__}: {error}"))
+            return None
+        self.rows.append((what, f"{time.perf_counter() - begin:.1f} s"))
+        return result
+
+
+def python_for_everyone(folder: Path) -> tuple[str, str]:
+    """An interpreter that another user may start, and its path of packages. Copied where ours lies in a closed folder."""
+    packages = site.getsitepackages()[0]
+    base = Path(os.path.realpath(sys.executable))
+    if all(parent.stat().st_mode & stat.S_IXOTH for parent in base.parents):
+        return sys.executable, packages
+    library = Path(sys.base_prefix) / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}"
+    unused = shutil.ignore_patterns("site-packages", "test", "tests", "idlelib", "__pycache__", "config-*")
+    shutil.copytree(library, folder / "lib" / library.name, ignore=unused)
+    (folder / "bin").mkdir()
+    for name in (base, *library.parent.glob("libpython*.so*")):
+        shutil.copy2(name, folder / ("bin" if name == base else "lib") / name.name)
+    return str(folder / "bin" / base.name), packages
+
+
+def copy_code(folder: Path) -> None:
+    """The app alone, owned by root: user 1000 can read it and change nothing."""
+    for name in ("sbert_app", "assets"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy2(ROOT / "app.py", folder)
+
+
+@contextmanager
+def running(place: Path, surrounding: Surrounding) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """The app as user 1000 in this surrounding; ended at the latest when the block ends."""
+    python, packages = (place / "interpreter").read_text().split("\n")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": packages, "GRADIO_SERVER_PORT": str(port), "SPACE_ID": "someone/studio"}
+    env |= {"SYSTEM": "spaces", "HF_HUB_OFFLINE": "1", "LD_LIBRARY_PATH": str(place / "python" / "lib"), **surrounding.env}
+    with (place / f"{surrounding.name}.log").open("wb") as log:
+        app = subprocess.Popen(
+            [python, "app.py"], cwd=place / "code", env=env, stdout=log, stderr=log, user=USER, group=USER, extra_groups=[]
+        )
+    try:
+        yield f"http://127.0.0.1:{port}/", app
+    finally:
+        app.kill()
+        app.wait()
+
+
+def started(url: str, app: subprocess.Popen[bytes]) -> None:
+    """Wait until the page is served."""
+    until = time.monotonic() + START_SECONDS
+    while time.monotonic() < until and app.poll() is None:
+        try:
+            httpx.get(url, timeout=5).raise_for_status()
+            return
+        except httpx.HTTPError:
+            time.sleep(0.5)
+    raise RuntimeError(f"no page; exit status {app.poll()}")
+
+
+def visit(place: Path, surrounding: Surrounding, url: str) -> None:
+    """Two visitors beside each other: each does all jobs, none sees what is the other's."""
+    one, two = Client(url, verbose=False), Client(url, verbose=False)
+
+    def ask(client: Client, endpoint: str, *args: Any) -> Any:
+        return client.submit(*args, api_name=endpoint).result(timeout=WORK_SECONDS)
+
+    corpora = [
+        surrounding.check(
+            f"index {name}", lambda client=client, lines=lines: ask(client, "/index_corpus", None, "\n".join(lines), [], MODEL)
+        )
+        for name, client, lines in (("one", one, ANIMALS), ("two", two, INVOICES))
+    ]
+    if None in corpora:
+        return
+    first, second = (corpus["corpus"] for corpus in corpora)
+    surrounding.check(
+        "search apart", lambda: apart(ask(one, "/search", first, "late", 32), ask(two, "/search", second, "a seal", 32))
+    )
+    surrounding.check("an id is guessed", lambda: refused(lambda: ask(two, "/search", first[:-1] + "_", "late", 32)))
+    surrounding.check("map (compiles at first)", lambda: clusters(ask(one, "/cluster_map", first, "4")))
+    labelled = handle_file(str(place / "labelled.csv"))
+    trained = surrounding.check(
+        "train", lambda: finished(ask(one, "/fine_tune", labelled, "", "quick", MODEL, "a secret of visitor one"))
+    )
+    surrounding.check("models apart", lambda: unlisted(ask(two, "/models"), trained))
+    surrounding.check(
+        "a path is no upload", lambda: refused(lambda: ask(two, "/index_corpus", {"path": "/etc/passwd"}, "", [], MODEL))
+    )
+
+
+def apart(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
+    for answer, sentences in ((ours, ANIMALS), (theirs, INVOICES)):
+        if {hit["sentence"] for hit in answer["hits"]} != set(sentences):
+            raise RuntimeError("a search gave sentences of another corpus")
+
+
+def refused(work: Callable[[], Any]) -> None:
+    try:
+        work()
+    except Exception as error:
+        if "our side" not in str(error):
+            return
+        raise
+    raise RuntimeError("it was answered")
+
+
+def clusters(answer: dict[str, Any]) -> None:
+    if answer["points"] != len(ANIMALS) or not answer["projection"].startswith("UMAP"):
+        raise RuntimeError(f"{answer['points']} points, {answer['projection']}")
+
+
+def finished(answer: dict[str, Any]) -> str:
+    if answer["state"] != "finished":
+        raise RuntimeError(f"{answer['state']}: {answer['message']}")
+    return str(answer["model"])
+
+
+def unlisted(models: list[dict[str, Any]], trained: str | None) -> None:
+    if any(model["name"] == trained for model in models):
+        raise RuntimeError("a visitor's model is listed for another")
+
+
+def ended(app: subprocess.Popen[bytes]) -> None:
+    app.send_signal(signal.SIGTERM)
+    if app.wait(timeout=30):
+        raise RuntimeError(f"exit status {app.returncode}")
+
+
+def clean(place: Path, surrounding: Surrounding, before: set[Path]) -> None:
+    """No failure of ours in the log (Gradio's own, of refused requests, are its own); nothing left behind; the code as it was."""
+    log = (place / f"{surrounding.name}.log").read_text(errors="replace")
+    for word in ("/sbert_app/", "our side", "Aborted", "terminate called", "Segmentation"):  # the first stands in tracebacks only
+        if word in log:
+            raise RuntimeError(f"{word} in the log: {log[max(0, log.index(word) - 500) :][:1500]}")
+    left = [path.name for path in (place / "tmp").iterdir()]
+    if left or set((place / "code").rglob("*")) != before:
+        raise RuntimeError(f"left behind: {left}")
+
+
+def attack(place: Path, surrounding: Surrounding) -> None:
+    before = set((place / "code").rglob("*"))
+    with running(place, surrounding) as (url, app):
+        surrounding.check("start", lambda: started(url, app))
+        if app.poll() is None:
+            visit(place, surrounding, url)
+            surrounding.check("end after SIGTERM", lambda: ended(app))
+    surrounding.check("log and folders are clean", lambda: clean(place, surrounding, before))
+
+
+def prepare(place: Path) -> list[Surrounding]:
+    """Code, interpreter, homes and data that user 1000 can reach."""
+    place.chmod(0o755)
+    copy_code(place / "code")
+    (place / "interpreter").write_text("\n".join(python_for_everyone(place / "python")))
+    (place / "tmp").mkdir(mode=0o777)
+    (place / "tmp").chmod(0o777)
+    (place / "home").mkdir(mode=0o755)
+    with (ROOT / "assets" / "labelled" / "requests_scored.csv").open(encoding="utf-8", newline="") as source:
+        rows = list(csv.reader(source))[:121]
+    with (place / "labelled.csv").open("w", encoding="utf-8", newline="") as target:
+        csv.writer(target).writerows(rows)
+    temporary = {"TMPDIR": str(place / "tmp")}
+    return [
+        Surrounding("HOME unset", temporary),
+        Surrounding("HOME missing", temporary | {"HOME": "/nonexistent"}),
+        Surrounding("HOME read-only", temporary | {"HOME": str(place / "home")}),
+        Surrounding("home is a bucket that is not there", temporary | {"HOME": "/nonexistent", "SBERT_STUDIO_HOME": "/data"}),
+    ]
+
+
+def report() -> bool:
+    """Attack in each surrounding, print what happened; whether there was no fault."""
+    if os.geteuid() != 0:
+        raise SystemExit("Only root can start the app as user 1000.")
+    faults = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for surrounding in prepare(Path(folder)):
+            attack(Path(folder), surrounding)
+            print(f"\n{surrounding.name}")
+            for what, result in surrounding.rows:
+                print(f"  {what:<28}{result}", flush=True)
+                faults += result.startswith("FAULT")
+    print(f"\nfaults: {faults}")
+    return not faults
+
+
+if __name__ == "__main__":
+    sys.exit(0 if report() else 1)

@@ -1,0 +1,63 @@
+"""A web page elsewhere, in a real browser, tries to reach the app on this machine; and the app's own page obeys its rules."""
+
+from urllib.parse import urlparse
+
+import pytest
+
+from tests.browser.chromium import chromium, go_to
+
+EVIL = "http://evil.example"
+FORM = """<form method="post" enctype="multipart/form-data" action="{}gradio_api/upload"><input type="file" name="files"></form>"""
+FILL = """() => {
+    const files = new DataTransfer();
+    files.items.add(new File(['planted'], 'planted.txt'));
+    document.querySelector('input').files = files.files;
+    document.forms[0].submit();
+}"""
+
+
+@pytest.fixture
+def rebound(browser, app_url):
+    """A browser in which a foreign name leads to this machine, as a hostile name server makes it."""
+    arguments = chromium()
+    arguments["args"] = [*arguments["args"], "--host-resolver-rules=MAP evil.example 127.0.0.1"]
+    other = browser.browser_type.launch(**arguments)
+    yield other.new_page()
+    other.close()
+
+
+def test_dns_rebinding_opens_nothing(rebound, app_url):
+    answer = rebound.goto(f"{EVIL}:{urlparse(app_url).port}/")
+    assert answer.status == 403 and "does not answer to this name" in rebound.locator("body").inner_text()
+
+
+def test_a_form_of_a_foreign_page_uploads_nothing(browser, app_url):
+    context = browser.new_context()
+    page = context.new_page()
+    page.route(f"{EVIL}/", lambda route: route.fulfill(body=FORM.format(app_url), content_type="text/html"))
+    page.goto(f"{EVIL}/")
+    with page.expect_response("**/upload") as upload:
+        page.evaluate(FILL)
+    assert upload.value.status == 403
+    context.close()
+
+
+def test_the_page_lives_within_its_policy(visit, hosted_url, app_url):
+    """The fixture fails on every error of the page and on everything that its content policy refused."""
+    for url in (app_url, hosted_url):
+        page = visit(url=url)
+        for tab in ("Search", "Map", "Fine-tune", "Timing", "Similarity"):
+            go_to(page, tab)
+        page.get_by_role("button", name="Use via API").click()
+        page.get_by_text("API documentation").first.wait_for()
+
+
+def test_the_policy_catches_a_foreign_picture(browser, app_url):
+    context = browser.new_context()
+    page, refused = context.new_page(), []
+    page.on("console", lambda message: refused.append(message.text) if "Content Security Policy" in message.text else None)
+    page.goto(app_url)
+    page.evaluate(f"document.body.append(Object.assign(new Image(), {{src: '{EVIL}/beacon.png'}}))")
+    page.wait_for_timeout(200)
+    assert len(refused) == 1 and "beacon.png" in refused[0]
+    context.close()

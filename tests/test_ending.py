@@ -1,0 +1,86 @@
+"""The app as people start and stop it: a signal ends it soon, whoever is connected and whatever is going on; nothing is lost."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from gradio_client import Client, handle_file
+
+from sbert_app.training.runs import Runs
+from tests.browser.chromium import free_port
+
+ROOT = Path(__file__).parents[1]
+LABELLED = str(ROOT / "assets" / "labelled" / "requests_scored.csv")
+LINES = "\n".join(f"sentence {i} about {i * 7 % 1000} parcels and {i * 13 % 997} invoices that are late" for i in range(20_000))
+
+
+class Running:
+    """`python app.py` with a home, a temporary folder and a log of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.home, self.temporary, self._log = folder / "home", folder / "tmp", folder / "log"
+        self.temporary.mkdir()
+        port = free_port()
+        env = os.environ | {"SBERT_STUDIO_HOME": str(self.home), "SBERT_STUDIO_DEVICE": "cpu", "TMPDIR": str(self.temporary)}
+        env |= {"GRADIO_SERVER_PORT": str(port)}
+        with self._log.open("wb") as log:
+            self.process = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=env, stdout=log, stderr=log)
+        self.url = f"http://127.0.0.1:{port}/"
+
+    @property
+    def log(self) -> str:
+        return self._log.read_text(encoding="utf-8", errors="replace")
+
+    def wait_for(self, condition) -> None:
+        """Until it is so; fails when the app has ended, or after minutes."""
+        until = time.monotonic() + 240
+        while not condition():
+            assert self.process.poll() is None and time.monotonic() < until, self.log
+            time.sleep(0.1)
+
+
+@pytest.fixture
+def app(tmp_path) -> Iterator[Running]:
+    running = Running(tmp_path)
+    yield running
+    running.process.kill()
+    running.process.wait()
+
+
+def hold_open(url: str) -> None:
+    """What an open tab does."""
+
+    def listen() -> None:
+        try:
+            with httpx.stream("GET", f"{url}gradio_api/heartbeat/an-open-tab", timeout=600) as stream:
+                for _ in stream.iter_raw():
+                    pass
+        except httpx.HTTPError:
+            pass  # the app has ended
+
+    threading.Thread(target=listen, daemon=True).start()
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
+def test_a_signal_ends_the_app_and_what_was_going_on_can_go_on(app, name):
+    app.wait_for(lambda: "examples ready" in app.log)
+    client = Client(app.url, verbose=False)
+    hold_open(app.url)
+    client.submit(None, LINES, [], "all-MiniLM-L6-v2", api_name="/index_corpus")
+    client.submit(handle_file(LABELLED), "regression", "thorough", "all-MiniLM-L6-v2", "", api_name="/fine_tune")
+    runs = Runs(app.home / "runs")
+    app.wait_for(lambda: [info.state for info in runs.list()] == ["running"])
+    time.sleep(2)  # let the indexing encode something
+    app.process.send_signal(getattr(signal, name))
+    assert app.process.wait(timeout=20) == 0, app.log  # measured: 3.1 s; 7.1 s and an abort before
+    assert not any(word in app.log for word in ("Traceback", "Aborted", "terminate called", "Segmentation")), app.log
+    assert [info.state for info in runs.list()] == ["interrupted"]
+    assert list((app.home / "cache" / "embeddings").glob("*/[!.]*"))  # what was encoded is kept
+    assert list(app.temporary.glob("sbert-studio-*")) == []

@@ -1,0 +1,84 @@
+"""What is set from outside: read whole, or refused in one line."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sbert_app.errors import UserError
+from sbert_app.settings import HOSTED_LIMITS, settings_from_environment
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize(
+    ("env", "hosted"),
+    [({}, False), ({"SPACE_ID": "a/b"}, True), ({"SPACE_ID": "a/b", "SBERT_STUDIO_HOSTED": "no"}, False)]
+    + [({"SBERT_STUDIO_HOSTED": word}, True) for word in ("1", "true", "YES")]
+    + [({"SBERT_STUDIO_HOSTED": word}, False) for word in ("0", "False", "no", "")],
+)
+def test_hosted(env, hosted):
+    settings = settings_from_environment(env)
+    assert settings.hosted is hosted and (settings.limits is HOSTED_LIMITS) is hosted
+
+
+def test_an_empty_variable_is_none_at_all():
+    names = ("SBERT_STUDIO_HOME", "SBERT_STUDIO_DEVICE", "SBERT_STUDIO_PRECISION", "SBERT_STUDIO_HOSTS", "GRADIO_SERVER_PORT")
+    assert settings_from_environment(dict.fromkeys(names, "")) == settings_from_environment({})
+
+
+def test_the_address_and_the_names_that_the_app_answers_to():
+    env = {"GRADIO_SERVER_NAME": "192.168.1.5", "GRADIO_SERVER_PORT": "8000", "SBERT_STUDIO_HOSTS": "a.example, b.example,"}
+    settings = settings_from_environment(env | {"GRADIO_ROOT_PATH": "https://c.example/studio"})
+    assert (settings.address, settings.port) == ("192.168.1.5", 8000)
+    assert settings.hosts == ("a.example", "b.example", "c.example")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("SBERT_STUDIO_DEVICE", "gpu"),
+        ("SBERT_STUDIO_PRECISION", "fp16"),
+        ("SBERT_STUDIO_HOSTED", "maybe"),
+        ("SBERT_STUDIO_HOME", __file__),
+        ("SBERT_STUDIO_HOME", "~nobody-of-this-name/studio"),
+        ("SBERT_STUDIO_HOME", "a\0b"),
+        ("GRADIO_SERVER_PORT", "http"),
+        ("GRADIO_SERVER_PORT", "70000"),
+        ("GRADIO_SERVER_PORT", "²"),
+        ("GRADIO_ROOT_PATH", "http://[studio"),
+    ],
+)
+def test_a_mistake_names_the_variable(variable, value):
+    with pytest.raises(UserError, match=variable):
+        settings_from_environment({variable: value})
+
+
+@pytest.fixture(scope="module")
+def taken() -> Iterator[str]:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        yield str(other.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    ("command", "variable", "value"),
+    [
+        (["app.py"], "SBERT_STUDIO_DEVICE", "gpu"),
+        (["app.py"], "GRADIO_SERVER_PORT", "http"),
+        (["app.py"], "GRADIO_SERVER_PORT", "taken"),
+        (["-m", "sbert_app", "models"], "SBERT_STUDIO_HOSTED", "maybe"),
+        (["-m", "sbert_app", "models"], "SBERT_STUDIO_HOME", __file__),
+    ],
+)
+def test_a_mistake_is_one_line_and_status_2(tmp_path, taken, command, variable, value):
+    env = os.environ | {"SBERT_STUDIO_HOME": str(tmp_path), variable: taken if value == "taken" else value}
+    done = subprocess.run([sys.executable, *command], cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
+    mistakes = [line for line in done.stderr.splitlines() if " INFO " not in line and "swigfaiss" not in line]
+    assert done.returncode == 2 and len(mistakes) == 1 and mistakes[0].startswith("Error: "), done.stderr
+    assert variable in mistakes[0] and "Traceback" not in done.stderr

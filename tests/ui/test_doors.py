@@ -1,0 +1,189 @@
+"""Who may ask the running app, by name and by origin; which routes are closed; what the browser is told."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import pytest
+from sbert_app.runtime.workbench import open_workbench
+
+from sbert_app.settings import Settings, settings_from_environment
+from sbert_app.ui.app import build_app, launch_options
+from tests.browser.chromium import free_port
+
+# Gradio's routes that the page, its API and gradio_client use, or that tell nothing. A new one must be judged before it is let in.
+OPEN = {
+    "/", "/assets/{path:path}", "/config", "/favicon.ico", "/manifest.json", "/pwa_icon", "/pwa_icon/{size}", "/robots.txt",
+    "/static/{path:path}", "/theme.css", *(f"/gradio_api/{path}" for path in (
+        "api/{api_name}", "app_id", "call/v2/{api_name}", "call/{api_name}", "call/v2/{api_name}/{event_id}",
+        "call/{api_name}/{event_id}", "cancel", "component_server", "file/{path:path}", "file={path_or_url:path}",
+        "heartbeat/{session_hash}", "info", "login_check", "openapi.json", "queue/data", "queue/join", "queue/status", "reset",
+        "run/{api_name}", "startup-events", "theme.css", "upload", "upload_progress", "user",
+    )),
+}  # fmt: skip
+
+
+class Served:
+    """A running app, and requests to it with headers of the test's choice."""
+
+    def __init__(self, settings: Settings) -> None:
+        bench = open_workbench(settings)
+        page = build_app(bench).queue()
+        options = {"server_name": "127.0.0.1", "server_port": free_port(), "prevent_thread_lock": True, "quiet": True}
+        self.app, self.url, _ = page.launch(**options, **launch_options(bench))
+        self.close = page.close
+        self._client = httpx.Client(base_url=self.url, timeout=20)
+
+    def ask(self, path: str = "/config", method: str = "GET", host: str = "localhost", **headers: str) -> httpx.Response:
+        own = {name.replace("_", "-"): value for name, value in headers.items()}
+        with self._client.stream(method, path, headers={"Host": host, **own}) as response:
+            if response.headers.get("content-type", "").startswith("text/event-stream"):
+                return response  # it never ends
+            response.read()
+        return response
+
+    def routes(self) -> set[tuple[str, str]]:
+        """(method, path) of every route, those of the router that Gradio includes among them."""
+        routers = [route.original_router for route in self.app.routes if hasattr(route, "original_router")]
+        routes = [*self.app.routes, *(route for router in routers for route in router.routes)]
+        return {(method, route.path) for route in routes if hasattr(route, "path") for method in route.methods or ()}
+
+
+def served(settings: Settings) -> Iterator[Served]:
+    app = Served(settings)
+    yield app
+    app.close()
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def local(home: Path) -> Iterator[Served]:
+    yield from served(Settings(home=home, device="cpu"))
+
+
+@pytest.fixture(scope="module")
+def hosted(home: Path) -> Iterator[Served]:
+    yield from served(Settings(home=home, device="cpu", hosted=True))
+
+
+@pytest.fixture(scope="module")
+def opened(home: Path) -> Iterator[Served]:
+    """As a person opens it to the network around."""
+    env = {"SBERT_STUDIO_HOME": str(home), "GRADIO_SERVER_NAME": "0.0.0.0", "SBERT_STUDIO_HOSTS": "studio.example, lab.example"}  # noqa: S104
+    yield from served(replace(settings_from_environment(env), device="cpu"))
+
+
+def concrete(path: str) -> str:
+    return re.sub(r"\{[^}]+\}", "x", path)
+
+
+def test_another_name_is_refused_on_every_route(local: Served) -> None:
+    """A web page elsewhere whose name was made to lead to this machine (DNS rebinding)."""
+    routes = local.routes()
+    assert ("POST", "/gradio_api/upload") in routes and len(routes) > 50
+    answers = {(method, path): local.ask(concrete(path), method, "evil.example:7860") for method, path in routes}
+    assert {route: answer.status_code for route, answer in answers.items() if answer.status_code != 403} == {}
+    assert "SBERT_STUDIO_HOSTS" in local.ask(host="evil.example").text
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1.evil.example",
+        "localhost.evil.example",
+        "127.0.0.1@evil.example",
+        "0.0.0.0",  # noqa: S104
+        "192.168.1.5",
+        "2130706433",
+        "[::",
+        "",
+    ],
+)
+def test_what_only_looks_like_this_machine_is_refused(local: Served, host: str) -> None:
+    assert local.ask(host=host).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST:1", "localhost.:7860", "127.0.0.1:7860", "127.8.9.1", "[::1]:7860", "[::1]"]
+)
+def test_this_machine_has_several_names(local: Served, host: str) -> None:
+    assert local.ask(host=host).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://evil.example", "null", "http://localhost.evil.example", "http://192.168.1.5:7860", "file://"]
+)
+def test_a_page_of_another_site_is_refused(local: Served, origin: str) -> None:
+    for method, path in (("POST", "/gradio_api/upload"), ("POST", "/gradio_api/call/search"), ("GET", "/config")):
+        assert local.ask(path, method, Origin=origin).status_code == 403
+    preflight = local.ask("/gradio_api/upload", "OPTIONS", Origin=origin, Access_Control_Request_Method="POST")
+    assert "access-control-allow-origin" not in preflight.headers
+
+
+def test_other_sites_may_link_to_the_page_and_embed_nothing(local: Served) -> None:
+    cross = {"Sec_Fetch_Site": "cross-site"}
+    assert local.ask("/", Sec_Fetch_Mode="navigate", **cross).status_code == 200
+    assert local.ask("/config", Sec_Fetch_Mode="no-cors", **cross).status_code == 403
+    assert local.ask("/gradio_api/info", Sec_Fetch_Mode="navigate", **cross).status_code == 403
+    assert local.ask("/", "POST", Sec_Fetch_Mode="navigate", **cross).status_code == 403
+
+
+def test_the_app_itself_and_programs_are_let_in(local: Served) -> None:
+    assert local.ask(Origin="http://localhost:7860", Sec_Fetch_Site="same-origin").status_code == 200
+    assert local.ask(Origin="http://127.0.0.1:7860", host="127.0.0.1:7860").status_code == 200
+    assert local.ask(Sec_Fetch_Site="none").status_code == local.ask().status_code == 200
+
+
+def test_opened_to_the_network_numbers_and_own_names_are_accepted(opened: Served) -> None:
+    import socket
+
+    for host in ("192.168.1.5:7860", "0.0.0.0:7860", "[fe80::1]:7860", socket.gethostname(), "studio.example", "lab.example:80"):
+        assert opened.ask(host=host, Origin=f"http://{host}").status_code == 200, host
+    assert opened.ask(host="evil.example").status_code == 403
+    assert opened.ask(host="192.168.1.5", Origin="http://192.168.1.6").status_code == 403
+    assert opened.ask(host="127.0.0.1:7860", Origin="https://studio.example").status_code == 200  # a proxy that renames
+
+
+def test_hosted_the_browser_tells_who_asks(hosted: Served) -> None:
+    assert hosted.ask(host="someone-studio.hf.space").status_code == 200
+    own = hosted.ask(host="10.0.0.7:7860", Origin="https://someone-studio.hf.space", Sec_Fetch_Site="same-origin")
+    hub = hosted.ask(Origin="https://huggingface.co", Sec_Fetch_Site="cross-site")
+    assert own.status_code == hub.status_code == 200
+    for method, path in (("POST", "/gradio_api/upload"), ("GET", "/config")):
+        assert hosted.ask(path, method, Origin="https://evil.example", Sec_Fetch_Site="cross-site").status_code == 403
+    framed = hosted.ask("/", Sec_Fetch_Site="cross-site", Sec_Fetch_Mode="navigate", Sec_Fetch_Dest="iframe")
+    assert framed.status_code == 200
+
+
+def test_every_route_is_needed_or_closed(local: Served) -> None:
+    """Gradio brings routes for monitoring, editing, recording and more."""
+    closed = {(method, path) for method, path in local.routes() if path.rstrip("/") not in {route.rstrip("/") for route in OPEN}}
+    assert {path for _, path in closed} >= {"/monitoring/summary", "/gradio_api/vibe-code", "/gradio_api/deep_link"}
+    assert {route: code for route in closed if (code := local.ask(concrete(route[1]), route[0]).status_code) != 404} == {}
+
+
+def test_the_browser_is_told_what_the_page_may_do(local: Served, hosted: Served) -> None:
+    for app, frames in (
+        (local, "frame-ancestors 'self'"),
+        (hosted, "frame-ancestors 'self' https://huggingface.co https://*.hf.space"),
+    ):
+        for answer in (app.ask("/"), app.ask("/theme.css"), app.ask("/monitoring"), app.ask("/nowhere")):
+            assert answer.headers["x-content-type-options"] == "nosniff" and answer.headers["referrer-policy"] == "same-origin"
+            policy = answer.headers["content-security-policy"]
+            assert policy.endswith(frames) and "default-src 'self'" in policy and "http:" not in policy and "*;" not in policy
+    assert local.ask("/").headers["cross-origin-resource-policy"] == "same-origin"
+
+
+def test_an_uploaded_file_opens_as_nothing_that_runs(local: Served) -> None:
+    page = ("page.html", b"<script>document.title = 'ran'</script>", "text/html")
+    path = httpx.post(f"{local.url}gradio_api/upload", files={"files": page}).json()[0]
+    answer = httpx.get(f"{local.url}gradio_api/file={path}")
+    assert answer.status_code == 200 and answer.content == page[1]
+    assert answer.headers["content-security-policy"] == "default-src 'none'; sandbox"
+    assert answer.headers["content-disposition"].startswith("attachment")
