@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 
 LEFTOVER_SECONDS = 24 * 3600  # a hidden folder older than this was left by a process that was killed
 SEAL = "checksum"
+DELETED = ".deleted-"  # begins the name of what is being deleted, or was when the process was killed
 FORMAT = 1  # of plan.json and corpus.json; files from before it have none
 CHUNK_BYTES = 1024 * 1024
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -172,15 +173,13 @@ def discard(path: Path) -> None:
 
     Raises OSError where it cannot be moved out of the way.
     """
-    hidden = _hidden(path)
+    hidden = _hidden(path, DELETED)
     path.rename(hidden)
-    with suppress(OSError):
-        os.utime(hidden, (0, 0))  # the next sweep takes what a kill leaves
     _remove(hidden)
 
 
-def _hidden(path: Path) -> Path:
-    return path.with_name(f".{uuid.uuid4().hex}")
+def _hidden(path: Path, prefix: str = ".") -> Path:
+    return path.with_name(f"{prefix}{uuid.uuid4().hex}")
 
 
 def _remove(path: Path) -> None:
@@ -194,5 +193,5 @@ def _remove(path: Path) -> None:
 def _sweep(folder: Path) -> None:
     for path in folder.glob(".*"):
         with suppress(OSError):  # another process may sweep it first
-            if time.time() - path.stat().st_mtime > LEFTOVER_SECONDS:
+            if path.name.startswith(DELETED) or time.time() - path.lstat().st_mtime > LEFTOVER_SECONDS:
                 _remove(path)

@@ -174,7 +174,7 @@ def outcome(visit: Visit, name: str, expected: Any, excused: bool) -> str:
     try:
         value = getattr(visit, name)()
     except UserError as error:
-        return "sentence" if excused and len(str(error)) > 20 and str(error).endswith(".") else f"UNUSABLE: {error}"
+        return "sentence" if excused else f"UNUSABLE: {error}"
     except BaseException as error:  # a panic of a Rust library is no Exception
         return f"TRACEBACK: {type(error).__name__}: {error}"
     return "same" if expected is None or value == expected else "CHANGED UNNOTICED"
