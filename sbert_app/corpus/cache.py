@@ -25,8 +25,8 @@ Known = NDArray[np.bool_]
 class EmbeddingCache:
     """Append-only segments under `folder/<model fingerprint>/`.
 
-    keys.npy: (n, 2) uint64, sorted: a sentence's digest, and the checksum of digest and vector. vectors.npy: (n, dim) float32.
-    A segment that is damaged is deleted: its sentences are encoded again.
+    keys.npy: (n,) uint64, the sentences' digests, sorted. vectors.npy: (n, dim) float32. checksums.npy: (n,) uint64, one of each
+    key and vector. A segment that is damaged is deleted: its sentences are encoded again.
     """
 
     def __init__(self, folder: Path, limit_bytes: int = CACHE_BYTES) -> None:
@@ -88,24 +88,23 @@ def keys_of(sentences: Sequence[str]) -> Keys:
 def _write(segment: Path, keys: Keys, vectors: Vectors) -> None:
     order = np.argsort(keys)
     keys, vectors = keys[order], np.asarray(vectors[order], dtype=np.float32)
-    np.save(segment / "keys.npy", np.column_stack((keys, _checksums(keys, vectors))))
+    np.save(segment / "keys.npy", keys)
     np.save(segment / "vectors.npy", vectors)
+    np.save(segment / "checksums.npy", _checksums(keys, vectors))
 
 
 def _find(segment: Path, keys: Keys, missing: NDArray[np.int64], dim: int) -> tuple[NDArray[np.int64], Vectors]:
     """Which of the missing keys the segment holds, (k,) places, and their vectors, (k, dim). Raises ValueError where it rotted."""
     stored, values = np.load(segment / "keys.npy"), np.load(segment / "vectors.npy", mmap_mode="r")
-    if stored.dtype != np.uint64 or values.dtype != np.float32 or values.shape != (len(stored), dim):
+    if not len(stored) or stored.dtype != np.uint64 or values.dtype != np.float32 or values.shape != (*stored.shape, dim):
         raise ValueError("keys and vectors do not fit together")
-    if stored.ndim == 1:  # from before there were checksums: not sorted, and not checked
-        order = np.argsort(stored)
-        stored, values = np.column_stack((stored[order], _checksums(stored[order], values[order]))), values[order]
-    if not len(stored):
-        raise ValueError("it is empty")
-    row = np.minimum(np.searchsorted(stored[:, 0], keys[missing]), len(stored) - 1)
-    hit = stored[row, 0] == keys[missing]
-    vectors = values[row[hit]]
-    if (_checksums(stored[row[hit], 0], vectors) != stored[row[hit], 1]).any():
+    checked = (segment / "checksums.npy").exists()  # a segment from before there were checksums is not sorted either
+    order = np.arange(len(stored)) if checked else np.argsort(stored)
+    row = order[np.minimum(np.searchsorted(stored, keys[missing], sorter=order), len(stored) - 1)]
+    hit = stored[row] == keys[missing]
+    row = row[hit]
+    vectors = values[row]
+    if checked and (_checksums(stored[row], vectors) != np.load(segment / "checksums.npy")[row]).any():
         raise ValueError("vectors have changed since they were written")
     return missing[hit], vectors
 
