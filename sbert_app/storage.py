@@ -1,13 +1,144 @@
-"""Write a folder so that it is there whole or not at all: beside its place first, then renamed."""
+"""The app's own files: written whole or not at all, deleted at once, and read so that every fault is one sentence."""
 
+import errno
+import json
+import logging
+import os
+import re
 import shutil
 import time
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+import zlib
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
+
+from sbert_app.errors import UserError
+
+log = logging.getLogger(__name__)
 
 LEFTOVER_SECONDS = 24 * 3600  # a hidden folder older than this was left by a process that was killed
+SEAL = "checksum"
+DELETED = ".deleted-"  # begins the name of what is being deleted, or was when the process was killed
+FORMAT = 1  # of plan.json and corpus.json; files from before it have none
+CHUNK_BYTES = 1024 * 1024
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+BARRED = (errno.EACCES, errno.EPERM, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # not the file's fault
+ERRNO = re.compile(r"(?:os error |Errno )(\d+)")
+CUT_SHORT = re.compile(r"No space left on device|\d+ requested and \d+ written")  # FAISS; NumPy, which gives no errno
+
+
+class UnreadableError(UserError):
+    """A file of this app cannot be read now; its content may be whole."""
+
+
+class DamagedError(UnreadableError):
+    """A file of this app is broken for good. What can be made again may be deleted."""
+
+
+# Reading
+
+
+@contextmanager
+def reading(thing: str, way_out: str) -> Iterator[None]:
+    """Turn whatever the block raises into one sentence: DamagedError, or UnreadableError where the system bars the file."""
+    try:
+        yield
+    except UnreadableError:
+        raise
+    except Exception as error:  # FAISS, Arrow, safetensors and json each have their own errors for a torn file
+        log.warning("%s cannot be read: %s: %s", thing, type(error).__name__, error)
+        if isinstance(error, MemoryError):
+            raise UnreadableError(f"{thing} does not fit into memory. Close other programs and try again.") from error
+        if isinstance(error, OSError) and error.errno in BARRED:
+            raise UnreadableError(f"{thing} cannot be read: {error.strerror}. Check who may read the data home.") from error
+        raise DamagedError(f"{thing} is damaged. {way_out}") from error
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """An object that `write_object` wrote. Raises ValueError or OSError where it is not whole, UnreadableError if it is newer."""
+    content = unseal(path.read_bytes())
+    if content.pop("format", FORMAT) != FORMAT:
+        raise UnreadableError(f"'{path.parent.name}' was saved by a newer version of this app. Update the app to open it.")
+    return content
+
+
+def write_object(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a JSON object with its format and a checksum, so that a reader sees the old one or the new one, never a part."""
+    write_whole(path, seal({"format": FORMAT, **content}))
+
+
+def seal(content: Mapping[str, Any]) -> str:
+    """An object as one line of JSON that holds its own checksum."""
+    return json.dumps({**content, SEAL: _checksum_of(content)})
+
+
+def unseal(line: str | bytes) -> dict[str, Any]:
+    """The object of such a line; one from before there were checksums passes. Raises ValueError where it is another now."""
+    content = json.loads(line)
+    if not isinstance(content, dict):
+        raise ValueError("not an object")
+    expected = content.pop(SEAL, None)
+    if expected is not None and expected != _checksum_of(content):
+        raise ValueError("changed since it was written")
+    return content
+
+
+def _checksum_of(content: Mapping[str, Any]) -> str:
+    return f"{zlib.crc32(json.dumps(content).encode()):08x}"
+
+
+def checksum(path: Path) -> str:
+    """CRC-32 of a file, 8 hex digits: 2.5 GB/s, and any burst of up to 32 flipped bits changes it."""
+    value, buffer = 0, memoryview(bytearray(CHUNK_BYTES))
+    with path.open("rb", buffering=0) as file:
+        while size := file.readinto(buffer):
+            value = zlib.crc32(buffer[:size], value)
+    return f"{value:08x}"
+
+
+def checksums(folder: Path) -> dict[str, str]:
+    """The checksum of every file below a folder, by its path in there."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    with ThreadPoolExecutor() as pool:  # zlib lets other threads run
+        return {path.relative_to(folder).as_posix(): value for path, value in zip(files, pool.map(checksum, files), strict=True)}
+
+
+def check(folder: Path, expected: Mapping[str, str]) -> None:
+    """Raise ValueError or OSError where a file differs from its checksum. Call it before a library parses the bytes."""
+    with ThreadPoolExecutor() as pool:
+        for name, value in zip(expected, pool.map(lambda name: checksum(folder / name), expected), strict=True):
+            if value != expected[name]:
+                raise ValueError(f"{name} has changed since it was written")
+
+
+# Writing
+
+
+@contextmanager
+def writing(thing: str) -> Iterator[None]:
+    """Turn a failed write, whichever library reports it, into a UserError with the system's reason."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        failure = write_failure(error)
+        if failure is None:
+            raise
+        way_out = "Free some space, then try again." if failure.errno in FULL else "Check who may write to the data home."
+        raise UserError(f"{thing} cannot be written: {failure.strerror}. {way_out}") from error
+
+
+def write_failure(error: BaseException) -> OSError | None:
+    """The system's error behind a failed write. Safetensors, FAISS, NumPy and shutil give it as text only."""
+    if isinstance(error, OSError) and error.errno:
+        return error
+    named = ERRNO.search(str(error))
+    number = int(named[1]) if named else errno.ENOSPC if CUT_SHORT.search(str(error)) else 0
+    return OSError(number, os.strerror(number)) if number else None
 
 
 @contextmanager
@@ -15,23 +146,52 @@ def atomic_folder(target: Path) -> Iterator[Path]:
     """Give an empty folder to fill; it becomes `target` when the block ends, and vanishes when the block fails."""
     target.parent.mkdir(parents=True, exist_ok=True)
     _sweep(target.parent)
-    temporary = target.parent / f".{uuid.uuid4().hex}"
+    temporary = _hidden(target)
     temporary.mkdir()
     try:
         yield temporary
         temporary.rename(target)
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _sweep(folder: Path) -> None:
-    for path in folder.glob(".*"):
-        if time.time() - path.stat().st_mtime > LEFTOVER_SECONDS:
-            shutil.rmtree(path, ignore_errors=True)
+        _remove(temporary)
 
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file so that a reader sees the old text or the new one, never a part."""
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
+    temporary = _hidden(path)
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+# Deleting
+
+
+def discard(path: Path) -> None:
+    """Delete a file or a folder. It is gone at once, also where the process is killed before all of it is deleted.
+
+    Raises OSError where it cannot be moved out of the way.
+    """
+    hidden = _hidden(path, DELETED)
+    path.rename(hidden)
+    _remove(hidden)
+
+
+def _hidden(path: Path, prefix: str = ".") -> Path:
+    return path.with_name(f"{prefix}{uuid.uuid4().hex}")
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+
+
+def _sweep(folder: Path) -> None:
+    for path in folder.glob(".*"):
+        with suppress(OSError):  # another process may sweep it first
+            if path.name.startswith(DELETED) or time.time() - path.lstat().st_mtime > LEFTOVER_SECONDS:
+                _remove(path)

@@ -6,7 +6,8 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
 import gzip
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,17 @@ def bench(tmp_path: Path) -> Workbench:
 def shared_bench(tmp_path_factory: pytest.TempPathFactory) -> Workbench:
     """One workbench for tests that leave nothing behind in it."""
     return open_workbench(Settings(home=tmp_path_factory.mktemp("home"), device="cpu"))
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of one megabyte. Skips the test where this user may not mount one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder], capture_output=True).returncode:
+        pytest.skip("needs the right to mount a small disk")
+    yield folder
+    subprocess.run(["umount", "--lazy", folder], check=True)
 
 
 @pytest.fixture

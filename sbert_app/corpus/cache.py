@@ -2,48 +2,54 @@
 
 import hashlib
 import logging
-import shutil
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.storage import atomic_folder
+from sbert_app.storage import DamagedError, UnreadableError, atomic_folder, discard, reading, write_failure
 from sbert_app.vectors import Vectors
 
 log = logging.getLogger(__name__)
 
 CACHE_BYTES = 4 * 1024**3  # about 2.7 million embeddings of 384 dimensions
+SPREAD = np.uint64(0x9E3779B97F4A7C15)  # odd, its bits well mixed; if it changed, every segment would count as damaged
 
 Keys = NDArray[np.uint64]
+Known = NDArray[np.bool_]
 
 
 class EmbeddingCache:
-    """Append-only segments under `folder/<model fingerprint>/`: keys.npy (n,) uint64, vectors.npy (n, dim)."""
+    """Append-only segments under `folder/<model fingerprint>/`.
+
+    keys.npy: (n,) uint64, the sentences' digests, sorted. vectors.npy: (n, dim) float32. checksums.npy: (n,) uint64, one of each
+    key and vector. A segment that is damaged is deleted: its sentences are encoded again.
+    """
 
     def __init__(self, folder: Path, limit_bytes: int = CACHE_BYTES) -> None:
         self.folder = folder
         self.limit_bytes = limit_bytes
 
-    def lookup(self, model: str, sentences: Sequence[str], dim: int) -> tuple[Vectors, NDArray[np.bool_]]:
+    def lookup(self, model: str, sentences: Sequence[str], dim: int) -> tuple[Vectors, Known]:
         """Embeddings of the sentences that are known, (n, dim) float32, and which those are, (n,) of bool."""
         keys = keys_of(sentences)
         vectors = np.zeros((len(sentences), dim), dtype=np.float32)
         known = np.zeros(len(sentences), dtype=bool)
         for segment in self._segments(model):
             try:
-                stored = np.load(segment / "keys.npy")
-                values = np.load(segment / "vectors.npy", mmap_mode="r")
-            except (OSError, ValueError) as error:
-                log.warning("cache segment %s is unreadable (%s), going on without it", segment.name, error)
+                with reading(f"The cache segment {segment.name}", "It is deleted."):
+                    places, rows = _find(segment, keys, np.flatnonzero(~known), dim)
+            except DamagedError:
+                with suppress(OSError):  # another process may have deleted it
+                    discard(segment)
                 continue
-            order = np.argsort(stored)
-            place = np.minimum(np.searchsorted(stored, keys, sorter=order), len(stored) - 1)
-            found = ~known & (stored[order[place]] == keys)
-            vectors[found] = values[order[place[found]]]
-            known |= found
+            except UnreadableError:
+                continue
+            vectors[places] = rows
+            known[places] = True
         return vectors, known
 
     def add(self, model: str, sentences: Sequence[str], vectors: Vectors) -> None:
@@ -52,23 +58,24 @@ class EmbeddingCache:
             return
         try:
             with atomic_folder(self.folder / model / uuid.uuid4().hex) as segment:
-                np.save(segment / "keys.npy", keys_of(sentences))
-                np.save(segment / "vectors.npy", vectors)
-        except OSError as error:
-            log.warning("embeddings could not be cached: %s", error)
-        self._trim()
+                _write(segment, keys_of(sentences), vectors)
+            self._trim()
+        except Exception as error:
+            failure = write_failure(error)
+            if failure is None:
+                raise
+            log.warning("embeddings could not be cached: %s", failure)
 
     def _segments(self, model: str) -> list[Path]:
-        folder = self.folder / model
-        return sorted(p for p in folder.iterdir() if not p.name.startswith(".")) if folder.is_dir() else []
+        return sorted((self.folder / model).glob("[!.]*"))
 
     def _trim(self) -> None:
-        segments = [(p.stat().st_mtime, sum(f.stat().st_size for f in p.iterdir()), p) for p in self.folder.glob("*/[!.]*")]
+        segments = [(p.lstat().st_mtime, sum(f.lstat().st_size for f in p.rglob("*")), p) for p in self.folder.glob("*/[!.]*")]
         excess = sum(size for _, size, _ in segments) - self.limit_bytes
         for _, size, path in sorted(segments):
             if excess <= 0:
                 return
-            shutil.rmtree(path, ignore_errors=True)
+            discard(path)
             excess -= size
 
 
@@ -76,3 +83,35 @@ def keys_of(sentences: Sequence[str]) -> Keys:
     """A 64-bit digest of each sentence, (n,). Among a million sentences two share one with probability 3e-8."""
     digests = b"".join(hashlib.blake2b(sentence.encode(), digest_size=8).digest() for sentence in sentences)
     return np.frombuffer(digests, dtype=np.uint64)
+
+
+def _write(segment: Path, keys: Keys, vectors: Vectors) -> None:
+    order = np.argsort(keys)
+    keys, vectors = keys[order], np.asarray(vectors[order], dtype=np.float32)
+    np.save(segment / "keys.npy", keys)
+    np.save(segment / "vectors.npy", vectors)
+    np.save(segment / "checksums.npy", _checksums(keys, vectors))
+
+
+def _find(segment: Path, keys: Keys, missing: NDArray[np.int64], dim: int) -> tuple[NDArray[np.int64], Vectors]:
+    """Which of the missing keys the segment holds, (k,) places, and their vectors, (k, dim). Raises ValueError where it rotted."""
+    stored, values = np.load(segment / "keys.npy"), np.load(segment / "vectors.npy", mmap_mode="r")
+    if not len(stored) or stored.dtype != np.uint64 or values.dtype != np.float32 or values.shape != (*stored.shape, dim):
+        raise ValueError("keys and vectors do not fit together")
+    checked = (segment / "checksums.npy").exists()  # a segment from before there were checksums is not sorted either
+    order = np.arange(len(stored)) if checked else np.argsort(stored)
+    row = order[np.minimum(np.searchsorted(stored, keys[missing], sorter=order), len(stored) - 1)]
+    hit = stored[row] == keys[missing]
+    row = row[hit]
+    vectors = values[row]
+    if checked and (_checksums(stored[row], vectors) != np.load(segment / "checksums.npy")[row]).any():
+        raise ValueError("vectors have changed since they were written")
+    return missing[hit], vectors
+
+
+def _checksums(keys: Keys, vectors: Vectors) -> Keys:
+    """One checksum a row, (n,): the sum of its 32-bit words by odd weights, modulo 2^64, so that any one changed word shows."""
+    words = np.asarray(vectors).view(np.uint32)
+    weights = np.arange(1, 2 * words.shape[1], 2, dtype=np.uint64) * SPREAD
+    sums: Keys = np.einsum("nd,d->n", words, weights, dtype=np.uint64)
+    return keys + sums

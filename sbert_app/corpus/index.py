@@ -73,9 +73,12 @@ class VectorIndex:
 
     @classmethod
     def load(cls, folder: Path) -> "VectorIndex":
-        """Open what `save` wrote. Only for folders that this app wrote: FAISS trusts the file."""
+        """Open what `save` wrote, once its checksum was checked: FAISS trusts the file."""
         report = IndexReport(**json.loads((folder / "index.json").read_text(encoding="utf-8")))
-        return cls(faiss.read_index(str(folder / "index.faiss")), report)
+        index = faiss.read_index(str(folder / "index.faiss"))
+        if index.ntotal != report.rows:
+            raise ValueError(f"the index holds {index.ntotal} rows, its report {report.rows}")
+        return cls(index, report)
 
 
 def _exact(vectors: Vectors) -> Any:

@@ -1,11 +1,10 @@
 """Saved corpora: an indexed corpus in a folder, reopened without encoding again. Written beside, then renamed."""
 
 import hashlib
-import json
-import logging
+import os
 import re
-import shutil
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -17,12 +16,23 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.lexical import LexicalIndex
 from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError
-from sbert_app.storage import atomic_folder
+from sbert_app.storage import (
+    DamagedError,
+    UnreadableError,
+    atomic_folder,
+    check,
+    checksums,
+    discard,
+    read_object,
+    reading,
+    write_failure,
+    write_object,
+    writing,
+)
 from sbert_app.tables import Skip
 
-log = logging.getLogger(__name__)
-
 SENTENCE, ROW, METADATA = "sentence", "row", "metadata."
+CORPUS_ID = re.compile(r"[a-z0-9-]+-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True)
@@ -35,6 +45,7 @@ class SavedCorpus:
     model: str
     saved: str  # ISO date and time
     megabytes: float
+    damaged: bool = False  # it can be deleted, nothing else
 
 
 class Library:
@@ -44,47 +55,50 @@ class Library:
         self.folder = folder
 
     def list(self) -> list[SavedCorpus]:
-        """Newest first. A folder that cannot be read is not listed."""
-        saved = [_describe(path) for path in self.folder.glob("[!.]*/corpus.json")]
-        return sorted(filter(None, saved), key=lambda entry: entry.saved, reverse=True)
+        """Newest first; at the end what is damaged."""
+        saved = [_describe(path) for path in self.folder.glob("[!.]*") if _is_corpus(path)]
+        return sorted(saved, key=lambda entry: entry.saved, reverse=True)
 
     def save(self, indexed: IndexedCorpus) -> str:
         """Write the corpus, return its id. Raises OSError where the disk is full; nothing half-written is ever listed."""
         name = corpus_id(indexed.corpus, indexed.fingerprint)
-        if not (self.folder / name).is_dir():
-            with atomic_folder(self.folder / name) as folder:
-                _write(indexed, folder)
+        if not (self.folder / name).exists():
+            try:
+                with atomic_folder(self.folder / name) as folder:
+                    _write(indexed, folder)
+            except Exception as error:  # FAISS raises RuntimeError for a full disk
+                raise write_failure(error) or error from error
         return name
 
     def load(self, corpus_id: str) -> IndexedCorpus:
         """Open a saved corpus. Raises UserError for an id that is not in the list, and for a damaged folder."""
-        corpus = _read(self._path(corpus_id))
-        if corpus is None:
-            raise UserError("This saved corpus is damaged. Delete it and upload the file again.")
-        return corpus
+        return _read(self._path(corpus_id))
 
     def find(self, corpus: Corpus, fingerprint: str) -> IndexedCorpus | None:
         """The saved copy of this corpus under this model, if there is one. A damaged copy makes room for a new one."""
         path = self.folder / corpus_id(corpus, fingerprint)
-        if not path.is_dir():
+        if not os.path.lexists(path):
             return None
-        found = _read(path)
-        if found is None:
-            shutil.rmtree(path, ignore_errors=True)
-        return found
+        try:
+            return _read(path)
+        except DamagedError:
+            with suppress(OSError):
+                discard(path)
+        except UnreadableError:
+            pass  # it may be whole: index again, but leave it
+        return None
 
     def delete(self, corpus_id: str) -> None:
-        try:
-            shutil.rmtree(self._path(corpus_id))
-        except OSError as error:
-            raise UserError(
-                f"The saved corpus could not be deleted ({error.strerror}). Close what uses it and try again."
-            ) from error
+        """Delete a saved corpus, damaged or not. Raises UserError for an id that is not in the list."""
+        path = self._path(corpus_id)
+        with writing("The folder of saved corpora"):
+            discard(path)
 
     def _path(self, corpus_id: str) -> Path:
-        if corpus_id not in {entry.id for entry in self.list()}:
+        path = self.folder / corpus_id
+        if path.parent != self.folder or corpus_id.startswith(".") or not _is_corpus(path):
             raise UserError("This saved corpus no longer exists. Choose another, or upload the file again.")
-        return self.folder / corpus_id
+        return path
 
 
 def corpus_id(corpus: Corpus, fingerprint: str) -> str:
@@ -115,13 +129,16 @@ def _write(indexed: IndexedCorpus, folder: Path) -> None:
         "saved": time.strftime("%Y-%m-%dT%H:%M:%S"),
         "skipped": [asdict(skip) for skip in corpus.skipped],
         "notes": corpus.notes,
+        "files": checksums(folder),
     }
-    (folder / "corpus.json").write_text(json.dumps(about), encoding="utf-8")
+    write_object(folder / "corpus.json", about)
 
 
-def _read(folder: Path) -> IndexedCorpus | None:
-    try:
-        about = json.loads((folder / "corpus.json").read_text(encoding="utf-8"))
+def _read(folder: Path) -> IndexedCorpus:
+    """Open a corpus that `_write` wrote. Raises DamagedError, before a library parses them, where bytes are not as written."""
+    with reading("This saved corpus", "Delete it and upload the file again."):
+        about = read_object(folder / "corpus.json")
+        check(folder, about.get("files", {}))
         frame = pd.read_parquet(folder / "table.parquet").astype(object)
         corpus = Corpus(
             name=about["name"],
@@ -134,17 +151,23 @@ def _read(folder: Path) -> IndexedCorpus | None:
         )
         embeddings = np.load(folder / "embeddings.npy", mmap_mode="r")
         index, lexical = VectorIndex.load(folder), LexicalIndex.load(folder)
-    except Exception as error:  # FAISS, Arrow and bm25s each have their own errors for a torn file
-        log.warning("saved corpus %s cannot be read: %s", folder.name, error)
-        return None
-    return IndexedCorpus(corpus, about["model"], about["fingerprint"], embeddings, index, lexical)
+        if not len(corpus) == len(embeddings) == index.report.rows:
+            raise ValueError("its files differ in their number of rows")
+        return IndexedCorpus(corpus, about["model"], about["fingerprint"], embeddings, index, lexical)
 
 
-def _describe(about_file: Path) -> SavedCorpus | None:
+def _is_corpus(folder: Path) -> bool:
+    return os.path.lexists(folder / "corpus.json") or bool(CORPUS_ID.fullmatch(folder.name) and os.path.lexists(folder))
+
+
+def _describe(folder: Path) -> SavedCorpus:
+    size = sum(f.stat().st_size for f in folder.rglob("*") if f.is_file()) / 1e6
     try:
-        about = json.loads(about_file.read_text(encoding="utf-8"))
-        size = sum(f.stat().st_size for f in about_file.parent.rglob("*") if f.is_file()) / 1e6
-        return SavedCorpus(about_file.parent.name, about["name"], about["rows"], about["model"], about["saved"], size)
-    except (OSError, ValueError, KeyError) as error:
-        log.warning("saved corpus %s cannot be listed: %s", about_file.parent.name, error)
-        return None
+        with reading(f"The saved corpus '{folder.name}'", "Delete it."):
+            about = read_object(folder / "corpus.json")
+            texts = [about[key] for key in ("name", "model", "saved")]
+            if not all(isinstance(text, str) for text in texts) or not isinstance(about["rows"], int):
+                raise TypeError("corpus.json holds values of another type")
+            return SavedCorpus(folder.name, about["name"], about["rows"], about["model"], about["saved"], size)
+    except UnreadableError:
+        return SavedCorpus(folder.name, folder.name, 0, "", "", size, damaged=True)

@@ -12,11 +12,12 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.runtime.worker import Worker, carry_out
 from sbert_app.services import validation
 from sbert_app.services.labelled import LabelledData, Offer
+from sbert_app.storage import writing
 from sbert_app.training.examples import Examples
 from sbert_app.training.execution import Execution
 from sbert_app.training.plan import Plan, preset
 from sbert_app.training.probe import Estimate, estimate
-from sbert_app.training.run import INTERRUPTED, RUNNING, WAITING, Run, RunInfo
+from sbert_app.training.run import DAMAGED, FAILED, INTERRUPTED, RUNNING, WAITING, Run, RunInfo
 from sbert_app.training.runs import Runs
 
 BUSY = "Your last run is still going on. Wait for it, or stop it."
@@ -117,8 +118,9 @@ class FineTuneService:
     def resume(self, run_id: str, owner: str = "") -> RunInfo:
         """Go on with an interrupted or failed run from its last checkpoint."""
         run = self.run(run_id, owner)
-        if run.info().state not in (INTERRUPTED, "failed"):
-            raise UserError("Only an interrupted run can be resumed.")
+        info = run.info()
+        if info.state not in (INTERRUPTED, FAILED):
+            raise UserError(info.message if info.state == DAMAGED else "Only an interrupted run can be resumed.")
         self.worker.start(run)
         return run.info()
 
@@ -144,16 +146,21 @@ class FineTuneService:
         return live[-1] if live else None
 
     def _seen(self, info: RunInfo) -> RunInfo:
-        """The worker knows more than the folder: a run waits before it takes the lock, and is busy until it is let go."""
+        """The worker knows more than the folder: a run is busy until it is let go, and a full disk takes no last word."""
+        unwritten = self.worker.unwritten(info.id)
+        if unwritten:
+            return replace(info, state=unwritten[0], message=unwritten[1])
         if not self.worker.busy(info.id):
             return info
-        return replace(info, state=WAITING if info.state in (WAITING, INTERRUPTED) else RUNNING)
+        return replace(info, state=WAITING if info.state == WAITING else RUNNING)
 
     def find(self, plan: Plan, offer: Offer) -> Run | None:
         """An interrupted run of the very same plan and examples: what a killed command goes on with."""
         for info in self.list():
+            if info.state != INTERRUPTED:
+                continue
             run = self.runs.get(info.id)
-            if info.state == INTERRUPTED and run.plan == plan and run.facts["fingerprint"] == offer.split.fingerprint:
+            if run.plan == plan and run.facts["fingerprint"] == offer.split.fingerprint:
                 return run
         return None
 
@@ -161,11 +168,12 @@ class FineTuneService:
         """Work on a run in this thread; yields what is written of it. The caller holds its lock."""
         registry = self._bench.registry
         told = 0
-        run.say(RUNNING)
-        for _ in Execution(run, registry.trainable, registry.hardware).work():
-            events = run.events()
-            yield from events[told:]
-            told = max(told, len(events))
+        with writing("The run"):
+            run.say(RUNNING)
+            for _ in Execution(run, registry.trainable, registry.hardware).work():
+                events = run.events()
+                yield from events[told:]
+                told = max(told, len(events))
 
     def carry_out(self, run: Run, stopping: Callable[[], bool]) -> None:
         """Work on a run in this thread, to its end. The caller holds its lock."""

@@ -1,5 +1,6 @@
 """What becomes of a trained model: saved under a name for all tabs, or packed to take away."""
 
+import os
 import re
 import shutil
 import zipfile
@@ -10,7 +11,7 @@ from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
 from sbert_app.services.fine_tune import FineTuneService
-from sbert_app.storage import atomic_folder
+from sbert_app.storage import atomic_folder, writing
 from sbert_app.training.run import Run
 
 MODEL_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,59}", re.ASCII)
@@ -31,9 +32,9 @@ class TrainedModels:
         if not MODEL_NAME.fullmatch(name):
             raise UserError("A model's name has letters, digits, '.', '-' and '_', at most 60, and begins with a letter or digit.")
         target = self._bench.settings.models / name
-        if target.exists() or name == DEFAULT_ENCODER:
+        if os.path.lexists(target) or name == DEFAULT_ENCODER:
             raise UserError(f"There is already a model named '{name}'. Choose another name.")
-        with atomic_folder(target) as folder:
+        with writing("The model"), atomic_folder(target) as folder:
             shutil.copytree(run.model, folder, dirs_exist_ok=True)
         return name
 
@@ -49,7 +50,7 @@ class TrainedModels:
         run = self._with_model(run_id, owner)
         name = re.sub(r"[^\w.-]+", "-", run.info().name).strip("-.") or "model"
         path = folder / f"{name}.zip"
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:  # weights do not compress
+        with writing("The zip"), zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:  # weights do not compress
             for file in sorted(run.model.rglob("*")):
                 if file.is_file():
                     archive.write(file, Path(name) / file.relative_to(run.model))

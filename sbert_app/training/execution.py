@@ -1,8 +1,8 @@
 """Carry out a run: start it or go on with it, keep the best weights, measure before and after, write model and verdict."""
 
-import time
-from collections.abc import Callable, Generator, Iterator
-from dataclasses import asdict, dataclass
+import logging
+from collections.abc import Callable, Generator
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ from sbert_app.evaluation.verdict import judge, predict
 from sbert_app.evaluation.weighted import Array
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.hardware import Hardware
-from sbert_app.storage import atomic_folder
+from sbert_app.storage import DamagedError, atomic_folder, discard
+from sbert_app.training.clock import Clock
 from sbert_app.training.example_set import Examples
 from sbert_app.training.head import save_head
 from sbert_app.training.objectives import Classification, build_objective
@@ -25,6 +26,8 @@ from sbert_app.training.trainee import Evaluation, Pause, Step
 from sbert_app.training.trainer import Trainer
 from sbert_app.vectors import Vectors
 
+log = logging.getLogger(__name__)
+
 CHECKPOINT_SECONDS, EVALUATED_SECONDS = 15.0, 2.0  # of training: what a killed process has to do again; less after an evaluation
 BEST_STEP = "run/step"  # beside the best weights: the step they are of
 EVENTS = 400  # points of the loss curve
@@ -32,22 +35,6 @@ CURVE_SEED = 7
 
 Loader = Callable[[str], Encoder]
 Work = Generator[None, None, Any]
-
-
-@dataclass
-class Clock:
-    """Seconds of computing, without the waits between two parts of the work."""
-
-    seconds: float = 0.0
-
-    def each(self, events: Iterator[Any]) -> Iterator[Any]:
-        while True:
-            start = time.perf_counter()
-            event = next(events, None)
-            self.seconds += time.perf_counter() - start
-            if event is None:
-                return
-            yield event
 
 
 class Execution:
@@ -61,6 +48,10 @@ class Execution:
 
     def work(self) -> Work:
         """Do it all. `stopping` ends the training early; what was best by then is measured and saved."""
+        conclusion = self._run.conclusion()
+        if conclusion:  # killed between the result and the last word
+            self._conclude(conclusion)
+            return
         split = self._run.split()
         encoder = self._load(self._plan.base)
         yield
@@ -68,6 +59,7 @@ class Execution:
         siamese, trainer = self._prepare(encoder, split.train, split.dev)
         best_step = yield from self._train(trainer)
         if best_step is None:
+            self._run.drop_checkpoints()
             self._run.say(STOPPED, "Stopped before the first evaluation: nothing was kept.")
             return
         stopped = trainer.step < trainer.steps
@@ -85,11 +77,18 @@ class Execution:
             "seconds": self._clock.seconds,
             "pairs_per_second": self._rate,
             "device": str(self._hardware),
+            "stopped": stopped,
         }
         self._save_model(siamese, split, result)
         self._run.save_result(result)
-        self._run.say(STOPPED if stopped else FINISHED, f"Best checkpoint: step {best_step:,} of {trainer.steps:,}.")
+        self._conclude(result)
+
+    def _conclude(self, result: dict[str, Any]) -> None:
+        """The last word. A process killed before it is made up for when the run is resumed."""
         self._run.drop_checkpoints()
+        self._run.say(
+            STOPPED if result.get("stopped") else FINISHED, f"Best checkpoint: step {result['best_step']:,} of {result['steps']:,}."
+        )
 
     def _prepare(self, encoder: Encoder, train: Examples, dev: Examples) -> tuple[Siamese, Trainer]:
         torch.manual_seed(self._plan.options.seed)  # the head's first weights
@@ -130,14 +129,25 @@ class Execution:
         return best_step
 
     def _resume(self, trainer: Trainer) -> None:
-        state = self._run.checkpoint()
+        state = self._checkpoint()
         if state is None:
+            self._run.drop_checkpoints()  # the best weights of what is forgotten
             self._run.forget_events_after(-1)
             return
         self._clock.seconds, done = state.pop("run/clock").tolist()
         self._examples_done = int(done)
         trainer.load(state)
         self._run.forget_events_after(trainer.step)
+
+    def _checkpoint(self) -> dict[str, torch.Tensor] | None:
+        """Where to go on. None for the beginning, also where checkpoint or best weights are damaged: only time is lost."""
+        try:
+            state, best = self._run.checkpoint(), self._run.best()
+        except DamagedError:
+            log.warning("run %s begins anew", self._run.id)
+            return None
+        evaluated = state is not None and state["run/progress"][-1] > 0
+        return None if evaluated and best is None else state
 
     def _state(self, trainer: Trainer) -> dict[str, torch.Tensor]:
         clock = torch.tensor([self._clock.seconds, self._examples_done], dtype=torch.float64)
@@ -191,8 +201,8 @@ class Execution:
         return {"half": count // 2, "whole": count, "change": asdict(change)}
 
     def _save_model(self, siamese: Siamese, split: Split, result: dict[str, Any]) -> None:
-        if self._run.model.exists():  # a run that was resumed after its model was written
-            return
+        if self._run.model.exists():  # killed before its result was written, or damaged: it may be of other weights
+            discard(self._run.model)
         with atomic_folder(self._run.model) as folder:
             siamese.encoder.save(folder, self._run.facts["name"], card_facts(self._plan, result))
             if isinstance(siamese.objective, Classification):

@@ -3,7 +3,6 @@
 plan.json  examples.parquet  events.jsonl  checkpoint.safetensors  best.safetensors  model/  result.json  state.json  lock
 """
 
-import json
 import secrets
 import time
 from collections.abc import Iterator
@@ -13,17 +12,20 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from filelock import FileLock, Timeout
-from safetensors.torch import load_file, save_file
+from filelock import FileLock
 
-from sbert_app.errors import UserError
-from sbert_app.storage import atomic_folder, write_whole
+from sbert_app.storage import UnreadableError, atomic_folder, check, checksum, read_object, reading, write_object, writing
+from sbert_app.training import events, locks, weights
 from sbert_app.training.plan import Plan
 from sbert_app.training.splits import Split, from_frame, to_frame
 from sbert_app.training.trainer import State
 
 WAITING, RUNNING, INTERRUPTED = "waiting", "running", "interrupted"
 FINISHED, STOPPED, FAILED = "finished", "stopped", "failed"
+DAMAGED = "damaged"  # its plan cannot be read: it can be deleted, nothing else
+STATES = (WAITING, RUNNING, INTERRUPTED, FINISHED, STOPPED, FAILED)
+EXAMPLES = "examples.parquet"
+RESULT_PARTS = {"verdict", "before", "after", "gains", "parts", "best_step", "steps"}
 NAME_LENGTH = 60
 
 
@@ -74,15 +76,21 @@ class Run:
             "leaks": split.leaks,
             "shared": split.shared,
         }
-        with atomic_folder(run.folder) as folder:
-            (folder / "plan.json").write_text(json.dumps(facts, ensure_ascii=False, indent=2), encoding="utf-8")
-            (folder / "state.json").write_text(json.dumps({"state": WAITING, "message": ""}), encoding="utf-8")
-            to_frame(split).to_parquet(folder / "examples.parquet", index=False)
+        with writing("The run"), atomic_folder(run.folder) as folder:
+            to_frame(split).to_parquet(folder / EXAMPLES, index=False)
+            write_object(folder / "state.json", {"state": WAITING, "message": ""})
+            write_object(folder / "plan.json", facts | {"files": {EXAMPLES: checksum(folder / EXAMPLES)}})
         return run
 
     @property
     def facts(self) -> dict[str, Any]:
-        return _read(self.folder / "plan.json")
+        """What `create` wrote. Raises DamagedError where it is not whole."""
+        with reading("This run", "Delete it."):
+            facts = read_object(self.folder / "plan.json")
+            Plan.from_json(facts["plan"])
+            if not all(isinstance(facts[key], str) for key in ("name", "owner", "created", "fingerprint")):
+                raise TypeError("plan.json holds values of another type")
+            return facts
 
     @property
     def plan(self) -> Plan:
@@ -93,101 +101,116 @@ class Run:
         return self.folder / "model"
 
     def split(self) -> Split:
-        """The examples as they were split when the run was made."""
+        """The examples as they were split when the run was made. Raises DamagedError where they are not whole."""
         facts = self.facts
-        frame = pd.read_parquet(self.folder / "examples.parquet")
-        return from_frame(frame, facts)
+        with reading("The examples of this run", "Delete the run and start it again from your file."):
+            check(self.folder, facts.get("files", {}))
+            return from_frame(pd.read_parquet(self.folder / EXAMPLES), facts)
 
     def info(self) -> RunInfo:
         """What the list shows. A run that says it runs while nobody holds its lock was killed: interrupted."""
-        facts, state = self.facts, _read(self.folder / "state.json")
-        word = state.get("state", INTERRUPTED)
+        try:
+            facts, has_model = self.facts, (self.model / "config.json").is_file()
+        except (UnreadableError, OSError) as error:
+            return RunInfo(self.id, self.id, DAMAGED, str(error), self.id[:10], "", has_model=False)
+        word, message = self._state()
         if word in (RUNNING, WAITING) and not self.locked():
             word = INTERRUPTED
-        has_model = (self.model / "config.json").exists()
-        return RunInfo(self.id, facts["name"], word, state.get("message", ""), facts["created"], facts["owner"], has_model)
+        return RunInfo(self.id, facts["name"], word, message, facts["created"], facts["owner"], has_model)
+
+    def _state(self) -> tuple[str, str]:
+        """State and message. Where they are lost, what lies in the folder tells the state."""
+        try:
+            with reading("The state of this run", "Delete the run."):
+                state = read_object(self.folder / "state.json")
+                return STATES[STATES.index(state["state"])], str(state["message"])
+        except UnreadableError:
+            return (FINISHED if self.conclusion() else INTERRUPTED), ""
+
+    def conclusion(self) -> dict[str, Any] | None:
+        """The result, where it and the model are there, so that nothing is left to compute."""
+        try:
+            return self.result() if self.model.is_dir() else None
+        except UnreadableError:
+            return None
 
     def say(self, state: str, message: str = "") -> None:
-        write_whole(self.folder / "state.json", json.dumps({"state": state, "message": message}, ensure_ascii=False))
+        write_object(self.folder / "state.json", {"state": state, "message": message})
 
     def rename(self, name: str) -> None:
-        write_whole(self.folder / "plan.json", json.dumps(self.facts | {"name": name[:NAME_LENGTH]}, ensure_ascii=False, indent=2))
+        with writing("The run"):
+            write_object(self.folder / "plan.json", self.facts | {"name": name[:NAME_LENGTH]})
 
     # The lock: released by the system when its process dies
 
+    def hold(self) -> FileLock:
+        """Take the run for this process, until the lock is released. Raises UserError where another is working on it."""
+        return locks.hold(self.folder / "lock")
+
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the run. Raises UserError where another thread or process is working on it."""
+        """Hold the run while the block runs."""
+        lock = self.hold()
         try:
-            with FileLock(self.folder / "lock", timeout=1):  # a glance of `locked` is soon over
-                yield
-        except Timeout as error:
-            raise UserError("This run is already being worked on, here or in another window.") from error
+            yield
+        finally:
+            lock.release()
 
     def locked(self) -> bool:
-        try:
-            with FileLock(self.folder / "lock", timeout=0):
-                return False
-        except Timeout:
-            return True
+        """Whether somebody works on the run, or it waits for its turn, in whatever process."""
+        return locks.held(self.folder / "lock")
 
-    # Events: one JSON object a line, appended
+    # Events
 
-    def add_event(self, event: dict[str, Any]) -> None:
-        with (self.folder / "events.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(event) + "\n")
+    def add_event(self, event: events.Event) -> None:
+        events.append(self.folder / "events.jsonl", event)
 
-    def events(self) -> list[dict[str, Any]]:
-        """All events in order. A last line that a killed process left half-written is no event."""
-        path = self.folder / "events.jsonl"
-        lines = path.read_text(encoding="utf-8").split("\n") if path.exists() else []
-        return [json.loads(line) for line in lines[:-1]]
+    def events(self) -> list[events.Event]:
+        """All events in order that can be read."""
+        with reading("The curve of this run", "Delete the run."):
+            return events.read(self.folder / "events.jsonl")
 
     def forget_events_after(self, step: int) -> None:
         """What came after the checkpoint will come again."""
-        kept = "".join(json.dumps(event) + "\n" for event in self.events() if event.get("step", 0) <= step)
-        write_whole(self.folder / "events.jsonl", kept)
+        events.forget_after(self.folder / "events.jsonl", step)
 
     # Weights
 
     def save_checkpoint(self, state: State) -> None:
-        self._save("checkpoint", state)
+        weights.save(self.folder / "checkpoint.safetensors", state)
 
     def checkpoint(self) -> State | None:
+        """Where training goes on, None at its beginning. Raises DamagedError where it is not whole."""
         return self._load("checkpoint")
 
-    def save_best(self, weights: State) -> None:
-        self._save("best", weights)
+    def save_best(self, state: State) -> None:
+        weights.save(self.folder / "best.safetensors", state)
 
     def best(self) -> State | None:
+        """The weights with the best dev score so far. Raises DamagedError where they are not whole."""
         return self._load("best")
 
     def drop_checkpoints(self) -> None:
         """A finished run needs its model only."""
         for name in ("checkpoint", "best"):
-            (self.folder / f"{name}.safetensors").unlink(missing_ok=True)
-
-    def _save(self, name: str, state: State) -> None:
-        temporary = self.folder / f".{name}"
-        save_file({key: value.contiguous() for key, value in state.items()}, temporary)
-        temporary.replace(self.folder / f"{name}.safetensors")
+            weights.drop(self.folder / f"{name}.safetensors")
 
     def _load(self, name: str) -> State | None:
-        path = self.folder / f"{name}.safetensors"
-        return load_file(path) if path.exists() else None
+        with reading(f"The {name} of this run", "Delete the run and start it again."):
+            return weights.load(self.folder / f"{name}.safetensors")
 
     # The result
 
     def save_result(self, result: dict[str, Any]) -> None:
-        write_whole(self.folder / "result.json", json.dumps(result, ensure_ascii=False))
+        write_object(self.folder / "result.json", result)
 
     def result(self) -> dict[str, Any] | None:
-        return _read(self.folder / "result.json") or None
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return content
+        """The verdict and its numbers, None before the end. Raises DamagedError where they are not whole."""
+        path = self.folder / "result.json"
+        if not path.exists():
+            return None
+        with reading("The result of this run", "Delete the run, or save its model first."):
+            result = read_object(path)
+            if missing := RESULT_PARTS - result.keys():
+                raise ValueError(f"result.json has no {', '.join(sorted(missing))}")
+            return result

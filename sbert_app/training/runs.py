@@ -1,11 +1,16 @@
 """All runs of a data home: found, listed, swept, deleted."""
 
-import shutil
+import os
+import re
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from sbert_app.errors import UserError
+from sbert_app.storage import UnreadableError, discard, writing
 from sbert_app.training.run import Run, RunInfo
+
+RUN_ID = re.compile(r"\d{4}-\d\d-\d\d-[0-9a-f]{16}")
 
 
 class Runs:
@@ -15,28 +20,51 @@ class Runs:
         self._home = home
 
     def list(self, owner: str = "") -> list[RunInfo]:
-        """Newest first. A folder that cannot be read is left out."""
-        folders = [path for path in self._home.glob("*") if (path / "plan.json").exists() and not path.name.startswith(".")]
-        infos = [Run(path).info() for path in folders]
+        """Newest first. What is damaged is listed as that: its owner is unknown, so in hosted mode nobody sees it."""
+        infos = [Run(path).info() for path in self._home.glob("[!.]*") if _is_run(path)]
         return sorted((i for i in infos if owner in ("", i.owner)), key=lambda info: (info.created, info.id), reverse=True)
 
     def get(self, run_id: str, owner: str = "") -> Run:
         """The run of this id. Raises UserError where there is none, or where it is another's."""
         run = Run(self._home / f"{run_id}")
         plain = bool(run_id) and run.folder.parent == self._home and not run_id.startswith(".")
-        if not plain or not (run.folder / "plan.json").exists() or owner not in ("", run.facts["owner"]):
+        if not plain or not _is_run(run.folder) or owner not in ("", _owner(run)):
             raise UserError("There is no such run. It may have been deleted; choose another.")
         return run
 
     def sweep(self, hours: float) -> None:
         """Delete the runs that nobody has worked on for so long."""
         for info in self.list():
-            folder = self._home / info.id
-            if time.time() - (folder / "state.json").stat().st_mtime > hours * 3600 and not Run(folder).locked():
-                shutil.rmtree(folder, ignore_errors=True)
+            run = Run(self._home / info.id)
+            with suppress(OSError, UserError):  # deleted by another, or not to be deleted: that keeps nobody from a new run
+                if time.time() - _touched(run.folder) > hours * 3600 and not run.locked():
+                    _delete(run)
 
     def delete(self, run_id: str) -> None:
+        """Delete a run, damaged or not. Raises UserError where somebody works on it or it waits for its turn."""
         run = self.get(run_id)
         if run.locked():
             raise UserError("This run is being worked on. Stop it first, then delete it.")
-        shutil.rmtree(run.folder)
+        _delete(run)
+
+
+def _is_run(folder: Path) -> bool:
+    return os.path.lexists(folder / "plan.json") or bool(RUN_ID.fullmatch(folder.name) and os.path.lexists(folder))
+
+
+def _owner(run: Run) -> str:
+    try:
+        return str(run.facts["owner"])
+    except UnreadableError:
+        return ""
+
+
+def _touched(folder: Path) -> float:
+    """When the state was last written, seconds since 1970; where it is lost, the folder itself."""
+    state = folder / "state.json"
+    return (state if os.path.lexists(state) else folder).lstat().st_mtime
+
+
+def _delete(run: Run) -> None:
+    with writing("The folder of runs"):
+        discard(run.folder)

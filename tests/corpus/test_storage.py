@@ -1,13 +1,15 @@
 """The embedding cache and the library: nothing lost, nothing half-written, bounded."""
 
+import json
 import os
+import shutil
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from sbert_app.corpus.cache import EmbeddingCache
+from sbert_app.corpus.cache import EmbeddingCache, keys_of
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.library import Library
 from sbert_app.corpus.reader import Corpus
@@ -49,6 +51,68 @@ def test_cache_survives_damage_and_a_full_disk(tmp_path, monkeypatch):
     monkeypatch.setattr(np, "save", full)
     cache.add("m", SENTENCES[3:], VECTORS[3:])
     assert not list(tmp_path.rglob(".*"))
+
+
+def _segment(tmp_path):
+    return next(path for path in (tmp_path / "m").iterdir())
+
+
+DAMAGES = {
+    "no bytes": lambda segment: (segment / "vectors.npy").write_bytes(b""),
+    "no bytes of keys": lambda segment: (segment / "keys.npy").write_bytes(b""),
+    "null": lambda segment: (segment / "keys.npy").write_text("null"),
+    "rows missing": lambda segment: np.save(segment / "vectors.npy", VECTORS[:2]),
+    "other type": lambda segment: np.save(segment / "vectors.npy", VECTORS[:3].astype(np.float64)),
+    "no rows": lambda segment: (np.save(segment / "keys.npy", KEYS), np.save(segment / "vectors.npy", VECTORS[:0])),
+    "fewer checksums": lambda segment: np.save(segment / "checksums.npy", KEYS),
+    "a file": lambda segment: (shutil.rmtree(segment), segment.write_text("a file")),
+    "a folder": lambda segment: ((segment / "keys.npy").unlink(), (segment / "keys.npy").mkdir()),
+}
+KEYS = np.zeros(0, dtype=np.uint64)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_cache_segment_is_set_aside(tmp_path, damage):
+    cache = EmbeddingCache(tmp_path)
+    cache.add("m", SENTENCES[:3], VECTORS[:3])
+    DAMAGES[damage](_segment(tmp_path))
+    assert not cache.lookup("m", SENTENCES, 8)[1].any()
+    assert list((tmp_path / "m").iterdir()) == []
+    cache.add("m", SENTENCES[:3], VECTORS[:3])
+    assert cache.lookup("m", SENTENCES, 8)[1].sum() == 3
+
+
+def test_every_flipped_bit_of_the_cache_is_noticed(tmp_path):
+    cache = EmbeddingCache(tmp_path)
+    for name, offset in [("vectors.npy", 128 + i) for i in range(0, 96, 5)] + [("keys.npy", 128 + i) for i in range(0, 24, 5)]:
+        cache.add("m", SENTENCES[:3], VECTORS[:3])
+        path = _segment(tmp_path) / name
+        content = bytearray(path.read_bytes())
+        content[offset] ^= 1 << offset % 8
+        path.write_bytes(content)
+        found, known = cache.lookup("m", SENTENCES[:3], 8)
+        assert (found[known] == VECTORS[:3][known]).all() and not known.all()
+        shutil.rmtree(tmp_path / "m")
+
+
+def test_a_file_in_the_place_of_the_cache_stops_nothing(tmp_path):
+    (tmp_path / "m").write_text("a file")
+    (tmp_path / "n").mkdir()
+    (tmp_path / "n" / "a file").write_text("where a segment should be")
+    cache = EmbeddingCache(tmp_path, limit_bytes=1)
+    for model in ("m", "n"):
+        assert not cache.lookup(model, SENTENCES, 8)[1].any()
+        cache.add(model, SENTENCES, VECTORS)
+
+
+def test_cache_segments_from_before_there_were_checksums_are_read(tmp_path):
+    folder = tmp_path / "m" / "old"
+    folder.mkdir(parents=True)
+    np.save(folder / "keys.npy", keys_of(SENTENCES))
+    np.save(folder / "vectors.npy", VECTORS)
+    assert (np.sort(keys_of(SENTENCES)) != keys_of(SENTENCES)).any()
+    found, known = EmbeddingCache(tmp_path).lookup("m", ["new", *SENTENCES], 8)
+    assert known.tolist() == [False] + [True] * 6 and (found[1:] == VECTORS).all()
 
 
 @pytest.fixture
@@ -98,14 +162,90 @@ def test_a_damaged_folder_is_told_and_replaced(indexed, tmp_path, file):
     library = Library(tmp_path)
     saved = library.save(indexed)
     (tmp_path / saved / file).write_bytes(b"torn")
-    if file == "corpus.json":
-        assert library.list() == []
-    else:
-        with pytest.raises(UserError, match="damaged. Delete it and upload the file again"):
-            library.load(saved)
+    assert [entry.damaged for entry in library.list()] == [file == "corpus.json"]
+    with pytest.raises(UserError, match="damaged. Delete it and upload the file again"):
+        library.load(saved)
     assert library.find(indexed.corpus, "print") is None
     library.save(indexed)
     assert library.find(indexed.corpus, "print") is not None
+
+
+FILES = ["corpus.json", "index.faiss", "index.json", "embeddings.npy", "table.parquet", "bm25/data.csc.index.npy"]
+
+
+@pytest.mark.parametrize("file", [*FILES, "bm25/vocab.index.json"])
+def test_a_flipped_bit_of_a_saved_corpus_is_noticed(indexed, tmp_path, file):
+    library = Library(tmp_path)
+    saved = library.save(indexed)
+    path = tmp_path / saved / file
+    whole = path.read_bytes()
+    for place in np.linspace(0, len(whole) - 1, 25).astype(int):
+        content = bytearray(whole)
+        content[place] ^= 1 << place % 8
+        path.write_bytes(content)
+        try:
+            again = library.load(saved)
+        except UserError as error:
+            assert "is damaged" in str(error) or "newer version" in str(error)
+        else:  # a letter of the checksum's own key
+            assert file == "corpus.json" and (again.corpus.name, again.model) == (indexed.corpus.name, indexed.model)
+
+
+def test_a_corpus_without_its_description_is_listed_as_damaged(indexed, tmp_path):
+    library = Library(tmp_path)
+    saved = library.save(indexed)
+    (tmp_path / saved / "corpus.json").unlink()  # as a delete left it that was killed in an older version
+    (tmp_path / "not-ours").mkdir()
+    assert [(entry.id, entry.damaged) for entry in library.list()] == [(saved, True)]
+    library.delete(saved)
+    assert library.list() == []
+    (tmp_path / saved).write_text("a file")
+    assert library.find(indexed.corpus, "print") is None and library.save(indexed) == saved
+    assert library.find(indexed.corpus, "print") is not None
+
+
+def test_corpora_from_before_there_were_checksums_are_read(indexed, tmp_path):
+    library = Library(tmp_path)
+    path = tmp_path / library.save(indexed) / "corpus.json"
+    content = json.loads(path.read_text())
+    for key in ("checksum", "format", "files"):
+        content.pop(key, None)
+    path.write_text(json.dumps(content))
+    assert library.load(path.parent.name).corpus.sentences == SENTENCES
+    path.write_text(json.dumps(content | {"format": 99}))
+    with pytest.raises(UserError, match="newer version of this app. Update the app"):
+        library.load(path.parent.name)
+    assert library.find(indexed.corpus, "print") is None and path.exists()
+
+
+def test_a_killed_delete_leaves_no_corpus_that_is_listed(indexed, tmp_path, monkeypatch):
+    def killed(folder, **kwargs):
+        next(path for path in folder.rglob("*.npy")).unlink()
+        raise KeyboardInterrupt
+
+    library = Library(tmp_path)
+    saved = library.save(indexed)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(shutil, "rmtree", killed)
+        library.delete(saved)
+    assert library.list() == [] and list(tmp_path.glob(".*"))
+    library.save(indexed)
+    assert not list(tmp_path.glob(".*")) and len(library.list()) == 1
+
+
+def test_a_disk_that_is_really_full_is_told_by_its_reason(small_disk):
+    vectors = unit_rows(np.random.default_rng(0).normal(size=(2_200, 64)))
+    sentences = [f"sentence {i}" for i in range(len(vectors))]
+    corpus = Corpus("big", ("text",), sentences, pd.DataFrame(index=range(len(vectors))), np.arange(1, len(vectors) + 1))
+    indexed = IndexedCorpus.build(corpus, "model", "print", vectors)
+    for filler in (0, 400_000):  # the index does not fit beside the embeddings; the embeddings do not fit
+        (small_disk / "filler").write_bytes(bytes(filler))
+        with pytest.raises(OSError, match="No space left on device") as caught:
+            Library(small_disk / "corpora").save(indexed)
+        assert caught.value.errno == 28 and Library(small_disk / "corpora").list() == []
+        assert list((small_disk / "corpora").iterdir()) == []
+        EmbeddingCache(small_disk / "cache").add("m", sentences * 2, np.tile(vectors, (2, 1)))
+        assert not list((small_disk / "cache" / "m").iterdir())
 
 
 def test_what_a_killed_process_left_is_swept_later(indexed, tmp_path):

@@ -1,8 +1,11 @@
 """Runs on disk: whole or not there, found again, owned."""
 
 import json
+import os
+import shutil
 
 import pytest
+import torch
 
 from sbert_app.errors import UserError
 from sbert_app.training.options import Options
@@ -10,6 +13,8 @@ from sbert_app.training.plan import PAPER, PRESETS, QUICK, Plan, preset
 from sbert_app.training.run import FINISHED, INTERRUPTED, RUNNING, Run
 from sbert_app.training.runs import Runs
 from sbert_app.training.splits import split
+
+RESULT_PARTS = ("verdict", "before", "after", "gains", "parts", "best_step", "steps")
 
 
 @pytest.fixture
@@ -73,6 +78,115 @@ def test_delete_and_sweep_leave_locked_runs_alone(tmp_path, run):
     assert runs.list()
     runs.sweep(hours=-1)
     assert not runs.list()
+
+
+def _damage(path, how):
+    if how == "a folder":
+        path.unlink()
+        path.mkdir()
+    elif how == "flipped":
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 4
+        path.write_bytes(content)
+    elif how == "no keys":
+        path.write_text("{}")
+    else:
+        path.write_bytes({"empty": b"", "null": b"null", "cut": path.read_bytes()[:-9]}[how])
+
+
+@pytest.mark.parametrize("how", ["empty", "null", "cut", "no keys", "flipped", "a folder"])
+def test_a_damaged_run_is_listed_as_damaged_stops_nobody_and_can_be_deleted(tmp_path, run, scored, how):
+    runs = Runs(tmp_path)
+    other = Run.create(tmp_path, "hers", "berta", run.plan, split(scored))
+    _damage(run.folder / "plan.json", how)
+    assert {info.id: info.state for info in runs.list()} == {run.id: "damaged", other.id: INTERRUPTED}
+    assert [info.id for info in runs.list("berta")] == [other.id]
+    with pytest.raises(UserError, match="no such run"):
+        runs.get(run.id, "anna")  # nobody can tell any more whose it is
+    with pytest.raises(UserError, match="This run is damaged. Delete it."):
+        runs.get(run.id).split()
+    runs.sweep(hours=1)
+    runs.delete(run.id)
+    assert [info.id for info in runs.list()] == [other.id]
+
+
+def test_a_run_without_its_plan_is_damaged_and_swept_in_time(tmp_path, run):
+    for name in ("plan.json", "state.json"):
+        (run.folder / name).unlink()
+    assert [info.state for info in Runs(tmp_path).list()] == ["damaged"]
+    Runs(tmp_path).sweep(hours=1)
+    assert run.folder.exists()
+    os.utime(run.folder, (0, 0))
+    Runs(tmp_path).sweep(hours=1)
+    assert not run.folder.exists()
+
+
+@pytest.mark.parametrize("how", ["empty", "null", "cut", "flipped", "a folder"])
+def test_a_lost_state_is_told_by_what_lies_in_the_folder(run, how):
+    run.say(FINISHED)
+    _damage(run.folder / "state.json", how)
+    assert run.info().state == INTERRUPTED
+    run.model.mkdir()
+    run.save_result(dict.fromkeys(RESULT_PARTS, 1))
+    assert run.info().state == FINISHED
+
+
+@pytest.mark.parametrize("how", ["empty", "cut", "flipped", "a folder"])
+@pytest.mark.parametrize("file", ["checkpoint.safetensors", "best.safetensors", "result.json", "examples.parquet"])
+def test_what_rotted_is_never_taken_for_what_was_written(run, file, how):
+    run.save_checkpoint({"weight": torch.arange(100.0)})
+    run.save_best({"weight": torch.arange(100.0)})
+    run.save_result(dict.fromkeys(RESULT_PARTS, 1.5))
+    assert torch.equal(run.best()["weight"], torch.arange(100.0)) and run.result()["after"] == 1.5
+    _damage(run.folder / file, how)
+    read = {"checkpoint": run.checkpoint, "best": run.best, "result": run.result, "examples": run.split}[file.split(".")[0]]
+    with pytest.raises(UserError, match="of this run is damaged. Delete the run"):
+        read()
+
+
+def test_events_that_rotted_are_left_out(run):
+    for step in (1, 2, 3, 4):
+        run.add_event({"type": "step", "step": step, "loss": 0.25})
+    path = run.folder / "events.jsonl"
+    first, second, third, last = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(first + second[:20] + b"\n" + third.replace(b"0.25", b"0.35") + b"\xff\xfe\n" + b"null\n" + last)
+    assert [event["step"] for event in run.events()] == [1, 4]
+    run.forget_events_after(1)
+    path.unlink()
+    path.mkdir()
+    assert run.events() == []
+    run.forget_events_after(1)
+    run.add_event({"type": "step", "step": 5})
+    assert [event["step"] for event in run.events()] == [5]
+
+
+def test_runs_from_before_there_were_checksums_are_read(run):
+    for name in ("plan.json", "state.json"):
+        content = json.loads((run.folder / name).read_text())
+        for key in ("checksum", "format", "files"):
+            content.pop(key, None)
+        (run.folder / name).write_text(json.dumps(content))
+    assert run.info().state == INTERRUPTED and len(run.split().train) > 0
+    (run.folder / "plan.json").write_text(json.dumps(content | {"format": 99}))
+    assert "newer version of this app. Update the app" in run.info().message
+
+
+def test_a_killed_delete_leaves_nothing_that_is_listed(tmp_path, run, scored, monkeypatch):
+    def killed(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(shutil, "rmtree", killed)
+        Runs(tmp_path).delete(run.id)
+    assert Runs(tmp_path).list() == [] and list(tmp_path.glob(".*"))
+    Run.create(tmp_path, "next", "", Plan("base", "regression"), split(scored))
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_home_that_cannot_be_written_is_told(tmp_path, scored):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match="The run cannot be written: (Not a directory|File exists). Check who may write"):
+        Run.create(tmp_path / "file" / "runs", "name", "", Plan("base", "regression"), split(scored))
 
 
 @pytest.mark.parametrize("name", PRESETS)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import httpx
 import pytest
-from sbert_app.runtime.workbench import open_workbench
 
+from sbert_app.runtime.workbench import open_workbench
 from sbert_app.settings import Settings, settings_from_environment
 from sbert_app.ui.app import build_app, launch_options
 from tests.browser.chromium import free_port
@@ -30,7 +30,7 @@ class Served:
 
     def __init__(self, settings: Settings) -> None:
         bench = open_workbench(settings)
-        page = build_app(bench).queue()
+        page = build_app(bench)
         options = {"server_name": "127.0.0.1", "server_port": free_port(), "prevent_thread_lock": True, "quiet": True}
         self.app, self.url, _ = page.launch(**options, **launch_options(bench))
         self.close = page.close

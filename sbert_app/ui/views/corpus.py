@@ -29,6 +29,8 @@ def offered(table: Table, column: str, prose: bool) -> str:
 
 def saved(entry: SavedCorpus) -> str:
     """One line of the list of saved corpora."""
+    if entry.damaged:
+        return f"{entry.name} · damaged, delete it · {entry.megabytes:.1f} MB"
     when = entry.saved[:16].replace("T", " ")
     return f"{entry.name} · {entry.rows:,} {plural(entry.rows, 'row', 'rows')} · {entry.model} · {entry.megabytes:.1f} MB · {when}"
 

@@ -12,7 +12,7 @@ from sbert_app.training.examples import Examples
 from sbert_app.training.objectives import OBJECTIVES
 from sbert_app.training.plan import Plan
 from sbert_app.training.probe import Estimate
-from sbert_app.training.run import FAILED, FINISHED, INTERRUPTED, RUNNING, STOPPED, WAITING, RunInfo
+from sbert_app.training.run import DAMAGED, FAILED, FINISHED, INTERRUPTED, RUNNING, STOPPED, WAITING, RunInfo
 from sbert_app.training.splits import Split
 from sbert_app.ui.views import parts
 
@@ -23,6 +23,7 @@ STATES = {
     FINISHED: "Finished",
     STOPPED: "Stopped",
     FAILED: "Failed",
+    DAMAGED: "Damaged",
 }
 FIRST_ROWS = 3
 ESTIMATING = '<p class="estimate">Timing a few batches, to say how long it will take …</p>'
@@ -167,7 +168,8 @@ def kept(text: str) -> str:
 
 def run_line(info: RunInfo) -> str:
     """One line of the list of runs."""
-    return f"{info.name} · {info.state} · {info.created[:16]}"
+    state = "damaged, delete it" if info.state == DAMAGED else info.state
+    return f"{info.name} · {state} · {info.created[:16]}"
 
 
 def plan_line(plan: Plan) -> str:

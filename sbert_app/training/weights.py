@@ -1,0 +1,54 @@
+"""Named tensors in a safetensors file that holds its own checksum: the checkpoint and the best weights of a run."""
+
+import zlib
+from pathlib import Path
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+
+from sbert_app.storage import SEAL
+from sbert_app.training.trainer import State
+
+
+def save(path: Path, state: State) -> None:
+    """Write beside, then rename: a killed process leaves the file before."""
+    state = {name: tensor.contiguous() for name, tensor in state.items()}
+    temporary = _unfinished(path)
+    try:
+        save_file(state, temporary, metadata={SEAL: _checksum(state)})
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)  # room for the words that the disk is full
+        raise
+
+
+def load(path: Path) -> State | None:
+    """The tensors, None where there is no file. Raises ValueError, OSError or SafetensorError where they are not as written."""
+    if not path.exists():
+        return None
+    with safe_open(path, "pt") as file:
+        expected = (file.metadata() or {}).get(SEAL)
+    state = load_file(path)
+    if expected is not None and expected != _checksum(state):
+        raise ValueError(f"{path.name} has changed since it was written")
+    return state
+
+
+def drop(path: Path) -> None:
+    """Delete the file and what a killed process left of it."""
+    for file in (path, _unfinished(path)):
+        file.unlink(missing_ok=True)
+
+
+def _unfinished(path: Path) -> Path:
+    return path.with_name(f".{path.name}")
+
+
+def _checksum(state: State) -> str:
+    """CRC-32 over names, shapes and bytes, 8 hex digits."""
+    value = 0
+    for name, tensor in sorted(state.items()):
+        value = zlib.crc32(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode(), value)
+        value = zlib.crc32(tensor.reshape(-1).view(torch.uint8).numpy().data, value)
+    return f"{value:08x}"

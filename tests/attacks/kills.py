@@ -1,0 +1,204 @@
+"""Kill the app at random moments and start it again: `python -m tests.attacks.kills [KILLS]`.
+
+A child process indexes, saves, trains, caches and deletes over one home, in a loop, and reports what it has brought to an end.
+It is killed with SIGKILL; then this process opens the home and checks: nothing reported as saved is lost, nothing reported as
+deleted is back, nothing listed is damaged, and the run in progress can be resumed; every few kills it is trained to its end.
+"""
+
+import logging
+import multiprocessing
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from sbert_app.errors import UserError
+from sbert_app.runtime.workbench import open_workbench
+from sbert_app.services.corpora import CorpusService
+from sbert_app.services.fine_tune import FineTuneService
+from sbert_app.training.run import DAMAGED, FINISHED, INTERRUPTED
+from tests.attacks.small_home import BASE, PAIRS, SENTENCES, build, checkpoints_at_once, index, offer, plan, settings
+
+STARTER = multiprocessing.get_context("forkserver")  # it imports everything once: a child starts in milliseconds
+STARTER.set_forkserver_preload(["tests.attacks.kills"])
+KILLS = 110
+LONGEST_SECONDS = 2.0  # between the child's first report and its end
+FINISH_EVERY = 5  # kills between two runs that are trained to their end
+WAIT_SECONDS = 60
+MOST = 6  # corpora and runs that the child keeps
+
+
+# The child
+
+
+class Reports:
+    """Lines that outlive the process that wrote them, such as "+corpus ID" for one that is saved."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def add(self, what: str, name: str = "") -> None:
+        with self.path.open("a") as file:
+            file.write(f"{what} {name}\n")
+
+    def take(self) -> list[str]:
+        lines = self.path.read_text().split("\n")[:-1] if self.path.exists() else []
+        self.path.unlink(missing_ok=True)
+        return lines
+
+
+def child(home: Path, reports: Reports, seed: int) -> None:
+    """Use the home until killed."""
+    logging.disable(logging.ERROR)
+    bench = open_workbench(settings(home))
+    service, choice = FineTuneService(bench), np.random.default_rng(seed)
+    bench.device.encode(bench.registry.encoder(BASE), ["warm"])
+    reports.add("ready")
+    while True:
+        corpora(bench, reports, choice)
+        runs(service, reports)
+
+
+def corpora(bench: Workbench, reports: Reports, choice: np.random.Generator) -> None:
+    """Index and save a new corpus; delete the oldest where there are many."""
+    before = {entry.id for entry in bench.library.list()}
+    index(bench, [f"{sentence} {choice.random()}" for sentence in SENTENCES])
+    for name in {entry.id for entry in bench.library.list()} - before:
+        reports.add("+corpus", name)
+    for name in sorted(before)[: max(0, len(before) - MOST)]:
+        reports.add("~corpus", name)
+        CorpusService(bench).delete_saved(name)
+        reports.add("-corpus", name)
+
+
+def runs(service: FineTuneService, reports: Reports) -> None:
+    """Train a new run to its end; delete the oldest where there are many."""
+    for name in [info.id for info in service.list()][MOST:]:
+        reports.add("~run", name)
+        service.delete(name)
+        reports.add("-run", name)
+    offered = offer(service)
+    run = service.create(offered, plan(service, offered), name=PAIRS)
+    reports.add("+run", run.id)
+    with checkpoints_at_once():
+        service.worker.start(run)
+        while service.progress(run.id).live:
+            time.sleep(0.01)
+    if service.progress(run.id).info.state == FINISHED:
+        reports.add("+model", run.id)
+
+
+# The parent
+
+
+class Ledger:
+    """What must be there, and what must not, as the children reported it."""
+
+    def __init__(self) -> None:
+        self.there: dict[str, set[str]] = {"corpus": set(), "run": set(), "model": set()}
+        self.gone: set[str] = set()
+
+    def read(self, lines: list[str]) -> None:
+        for line in lines:
+            what, _, name = line.strip().partition(" ")
+            kind = what[1:]
+            if what.startswith("+"):
+                self.there[kind].add(name)
+            elif what.startswith("~"):
+                self.there[kind].discard(name)
+                self.there["model"].discard(name)
+            elif what.startswith("-"):
+                self.gone.add(name)
+
+
+def kill_once(home: Path, reports: Reports, seed: int) -> list[str]:
+    """Start a child, let it work for a random while, kill it: what it reported."""
+    process = STARTER.Process(target=child, args=(home, reports, seed))
+    process.start()
+    while not reports.path.exists():
+        if process.exitcode is not None:
+            raise RuntimeError(f"the child ended with {process.exitcode} before it was ready")
+        time.sleep(0.005)
+    time.sleep(np.random.default_rng(seed).uniform(0, LONGEST_SECONDS))
+    process.kill()
+    process.join()
+    return reports.take()
+
+
+def check(home: Path, ledger: Ledger, finish: bool, expected: list[float]) -> tuple[list[str], list[str]]:
+    """Open the home anew: (what is lost, what is listed but damaged)."""
+    bench = open_workbench(settings(home))
+    service, session = FineTuneService(bench), bench.sessions.open()
+    listed = {entry.id: entry for entry in bench.library.list()}
+    infos = {info.id: info for info in service.list()}
+    lost = [f"corpus {name}" for name in ledger.there["corpus"] - listed.keys()]
+    lost += [f"run {name}" for name in ledger.there["run"] - infos.keys()]
+    lost += [f"{name} was deleted and is back" for name in ledger.gone & (listed.keys() | infos.keys())]
+    lost += [f"model {name}" for name in ledger.there["model"] if name in infos and infos[name].state != FINISHED]
+    damaged = [f"run {info.id}" for info in infos.values() if info.state == DAMAGED or info.live]
+    for name in listed:
+        try:
+            CorpusService(bench).open_saved(session.id, name)
+        except UserError as error:
+            damaged.append(f"corpus {name}: {error}")
+    for info in infos.values():
+        damaged += problems(bench, service, info.id, expected)
+    if finish:
+        damaged += resume(service, [info.id for info in infos.values() if info.state == INTERRUPTED][:1])
+    return lost, damaged
+
+
+def problems(bench: Workbench, service: FineTuneService, run_id: str, expected: list[float]) -> Iterator[str]:
+    """What of a run cannot be used, or differs from the verdict that every run here comes to."""
+    try:
+        progress = service.progress(run_id)
+        service.held_out(run_id)
+        if progress.info.has_model:
+            bench.registry.encoder(progress.info.model)
+        if progress.info.state == FINISHED and not (progress.result and np.allclose(progress.result["after"], expected, atol=1e-4)):
+            yield f"run {run_id} has another result"
+    except UserError as error:
+        yield f"run {run_id}: {error}"
+
+
+def resume(service: FineTuneService, run_ids: list[str]) -> Iterator[str]:
+    """Train interrupted runs to their end."""
+    for run_id in run_ids:
+        service.resume(run_id)
+        end = time.monotonic() + WAIT_SECONDS
+        while service.progress(run_id).live and time.monotonic() < end:
+            time.sleep(0.02)
+        info = service.progress(run_id).info
+        if info.state != FINISHED:
+            yield f"run {run_id} was resumed and is {info.state}: {info.message}"
+
+
+def main(kills: int = KILLS) -> int:
+    """Kill and check so often. Returns 1 where anything is lost or damaged."""
+    logging.disable(logging.ERROR)
+    start, ledger = time.monotonic(), Ledger()
+    restarts, lost, damaged = 0, list[str](), list[str]()
+    with tempfile.TemporaryDirectory(prefix="kills-") as folder:
+        home, reports = Path(folder) / "home", Reports(Path(folder) / "reports")
+        ids = build(home)
+        result = FineTuneService(open_workbench(settings(home))).progress(ids.finished).result
+        assert result is not None
+        ledger.there["model"].add(ids.finished)
+        for seed in range(kills):
+            ledger.read(kill_once(home, reports, seed))
+            losses, damages = check(home, ledger, seed % FINISH_EVERY == 0, result["after"])
+            restarts += 1
+            lost, damaged = lost + losses, damaged + damages
+            for line in losses + damages:
+                print(f"kill {seed}: {line}", flush=True)
+    made = {kind: len(names) for kind, names in ledger.there.items()}
+    seconds = time.monotonic() - start
+    print(f"{kills} kills in {seconds:.0f} s: restarts ok {restarts}, lost {len(lost)}, damaged {len(damaged)}; {made}")
+    return 1 if lost or damaged else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:])))

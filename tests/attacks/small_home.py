@@ -1,0 +1,101 @@
+"""A small real data home for the attacks: tiny models, one saved corpus, one finished run, one interrupted."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from transformers import AutoTokenizer, BertConfig, BertModel
+
+from sbert_app.models.folders import Layout, write_layout
+from sbert_app.models.registry import bundled_folder
+from sbert_app.runtime.workbench import open_workbench
+from sbert_app.services.corpora import CorpusService
+from sbert_app.services.fine_tune import FineTuneService
+from sbert_app.services.labelled import Offer
+from sbert_app.settings import Settings
+from sbert_app.training import execution
+from sbert_app.training.plan import Plan
+
+BASE, SAVED = "base", "saved"  # the model that everything uses, and one that nothing needs
+ROWS = 60
+PAIRS = "requests_scored.csv"
+SENTENCES = [f"{noun} number {i} {verb}" for i, (noun, verb) in enumerate(
+    (noun, verb) for noun in ("card", "parcel", "invoice", "password", "account", "bill") for verb in ("is lost", "came late") * 5
+)]  # fmt: skip
+
+
+def settings(home: Path) -> Settings:
+    return Settings(home=home, device="cpu", precision="fp32")
+
+
+def tiny_model(folder: Path) -> None:
+    """A sentence-transformers folder of one small layer with random weights, 4 MB: quick to load and to train."""
+    torch.manual_seed(0)
+    tokenizer = AutoTokenizer.from_pretrained(bundled_folder())
+    size = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64}
+    BertModel(BertConfig(vocab_size=len(tokenizer), **size)).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    write_layout(folder, Layout(), dim=32, max_length=64)
+
+
+def index(bench: Workbench, sentences: list[str]) -> str:
+    """Index sentences as the app does, which also saves them. Returns the session's id."""
+    corpora, session = CorpusService(bench), bench.sessions.open()
+    column = corpora.offer(session.id, corpora.read_lines("\n".join(sentences)))
+    for _ in corpora.index(session.id, [column], BASE):
+        pass
+    return session.id
+
+
+def offer(service: FineTuneService) -> Offer:
+    table = service.data.example(PAIRS)
+    table = type(table)(table.name, table.frame.head(ROWS), table.rows[:ROWS])
+    return service.data.read(table, service.data.offer(service._bench.sessions.open().id, table))
+
+
+def plan(service: FineTuneService, offered: Offer) -> Plan:
+    return service.plan("quick", offered, BASE, epochs=2, learning_curve=False)
+
+
+@contextmanager
+def checkpoints_at_once() -> Iterator[None]:
+    """Tiny runs are over before the first checkpoint is due: save one after each evaluation."""
+    before, execution.EVALUATED_SECONDS = execution.EVALUATED_SECONDS, 0.0
+    try:
+        yield
+    finally:
+        execution.EVALUATED_SECONDS = before
+
+
+@dataclass(frozen=True)
+class Ids:
+    """What lies in the home."""
+
+    corpus: str
+    finished: str
+    interrupted: str
+
+
+def build(home: Path) -> Ids:
+    """Two models, a corpus with two cache segments, a finished run, and one that was left after its second checkpoint."""
+    for name in (BASE, SAVED):
+        tiny_model(home / "models" / name)
+    bench = open_workbench(settings(home))
+    index(bench, SENTENCES[: len(SENTENCES) // 2])
+    bench.library.delete(bench.library.list()[0].id)
+    index(bench, SENTENCES)
+    service = FineTuneService(bench)
+    offered = offer(service)
+    finished, interrupted = (service.create(offered, plan(service, offered), name=name) for name in ("finished", "interrupted"))
+    with checkpoints_at_once():
+        with finished.lock():
+            for _ in service.steps(finished):
+                pass
+        with interrupted.lock():
+            steps = service.steps(interrupted)
+            while sum(event["type"] == "evaluation" for event in interrupted.events()) < 3:
+                next(steps)
+            steps.close()
+    return Ids(bench.library.list()[0].id, finished.id, interrupted.id)

@@ -1,0 +1,100 @@
+"""The thread that trains outlives every run, and its waiting runs are seen by others."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from sbert_app.errors import UserError
+from sbert_app.runtime.worker import Worker
+from sbert_app.training.examples import Examples
+from sbert_app.training.plan import Plan
+from sbert_app.training.run import FAILED, FINISHED, INTERRUPTED, WAITING, Run
+from sbert_app.training.runs import Runs
+from sbert_app.training.splits import split
+
+
+@pytest.fixture
+def make():
+    """Write a run under a folder."""
+    sentences = [f"sentence {i}" for i in range(60)], [f"phrase {i}" for i in range(60)]
+    examples = Examples("scored", sentences, np.linspace(0, 1, 60), np.arange(1, 61))
+    return lambda folder: Run.create(folder, "run", "", Plan("base", "regression"), split(examples))
+
+
+def wait(worker):
+    end = time.monotonic() + 30
+    while worker.count() and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not worker.count()
+
+
+def test_a_waiting_run_is_believed_and_kept_by_others(tmp_path, make):
+    release = threading.Event()
+    worker = Worker(lambda run, stopping: release.wait(30) and run.say(FINISHED))
+    first, second = make(tmp_path), make(tmp_path)
+    for run in (first, second):
+        worker.start(run)
+    others = Runs(tmp_path)  # a lock is a lock of the file: another app over this home sees the same
+    try:
+        assert {info.id: info.state for info in others.list()}[second.id] == WAITING
+        with pytest.raises(UserError, match="Stop it first"):
+            others.delete(second.id)
+        others.sweep(hours=-1)
+        with pytest.raises(UserError, match="already being worked on"):
+            Worker(lambda *_: None).start(Run(second.folder))
+    finally:
+        release.set()
+    wait(worker)
+    assert {info.state for info in others.list()} == {FINISHED}
+    assert not Run(second.folder).locked()
+
+
+def test_the_worker_outlives_a_run_that_cannot_even_fail(tmp_path, make, monkeypatch):
+    """A disk so full, or gone, that not even the failure can be written: the next run is taken all the same."""
+
+    def full(run, *_):
+        raise OSError(28, "No space left on device")
+
+    first, second = make(tmp_path), make(tmp_path)
+
+    def execute(run, stopping):
+        if run.id == first.id:
+            monkeypatch.setattr(first, "say", full)
+            full(run)
+        run.say(FINISHED)
+
+    worker = Worker(execute)
+    worker.start(first)
+    worker.start(second)
+    wait(worker)
+    assert second.info().state == FINISHED and first.info().state == INTERRUPTED
+    assert worker.unwritten(first.id) == (FAILED, "The disk is full. Free some space, then resume.")
+
+
+def test_a_disk_that_fills_during_training_fails_the_run_and_no_other(small_disk, make):
+    filler = small_disk / "filler"
+
+    def execute(run, stopping):
+        if run.id == first.id:
+            with filler.open("wb") as file:
+                while file.write(bytes(4096)):  # to the last byte
+                    pass
+        run.add_event({"type": "step", "step": 1})
+        run.say(FINISHED)
+
+    first, second = make(small_disk), make(small_disk)
+    worker = Worker(execute)
+    worker.start(first)
+    wait(worker)
+    state = worker.unwritten(first.id) or (first.info().state, first.info().message)
+    assert state == (FAILED, "The disk is full. Free some space, then resume.")
+    with pytest.raises(UserError, match="The run cannot be written: No space left on device. Free some space"):
+        worker.start(second)
+    assert not second.locked()
+    filler.unlink()
+    for run in (second, first):
+        worker.start(run)
+    wait(worker)
+    assert [run.info().state for run in (first, second)] == [INTERRUPTED if first.info().state != FINISHED else FINISHED, FINISHED]

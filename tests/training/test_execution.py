@@ -1,0 +1,80 @@
+"""A run that is gone on with: whatever a kill left, it ends with a model and the verdict of that model."""
+
+import logging
+import shutil
+
+import numpy as np
+import pytest
+
+from sbert_app.runtime.workbench import open_workbench
+from sbert_app.services.fine_tune import FineTuneService
+from sbert_app.training.execution import Execution
+from sbert_app.training.run import FINISHED, RUNNING
+from tests.attacks.small_home import build, settings
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A home with a finished run and an interrupted one of the same plan and examples."""
+    home = tmp_path_factory.mktemp("homes") / "whole"
+    return home, build(home)
+
+
+@pytest.fixture
+def trainings(whole, tmp_path):
+    shutil.copytree(whole[0], tmp_path / "home")
+    return FineTuneService(open_workbench(settings(tmp_path / "home")))
+
+
+def go_on(trainings, run):
+    with run.lock():
+        events = list(trainings.steps(run))
+    assert run.info().state == FINISHED
+    return events
+
+
+def same_verdict(first, second):
+    return np.allclose(first.result()["after"], second.result()["after"], atol=1e-5)
+
+
+@pytest.mark.parametrize("file", ["checkpoint.safetensors", "best.safetensors"])
+@pytest.mark.parametrize("damage", ["cut", "flipped", "missing"])
+def test_a_run_whose_checkpoint_rotted_begins_anew(trainings, whole, file, damage):
+    finished, run = (trainings.run(run_id) for run_id in (whole[1].finished, whole[1].interrupted))
+    path = run.folder / file
+    content = bytearray(path.read_bytes())
+    content[-50] ^= 1
+    if damage == "missing":
+        path.unlink()
+    else:
+        path.write_bytes(content if damage == "flipped" else content[:-999])
+    go_on(trainings, run)
+    assert same_verdict(run, finished)
+    assert sorted(p.suffix for p in run.folder.iterdir()) == sorted(p.suffix for p in finished.folder.iterdir())
+
+
+def test_a_model_without_its_result_is_made_again(trainings, whole):
+    """Killed between the two: what lies there may be of other weights than the result that follows."""
+    run = trainings.run(whole[1].interrupted)
+    run.model.mkdir()
+    (run.model / "config.json").write_text("{}")
+    go_on(trainings, run)
+    assert trainings._bench.registry.encoder(run.info().model).dim == 32
+
+
+def test_a_run_killed_before_its_last_word_is_not_trained_again(trainings, whole, monkeypatch):
+    run = trainings.run(whole[1].finished)
+    before = run.events(), run.result(), run.info().message
+    run.say(RUNNING)
+    monkeypatch.setattr(Execution, "_train", None)
+    go_on(trainings, run)
+    assert (run.events(), run.result(), run.info().message) == before
+
+
+def test_a_full_disk_in_the_shell_is_a_sentence(trainings, whole, monkeypatch):
+    """The shell trains without the worker: what it shows is what `steps` raises."""
+    run = trainings.run(whole[1].interrupted)
+    monkeypatch.setattr(type(run), "save_checkpoint", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    logging.disable(logging.CRITICAL)
+    with run.lock(), pytest.raises(Exception, match="The run cannot be written: No space left on device. Free some space"):
+        list(trainings.steps(run))
