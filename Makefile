@@ -1,9 +1,9 @@
-# make run: the app on http://127.0.0.1:7860 · make test: everything CI runs · make bench: the measured tables
+# make run: the app on http://127.0.0.1:7860 · make test: everything CI runs · make fuzz: random input · make bench: the measured tables
 PYTHON ?= python3
 BIN := .venv/bin
 CHROMIUM := $(or $(shell command -v chromium || command -v chromium-browser || command -v google-chrome),none)
 
-.PHONY: run test bench fix chromium
+.PHONY: run test fuzz bench fix chromium
 
 run: .venv/run
 	$(BIN)/python app.py
@@ -13,6 +13,10 @@ test: .venv/dev chromium
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
+
+# Ten thousand random inputs and more for the readers of files, every handler of the page and every endpoint.
+fuzz: .venv/dev
+	HYPOTHESIS_PROFILE=fuzz $(BIN)/python -m pytest -m fuzz
 
 bench: .venv/dev
 	$(BIN)/python -m tests.benchmarks

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from sbert_app.errors import UserError
-from sbert_app.runtime.workbench import open_workbench
+from sbert_app.runtime.workbench import Workbench, open_workbench
 from sbert_app.runtime.worker import OURS
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.fine_tune import FineTuneService

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from sbert_app.errors import UserError
-from sbert_app.runtime.workbench import open_workbench
+from sbert_app.runtime.workbench import Workbench, open_workbench
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.training.run import DAMAGED, FINISHED, INTERRUPTED

@@ -107,7 +107,7 @@ def child(couple: tuple[str, str]) -> None:
             print(fault.replace("\n", " "))
 
 
-def main(repetitions: int) -> int:
+def main(repetitions: int = 40) -> int:
     """Print wrong double loads of all, by way. Returns 1 where there is one."""
     ways = {"warm": warm(repetitions), "fresh": [fresh_process(couple) for couple in islice(cycle(COUPLES), repetitions)]}
     for way, found in ways.items():

@@ -10,7 +10,7 @@ from transformers import AutoTokenizer, BertConfig, BertModel
 
 from sbert_app.models.folders import Layout, write_layout
 from sbert_app.models.registry import bundled_folder
-from sbert_app.runtime.workbench import open_workbench
+from sbert_app.runtime.workbench import Workbench, open_workbench
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.labelled import Offer

@@ -1,0 +1,53 @@
+import os
+import time
+
+import pytest
+
+from sbert_app.errors import UserError
+from sbert_app.ui import uploads
+from sbert_app.ui.uploads import uploaded
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch):
+    monkeypatch.setattr(uploads, "KEPT_SECONDS", 0.05)
+
+
+def gone(path) -> bool:
+    for _ in range(200):
+        if not path.exists():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_a_file_is_deleted_after_it_was_read(write):
+    path = write("a.csv", "text\na\n")
+    with uploaded(str(path), "") as given:
+        assert given.read_text() == "text\na\n"
+    assert gone(path)
+
+
+def test_a_file_that_was_refused_is_deleted_too(write):
+    path = write("a.csv", "")
+    with pytest.raises(UserError, match="empty"), uploaded(str(path), ""):
+        raise UserError("empty")
+    assert gone(path)
+
+
+def test_the_same_file_uploaded_again_meanwhile_is_kept_for_its_reader(write, monkeypatch):
+    path = write("a.csv", "text\na\n")
+    old = time.time() - 1
+    os.utime(path, (old, old))
+    uploads._delete(write("b.csv", "new"), 60.0)
+    assert (path.parent / "b.csv").exists()
+    uploads._delete(path, 0.5)
+    assert not path.exists()
+
+
+def test_no_file_and_a_file_that_is_gone_are_told(tmp_path):
+    for nothing in (None, ""):
+        with pytest.raises(UserError, match="Send a file"), uploaded(nothing, "Send a file."):
+            pass
+    with pytest.raises(UserError, match="The upload is gone"), uploaded(str(tmp_path / "gone.csv"), ""):
+        pass
