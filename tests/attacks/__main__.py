@@ -1,4 +1,4 @@
-"""`python -m tests.attacks NAME …`: attack the app, print the figures, end with status 1 where a goal is missed. Without a name: all."""
+"""`python -m tests.attacks NAME …`: attack the app, print figures; status 1 where a goal is missed. Without a name: all."""
 
 import sys
 from importlib import import_module
