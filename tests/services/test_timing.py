@@ -16,7 +16,7 @@ from sbert_app.services.labelled import LabelledData
 from sbert_app.services.search import OTHERS, SearchService
 from sbert_app.services.timing import EXAMPLE_NAME, TimingService, Waiting
 from sbert_app.settings import Limits
-from sbert_app.tables.table import table_from_rows
+from sbert_app.tables import read_table
 from sbert_app.timing import experiment, queries
 from sbert_app.timing.experiment import DONE, STOPPED, Moment
 from sbert_app.timing.report import EXTRAPOLATED, MEASURED, PUBLISHED, figures
@@ -95,11 +95,10 @@ def test_who_stops_while_waiting_leaves_the_line(service):
     first.close()
 
 
-def test_quality_is_measured_on_the_columns_that_were_chosen(service, shared_bench):
+def test_quality_is_measured_on_the_columns_that_were_chosen(service, shared_bench, write):
     session, labelled = shared_bench.sessions.open(), LabelledData(shared_bench)
-    columns = ["sentence1", "sentence2", "b", "score", "mine"]
-    rows = [(i, [f"first {i}", f"second {i}", f"other {i}", f"{i % 5}", f"{4 - i % 5}"]) for i in range(40)]
-    labelled.offer(session.id, table_from_rows("own.csv", columns, rows, Limits()))
+    rows = [f"first {i},second {i},other {i},{i % 5},{4 - i % 5}" for i in range(40)]
+    labelled.offer(session.id, read_table(write("own.csv", "\n".join(["sentence1,sentence2,b,score,mine", *rows])), Limits()))
     labelled.remap(session.id, Mapping("scored", ("sentence1", "b"), "mine"))
     pairs = service.course(session.id).labelled
     assert pairs.sentences[1][0] == "other 0" and pairs.targets[0] == 1
