@@ -240,6 +240,24 @@ def test_an_abandoned_run_is_interrupted_and_resumes(service, bench):
         service.resume(run.id)
 
 
+def test_a_damaged_run_stops_nobody_and_says_what_to_do(hosted, service):
+    offered = offer(hosted)
+    plan = hosted.plan(QUICK, offered, **SHORT)
+    damaged = hosted.create(offered, plan, hosted._owner(ANNA))
+    (damaged.folder / "plan.json").write_text("null")
+    started = hosted.start(offered, plan, BERTA)
+    hosted.stop(started.id, BERTA)
+    wait(hosted, started.id, BERTA)
+    assert hosted.list(ANNA) == [] and [info.id for info in hosted.list(BERTA)] == [started.id]
+    assert service.going_on() is None and service.find(plan, offered) is None
+    assert {info.id: info.state for info in service.list()} == {damaged.id: "damaged", started.id: STOPPED}
+    for action in (service.progress, service.resume, service.held_out, lambda run_id: service.rename(run_id, "name")):
+        with pytest.raises(UserError, match="This run is damaged. Delete it."):
+            action(damaged.id)
+    service.delete(damaged.id)
+    assert [info.id for info in service.list()] == [started.id]
+
+
 def test_the_estimate_is_near_what_it_takes(service):
     offered = offer(service)
     plan = service.plan(QUICK, offered, epochs=2, learning_curve=True)

@@ -5,12 +5,14 @@ import re
 import pandas as pd
 import pytest
 
+from sbert_app.corpus.library import SavedCorpus
 from sbert_app.errors import UserError
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.search import SearchService
 from sbert_app.services.similarity import SimilarityService
 from sbert_app.training.plan import QUICK
+from sbert_app.training.run import RunInfo
 from sbert_app.ui.events import OURS, handler
 from sbert_app.ui.views import cluster_map, fine_tune, parts, search, similarity, verdict
 from sbert_app.ui.views import corpus as corpus_view
@@ -101,3 +103,10 @@ def test_the_learning_curve_in_words(low, value, text):
     change = {"before": estimate, "after": estimate, "difference": {"value": value, "low": low, "high": 0.1}}
     assert text in verdict._curve({"half": 50, "whole": 100, "change": change})
     assert verdict._curve(None) == ""
+
+
+def test_what_is_damaged_is_listed_with_the_way_out():
+    entry = SavedCorpus("my-file-0123456789ab", "my-file-0123456789ab", 0, "", "", 1.5, damaged=True)
+    assert corpus_view.saved(entry) == "my-file-0123456789ab · damaged, delete it · 1.5 MB"
+    info = RunInfo("id", "name", "damaged", "This run is damaged. Delete it.", "2026-01-02", "", has_model=False)
+    assert fine_tune.run_line(info) == "name · damaged, delete it · 2026-01-02"
