@@ -26,7 +26,7 @@ from gradio_client import Client, handle_file
 ROOT = Path(__file__).parents[2]
 USER = 1000
 MODEL = "all-MiniLM-L6-v2"
-START_SECONDS, WORK_SECONDS = 180, 400
+START_SECONDS, WORK_SECONDS = 180, 900
 ANIMALS = [f"the {animal} number {i} sleeps" for i in range(8) for animal in ("penguin", "seal", "otter", "crab")]
 INVOICES = [f"the {paper} number {i} is late" for i in range(8) for paper in ("invoice", "parcel", "contract", "refund")]
 
