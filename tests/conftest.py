@@ -8,26 +8,30 @@ os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 import gzip
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from sbert_app.models.encoder import Encoder
-from sbert_app.models.hardware import choose_hardware
-from sbert_app.models.registry import bundled_folder
-from sbert_app.services.workbench import Workbench
-from sbert_app.settings import Settings
+if TYPE_CHECKING:  # a bare GPU machine runs tests/cuda without most of these packages: each fixture imports what it gives
+    from sbert_app.models.encoder import Encoder
+    from sbert_app.services.workbench import Workbench
 
 
 @pytest.fixture(scope="session")
 def model_folder() -> Path:
+    from sbert_app.models.registry import bundled_folder
+
     folder = bundled_folder()
     assert folder is not None
     return folder
 
 
 @pytest.fixture(scope="session")
-def encoder(model_folder: Path) -> Encoder:
+def encoder(model_folder: Path) -> "Encoder":
     """The bundled model in fp32 on the CPU."""
+    from sbert_app.models.encoder import Encoder
+    from sbert_app.models.hardware import choose_hardware
+
     return Encoder.from_folder(model_folder, choose_hardware("cpu", "fp32"), "all-MiniLM-L6-v2")
 
 
@@ -42,15 +46,22 @@ def sentences() -> list[str]:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Workbench:
+def bench(tmp_path: Path) -> "Workbench":
     """A workbench with a home of its own."""
-    return Workbench(Settings(home=tmp_path / "home", device="cpu"))
+    return _workbench(tmp_path / "home")
 
 
 @pytest.fixture(scope="session")
-def shared_bench(tmp_path_factory: pytest.TempPathFactory) -> Workbench:
+def shared_bench(tmp_path_factory: pytest.TempPathFactory) -> "Workbench":
     """One workbench for tests that leave nothing behind in it."""
-    return Workbench(Settings(home=tmp_path_factory.mktemp("home"), device="cpu"))
+    return _workbench(tmp_path_factory.mktemp("home"))
+
+
+def _workbench(home: Path) -> "Workbench":
+    from sbert_app.services.workbench import Workbench
+    from sbert_app.settings import Settings
+
+    return Workbench(Settings(home=home, device="cpu"))
 
 
 @pytest.fixture

@@ -38,7 +38,14 @@ NAMES = {
     "a file": str(__file__),
     "a run with a newline": "runs/2026-01-01-abc\n",
 }
-ROTTEN = {"emptied": b"", "cut": b'{"architectures": ["Be', "null": b"null", "list": b"[]", "text": b'"x"', "flipped": b"\xff\xfe{}"}
+ROTTEN = {
+    "emptied": b"",
+    "cut": b'{"architectures": ["Be',
+    "null": b"null",
+    "list": b"[]",
+    "text": b'"x"',
+    "flipped": b"\xff\xfe{}",
+}
 
 
 @pytest.fixture(params=[False, True], ids=["local", "hosted"])
