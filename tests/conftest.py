@@ -9,26 +9,30 @@ import gzip
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from sbert_app.models.encoder import Encoder
-from sbert_app.models.hardware import choose_hardware
-from sbert_app.models.registry import bundled_folder
-from sbert_app.runtime.workbench import Workbench, open_workbench
-from sbert_app.settings import Settings
+if TYPE_CHECKING:  # a bare GPU machine runs tests/cuda without most of these packages: each fixture imports what it gives
+    from sbert_app.models.encoder import Encoder
+    from sbert_app.runtime.workbench import Workbench
 
 
 @pytest.fixture(scope="session")
 def model_folder() -> Path:
+    from sbert_app.models.registry import bundled_folder
+
     folder = bundled_folder()
     assert folder is not None
     return folder
 
 
 @pytest.fixture(scope="session")
-def encoder(model_folder: Path) -> Encoder:
+def encoder(model_folder: Path) -> "Encoder":
     """The bundled model in fp32 on the CPU."""
+    from sbert_app.models.encoder import Encoder
+    from sbert_app.models.hardware import choose_hardware
+
     return Encoder.from_folder(model_folder, choose_hardware("cpu", "fp32"), "all-MiniLM-L6-v2")
 
 
@@ -43,15 +47,22 @@ def sentences() -> list[str]:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Workbench:
+def bench(tmp_path: Path) -> "Workbench":
     """A workbench with a home of its own."""
-    return open_workbench(Settings(home=tmp_path / "home", device="cpu"))
+    return _workbench(tmp_path / "home")
 
 
 @pytest.fixture(scope="session")
-def shared_bench(tmp_path_factory: pytest.TempPathFactory) -> Workbench:
+def shared_bench(tmp_path_factory: pytest.TempPathFactory) -> "Workbench":
     """One workbench for tests that leave nothing behind in it."""
-    return open_workbench(Settings(home=tmp_path_factory.mktemp("home"), device="cpu"))
+    return _workbench(tmp_path_factory.mktemp("home"))
+
+
+def _workbench(home: Path) -> "Workbench":
+    from sbert_app.runtime.workbench import open_workbench
+    from sbert_app.settings import Settings
+
+    return open_workbench(Settings(home=home, device="cpu"))
 
 
 @pytest.fixture

@@ -1,0 +1,181 @@
+"""What must hold on a GPU, against the same weights in fp32 on the CPU. Each check returns its figures, and asserts."""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from sbert_app.models.cross_encoder import CrossEncoder
+from sbert_app.models.encoder import Encoder
+from sbert_app.models.forward import forward_batches
+from sbert_app.models.hardware import Hardware
+from sbert_app.training.objectives import Classification, CoSent, MultipleNegativesRanking, Regression, Triplet
+from sbert_app.training.options import Options
+from sbert_app.training.siamese import Siamese
+from sbert_app.training.trainee import Step
+from sbert_app.training.trainer import Trainer
+from tests.cuda.place import ADAPTER, CPU, DEVICE, examples, hardware, merge_adapter, model_folder, tickets
+
+Figures = dict[str, float]
+
+OBJECTIVES: dict[str, tuple[str, Callable[[int], nn.Module]]] = {
+    "classification": ("labelled", lambda dim: Classification(dim, 2)),
+    "regression": ("scored", lambda dim: Regression()),
+    "triplet": ("triplets", lambda dim: Triplet()),
+    "cosent": ("scored", lambda dim: CoSent()),
+    "ranking": ("positives", lambda dim: MultipleNegativesRanking()),
+}
+
+
+@cache
+def encoder(place: Hardware) -> Encoder:
+    return Encoder.from_folder(model_folder(), place, "all-MiniLM-L6-v2")
+
+
+@cache
+def reference() -> np.ndarray:
+    """The tickets' embeddings in fp32 on the CPU."""
+    return encoder(CPU).encode(tickets())
+
+
+def cross_encoder(folder: Path, place: Hardware) -> CrossEncoder:
+    return CrossEncoder.from_folder(folder, place)
+
+
+def least_cosine(one: np.ndarray, other: np.ndarray) -> float:
+    norms = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
+    return float((np.einsum("nd,nd->n", one, other) / norms).min())
+
+
+def embeddings_in_fp32() -> Figures:
+    embeddings = encoder(hardware()).encode(tickets())
+    figures = {"least_cosine": least_cosine(embeddings, reference()), "most_apart": float(np.abs(embeddings - reference()).max())}
+    assert figures["least_cosine"] > 0.99999 and figures["most_apart"] < 1e-3, figures
+    return figures
+
+
+def embeddings_in_bf16() -> Figures:
+    figures = {"least_cosine": least_cosine(encoder(hardware(torch.bfloat16)).encode(tickets()), reference())}
+    assert figures["least_cosine"] > 0.999, figures
+    return figures
+
+
+def cross_encoder_scores() -> Figures:
+    first, second = examples("scored").sentences
+    pairs = [*zip(first, second, strict=True), *zip(tickets()[:-1], tickets()[1:], strict=True)]
+    with TemporaryDirectory() as name:
+        folder = merge_adapter(model_folder(), ADAPTER, Path(name) / "cross")
+        expected = cross_encoder(folder, CPU).score(pairs)
+        apart = {p: np.abs(cross_encoder(folder, hardware(t)).score(pairs) - expected).max() for p, t in DTYPES.items()}
+    figures = {f"most_apart_{precision}": float(value) for precision, value in apart.items()}
+    figures["spread"] = float(np.ptp(expected))
+    assert figures["most_apart_fp32"] < 1e-3 and figures["most_apart_bf16"] < 0.05 and figures["spread"] > 0.5, figures
+    return figures
+
+
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+MIXED = torch.bfloat16 if DEVICE == "cuda" else torch.float32  # a dry run on a CPU without bf16 would take minutes
+
+
+def rows_with_batches_started_ahead() -> Figures:
+    """Many small batches of all lengths: each row gets its own sentence's embedding, once."""
+    model = encoder(hardware())
+    ids = model.tokenize(tickets())
+    seen, least = np.zeros(len(ids), dtype=np.int64), 1.0
+    for rows, vectors in forward_batches(ids, lambda rows: model.pad([ids[i] for i in rows]), model.embed, 400, ahead=3):
+        seen[rows] += 1
+        least = min(least, least_cosine(vectors, reference()[rows]))
+    assert (seen == 1).all() and least > 0.9999, least
+    return {"rows": float(len(ids)), "least_cosine": least}
+
+
+def training_on(place: Hardware, name: str, dropout: bool = False, **options: int) -> tuple[Siamese, Trainer]:
+    """A trainer of a fresh fp32 copy; `place.dtype` says whether the forward pass is mixed."""
+    kind, build = OBJECTIVES[name]
+    data = examples(kind)
+    torch.manual_seed(0)
+    copy = Encoder.from_folder(model_folder(), Hardware(place.device, torch.float32))
+    siamese = Siamese(copy, build(copy.dim), data.take(np.arange(48)), data.take(np.arange(48, 64)))
+    for module in siamese.module.modules():
+        if isinstance(module, nn.Dropout) and not dropout:
+            module.p = 0.0
+    return siamese, Trainer(siamese, Options(**{"epochs": 2, "batch_size": 16, "learning_rate": 5e-5} | options), place)
+
+
+def gradients(siamese: Siamese, trainer: Trainer, rows: np.ndarray) -> tuple[float, torch.Tensor]:
+    """The loss of a batch and all its gradients in one row, on the CPU."""
+    siamese.module.train()
+    loss = [loss for loss in trainer._gradients(rows) if loss is not None][-1]
+    return loss, torch.cat([p.grad.flatten().float().cpu() for p in siamese.module.parameters() if p.grad is not None])
+
+
+def training_steps() -> Figures:
+    """Loss and gradients of one batch, for each objective, in fp32 and mixed with bf16."""
+    figures = {}
+    for name in OBJECTIVES:
+        loss, expected = gradients(*training_on(CPU, name), np.arange(16))
+        for precision, dtype in {"fp32": torch.float32, "mixed": MIXED}.items():
+            found, values = gradients(*training_on(hardware(dtype), name), np.arange(16))
+            figures[f"{name}_{precision}_loss"] = abs(found - loss) / abs(loss)
+            figures[f"{name}_{precision}_gradient"] = float((values - expected).norm() / expected.norm())
+    wrong = {key: value for key, value in figures.items() if value > (1e-3 if "fp32" in key else 0.15)}
+    assert not wrong, wrong
+    return figures
+
+
+def a_batch_in_chunks() -> Figures:
+    """A batch that goes through in several chunks has the loss and the gradients of the whole one."""
+    loss, expected = gradients(*training_on(hardware(), "ranking"), np.arange(16))
+    siamese, trainer = training_on(hardware(), "ranking")
+    trainer._chunk = 128
+    found, values = gradients(siamese, trainer, np.arange(16))
+    figures = {"loss": abs(found - loss), "gradient": float((values - expected).norm() / expected.norm())}
+    assert figures["loss"] < 1e-4 and figures["gradient"] < 1e-3, figures
+    return figures
+
+
+def train(trainer: Trainer, until: int | None = None) -> None:
+    for event in trainer.run():
+        if isinstance(event, Step) and event.step == until:
+            return
+
+
+def checkpoint_and_resume() -> Figures:
+    """A run that goes on from a checkpoint file ends where the uninterrupted one does, up to what two equal runs differ by."""
+    ends = []
+    for _ in range(2):
+        _, trainer = training_on(hardware(MIXED), "regression", dropout=True)
+        train(trainer)
+        ends.append(trainer.weights())
+    _, first = training_on(hardware(MIXED), "regression", dropout=True)
+    train(first, until=4)
+    with TemporaryDirectory() as name:
+        save_file({key: value.contiguous() for key, value in first.state().items()}, Path(name) / "checkpoint.safetensors")
+        state = load_file(Path(name) / "checkpoint.safetensors")
+    _, second = training_on(hardware(MIXED), "regression", dropout=True)
+    second.load(state)
+    assert all(torch.equal(value, state[key]) for key, value in second.state().items()), "the checkpoint did not come back whole"
+    train(second)
+    figures = {"two_equal_runs": _apart(*ends), "resumed": _apart(ends[0], second.weights())}
+    assert second.step == second.steps and figures["resumed"] <= 10 * figures["two_equal_runs"], figures
+    return figures
+
+
+def _apart(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> float:
+    return max(float((one[name] - other[name]).abs().max()) for name in one)
+
+
+CHECKS = (
+    embeddings_in_fp32,
+    embeddings_in_bf16,
+    cross_encoder_scores,
+    rows_with_batches_started_ahead,
+    training_steps,
+    a_batch_in_chunks,
+    checkpoint_and_resume,
+)
