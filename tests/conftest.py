@@ -10,12 +10,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.hardware import choose_hardware
 from sbert_app.models.registry import bundled_folder
 from sbert_app.services.workbench import Workbench
 from sbert_app.settings import Settings
+
+settings.register_profile("default", max_examples=25, deadline=None)
+settings.register_profile("fuzz", max_examples=2_000, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ def read_parquet(path: Path, name: str, limits: Limits) -> Content:
 
     try:
         # Dictionary columns stay so: a text that a million rows share is held once, and measured before it is repeated.
-        file = pyarrow.parquet.ParquetFile(path, read_dictionary=pyarrow.parquet.read_schema(path).names)
+        file = pyarrow.parquet.ParquetFile(path, read_dictionary=_text_columns(pyarrow.parquet.read_schema(path)))
         groups = range(file.metadata.num_row_groups)
         check_unpacked(name, sum(file.metadata.row_group(i).total_byte_size for i in groups), limits)
         check_rows(name, file.metadata.num_rows, limits)
@@ -57,6 +57,13 @@ def read_xlsx(path: Path, name: str, limits: Limits) -> Content:
     for number, row in enumerate(rows, 1):
         table.add_any(number, row)
     return table.content(notes)
+
+
+def _text_columns(schema: Any) -> list[str]:
+    from pyarrow.types import is_binary, is_large_binary, is_large_string, is_string
+
+    kinds = (is_string, is_large_string, is_binary, is_large_binary)
+    return [field.name for field in schema if any(is_kind(field.type) for is_kind in kinds)]
 
 
 def _parquet_rows(file: Any, kept: list[int], name: str, limits: Limits) -> Iterator[tuple[str, ...]]:
