@@ -2,7 +2,6 @@
 
 import zipfile
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -68,9 +67,11 @@ def _text_columns(schema: Any) -> list[str]:
 
 def _parquet_rows(file: Any, kept: list[int], name: str, limits: Limits) -> Iterator[tuple[str, ...]]:
     batches = file.iter_batches(BATCH_ROWS, use_threads=False)
+    shared = 0
     for batch in batches:
-        if _shared_bytes(batch) > limits.unpacked_bytes:
-            check_unpacked(name, sum(map(_shared_bytes, chain([batch], batches))), limits)
+        shared += _shared_bytes(batch)
+        if shared > limits.unpacked_bytes:
+            check_unpacked(name, shared + sum(map(_shared_bytes, batches)), limits)
         yield from zip(*(_cells(batch.column(i)) for i in kept), strict=True)
 
 
