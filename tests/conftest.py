@@ -12,10 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:  # a bare GPU machine runs tests/cuda without most of these packages: each fixture imports what it gives
     from sbert_app.models.encoder import Encoder
     from sbert_app.runtime.workbench import Workbench
+
+settings.register_profile("default", max_examples=25, deadline=None)
+settings.register_profile("fuzz", max_examples=2_000, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 @pytest.fixture(scope="session")

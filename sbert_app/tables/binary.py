@@ -2,7 +2,6 @@
 
 import zipfile
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ def read_parquet(path: Path, name: str, limits: Limits) -> Content:
 
     try:
         # Dictionary columns stay so: a text that a million rows share is held once, and measured before it is repeated.
-        file = pyarrow.parquet.ParquetFile(path, read_dictionary=pyarrow.parquet.read_schema(path).names)
+        file = pyarrow.parquet.ParquetFile(path, read_dictionary=_text_columns(pyarrow.parquet.read_schema(path)))
         groups = range(file.metadata.num_row_groups)
         check_unpacked(name, sum(file.metadata.row_group(i).total_byte_size for i in groups), limits)
         check_rows(name, file.metadata.num_rows, limits)
@@ -59,11 +58,20 @@ def read_xlsx(path: Path, name: str, limits: Limits) -> Content:
     return table.content(notes)
 
 
+def _text_columns(schema: Any) -> list[str]:
+    from pyarrow.types import is_binary, is_large_binary, is_large_string, is_string
+
+    kinds = (is_string, is_large_string, is_binary, is_large_binary)
+    return [field.name for field in schema if any(is_kind(field.type) for is_kind in kinds)]
+
+
 def _parquet_rows(file: Any, kept: list[int], name: str, limits: Limits) -> Iterator[tuple[str, ...]]:
     batches = file.iter_batches(BATCH_ROWS, use_threads=False)
+    shared = 0
     for batch in batches:
-        if _shared_bytes(batch) > limits.unpacked_bytes:
-            check_unpacked(name, sum(map(_shared_bytes, chain([batch], batches))), limits)
+        shared += _shared_bytes(batch)
+        if shared > limits.unpacked_bytes:
+            check_unpacked(name, shared + sum(map(_shared_bytes, batches)), limits)
         yield from zip(*(_cells(batch.column(i)) for i in kept), strict=True)
 
 

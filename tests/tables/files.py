@@ -2,12 +2,17 @@
 
 import io
 import json
+import re
+import zipfile
+from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 
-from sbert_app.settings import Limits
+from sbert_app.settings import HOSTED_LIMITS, Limits
 
 LIMITS = Limits()
+HOSTED = replace(HOSTED_LIMITS, reading_seconds=600)  # a busy machine fails no test
 ROWS = [
     {"text": "first, with comma", "team": "A"},
     {"text": 'second "quoted"', "team": ""},
@@ -43,3 +48,22 @@ FILES = {
     "a.parquet": parquet(FRAME),
     "a.xlsx": xlsx(FRAME),
 }  # fmt: skip
+
+
+def workbook(cells: dict[str, str], path: Path, before: str = "", prolog: str = "") -> Path:
+    """An .xlsx with the texts at their places, rows in order. before: XML ahead of the rows; prolog: ahead of the sheet."""
+    rows: dict[str, str] = {}
+    for place, text in cells.items():
+        number = re.sub(r"\D", "", place)
+        rows[number] = rows.get(number, "") + f'<c r="{place}" t="inlineStr"><is><t>{text}</t></is></c>'
+    data = "".join(f'<row r="{number}">{row}</row>' for number, row in rows.items())
+    with zipfile.ZipFile(io.BytesIO(xlsx(pd.DataFrame({"a": ["b"]})))) as plain, zipfile.ZipFile(path, "w") as archive:
+        for entry in plain.namelist():
+            text = plain.read(entry).decode()
+            if entry == "xl/worksheets/sheet1.xml":
+                text = re.sub(
+                    r"<dimension[^>]*>", before, re.sub(r"<sheetData>.*</sheetData>", f"<sheetData>{data}</sheetData>", text)
+                )
+                text = prolog + text
+            archive.writestr(entry, text)
+    return path

@@ -3,13 +3,16 @@
 import zipfile
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from sbert_app.errors import UserError
 from sbert_app.settings import MEGABYTE
 from sbert_app.tables import read_table
-from tests.tables.files import FRAME, LIMITS, parquet, xlsx
+from tests.tables.files import FRAME, HOSTED, LIMITS, parquet, workbook, xlsx
 
 
 def test_later_sheets_are_mentioned(write, tmp_path):
@@ -33,3 +36,53 @@ def test_one_long_text_named_a_thousand_times_is_refused(name, write):
     assert path.stat().st_size < MEGABYTE
     with pytest.raises(UserError, match=f"'{name}' unpacks to 19 MB, the limit is 10 MB"):
         read_table(path, replace(LIMITS, unpacked_bytes=10 * MEGABYTE))
+
+
+def test_one_cell_at_the_far_corner_is_counted_and_not_filled_up_to(tmp_path):
+    book = workbook({"A1": "text", "A2": "first", "XFD1048576": "far"}, tmp_path / "far.xlsx")
+    with pytest.raises(UserError, match=r"'far.xlsx' has (more than )?[\d,]+ rows, the limit is 50,000"):
+        read_table(book, HOSTED)
+
+
+def test_a_false_dimension_is_not_believed(tmp_path):
+    book = workbook({"A1": "text", "A2": "first"}, tmp_path / "false.xlsx", '<dimension ref="A1:XFD1048576"/>')
+    assert read_table(book, HOSTED).frame.to_dict("records") == [{"text": "first"}]
+
+
+def test_entities_of_a_workbook_are_not_expanded(tmp_path):
+    laughs = (
+        '<!DOCTYPE x [<!ENTITY a "lol">' + "".join(f'<!ENTITY {chr(98 + i)} "{f"&{chr(97 + i)};" * 10}">' for i in range(9)) + "]>"
+    )
+    with pytest.raises(UserError, match="is not a readable .xlsx workbook"):
+        read_table(workbook({"A1": "text", "A2": "&j;"}, tmp_path / "laughs.xlsx", prolog=laughs), HOSTED)
+
+
+def test_a_sheet_is_read_as_it_looks(write):
+    frame = pd.DataFrame({"text": ["a", None, "b", None], "n": [1.0, 0.5, None, None], "on": [True, None, False, None]})
+    frame["day"] = pd.to_datetime(["2024-01-02", None, None, None])
+    table = read_table(write("a.xlsx", xlsx(frame)), LIMITS)
+    assert table.frame.to_numpy().tolist() == [
+        ["a", "1", "True", "2024-01-02 00:00:00"],
+        ["", "0.5", "", ""],
+        ["b", "", "False", ""],
+    ]
+
+
+def test_lists_structs_and_bytes_of_a_parquet_file_become_text(write):
+    frame = pd.DataFrame(
+        {
+            "list": [["a", "b"], []],
+            "struct": [{"x": 1}, None],
+            "bytes": ["ü".encode(), b"\xff\x00"],
+            "day": pd.to_datetime(["2024-01-02", None]),
+        }
+    )
+    table = read_table(write("a.parquet", parquet(frame)), LIMITS)
+    assert table.frame.to_numpy().tolist() == [['["a", "b"]', '{"x": 1}', "ü", "2024-01-02 00:00:00"], ["[]", "", "\ufffd", ""]]
+
+
+def test_a_text_that_a_million_rows_share_is_measured_before_it_is_repeated(tmp_path):
+    shared = pa.DictionaryArray.from_arrays(pa.array(np.zeros(40_000, np.int32)), pa.array(["long " * 2_000]))
+    pq.write_table(pa.table({"text": shared}), tmp_path / "shared.parquet")
+    with pytest.raises(UserError, match="'shared.parquet' unpacks to 381 MB, the limit is 100 MB"):
+        read_table(tmp_path / "shared.parquet", HOSTED)

@@ -1,7 +1,12 @@
 """Csv, tsv and txt: delimiters, headers, quotes, blank and ragged rows."""
 
+from dataclasses import replace
+
+import pytest
+
+from sbert_app.errors import UserError
 from sbert_app.tables import Skip, read_table
-from tests.tables.files import LIMITS
+from tests.tables.files import HOSTED, LIMITS
 
 
 def test_txt_is_one_sentence_a_line_and_cuts_only_at_line_ends(write):
@@ -78,3 +83,30 @@ def test_one_column_of_prose_with_commas_is_not_torn(write):
 
 def test_a_million_character_cell_is_read(write):
     assert len(read_table(write("a.csv", "text,n\n" + "x" * 1_000_000 + ",1\n"), LIMITS).frame["text"][0]) == 1_000_000
+
+
+def test_a_long_line_and_an_open_quotation_mark_end_the_reading(write):
+    limits = replace(LIMITS, cell_characters=1_000)
+    with pytest.raises(UserError, match="'a.txt' has more than 1,000 characters in line 2"):
+        read_table(write("a.txt", "text\n" + "x" * 1_001), limits)
+    with pytest.raises(UserError, match="in the row that begins in line 3. Look for a quotation mark"):
+        read_table(write("a.csv", 'text,n\na,1\n"open,1\n' + "b,2\n" * 1_000), limits)
+
+
+def test_blank_rows_below_the_table_do_not_count(write):
+    table = read_table(write("a.csv", "text,n\na,1\n" + ",\n" * 60_000), HOSTED)
+    assert table.rows.tolist() == [1] and table.skipped == ()
+
+
+def test_rows_that_do_not_fit_are_listed_only_so_far(write):
+    with pytest.raises(UserError, match="more than 50,000 rows that cannot be read, the first is row 61: 1 cells"):
+        read_table(write("a.csv", "text,n\n" + "a,1\n" * 60 + "b\n" * 60_000), HOSTED)
+
+
+def test_cells_are_counted_too(write):
+    with pytest.raises(UserError, match="has 8 cells, the limit is 7. Keep only the columns you need"):
+        read_table(write("a.csv", "a,b\n" + "x,y\n" * 4), replace(LIMITS, cells=7))
+
+
+def test_a_strange_separator_line_is_data(write):
+    assert len(read_table(write("a.csv", 'sep="\ntext\nfirst\n'), LIMITS).frame) >= 1

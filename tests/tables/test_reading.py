@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from sys import getsizeof
 
 import pytest
 
@@ -64,3 +65,16 @@ def test_a_one_gigabyte_file_is_refused_without_reading_it(tmp_path):
 def test_too_many_rows_name_both_numbers(name, write):
     with pytest.raises(UserError, match="has 3 rows, the limit is 2. Split the file"):
         read_table(write(name, FILES[name]), replace(LIMITS, rows=2))
+
+
+def test_a_name_of_five_thousand_characters_makes_a_short_message(write):
+    with pytest.raises(UserError) as error:
+        read_table(write("a.csv", "text\n"), LIMITS, "n" * 5_000 + ".csv")
+    assert len(str(error.value)) < 250 and ".csv' has a header" in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
+def test_a_table_knows_what_it_takes_in_memory(name, write):
+    table = read_table(write(name, FILES[name]), LIMITS)
+    held = sum(getsizeof(cell) for cell in table.frame.to_numpy().ravel())
+    assert held < table.nbytes < held * 1.5
