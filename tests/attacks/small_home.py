@@ -52,7 +52,7 @@ def index(bench: Workbench, sentences: list[str]) -> str:
 def offer(service: FineTuneService) -> Offer:
     table = service.data.example(PAIRS)
     table = type(table)(table.name, table.frame.head(ROWS), table.rows[:ROWS])
-    return service.data.read(table, service.data.offer(service._bench.sessions.open().id, table))
+    return service.data.offer(service._bench.sessions.open().id, table)
 
 
 def plan(service: FineTuneService, offered: Offer) -> Plan:

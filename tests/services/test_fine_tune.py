@@ -38,7 +38,7 @@ def hosted(bench):
 
 def offer(service, name=SCORED):
     table = service.data.example(name)
-    return service.data.read(table, service.data.offer(service._bench.sessions.open().id, table))
+    return service.data.offer(service._bench.sessions.open().id, table)
 
 
 def wait(service, run_id, owner="", seconds=90, until=None):

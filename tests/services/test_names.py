@@ -16,7 +16,7 @@ def service(bench):
 @pytest.fixture
 def offer(service):
     table = service.data.example("requests_scored.csv")
-    return service.data.read(table, service.data.offer(service._bench.sessions.open().id, table))
+    return service.data.offer(service._bench.sessions.open().id, table)
 
 
 @pytest.fixture
