@@ -90,7 +90,7 @@ def test_two_visitors_at_the_same_moment_both_get_their_map(shared_bench, servic
     with ThreadPoolExecutor(2) as pool:
         runs = list(pool.map(draw, ids))
     assert all(np.array_equal(steps[-1].ground.points, example.ground.points) for steps in runs)
-    assert any("Waiting for your turn: 1 map is drawn before yours" in str(step.stage) for steps in runs for step in steps[:-1])
+    assert any("Waiting for your turn: 1 map is before yours" in str(step.stage) for steps in runs for step in steps[:-1])
 
 
 def test_stopped_the_points_stay_where_they_are(service, session_id, monkeypatch):

@@ -60,16 +60,16 @@ def test_a_race_to_its_end(service):
 
 
 def test_a_stopped_race_keeps_what_was_measured(service):
-    steps, racing = [], threading.Event()
-    for step in service.race(service.course(), seconds=60, stopping=racing.is_set):
+    steps, stop = [], Stop()
+    for step in service.race(service.course(), seconds=60, stop=stop):
         steps.append(step)
         if step.state and step.state.cross.done and step.state.sbert.done:
-            racing.set()
+            stop.set()
     result = steps[-1].result
     assert steps[-1].stage == STOPPED and result.stopped
     assert result.cross.items > 0 and result.runs == () and result.agreement is None
     assert figures(result)
-    assert last(service.race(service.course(), seconds=1, stopping=lambda: True)).result is None
+    assert last(service.race(service.course(), seconds=1, stop=stop)).result is None
 
 
 def test_one_race_at_a_time_and_everyone_knows_their_place(service):
