@@ -1,5 +1,6 @@
 """`python -m sbert_app.tables.child PATH NAME LIMITS`: read one file within bounds, write the table to stdout."""
 
+import errno
 import json
 import os
 import sys
@@ -7,7 +8,7 @@ from pathlib import Path
 
 from sbert_app.errors import UserError
 from sbert_app.settings import Limits
-from sbert_app.tables.confined import NO_MEMORY, REFUSED
+from sbert_app.tables.confined import NO_MEMORY, NO_ROOM, REFUSED
 from sbert_app.tables.reading import read_content
 
 NICE = 10  # whoever is answered meanwhile comes first
@@ -23,6 +24,10 @@ def main(path: str, name: str, limits_json: str) -> int:
         return REFUSED
     except MemoryError:
         return NO_MEMORY
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            return NO_ROOM
+        raise
     return 0
 
 

@@ -12,6 +12,7 @@ from sbert_app.runtime.workbench import Workbench
 
 TITLE = "SBERT Studio"
 LOGO = Path(__file__).resolve().parents[2] / "assets" / "logo.svg"
+TEMPORARY = "The data folder cannot be written: corpora, runs and models are lost when the app ends. Set SBERT_STUDIO_HOME to another."
 BRAND = '<div class="brand">{logo}<div><h1>{title}</h1><p>Sentence-BERT you can touch</p></div></div>'
 
 
@@ -33,6 +34,8 @@ class ModelPicker:
                 filterable=custom,
                 elem_id="model",
             )
+        if bench.settings.temporary and not bench.settings.hosted:
+            gr.HTML(f'<p class="model-note" role="alert">{TEMPORARY}</p>', js_on_load=None)
         self._note = gr.HTML(elem_id="model-note", js_on_load=None)
         self._picker.input(self._on_pick, [self._picker, self.in_use], self.outputs, api_visibility="private")
 
