@@ -12,7 +12,7 @@ from sbert_app.runtime.workbench import Workbench
 
 TITLE = "SBERT Studio"
 LOGO = Path(__file__).resolve().parents[2] / "assets" / "logo.svg"
-TEMPORARY = "The data folder cannot be written: corpora, runs and models are lost when the app ends. Set SBERT_STUDIO_HOME to another."
+TEMPORARY = "The data folder cannot be written: what you save is lost when the app ends. Set SBERT_STUDIO_HOME to another folder."
 BRAND = '<div class="brand">{logo}<div><h1>{title}</h1><p>Sentence-BERT you can touch</p></div></div>'
 
 
