@@ -56,7 +56,8 @@ def build_app(bench: Workbench) -> gr.Blocks:
         def known(owner: str) -> str:
             return owner or (secrets.token_urlsafe(32) if bench.settings.hosted else "")
 
-        quick: dict[str, Any] = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}
+        # Through the queue: Gradio tells the page of a State that changed only there.
+        quick: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
         app.load(picker.refresh, None, picker.outputs[0], **quick)
         app.load(open_session, None, session_id, **quick)
         app.load(known, owner, owner, **quick).then(handler(panel.attach_live), owner, panel.outputs, **quick)
