@@ -285,7 +285,7 @@ def test_settings_from_the_page_are_checked(service):
     with pytest.raises(UserError, match="no example"):
         service.data.example("../../secret.csv")
     with pytest.raises(UserError, match="nothing to train on"):
-        service.data.table(service._bench.sessions.open().id)
+        service.data.current(service._bench.sessions.open().id)
 
 
 def test_evaluate_measures_each_system_and_refuses_unknown_ones(bench, service):
