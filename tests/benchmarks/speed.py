@@ -19,10 +19,10 @@ from sentence_transformers import CrossEncoder as TheirCrossEncoder
 from sentence_transformers import SentenceTransformer
 
 from sbert_app.corpus.pairs import closest_pair
+from sbert_app.models.bundled import CROSS_ENCODER, bundled_folder
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.hardware import choose_hardware
-from sbert_app.models.registry import CROSS_ENCODER, bundled_folder
 from sbert_app.timing.extrapolation import estimate, pairs_of
 from sbert_app.timing.race import Race
 from sbert_app.vectors import unit_rows

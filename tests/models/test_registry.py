@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from sbert_app.errors import UserError
+from sbert_app.models import bundled
 from sbert_app.models import registry as module
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, Registry
 from sbert_app.settings import Settings
@@ -43,8 +44,8 @@ def test_the_bundled_cross_encoder_scores_pairs_and_is_small(registry):
     guitar = "A man is playing a guitar."
     close, far, same = cross.score([(guitar, "Someone plays the guitar."), (guitar, "The stock market fell."), (guitar, guitar)])
     assert 0 <= far < 0.1 < 0.5 < close < same and 0.9 < same <= 1
-    assert sum(path.stat().st_size for path in module.CROSS_ENCODER.iterdir()) <= 5e6
-    config = json.loads((module.CROSS_ENCODER / "adapter_config.json").read_text())
+    assert sum(path.stat().st_size for path in bundled.CROSS_ENCODER.iterdir()) <= 5e6
+    config = json.loads((bundled.CROSS_ENCODER / "adapter_config.json").read_text())
     assert config["base_model_name_or_path"] == "sentence-transformers/all-MiniLM-L6-v2"
     with pytest.raises(UserError, match="is of kind cross-encoder"):
         registry.encoder(DEFAULT_CROSS_ENCODER)
@@ -58,7 +59,7 @@ def test_a_trainable_copy_is_fp32_and_its_own(registry):
 
 
 def test_bundled_weights_are_checked(registry, monkeypatch):
-    monkeypatch.setattr(module, "BUNDLED_SHA256", "0" * 64)
+    monkeypatch.setattr(bundled, "BUNDLED_SHA256", "0" * 64)
     with pytest.raises(UserError, match="differ from the official file"):
         registry.encoder()
 

