@@ -40,7 +40,7 @@ def served(home: Path, hosted: bool) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def browser():
     api = pytest.importorskip("playwright.sync_api")
-    api.expect.set_options(timeout=20_000)  # a busy machine is slow, not wrong
+    api.expect.set_options(timeout=60_000)  # a busy machine is slow, not wrong
     if executable() is None:
         pytest.skip("no Chromium on this machine")
     with api.sync_playwright() as playwright:
@@ -61,7 +61,7 @@ def visit(browser, app_url):
         context = browser.new_context(viewport={"width": width, "height": 900}, accept_downloads=True)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(60_000)
         page.on("pageerror", lambda error: bad.append(f"page error: {error}"))
         page.on("console", lambda line: bad.append(line.text) if "Content Security Policy" in line.text else None)
         page.on("request", lambda request: None if allowed(request.url) else bad.append(f"foreign request: {request.url}"))

@@ -41,7 +41,7 @@ def offer(service, name=SCORED):
     return service.data.offer(service._bench.sessions.open().id, table)
 
 
-def wait(service, run_id, owner="", seconds=90, until=None):
+def wait(service, run_id, owner="", seconds=300, until=None):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         progress = service.progress(run_id, owner)
