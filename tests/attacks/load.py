@@ -41,10 +41,14 @@ class Visitors:
             if kind < 0.1 or corpus is None:
                 corpus = await self._index(client, number, chance) or corpus
             elif kind < 0.5:
-                result = await self.timed(client, "search", [corpus, f"the {chance.choice(WORDS)} is late", 10], number)
+                result = await self.timed(
+                    client, "search", [corpus, f"the {chance.choice(WORDS)} is late", 10, None, False, False], number
+                )
                 self.crossed += sum(f"visitor{number}x" not in hit["sentence"] for hit in (result or {"hits": []})["hits"])
             else:
-                await self.timed(client, "similarity", [f"the {chance.choice(WORDS)}", f"a {chance.choice(WORDS)}", MODEL], number)
+                await self.timed(
+                    client, "similarity", [f"the {chance.choice(WORDS)}", f"a {chance.choice(WORDS)}", MODEL, ""], number
+                )
             await asyncio.sleep(chance.uniform(0, 2 * THINK_SECONDS))
 
     async def _index(self, client: httpx.AsyncClient, number: int, chance: random.Random) -> str | None:
@@ -99,7 +103,7 @@ async def heavy(client: httpx.AsyncClient, server: Server) -> bool:
     except RefusedError as refusal:
         sentence = str(refusal)
     start = time.perf_counter()
-    score = (await call(client, server.url, "similarity", ["a cat", "a kitten", MODEL], 401))["score"]
+    score = (await call(client, server.url, "similarity", ["a cat", "a kitten", MODEL, ""], 401))["score"]
     compared = time.perf_counter() - start
     start = time.perf_counter()
     page = await client.get(server.url)

@@ -23,9 +23,9 @@ async def visit(client: httpx.AsyncClient, server: Server, number: int) -> None:
     (await client.get(server.url)).raise_for_status()
     lines = "\n".join(f"visit {number}, sentence {i} of {i * number % 97} words about {i % 13} things" for i in range(LINES))
     corpus = (await call(client, server.url, "index_corpus", [None, lines, [], MODEL], number))["corpus"]
-    hits = (await call(client, server.url, "search", [corpus, "many things", 10], number))["hits"]
+    hits = (await call(client, server.url, "search", [corpus, "many things", 10, None, False, False], number))["hits"]
     assert len(hits) == 10
-    await call(client, server.url, "similarity", [f"a cat {number}", f"a kitten {number}", MODEL], number)
+    await call(client, server.url, "similarity", [f"a cat {number}", f"a kitten {number}", MODEL, ""], number)
     if number % 10 == 0:
         await call(client, server.url, "duplicates", [corpus, 0.85, 10], number)
 
