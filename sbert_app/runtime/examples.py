@@ -38,12 +38,12 @@ class Examples:
 
     def table(self, name: str) -> Table:
         """An example as a table. Raises UserError for an unknown name."""
-        if name not in self.names():
-            raise UserError(f"There is no example {name!r}. Choose one of {', '.join(self.names())}.")
+        self._check(name)
         return read_table(FOLDER / name, self._limits)
 
     def indexed(self, name: str, encoder: Encoder) -> IndexedCorpus:
         """An example as this encoder sees it. Raises UserError for an unknown name."""
+        self._check(name)  # names that lead nowhere must not pile up
         key = name, encoder.fingerprint
         with self._lock:
             indexing = self._indexing.setdefault(key, threading.Lock())
@@ -61,6 +61,10 @@ class Examples:
         """Random pairs of this corpus where the encoder made its embeddings, else of the example tickets."""
         own = corpus.calibration if corpus is not None and corpus.fingerprint == encoder.fingerprint else None
         return own or self.indexed(CALIBRATION_EXAMPLE, encoder).calibration
+
+    def _check(self, name: str) -> None:
+        if name not in self.names():
+            raise UserError(f"There is no example {name!r}. Choose one of {', '.join(self.names())}.")
 
     def _index(self, name: str, encoder: Encoder) -> IndexedCorpus:
         table = self.table(name)
