@@ -19,6 +19,7 @@ from sbert_app.ui.visitors import visitor_of
 CLEAN_SECONDS = 3600
 QUICK_AT_ONCE = 16  # of one kind of quick request; heavy jobs wait in the services, which tell everyone their place
 MOST_QUEUED = 1_000
+PAGES_KEPT = 1_000  # Gradio keeps half a megabyte for each page or client that ever called, until so many others came after it
 THREADS = 128  # a job that waits for its turn keeps one: more than jobs may wait, so that quick requests always find one
 
 
@@ -74,6 +75,7 @@ def launch_options(bench: Workbench) -> dict[str, Any]:
         "favicon_path": LOGO,
         "max_file_size": bench.settings.limits.file_bytes,
         "max_threads": THREADS,
+        "state_session_capacity": PAGES_KEPT,
         "run_history": False,  # would copy inputs and outputs into the browser's storage
         "footer_links": ["api"],
         "ssr_mode": False,
