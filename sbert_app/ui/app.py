@@ -7,7 +7,7 @@ import gradio as gr
 from starlette.middleware import Middleware
 
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.services.bundle import services_over
+from sbert_app.services.bundle import Services, services_over
 from sbert_app.ui import api, map_api, timing_api, training_api
 from sbert_app.ui.doors import Doors
 from sbert_app.ui.events import handler
@@ -23,10 +23,10 @@ PAGES_KEPT = 1_000  # Gradio keeps half a megabyte for each page or client that 
 THREADS = 128  # a job that waits for its turn keeps one: more than jobs may wait, so that quick requests always find one
 
 
-def build_app(bench: Workbench) -> gr.Blocks:
-    """Draw the page over a workbench. Nothing is launched."""
+def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
+    """Draw the page over a workbench, and over its services where they are built already. Nothing is launched."""
     app: gr.Blocks
-    services = services_over(bench)
+    services = services or services_over(bench)
     with gr.Blocks(title=TITLE, analytics_enabled=False, delete_cache=(CLEAN_SECONDS, CLEAN_SECONDS)) as app:
         session_id = gr.State("")
         opened = gr.State("")  # gets a new value each time the session has another corpus

@@ -1,8 +1,10 @@
 """One real app for all browser tests; each test gets a fresh browser context that fails on errors and foreign requests."""
 
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlparse
 
 import pytest
@@ -22,16 +24,34 @@ def hosted_url(app_url, tmp_path_factory) -> Iterator[str]:
     yield from served(tmp_path_factory.mktemp("hosted"), hosted=True)
 
 
+SERVED: list[Any] = []  # the services of the apps that run
+
+
+@pytest.fixture
+def no_training_left() -> Iterator[None]:
+    """End what is still training when the test is over: on a slow machine it would take the processor from the tests that follow."""
+    yield
+    for services in SERVED:
+        worker = services.trainings.worker
+        for info in services.trainings.runs.list():
+            worker.stop(info.id)
+        while worker.count():
+            time.sleep(0.1)
+
+
 def served(home: Path, hosted: bool) -> Iterator[str]:
     from sbert_app.runtime.workbench import close, open_workbench, warm_up
+    from sbert_app.services.bundle import services_over
     from sbert_app.settings import Settings
     from sbert_app.ui.app import build_app, launch_options
 
     bench = open_workbench(Settings(home=home, device="cpu", hosted=hosted))
     warm_up(bench)
-    app = build_app(bench)
+    services = services_over(bench)
+    app = build_app(bench, services)
     options = {"server_name": "127.0.0.1", "server_port": free_port(), "prevent_thread_lock": True, "quiet": True}
     _, url, _ = app.launch(**options, **launch_options(bench))
+    SERVED.append(services)
     yield url
     app.close()
     close(bench)

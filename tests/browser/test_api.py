@@ -5,6 +5,7 @@ from gradio_client import Client, handle_file
 
 from sbert_app.services.labelled import EXAMPLES
 
+pytestmark = pytest.mark.usefixtures("no_training_left")
 LABELLED = handle_file(str(EXAMPLES / "messages_triplets.csv"))
 
 

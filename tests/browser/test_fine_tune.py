@@ -11,7 +11,8 @@ from playwright.sync_api import Page, expect
 from sbert_app.services.labelled import EXAMPLES
 from tests.browser.chromium import go_to
 
-TRAINED = 120_000  # milliseconds a run may take beside other work
+TRAINED = 400_000  # milliseconds a run may take beside other work
+pytestmark = pytest.mark.usefixtures("no_training_left")
 
 
 def open_tab(page: Page) -> None:
