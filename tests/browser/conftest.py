@@ -29,7 +29,7 @@ SERVED: list[Any] = []  # the services of the apps that run
 
 @pytest.fixture
 def no_training_left() -> Iterator[None]:
-    """End what is still training when the test is over: on a slow machine it would take the processor from the tests that follow."""
+    """End what is still training when a test is over: a slow machine would still compute it beside the tests that follow."""
     yield
     for services in SERVED:
         worker = services.trainings.worker

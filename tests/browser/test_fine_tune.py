@@ -42,7 +42,7 @@ def test_each_example_gets_better(page, name, epochs):
     expect(page.locator("#estimate")).to_contain_text("Extrapolated from 4 batches timed just now")
     settings(page, curve, epochs=epochs)
     page.locator("#start").click()
-    expect(page.locator("#run-progress")).to_contain_text(re.compile(r"step [\d,]+ of [\d,]+ · loss"), timeout=30_000)
+    expect(page.locator("#run-progress")).to_contain_text(re.compile(r"step [\d,]+ of [\d,]+ · loss"), timeout=90_000)
     expect(page.locator("#verdict-word")).to_have_text("Better", timeout=TRAINED)
     expect(page.locator("#verdict")).to_contain_text("95 % interval +")
     if curve:
@@ -65,7 +65,7 @@ def test_a_trained_model_is_saved_used_everywhere_and_taken_away(page, tmp_path)
     expect(page.locator("#model input")).to_have_value("wishes")
     page.locator("#pack-model").click()
     with page.expect_download() as download:
-        page.locator("#download-model").click(timeout=30_000)
+        page.locator("#download-model").click(timeout=90_000)
     path = tmp_path / "model.zip"
     download.value.save_as(path)
     assert "requests_scored/model.safetensors" in zipfile.ZipFile(path).namelist()
@@ -81,7 +81,7 @@ def test_a_trained_model_is_saved_used_everywhere_and_taken_away(page, tmp_path)
     assert page.locator("#score").inner_text() < page.locator("#other-score").inner_text()  # opposites moved apart
     page.get_by_role("tab", name="Search", exact=True).click()
     page.locator("#example-support_tickets").click()
-    expect(page.locator("#corpus-status")).to_contain_text("wishes", timeout=30_000)
+    expect(page.locator("#corpus-status")).to_contain_text("wishes", timeout=90_000)
 
 
 def test_a_reload_finds_the_run_again_and_stop_keeps_the_best(visit):
@@ -91,14 +91,14 @@ def test_a_reload_finds_the_run_again_and_stop_keeps_the_best(visit):
     expect(first.locator("#estimate")).to_contain_text("Extrapolated")
     settings(first, epochs=24)
     first.locator("#start").click()
-    expect(first.locator("#run-progress")).to_contain_text("best on dev", timeout=60_000)
+    expect(first.locator("#run-progress")).to_contain_text("best on dev", timeout=120_000)
     first.context.close()
     second = visit(390, "dark")  # another device
     open_tab(second)
-    expect(second.locator("#run-progress")).to_contain_text("step", timeout=20_000)
+    expect(second.locator("#run-progress")).to_contain_text("step", timeout=120_000)
     second.locator("#run-stop").click()
     expect(second.locator("#run-progress")).to_contain_text("Stopped")
-    expect(second.locator("#verdict-word")).to_be_visible(timeout=20_000)
+    expect(second.locator("#verdict-word")).to_be_visible(timeout=120_000)
     assert second.evaluate("document.documentElement.scrollWidth") <= 390
     second.get_by_role("button", name=re.compile("Earlier runs")).click()
     expect(second.locator("#run-choice input")).to_have_value(re.compile("messages_triplets · stopped"))
@@ -111,17 +111,17 @@ def test_a_hosted_visitor_finds_its_run_after_a_reload_and_nobody_else_does(visi
     expect(mine.locator("#estimate")).to_contain_text("Extrapolated")
     settings(mine, epochs=24)
     mine.locator("#start").click()
-    expect(mine.locator("#run-progress")).to_contain_text("best on dev", timeout=60_000)
+    expect(mine.locator("#run-progress")).to_contain_text("best on dev", timeout=120_000)
     mine.reload()
     open_tab(mine)
-    expect(mine.locator("#run-progress")).to_contain_text("step", timeout=20_000)
+    expect(mine.locator("#run-progress")).to_contain_text("step", timeout=120_000)
     other.reload()
     open_tab(other)
     other.get_by_role("button", name=re.compile("Earlier runs")).click()
     expect(other.locator("#run-choice input")).to_be_visible()
     assert other.locator("#run-choice input").input_value() == "" and not other.locator("#run-progress").is_visible()
     mine.locator("#run-stop").click()
-    expect(mine.locator("#verdict-word")).to_be_visible(timeout=20_000)
+    expect(mine.locator("#verdict-word")).to_be_visible(timeout=120_000)
     mine.locator("#use-model").click()
     expect(mine.locator("#kept")).to_contain_text("for you alone")
     expect(mine.locator("#model input")).to_have_value(re.compile("^runs/"))
@@ -139,7 +139,7 @@ def test_shuffled_labels_are_not_called_better(page, tmp_path):
         writer.writerows((row["sentence1"], row["sentence2"], label) for row, label in zip(rows, labels, strict=True))
     open_tab(page)
     upload(page, path)
-    expect(page.locator("#estimate")).to_contain_text("Extrapolated", timeout=30_000)
+    expect(page.locator("#estimate")).to_contain_text("Extrapolated", timeout=90_000)
     settings(page, epochs=3)
     page.locator("#start").click()
     expect(page.locator("#verdict-word")).to_have_text(re.compile("No clear change|Worse: do not use it"), timeout=TRAINED)
@@ -156,7 +156,7 @@ def test_what_cannot_be_learnt_from_gets_a_message_and_the_data_before_stays(pag
     expect(page.locator("#refused")).to_contain_text("same.csv was not taken")
     expect(page.locator("#labelled")).to_contain_text("requests_scored.csv")
     page.locator("#preset").get_by_label("thorough").check()
-    expect(page.locator("#estimate")).to_contain_text("Extrapolated", timeout=30_000)
+    expect(page.locator("#estimate")).to_contain_text("Extrapolated", timeout=90_000)
 
 
 def test_columns_can_be_chosen_again(page, tmp_path):

@@ -18,7 +18,7 @@ def upload(page: Page, path) -> None:
 
 def index(page: Page) -> None:
     page.locator("#index").click()
-    expect(page.locator("#hits")).to_contain_text("press Enter", timeout=30_000)
+    expect(page.locator("#hits")).to_contain_text("press Enter", timeout=90_000)
 
 
 def paste(page: Page, lines: list[str]) -> None:

@@ -30,7 +30,7 @@ def draw(page: Page) -> None:
     go_to(page, "Map")
     page.locator(PLOT).wait_for()
     page.locator("#map-draw").click()
-    expect(page.locator("#map-summary")).to_contain_text("clusters", timeout=60_000)
+    expect(page.locator("#map-summary")).to_contain_text("clusters", timeout=120_000)
     expect(page.locator(f"{PLOT} .annotation").first).to_be_visible()
 
 
@@ -172,11 +172,11 @@ def test_markup_in_sentences_and_columns_stays_text(page, tmp_path):
     page.get_by_role("button", name=re.compile("Your corpus")).click()
     page.locator("#corpus-file input[type=file]").set_input_files(str(path))
     page.locator("#index").click()
-    expect(page.locator("#hits")).to_contain_text("press Enter", timeout=30_000)
+    expect(page.locator("#hits")).to_contain_text("press Enter", timeout=90_000)
     go_to(page, "Map")
     expect(page.locator("#map-course")).to_contain_text("odd.csv: 40 sentences")
     page.locator("#map-draw").click()
-    expect(page.locator("#map-summary")).to_contain_text("cluster", timeout=60_000)
+    expect(page.locator("#map-summary")).to_contain_text("cluster", timeout=120_000)
     page.locator("#map-clusters button").first.click()
     expect(page.locator("#map-selection td").nth(1)).to_contain_text(attack)
     page.locator("#map-numbers-box button").first.click()
@@ -193,7 +193,7 @@ def test_another_model_moves_the_points_and_a_slider_goes_between(page):
     page.locator("#map-other input").fill("all-MiniLM-L6-v2")
     page.keyboard.press("Enter")
     page.locator("#map-compare-start").click()
-    expect(page.locator("#map-moved")).to_contain_text("No row has other neighbours", timeout=60_000)
+    expect(page.locator("#map-moved")).to_contain_text("No row has other neighbours", timeout=120_000)
     page.locator("#map-share input[type=range]").wait_for()
     page.wait_for_function(f"([old]) => Math.abs(({PLACE})([0, 0])[0] - old) > 0.5", arg=[first[0]])
     slide = "(s, to) => { s.value = to; s.dispatchEvent(new Event('input', {bubbles: true})); }"
