@@ -28,8 +28,9 @@ def read_parquet(path: Path, name: str, limits: Limits) -> Content:
         groups = range(file.metadata.num_row_groups)
         check_unpacked(name, sum(file.metadata.row_group(i).total_byte_size for i in groups), limits)
         check_rows(name, file.metadata.num_rows, limits)
-        kept = [i for i, column in enumerate(file.schema_arrow.names) if not column.startswith(INDEX)]
-        table = Collector(name, limits, [file.schema_arrow.names[i] for i in kept])
+        names = file.schema_arrow.names
+        kept = [i for i, column in enumerate(names) if not column.startswith(INDEX)]
+        table = Collector(name, limits, [names[i] for i in kept])
         for number, row in enumerate(_parquet_rows(file, kept, name, limits), 1):
             table.add(number, row)
     except MemoryError:

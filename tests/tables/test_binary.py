@@ -86,3 +86,10 @@ def test_a_text_that_a_million_rows_share_is_measured_before_it_is_repeated(tmp_
     pq.write_table(pa.table({"text": shared}), tmp_path / "shared.parquet")
     with pytest.raises(UserError, match="'shared.parquet' unpacks to 381 MB, the limit is 100 MB"):
         read_table(tmp_path / "shared.parquet", HOSTED)
+
+
+def test_thousands_of_columns_are_counted_at_once(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({f"c{i}": pa.array([1]) for i in range(20_000)}), path)
+    with pytest.raises(UserError, match="has 20,000 columns, the limit is 200"):
+        read_table(path, replace(LIMITS, reading_seconds=12))

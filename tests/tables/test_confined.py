@@ -23,6 +23,13 @@ def test_a_file_that_takes_too_much_memory_is_a_sentence(write):
         read_table(write("a.json.gz", bomb), replace(HOSTED, reading_bytes=100 * MEGABYTE))
 
 
+@LINUX
+def test_a_small_file_cannot_ask_for_much_whatever_the_limits(write):
+    bomb = gzip.compress(b"[" + b"[]," * 20_000_000 + b"[]]")
+    with pytest.raises(UserError, match=r"'a.json.gz' needs too much memory to read"):
+        read_table(write("a.json.gz", bomb), LIMITS)
+
+
 def test_a_file_that_takes_too_long_is_a_sentence(write):
     with pytest.raises(UserError, match=r"'a.xlsx' takes more than 0.01 seconds to read. Save it as CSV UTF-8"):
         read_table(write("a.xlsx", FILES["a.xlsx"]), replace(LIMITS, reading_seconds=0.01))
