@@ -11,18 +11,16 @@ from scipy.sparse.csgraph import connected_components
 
 ROOT = Path(__file__).parents[1]
 FILES = sorted((ROOT / "sbert_app").rglob("*.py"))
+TABS = ("similarity", "search", "duplicates", "map", "fine_tune", "timing")
 # From top to bottom; a module may import from its own line and from lines below. Everything may import errors.
 ORDER = [
     {"__main__"},
     {"ui.app", "cli"},
-    {"ui.tabs", "ui.api", "ui.training_api", "ui.timing_api", "ui.map_api"},
-    {"ui.corpus_panel", "ui.duplicates_panel", "ui.overlap_panel", "ui.run_panel", "ui.plan_panel"},
+    {f"ui.{tab}" for tab in TABS} | {"ui.api"},
     {"ui.header"},
-    {"ui.map_options", "ui.map_answers", "ui.map_compare", "ui.map_export"},
-    {"ui.timing_chart", "ui.map_chart"},
-    {"ui.charts", "ui.views"},
-    {"ui.theme", "ui.doors", "ui.events", "ui.shelf", "ui.uploads", "ui.visitors", "ui.map_palette"},
+    {"ui.kit", "ui.theme", "ui.doors"},
     {"services"},
+    {"corpus_map"},
     {"runtime"},
     {"training", "timing"},
     {"corpus", "models"},
@@ -30,8 +28,10 @@ ORDER = [
     {"homes", "settings", "storage", "vectors"},
     {"errors"},
 ]
-PACKAGES = {"__init__", "ui", "ui.views"}  # their __init__ says what they are and imports nothing
+PACKAGES = {"__init__", "ui"}  # their __init__ says what they are and imports nothing
 ALLOWED = {"torch": {"models", "training", "timing"}, "gradio": {"ui"}, "sentence_transformers": set()}
+PURE = ("view", "chart", "page")  # how modules of a tab end that turn values into html and figures: gradio is not needed for that
+MOST_FILES = 18  # in a folder
 
 
 def layer(module: str) -> int | None:
@@ -54,9 +54,19 @@ def name_of(path: Path) -> str:
     return ".".join(path.relative_to(ROOT / "sbert_app").with_suffix("").parts).removesuffix(".__init__")
 
 
+def tab_of(module: str) -> str:
+    """The tab whose folder a module is in, "" for others."""
+    parts = module.split(".")
+    return parts[1] if parts[0] == "ui" and len(parts) > 2 and parts[1] in TABS else ""
+
+
 def breach(own: str, module: str) -> str:
     """Why module `own` must not import `module`, "" where it may."""
     head = module.split(".")[0]
+    if head == "gradio" and own.startswith("ui.") and own.endswith(PURE):
+        return f"{own} makes html or a figure: it needs no gradio"
+    if (tab := tab_of(own)) and (other := tab_of(module.removeprefix("sbert_app."))) and tab != other:
+        return f"{own} imports {module} of another tab"
     if head in ALLOWED and own.split(".")[0] not in ALLOWED[head]:
         return f"{own} must not import {head}"
     mine, theirs = layer(own), layer(module.removeprefix("sbert_app.")) if head == "sbert_app" else None
@@ -102,12 +112,14 @@ def test_the_rule_catches_a_breach():
     assert (
         breach("services.search", "gradio") and breach("corpus.index", "torch.nn") and breach("models.x", "sentence_transformers")
     )
+    assert breach("ui.map.tab", "sbert_app.ui.search.view") and breach("ui.map.view", "gradio")
+    assert not breach("ui.map.tab", "sbert_app.ui.kit.html") and not breach("ui.map.tab", "gradio")
     assert not breach("services.search", "sbert_app.corpus.index") and not breach("models.encoder", "torch")
 
 
-def test_tabs_do_not_import_each_other():
-    for path in (ROOT / "sbert_app" / "ui" / "tabs").glob("*.py"):
-        assert not any(module.startswith("sbert_app.ui.tabs.") for module in imports(path)), path.name
+def test_folders_stay_small():
+    for folder in {path.parent for path in FILES}:
+        assert len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) <= MOST_FILES, folder
 
 
 @pytest.mark.parametrize("path", [ROOT / "app.py", *FILES], ids=lambda path: path.name)

@@ -8,15 +8,15 @@ import numpy as np
 import typer
 
 from sbert_app.cli.common import Column, File, Json, Model, app, index_file, services, show
+from sbert_app.corpus_map.colouring import CLUSTERS, COLUMN, colouring
+from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.errors import UserError
 from sbert_app.mapping.clusters import K_MEANS, METHODS
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.services.cluster_map import AUTO, DEFAULT_OUTLIERS, Grouping, MapService
-from sbert_app.services.colouring import CLUSTERS, COLUMN, colouring
-from sbert_app.services.map_result import CorpusMap
 from sbert_app.tables.writing import csv_file
-from sbert_app.ui.map_chart import drawn
-from sbert_app.ui.views.map_page import page
+from sbert_app.ui.map.chart import drawn
+from sbert_app.ui.map.page import page
 
 KINDS = (".html", ".csv")
 

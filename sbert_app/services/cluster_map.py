@@ -9,6 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus_map.comparing import Comparing, compare
+from sbert_app.corpus_map.projecting import Points2D, fitted_rows, project
+from sbert_app.corpus_map.result import NEAREST, CorpusMap, Ground, Moved, QueryOnMap
 from sbert_app.errors import UserError
 from sbert_app.mapping import clusters, projection
 from sbert_app.mapping.quality import OUTLIER
@@ -17,9 +20,6 @@ from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
-from sbert_app.services.comparing import Comparing, compare
-from sbert_app.services.map_result import NEAREST, CorpusMap, Ground, Moved, QueryOnMap
-from sbert_app.services.projecting import Points2D, fitted_rows, project
 from sbert_app.vectors import Vectors, unit_rows
 
 AUTO = "auto"

@@ -13,9 +13,9 @@ from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.services.bundle import Services
 from sbert_app.services.duplicates import DEFAULT_THRESHOLD, MOST_LISTED, checked_threshold
 from sbert_app.services.validation import whole_number
-from sbert_app.ui.events import ENDED, handler
-from sbert_app.ui.uploads import uploaded
-from sbert_app.ui.visitors import visitor_of
+from sbert_app.ui.kit.events import ENDED, handler
+from sbert_app.ui.kit.uploads import uploaded
+from sbert_app.ui.kit.visitors import visitor_of
 
 
 class Endpoints:

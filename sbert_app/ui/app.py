@@ -8,13 +8,21 @@ from starlette.middleware import Middleware
 
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services.bundle import Services, services_over
-from sbert_app.ui import api, map_api, timing_api, training_api
+from sbert_app.ui import api
 from sbert_app.ui.doors import Doors
-from sbert_app.ui.events import handler
+from sbert_app.ui.duplicates import tab as duplicates
+from sbert_app.ui.fine_tune import api as training_api
+from sbert_app.ui.fine_tune import tab as fine_tune
 from sbert_app.ui.header import LOGO, TITLE, ModelPicker
-from sbert_app.ui.tabs import cluster_map, fine_tune, search, similarity, timing
+from sbert_app.ui.kit.events import handler
+from sbert_app.ui.kit.visitors import visitor_of
+from sbert_app.ui.map import api as map_api
+from sbert_app.ui.map import tab as cluster_map
+from sbert_app.ui.search import tab as search
+from sbert_app.ui.similarity import tab as similarity
 from sbert_app.ui.theme import STYLE, build_theme
-from sbert_app.ui.visitors import visitor_of
+from sbert_app.ui.timing import api as timing_api
+from sbert_app.ui.timing import tab as timing
 
 CLEAN_SECONDS = 3600
 QUICK_AT_ONCE = 16  # of one kind of quick request; heavy jobs wait in the services, which tell everyone their place
@@ -38,7 +46,12 @@ def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
             with gr.Tab("Similarity", id="similarity"):
                 similarity.build(services.similarity, session_id, model, opened)
             with gr.Tab("Search", id="search"):
-                search.build(services, session_id, model, opened)
+                search.build_corpus(services, session_id, model, opened)
+                with gr.Tabs(elem_id="search-tabs"):
+                    with gr.Tab("By meaning"):
+                        search.build(services, session_id, opened)
+                    with gr.Tab("Duplicates"):
+                        duplicates.build(services, session_id, opened)
             with gr.Tab("Map", id="map") as map_tab:
                 cluster_map.build(services.maps, session_id, model, opened, map_tab, picker.names())
             with gr.Tab("Fine-tune", id="fine-tune"):

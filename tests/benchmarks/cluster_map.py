@@ -15,6 +15,7 @@ from sklearn.neighbors import KDTree
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import Corpus
+from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.mapping import projection
 from sbert_app.mapping.clusters import METHODS, cluster
 from sbert_app.mapping.neighbours import NeighbourIndex
@@ -25,7 +26,6 @@ from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench, open_workbench, warm_up
 from sbert_app.services.cluster_map import Grouping, MapService
-from sbert_app.services.map_result import CorpusMap
 from sbert_app.settings import Settings
 from sbert_app.vectors import Vectors, unit_rows
 from tests.benchmarks import data
@@ -143,7 +143,7 @@ def browser(bench: Workbench) -> dict[str, Any]:
     from playwright.sync_api import sync_playwright
 
     from sbert_app.ui.app import build_app, launch_options
-    from sbert_app.ui.map_chart import moving
+    from sbert_app.ui.map.chart import moving
     from tests.browser.chromium import chromium, free_port, go_to
 
     sentences = data.many_sentences(MANY)

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 import torch
 
+from sbert_app.corpus_map import projecting
+from sbert_app.corpus_map.colouring import CLUSTERS, COLUMN, DRIFT, MOST_KINDS, QUERY, Kinds, Scale, choices, colouring
+from sbert_app.corpus_map.comparing import Comparing
+from sbert_app.corpus_map.projecting import Points2D
+from sbert_app.corpus_map.result import CorpusMap, Moved
 from sbert_app.errors import UserError
 from sbert_app.mapping.clusters import AGGLOMERATIVE, DENSITY, K_MEANS
 from sbert_app.models.encoder import Encoder
-from sbert_app.services import projecting
 from sbert_app.services.cluster_map import Grouping, MapService
-from sbert_app.services.colouring import CLUSTERS, COLUMN, DRIFT, MOST_KINDS, QUERY, Kinds, Scale, choices, colouring
-from sbert_app.services.comparing import Comparing
 from sbert_app.services.corpora import CorpusService
-from sbert_app.services.map_result import CorpusMap, Moved
-from sbert_app.services.projecting import Points2D
 from sbert_app.tables import Table
 
 

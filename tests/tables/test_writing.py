@@ -8,7 +8,7 @@ import pytest
 
 from sbert_app.tables import read_table
 from sbert_app.tables.writing import csv_file, to_csv
-from sbert_app.ui.views import parts
+from sbert_app.ui.kit import html
 from tests.tables.files import LIMITS
 
 FORMULAS = [
@@ -54,7 +54,7 @@ def test_the_page_offers_what_this_writer_writes():
     import base64
     import re
 
-    links = parts.downloads("hits", [{"＝a": " =1"}])
+    links = html.downloads("hits", [{"＝a": " =1"}])
     assert base64.b64decode(re.search(r'hits.csv" href="data:text/csv;charset=utf-8;base64,([^"]*)"', links)[1]).decode() == (
         "\ufeff'＝a\r\n' =1\r\n"
     )

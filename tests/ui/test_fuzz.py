@@ -17,7 +17,7 @@ from sbert_app.services.corpora import CorpusService
 from sbert_app.settings import Limits, Settings
 from sbert_app.timing import experiment, queries
 from sbert_app.ui.app import build_app
-from sbert_app.ui.events import OURS
+from sbert_app.ui.kit.events import OURS
 
 STEPS = 3  # of a generator: then the tab is closed
 LINES = "\n".join(f"sentence {i} about {'cats' if i % 2 else 'invoices'}" for i in range(12))

@@ -4,8 +4,8 @@ import time
 import pytest
 
 from sbert_app.errors import UserError
-from sbert_app.ui import uploads
-from sbert_app.ui.uploads import uploaded
+from sbert_app.ui.kit import uploads
+from sbert_app.ui.kit.uploads import uploaded
 
 
 @pytest.fixture(autouse=True)

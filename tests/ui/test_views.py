@@ -13,9 +13,14 @@ from sbert_app.services.search import SearchService
 from sbert_app.services.similarity import SimilarityService
 from sbert_app.training.plan import QUICK
 from sbert_app.training.run import RunInfo
-from sbert_app.ui.events import OURS, handler
-from sbert_app.ui.views import cluster_map, fine_tune, parts, search, similarity, verdict
-from sbert_app.ui.views import corpus as corpus_view
+from sbert_app.ui.fine_tune import verdict_view
+from sbert_app.ui.fine_tune import view as fine_tune
+from sbert_app.ui.kit import html
+from sbert_app.ui.kit.events import OURS, handler
+from sbert_app.ui.map import view as cluster_map
+from sbert_app.ui.search import corpus_view
+from sbert_app.ui.search import view as search
+from sbert_app.ui.similarity import view as similarity
 
 ATTACK = '<img src=x onerror="alert(1)">'
 
@@ -30,8 +35,8 @@ def test_sentences_names_and_metadata_are_escaped(bench):
     shown += [corpus_view.status(events[-1].corpus, events[-1]), corpus_view.progress(events[-1])]
     shown.append(search.results(SearchService(bench).search(session.id, "x")))
     shown.append(similarity.comparison(SimilarityService(bench).compare(ATTACK, f"{ATTACK} again")))
-    for html in [*shown, *_fine_tuning(bench, session.id)]:
-        assert "<img" not in html and 'onerror="' not in html
+    for markup in [*shown, *_fine_tuning(bench, session.id)]:
+        assert "<img" not in markup and 'onerror="' not in markup
     assert "&lt;img" in shown[-2]
 
 
@@ -50,7 +55,7 @@ def test_metadata_does_not_overwrite_the_hits_own_columns():
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.44, "0.4 s"), (12.2, "12 s"), (200, "3 min 20 s")])
 def test_durations_are_readable(seconds, text):
-    assert parts.duration(seconds) == text
+    assert html.duration(seconds) == text
 
 
 def test_errors_are_shown_in_one_way_for_plain_and_generator_handlers(caplog):
@@ -87,7 +92,7 @@ def _fine_tuning(bench, session_id):
     run.say("failed", ATTACK)
     progress, held_out = service.progress(run.id), service.held_out(run.id)
     views = [fine_tune.offer(offered), fine_tune.live(progress), fine_tune.plan_line(plan), fine_tune.kept(ATTACK)]
-    return [*views, verdict.verdict(progress), verdict.movers(progress, held_out)]
+    return [*views, verdict_view.verdict(progress), verdict_view.movers(progress, held_out)]
 
 
 @pytest.mark.parametrize(
@@ -96,8 +101,8 @@ def _fine_tuning(bench, session_id):
 def test_the_learning_curve_in_words(low, value, text):
     estimate = {"value": 0.5, "low": 0.4, "high": 0.6}
     change = {"before": estimate, "after": estimate, "difference": {"value": value, "low": low, "high": 0.1}}
-    assert text in verdict._curve({"half": 50, "whole": 100, "change": change})
-    assert verdict._curve(None) == ""
+    assert text in verdict_view._curve({"half": 50, "whole": 100, "change": change})
+    assert verdict_view._curve(None) == ""
 
 
 def test_what_is_damaged_is_listed_with_the_way_out():

@@ -1,0 +1,100 @@
+"""Compare another file with the corpus: which of its rows stand there already, as test rows may stand in a training set."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+import gradio as gr
+
+from sbert_app.corpus.mining import FLOOR
+from sbert_app.services.duplicates import DEFAULT_THRESHOLD
+from sbert_app.services.overlap import OverlapProgress, OverlapService
+from sbert_app.tables.writing import csv_file
+from sbert_app.ui.duplicates import overlap_view as view
+from sbert_app.ui.duplicates.view import note
+from sbert_app.ui.kit.events import handler
+from sbert_app.ui.kit.shelf import Shelf
+from sbert_app.ui.kit.uploads import uploaded
+
+REFRESH_SECONDS = 0.2  # between two states of the progress bar
+LEAD = "Which rows of another file stand in this corpus already, such as test sentences in a training set?"
+FILE = "overlap.csv"
+
+Updates = dict[Any, Any]
+
+
+class OverlapPanel:
+    """The components of the panel and their handlers; what was found is in the visitor's session."""
+
+    def __init__(self, service: OverlapService, session_id: gr.State, opened: gr.State) -> None:
+        self._service, self._session_id = service, session_id
+        self._shelf = Shelf()
+        with gr.Accordion("Compare with another file", open=False, elem_id="overlap-box"):
+            self._draw()
+        self._listen(opened)
+
+    def _draw(self) -> None:
+        gr.HTML(f'<p class="hint">{LEAD}</p>', js_on_load=None)
+        self.file = gr.File(label="The other file", height=130, elem_id="overlap-file")
+        self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="overlap-stop")
+        self.stage = gr.HTML(elem_id="overlap-stage", js_on_load=None)
+        with gr.Column(visible=False) as self.result:
+            self.threshold = gr.Slider(
+                FLOOR, 1, DEFAULT_THRESHOLD, step=0.01, label="The same from this cosine upward", elem_id="overlap-threshold"
+            )
+            self.overlap = gr.HTML(elem_id="overlap", js_on_load=None)
+            with gr.Row(elem_classes="examples"):
+                self.make = gr.Button("Make the file", size="sm", elem_id="overlap-make")
+                self.download = gr.DownloadButton(FILE, size="sm", visible=False, elem_id="overlap-download")
+
+    def _listen(self, opened: gr.State) -> None:
+        private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+        mine, at = [self._session_id], [self._session_id, self.threshold]
+        busy = [self.file, self.stop, self.stage]
+        opened.change(handler(self._on_opened), mine, [self.file, self.stage, self.result], **private)
+        self.file.upload(
+            handler(self._on_file),
+            [*mine, self.file, self.threshold],
+            [self.stop, self.stage, self.result, self.overlap, self.download],
+            concurrency_limit=None,
+            **private,
+        ).failure(self._on_failure, None, busy, **private)
+        self.stop.click(handler(self._service.stop), mine, None, queue=False, **private)
+        shown = [self.overlap, self.download]
+        self.threshold.change(handler(self._shown), at, shown, trigger_mode="always_last", **private)
+        self.make.click(handler(self._on_make), at, self.download, **private)
+
+    def _on_opened(self, session_id: str) -> Updates:
+        """Another corpus: what was compared with the one before is gone."""
+        return {self.file: None, self.stage: "", self.result: gr.Column(visible=False)}
+
+    def _on_file(self, session_id: str, file: str, threshold: float) -> Iterator[Updates]:
+        shown = 0.0
+        for event in self._compared(session_id, file):
+            if event.stopped:
+                yield {self.stop: gr.Button(visible=False), self.stage: note(view.STOPPED)}
+            elif event.compared:
+                hidden = {self.stop: gr.Button(visible=False), self.stage: ""}
+                yield {**hidden, self.result: gr.Column(visible=True), **self._shown(session_id, threshold)}
+            elif time.monotonic() - shown > REFRESH_SECONDS:
+                shown = time.monotonic()
+                yield {self.stop: gr.Button(visible=True), self.stage: view.progress(event)}
+
+    def _compared(self, session_id: str, file: str) -> Iterator[OverlapProgress]:
+        with uploaded(file, "Choose the other file.") as path:
+            yield from self._service.compare(session_id, path)
+
+    def _shown(self, session_id: str, threshold: float) -> Updates:
+        compared, matches = self._service.matches(session_id, threshold)
+        return {self.overlap: view.overlap(compared, matches, threshold), self.download: gr.DownloadButton(visible=False)}
+
+    def _on_make(self, session_id: str, threshold: float) -> Any:
+        records = [asdict(match) for match in self._service.matches(session_id, threshold)[1]]
+        if not records:
+            return gr.DownloadButton(visible=False)
+        (path,) = self._shelf.put({FILE: csv_file(records)})
+        return gr.DownloadButton(f"{FILE}, {len(records):,} rows", value=str(path), visible=True)
+
+    def _on_failure(self) -> Updates:
+        return {self.file: None, self.stop: gr.Button(visible=False), self.stage: ""}

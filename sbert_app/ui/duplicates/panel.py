@@ -1,0 +1,162 @@
+"""Find what the corpus says twice: mine once, slide the threshold, check the doubtful pairs, take the cleaned corpus home."""
+
+import math
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import gradio as gr
+
+from sbert_app.corpus.mining import FLOOR
+from sbert_app.services.duplicates import DEFAULT_THRESHOLD, MOST_LISTED, DuplicatesService
+from sbert_app.tables.writing import csv_file
+from sbert_app.ui.duplicates import view
+from sbert_app.ui.kit import html
+from sbert_app.ui.kit.events import handler
+from sbert_app.ui.kit.shelf import Shelf
+
+REFRESH_SECONDS = 0.2  # between two states of the progress bar
+BORDERLINE = 50  # pairs that are shown, and that the cross-encoder reads
+LEAD = "Sentences that say the same twice, in other words or the same ones: groups, one row of each to keep, and the rest to drop."
+VERDICTS, CLEANED, PAIRS = "keep-or-drop.csv", "cleaned.csv", "pairs.csv"
+
+Updates = dict[Any, Any]
+
+
+class DuplicatesPanel:
+    """The components of the panel and their handlers; what was found is in the visitor's session."""
+
+    def __init__(self, service: DuplicatesService, session_id: gr.State, opened: gr.State) -> None:
+        self._service, self._session_id = service, session_id
+        self._shelf = Shelf()
+        self._draw()
+        self._listen(opened)
+
+    def _draw(self) -> None:
+        gr.HTML(f'<p class="hint">{LEAD}</p>', js_on_load=None)
+        with gr.Row(elem_classes="examples"):
+            self.find = gr.Button("Find duplicates", variant="primary", interactive=False, elem_id="find-duplicates")
+            self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="duplicates-stop")
+        self.stage = gr.HTML(elem_id="duplicates-stage", js_on_load=None)
+        self.threshold = gr.Slider(
+            FLOOR,
+            1,
+            DEFAULT_THRESHOLD,
+            step=0.01,
+            label="Duplicates from this cosine upward",
+            info="Lower finds more, and more that is only similar.",
+            visible=False,
+            elem_id="duplicates-threshold",
+        )
+        self.headline = gr.HTML(html.empty(view.NO_CORPUS), elem_id="duplicates-headline", js_on_load=None)
+        with gr.Column(visible=False, elem_id="duplicates-result") as self.result:
+            with gr.Row(elem_classes="examples"):
+                self.make = gr.Button("Make the files", size="sm", elem_id="duplicates-files")
+                self.files = [
+                    gr.DownloadButton(name, size="sm", visible=False, elem_id=f"duplicates-{name.removesuffix('.csv')}")
+                    for name in (CLEANED, VERDICTS, PAIRS)
+                ]
+            with gr.Accordion("To check first", open=False, elem_id="duplicates-check"):
+                with gr.Row(elem_classes="examples"):
+                    self.ask = gr.Button("Ask the cross-encoder", size="sm", elem_id="duplicates-ask")
+                self.borderline = gr.HTML(elem_id="duplicates-borderline", js_on_load=None)
+            self.groups = gr.HTML(elem_id="duplicates-groups", js_on_load=None)
+
+    def _listen(self, opened: gr.State) -> None:
+        private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+        mine, at = [self._session_id], [self._session_id, self.threshold]
+        shown = [self.headline, self.groups, self.borderline, *self.files]
+        busy = [self.find, self.stop, self.stage]
+        fresh = [*busy, self.headline, self.threshold, self.result]
+        opened.change(handler(self._on_opened), mine, fresh, **private)
+        self.find.click(
+            handler(self._on_find),
+            at,
+            [*busy, self.threshold, self.result, *shown],
+            concurrency_limit=None,
+            **private,
+        ).failure(self._on_failure, None, busy, **private)
+        self.stop.click(handler(self._service.stop), mine, None, queue=False, **private)
+        self.threshold.change(handler(self._on_slide), at, shown, trigger_mode="always_last", **private)
+        self.ask.click(handler(self._on_ask), at, self.borderline, **private)
+        self.make.click(handler(self._on_make), at, self.files, **private)
+
+    def _on_opened(self, session_id: str) -> Updates:
+        """Another corpus: what was found in the one before is gone."""
+        able = self._service.rows(session_id) > 1
+        return {
+            **self._idle(),
+            self.find: gr.Button(interactive=able),
+            self.headline: html.empty(view.NOT_YET if able else view.ONE_ROW),
+            self.threshold: gr.Slider(minimum=FLOOR, value=DEFAULT_THRESHOLD, step=0.01, visible=False),
+            self.result: gr.Column(visible=False),
+        }
+
+    def _on_find(self, session_id: str, threshold: float) -> Iterator[Updates]:
+        shown = 0.0
+        for event in self._service.find(session_id):
+            if event.stopped:
+                yield {**self._idle(), self.stage: view.note(view.STOPPED)}
+            elif event.mined:
+                floor = event.mined.duplicates.pairs.floor
+                threshold = max(threshold, floor)
+                yield {
+                    **self._idle(),
+                    self.threshold: _slider(threshold, floor),
+                    self.result: gr.Column(visible=True),
+                    **self._shown(session_id, threshold),
+                }
+            elif time.monotonic() - shown > REFRESH_SECONDS:
+                shown = time.monotonic()
+                yield {
+                    self.find: gr.Button(interactive=False),
+                    self.stop: gr.Button(visible=True),
+                    self.stage: view.progress(event),
+                }
+
+    def _on_slide(self, session_id: str, threshold: float) -> Updates:
+        """The slider also moves when another corpus is opened: then there is nothing to show yet."""
+        return self._shown(session_id, threshold) if self._service.known(session_id) else {self.headline: gr.skip()}
+
+    def _shown(self, session_id: str, threshold: float) -> Updates:
+        """Everything that follows from the threshold. Files made before are of another one."""
+        found = self._service.findings(session_id, threshold)
+        return {
+            self.headline: view.headline(found),
+            self.groups: view.groups(found),
+            self.borderline: view.borderline(found.borderline(BORDERLINE), found.threshold),
+            **{file: gr.DownloadButton(visible=False) for file in self.files},
+        }
+
+    def _on_ask(self, session_id: str, threshold: float) -> str:
+        pairs, seconds = self._service.second_opinion(session_id, threshold, BORDERLINE)
+        return view.borderline(pairs, threshold, seconds)
+
+    def _on_make(self, session_id: str, threshold: float) -> list[Any]:
+        found = self._service.findings(session_id, threshold)
+        pairs = [view.pair_record(pair) for pair in found.pairs(MOST_LISTED)]
+        records = {CLEANED: found.cleaned(), VERDICTS: list(found.verdicts()), PAIRS: pairs}
+        paths = self._shelf.put({name: csv_file(rows) for name, rows in records.items()})
+        files = zip(paths, records.items(), strict=True)
+        return [
+            gr.DownloadButton(f"{name}, {_amount(name, len(rows))}", value=str(path), visible=bool(rows))
+            for path, (name, rows) in files
+        ]
+
+    def _idle(self) -> Updates:
+        return {self.find: gr.Button(interactive=True), self.stop: gr.Button(visible=False), self.stage: ""}
+
+    def _on_failure(self) -> Updates:
+        return self._idle()
+
+
+def _slider(threshold: float, floor: float) -> Any:
+    """The slider from the floor upward; in smaller steps where that leaves little room."""
+    step = 0.01 if floor < 0.9 else 0.001
+    low = min(math.ceil(floor / step) * step, 1 - step)
+    return gr.Slider(minimum=round(low, 3), value=round(max(threshold, low), 3), step=step, visible=True)
+
+
+def _amount(name: str, rows: int) -> str:
+    """How much a file holds; of very many pairs it holds the best."""
+    return f"the best {rows:,}" if name == PAIRS and rows == MOST_LISTED else f"{rows:,} rows"

@@ -1,0 +1,13 @@
+"""Duplicates: find what the corpus says twice, and which rows of another file occur in it."""
+
+import gradio as gr
+
+from sbert_app.services.bundle import Services
+from sbert_app.ui.duplicates.overlap_panel import OverlapPanel
+from sbert_app.ui.duplicates.panel import DuplicatesPanel
+
+
+def build(services: Services, session_id: gr.State, opened: gr.State) -> None:
+    """Draw and wire both panels. `opened` changes with the corpus."""
+    DuplicatesPanel(services.duplicates, session_id, opened)
+    OverlapPanel(services.overlap, session_id, opened)

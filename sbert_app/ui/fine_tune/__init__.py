@@ -1,0 +1,1 @@
+"""The Fine-tune tab: train on labelled pairs, compare before and after."""

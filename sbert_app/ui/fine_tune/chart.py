@@ -1,0 +1,92 @@
+"""Figures of a training run: the curve while it runs, the scores of held-out examples before and after."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from sbert_app.training.examples import Examples
+from sbert_app.ui.kit.figures import FAR, GRID, INK, MIDDLE, SBERT, quiet
+
+MORE_LABELS = ("#b45309", "#4f6fd0", "#8a8a94", "#7a5cc0", "#5a8f3c")
+BINS = 24
+
+
+def training_curve(events: Sequence[Mapping[str, Any]]) -> go.Figure:
+    """Loss and dev score over the steps, each on its own axis; the checkpoint that is kept is marked."""
+    steps = [event for event in events if event["type"] == "step"]
+    scores = [event for event in events if event["type"] == "evaluation"]
+    figure = make_subplots(specs=[[{"secondary_y": True}]])
+    figure.add_scatter(
+        x=[e["step"] for e in steps], y=[e["loss"] for e in steps], name="loss", mode="lines", line={"color": MIDDLE, "width": 1.5}
+    )
+    marks = {"size": [12 if event is _best(scores) else 6 for event in scores], "color": SBERT}
+    figure.add_scatter(
+        x=[e["step"] for e in scores],
+        y=[100 * e["score"] for e in scores],
+        name="dev score (the large point is kept)",
+        mode="lines+markers",
+        line={"color": SBERT, "width": 2.5},
+        marker=marks,
+        secondary_y=True,
+    )
+    quiet(figure, 300)
+    figure.update_layout(
+        legend={"orientation": "h", "y": -0.25, "x": 0, "yanchor": "top"}, hovermode="x unified", uirevision="keep"
+    )
+    figure.update_xaxes(title="step", showgrid=False, zeroline=False, rangemode="tozero")
+    figure.update_yaxes(zeroline=False)
+    figure.update_yaxes(title="loss", gridcolor=GRID, rangemode="tozero", secondary_y=False)
+    figure.update_yaxes(title="dev score ×100", showgrid=False, secondary_y=True)
+    return figure
+
+
+def distributions(held_out: Examples, before: Sequence[float], after: Sequence[float]) -> go.Figure:
+    """How the scores of the held-out examples spread, by what they are meant to be, before and after."""
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
+    lead = held_out.kind in ("triplets", "positives")
+    far = max(map(abs, (*before, *after)), default=1.0) or 1.0
+    edges = np.linspace(-far if lead else min(0.0, *before, *after), far, BINS + 1)  # BINS is even: 0 is an edge of a lead
+    width = edges[1] - edges[0]
+    middles = np.concatenate([[edges[0] - width / 2], (edges[:-1] + edges[1:]) / 2, [edges[-1] + width / 2]])
+    for name, colour, chosen in _groups(held_out):
+        for row, values in enumerate((before, after), 1):
+            heights, _ = np.histogram(np.asarray(values)[chosen], edges)
+            figure.add_scatter(
+                x=middles, y=[0, *heights, 0], name=name, legendgroup=name, showlegend=row == 1, mode="lines", fill="tozeroy",
+                line={"color": colour, "width": 2, "shape": "hvh"}, row=row, col=1,
+            )  # fmt: skip
+    quiet(figure, 380)
+    figure.update_layout(legend={"orientation": "h", "y": -0.2, "x": 0, "yanchor": "top"})
+    if lead:
+        figure.add_vline(0, line={"color": INK, "dash": "dot", "width": 1})
+    figure.update_xaxes(title="cosine to the positive minus cosine to the negative" if lead else "cosine", row=2, col=1)
+    figure.update_xaxes(showgrid=False, zeroline=False)
+    figure.update_yaxes(gridcolor=GRID, zeroline=False)
+    figure.update_yaxes(title="examples before", row=1, col=1)
+    figure.update_yaxes(title="examples after", row=2, col=1)
+    return figure
+
+
+def _groups(held_out: Examples) -> list[tuple[str, str, Any]]:
+    """(name, colour, which rows) of each label, of thirds of the score, or of all."""
+    if held_out.kind == "labelled":
+        others = iter([FAR, *MORE_LABELS] * len(held_out.labels))
+        return [
+            (label, SBERT if i == held_out.positive else next(others), held_out.targets == i)
+            for i, label in enumerate(held_out.labels)
+        ]
+    if held_out.kind == "scored":
+        gold = held_out.gold
+        return [
+            ("meant to be far (lowest third)", FAR, gold < 1 / 3),
+            ("between", MIDDLE, (gold >= 1 / 3) & (gold <= 2 / 3)),
+            ("meant to be close (highest third)", SBERT, gold > 2 / 3),
+        ]
+    return [("all, right of the dotted line is right", SBERT, np.ones(len(held_out), dtype=bool))]
+
+
+def _best(scores: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    return max(scores, key=lambda event: float(event["score"]), default=None)

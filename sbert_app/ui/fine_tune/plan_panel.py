@@ -1,0 +1,86 @@
+"""The settings of a run: a preset, the objective, and everything else folded away."""
+
+from typing import Any
+
+import gradio as gr
+
+from sbert_app.training.objectives import CONCATENATIONS, DISTANCES, OBJECTIVES
+from sbert_app.training.plan import PRESETS, QUICK, Plan
+from sbert_app.ui.fine_tune import view
+
+Values = dict[Any, Any]  # component -> what it holds, as a handler with a set of inputs gets it
+
+
+class PlanPanel:
+    """Components only. `tuned` are the settings that a plan fills and that a person may change."""
+
+    def __init__(self) -> None:
+        self.preset = gr.Radio(list(PRESETS), value=QUICK, label="Preset", elem_id="preset")
+        self.objective = choice("Objective", "objective")
+        self.advice = gr.HTML(elem_id="advice", js_on_load=None)
+        with gr.Accordion("All settings", open=False, elem_id="all-settings"):
+            with gr.Row():
+                self._epochs = gr.Number(4, label="Epochs (1 to 100)", elem_id="epochs")
+                self._batch_size = gr.Number(16, label="Batch size (2 to 1,024)", elem_id="batch-size")
+                self._rate = gr.Number(2e-5, label="Learning rate", elem_id="rate")
+                self._seed = gr.Number(0, label="Seed (0 or more)", elem_id="seed")
+            with gr.Row():
+                self._concatenation = gr.Dropdown(
+                    list(CONCATENATIONS), label="Softmax sees (Table 6 of the paper)", elem_id="concatenation"
+                )
+                self._margin = gr.Number(1.0, label="Triplet margin ε", elem_id="margin")
+                self._distance = gr.Dropdown(list(DISTANCES), value="euclidean", label="Triplet distance", elem_id="distance")
+            self._curve = gr.Checkbox(
+                label="Learning curve: train once more on half of the examples, to see whether more labels would help",
+                elem_id="learning-curve",
+            )
+
+    @property
+    def tuned(self) -> list[Any]:
+        options = [self._epochs, self._batch_size, self._rate, self._seed]
+        return [self.objective, *options, self._concatenation, self._margin, self._distance, self._curve]
+
+    def show(self, plan: Plan, kind: str) -> Values:
+        """A plan, and only what matters for this kind of examples."""
+        choices = [(f"{o.title}{' (paper)' if o.paper else ''}", o.name) for o in OBJECTIVES.values() if kind in o.kinds]
+        return {
+            self.objective: gr.Dropdown(choices=choices, value=plan.objective),
+            self._epochs: plan.options.epochs,
+            self._batch_size: plan.options.batch_size,
+            self._rate: plan.options.learning_rate,
+            self._seed: plan.options.seed,
+            self._concatenation: gr.Dropdown(value=plan.adjust.concatenation, visible=plan.objective == "classification"),
+            self._margin: gr.Number(value=plan.adjust.margin, visible=plan.objective == "triplet"),
+            self._distance: gr.Dropdown(value=plan.adjust.distance, visible=plan.objective == "triplet"),
+            self._curve: plan.learning_curve,
+            self.advice: view.objective(plan.objective),
+        }
+
+    def explain(self, objective: str) -> Values:
+        """Another objective: what it is for, and its own settings only."""
+        return {
+            self._concatenation: gr.Dropdown(visible=objective == "classification"),
+            self._margin: gr.Number(visible=objective == "triplet"),
+            self._distance: gr.Dropdown(visible=objective == "triplet"),
+            self.advice: view.objective(objective),
+        }
+
+    def changes(self, values: Values) -> dict[str, Any]:
+        """What is set on the page, by the names of the plan."""
+        names = (
+            "objective",
+            "epochs",
+            "batch_size",
+            "learning_rate",
+            "seed",
+            "concatenation",
+            "margin",
+            "distance",
+            "learning_curve",
+        )
+        return {name: values[component] for name, component in zip(names, self.tuned, strict=True)}
+
+
+def choice(label: str, elem_id: str) -> gr.Dropdown:
+    """A dropdown whose choices change with the file. The services check its value: Gradio goes by those of a moment ago."""
+    return gr.Dropdown(label=label, allow_custom_value=True, elem_id=elem_id)

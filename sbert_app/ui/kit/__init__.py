@@ -1,0 +1,1 @@
+"""What all tabs share: html, figures, events, uploads. Knows no tab."""

@@ -1,0 +1,1 @@
+"""The Map tab: the corpus in two dimensions."""

@@ -1,0 +1,93 @@
+"""Before and after: the same rows under another model, a fine-tuned one for instance, with a slider between the two maps."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import gradio as gr
+
+from sbert_app.corpus_map import colouring
+from sbert_app.corpus_map.comparing import Comparing
+from sbert_app.errors import UserError
+from sbert_app.services.cluster_map import MapService
+from sbert_app.ui.kit import html
+from sbert_app.ui.kit.events import handler
+from sbert_app.ui.map import view
+from sbert_app.ui.map.script_message import move, said
+
+MORPH = "share => window.studioMapMorph(share)"
+
+Updates = dict[Any, Any]
+
+
+class ComparePanel:
+    """The components and handlers of the comparison. `message`: what the map's script listens to."""
+
+    def __init__(self, service: MapService, session_id: gr.State, message: gr.HTML, models: list[str]) -> None:
+        self._service, self._session_id, self._message = service, session_id, message
+        with gr.Accordion("Before and after another model", open=False, elem_id="map-compare"):
+            with gr.Row(elem_classes="query-row"):
+                self.model = gr.Dropdown(
+                    models, value=None, label="The other model", allow_custom_value=True, scale=4, elem_id="map-other",
+                    info="One you fine-tuned, for instance: what did the training move?",
+                )  # fmt: skip
+                self.start = gr.Button("Compare", size="sm", scale=0, min_width=110, elem_id="map-compare-start")
+                self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, scale=0, elem_id="map-compare-stop")
+            self.stage = gr.HTML(elem_id="map-compare-stage", js_on_load=None)
+            self.share = gr.Slider(
+                0,
+                1,
+                0,
+                step=0.01,
+                label="From the first model (left) to the other (right)",
+                visible=False,
+                elem_id="map-share",
+                elem_classes="log-slider",
+            )
+            self.moved = gr.HTML(elem_id="map-moved", js_on_load=None)
+
+    @property
+    def reset(self) -> list[Any]:
+        """What `hidden` fills."""
+        return [self.share, self.moved, self.stage]
+
+    def hidden(self) -> Updates:
+        """Another map: nothing is compared with it yet."""
+        return {self.share: gr.Slider(value=0, visible=False), self.moved: "", self.stage: ""}
+
+    def listen(self, colour: gr.Dropdown) -> None:
+        private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+        mine = [self._session_id]
+        changed = [self.start, self.stop, self.stage, self.share, self.moved, self._message, colour]
+        self.start.click(
+            handler(self._on_compare(colour)), [*mine, self.model], changed, concurrency_limit=None, **private
+        ).failure(self._on_failure, None, [self.start, self.stop, self.stage], **private)  # fmt: skip
+        self.stop.click(handler(self._service.stop), mine, None, queue=False, **private)
+        self.share.change(None, self.share, None, js=MORPH, **private)
+
+    def _on_compare(self, colour: gr.Dropdown) -> Any:
+        def on_compare(session_id: str, model: str | None) -> Iterator[Updates]:
+            """Progress, then the second map half-way in, so that it is seen to move."""
+            if not model:
+                raise UserError("Choose the other model first.")
+            yield {**self._busy(True), self.share: gr.Slider(value=0, visible=False), self.moved: ""}
+            for step in self._service.compare(session_id, model):
+                if isinstance(step, Comparing):
+                    yield {self.stage: html.progress(step.done, step.total, f"{step.stage} …", "Comparing")}
+            found = self._service.map(session_id)
+            yield {**self._busy(False), self.stage: ""}
+            if found.moved is not None:
+                first = found.ground.points[found.ground.drawn]
+                yield {
+                    self._message: said(**move(found.ground.drawn, first, found.moved.drift.points, 1.0)),
+                    self.share: gr.Slider(value=1, visible=True),
+                    self.moved: view.moved(found),
+                    colour: gr.Dropdown(choices=colouring.choices(found)),
+                }
+
+        return on_compare
+
+    def _busy(self, busy: bool) -> Updates:
+        return {self.start: gr.Button(interactive=not busy), self.stop: gr.Button(visible=busy)}
+
+    def _on_failure(self) -> Updates:
+        return {**self._busy(False), self.stage: ""}

@@ -1,0 +1,36 @@
+"""A map as one html page that needs nothing else: to keep, to send, to open from disk."""
+
+from html import escape
+from pathlib import Path
+
+import plotly.graph_objects as go
+
+from sbert_app.corpus_map.result import CorpusMap
+from sbert_app.ui.kit import html
+from sbert_app.ui.map import view
+
+ASSETS = Path(__file__).resolve().parents[3] / "assets"
+START = "const gd = document.querySelector('.js-plotly-plot'); studioMap.listen(gd, () => {});"
+
+
+def page(found: CorpusMap, chart: go.Figure) -> str:
+    """The whole page, plotly's script and the map's own inside it: about 5 MB and the sentences."""
+    name = found.ground.indexed.corpus.name
+    title = f"Map of {name}"
+    style, script = ((ASSETS / file).read_text(encoding="utf-8") for file in ("map_page.css", "map.js"))
+    drawn = chart.to_html(full_html=False, include_plotlyjs=True, config={"displaylogo": False, "scrollZoom": True})
+    how = "Hover to read a sentence, drag to choose, scroll to zoom, double-click to see all. Near means alike."
+    sizes = found.clustering.sizes.tolist()
+    sentences = found.ground.indexed.corpus.sentences
+    rows = [
+        [escape(name), f"{size:,}", escape(", ".join(words)), escape(html.short(sentences[row], 140))]
+        for name, size, words, row in zip(found.names, sizes, found.keywords, found.central, strict=True)
+    ]
+    clusters = html.table(["cluster", "rows", "words that set it apart", "most central sentence"], rows)
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>{escape(title)}</title><style>{style}</style></head><body><h1>{escape(title)}</h1>{view.summary(found)}"
+        f'<div class="map">{drawn}</div><p class="hint">{how}</p><h2>Clusters</h2><div class="scroll">{clusters}</div>'
+        f"<h2>How good are they?</h2>{view.numbers(found)}"
+        f'<p class="hint">{escape(found.model)} · made with SBERT Studio</p><script>{script}\n{START}</script></body></html>'
+    )

@@ -1,0 +1,216 @@
+"""Map: the corpus in two dimensions, its clusters with names, and every point answers."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import gradio as gr
+
+from sbert_app.corpus_map import colouring
+from sbert_app.corpus_map.result import CorpusMap
+from sbert_app.services.cluster_map import Grouping, MapService
+from sbert_app.ui.kit import html
+from sbert_app.ui.kit.events import handler
+from sbert_app.ui.map import chart, view
+from sbert_app.ui.map.answers import CHOSEN, MapAnswers
+from sbert_app.ui.map.compare_panel import ComparePanel
+from sbert_app.ui.map.export_panel import ExportPanel
+from sbert_app.ui.map.options import MapOptions
+from sbert_app.ui.map.script_message import lit, said, star
+
+LEAD = "See the whole corpus at once: sentences that mean the **same** lie **close**, in groups that name themselves."
+STOP = "Stop here"
+REFRESH_SECONDS, REFRESH_POINTS = 0.5, 40_000  # a redraw so often, and a second for each so many points
+Updates = dict[Any, Any]
+
+
+def build(
+    service: MapService, session_id: gr.State, model: gr.State, opened: gr.State, tab: gr.Tab, models: list[str]
+) -> None:  # fmt: skip
+    """Draw the tab and wire it. `opened` changes with the session's corpus; models: the names a comparison offers."""
+    gr.Markdown(LEAD, elem_classes="lead")
+    _MapTab(service, session_id, model, models).listen(opened, tab)
+
+
+class _MapTab:
+    """The components of one page and their handlers; the map is in the visitor's session."""
+
+    def __init__(self, service: MapService, session_id: gr.State, model: gr.State, models: list[str]) -> None:
+        self._service, self._session_id, self._model = service, session_id, model
+        self.course = gr.HTML(view.course(), elem_id="map-course", js_on_load=None)
+        with gr.Row(elem_classes="examples"):
+            self.start = gr.Button("Draw the map", variant="primary", elem_id="map-draw")
+            self.stop = gr.Button(STOP, variant="stop", visible=False, elem_id="map-stop")
+        self.options = MapOptions()
+        self.stage = gr.HTML(elem_id="map-stage", js_on_load=None)
+        with gr.Column(visible=False, elem_id="map-controls") as self.controls:
+            self._draw_controls()
+            self.told = gr.HTML(view.told(), elem_id="map-told", js_on_load=None)
+        self._draw_map()
+        with gr.Column(visible=False, elem_id="map-result") as self.result:
+            self.answers.draw_selection()
+            with gr.Accordion("How good are the clusters?", open=False, elem_id="map-numbers-box"):
+                self.numbers = gr.HTML(elem_id="map-numbers", js_on_load=None)
+            self.compare = ComparePanel(service, session_id, self.answers.said, models)
+            self.export = ExportPanel(service, session_id, self.colour)
+
+    def _draw_controls(self) -> None:
+        self.shown_colour = gr.State(colouring.CLUSTERS)  # what the points that are shown are coloured by
+        self.summary = gr.HTML(elem_id="map-summary", js_on_load=None)
+        with gr.Row(elem_classes="query-row"):
+            self.query = gr.Textbox(
+                label="Find on the map",
+                placeholder="Any words, then Enter",
+                max_lines=1,
+                scale=3,
+                min_width=200,
+                elem_id="map-query",
+            )
+            self.cluster = gr.Dropdown(
+                [], label="Show a cluster", scale=2, min_width=220, allow_custom_value=True, elem_id="map-cluster"
+            )
+            self.colour = gr.Dropdown(
+                [colouring.CLUSTERS], value=colouring.CLUSTERS, label="Colour by", scale=2, min_width=220,
+                allow_custom_value=True, elem_id="map-colour",
+            )  # fmt: skip
+            self.all = gr.Button("Show all", size="sm", scale=0, min_width=90, elem_id="map-all")
+
+    def _draw_map(self) -> None:
+        with gr.Row(elem_id="map-and-list"):
+            with gr.Column(scale=7, min_width=320):
+                self.plot = gr.Plot(show_label=False, elem_id="map-plot")
+                self.answers = MapAnswers(self._service, self._session_id, self.told)
+            with gr.Column(scale=3, min_width=240):
+                self.clusters = gr.HTML(elem_id="map-clusters", js_on_load=CHOSEN)
+
+    def listen(self, opened: gr.State, tab: gr.Tab) -> None:
+        private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+        mine = [self._session_id]
+        told = [self.told, self.answers.selection, self.answers.pointed]
+        grouped = [self.plot, self.summary, self.clusters, self.cluster, self.colour, self.shown_colour, self.numbers, *told]
+        panels = [self.controls, self.result, *self.compare.reset, *self.export.reset]
+        shown = [*grouped, *panels, self.start, self.stop, self.stage, self.course, self.query]
+        opened.change(handler(self._on_opened), [*mine, self._model], shown, **private)
+        tab.select(handler(self._on_shown), [*mine, self._model], [self.plot, self.stage], **private)
+        self.start.click(
+            handler(self._on_draw), [*mine, self._model, *self.options.values], shown, concurrency_limit=None, **private
+        ).failure(self._on_failure, None, [self.start, self.stop, self.stage], **private)  # fmt: skip
+        self.stop.click(handler(self._on_stop), mine, self.stop, queue=False, **private)
+        gr.on(
+            self.options.changes, handler(self._on_regroup), [*mine, *self.options.values],
+            [*grouped, *self.export.reset], **private,
+        )  # fmt: skip
+        by = [*mine, self.colour, self.shown_colour]
+        coloured = self.colour.input(handler(self._on_colour), by, [self.plot, self.shown_colour], **private)
+        coloured.failure(lambda shown: shown, self.shown_colour, self.colour, **private)
+        found = [self.plot, self.colour, self.shown_colour, *told, self.answers.said, self.cluster, self.clusters]
+        self.query.submit(handler(self._on_query), [*mine, self.query, self.shown_colour], found, **private)
+        self.answers.listen(self.clusters, self.cluster)
+        everything = [*told, self.answers.said, self.cluster, self.clusters, self.query, self.plot, self.colour, self.shown_colour]
+        self.all.click(handler(self._on_all), [*mine, self.shown_colour], everything, **private)
+        self.compare.listen(self.colour)
+        self.export.listen()
+
+    def _on_opened(self, session_id: str, model: str) -> Updates:
+        """Another corpus: the map of the one before is gone."""
+        course = view.course(self._service.corpus(session_id, model))
+        return {self.course: course, **self._cleared(), **self._panels(False), self.plot: None, self.stage: "", **self._idle()}
+
+    def _on_shown(self, session_id: str, model: str) -> Any:
+        """The tab is opened: where there is no map yet, its preview, which also wakes plotly and WebGL."""
+        preview = self._service.preview(session_id, model)
+        return (chart.moving(preview.points, preview.drawn), view.PREVIEW) if preview else (gr.skip(), gr.skip())
+
+    def _cleared(self) -> Updates:
+        """Nothing but points: what told of the map before goes."""
+        empty = dict.fromkeys((self.summary, self.clusters, self.answers.pointed, self.answers.selection, self.query), "")
+        return {**empty, **self.compare.hidden(), **self.export.hidden()}
+
+    def _panels(self, visible: bool) -> Updates:
+        """Not hidden when a map is drawn anew: Gradio loses the showing where it follows within milliseconds."""
+        return {panel: gr.Column(visible=visible) for panel in (self.controls, self.result)}
+
+    def _idle(self) -> Updates:
+        return {self.start: gr.Button(interactive=True), self.stop: gr.Button(STOP, visible=False, interactive=True)}
+
+    def _on_stop(self, session_id: str) -> Any:
+        self._service.stop(session_id)
+        return gr.Button("Stopping …", interactive=False)
+
+    def _on_draw(self, session_id: str, model: str, method: str, count: str, outliers: float) -> Iterator[Updates]:
+        """The preview at once, the points while they move, then the map."""
+        grouping = Grouping.read(method, count, outliers)
+        yield {
+            self.start: gr.Button(interactive=False),
+            self.stop: gr.Button(visible=True),
+            self.stage: html.progress(0, 1, "Starting …", ""),
+        }
+        shown, last = 0.0, {**self._idle(), self.stage: ""}
+        for step in self._service.draw(session_id, grouping, model):
+            if isinstance(step, CorpusMap):
+                last |= {**self._grouped(step), **self._panels(True)}
+            elif time.monotonic() - shown > max(REFRESH_SECONDS, len(step.points) / REFRESH_POINTS):
+                moving = {self.stage: view.stage(step), self.plot: chart.moving(step.points, step.drawn)}
+                yield moving if shown else {**self._cleared(), **moving}
+                shown = time.monotonic()
+            else:
+                yield {self.stage: view.stage(step)}
+        yield last
+
+    def _grouped(self, found: CorpusMap) -> Updates:
+        return {
+            self.plot: chart.drawn(found, colouring.colouring(found)),
+            self.summary: view.summary(found),
+            self.clusters: view.cluster_list(found),
+            self.cluster: gr.Dropdown(choices=view.cluster_choices(found), value=None),
+            self.colour: gr.Dropdown(choices=colouring.choices(found), value=colouring.CLUSTERS),
+            self.shown_colour: colouring.CLUSTERS,
+            self.numbers: view.numbers(found),
+            **self.answers.nothing(),
+        }
+
+    def _on_regroup(self, session_id: str, method: str, count: str, outliers: float) -> Updates:
+        grouping = Grouping.read(method, count, outliers)
+        if not self._service.drawn_already(session_id):
+            return {self.plot: gr.skip()}  # the options are for the map that will be drawn
+        found = self._service.regroup(session_id, grouping)
+        return {**self._grouped(found), **self.export.hidden()}
+
+    def _on_colour(self, session_id: str, by: str, shown: str) -> Updates:
+        """The drop-down tells of a choice twice, and the points are megabytes: the second time nothing is sent."""
+        if by == shown:
+            return {self.plot: gr.skip()}
+        found = self._service.map(session_id)
+        return {self.shown_colour: by, self.plot: chart.drawn(found, colouring.colouring(found, by))}
+
+    def _on_query(self, session_id: str, text: str, shown: str) -> Updates:
+        """The query's place and what lies near it; an empty one takes the star away."""
+        if isinstance(text, str) and not text.strip():
+            return self._without_query(session_id, shown)
+        found = self._service.query(session_id, text)
+        return {
+            self.plot: chart.drawn(found, colouring.colouring(found, colouring.QUERY)),
+            self.colour: gr.Dropdown(choices=colouring.choices(found), value=colouring.QUERY),
+            self.shown_colour: colouring.QUERY,
+            **self.answers.asked(found),
+        }
+
+    def _on_all(self, session_id: str, shown: str) -> Updates:
+        """Nothing is chosen any more, and nothing asked."""
+        found = self._service.map(session_id)
+        everything = {self.cluster: None, self.clusters: view.cluster_list(found), self.query: ""}
+        return {**self.answers.nothing(), **everything, **self._without_query(session_id, shown)}
+
+    def _without_query(self, session_id: str, shown: str) -> Updates:
+        found = self._service.forget_query(session_id)
+        if shown != colouring.QUERY:
+            return {self.answers.said: said(**lit(None), **star(None))}
+        return {
+            self.answers.said: said(**lit(None), **star(None)),
+            self.plot: chart.drawn(found, colouring.colouring(found)),
+            self.colour: gr.Dropdown(choices=colouring.choices(found), value=colouring.CLUSTERS),
+            self.shown_colour: colouring.CLUSTERS,
+        }
+
+    def _on_failure(self) -> Updates:
+        return {**self._idle(), self.stage: ""}

@@ -1,0 +1,191 @@
+"""How a map reads beside its picture: the clusters, a selection, the figures."""
+
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.reader import plural
+from sbert_app.corpus_map.projecting import Points2D
+from sbert_app.corpus_map.result import CorpusMap, QueryOnMap
+from sbert_app.mapping.quality import OUTLIER, SAMPLE
+from sbert_app.ui.kit import html
+from sbert_app.ui.map.palette import GREY, PALETTE
+
+HOW_TO = (
+    "Hover to read a sentence, click it for its neighbours, draw around points to list them, double-click to see all again. "
+    "Near means alike; how far apart two groups lie, and how large they look, means little."
+)
+PREVIEW = '<p class="stage">Shown for now: the first two principal components. Draw the map for groups and names.</p>'
+NOTHING_CHOSEN = "Click a point, draw around some, or choose a cluster: its sentences appear here."
+EXAMPLE = "support_tickets.csv"
+SHOWN_ROWS = 200
+SAVED_IN_PAGE = 2_000  # rows: more are offered as a file
+SENTENCE_LENGTH = 90
+NAME_LENGTH = 60
+METADATA_SHOWN = 4
+METADATA_LENGTH = 40
+
+
+def course(indexed: IndexedCorpus | None = None) -> str:
+    """Which corpus will be drawn, None: the example."""
+    what = f"<b>{EXAMPLE}</b>, the example"
+    if indexed is not None:
+        rows = len(indexed.corpus)
+        what = f"<b>{escape(indexed.corpus.name)}</b>: {rows:,} {plural(rows, 'sentence', 'sentences')}, {escape(indexed.model)}"
+    return f'<p class="stage" role="status">{what}. Another corpus is opened in the Search tab.</p>'
+
+
+def stage(step: Points2D) -> str:
+    return html.progress(step.done, step.total, f"{step.stage} …", "Drawing the map")
+
+
+def summary(found: CorpusMap) -> str:
+    """What was drawn, how, and in which time."""
+    ground, clustering = found.ground, found.clustering
+    total = sum(found.seconds.values())
+    stages = " · ".join(f"{name} {seconds:.2f} s" for name, seconds in found.seconds.items())
+    outliers = f", {clustering.outliers:,} {plural(clustering.outliers, 'outlier', 'outliers')}" if clustering.outliers else ""
+    count = f"{clustering.count} {plural(clustering.count, 'cluster', 'clusters')}"
+    head = (
+        f"<b>{len(ground.points):,}</b> {plural(len(ground.points), 'sentence', 'sentences')} in <b>{count}</b>{outliers}, "
+        f"{total:.1f} s ({stages})"
+    )
+    how = f"Points: {ground.method}. Clusters: {clustering.method} on the map; {clustering.how}."
+    return f'<div class="map-summary" role="status"><p>{head}</p><p class="hint">{escape(how)}</p>{html.notes(ground.notes)}</div>'
+
+
+def told(title: str = "", detail: str = "") -> str:
+    """Above the map, in one line: what is chosen, and that it is listed below; how to choose, where nothing is."""
+    if not title:
+        return f'<p class="hint" role="status">{HOW_TO}</p>'
+    more = f": {escape(html.short(detail, 110))}" if detail else ""
+    return f'<p class="stage" role="status"><b>{escape(title)}</b>{more} <a href="#map-selection">listed below the map</a></p>'
+
+
+def cluster_list(found: CorpusMap, chosen: int | None = None) -> str:
+    """Every cluster as a button: colour, name, size, silhouette and the most central sentence. The chosen one is marked."""
+    largest = int(found.clustering.sizes.max(initial=1))
+    rows = [_cluster(found, number, largest, number == chosen) for number in range(found.clustering.count)]
+    if found.clustering.outliers:
+        size, pressed = found.clustering.outliers, "true" if chosen == OUTLIER else "false"
+        rows.append(
+            f'<li><button type="button" data-cluster="{OUTLIER}" aria-pressed="{pressed}"><i style="background:{GREY}"></i>'
+            f"<b>outliers</b>"
+            f"<span>{size:,}</span></button></li>"
+        )
+    return f'<ul class="clusters" aria-label="Clusters">{"".join(rows)}</ul>'
+
+
+def _cluster(found: CorpusMap, number: int, largest: int, chosen: bool) -> str:
+    size = int(found.clustering.sizes[number])
+    silhouette = found.silhouettes.get(number)
+    spoken = f" · silhouette {silhouette:.2f}" if silhouette is not None else ""
+    sentence = html.short(found.ground.indexed.corpus.sentences[found.central[number]], SENTENCE_LENGTH)
+    colour = PALETTE[number % len(PALETTE)]
+    return (
+        f'<li><button type="button" data-cluster="{number}" aria-pressed="{"true" if chosen else "false"}">'
+        f'<i style="background:{colour}"></i><b>{escape(html.short(found.names[number], NAME_LENGTH))}</b>'
+        f"<span>{size:,}{spoken}</span>"
+        f'<em style="width:{100 * size / largest:.1f}%;background:{colour}"></em>'
+        f'<q dir="auto">{escape(sentence)}</q></button></li>'
+    )
+
+
+def cluster_choices(found: CorpusMap) -> list[tuple[str, int]]:
+    """For the drop-down: name and size of each cluster."""
+    sizes = found.clustering.sizes
+    named = [(f"{html.short(name, NAME_LENGTH)} ({sizes[number]:,})", number) for number, name in enumerate(found.names)]
+    return [*named, *([(f"outliers ({found.clustering.outliers:,})", OUTLIER)] if found.clustering.outliers else [])]
+
+
+def selection(
+    found: CorpusMap,
+    rows: NDArray[np.int64],
+    title: str,
+    scores: NDArray[np.floating] | None = None,
+    words: Sequence[str] = (),
+) -> str:
+    """Some rows as a table. scores (k,): cosine, where they are neighbours or hits; words: those that set them apart."""
+    if not len(rows):
+        return html.empty(NOTHING_CHOSEN)
+    listed = rows if len(rows) <= SAVED_IN_PAGE else rows[:SHOWN_ROWS]
+    records = found.records(listed)
+    if scores is not None:
+        records = [{"score": round(float(score), 4), **record} for score, record in zip(scores, records, strict=True)]
+    about = f'<p class="hint">Words that set them apart: <b>{escape(", ".join(words))}</b></p>' if words else ""
+    save = html.downloads("selection", records) if len(rows) <= SAVED_IN_PAGE else ""
+    more = f'<p class="hint">The first {SHOWN_ROWS:,} of {len(rows):,}.</p>' if len(rows) > SHOWN_ROWS else ""
+    head = f'<div class="hits-head" role="status"><span><b>{escape(title)}</b></span>{save}</div>'
+    table = _table(records[:SHOWN_ROWS], scores is not None)
+    region = f'<div class="selection scroll" role="region" aria-label="Chosen sentences" tabindex="0">{table}</div>'
+    return f"{head}{about}{region}{more}"
+
+
+def _table(records: Sequence[dict[str, object]], scored: bool) -> str:
+    columns = [key for key in records[0] if key not in ("row", "sentence", "cluster", "map_x", "map_y", "score")][:METADATA_SHOWN]
+    header = [*(["cosine"] if scored else []), "row", "sentence", "cluster", *columns]
+    rows = []
+    for record in records:
+        score = [f"<b>{record['score']:.3f}</b>"] if scored else []
+        extra = [f"<small>{escape(html.short(str(record[key]), METADATA_LENGTH))}</small>" for key in columns]
+        sentence = f'<span dir="auto">{escape(str(record["sentence"]))}</span>'
+        rows.append([*score, f"<b>{record['row']:,}</b>", sentence, escape(str(record["cluster"])), *extra])
+    return html.table(header, rows)
+
+
+def numbers(found: CorpusMap) -> str:
+    """Silhouette, and how the clusters go with the corpus's own labels."""
+    lines = []
+    if found.silhouette is not None:
+        sample = min(SAMPLE, len(found.ground.points))
+        lines.append(
+            f"Silhouette {found.silhouette:.3f} (−1 to 1, by cosine between the embeddings of {sample:,} rows, not on the map, "
+            "which flatters). Sentences rarely reach more than 0.2."
+        )
+    if not found.accords:
+        lines.append("The corpus has no column of labels (2 to 100 different values), so the clusters are held against nothing.")
+        return html.notes(lines)
+    rows = [
+        [escape(accord.column), f"{accord.values:,}", f"{accord.purity:.3f}", f"{accord.ari:.3f}", f"{accord.nmi:.3f}"]
+        for accord in found.accords
+    ]
+    table = html.table(["column", "values", "purity", "ARI", "NMI"], rows)
+    lines.append(
+        "ARI is 0 by chance and 1 for the same groups; NMI is 1 for the same groups; purity grows with the number of clusters."
+    )
+    return f'<div class="measures numbers-map">{table}</div>{html.notes(lines)}'
+
+
+def hovered(found: CorpusMap, row: int) -> str:
+    """The sentence under the pointer, where the picture does not hold the sentences."""
+    return f'<p class="under-pointer" dir="auto">{escape(html.short(found.ground.indexed.corpus.sentences[row], 300))}</p>'
+
+
+def asked(query: QueryOnMap) -> str:
+    return f"The nearest to “{html.short(query.query, 60)}” ({query.milliseconds:.0f} ms; the star is where it would lie)"
+
+
+def moved(found: CorpusMap) -> str:
+    """What the other model changed."""
+    if found.moved is None:
+        return ""
+    kept = found.moved.drift.kept
+    lines = [
+        f"{100 * float(kept.mean()):.0f} % of each row's 10 nearest rows stay the same under {found.moved.model}; "
+        f"{100 * float((kept == 1).mean()):.0f} % of the rows keep all of them. Colour by “Drift” to see where it changed.",
+        "The second map starts from the first and is turned onto it. Small moves are chance, a second run of the same model makes "
+        "them too: the drift counts neighbours, not distances on the map.",
+    ]
+    if kept.min() == 1:
+        return html.notes(["No row has other neighbours under this model: what moves on the map is chance.", *lines[1:]])
+    if not found.moved.same_label:
+        return html.notes(lines)
+    rows = [
+        [escape(column), f"{100 * before:.1f} %", f"{100 * after:.1f} %", f"{100 * (after - before):+.1f} points"]
+        for column, (before, after) in found.moved.same_label.items()
+    ]
+    table = html.table(["nearest rows with the same", found.model, found.moved.model, "change"], rows)
+    return f'<div class="measures numbers-map">{table}</div>{html.notes(lines)}'

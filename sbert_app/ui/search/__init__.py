@@ -1,0 +1,1 @@
+"""The Search tab: bring a corpus, search it by meaning."""

@@ -1,0 +1,67 @@
+"""How a corpus looks: what was read, how far the indexing is, what is being searched."""
+
+from html import escape
+
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.library import SavedCorpus
+from sbert_app.corpus.reader import plural, skipped_summary
+from sbert_app.services.corpora import IndexProgress
+from sbert_app.tables import Table
+from sbert_app.ui.kit import html
+
+
+def nothing(hosted: bool) -> str:
+    """What stands where the corpus will be."""
+    kept = "only your session sees it, and it is deleted afterwards" if hosted else "it stays on this machine"
+    return html.empty(f"No corpus yet. Pick an example above, or bring your own file: {kept}.")
+
+
+def offered(table: Table, column: str, prose: bool) -> str:
+    """What was read from a file, before it is indexed."""
+    guess = "Sentences seem to be in" if prose else "No column looks like sentences; the closest is"
+    rows, columns = len(table.frame), len(table.frame.columns)
+    lines = [*table.notes, *skipped_summary(table.skipped)]
+    return (
+        f'<p class="read"><b>{escape(table.name)}</b>: {rows:,} {plural(rows, "row", "rows")}, '
+        f"{columns} {plural(columns, 'column', 'columns')}. {guess} <b>{escape(column)}</b>.</p>{html.notes(lines)}"
+    )
+
+
+def saved(entry: SavedCorpus) -> str:
+    """One line of the list of saved corpora."""
+    if entry.damaged:
+        return f"{entry.name} · damaged, delete it · {entry.megabytes:.1f} MB"
+    when = entry.saved[:16].replace("T", " ")
+    return f"{entry.name} · {entry.rows:,} {plural(entry.rows, 'row', 'rows')} · {entry.model} · {entry.megabytes:.1f} MB · {when}"
+
+
+def progress(event: IndexProgress) -> str:
+    """The progress bar of the indexing, with rate and time left."""
+    text = f"{event.stage} {event.name}: {event.done:,} of {event.total:,} sentences"
+    if event.sentences_per_second:
+        text += f" · {event.sentences_per_second:,.0f} sentences/s"
+    if event.cached:
+        text += f" · {event.cached:,} from the cache"
+    if event.stopped:
+        text += ". What was encoded is kept: index it again to go on."
+    elif event.eta_seconds and event.stage == "Encoding":
+        text += f" · {html.duration(event.eta_seconds)} left"
+    return html.progress(event.done, event.total, text, "Indexing")
+
+
+def status(indexed: IndexedCorpus, event: IndexProgress | None = None) -> str:
+    """One line on the corpus that is being searched, with what was skipped folded below."""
+    report, source = indexed.index.report, indexed.corpus
+    recall = f", recall@10 {report.recall:.3f} on {report.recall_queries} rows of it" if report.kind == "approximate" else ""
+    facts = [
+        f"{len(source):,} {plural(len(source), 'sentence', 'sentences')}",
+        f"{indexed.embeddings.shape[1]} dimensions, {escape(indexed.model)}",
+        f"{report.kind} index, {report.megabytes:.1f} MB{recall}",
+    ]
+    if event and event.sentences_per_second:
+        facts.append(f"encoded in {html.duration(event.seconds)} ({event.sentences_per_second:,.0f} sentences/s)")
+    elif event:
+        facts.append(f"from the cache in {html.duration(event.seconds)}")
+    lines = [*(event.notes if event else ()), *source.notes, *skipped_summary(source.skipped)]
+    head = f"<p><b>{escape(source.name)}</b> <span>{' · '.join(facts)}</span></p>"
+    return f'<div class="corpus" id="corpus-status">{head}{html.notes(lines)}</div>'

@@ -1,0 +1,1 @@
+"""The Similarity tab: two sentences, or a list against a list."""

@@ -1,0 +1,46 @@
+"""The similarities of two lists as a heat map."""
+
+import plotly.graph_objects as go
+
+from sbert_app.services.similarity import ListComparison
+from sbert_app.ui.kit.figures import quiet
+
+SCALE = [[0, "#dcebe8"], [0.5, "#6fb3a9"], [1, "#0f5f59"]]
+LABEL_LENGTH = 22
+NAMED_ROWS = 16
+LABELLED_CELLS = 150  # more numbers than this no one reads
+
+
+def heat_map(result: ListComparison) -> go.Figure:
+    """Every sentence of one list against every sentence of the other, cosine as colour."""
+    labelled = result.scores.size <= LABELLED_CELLS
+    figure = go.Figure(
+        go.Heatmap(
+            z=result.scores,
+            x=[str(i) for i in range(1, len(result.sentences2) + 1)],
+            y=_labels(result.sentences1, NAMED_ROWS),
+            customdata=[_labels(result.sentences2, len(result.sentences2))] * len(result.sentences1),
+            zmin=0,
+            zmax=1,
+            colorscale=SCALE,
+            texttemplate="%{z:.2f}" if labelled else None,
+            xgap=2 if labelled else 0,
+            ygap=2 if labelled else 0,
+            showscale=not labelled,
+            colorbar={"title": {"text": "cosine", "side": "right"}, "thickness": 10, "outlinewidth": 0},
+            hovertemplate="first list: %{y}<br>second list: %{customdata}<br>cosine %{z:.3f}<extra></extra>",
+        )
+    )
+    quiet(figure, 110 + min(34 * len(result.sentences1), 640))
+    title = None if len(result.sentences1) <= NAMED_ROWS else "line of the first list"
+    figure.update_yaxes(title=title, autorange="reversed", automargin=True, showgrid=False, type="category")
+    figure.update_xaxes(title="line of the second list", automargin=True, showgrid=False, type="category")
+    return figure
+
+
+def _labels(sentences: list[str], most: int) -> list[str]:
+    """Short and numbered, for equal labels would fall on one another; for more than `most` the number alone."""
+    if len(sentences) > most:
+        return [str(i) for i in range(1, len(sentences) + 1)]
+    shortened = (s if len(s) <= LABEL_LENGTH else s[: LABEL_LENGTH - 1] + "…" for s in sentences)
+    return [f"{i}. {text}" for i, text in enumerate(shortened, 1)]

@@ -1,1 +1,0 @@
-"""One file per tab; tabs never import each other."""

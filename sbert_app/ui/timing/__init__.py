@@ -1,0 +1,1 @@
+"""The Timing tab: the cross-encoder against SBERT."""

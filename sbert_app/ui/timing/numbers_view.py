@@ -1,0 +1,76 @@
+"""Every number of a race with its origin, and the paper's Table 7 beside what was measured here."""
+
+from collections.abc import Sequence
+from html import escape
+
+from sbert_app.evaluation import paper
+from sbert_app.timing.report import EXTRAPOLATED, Figure, figures
+from sbert_app.timing.result import TimingResult
+from sbert_app.timing.table7 import PLAIN, SMART, WORDS, SystemSpeed
+from sbert_app.timing.words import spoken
+from sbert_app.ui.kit import html
+
+PAPER_ROWS = {WORDS: "Average GloVe embeddings", PLAIN: "SBERT-base", SMART: "SBERT-base, smart batching"}
+NOTICEABLE = 0.05  # seconds
+
+
+def numbers(result: TimingResult) -> str:
+    """Every number and how it was obtained, with downloads."""
+    rows = figures(result)
+    records = [{key: float(f"{value:.5g}") if isinstance(value, float) else value for key, value in vars(f).items()} for f in rows]
+    table = html.table(("what", "value", "turns from – to, or 95 % band", "how"), [_row(figure) for figure in rows])
+    where, waited = result.conditions, result.waited
+    backbones = "the same backbone" if where.same_backbone else "different backbones"
+    how = (
+        f"{where.encoder} against {where.cross_encoder}, {backbones}, {where.hardware} on {where.machine}, {where.date}. "
+        f"At most {where.max_tokens[0]} tokens a sentence, {where.max_tokens[1]} a pair; tokenising included, warm-up excluded; "
+        "the lanes took turns."
+    )
+    if waited > NOTICEABLE:
+        how += f" Others had the device for {waited:.1f} s in between; that time is in no figure."
+    return (
+        f'<div class="hits-head"><span>{escape(how)}</span>{html.downloads("sbert-studio-timing", records)}</div>'
+        f'<div class="numbers scroll" tabindex="0" role="region" aria-label="every number">{table}</div>'
+    )
+
+
+def _row(figure: Figure) -> list[str]:
+    mark = f'<span class="kind {figure.kind}">{figure.kind}</span>'
+    value = f"{_digits(figure.value)} {figure.unit}"
+    if figure.kind == EXTRAPOLATED or (figure.unit == "s" and figure.value >= 60):
+        value = f'<span title="{_digits(figure.value)} s">{spoken(figure.value)}</span>'
+    band = "" if figure.low is None or figure.high is None else _band(figure)
+    return [escape(figure.what), value, band, f"{mark} {escape(figure.how)}"]
+
+
+def _band(figure: Figure) -> str:
+    show = spoken if figure.kind == EXTRAPOLATED else _digits
+    return f"{show(figure.low or 0.0)} to {show(figure.high or 0.0)}"
+
+
+def _digits(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def table_7(rows: Sequence[SystemSpeed]) -> str:
+    """Sentences a second here, beside the paper's."""
+    shown = []
+    for row in rows:
+        cpu, gpu = paper.TABLE_7[PAPER_ROWS[row.system]]
+        low, high = row.throughput.spread
+        here = f"{row.throughput.rate:,.0f} <small>({low:,.0f} to {high:,.0f})</small>"
+        shown.append([escape(row.system), here, escape(row.device), _published(cpu), _published(gpu)])
+    for name in ("InferSent", "Universal Sentence Encoder"):
+        cpu, gpu = paper.TABLE_7[name]
+        shown.append([name, "not measured here", "", _published(cpu), _published(gpu)])
+    table = html.table(("system", "sentences/s here", "on", "paper, i7-5820K", "paper, V100"), shown)
+    return (
+        f'<div class="table-7 scroll" tabindex="0" role="region" aria-label="sentences a second">{table}</div>'
+        '<p class="hint">Medians of turns, slowest and fastest in brackets. Average word vectors: here the mean of the encoder\'s '
+        "own input vectors, in the paper of GloVe's. Without smart batching: batches of 32 in the order of the file. "
+        f"{paper.SOURCE}, Table 7: BERT-base, a larger model than the default one here.</p>"
+    )
+
+
+def _published(value: float | None) -> str:
+    return "–" if value is None else f"{value:,.0f}"

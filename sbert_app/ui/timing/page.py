@@ -1,0 +1,27 @@
+"""A race as one html page that needs nothing else: to keep, to send, to open from disk."""
+
+from html import escape
+from pathlib import Path
+
+import plotly.graph_objects as go
+
+from sbert_app.timing.result import TimingResult
+from sbert_app.ui.timing import numbers_view, view
+
+STYLE = Path(__file__).resolve().parents[3] / "assets" / "timing_page.css"
+
+
+def page(result: TimingResult, sentences: int, chart: go.Figure) -> str:
+    """The whole page, plotly's script inside it: about 5 MB."""
+    where = result.conditions
+    title = f"Cross-encoder against SBERT, {where.date}"
+    numbers = numbers_view.numbers(result)
+    drawn = chart.to_html(full_html=False, include_plotlyjs=True, config={"displaylogo": False})
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>{title}</title><style>{STYLE.read_text(encoding='utf-8')}</style></head><body><h1>{title}</h1>"
+        f'<p class="hint">{escape(where.corpus)}, {where.sentences:,} sentences · made with SBERT Studio</p>'
+        f"{view.in_words(result, sentences)}<h2>Seconds against sentences</h2>{drawn}"
+        f'<p class="hint">{view.HOW_TO_READ}</p>'
+        f"<h2>Agreement and quality</h2>{view.agreement(result, live=False)}<h2>Every number</h2>{numbers}</body></html>"
+    )

@@ -1,0 +1,203 @@
+"""Timing: the race, what it means for any number of sentences, and the paper's Table 7 on this machine."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import gradio as gr
+
+from sbert_app.errors import UserError
+from sbert_app.services.timing import DEFAULT_SECONDS, TimingService, Waiting
+from sbert_app.timing.experiment import ENDS, Moment
+from sbert_app.ui.kit import html
+from sbert_app.ui.kit.events import handler
+from sbert_app.ui.kit.shelf import Shelf
+from sbert_app.ui.timing import numbers_view, race_view, view
+from sbert_app.ui.timing.chart import race_chart
+from sbert_app.ui.timing.page import page
+
+REFRESH_SECONDS = 0.3  # drawing costs the processor that is being timed
+PAGE_NAME = "sbert-studio-view.html"
+LEAD = "A cross-encoder reads every **pair**, SBERT reads every **sentence once**. Race them, on this machine."
+TABLE_7 = """<h2 class="section">Sentences a second, as in the paper's Table 7</h2>
+<p class="hint">Encodes up to 1,000 of the sentences with each system in turn, for about ten seconds on each device.</p>"""
+NOT_YET = "Nothing measured yet. Start the race: it takes about half a minute."
+NOTHING = "Stopped before both lanes had done a turn: there is nothing to extrapolate from."
+
+Updates = dict[Any, Any]
+
+
+def build(service: TimingService, session_id: gr.State, model: gr.State, opened: gr.State) -> None:
+    """Draw the tab and wire it. `opened` changes with the session's corpus, which is what is raced."""
+    gr.Markdown(LEAD, elem_classes="lead")
+    _TimingTab(service, session_id, model).listen(opened)
+
+
+class _TimingTab:
+    """The components of one page and their handlers; what was measured is in the visitor's session."""
+
+    def __init__(self, service: TimingService, session_id: gr.State, model: gr.State) -> None:
+        self._service, self._session_id, self._model = service, session_id, model
+        self._shelf = Shelf()
+        self._draw_race()
+        self._draw_result()
+        self._draw_table_7()
+
+    def _draw_race(self) -> None:
+        self.course = gr.HTML(race_view.course(self._service.course()), elem_id="course", js_on_load=None)
+        with gr.Row(elem_classes="examples"):
+            self.start = gr.Button("Start the race", variant="primary", elem_id="race")
+            self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="race-stop")
+        with gr.Accordion("Options", open=False, elem_id="race-options"):
+            self.seconds = gr.Slider(
+                2,
+                self._service.most_seconds,
+                DEFAULT_SECONDS,
+                step=1,
+                label="Seconds of work for the cross-encoder",
+                info="More seconds make its rate firmer. SBERT takes its turns in between.",
+                elem_id="race-seconds",
+            )
+        self.stage = gr.HTML(elem_id="race-stage", js_on_load=None)
+        self.lanes = gr.HTML(html.empty(NOT_YET), elem_id="lanes", js_on_load=None)
+
+    def _draw_result(self) -> None:
+        with gr.Column(visible=False, elem_id="race-result") as self.result:
+            self.sentences = gr.Slider(
+                2, 6, 4, step=0.05, label="Number of sentences, from 100 to 1,000,000", elem_id="race-n", elem_classes="log-slider"
+            )
+            self.words = gr.HTML(elem_id="race-words", js_on_load=None)
+            self.chart = gr.Plot(show_label=False, elem_id="race-chart")
+            gr.HTML(f'<p class="hint">{view.HOW_TO_READ}</p>', js_on_load=None)
+            self.agreement = gr.HTML(elem_id="race-agreement", js_on_load=None)
+            with gr.Accordion("Every number, and how it was obtained", open=False, elem_id="race-numbers-box"):
+                self.numbers = gr.HTML(elem_id="race-numbers", js_on_load=None)
+            with gr.Row(elem_classes="examples"):
+                self.save = gr.Button("Make one page of it", size="sm", elem_id="race-page")
+                self.download = gr.DownloadButton("Download the page", size="sm", visible=False, elem_id="race-download")
+
+    def _draw_table_7(self) -> None:
+        gr.HTML(TABLE_7, js_on_load=None)
+        with gr.Row(elem_classes="examples"):
+            self.measure = gr.Button("Measure", size="sm", elem_id="table-7-measure")
+            self.stop_measuring = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="table-7-stop")
+        self.measuring = gr.HTML(elem_id="table-7-stage", js_on_load=None)
+        self.table_7 = gr.HTML(elem_id="table-7", js_on_load=None)
+
+    def listen(self, opened: gr.State) -> None:
+        private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+        mine = [self._session_id]
+        ended = [self.start, self.measure, self.stop, self.stop_measuring, self.stage, self.measuring]
+        shown = [self.start, self.stop, self.stage, self.lanes, self.result, self.words, self.chart, self.agreement, self.numbers]
+        replaced = [self.course, self.start, self.measure, self.stage, self.lanes, self.result]
+        opened.change(handler(self._on_opened), mine, replaced, **private)
+        self.start.click(
+            handler(self._on_start),
+            [*mine, self._model, self.seconds, self.sentences],
+            [*shown, self.download, self.measure],
+            concurrency_limit=None,
+            **private,
+        ).failure(self._on_failure, None, ended, **private)
+        gr.on([self.stop.click, self.stop_measuring.click], handler(self._service.stop), mine, None, queue=False, **private)
+        self.sentences.change(
+            handler(self._on_slide),
+            [*mine, self.sentences],
+            [self.words, self.download],
+            queue=False,
+            trigger_mode="always_last",
+            **private,
+        )
+        self.sentences.release(handler(self._on_release), [*mine, self.sentences], self.chart, **private)
+        self.save.click(handler(self._on_save), [*mine, self.sentences], self.download, **private)
+        self.measure.click(
+            handler(self._on_measure),
+            [*mine, self._model],
+            [self.start, self.measure, self.stop_measuring, self.measuring, self.table_7],
+            concurrency_limit=None,
+            **private,
+        ).failure(self._on_failure, None, ended, **private)
+
+    def _on_opened(self, session_id: str) -> Updates:
+        """Another corpus: what was measured with the one before is gone."""
+        try:
+            course, able = race_view.course(self._service.course(session_id)), True
+        except UserError as error:
+            course, able = html.empty(str(error)), False
+        return {
+            self.course: course,
+            **{button: gr.Button(interactive=able) for button in (self.start, self.measure)},
+            self.stage: "",
+            self.lanes: html.empty(NOT_YET) if able else "",
+            self.result: gr.Column(visible=False),
+        }
+
+    def _on_start(self, session_id: str, model: str, seconds: int, exponent: float) -> Iterator[Updates]:
+        """The race live; at its end the result, which stays in the session for the slider and the page."""
+        hidden = {self.result: gr.Column(visible=False), self.download: gr.DownloadButton(visible=False)}
+        yield {**self._busy(True, self.stop), **hidden, self.stage: race_view.stage("Starting"), self.lanes: ""}
+        last, shown = Moment(""), 0.0
+        for step in self._service.race_session(session_id, model, seconds):
+            if isinstance(step, Moment):
+                last = step
+            if time.monotonic() - shown < REFRESH_SECONDS:
+                continue
+            shown = time.monotonic()
+            if isinstance(step, Waiting):
+                yield {self.stage: race_view.waiting(step.before)}
+            else:
+                yield {self.stage: race_view.stage(step.stage), self.lanes: race_view.lanes(step)}
+        if last.stage not in ENDS:  # another corpus was opened, which has cleared the page
+            yield self._idle(session_id, self.stop)
+            return
+        ended = {self.stage: "" if last.result else race_view.note(NOTHING), self.lanes: race_view.lanes(last, ended=True)}
+        yield {**self._idle(session_id, self.stop), **ended, **self._shown(last, exponent)}
+
+    def _shown(self, last: Moment, exponent: float) -> Updates:
+        if last.result is None:
+            return {}
+        return {
+            self.result: gr.Column(visible=True),
+            self.words: view.in_words(last.result, sentences_at(exponent)),
+            self.chart: race_chart(last.result, sentences_at(exponent)),
+            self.agreement: view.agreement(last.result),
+            self.numbers: numbers_view.numbers(last.result),
+        }
+
+    def _on_slide(self, session_id: str, exponent: float) -> Updates:
+        words = view.in_words(self._service.result(session_id), sentences_at(exponent))
+        return {self.words: words, self.download: gr.DownloadButton(visible=False)}  # a page made before tells another number
+
+    def _on_release(self, session_id: str, exponent: float) -> Any:
+        return race_chart(self._service.result(session_id), sentences_at(exponent))
+
+    def _on_save(self, session_id: str, exponent: float) -> Any:
+        result = self._service.result(session_id)
+        number = sentences_at(exponent)
+        (path,) = self._shelf.put({PAGE_NAME: page(result, number, race_chart(result, number))})
+        return gr.DownloadButton(f"Download {PAGE_NAME} ({path.stat().st_size / 1e6:.0f} MB)", value=str(path), visible=True)
+
+    def _on_measure(self, session_id: str, model: str) -> Iterator[Updates]:
+        yield {**self._busy(True, self.stop_measuring), self.measuring: race_view.stage("Loading the model")}
+        for step in self._service.table_7_session(session_id, model):
+            if isinstance(step, Waiting):
+                yield {self.measuring: race_view.waiting(step.before)}
+            else:
+                yield {self.measuring: race_view.stage("Measuring"), self.table_7: numbers_view.table_7(step)}
+        yield {**self._idle(session_id, self.stop_measuring), self.measuring: ""}
+
+    def _idle(self, session_id: str, stop: gr.Button) -> Updates:
+        """Ready for the next run, where the corpus that is open by now has sentences enough."""
+        able = self._service.able(session_id)
+        return {**{button: gr.Button(interactive=able) for button in (self.start, self.measure)}, stop: gr.Button(visible=False)}
+
+    def _busy(self, busy: bool, stop: gr.Button) -> Updates:
+        buttons = {button: gr.Button(interactive=not busy) for button in (self.start, self.measure)}
+        return {**buttons, stop: gr.Button(visible=busy)}
+
+    def _on_failure(self) -> Updates:
+        return {**self._busy(False, self.stop), **self._busy(False, self.stop_measuring), self.stage: "", self.measuring: ""}
+
+
+def sentences_at(exponent: float) -> int:
+    """The slider's place as a number of sentences, two digits: 4 is 10,000, 4.05 is 11,000."""
+    return int(float(f"{10 ** min(6.0, max(2.0, float(exponent))):.2g}"))

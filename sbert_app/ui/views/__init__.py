@@ -1,1 +1,0 @@
-"""Results as HTML. Pure functions: values in, escaped markup out."""
