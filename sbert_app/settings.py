@@ -15,6 +15,7 @@ DEVICES = ("auto", "cpu", "cuda")
 PRECISIONS = ("auto", "fp32", "bf16")
 YES, NO = ("1", "true", "yes"), ("0", "false", "no")
 MEGABYTE = 1024 * 1024
+ASSETS = Path(__file__).resolve().parents[1] / "assets"  # what comes with the program: examples, the adapter, styles, scripts
 
 
 @dataclass(frozen=True)

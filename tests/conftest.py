@@ -5,18 +5,24 @@ import os
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 
+import csv
 import gzip
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:  # a bare GPU machine runs tests/cuda without most of these packages: each fixture imports what it gives
+    from sbert_app.labelled.examples import Examples
     from sbert_app.models.encoder import Encoder
+    from sbert_app.models.hardware import Hardware
     from sbert_app.runtime.workbench import Workbench
+
+LABELLED = Path(__file__).parents[1] / "assets" / "labelled"
 
 settings.register_profile("default", max_examples=25, deadline=None)
 settings.register_profile("fuzz", max_examples=2_000, deadline=None)
@@ -49,6 +55,24 @@ def sentences() -> list[str]:
     path = Path(__file__).parents[1] / "assets" / "examples" / "support_tickets.csv"
     with path.open(encoding="utf-8", newline="") as file:
         return [row["text"] for row in csv.DictReader(file)]
+
+
+@pytest.fixture(scope="session")
+def cpu() -> "Hardware":
+    from sbert_app.models.hardware import choose_hardware
+
+    return choose_hardware("cpu", "fp32")
+
+
+@pytest.fixture(scope="session")
+def scored() -> "Examples":
+    """120 scored pairs of the project's own, 0..1."""
+    from sbert_app.labelled.examples import Examples
+
+    with (LABELLED / "requests_scored.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))[:120]
+    sentences = [row["sentence1"] for row in rows], [row["sentence2"] for row in rows]
+    return Examples("scored", sentences, np.array([float(row["score"]) / 5 for row in rows]), np.arange(1, 121))
 
 
 @pytest.fixture

@@ -22,14 +22,16 @@ ORDER = [
     {"services"},
     {"corpus_map"},
     {"runtime"},
+    {"runs"},
     {"training", "timing"},
+    {"labelled"},
     {"corpus", "models"},
     {"tables", "evaluation", "mapping", "explain"},
-    {"homes", "settings", "storage", "vectors"},
+    {"homes", "settings", "storage", "vectors", "wording"},
     {"errors"},
 ]
 PACKAGES = {"__init__", "ui"}  # their __init__ says what they are and imports nothing
-ALLOWED = {"torch": {"models", "training", "timing"}, "gradio": {"ui"}, "sentence_transformers": set()}
+ALLOWED = {"torch": {"models", "training", "runs", "timing"}, "gradio": {"ui"}, "sentence_transformers": set()}
 PURE = ("view", "chart", "page")  # how modules of a tab end that turn values into html and figures: gradio is not needed for that
 MOST_FILES = 18  # in a folder
 

@@ -9,11 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from sbert_app.corpus.reader import Corpus, guess_column, read_corpus, skipped_summary
+from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.bundle import Services, services_over
 from sbert_app.settings import settings_from_environment
+from sbert_app.tables.table import skipped_summary
 
 PROGRESS_SECONDS = 0.25
 

@@ -13,7 +13,7 @@ from sbert_app.services.validation import whole_number
 from sbert_app.timing.experiment import Moment
 from sbert_app.timing.result import MOST_SENTENCES, TimingResult
 from sbert_app.timing.table7 import SystemSpeed
-from sbert_app.timing.words import spoken
+from sbert_app.wording import spoken
 
 
 @app.command()

@@ -8,20 +8,20 @@ from typing import Annotated, Any
 import typer
 
 from sbert_app.cli.common import File, Json, Model, Progress, app, existing, services, show
-from sbert_app.corpus.reader import skipped_summary
 from sbert_app.errors import UserError
+from sbert_app.labelled.columns import guess_mapping
+from sbert_app.labelled.examples import Reading
 from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.runs.plan import PRESETS, QUICK
+from sbert_app.runs.result import summary
+from sbert_app.runs.run import Run
 from sbert_app.services.evaluation import SBERT
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.validation import one_of
 from sbert_app.storage import atomic_folder
 from sbert_app.tables import Table, read_table
-from sbert_app.training.columns import guess_mapping
-from sbert_app.training.examples import Reading
+from sbert_app.tables.table import skipped_summary
 from sbert_app.training.objectives import OBJECTIVES
-from sbert_app.training.plan import PRESETS, QUICK
-from sbert_app.training.result import summary
-from sbert_app.training.run import Run
 
 
 @app.command()

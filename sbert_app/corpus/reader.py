@@ -1,7 +1,6 @@
 """From a table to a corpus: one column (or several, joined) is the sentence, all others stay as metadata."""
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from sbert_app.errors import UserError
 from sbert_app.settings import Limits
 from sbert_app.tables import Skip, Table
+from sbert_app.wording import plural, row_list
 
 SENTENCE_NAMES = (
     "sentence", "sentences", "text", "texts", "sentence1", "question", "query", "message", "content", "body",
@@ -104,23 +104,3 @@ def _remarks(texts: Sequence[str], sentences: list[str], rows: NDArray[np.int64]
     if repeated:
         remarks.append(f"{repeated:,} {plural(repeated, 'row repeats', 'rows repeat')} an earlier sentence; kept, computed once.")
     return remarks
-
-
-def skipped_summary(skipped: Sequence[Skip]) -> list[str]:
-    """Such as "3 rows skipped, blank sentence: rows 4, 9, 12", one line a reason."""
-    counts = Counter(skip.reason for skip in skipped)
-    return [
-        f"{count:,} {plural(count, 'row', 'rows')} skipped, {reason}: {row_list([s.row for s in skipped if s.reason == reason])}"
-        for reason, count in counts.most_common()
-    ]
-
-
-def row_list(rows: Sequence[int], most: int = 10) -> str:
-    """Such as "row 4", "rows 4, 9, 12", "rows 1, 2, 3 … and 40 more"."""
-    shown = ", ".join(f"{row:,}" for row in rows[:most])
-    rest = f" … and {len(rows) - most:,} more" if len(rows) > most else ""
-    return f"{plural(len(rows), 'row', 'rows')} {shown}{rest}"
-
-
-def plural(count: int, one: str, many: str) -> str:
-    return one if count == 1 else many

@@ -8,12 +8,13 @@ import numpy as np
 
 from sbert_app.corpus.filters import label_columns
 from sbert_app.corpus_map.projecting import Projecting
-from sbert_app.corpus_map.result import CorpusMap, Moved
+from sbert_app.corpus_map.result import Ground, Moved
 from sbert_app.mapping.drift import drift, same_label
 from sbert_app.mapping.neighbours import NeighbourIndex
 from sbert_app.mapping.projection import NEIGHBOURS
+from sbert_app.runtime.embedding import EmbeddingJob
+from sbert_app.runtime.line import Line
 from sbert_app.runtime.stop import Stop
-from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import unit_rows
 
 
@@ -26,20 +27,25 @@ class Comparing:
     total: int
 
 
-def compare(bench: Workbench, found: CorpusMap, model: str, stop: Stop) -> Iterator[Comparing | Moved]:
-    """Events, the last of them what moved; stopped, there is no last one. Raises UserError for an unknown model."""
-    ground, encoder = found.ground, bench.registry.encoder(model)
-    sentences = [ground.indexed.corpus.sentences[row] for row in ground.drawn.tolist()]
-    job = bench.embedder.job(encoder, sentences)
+def drawn_sentences(ground: Ground) -> list[str]:
+    """The sentences of the rows on the map, in their order."""
+    return [ground.indexed.corpus.sentences[row] for row in ground.drawn.tolist()]
+
+
+def compare(ground: Ground, model: str, job: EmbeddingJob, line: Line, stop: Stop) -> Iterator[Comparing | Moved]:
+    """Embed the `drawn_sentences` with the other model by `job`, then move the map; the last item says what moved.
+
+    Stopped, there is no last item.
+    """
     with closing(job.run()) as batches:
         for done in batches:
-            yield Comparing("Embedding with the other model", done, len(sentences))
+            yield Comparing("Embedding with the other model", done, len(ground.drawn))
             if stop.is_set():
                 return
     vectors = unit_rows(job.embeddings)
     points = ground.points[ground.drawn]
     work = Projecting(vectors, points)
-    for stage in work.watch(bench.lines.maps, stop):
+    for stage in work.watch(line, stop):
         yield Comparing(stage, work.layout.done, work.layout.epochs)
     if stop.is_set() or work.near is None:
         return
@@ -50,4 +56,4 @@ def compare(bench: Workbench, found: CorpusMap, model: str, stop: Stop) -> Itera
     for column, values in label_columns(ground.indexed.corpus.metadata).items():
         codes = np.unique(values[ground.drawn].astype(str), return_inverse=True)[1]
         labels[column] = same_label(before, codes), same_label(work.near, codes)
-    yield Moved(encoder.name, drift(points, work.layout.points, before, work.near), labels)
+    yield Moved(model, drift(points, work.layout.points, before, work.near), labels)

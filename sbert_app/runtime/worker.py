@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from filelock import FileLock
 
 from sbert_app.errors import UserError
+from sbert_app.runs.execution import Execution
+from sbert_app.runs.run import FAILED, RUNNING, STOPPED, WAITING, Run
 from sbert_app.storage import FULL, write_failure, writing
-from sbert_app.training.execution import Execution
-from sbert_app.training.run import FAILED, RUNNING, STOPPED, WAITING, Run
 
 log = logging.getLogger(__name__)
 

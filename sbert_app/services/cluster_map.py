@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus_map.comparing import Comparing, compare
+from sbert_app.corpus_map.comparing import Comparing, compare, drawn_sentences
 from sbert_app.corpus_map.projecting import Points2D, fitted_rows, project
 from sbert_app.corpus_map.result import NEAREST, CorpusMap, Ground, Moved, QueryOnMap
 from sbert_app.errors import UserError
@@ -156,8 +156,9 @@ class MapService:
     def compare(self, session_id: str, model: str) -> Iterator[Comparing | Moved]:
         """Move the session's map to where another model sees the same rows; the last event is kept with the map."""
         session, before = self._bench.sessions.get(session_id), self.map(session_id)
-        stop = session.begin(MAP)
-        for step in compare(self._bench, before, model, stop):
+        stop, encoder = session.begin(MAP), self._bench.registry.encoder(model)
+        job = self._bench.embedder.job(encoder, drawn_sentences(before.ground))
+        for step in compare(before.ground, encoder.name, job, self._bench.lines.maps, stop):
             if stop.revoked:
                 return
             if isinstance(step, Moved):

@@ -11,6 +11,8 @@ from sbert_app.corpus.lexical import word_overlap
 from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import Verdict, judge, measure, predict
 from sbert_app.evaluation.weighted import Array
+from sbert_app.labelled.columns import Mapping, guess_mapping
+from sbert_app.labelled.examples import Examples, Reading, read_examples
 from sbert_app.models.cross_encoder import CrossEncoder, Pair
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
@@ -18,8 +20,6 @@ from sbert_app.runtime.stop import Stop, Visitor
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
 from sbert_app.tables import Table
-from sbert_app.training.columns import Mapping, guess_mapping
-from sbert_app.training.examples import Examples, Reading, read_examples
 from sbert_app.training.head import load_head, predict_labels
 from sbert_app.vectors import Vectors
 

@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from sbert_app.errors import UserError
+from sbert_app.labelled.examples import Examples
 from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.runs.execution import Execution
+from sbert_app.runs.plan import Plan, preset
+from sbert_app.runs.probe import Estimate, estimate
+from sbert_app.runs.run import DAMAGED, FAILED, INTERRUPTED, RUNNING, WAITING, Run, RunInfo
+from sbert_app.runs.runs import Runs
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.runtime.worker import Worker, carry_out
 from sbert_app.services import validation
 from sbert_app.services.labelled import LabelledData, Offer
 from sbert_app.storage import writing
-from sbert_app.training.examples import Examples
-from sbert_app.training.execution import Execution
-from sbert_app.training.plan import Plan, preset
-from sbert_app.training.probe import Estimate, estimate
-from sbert_app.training.run import DAMAGED, FAILED, INTERRUPTED, RUNNING, WAITING, Run, RunInfo
-from sbert_app.training.runs import Runs
 
 BUSY = "Your last run is still going on. Wait for it, or stop it."
 KEPT_HOURS = 24  # hosted: how long a visitor's run stays

@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sbert_app.errors import UserError
+from sbert_app.labelled.columns import Mapping, guess_mapping, target_kind
+from sbert_app.labelled.examples import Examples, Reading, read_examples
+from sbert_app.labelled.splits import Split, split
 from sbert_app.runtime.workbench import Workbench
+from sbert_app.settings import ASSETS
 from sbert_app.tables import Table, read_table
-from sbert_app.training.columns import Mapping, guess_mapping, target_kind
-from sbert_app.training.examples import Examples, Reading, read_examples
-from sbert_app.training.splits import Split, split
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "assets" / "labelled"
+EXAMPLES = ASSETS / "labelled"
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy as np
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
+from sbert_app.labelled.examples import Examples
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.hardware import machine
@@ -23,7 +24,6 @@ from sbert_app.services.labelled import Offer
 from sbert_app.timing.experiment import ENDS, STOPPED, Experiment, Moment
 from sbert_app.timing.result import Conditions, TimingResult
 from sbert_app.timing.table7 import SystemSpeed, measure_systems
-from sbert_app.training.examples import Examples
 
 log = logging.getLogger(__name__)
 

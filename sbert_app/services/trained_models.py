@@ -8,11 +8,11 @@ from pathlib import Path
 
 from sbert_app.errors import UserError
 from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.runs.run import Run
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.storage import atomic_folder, writing
-from sbert_app.training.run import Run
 
 MODEL_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,59}", re.ASCII)
 

@@ -1,10 +1,14 @@
 """What every format becomes: a frame of strings, the file's row numbers, and what was left out."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sbert_app.wording import plural, row_list
 
 if TYPE_CHECKING:  # the child that reads a file starts faster without it
     import pandas as pd
@@ -36,3 +40,12 @@ class Table:
     def nbytes(self) -> int:
         """What the table takes in memory, about."""
         return self.text_bytes + CELL_BYTES * self.frame.size + self.rows.nbytes
+
+
+def skipped_summary(skipped: Sequence[Skip]) -> list[str]:
+    """Such as "3 rows skipped, blank sentence: rows 4, 9, 12", one line a reason."""
+    counts = Counter(skip.reason for skip in skipped)
+    return [
+        f"{count:,} {plural(count, 'row', 'rows')} skipped, {reason}: {row_list([s.row for s in skipped if s.reason == reason])}"
+        for reason, count in counts.most_common()
+    ]

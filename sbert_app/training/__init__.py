@@ -1,1 +1,1 @@
-"""Siamese and triplet training on labelled pairs: examples, objectives, the loop, runs that live on disk."""
+"""Siamese and triplet training: objectives, batches, the loop."""

@@ -11,13 +11,13 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from sbert_app.evaluation.verdict import METRICS, measure
+from sbert_app.labelled.example_set import Examples
 from sbert_app.models.batching import Rows
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.folders import write_json
 from sbert_app.models.forward import forward_batches
 from sbert_app.models.loading import LOADING
 from sbert_app.training.batches import epoch_batches
-from sbert_app.training.example_set import Examples
 
 HEAD = ("pooler", "classifier")  # trained whole: they start untrained, or for another purpose
 

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sbert_app.evaluation.verdict import primary_metric
+from sbert_app.labelled.example_set import Examples
 from sbert_app.models.batching import Rows
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.forward import forward_batches
 from sbert_app.training.batches import epoch_batches, without_repeats
-from sbert_app.training.example_set import Examples
 from sbert_app.training.objectives import Classification, MultipleNegativesRanking
 from sbert_app.training.vocabulary import Ids, Vocabulary, lengths_of
 from sbert_app.vectors import Vectors

@@ -7,12 +7,12 @@ from typing import Any
 import gradio as gr
 from gradio import events
 
-from sbert_app.corpus.reader import skipped_summary
 from sbert_app.errors import UserError
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.services.bundle import Services
 from sbert_app.services.duplicates import DEFAULT_THRESHOLD, MOST_LISTED, checked_threshold
 from sbert_app.services.validation import whole_number
+from sbert_app.tables.table import skipped_summary
 from sbert_app.ui.kit.events import ENDED, handler
 from sbert_app.ui.kit.uploads import uploaded
 from sbert_app.ui.kit.visitors import visitor_of

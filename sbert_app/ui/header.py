@@ -1,7 +1,6 @@
 """The header: the logo, and the model that all tabs use."""
 
 from html import escape
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -9,9 +8,10 @@ import gradio as gr
 from sbert_app.errors import UserError
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.runtime.workbench import Workbench
+from sbert_app.settings import ASSETS
 
 TITLE = "SBERT Studio"
-LOGO = Path(__file__).resolve().parents[2] / "assets" / "logo.svg"
+LOGO = ASSETS / "logo.svg"
 TEMPORARY = "The data folder cannot be written: what you save is lost when the app ends. Set SBERT_STUDIO_HOME to another folder."
 BRAND = '<div class="brand">{logo}<div><h1>{title}</h1><p>Sentence-BERT you can touch</p></div></div>'
 

@@ -1,11 +1,11 @@
 """Looks: IBM Plex, one accent for SBERT, quiet greys. The rest is in assets/style.css."""
 
-from pathlib import Path
-
 import gradio as gr
 
-STYLE = Path(__file__).resolve().parents[2] / "assets" / "style.css"
-SBERT = "#0f766e"  # the accent of the bi-encoder, everywhere
+from sbert_app.settings import ASSETS
+
+STYLE = ASSETS / "style.css"
+ACCENT = "#0f766e"  # of SBERT on the page; figures have a lighter one that reads on both grounds
 
 
 def build_theme() -> gr.themes.Base:
@@ -27,13 +27,13 @@ def build_theme() -> gr.themes.Base:
         block_border_width="1px",
         block_label_background_fill="transparent",
         block_label_background_fill_dark="transparent",
-        button_primary_background_fill=SBERT,
+        button_primary_background_fill=ACCENT,
         button_primary_background_fill_hover="#115e59",
-        button_primary_background_fill_dark=SBERT,
+        button_primary_background_fill_dark=ACCENT,
         button_primary_background_fill_hover_dark="#115e59",
         button_primary_text_color="#ffffff",
         button_primary_text_color_dark="#ffffff",
-        color_accent=SBERT,
+        color_accent=ACCENT,
         block_info_text_color="#5f5f68",
         block_info_text_color_dark="#a5a5b0",
         block_label_text_color="#4a4a52",
@@ -52,8 +52,8 @@ def build_theme() -> gr.themes.Base:
         button_secondary_border_color_dark="#3f3f46",
         button_border_width="1px",
         button_border_width_dark="1px",
-        button_primary_border_color=SBERT,
-        button_primary_border_color_dark=SBERT,
-        link_text_color=SBERT,
+        button_primary_border_color=ACCENT,
+        button_primary_border_color_dark=ACCENT,
+        link_text_color=ACCENT,
         link_text_color_dark="#5eead4",
     )

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from sbert_app.errors import UserError
+from sbert_app.runs.run import FINISHED
 from sbert_app.runtime.workbench import Workbench, open_workbench
 from sbert_app.runtime.worker import OURS
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.search import SearchService
 from sbert_app.services.trained_models import TrainedModels
-from sbert_app.training.run import FINISHED
 from tests.attacks.small_home import BASE, SAVED, SENTENCES, Ids, build, index, offer, plan, settings
 
 QUERY = "the card cannot be found"

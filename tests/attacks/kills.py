@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from sbert_app.errors import UserError
+from sbert_app.runs.run import DAMAGED, FINISHED, INTERRUPTED
 from sbert_app.runtime.workbench import Workbench, open_workbench
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.fine_tune import FineTuneService
-from sbert_app.training.run import DAMAGED, FINISHED, INTERRUPTED
 from tests.attacks.small_home import BASE, PAIRS, SENTENCES, build, checkpoints_at_once, index, offer, plan, settings
 
 STARTER = multiprocessing.get_context("forkserver")  # it imports everything once: a child starts in milliseconds

@@ -10,13 +10,13 @@ from transformers import AutoTokenizer, BertConfig, BertModel
 
 from sbert_app.models.bundled import bundled_folder
 from sbert_app.models.folders import Layout, write_layout
+from sbert_app.runs import execution
+from sbert_app.runs.plan import Plan
 from sbert_app.runtime.workbench import Workbench, open_workbench
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.labelled import Offer
 from sbert_app.settings import Settings
-from sbert_app.training import execution
-from sbert_app.training.plan import Plan
 
 BASE, SAVED = "base", "saved"  # the model that everything uses, and one that nothing needs
 ROWS = 60

@@ -18,10 +18,10 @@ import torch
 from torch.nn.functional import mse_loss
 
 from sbert_app.corpus.pairs import closest_pair
+from sbert_app.labelled.example_set import Examples
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.hardware import Hardware, machine
-from sbert_app.training.example_set import Examples
 from sbert_app.training.objectives import Regression
 from sbert_app.training.options import Options
 from sbert_app.training.siamese import Siamese

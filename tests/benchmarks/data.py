@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sbert_app.training.examples import Examples
+from sbert_app.labelled.examples import Examples
 
 DATA = Path(os.environ.get("SBERT_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 STS = ("sts/sts12_test", "sts/sts13_test", "sts/sts14_test", "sts/sts15_test", "stsb/test", "sick/test")

@@ -3,10 +3,12 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from sbert_app.corpus.reader import guess_column, looks_like_prose, read_corpus, row_list, skipped_summary
+from sbert_app.corpus.reader import guess_column, looks_like_prose, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.settings import Limits
 from sbert_app.tables import Skip, read_table
+from sbert_app.tables.table import skipped_summary
+from sbert_app.wording import row_list
 
 LIMITS = Limits()
 

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 
+from sbert_app.labelled.example_set import Examples
 from sbert_app.models.hardware import Hardware
-from sbert_app.training.example_set import Examples
 
 ROOT = Path(__file__).parents[2]
 CARRIED = ROOT / ".carry" / "all-MiniLM-L6-v2"

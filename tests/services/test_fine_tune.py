@@ -10,15 +10,15 @@ from sentence_transformers import SentenceTransformer
 
 from sbert_app.errors import UserError
 from sbert_app.models.registry import DEFAULT_ENCODER, Registry
+from sbert_app.runs.execution import Execution
+from sbert_app.runs.plan import QUICK
+from sbert_app.runs.run import FAILED, FINISHED, INTERRUPTED, STOPPED
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.evaluation import EvaluationService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.trained_models import TrainedModels
 from sbert_app.settings import HOSTED_LIMITS
-from sbert_app.training.execution import Execution
 from sbert_app.training.head import load_head, predict_labels
-from sbert_app.training.plan import QUICK
-from sbert_app.training.run import FAILED, FINISHED, INTERRUPTED, STOPPED
 
 SCORED, LABELLED, TRIPLETS = "requests_scored.csv", "instructions_labelled.csv", "messages_triplets.csv"
 SHORT = {"epochs": 1, "learning_curve": False}

@@ -9,6 +9,7 @@ import torch
 import transformers
 
 from sbert_app.errors import UserError
+from sbert_app.labelled.columns import Mapping
 from sbert_app.runtime.stop import Stop
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.evaluation import EvaluationService
@@ -21,7 +22,6 @@ from sbert_app.timing import experiment, queries
 from sbert_app.timing.experiment import DONE, STOPPED, Moment
 from sbert_app.timing.report import EXTRAPOLATED, MEASURED, PUBLISHED, figures
 from sbert_app.timing.result import CROSS, SBERT
-from sbert_app.training.columns import Mapping
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 
 from sbert_app.timing.extrapolation import Estimate, estimate, pairs_of, power_law
 from sbert_app.timing.throughput import Throughput, Turn
-from sbert_app.timing.words import spoken
+from sbert_app.wording import spoken
 
 
 def rates(*values):

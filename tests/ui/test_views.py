@@ -7,20 +7,20 @@ import pytest
 
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.errors import UserError
+from sbert_app.runs.plan import QUICK
+from sbert_app.runs.run import RunInfo
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.search import SearchService
 from sbert_app.services.similarity import SimilarityService
-from sbert_app.training.plan import QUICK
-from sbert_app.training.run import RunInfo
 from sbert_app.ui.fine_tune import verdict_view
 from sbert_app.ui.fine_tune import view as fine_tune
-from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import OURS, handler
 from sbert_app.ui.map import view as cluster_map
 from sbert_app.ui.search import corpus_view
 from sbert_app.ui.search import view as search
 from sbert_app.ui.similarity import view as similarity
+from sbert_app.wording import duration
 
 ATTACK = '<img src=x onerror="alert(1)">'
 
@@ -55,7 +55,7 @@ def test_metadata_does_not_overwrite_the_hits_own_columns():
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.44, "0.4 s"), (12.2, "12 s"), (200, "3 min 20 s")])
 def test_durations_are_readable(seconds, text):
-    assert html.duration(seconds) == text
+    assert duration(seconds) == text
 
 
 def test_errors_are_shown_in_one_way_for_plain_and_generator_handlers(caplog):

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from html import escape
 
 from sbert_app.corpus.findings import Compared, Match
-from sbert_app.corpus.reader import plural
 from sbert_app.services.overlap import OverlapProgress
 from sbert_app.ui.kit import html
+from sbert_app.wording import plural
 
 SHOWN = 50
 SENTENCE_LENGTH = 400

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from html import escape
 
 from sbert_app.corpus.findings import Findings, Member, SentencePair
-from sbert_app.corpus.reader import plural
 from sbert_app.runtime.line import place_in_line
 from sbert_app.services.duplicates import MiningProgress
 from sbert_app.ui.kit import html
+from sbert_app.wording import duration, plural
 
 NO_CORPUS = "No corpus yet. Pick an example above, or bring your own file: then its duplicates are one click away."
 NOT_YET = "Nothing compared yet. Press “Find duplicates”: every row is compared with every other."
@@ -27,7 +27,7 @@ def progress(event: MiningProgress) -> str:
     """The progress bar of the mining, with the time left."""
     if event.before:
         return note(place_in_line(event.before, "job"))
-    left = f" · {html.duration(event.seconds / event.share * (1 - event.share))} left" if event.share > 0 else ""
+    left = f" · {duration(event.seconds / event.share * (1 - event.share))} left" if event.share > 0 else ""
     return html.progress(
         round(event.share * 100), 100, f"Comparing every row with every other: {event.share:.0%}{left}", "Comparing"
     )
@@ -76,7 +76,7 @@ def borderline(pairs: Sequence[SentencePair], threshold: float, seconds: float |
     """The pairs nearest to the threshold, on both sides; with the cross-encoder's scores where it was asked."""
     if not pairs:
         return html.empty(NO_BORDERLINE)
-    asked = f" The cross-encoder read them in {html.duration(seconds)}: 0 is unlike, 1 the same." if seconds is not None else ""
+    asked = f" The cross-encoder read them in {duration(seconds)}: 0 is unlike, 1 the same." if seconds is not None else ""
     items = "".join(_pair(pair, threshold) for pair in pairs)
     label = "Pairs nearest to the threshold"
     return (

@@ -6,15 +6,15 @@ from typing import Any
 
 import gradio as gr
 
+from sbert_app.labelled.columns import guess_mapping
 from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.runs.plan import QUICK
+from sbert_app.runs.result import summary
 from sbert_app.services.bundle import Services
 from sbert_app.services.evaluation import SBERT
 from sbert_app.services.validation import one_of
 from sbert_app.tables import read_table
-from sbert_app.training.columns import guess_mapping
 from sbert_app.training.objectives import OBJECTIVES
-from sbert_app.training.plan import QUICK
-from sbert_app.training.result import summary
 from sbert_app.ui.kit.events import handler
 from sbert_app.ui.kit.uploads import uploaded
 from sbert_app.ui.kit.visitors import visitor_of

@@ -7,8 +7,8 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from sbert_app.training.examples import Examples
-from sbert_app.ui.kit.figures import FAR, GRID, INK, MIDDLE, SBERT, quiet
+from sbert_app.labelled.examples import Examples
+from sbert_app.ui.kit.figures import FAR, GRID, INK, MIDDLE, TEAL, quiet
 
 MORE_LABELS = ("#b45309", "#4f6fd0", "#8a8a94", "#7a5cc0", "#5a8f3c")
 BINS = 24
@@ -22,13 +22,13 @@ def training_curve(events: Sequence[Mapping[str, Any]]) -> go.Figure:
     figure.add_scatter(
         x=[e["step"] for e in steps], y=[e["loss"] for e in steps], name="loss", mode="lines", line={"color": MIDDLE, "width": 1.5}
     )
-    marks = {"size": [12 if event is _best(scores) else 6 for event in scores], "color": SBERT}
+    marks = {"size": [12 if event is _best(scores) else 6 for event in scores], "color": TEAL}
     figure.add_scatter(
         x=[e["step"] for e in scores],
         y=[100 * e["score"] for e in scores],
         name="dev score (the large point is kept)",
         mode="lines+markers",
-        line={"color": SBERT, "width": 2.5},
+        line={"color": TEAL, "width": 2.5},
         marker=marks,
         secondary_y=True,
     )
@@ -75,7 +75,7 @@ def _groups(held_out: Examples) -> list[tuple[str, str, Any]]:
     if held_out.kind == "labelled":
         others = iter([FAR, *MORE_LABELS] * len(held_out.labels))
         return [
-            (label, SBERT if i == held_out.positive else next(others), held_out.targets == i)
+            (label, TEAL if i == held_out.positive else next(others), held_out.targets == i)
             for i, label in enumerate(held_out.labels)
         ]
     if held_out.kind == "scored":
@@ -83,9 +83,9 @@ def _groups(held_out: Examples) -> list[tuple[str, str, Any]]:
         return [
             ("meant to be far (lowest third)", FAR, gold < 1 / 3),
             ("between", MIDDLE, (gold >= 1 / 3) & (gold <= 2 / 3)),
-            ("meant to be close (highest third)", SBERT, gold > 2 / 3),
+            ("meant to be close (highest third)", TEAL, gold > 2 / 3),
         ]
-    return [("all, right of the dotted line is right", SBERT, np.ones(len(held_out), dtype=bool))]
+    return [("all, right of the dotted line is right", TEAL, np.ones(len(held_out), dtype=bool))]
 
 
 def _best(scores: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:

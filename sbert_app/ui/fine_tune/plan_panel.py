@@ -4,8 +4,8 @@ from typing import Any
 
 import gradio as gr
 
+from sbert_app.runs.plan import PRESETS, QUICK, Plan
 from sbert_app.training.objectives import CONCATENATIONS, DISTANCES, OBJECTIVES
-from sbert_app.training.plan import PRESETS, QUICK, Plan
 from sbert_app.ui.fine_tune import view
 
 Values = dict[Any, Any]  # component -> what it holds, as a handler with a set of inputs gets it

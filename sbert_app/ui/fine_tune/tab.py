@@ -7,12 +7,12 @@ from typing import Any
 import gradio as gr
 
 from sbert_app.errors import UserError
+from sbert_app.labelled.columns import KINDS
+from sbert_app.runs.plan import Plan
 from sbert_app.services.fine_tune import BUSY, FineTuneService
 from sbert_app.services.labelled import Offer
 from sbert_app.services.trained_models import TrainedModels
 from sbert_app.tables import Table
-from sbert_app.training.columns import KINDS
-from sbert_app.training.plan import Plan
 from sbert_app.ui.fine_tune import view
 from sbert_app.ui.fine_tune.plan_panel import PlanPanel, Values, choice
 from sbert_app.ui.fine_tune.run_panel import RunPanel, Updates

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from sbert_app.evaluation.verdict import BETTER, LEAST_HELD_OUT, UNCLEAR
+from sbert_app.labelled.examples import Examples
 from sbert_app.services.fine_tune import Progress
-from sbert_app.training.examples import Examples
 from sbert_app.ui.fine_tune.view import target
 from sbert_app.ui.kit import html
+from sbert_app.wording import duration
 
 METRIC_NAMES = {
     "spearman": "Spearman ×100",
@@ -138,7 +139,7 @@ def _honesty(result: Mapping[str, Any], created: str) -> str:
     pieces = [
         f"Measured on {created[:10]} on {result['device']}: {sizes['train']:,} examples learnt from",
         f"checkpoint of step {result['best_step']:,} of {result['steps']:,} chosen on {sizes['dev']:,} others",
-        f"{html.duration(result['seconds'])} of training, {result['pairs_per_second']:,.0f} examples/s.",
+        f"{duration(result['seconds'])} of training, {result['pairs_per_second']:,.0f} examples/s.",
     ]
     return f"{', '.join(pieces)} Intervals and p: paired bootstrap, 2,000 resamples."
 

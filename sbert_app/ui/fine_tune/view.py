@@ -3,18 +3,19 @@
 from collections import Counter
 from html import escape
 
-from sbert_app.corpus.reader import plural, skipped_summary
 from sbert_app.evaluation.verdict import LEAST_HELD_OUT
+from sbert_app.labelled.columns import KINDS
+from sbert_app.labelled.examples import Examples
+from sbert_app.labelled.splits import Split
+from sbert_app.runs.plan import Plan
+from sbert_app.runs.probe import Estimate
+from sbert_app.runs.run import DAMAGED, FAILED, FINISHED, INTERRUPTED, RUNNING, STOPPED, WAITING, RunInfo
 from sbert_app.services.fine_tune import Progress
 from sbert_app.services.labelled import Offer
-from sbert_app.training.columns import KINDS
-from sbert_app.training.examples import Examples
+from sbert_app.tables.table import skipped_summary
 from sbert_app.training.objectives import OBJECTIVES
-from sbert_app.training.plan import Plan
-from sbert_app.training.probe import Estimate
-from sbert_app.training.run import DAMAGED, FAILED, FINISHED, INTERRUPTED, RUNNING, STOPPED, WAITING, RunInfo
-from sbert_app.training.splits import Split
 from sbert_app.ui.kit import html
+from sbert_app.wording import duration, plural
 
 STATES = {
     WAITING: "Waiting for its turn",
@@ -123,11 +124,11 @@ def objective(name: str) -> str:
 
 def estimate(expected: Estimate, device: str) -> str:
     """How long it will take, and what that was measured on."""
-    pieces = [f"training {html.duration(expected.training)}", f"measuring {html.duration(expected.evaluations)}"]
+    pieces = [f"training {duration(expected.training)}", f"measuring {duration(expected.evaluations)}"]
     if expected.learning_curve:
-        pieces.append(f"learning curve {html.duration(expected.learning_curve)}")
+        pieces.append(f"learning curve {duration(expected.learning_curve)}")
     return (
-        f'<p class="estimate"><b>About {html.duration(expected.seconds)}</b> on {escape(device)}: {", ".join(pieces)}. '
+        f'<p class="estimate"><b>About {duration(expected.seconds)}</b> on {escape(device)}: {", ".join(pieces)}. '
         f"Extrapolated from {expected.batches} batches timed just now, {expected.pairs_per_second:,.0f} examples/s.</p>"
     )
 
@@ -154,7 +155,7 @@ def live(progress: Progress) -> str:
     facts.append(f"{last['pairs_per_second']:,.0f} examples/s")
     if progress.live and last["step"] < last["steps"]:
         left = (last["steps"] - last["step"]) * last["seconds"] / max(1, last["step"])
-        facts.append(f"{html.duration(left)} of training left")
+        facts.append(f"{duration(left)} of training left")
     text = " · ".join(facts)
     if not progress.live and info.message:
         text += f". {info.message}"

@@ -4,7 +4,7 @@ import plotly.graph_objects as go
 
 INK = "#7c7c85"  # readable on white and on near-black
 # Opaque, so that plotly can choose a readable text colour for each cell on either ground.
-SBERT, FAR, MIDDLE = "#14988d", "#d0455f", "#8a8a94"  # meant to be close, far, between: readable on both grounds
+TEAL, FAR, MIDDLE = "#14988d", "#d0455f", "#8a8a94"  # meant to be close, far, between: readable on both grounds
 GRID = "rgba(128,128,136,0.25)"
 
 

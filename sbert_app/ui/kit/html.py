@@ -58,14 +58,6 @@ def progress(done: int, total: int, text: str, label: str) -> str:
     )
 
 
-def duration(seconds: float) -> str:
-    """Such as "0.4 s", "12 s", "3 min 20 s"."""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
-
-
 def downloads(name: str, records: Sequence[Mapping[str, Any]]) -> str:
     """Links that save the records as csv and jsonl: made in the page, so no file is left on the server."""
     if not records:

@@ -1,6 +1,5 @@
 """What the map answers: a point is clicked, a lasso drawn, a cluster chosen, and its sentences are listed and lit."""
 
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -9,12 +8,12 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.services.cluster_map import MapService
+from sbert_app.settings import ASSETS
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import handler
 from sbert_app.ui.map import view
 from sbert_app.ui.map.script_message import lit, said
 
-ASSETS = Path(__file__).resolve().parents[2] / "assets"
 SCRIPTS = "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in ("map.js", "map_bridge.js"))
 # The list's own script: "picked" is an event of ours, here as in assets/map_bridge.js.
 CHOSEN = """

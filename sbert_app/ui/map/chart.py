@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sbert_app.corpus_map.colouring import Kinds, Scale
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.mapping.projection import Points
-from sbert_app.ui.kit.figures import INK, SBERT, quiet
+from sbert_app.ui.kit.figures import INK, TEAL, quiet
 from sbert_app.ui.kit.html import short
 from sbert_app.ui.map.palette import GREY, PALETTE
 
@@ -115,9 +115,9 @@ def _framed(traces: list[go.Scattergl], query: NDArray[np.float32] | None = None
         uirevision="keep",
         showlegend=False,
         hoverlabel={"align": "left", "font": {"size": 13, "family": "IBM Plex Sans, system-ui, sans-serif"}},
-        newselection={"line": {"color": SBERT, "width": 1.5, "dash": "solid"}},
+        newselection={"line": {"color": TEAL, "width": 1.5, "dash": "solid"}},
         legend={"orientation": "h", "y": -0.02, "yanchor": "top", "x": 0, "font": {"color": INK}, "itemsizing": "constant"},
-        modebar={"remove": ["select2d", "autoScale2d", "toImage"], "bgcolor": "rgba(0,0,0,0)", "color": INK, "activecolor": SBERT},
+        modebar={"remove": ["select2d", "autoScale2d", "toImage"], "bgcolor": "rgba(0,0,0,0)", "color": INK, "activecolor": TEAL},
     )
     return figure
 

@@ -1,15 +1,14 @@
 """A map as one html page that needs nothing else: to keep, to send, to open from disk."""
 
 from html import escape
-from pathlib import Path
 
 import plotly.graph_objects as go
 
 from sbert_app.corpus_map.result import CorpusMap
+from sbert_app.settings import ASSETS
 from sbert_app.ui.kit import html
 from sbert_app.ui.map import view
 
-ASSETS = Path(__file__).resolve().parents[3] / "assets"
 START = "const gd = document.querySelector('.js-plotly-plot'); studioMap.listen(gd, () => {});"
 
 

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus.reader import plural
 from sbert_app.corpus_map.projecting import Points2D
 from sbert_app.corpus_map.result import CorpusMap, QueryOnMap
 from sbert_app.mapping.quality import OUTLIER, SAMPLE
 from sbert_app.ui.kit import html
 from sbert_app.ui.map.palette import GREY, PALETTE
+from sbert_app.wording import plural
 
 HOW_TO = (
     "Hover to read a sentence, click it for its neighbours, draw around points to list them, double-click to see all again. "

@@ -4,10 +4,11 @@ from html import escape
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.library import SavedCorpus
-from sbert_app.corpus.reader import plural, skipped_summary
 from sbert_app.services.corpora import IndexProgress
 from sbert_app.tables import Table
+from sbert_app.tables.table import skipped_summary
 from sbert_app.ui.kit import html
+from sbert_app.wording import duration, plural
 
 
 def nothing(hosted: bool) -> str:
@@ -45,7 +46,7 @@ def progress(event: IndexProgress) -> str:
     if event.stopped:
         text += ". What was encoded is kept: index it again to go on."
     elif event.eta_seconds and event.stage == "Encoding":
-        text += f" · {html.duration(event.eta_seconds)} left"
+        text += f" · {duration(event.eta_seconds)} left"
     return html.progress(event.done, event.total, text, "Indexing")
 
 
@@ -59,9 +60,9 @@ def status(indexed: IndexedCorpus, event: IndexProgress | None = None) -> str:
         f"{report.kind} index, {report.megabytes:.1f} MB{recall}",
     ]
     if event and event.sentences_per_second:
-        facts.append(f"encoded in {html.duration(event.seconds)} ({event.sentences_per_second:,.0f} sentences/s)")
+        facts.append(f"encoded in {duration(event.seconds)} ({event.sentences_per_second:,.0f} sentences/s)")
     elif event:
-        facts.append(f"from the cache in {html.duration(event.seconds)}")
+        facts.append(f"from the cache in {duration(event.seconds)}")
     lines = [*(event.notes if event else ()), *source.notes, *skipped_summary(source.skipped)]
     head = f"<p><b>{escape(source.name)}</b> <span>{' · '.join(facts)}</span></p>"
     return f'<div class="corpus" id="corpus-status">{head}{html.notes(lines)}</div>'

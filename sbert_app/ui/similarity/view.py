@@ -6,12 +6,12 @@ from html import escape
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.corpus.reader import plural
 from sbert_app.explain.attribution import EXACT, Attribution, Link, is_special
 from sbert_app.explain.calibration import in_words
 from sbert_app.services.similarity import Comparison, ListComparison, Rival
 from sbert_app.ui.kit import html
 from sbert_app.vectors import Vectors
+from sbert_app.wording import plural
 
 MATRIX_WORDS = 26  # more columns than this no screen shows
 NARROW_WORDS = 14  # up to here the matrix fits beside the links

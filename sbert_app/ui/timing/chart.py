@@ -9,9 +9,8 @@ import plotly.graph_objects as go
 from sbert_app.evaluation import paper
 from sbert_app.timing.extrapolation import Estimate
 from sbert_app.timing.result import APPROXIMATE, CROSS, EXACT, MOST_SENTENCES, SBERT, TimingResult
-from sbert_app.timing.words import spoken
-from sbert_app.ui.kit.figures import GRID, INK, MIDDLE, quiet
-from sbert_app.ui.kit.figures import SBERT as TEAL
+from sbert_app.ui.kit.figures import GRID, INK, MIDDLE, TEAL, quiet
+from sbert_app.wording import spoken
 
 AMBER = "#c2650b"  # readable on both grounds, as the teal is
 POINTS = 40

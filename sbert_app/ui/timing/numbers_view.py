@@ -7,8 +7,8 @@ from sbert_app.evaluation import paper
 from sbert_app.timing.report import EXTRAPOLATED, Figure, figures
 from sbert_app.timing.result import TimingResult
 from sbert_app.timing.table7 import PLAIN, SMART, WORDS, SystemSpeed
-from sbert_app.timing.words import spoken
 from sbert_app.ui.kit import html
+from sbert_app.wording import spoken
 
 PAPER_ROWS = {WORDS: "Average GloVe embeddings", PLAIN: "SBERT-base", SMART: "SBERT-base, smart batching"}
 NOTICEABLE = 0.05  # seconds

@@ -1,14 +1,14 @@
 """A race as one html page that needs nothing else: to keep, to send, to open from disk."""
 
 from html import escape
-from pathlib import Path
 
 import plotly.graph_objects as go
 
+from sbert_app.settings import ASSETS
 from sbert_app.timing.result import TimingResult
 from sbert_app.ui.timing import numbers_view, view
 
-STYLE = Path(__file__).resolve().parents[3] / "assets" / "timing_page.css"
+STYLE = ASSETS / "timing_page.css"
 
 
 def page(result: TimingResult, sentences: int, chart: go.Figure) -> str:

@@ -7,7 +7,7 @@ from sbert_app.services.timing import Course
 from sbert_app.timing.experiment import Moment
 from sbert_app.timing.extrapolation import pairs_of
 from sbert_app.timing.race import LaneState, RaceState
-from sbert_app.timing.words import spoken
+from sbert_app.wording import spoken
 
 
 def course(chosen: Course) -> str:

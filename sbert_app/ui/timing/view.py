@@ -6,8 +6,8 @@ from sbert_app.evaluation import paper
 from sbert_app.models.cross_encoder import Pair
 from sbert_app.timing.extrapolation import Estimate, pairs_of
 from sbert_app.timing.result import APPROXIMATE, EXACT, TimingResult
-from sbert_app.timing.words import spoken
 from sbert_app.ui.kit import html
+from sbert_app.wording import spoken
 
 # The first and the last by `python -m tests.benchmarks quality`, the second by `stsb`.
 STSB = "STSb test, 1,379 pairs, Spearman ×100, measured with this app on 2026-11-20"

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sbert_app.training.example_set import Examples
+from sbert_app.labelled.example_set import Examples
 
 HELD_OUT_SHARE, HELD_OUT_MOST = 0.2, 2_000
 DEV_SHARE, DEV_MOST = 0.1, 1_000

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sbert_app.errors import UserError
-from sbert_app.training.columns import KINDS
+from sbert_app.labelled.columns import KINDS
 from sbert_app.training.objectives import OBJECTIVES, ObjectiveOptions
 from sbert_app.training.options import Options
 

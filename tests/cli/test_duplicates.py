@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-TICKETS = Path(__file__).parents[1] / "assets" / "examples" / "support_tickets.csv"
+TICKETS = Path(__file__).parents[2] / "assets" / "examples" / "support_tickets.csv"
 
 
 def test_pairs_groups_and_a_cleaned_file(shell, tmp_path):

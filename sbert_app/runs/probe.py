@@ -7,12 +7,12 @@ from itertools import islice
 
 import numpy as np
 
+from sbert_app.labelled.splits import Split
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.hardware import Hardware
+from sbert_app.runs.plan import Plan
 from sbert_app.training.objectives import build_objective
-from sbert_app.training.plan import Plan
 from sbert_app.training.siamese import Siamese
-from sbert_app.training.splits import Split
 from sbert_app.training.trainee import Step
 from sbert_app.training.trainer import Trainer
 

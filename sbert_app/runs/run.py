@@ -14,10 +14,11 @@ from typing import Any
 import pandas as pd
 from filelock import FileLock
 
+from sbert_app.labelled.splits import Split, from_frame, to_frame
+from sbert_app.runs import events, locks
+from sbert_app.runs.plan import Plan
 from sbert_app.storage import UnreadableError, atomic_folder, check, checksum, read_object, reading, write_object, writing
-from sbert_app.training import events, locks, weights
-from sbert_app.training.plan import Plan
-from sbert_app.training.splits import Split, from_frame, to_frame
+from sbert_app.training import weights
 from sbert_app.training.trainer import State
 
 WAITING, RUNNING, INTERRUPTED = "waiting", "running", "interrupted"

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from sbert_app.errors import UserError
+from sbert_app.labelled.examples import Examples
+from sbert_app.labelled.splits import split
+from sbert_app.runs.plan import Plan
+from sbert_app.runs.run import FAILED, FINISHED, INTERRUPTED, WAITING, Run
+from sbert_app.runs.runs import Runs
 from sbert_app.runtime.worker import Worker
-from sbert_app.training.examples import Examples
-from sbert_app.training.plan import Plan
-from sbert_app.training.run import FAILED, FINISHED, INTERRUPTED, WAITING, Run
-from sbert_app.training.runs import Runs
-from sbert_app.training.splits import split
 
 
 @pytest.fixture

@@ -10,18 +10,18 @@ import torch
 
 from sbert_app.evaluation.verdict import judge, predict
 from sbert_app.evaluation.weighted import Array
+from sbert_app.labelled.example_set import Examples
+from sbert_app.labelled.splits import Split
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.hardware import Hardware
+from sbert_app.runs.clock import Clock
+from sbert_app.runs.plan import Plan
+from sbert_app.runs.result import card_facts, compare, head_accuracy
+from sbert_app.runs.run import FINISHED, STOPPED, Run
 from sbert_app.storage import DamagedError, atomic_folder, discard
-from sbert_app.training.clock import Clock
-from sbert_app.training.example_set import Examples
 from sbert_app.training.head import save_head
 from sbert_app.training.objectives import Classification, build_objective
-from sbert_app.training.plan import Plan
-from sbert_app.training.result import card_facts, compare, head_accuracy
-from sbert_app.training.run import FINISHED, STOPPED, Run
 from sbert_app.training.siamese import Siamese
-from sbert_app.training.splits import Split
 from sbert_app.training.trainee import Evaluation, Pause, Step
 from sbert_app.training.trainer import Trainer
 from sbert_app.vectors import Vectors

@@ -7,8 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from sbert_app.errors import UserError
+from sbert_app.runs.run import Run, RunInfo
 from sbert_app.storage import UnreadableError, discard, writing
-from sbert_app.training.run import Run, RunInfo
 
 RUN_ID = re.compile(r"\d{4}-\d\d-\d\d-[0-9a-f]{16}")
 

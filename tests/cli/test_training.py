@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from sbert_app.training.run import INTERRUPTED
-from sbert_app.training.runs import Runs
+from sbert_app.runs.run import INTERRUPTED
+from sbert_app.runs.runs import Runs
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAIRS = ROOT / "assets" / "labelled" / "requests_scored.csv"
 TRIPLETS = ROOT / "assets" / "labelled" / "messages_triplets.csv"
 

@@ -6,10 +6,10 @@ import shutil
 import numpy as np
 import pytest
 
+from sbert_app.runs.execution import Execution
+from sbert_app.runs.run import FINISHED, RUNNING
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.fine_tune import FineTuneService
-from sbert_app.training.execution import Execution
-from sbert_app.training.run import FINISHED, RUNNING
 from tests.attacks.small_home import build, settings
 
 

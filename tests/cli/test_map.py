@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-TICKETS = Path(__file__).parents[1] / "assets" / "examples" / "support_tickets.csv"
+TICKETS = Path(__file__).parents[2] / "assets" / "examples" / "support_tickets.csv"
 
 
 def test_a_page_and_one_json_object(shell, tmp_path):

@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from sbert_app.errors import UserError
+from sbert_app.labelled.splits import split
+from sbert_app.runs.plan import PAPER, PRESETS, QUICK, Plan, preset
+from sbert_app.runs.run import FINISHED, INTERRUPTED, RUNNING, Run
+from sbert_app.runs.runs import Runs
 from sbert_app.training.options import Options
-from sbert_app.training.plan import PAPER, PRESETS, QUICK, Plan, preset
-from sbert_app.training.run import FINISHED, INTERRUPTED, RUNNING, Run
-from sbert_app.training.runs import Runs
-from sbert_app.training.splits import split
 
 RESULT_PARTS = ("verdict", "before", "after", "gains", "parts", "best_step", "steps")
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from sbert_app.errors import UserError
+from sbert_app.labelled.columns import Mapping, guess_mapping, number
+from sbert_app.labelled.examples import read_examples
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
-from sbert_app.training.columns import Mapping, guess_mapping, number
-from sbert_app.training.examples import read_examples
 
 ROWS = 30
 

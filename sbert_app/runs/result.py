@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from sbert_app.corpus.reader import plural
 from sbert_app.evaluation.movers import gains
 from sbert_app.evaluation.verdict import judge
 from sbert_app.evaluation.weighted import Array
-from sbert_app.training.example_set import Examples
+from sbert_app.labelled.example_set import Examples
+from sbert_app.labelled.splits import Split
+from sbert_app.runs.plan import Plan
 from sbert_app.training.head import predict_labels
 from sbert_app.training.objectives import OBJECTIVES, Classification
-from sbert_app.training.plan import Plan
-from sbert_app.training.splits import Split
 from sbert_app.vectors import Vectors
+from sbert_app.wording import plural
 
 
 def compare(split: Split, before: Array, after: Array) -> dict[str, Any]:

@@ -1,5 +1,6 @@
-"""Say a duration as a person would: "3 days 4 hours", not "273,600 s"."""
+"""Durations, counts and rows in words: "3 days 4 hours", not "273,600 s"."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 UNITS = (("year", 365.25 * 86400), ("day", 86400.0), ("hour", 3600.0), ("minute", 60.0), ("second", 1.0))
@@ -32,3 +33,22 @@ def _counted(count: int, unit: str) -> str:
 def _rounded(years: int) -> int:
     """Two digits: more would claim to know what an extrapolation does not."""
     return round(years, 2 - len(str(years)))
+
+
+def duration(seconds: float) -> str:
+    """Such as "0.4 s", "12 s", "3 min 20 s"."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def row_list(rows: Sequence[int], most: int = 10) -> str:
+    """Such as "row 4", "rows 4, 9, 12", "rows 1, 2, 3 … and 40 more"."""
+    shown = ", ".join(f"{row:,}" for row in rows[:most])
+    rest = f" … and {len(rows) - most:,} more" if len(rows) > most else ""
+    return f"{plural(len(rows), 'row', 'rows')} {shown}{rest}"
+
+
+def plural(count: int, one: str, many: str) -> str:
+    return one if count == 1 else many

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sbert_app.corpus.reader import plural, row_list
 from sbert_app.errors import UserError
+from sbert_app.labelled.columns import Mapping, guess_positive, number
+from sbert_app.labelled.example_set import Examples as Examples
 from sbert_app.settings import Limits
 from sbert_app.tables import Skip, Table
-from sbert_app.training.columns import Mapping, guess_positive, number
-from sbert_app.training.example_set import Examples as Examples
+from sbert_app.wording import plural, row_list
 
 LEAST_ROWS = 20  # fewer than this can be neither split nor judged
 MOST_LABELS = 50

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sbert_app.training.examples import Examples
-from sbert_app.training.splits import from_frame, split, to_frame
+from sbert_app.labelled.examples import Examples
+from sbert_app.labelled.splits import from_frame, split, to_frame
 
 
 def labelled(pairs, targets):

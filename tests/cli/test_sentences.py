@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 TICKETS = str(ROOT / "assets" / "examples" / "support_tickets.csv")
 
 

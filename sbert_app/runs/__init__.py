@@ -1,0 +1,1 @@
+"""Training runs that live on disk: planned, carried out, stopped, resumed, measured."""
