@@ -8,6 +8,7 @@ from typing import Any
 from sbert_app.errors import UserError
 from sbert_app.models.pooling import POOLINGS
 
+FILES = (".json", ".safetensors", ".txt", ".model")
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt", ".pickle")
 DEFAULT_MAX_LENGTH = 512
 SHOWN_CHARACTERS = 80  # of a name in a message
@@ -104,9 +105,15 @@ def _pooling(model: str, config: dict[str, Any]) -> str:
     return modes[0]
 
 
-def check_weights(folder: Path, name: str = "") -> None:
-    """Only safetensors are loaded: a pickle can run code when it is opened."""
+def check_files(folder: Path, name: str = "") -> None:
+    """Weights must be safetensors: a pickle can run code when it is opened. A folder named like a file is damage.
+
+    Where the tokenizer's file is such a folder, transformers would go on with another tokenizer, and say nothing.
+    """
     name = name or folder.name
+    folders = sorted(path.name for path in folder.iterdir() if path.suffix in FILES and path.is_dir()) if folder.is_dir() else []
+    if folders:
+        raise damaged(name, f"{folders[0]} is a folder")
     if (folder / "model.safetensors").exists() or (folder / "model.safetensors.index.json").exists():
         return
     pickles = sorted(path.name for path in folder.iterdir() if path.suffix in PICKLES) if folder.is_dir() else []

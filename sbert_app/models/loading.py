@@ -9,7 +9,7 @@ import torch
 
 from sbert_app.errors import UserError
 from sbert_app.models.attention import use_fastest_attention
-from sbert_app.models.folders import DEFAULT_MAX_LENGTH, check_weights, first_line, quoted
+from sbert_app.models.folders import DEFAULT_MAX_LENGTH, check_files, first_line, quoted
 from sbert_app.models.hardware import Hardware
 from sbert_app.models.soundness import cast, check_complete, check_finite, check_tokenizer
 
@@ -32,7 +32,7 @@ def load_transformer(
     Raises UserError for a folder that cannot be read, or whose weights are not whole.
     """
     name = name or folder.name
-    check_weights(folder, name)
+    check_files(folder, name)
     with LOADING:
         model, tokenizer, report = _from_disk(folder, auto_class, labels, name)
         if model.config.is_encoder_decoder or not getattr(tokenizer, "is_fast", False):

@@ -221,7 +221,8 @@ def attack(home: Path, whole: Path, ids: Ids, case: tuple[Path, str, Callable[[P
         if check == "resume" and not concerned(path, need, ids):
             continue  # half a second each
         # A folder that became a file holds nothing any more: its things are gone, and that is told or listed as such.
-        gone = name == "a file" and path.as_posix() in ("corpora", "runs", *(f"runs/{i}" for i in (ids.finished, ids.interrupted)))
+        folders = ("corpora", "runs", "models/saved", *(f"runs/{i}" for i in (ids.finished, ids.interrupted)))
+        gone = name == "a file" and path.as_posix() in folders
         result = outcome(visit, check, None if gone else expected[check], gone or concerned(path, need, ids))
         outcomes.append(result.split(":")[0])
         if result.isupper() or result.split(":")[0].isupper():

@@ -216,8 +216,8 @@ def prepare(place: Path) -> list[Surrounding]:
     ]
 
 
-def report() -> bool:
-    """Attack in each surrounding, print what happened; whether there was no fault."""
+def main() -> int:
+    """Attack in each surrounding, print what happened. Returns 1 where there is a fault."""
     if os.geteuid() != 0:
         raise SystemExit("Only root can start the app as user 1000.")
     faults = 0
@@ -229,8 +229,8 @@ def report() -> bool:
                 print(f"  {what:<28}{result}", flush=True)
                 faults += result.startswith("FAULT")
     print(f"\nfaults: {faults}")
-    return not faults
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":
-    sys.exit(0 if report() else 1)
+    sys.exit(main())

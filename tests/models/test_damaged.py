@@ -100,7 +100,7 @@ def test_a_rotten_config_is_listed_as_damaged_and_named_when_it_is_loaded(local,
     assert not local._loading and not local._loaded
 
 
-@pytest.mark.parametrize("name", ["config.json", "modules.json", "1_Pooling/config.json", "model.safetensors"])
+@pytest.mark.parametrize("name", ["config.json", "modules.json", "1_Pooling/config.json", "model.safetensors", "tokenizer.json"])
 def test_a_folder_in_the_place_of_a_file_is_a_sentence(local, mine, name):
     (mine / name).unlink()
     (mine / name).mkdir()
