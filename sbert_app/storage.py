@@ -132,6 +132,15 @@ def writing(thing: str) -> Iterator[None]:
         raise UserError(f"{thing} cannot be written: {failure.strerror}. {way_out}") from error
 
 
+@contextmanager
+def writing_to(path: Path, option: str) -> Iterator[None]:
+    """Turn a failed write of a file that a person named by this option of the shell into a UserError."""
+    try:
+        yield
+    except OSError as error:
+        raise UserError(f"Cannot write '{path}': {error.strerror}. Choose another --{option}.") from error
+
+
 def write_failure(error: BaseException) -> OSError | None:
     """The system's error behind a failed write. Safetensors, FAISS, NumPy and shutil give it as text only."""
     if isinstance(error, OSError) and error.errno:

@@ -16,9 +16,10 @@ TABS = ("similarity", "search", "duplicates", "map", "fine_tune", "timing")
 ORDER = [
     {"__main__"},
     {"ui.app", "cli"},
-    {f"ui.{tab}" for tab in TABS} | {"ui.api"},
+    {f"ui.{tab}" for tab in TABS},
     {"ui.header"},
     {"ui.kit", "ui.theme", "ui.doors"},
+    {"jobs"},
     {"services"},
     {"corpus_map"},
     {"runtime"},

@@ -1,17 +1,20 @@
-"""The services from a shell: `python -m sbert_app COMMAND`. Results on stdout, progress on stderr."""
+"""The jobs from a shell: `python -m sbert_app COMMAND`. Results on stdout, progress on stderr."""
 
 import sys
 from typing import Any
 
 import typer
 
-from sbert_app.cli import cluster_map, duplicates, sentences, timing, training
-from sbert_app.cli.common import app
+from sbert_app.cli.command import add_command
 from sbert_app.errors import UserError
+from sbert_app.jobs import JOBS
 
 UsageError: Any = typer.BadParameter.__base__  # typer exports the subclass only
 
-__all__ = ["app", "cluster_map", "duplicates", "main", "sentences", "timing", "training"]
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+for job in JOBS:
+    if job.command:
+        add_command(job, app)
 
 
 def main() -> int:

@@ -58,6 +58,7 @@ class SearchService:
         filters: Mapping[str, Any] | None = None,
         hybrid: bool = False,
         rerank: bool = False,
+        cross_encoder: str = DEFAULT_CROSS_ENCODER,
     ) -> SearchResult:
         """The closest sentences of the session's corpus. Raises UserError without a corpus or with a blank query.
 
@@ -75,7 +76,7 @@ class SearchService:
         ranking = indexed.rank(vector, query, candidates, filters or {}, bool(hybrid))
         before = {OTHERS: waited * 1e3} if waited > NOTICEABLE else {}
         result = self._result(query, indexed, ranking, before | {"encode": (encoded - start) * 1e3})
-        return self._reranked(result, top) if rerank else result
+        return self._reranked(result, top, cross_encoder) if rerank else result
 
     def more_like(self, session_id: str, row: int | None, top: int = 10, filters: Mapping[str, Any] | None = None) -> SearchResult:
         """The closest sentences to one row of the corpus (numbered as in the file), itself left out."""
@@ -102,8 +103,8 @@ class SearchService:
         """What the corpus is asked at first, where it is an example; "" for a person's own."""
         return self._bench.sessions.corpus(session_id).corpus.first_query
 
-    def _reranked(self, result: SearchResult, top: int) -> SearchResult:
-        cross = self._bench.registry.cross_encoder(DEFAULT_CROSS_ENCODER)
+    def _reranked(self, result: SearchResult, top: int, cross_encoder: str) -> SearchResult:
+        cross = self._bench.registry.cross_encoder(cross_encoder)
         start = time.perf_counter()
         scores = self._bench.device.scores(cross, [(result.query, hit.sentence) for hit in result.hits])
         order = np.argsort(-scores, kind="stable")[:top].tolist()

@@ -6,22 +6,20 @@ from typing import Any
 import gradio as gr
 from starlette.middleware import Middleware
 
+from sbert_app.jobs import JOBS
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services.bundle import Services, services_over
-from sbert_app.ui import api
 from sbert_app.ui.doors import Doors
 from sbert_app.ui.duplicates import tab as duplicates
-from sbert_app.ui.fine_tune import api as training_api
 from sbert_app.ui.fine_tune import tab as fine_tune
 from sbert_app.ui.header import LOGO, TITLE, ModelPicker
+from sbert_app.ui.kit.endpoints import add_endpoint
 from sbert_app.ui.kit.events import handler
 from sbert_app.ui.kit.visitors import visitor_of
-from sbert_app.ui.map import api as map_api
 from sbert_app.ui.map import tab as cluster_map
 from sbert_app.ui.search import tab as search
 from sbert_app.ui.similarity import tab as similarity
 from sbert_app.ui.theme import STYLE, build_theme
-from sbert_app.ui.timing import api as timing_api
 from sbert_app.ui.timing import tab as timing
 
 CLEAN_SECONDS = 3600
@@ -58,8 +56,8 @@ def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
                 panel = fine_tune.build(services.trainings, services.models, session_id, owner, picker)
             with gr.Tab("Timing", id="timing"):
                 timing.build(services.timings, session_id, model, opened)
-        for endpoints in (api, training_api, timing_api, map_api):
-            endpoints.build(services)
+        for job in JOBS:
+            add_endpoint(job, services)
 
         def open_session(request: gr.Request) -> str:
             return bench.sessions.open(visitor_of(request, bench.settings.hosted)).id

@@ -14,7 +14,6 @@ from sbert_app.errors import UserError
 log = logging.getLogger(__name__)
 
 OURS = "Something went wrong on our side. It has been logged; please try again."
-ENDED = "The work was stopped before its end, because the app is ending. Send it again."  # nobody else stops an endpoint's work
 
 
 def handler(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,0 +1,100 @@
+"""The shell commands, made from the declared jobs: `python -m sbert_app COMMAND`."""
+
+import inspect
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sbert_app.cli.output import finish, note, outcome_of, show
+from sbert_app.errors import UserError
+from sbert_app.jobs.index_corpus import INDEX_CORPUS
+from sbert_app.jobs.job import Call, Job, Needs, Outcome
+from sbert_app.jobs.option import Argument, arguments, read
+from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.runtime.workbench import open_workbench
+from sbert_app.services.bundle import Services, services_over
+from sbert_app.settings import settings_from_environment
+
+FORMATS = "csv, tsv, jsonl, json, parquet, xlsx or txt; text formats also as .gz."
+
+
+def _parameter(name: str, kind: Any, declared: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, declared])
+
+
+FILE = _parameter("file", Path, typer.Argument(help=FORMATS))
+ANY_FILE = _parameter("file", Path | None, typer.Argument(help=f"{FORMATS} Default: the example tickets."), None)
+COLUMN = _parameter(
+    "column", list[str] | None, typer.Option("--column", help="Sentence column; repeat to join several. Default: guessed."), None
+)
+INDEXED_WITH = _parameter(
+    "indexed_with", str, typer.Option("--model", help="The encoder: bundled, saved, a Hub name, or a folder."), DEFAULT_ENCODER
+)
+JSON = _parameter("json", bool, typer.Option("--json", help="Print exactly one JSON object."), False)
+SUBJECTS: dict[Needs, list[inspect.Parameter]] = {
+    Needs.NOTHING: [],
+    Needs.CORPUS: [FILE, COLUMN, INDEXED_WITH],
+    Needs.SENTENCES: [FILE, COLUMN],
+    Needs.EXAMPLE: [ANY_FILE, COLUMN],
+    Needs.LABELLED: [FILE],
+}
+
+
+def add_command(job: Job, app: typer.Typer) -> None:
+    """Add a job's command. Progress goes to stderr, the outcome to stdout."""
+    options = [_option(job, argument) for argument in arguments(job.options) if argument.shell]
+    parameters = [*SUBJECTS[job.needs], *options, JSON]
+
+    def command(**values: Any) -> None:
+        subject = {parameter.name: values.pop(parameter.name) for parameter in SUBJECTS[job.needs]}
+        as_json = values.pop("json")
+        studio = services_over(open_workbench(settings_from_environment()))
+        chosen = read(job.options, values, studio.bench.settings.limits)
+        outcome = _done(job, studio, chosen, **subject)
+        finish(job, outcome, chosen)
+        show(job, outcome, as_json)
+
+    command.__doc__ = job.summary
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    app.command(job.command)(command)
+
+
+def _option(job: Job, argument: Argument) -> inspect.Parameter:
+    """A job's option for typer. Lists and objects are typed as text; the sentences of a job without a file are arguments."""
+    kind = argument.kind.type if argument.kind.type in (str, int, float, bool, Path) else str
+    if argument.required and job.needs is Needs.NOTHING:
+        return _parameter(argument.name, kind, typer.Argument(help=argument.about))
+    name = argument.flag or f"--{argument.name.replace('_', '-')}"
+    if kind is bool and argument.default:
+        name = f"{name}/--no-{name[2:]}"
+    declared = typer.Option(name, help=argument.about)
+    if argument.required:
+        return _parameter(argument.name, kind, declared)
+    default = ",".join(argument.default) if isinstance(argument.default, list) else argument.default
+    return _parameter(argument.name, kind if default is not None else kind | None, declared, default)
+
+
+def _done(
+    job: Job, studio: Services, options: Any, file: Path | None = None, column: list[str] | None = None, indexed_with: str = ""
+) -> Outcome:
+    """Bring what the job needs, then do it."""
+    call = Call(studio, columns=column or [])
+    if file is not None:
+        if not file.is_file():
+            raise UserError(f"There is no file '{file}'. Check the path.")
+        call = replace(call, table=studio.corpora.read_file(file))
+    if job.needs is not Needs.CORPUS:
+        return outcome_of(job.run(call, options))
+    start = time.perf_counter()
+    indexed = outcome_of(INDEX_CORPUS.run(call, INDEX_CORPUS.options(indexed_with)))
+    for line in indexed.lines:
+        note(line)
+    seconds = {"index": time.perf_counter() - start}
+    outcome = outcome_of(job.run(replace(call, session_id=indexed.summary["corpus"]), options))
+    if "seconds" not in outcome.summary:
+        return outcome
+    return replace(outcome, summary=outcome.summary | {"seconds": seconds | outcome.summary["seconds"]})

@@ -1,0 +1,14 @@
+"""Every job of the app, declared once: the endpoints, the shell commands and MCP's tools are made from this list."""
+
+from sbert_app.jobs.cluster_map import CLUSTER_MAP
+from sbert_app.jobs.duplicates import DUPLICATES
+from sbert_app.jobs.encode import ENCODE
+from sbert_app.jobs.evaluate import EVALUATE
+from sbert_app.jobs.fine_tune import FINE_TUNE
+from sbert_app.jobs.index_corpus import INDEX_CORPUS
+from sbert_app.jobs.models import MODELS
+from sbert_app.jobs.search import SEARCH
+from sbert_app.jobs.similarity import SIMILARITY
+from sbert_app.jobs.timing import TIMING
+
+JOBS = (SIMILARITY, ENCODE, INDEX_CORPUS, SEARCH, DUPLICATES, CLUSTER_MAP, FINE_TUNE, EVALUATE, TIMING, MODELS)

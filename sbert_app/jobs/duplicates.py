@@ -1,0 +1,78 @@
+"""The job duplicates: what a corpus says twice."""
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sbert_app.corpus.findings import Compared, Findings
+from sbert_app.corpus.mining import FLOOR
+from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step
+from sbert_app.jobs.option import number, option, output, upload, whole
+from sbert_app.services.duplicates import DEFAULT_THRESHOLD, MOST_LISTED
+from sbert_app.storage import writing_to
+from sbert_app.tables.writing import to_csv
+
+
+@dataclass(frozen=True)
+class DuplicatesOptions:
+    threshold: float = option(
+        f"The cosine from which two sentences are duplicates, {FLOOR:g} to 1.", number("threshold", FLOOR, 1), DEFAULT_THRESHOLD
+    )
+    top: int = option("Number of pairs to list.", whole("number of pairs", 0, MOST_LISTED), 100)
+    against: Path | None = option("Another file: report which of its rows duplicate rows of the corpus.", upload(), None)
+    clean: Path | None = option("Write the rows to keep to this .csv.", output(".csv", reason="the rows are a table"), None)
+
+
+def duplicates(call: Call, options: DuplicatesOptions) -> Iterator[Step | Outcome]:
+    """Find what a corpus says twice: the closest pairs, and groups with the row to keep.
+
+    Asked again with another threshold, nothing is compared again.
+
+    Returns:
+        pairs (row1, row2 counted from 1, score, both sentences; best first), groups (representative: the row to keep, rows,
+        size), rows, redundant (the rows that could go), exact_copies, threshold and floor (pairs below it are not known), exact,
+        recall (share of pairs found, for corpora too large for exact mining), overlap (with another file), seconds by stage.
+    """
+    service = call.services.duplicates
+    if not service.known(call.session_id):
+        for progress in service.find(call.session_id):
+            yield Step("Comparing, per cent", round(100 * progress.share), 100)
+    findings = service.findings(call.session_id, options.threshold)
+    summary, lines = findings.summary(options.top), _lines(findings, options.top)
+    if options.against:
+        compared = yield from _compared(call, options.against)
+        summary["overlap"] = compared.summary(options.threshold)
+        found = summary["overlap"]["found"]
+        lines.append(f"{found:,} of {len(compared.other):,} rows of {compared.other.name} duplicate rows of the corpus.")
+    if options.clean:
+        _write(findings, options.clean)
+        lines.append(f"{len(findings.corpus) - findings.grouping.redundant:,} rows to keep -> {options.clean}")
+    yield Outcome(summary, lines)
+
+
+def _compared(call: Call, path: Path) -> Generator[Step, None, Compared]:
+    for progress in call.services.overlap.compare(call.session_id, path):
+        yield Step(progress.stage, progress.done, progress.total)
+    compared, _ = call.services.overlap.matches(call.session_id, DEFAULT_THRESHOLD)
+    return compared
+
+
+def _lines(findings: Findings, top: int) -> list[str]:
+    grouping = findings.grouping
+    head = (
+        f"{grouping.redundant:,} of {len(findings.corpus):,} rows could go: {len(grouping):,} groups at cosine "
+        f">= {findings.threshold:.3g}; {findings.copies:,} exact copies."
+    )
+    pairs = [
+        f"{pair.score:.3f}  rows {pair.row1} and {pair.row2}\n       {pair.sentence1}\n       {pair.sentence2}"
+        for pair in findings.pairs(top)
+    ]
+    return [head, *pairs]
+
+
+def _write(findings: Findings, path: Path) -> None:
+    with writing_to(path, "clean"), path.open("w", encoding="utf-8", newline="") as stream:
+        stream.write(to_csv(findings.cleaned()))
+
+
+DUPLICATES = Job("duplicates", Needs.CORPUS, DuplicatesOptions, duplicates, "duplicates")

@@ -1,0 +1,92 @@
+"""The job encode: sentences become embeddings."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sbert_app.corpus.reader import guess_column, read_corpus
+from sbert_app.errors import UserError
+from sbert_app.jobs.job import ENDED, Call, Job, Needs, Outcome, Step, model_option
+from sbert_app.jobs.option import option, output
+from sbert_app.models.encoder import Encoder
+from sbert_app.runtime.line import place_in_line
+from sbert_app.runtime.stop import Stop
+from sbert_app.storage import writing, writing_to
+from sbert_app.vectors import Vectors
+
+FEW = 100  # sentences up to which the embeddings are listed in the answer
+FILE = "embeddings.npy"
+
+
+@dataclass(frozen=True)
+class EncodeOptions:
+    out: Path | None = option(
+        "Where to write the embeddings, a .npy file.", output(".npy", reason="the embeddings are written as a numpy array")
+    )
+    model: str = model_option()
+
+
+def encode(call: Call, options: EncodeOptions) -> Iterator[Step | Outcome]:
+    """Embed every sentence: (n, dim) float32 in file order, blank rows left out.
+
+    Returns:
+        sentences (n), dim, seconds, sentences_per_second, dtype, device, precision, notes; embeddings (a list of lists) for up to
+        100 sentences; and the file: a numpy array, for numpy.load.
+    """
+    table = call.the_table()
+    corpus = read_corpus(table, call.columns or [guess_column(table.frame)], call.services.bench.settings.limits)
+    encoder = call.services.bench.registry.encoder(options.model)
+    embeddings = np.empty((len(corpus), encoder.dim), dtype=np.float32)
+    seconds = 0.0
+    for step in _embed(call, encoder, corpus.sentences, embeddings):
+        if isinstance(step, float):
+            seconds = step
+        else:
+            yield step
+    path = _written(embeddings, options.out, call.folder)
+    summary: dict[str, Any] = {
+        "sentences": len(corpus),
+        "dim": encoder.dim,
+        "seconds": seconds,
+        "sentences_per_second": len(corpus) / seconds,
+        "dtype": str(embeddings.dtype),
+        "device": encoder.hardware.device.type,
+        "precision": encoder.hardware.precision,
+        "notes": list(corpus.notes),
+    }
+    if call.folder and len(corpus) <= FEW:
+        summary["embeddings"] = embeddings.tolist()
+    line = f"{len(corpus):,} sentences in {seconds:.1f} s ({len(corpus) / seconds:,.0f}/s) -> {path}"
+    yield Outcome(summary, [line], file=path)
+
+
+def _embed(call: Call, encoder: Encoder, sentences: list[str], embeddings: Vectors) -> Iterator[Step | float]:
+    """Fill the array when it is this call's turn; the last item is the seconds it took."""
+    bench, stop, done = call.services.bench, Stop(call.visitor), 0
+    with bench.lines.corpora.join(stop) as waiting:
+        for before in waiting:
+            yield Step(place_in_line(before, "job"))
+        start = time.perf_counter()
+        for rows, vectors in bench.device.stream(encoder, sentences, encoder.prompt("document", "passage", "corpus")):
+            embeddings[rows] = vectors
+            done += len(rows)
+            yield Step("Encoding", done, len(sentences))
+            if stop.is_set():
+                raise UserError(ENDED)
+        yield time.perf_counter() - start
+
+
+def _written(embeddings: Vectors, out: Path | None, folder: Path | None) -> Path | None:
+    """The file with the embeddings: where the shell wants it, or for download."""
+    path = out or (folder / FILE if folder else None)
+    if path:
+        with writing_to(out, "out") if out else writing("The file"), path.open("wb") as stream:
+            np.save(stream, embeddings)
+    return path
+
+
+ENCODE = Job("encode", Needs.SENTENCES, EncodeOptions, encode, "encode", makes_file=True)

@@ -1,0 +1,43 @@
+"""The job index_corpus: sentences become a corpus that other jobs name by its id."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sbert_app.errors import UserError
+from sbert_app.jobs.job import ENDED, Call, Job, Needs, Outcome, Step, model_option
+from sbert_app.tables.table import skipped_summary
+
+
+@dataclass(frozen=True)
+class IndexOptions:
+    model: str = model_option()
+
+
+def index_corpus(call: Call, options: IndexOptions) -> Iterator[Step | Outcome]:
+    """Index a corpus, from a file or from lines, and get an id to search it with.
+
+    Returns:
+        corpus (the id for other jobs: whoever has it can search), sentences, columns, index, recall, seconds, notes.
+    """
+    corpora, session = call.services.corpora, call.services.bench.sessions.open(call.visitor)
+    guess = corpora.offer(session.id, call.the_table())
+    last = None
+    for last in corpora.index(session.id, call.columns or [guess], options.model):
+        yield Step(last.stage, last.done, last.total)
+    if last is None or last.corpus is None:
+        raise UserError(ENDED)
+    report, source = last.corpus.index.report, last.corpus.corpus
+    notes = [*last.notes, *source.notes, *skipped_summary(source.skipped)]
+    summary = {
+        "corpus": session.id,
+        "sentences": len(source),
+        "columns": list(source.columns),
+        "index": report.kind,
+        "recall": report.recall,
+        "seconds": last.seconds,
+        "notes": notes,
+    }
+    yield Outcome(summary, [f"Sentences from column '{', '.join(source.columns)}'.", *notes])
+
+
+INDEX_CORPUS = Job("index_corpus", Needs.SENTENCES, IndexOptions, index_corpus)

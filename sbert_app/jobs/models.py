@@ -1,0 +1,25 @@
+"""The job models: what can be named."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step
+
+
+@dataclass(frozen=True)
+class ModelsOptions:
+    """None."""
+
+
+def models(call: Call, options: ModelsOptions) -> Iterator[Step | Outcome]:
+    """List the models that can be named.
+
+    Returns:
+        A list of name, kind ("encoder" or "cross-encoder"), origin ("bundled", "saved", "hub"), dim, available.
+    """
+    listed = [asdict(model) for model in call.services.bench.registry.list()]
+    lines = [f"{row['name']}  {row['kind']}, {row['origin']}, {row['dim'] or '?'} dimensions" for row in listed]
+    yield Outcome(listed, lines)
+
+
+MODELS = Job("models", Needs.NOTHING, ModelsOptions, models, "models", quick=True)

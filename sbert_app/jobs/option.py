@@ -1,0 +1,166 @@
+"""One option of a job: its default, its limits, its help. Endpoint, shell command and page read the same declaration."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import MISSING, dataclass, field, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sbert_app.errors import UserError
+from sbert_app.services import validation
+from sbert_app.settings import Limits
+
+Options = TypeVar("Options")
+Check = Callable[[Any, Limits], Any]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What an option may be: its type, and the check that a value from outside passes. `check` raises UserError."""
+
+    type: Any
+    check: Check
+    upload: bool = False  # a file that the caller sends, or names in the shell
+    output: bool = False  # a file that the shell writes: no endpoint has it
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An option as every surface needs it. `flag`: its name in the shell where that differs; `hidden`: where it is not offered."""
+
+    name: str
+    kind: Kind
+    about: str
+    default: Any
+    flag: str
+    shell: bool
+    endpoint: bool
+
+    @property
+    def required(self) -> bool:
+        return self.default is MISSING
+
+
+def option(
+    about: str, kind: Kind, default: Any = MISSING, *, flag: str = "", shell: bool = True, endpoint: bool | None = None
+) -> Any:
+    """A field of an options dataclass. An output is offered in the shell only, all others everywhere."""
+    endpoint = not kind.output if endpoint is None else endpoint
+    metadata = {"kind": kind, "about": about, "flag": flag, "shell": shell, "endpoint": endpoint, "default": default}
+    if default is MISSING:
+        return field(metadata=metadata)
+    if isinstance(default, (list, dict)):
+        return field(default_factory=lambda: type(default)(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def arguments(options: type[Any]) -> list[Argument]:
+    """The declared options in their order."""
+    return [Argument(name=entry.name, **entry.metadata) for entry in fields(options)]
+
+
+def read(options: type[Options], values: Mapping[str, Any], limits: Limits) -> Options:
+    """Check values from outside. What is not given has its default. Raises UserError for the first that does not fit."""
+    known = arguments(options)
+    if unknown := set(values) - {argument.name for argument in known}:
+        raise UserError(f"Unknown option {min(unknown)!r}. There are {', '.join(argument.name for argument in known)}.")
+    checked = {}
+    for argument in known:
+        value = values.get(argument.name, argument.default)
+        if value is MISSING and not argument.kind.output:  # an endpoint writes no file
+            raise UserError(f"The option '{argument.name}' is missing.")
+        absent = value is MISSING or (value is None and argument.default is None)
+        checked[argument.name] = None if absent else argument.kind.check(value, limits)
+    return options(**checked)
+
+
+# Kinds
+
+
+def sentence(name: str, way_out: str) -> Kind:
+    """A text that is not blank, cut at the limit."""
+    return Kind(str, lambda value, limits: validation.sentence(value, name, limits, way_out))
+
+
+def text(name: str) -> Kind:
+    """Any text, such as the name of a model: who looks it up says what is wrong with it."""
+    return Kind(str, lambda value, _: validation.text(value, name))
+
+
+def whole(name: str, low: int, high: int | str) -> Kind:
+    """A whole number in low..high; `high` may name one of the limits."""
+    return Kind(int, lambda value, limits: validation.whole_number(value, name, low, _most(high, limits)))
+
+
+def number(name: str, low: float, high: float) -> Kind:
+    """A number in low..high."""
+    return Kind(float, lambda value, _: validation.number(value, name, low, high))
+
+
+def choice(name: str, choices: Iterable[str]) -> Kind:
+    """One of the choices, "" for none of them."""
+    return Kind(str, lambda value, _: validation.one_of(value, name, choices) or "")
+
+
+def flag(name: str) -> Kind:
+    """Yes or no."""
+
+    def check(value: Any, _: Limits) -> bool:
+        if not isinstance(value, bool):
+            raise UserError(f"The option '{name}' must be true or false, got {value!r}.")
+        return value
+
+    return Kind(bool, check)
+
+
+def names(name: str) -> Kind:
+    """A list of names, in the shell with commas."""
+
+    def check(value: Any, _: Limits) -> list[str]:
+        parts = [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+        return validation.names(parts, name)
+
+    return Kind(list[str], check)
+
+
+def json_object(name: str) -> Kind:
+    """An object, in the shell as JSON."""
+
+    def check(value: Any, _: Limits) -> dict[str, Any]:
+        try:
+            parsed = json.loads(value) if isinstance(value, str) else value
+        except ValueError as error:
+            raise UserError(f"The {name} must be a JSON object.") from error
+        if not isinstance(parsed, dict):
+            raise UserError(f"The {name} must be a JSON object.")
+        return parsed
+
+    return Kind(dict[str, Any], check)
+
+
+def upload() -> Kind:
+    """A file to read."""
+
+    def check(value: Any, _: Limits) -> Path:
+        path = Path(value)
+        if not path.is_file():
+            raise UserError(f"There is no file '{path}'. Check the path.")
+        return path
+
+    return Kind(Path, check, upload=True)
+
+
+def output(*suffixes: str, reason: str = "") -> Kind:
+    """A file or folder to write, with one of these endings."""
+
+    def check(value: Any, _: Limits) -> Path:
+        path = Path(value)
+        if suffixes and path.suffix not in suffixes:
+            raise UserError(f"'{path}' must end in {' or '.join(suffixes)}{f': {reason}' if reason else ''}.")
+        return path
+
+    return Kind(Path, check, output=True)
+
+
+def _most(high: int | str, limits: Limits) -> int:
+    return int(getattr(limits, high)) if isinstance(high, str) else high

@@ -1,0 +1,55 @@
+"""The job similarity: two sentences and what their score means."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+from sbert_app.explain.calibration import in_words
+from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step, cross_encoder_option, model_option
+from sbert_app.jobs.option import option, sentence
+
+MOST_LINKS = 8
+WAY_OUT = "Type something to compare."
+
+
+@dataclass(frozen=True)
+class SimilarityOptions:
+    sentence1: str = option("The first sentence.", sentence("first sentence", WAY_OUT))
+    sentence2: str = option("The second sentence.", sentence("second sentence", WAY_OUT))
+    model: str = model_option()
+    cross_encoder: str = cross_encoder_option("", "A cross-encoder that scores the pair too; empty for none.")
+
+
+def similarity(call: Call, options: SimilarityOptions) -> Iterator[Step | Outcome]:
+    """Compare two sentences by meaning: the cosine of their embeddings, how unusual it is, and which words it comes from.
+
+    Returns:
+        score (cosine, -1..1), percentile (share of random pairs that score lower, 0..100), calibrated_on, pooling, poolings,
+        word_overlap, links (the strongest word pairs with their contribution), residual, cross_encoder_score, milliseconds.
+    """
+    service = call.services.similarity
+    if not call.services.bench.registry.loaded("encoder", options.model):  # the milliseconds are those of a model that is warm
+        service.compare(options.sentence1, options.sentence2, options.model)
+    result = service.compare(options.sentence1, options.sentence2, options.model)
+    rival = service.cross_encode(options.sentence1, options.sentence2, options.cross_encoder) if options.cross_encoder else None
+    why = result.attribution
+    summary = {
+        "score": result.score,
+        "percentile": result.percentile,
+        "calibrated_on": result.calibrated_on,
+        "pooling": result.pooling,
+        "poolings": result.poolings,
+        "word_overlap": result.word_overlap,
+        "links": [asdict(link) for link in why.strongest(MOST_LINKS)] if why else [],
+        "residual": why.residual if why else None,
+        "cross_encoder_score": rival.score if rival else None,
+        "milliseconds": result.milliseconds,
+    }
+    lines = [f"{result.score:.4f}  cosine similarity, {options.model}"]
+    if result.percentile is not None:
+        lines.append(in_words(result.percentile, result.calibrated_on))
+    if rival is not None:
+        lines.append(f"{rival.score:.4f}  cross-encoder {rival.model}")
+    yield Outcome(summary, lines)
+
+
+SIMILARITY = Job("similarity", Needs.NOTHING, SimilarityOptions, similarity, "similarity", quick=True)

@@ -1,0 +1,91 @@
+"""The job timing: a cross-encoder against SBERT on this machine."""
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass
+
+from sbert_app.corpus.reader import guess_column, read_corpus
+from sbert_app.errors import UserError
+from sbert_app.jobs.job import ENDED, Call, Job, Needs, Outcome, Step, model_option
+from sbert_app.jobs.option import flag, option, whole
+from sbert_app.runtime.stop import Stop
+from sbert_app.services.timing import DEFAULT_SECONDS, Course, Waiting
+from sbert_app.timing.experiment import Moment
+from sbert_app.timing.result import MOST_SENTENCES, TimingResult
+from sbert_app.timing.table7 import SystemSpeed
+from sbert_app.wording import spoken
+
+
+@dataclass(frozen=True)
+class TimingOptions:
+    sentences: int = option("Extrapolate to so many sentences.", whole("number of sentences", 2, MOST_SENTENCES), 10_000)
+    seconds: int = option("Of work for the cross-encoder.", whole("number of seconds", 1, "race_seconds"), DEFAULT_SECONDS)
+    model: str = model_option()
+    table_7: bool = option("Measure the systems of the paper's Table 7 too.", flag("table 7"), False)
+
+
+def timing(call: Call, options: TimingOptions) -> Iterator[Step | Outcome]:
+    """Race a cross-encoder against SBERT on this machine, and say what it means for N sentences.
+
+    At least 20 different sentences; without any it is the example tickets. Closing an endpoint's call stops the race.
+
+    Returns:
+        While it runs: stage, and before, the number of timing runs served first. At the end: sentences, pairs, cross-encoder and
+        sbert (rate, slowest and fastest turn, extrapolated seconds with a 95 % band), measured, agreement, query, answer,
+        conditions, table_7.
+    """
+    course, stop = _course(call), Stop(call.visitor)
+    result = yield from _raced(call, course, options, stop)
+    rows: list[SystemSpeed] = []
+    if options.table_7:
+        for step in call.services.timings.table_7(course, options.model, stop):
+            rows = step if isinstance(step, list) else rows
+            yield _step("Measuring the systems of Table 7", step)
+    systems = [{"system": r.system, "device": r.device, "sentences_per_second": r.throughput.rate} for r in rows]
+    lines = [*_lines(result, options.sentences)]
+    lines += [f"{r.system} ({r.device}): {r.throughput.rate:,.0f} sentences/s" for r in rows]
+    yield Outcome(result.summary(options.sentences) | ({"table_7": systems} if rows else {}), lines)
+
+
+def _course(call: Call) -> Course:
+    if call.table is None:
+        return call.services.timings.course()
+    columns = call.columns or [guess_column(call.table.frame)]
+    corpus = read_corpus(call.table, columns, call.services.bench.settings.limits)
+    return call.services.timings.prepare(corpus.name, corpus.sentences)
+
+
+def _raced(call: Call, course: Course, options: TimingOptions, stop: Stop) -> Generator[Step, None, TimingResult]:
+    result = None
+    for step in call.services.timings.race(course, options.model, options.seconds, stop):
+        if isinstance(step, Moment):
+            result = step.result or result
+        yield _step("" if isinstance(step, Waiting) else step.stage, step)
+    if result is None:
+        raise UserError(ENDED)
+    return result
+
+
+def _step(stage: str, step: object) -> Step:
+    if isinstance(step, Waiting):
+        return Step(f"Waiting, {step.before} before", details={"stage": "Waiting", "before": step.before})
+    return Step(stage, details={"stage": stage, "before": 0})
+
+
+def _lines(result: TimingResult, sentences: int) -> list[str]:
+    cross, sbert = result.cross_seconds(sentences), result.sbert_seconds(sentences)
+    (low, high), (slow, fast) = result.cross.spread, result.encode.spread
+    lines = [
+        f"cross-encoder  {result.cross.rate:,.0f} pairs/s (turns {low:,.0f} to {high:,.0f}), {result.conditions.hardware}",
+        f"SBERT          {result.encode.rate:,.0f} sentences/s (turns {slow:,.0f} to {fast:,.0f})",
+        f"{sentences:,} sentences, extrapolated: {spoken(cross.seconds)} against {spoken(sbert.seconds)}",
+    ]
+    if agreed := result.agreement:
+        same = "the same" if agreed.same_first else "not the same"
+        lines.append(
+            f"agreement over {agreed.pairs:,} pairs: closest pair {same}, {agreed.shared} of the closest {agreed.top} shared, "
+            f"Spearman {100 * agreed.spearman:.1f}"
+        )
+    return lines
+
+
+TIMING = Job("timing", Needs.EXAMPLE, TimingOptions, timing, "timing", streams=True)
