@@ -1,5 +1,6 @@
 """The named endpoints, through gradio_client against the running app."""
 
+import numpy as np
 import pytest
 from gradio_client import Client, handle_file
 
@@ -17,6 +18,7 @@ def client(app_url):
 def test_only_the_named_endpoints_are_public(client):
     assert set(client.view_api(return_format="dict", print_info=False)["named_endpoints"]) == {
         "/similarity",
+        "/encode",
         "/index_corpus",
         "/search",
         "/duplicates",
@@ -71,9 +73,20 @@ def test_duplicates_at_two_thresholds(client):
     assert again["redundant"] == 1 and again["seconds"]["compare"] == result["seconds"]["compare"]
 
 
+def test_encode_gives_a_list_for_few_and_a_file_for_all(client, tmp_path):
+    answer, file = client.predict(None, "a red car\na green apple", [], "all-MiniLM-L6-v2", api_name="/encode")
+    embeddings = np.load(file)
+    assert embeddings.shape == (2, 384) and embeddings.dtype == np.float32
+    assert np.allclose(embeddings, answer["embeddings"]) and answer["sentences"] == 2
+    path = tmp_path / "many.txt"
+    path.write_text("\n".join(f"sentence number {i}" for i in range(101)))
+    answer, file = client.predict(handle_file(str(path)), api_name="/encode")
+    assert np.load(file).shape == (101, 384) and "embeddings" not in answer
+
+
 def test_timing(client):
     lines = "\n".join(f"sentence number {i} about parcels and invoices" for i in range(30))
-    job = client.submit(lines, 1_000, 1, "all-MiniLM-L6-v2", api_name="/timing")
+    job = client.submit(None, lines, [], 1_000, 1, "all-MiniLM-L6-v2", api_name="/timing")
     result = job.result(timeout=120)
     assert {"stage", "before"} == set(job.outputs()[0])
     assert result["pairs"] == 499_500 and result["conditions"]["sentences"] == 30

@@ -4,7 +4,9 @@ from typing import Any
 
 import gradio as gr
 
+from sbert_app.errors import UserError
 from sbert_app.runs.plan import PRESETS, QUICK, Plan
+from sbert_app.services.validation import one_of
 from sbert_app.training.objectives import CONCATENATIONS, DISTANCES, OBJECTIVES
 from sbert_app.ui.fine_tune import view
 
@@ -58,6 +60,8 @@ class PlanPanel:
 
     def explain(self, objective: str) -> Values:
         """Another objective: what it is for, and its own settings only."""
+        if not one_of(objective, "objective", OBJECTIVES):
+            raise UserError("Choose an objective.")
         return {
             self._concatenation: gr.Dropdown(visible=objective == "classification"),
             self._margin: gr.Number(visible=objective == "triplet"),

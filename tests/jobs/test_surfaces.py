@@ -1,0 +1,140 @@
+"""Every job has the same arguments, defaults, help and refusals behind its endpoint and in the shell."""
+
+import inspect
+from dataclasses import MISSING
+
+import gradio as gr
+import pytest
+from typer.main import get_command
+
+from sbert_app.cli import app as shell_app
+from sbert_app.jobs import JOBS
+from sbert_app.jobs.option import arguments
+from sbert_app.ui.app import build_app
+
+# What a job works on: an endpoint takes an upload, lines or an id, the shell a file.
+SUBJECTS = {"file", "lines", "columns", "column", "corpus", "indexed_with", "json", "request"}
+BOTH = [job for job in JOBS if job.command]
+CASES = {
+    "similarity": [
+        ({"sentence1": "a", "sentence2": " "}, "The second sentence is blank. Type something to compare."),
+        ({"sentence1": "a", "sentence2": "b", "model": "./nowhere"}, "There is no model folder"),
+        ({"sentence1": "a", "sentence2": "b", "cross_encoder": "./nowhere"}, "There is no model folder"),
+    ],
+    "encode": [({"model": "./nowhere"}, "There is no model folder")],
+    "search": [
+        ({"query": " "}, "The query is blank. Type what you are looking for."),
+        ({"query": "x", "top": 0}, "The number of hits must be a whole number in 1..1,000, got 0."),
+        ({"query": "x", "filters": "[1]"}, "The filter must be a JSON object."),
+        ({"query": "x", "filters": '{"nowhere": "a"}'}, "nowhere"),
+        ({"query": "x", "rerank": True, "cross_encoder": "./nowhere"}, "There is no model folder"),
+    ],
+    "duplicates": [
+        ({"threshold": 0.2}, "The threshold must be a number in 0.5..1, got 0.2."),
+        ({"top": -1}, "The number of pairs must be a whole number in 0..100,000, got -1."),
+    ],
+    "cluster_map": [
+        ({"clusters": "1"}, "The number of clusters must be a whole number"),
+        ({"method": "magic"}, "Unknown clustering method 'magic'."),
+        ({"outliers": 101}, "The per cent of outliers must be a number in 0..100, got 101"),
+    ],
+    "fine_tune": [
+        ({"objective": "magic"}, "Unknown objective 'magic'."),
+        ({"preset": "best"}, "Unknown preset 'best'."),
+        ({"epochs": 0}, "The epochs must be a whole number in 1..100, got 0."),
+        ({"batch_size": 1}, "The batch size must be a whole number in 2..1,024, got 1."),
+        ({"learning_rate": 2.0}, "The learning rate must be a number in 1e-08..1, got 2.0."),
+        ({"seed": -1}, "The seed must be a whole number in 0..2,147,483,647, got -1."),
+    ],
+    "evaluate": [
+        ({"systems": "magic"}, "Unknown system 'magic'."),
+        ({"systems": "cross-encoder", "cross_encoder": "./nowhere"}, "There is no model folder"),
+    ],
+    "timing": [
+        ({"sentences": 1}, "The number of sentences must be a whole number in 2..1,000,000, got 1."),
+        ({"seconds": 0}, "The number of seconds must be a whole number in 1..600, got 0."),
+    ],
+}  # fmt: skip
+REFUSALS = [(job, values, message) for job in BOTH for values, message in CASES.get(job.name, [])]
+
+
+@pytest.fixture(scope="module")
+def endpoints(shared_bench):
+    """The function behind each endpoint."""
+    page = build_app(shared_bench)
+    return {function.api_name: function.fn for function in page.fns.values()}
+
+
+def command(job):
+    return get_command(shell_app).commands[job.command]
+
+
+def test_every_job_is_refused_in_a_test():
+    assert set(CASES) == {job.name for job in BOTH} - {"models"}
+
+
+@pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
+def test_the_endpoint_has_what_is_declared(endpoints, job):
+    parameters = inspect.signature(endpoints[job.name]).parameters
+    declared = {a.name: a for a in arguments(job.options) if a.endpoint}
+    assert [name for name in parameters if name not in SUBJECTS] == list(declared)
+    assert [a.name for a in arguments(job.options) if not a.endpoint and not a.kind.output] in ([], ["colour"])
+    for name, argument in declared.items():
+        assert parameters[name].default == (inspect.Parameter.empty if argument.required else argument.default)
+        assert f"{name}: {argument.about}" in endpoints[job.name].__doc__
+    assert job.summary in endpoints[job.name].__doc__ and job.returns
+
+
+@pytest.mark.parametrize("job", BOTH, ids=lambda job: job.name)
+def test_the_command_has_what_is_declared(job):
+    parameters = {parameter.name: parameter for parameter in command(job).params}
+    declared = {a.name: a for a in arguments(job.options) if a.shell}
+    assert [name for name in parameters if name not in {*SUBJECTS, "help"}] == list(declared)
+    for name, argument in declared.items():
+        default = None if argument.default is MISSING else argument.default
+        assert parameters[name].default == (",".join(default) if isinstance(default, list) else default), name
+        assert parameters[name].help == argument.about and parameters[name].required == argument.required
+    assert command(job).help == job.summary
+
+
+def test_an_endpoint_writes_no_file_that_it_is_told():
+    for job in JOBS:
+        assert all(argument.endpoint is False for argument in arguments(job.options) if argument.kind.output)
+
+
+@pytest.mark.parametrize(("job", "values", "message"), REFUSALS, ids=lambda value: getattr(value, "name", None))
+def test_the_same_mistake_gets_the_same_sentence(endpoints, shell, job, values, message, tmp_path, shared_bench):
+    assert message in refused_by_the_endpoint(endpoints, job, values, tmp_path, shared_bench)
+    file = [sample(job, tmp_path)] if "file" in inspect.signature(command(job).callback).parameters else []
+    options = []
+    for name, value in values.items():
+        flag = next(a.flag for a in arguments(job.options) if a.name == name) or f"--{name.replace('_', '-')}"
+        positional = name.startswith("sentence") and job.name == "similarity"
+        options += [value] if positional else [flag] if value is True else [flag, value]
+    out = {"encode": "o.npy", "cluster_map": "o.csv", "fine_tune": "o"}.get(job.name)
+    _, error = shell(job.command, *file, *options, *(["--out", tmp_path / out] if out else []), status=2)
+    assert message in error.splitlines()[-1]
+
+
+def sample(job, folder):
+    """A small file of what the job works on."""
+    path = folder / "sample.csv"
+    rows = [f"sentence number {i},another sentence number {i},{i % 6}" for i in range(40)]
+    path.write_text("\n".join(["sentence1,sentence2,score" if job.name in ("fine_tune", "evaluate") else "text,other,n", *rows]))
+    return path
+
+
+def refused_by_the_endpoint(endpoints, job, values, folder, bench):
+    parameters = inspect.signature(endpoints[job.name]).parameters
+    given = dict(values)
+    if "file" in parameters:
+        given["file"] = str(sample(job, folder))
+    if "corpus" in parameters:
+        lines = "a red car\na green apple\na blue bird"
+        given["corpus"] = endpoints["index_corpus"](gr.Request(), None, lines, [], "all-MiniLM-L6-v2")["corpus"]
+    defaults = {name: parameter.default for name, parameter in parameters.items() if name != "request"}
+    with pytest.raises(gr.Error) as refused:
+        answer = endpoints[job.name](gr.Request(), *(given.get(name, default) for name, default in defaults.items()))
+        if inspect.isgenerator(answer):
+            list(answer)
+    return str(refused.value)
