@@ -53,6 +53,7 @@ def serve(settings: "Settings") -> NoReturn:
     from sbert_app.errors import UserError
     from sbert_app.runtime.workbench import open_workbench, warm_up
     from sbert_app.ui.app import build_app, launch_options
+    from sbert_app.ui.pages import keep_little
 
     bench = open_workbench(settings)
     page = build_app(bench)
@@ -60,9 +61,11 @@ def serve(settings: "Settings") -> NoReturn:
     warming.daemon = True
     warming.start()
     try:
-        page.launch(server_name=settings.address, server_port=settings.port, prevent_thread_lock=True, **launch_options(bench))
+        options = launch_options(bench) | {"server_name": settings.address, "server_port": settings.port}
+        server, _, _ = page.launch(prevent_thread_lock=True, **options)
     except OSError as error:
         raise UserError(f"Cannot serve at {settings.address}:{settings.port or '7860 to 7959'}: {error}") from None
+    keep_little(server, page)
     try:
         while True:
             time.sleep(3600)  # a signal wakes the main thread

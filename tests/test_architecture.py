@@ -18,7 +18,7 @@ ORDER = [
     {"ui.app", "cli"},
     {f"ui.{tab}" for tab in TABS},
     {"ui.header"},
-    {"ui.kit", "ui.theme", "ui.doors"},
+    {"ui.kit", "ui.theme", "ui.doors", "ui.pages"},
     {"jobs"},
     {"services"},
     {"corpus_map"},

@@ -25,7 +25,7 @@ from sbert_app.ui.timing import tab as timing
 CLEAN_SECONDS = 3600
 QUICK_AT_ONCE = 16  # of one kind of quick request; heavy jobs wait in the services, which tell everyone their place
 MOST_QUEUED = 1_000
-PAGES_KEPT = 1_000  # Gradio keeps half a megabyte for each page or client that ever called, until so many others came after it
+PAGES_KEPT = 5_000  # what Gradio keeps for each page or client that ever called, until so many others came after it
 THREADS = 128  # a job that waits for its turn keeps one: more than jobs may wait, so that quick requests always find one
 
 

@@ -1,0 +1,27 @@
+"""A page that was visited costs little memory, and keeps what its visitor has."""
+
+import tracemalloc
+
+import gradio as gr
+
+from sbert_app.ui.app import build_app
+from sbert_app.ui.pages import LeanPages
+
+MOST_BYTES = 150_000
+PAGES = 20
+
+
+def test_a_page_costs_little_and_keeps_its_state(shared_bench):
+    page = build_app(shared_bench)
+    page.state_session_capacity = 1_000
+    pages = LeanPages()
+    pages.set_blocks(page)
+    state, box = (next(b for b in page.blocks.values() if isinstance(b, kind)) for kind in (gr.State, gr.Textbox))
+    pages["first"][state._id] = "mine"
+    tracemalloc.start()
+    for number in range(PAGES):
+        pages[f"page {number}"]._update_value_in_config(box._id, "typed")
+    size, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert size / PAGES < MOST_BYTES
+    assert pages["first"][state._id] == "mine" and pages["page 1"][state._id] == state.value
