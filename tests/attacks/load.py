@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import numpy as np
 
-from tests.attacks.server import MODEL, RefusedError, Server, call, serving
+from tests.attacks.server import CROSS, MODEL, RefusedError, Server, call, serving
 
 CLIENTS, SECONDS, IDLE_SECONDS = 50, 180, 30
 THINK_SECONDS = 0.5  # a person reads; a script may not
@@ -42,7 +42,7 @@ class Visitors:
                 corpus = await self._index(client, number, chance) or corpus
             elif kind < 0.5:
                 result = await self.timed(
-                    client, "search", [corpus, f"the {chance.choice(WORDS)} is late", 10, None, False, False], number
+                    client, "search", [corpus, f"the {chance.choice(WORDS)} is late", 10, None, False, False, CROSS], number
                 )
                 self.crossed += sum(f"visitor{number}x" not in hit["sentence"] for hit in (result or {"hits": []})["hits"])
             else:
@@ -87,7 +87,8 @@ async def training(client: httpx.AsyncClient, url: str, end: float) -> int:
     while time.monotonic() < end:
         with Path(TRAINING).open("rb") as file:
             uploaded = await client.post(f"{url}/gradio_api/upload", files={"files": file})
-        data = [{"path": uploaded.json()[0], "meta": {"_type": "gradio.FileData"}}, "", "quick", MODEL, "a secret of the sixteenth"]
+        sent = {"path": uploaded.json()[0], "meta": {"_type": "gradio.FileData"}}
+        data = [sent, "", "quick", MODEL, "a secret of the sixteenth", None, None, None, None, False, None, None]
         result = await call(client, url, "fine_tune", data, CLIENTS)
         finished += bool(result and "verdict" in result)
     return finished
@@ -95,11 +96,14 @@ async def training(client: httpx.AsyncClient, url: str, end: float) -> int:
 
 async def heavy(client: httpx.AsyncClient, server: Server) -> bool:
     """Sixty-five races at once: the last is refused with a sentence, while a comparison and a new page are served."""
-    jobs = [asyncio.create_task(call(client, server.url, "timing", ["", 10_000, 2, MODEL], 100 + number)) for number in range(64)]
+    jobs = [
+        asyncio.create_task(call(client, server.url, "timing", [None, "", [], 10_000, 2, MODEL, False], 100 + number))
+        for number in range(64)
+    ]
     await asyncio.sleep(6)
     sentence = ""
     try:
-        await call(client, server.url, "timing", ["", 10_000, 2, MODEL], 400)
+        await call(client, server.url, "timing", [None, "", [], 10_000, 2, MODEL, False], 400)
     except RefusedError as refusal:
         sentence = str(refusal)
     start = time.perf_counter()

@@ -15,6 +15,7 @@ import httpx
 from tests.browser.chromium import free_port
 
 ROOT = Path(__file__).parents[2]
+CROSS = "cross-MiniLM-L6-stsb"
 MODEL = "all-MiniLM-L6-v2"
 START_SECONDS = 240
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import httpx
 
-from tests.attacks.server import MODEL, Server, call, serving
+from tests.attacks.server import CROSS, MODEL, Server, call, serving
 
 VISITS, FIRST = 500, 100
 LINES = 200
@@ -23,11 +23,11 @@ async def visit(client: httpx.AsyncClient, server: Server, number: int) -> None:
     (await client.get(server.url)).raise_for_status()
     lines = "\n".join(f"visit {number}, sentence {i} of {i * number % 97} words about {i % 13} things" for i in range(LINES))
     corpus = (await call(client, server.url, "index_corpus", [None, lines, [], MODEL], number))["corpus"]
-    hits = (await call(client, server.url, "search", [corpus, "many things", 10, None, False, False], number))["hits"]
+    hits = (await call(client, server.url, "search", [corpus, "many things", 10, None, False, False, CROSS], number))["hits"]
     assert len(hits) == 10
     await call(client, server.url, "similarity", [f"a cat {number}", f"a kitten {number}", MODEL, ""], number)
     if number % 10 == 0:
-        await call(client, server.url, "duplicates", [corpus, 0.85, 10], number)
+        await call(client, server.url, "duplicates", [corpus, 0.85, 10, None], number)
 
 
 async def attack(server: Server) -> bool:
