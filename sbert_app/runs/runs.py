@@ -27,7 +27,7 @@ class Runs:
     def get(self, run_id: str, owner: str = "") -> Run:
         """The run of this id. Raises UserError where there is none, or where it is another's."""
         run = Run(self._home / f"{run_id}")
-        plain = bool(run_id) and run.folder.parent == self._home and not run_id.startswith(".")
+        plain = isinstance(run_id, str) and bool(run_id) and run.folder.parent == self._home and not run_id.startswith(".")
         if not plain or not _is_run(run.folder) or owner not in ("", _owner(run)):
             raise UserError("There is no such run. It may have been deleted; choose another.")
         return run

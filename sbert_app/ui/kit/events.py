@@ -35,6 +35,11 @@ def handler(function: Callable[..., Any]) -> Callable[..., Any]:
     return plain
 
 
+def typed(value: Any) -> str:
+    """What stands in a text box, trimmed; "" for what no text box sends."""
+    return value.strip() if isinstance(value, str) else ""
+
+
 @contextmanager
 def _shown() -> Iterator[None]:
     try:

@@ -8,7 +8,7 @@ import gradio as gr
 from sbert_app.services.bundle import Services
 from sbert_app.services.search import RERANKED, SearchService
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import handler
+from sbert_app.ui.kit.events import handler, typed
 from sbert_app.ui.search import view
 from sbert_app.ui.search.corpus_panel import CorpusPanel, Updates
 
@@ -94,7 +94,7 @@ class _SearchTab:
         """Another corpus: filters for its columns, and the query asked of it; an example brings its own."""
         facets, columns = self._service.filters(session_id)
         first = self._service.first_query(session_id)
-        query = first or query.strip()
+        query = first or typed(query)
         return {
             self.query: query if first else gr.skip(),
             self.hits: view.results(self._service.search(session_id, query)) if query else html.empty(view.NO_QUERY),

@@ -7,7 +7,7 @@ import gradio as gr
 
 from sbert_app.services.similarity import SimilarityService
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import handler
+from sbert_app.ui.kit.events import handler, typed
 from sbert_app.ui.similarity import chart, view
 
 NO_OTHER = "none"
@@ -46,7 +46,7 @@ def _pair(service: SimilarityService, session_id: gr.State, model: gr.State, ope
 
     @handler
     def compare(sentence1: str, sentence2: str, model: str, other: str | None, session_id: str) -> str:
-        if not sentence1.strip() or not sentence2.strip():
+        if not typed(sentence1) or not typed(sentence2):
             return html.empty("Type two sentences: the score follows as you write.")
         compared = service.compare(sentence1, sentence2, model, session_id)
         if service.cross_encoder_ready:
