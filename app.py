@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import time
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ def serve(settings: "Settings") -> NoReturn:
     from sbert_app.ui.app import build_app, launch_options
     from sbert_app.ui.pages import keep_little
 
+    if settings.mcp and find_spec("mcp") is None:
+        raise UserError("MCP needs one more package: pip install 'gradio[mcp]'. Or unset SBERT_STUDIO_MCP.")
     bench = open_workbench(settings)
     page = build_app(bench)
     warming = threading.Timer(WARM_UP_DELAY, warm_up, [bench])

@@ -81,6 +81,7 @@ class Settings:
     address: str = "127.0.0.1"
     port: int | None = None  # None: the first free one from 7860
     hosts: tuple[str, ...] = ()  # names that the app answers to besides those of this machine
+    mcp: bool = False  # whether the endpoints are offered as tools of the Model Context Protocol too
     temporary: bool = False  # the home that was wanted cannot be written: this one is gone when the app ends
 
     def __post_init__(self) -> None:
@@ -109,9 +110,7 @@ def settings_from_environment(env: Mapping[str, str] = os.environ) -> Settings:
 
     Raises UserError for a mistake.
     """
-    wanted = env.get("SBERT_STUDIO_HOSTED", "").lower() or ("1" if env.get("SPACE_ID") else "0")
-    _one_of("SBERT_STUDIO_HOSTED", wanted, YES + NO)
-    hosted = wanted in YES
+    hosted = _yes(env, "SBERT_STUDIO_HOSTED", bool(env.get("SPACE_ID")))
     address = env.get("GRADIO_SERVER_NAME") or "127.0.0.1"
     return Settings(
         home=_home(env.get("SBERT_STUDIO_HOME", "")),
@@ -122,6 +121,7 @@ def settings_from_environment(env: Mapping[str, str] = os.environ) -> Settings:
         limits=HOSTED_LIMITS if hosted else Limits(),
         address=address,
         port=_port(env.get("GRADIO_SERVER_PORT", "")),
+        mcp=_yes(env, "SBERT_STUDIO_MCP", False),
         hosts=_names(env.get("SBERT_STUDIO_HOSTS", "")) + _machine(address) + _root(env.get("GRADIO_ROOT_PATH", "")),
     )
 
@@ -174,6 +174,12 @@ def _root(path: str) -> tuple[str, ...]:
             f"GRADIO_ROOT_PATH is {path!r}. It must be a path, or an address such as https://example.org/studio."
         ) from None
     return (name,) if name else ()
+
+
+def _yes(env: Mapping[str, str], name: str, default: bool) -> bool:
+    wanted = env.get(name, "").lower()
+    _one_of(name, wanted or NO[0], YES + NO)
+    return wanted in YES if wanted else default
 
 
 def _one_of(variable: str, value: str, choices: tuple[str, ...]) -> None:

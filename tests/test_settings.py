@@ -26,6 +26,11 @@ def test_hosted(env, hosted):
     assert settings.hosted is hosted and (settings.limits is HOSTED_LIMITS) is hosted
 
 
+@pytest.mark.parametrize(("word", "mcp"), [("", False), ("0", False), ("1", True), ("Yes", True)])
+def test_mcp_is_off_until_it_is_asked_for(word, mcp):
+    assert settings_from_environment({"SBERT_STUDIO_MCP": word}).mcp is mcp
+
+
 def test_an_empty_variable_is_none_at_all():
     names = ("SBERT_STUDIO_HOME", "SBERT_STUDIO_DEVICE", "SBERT_STUDIO_PRECISION", "SBERT_STUDIO_HOSTS", "GRADIO_SERVER_PORT")
     assert settings_from_environment(dict.fromkeys(names, "")) == settings_from_environment({})

@@ -91,6 +91,7 @@ def launch_options(bench: Workbench) -> dict[str, Any]:
         "footer_links": ["api"],
         "ssr_mode": False,
         "enable_monitoring": False,
+        "mcp_server": bench.settings.mcp,
         "num_workers": 0,  # other processes would serve files and take uploads without the doors below
         "app_kwargs": {"middleware": [Middleware(Doors, settings=bench.settings)]},
     }
