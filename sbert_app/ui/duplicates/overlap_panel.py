@@ -1,6 +1,5 @@
 """Compare another file with the corpus: which of its rows stand there already, as test rows may stand in a training set."""
 
-import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
@@ -13,15 +12,13 @@ from sbert_app.services.overlap import OverlapProgress, OverlapService
 from sbert_app.tables.writing import csv_file
 from sbert_app.ui.duplicates import overlap_view as view
 from sbert_app.ui.duplicates.view import note
-from sbert_app.ui.kit.events import handler
+from sbert_app.ui.kit.events import PRIVATE, Updates, handler
+from sbert_app.ui.kit.long_job import LongJob, often
 from sbert_app.ui.kit.shelf import Shelf
 from sbert_app.ui.kit.uploads import uploaded
 
-REFRESH_SECONDS = 0.2  # between two states of the progress bar
 LEAD = "Which rows of another file stand in this corpus already, such as test sentences in a training set?"
 FILE = "overlap.csv"
-
-Updates = dict[Any, Any]
 
 
 class OverlapPanel:
@@ -32,6 +29,7 @@ class OverlapPanel:
         self._shelf = Shelf()
         with gr.Accordion("Compare with another file", open=False, elem_id="overlap-box"):
             self._draw()
+        self.job = LongJob(self.stop, self.stage)
         self._listen(opened)
 
     def _draw(self) -> None:
@@ -49,37 +47,27 @@ class OverlapPanel:
                 self.download = gr.DownloadButton(FILE, size="sm", visible=False, elem_id="overlap-download")
 
     def _listen(self, opened: gr.State) -> None:
-        private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
         mine, at = [self._session_id], [self._session_id, self.threshold]
-        busy = [self.file, self.stop, self.stage]
-        opened.change(handler(self._on_opened), mine, [self.file, self.stage, self.result], **private)
-        self.file.upload(
-            handler(self._on_file),
-            [*mine, self.file, self.threshold],
-            [self.stop, self.stage, self.result, self.overlap, self.download],
-            concurrency_limit=None,
-            **private,
-        ).failure(self._on_failure, None, busy, **private)
-        self.stop.click(handler(self._service.stop), mine, None, queue=False, **private)
+        opened.change(handler(self._on_opened), mine, [self.file, self.stage, self.result], **PRIVATE)
+        compared = [self.result, self.overlap, self.download]
+        started = self.job.listen(self.file.upload, self._on_file, [*mine, self.file, self.threshold], compared, self._service.stop)
+        started.failure(lambda: None, None, self.file, **PRIVATE)  # the box is free for another file
         shown = [self.overlap, self.download]
-        self.threshold.change(handler(self._shown), at, shown, trigger_mode="always_last", **private)
-        self.make.click(handler(self._on_make), at, self.download, **private)
+        self.threshold.change(handler(self._shown), at, shown, trigger_mode="always_last", **PRIVATE)
+        self.make.click(handler(self._on_make), at, self.download, **PRIVATE)
 
     def _on_opened(self, session_id: str) -> Updates:
         """Another corpus: what was compared with the one before is gone."""
         return {self.file: None, self.stage: "", self.result: gr.Column(visible=False)}
 
     def _on_file(self, session_id: str, file: str, threshold: float) -> Iterator[Updates]:
-        shown = 0.0
-        for event in self._compared(session_id, file):
+        for event in often(self._compared(session_id, file), lambda event: event.stopped or event.compared is not None):
             if event.stopped:
-                yield {self.stop: gr.Button(visible=False), self.stage: note(view.STOPPED)}
+                yield self.job.idle(note(view.STOPPED))
             elif event.compared:
-                hidden = {self.stop: gr.Button(visible=False), self.stage: ""}
-                yield {**hidden, self.result: gr.Column(visible=True), **self._shown(session_id, threshold)}
-            elif time.monotonic() - shown > REFRESH_SECONDS:
-                shown = time.monotonic()
-                yield {self.stop: gr.Button(visible=True), self.stage: view.progress(event)}
+                yield {**self.job.idle(), self.result: gr.Column(visible=True), **self._shown(session_id, threshold)}
+            else:
+                yield self.job.busy(view.progress(event))
 
     def _compared(self, session_id: str, file: str) -> Iterator[OverlapProgress]:
         with uploaded(file, "Choose the other file.") as path:
@@ -95,6 +83,3 @@ class OverlapPanel:
             return gr.DownloadButton(visible=False)
         (path,) = self._shelf.put({FILE: csv_file(records)})
         return gr.DownloadButton(f"{FILE}, {len(records):,} rows", value=str(path), visible=True)
-
-    def _on_failure(self) -> Updates:
-        return {self.file: None, self.stop: gr.Button(visible=False), self.stage: ""}

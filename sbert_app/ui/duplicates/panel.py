@@ -1,7 +1,6 @@
 """Find what the corpus says twice: mine once, slide the threshold, check the doubtful pairs, take the cleaned corpus home."""
 
 import math
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,15 +11,13 @@ from sbert_app.services.duplicates import DEFAULT_THRESHOLD, MOST_LISTED, Duplic
 from sbert_app.tables.writing import csv_file
 from sbert_app.ui.duplicates import view
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import handler
+from sbert_app.ui.kit.events import PRIVATE, Updates, handler
+from sbert_app.ui.kit.long_job import LongJob, often
 from sbert_app.ui.kit.shelf import Shelf
 
-REFRESH_SECONDS = 0.2  # between two states of the progress bar
 BORDERLINE = 50  # pairs that are shown, and that the cross-encoder reads
 LEAD = "Sentences that say the same twice, in other words or the same ones: groups, one row of each to keep, and the rest to drop."
 VERDICTS, CLEANED, PAIRS = "keep-or-drop.csv", "cleaned.csv", "pairs.csv"
-
-Updates = dict[Any, Any]
 
 
 class DuplicatesPanel:
@@ -30,6 +27,7 @@ class DuplicatesPanel:
         self._service, self._session_id = service, session_id
         self._shelf = Shelf()
         self._draw()
+        self.job = LongJob(self.stop, self.stage, self.find)
         self._listen(opened)
 
     def _draw(self) -> None:
@@ -63,29 +61,20 @@ class DuplicatesPanel:
             self.groups = gr.HTML(elem_id="duplicates-groups", js_on_load=None)
 
     def _listen(self, opened: gr.State) -> None:
-        private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
         mine, at = [self._session_id], [self._session_id, self.threshold]
         shown = [self.headline, self.groups, self.borderline, *self.files]
-        busy = [self.find, self.stop, self.stage]
-        fresh = [*busy, self.headline, self.threshold, self.result]
-        opened.change(handler(self._on_opened), mine, fresh, **private)
-        self.find.click(
-            handler(self._on_find),
-            at,
-            [*busy, self.threshold, self.result, *shown],
-            concurrency_limit=None,
-            **private,
-        ).failure(self._on_failure, None, busy, **private)
-        self.stop.click(handler(self._service.stop), mine, None, queue=False, **private)
-        self.threshold.change(handler(self._on_slide), at, shown, trigger_mode="always_last", **private)
-        self.ask.click(handler(self._on_ask), at, self.borderline, **private)
-        self.make.click(handler(self._on_make), at, self.files, **private)
+        fresh = [*self.job.outputs, self.headline, self.threshold, self.result]
+        opened.change(handler(self._on_opened), mine, fresh, **PRIVATE)
+        self.job.listen(self.find.click, self._on_find, at, [self.threshold, self.result, *shown], self._service.stop)
+        self.threshold.change(handler(self._on_slide), at, shown, trigger_mode="always_last", **PRIVATE)
+        self.ask.click(handler(self._on_ask), at, self.borderline, **PRIVATE)
+        self.make.click(handler(self._on_make), at, self.files, **PRIVATE)
 
     def _on_opened(self, session_id: str) -> Updates:
         """Another corpus: what was found in the one before is gone."""
         able = self._service.rows(session_id) > 1
         return {
-            **self._idle(),
+            **self.job.idle(),
             self.find: gr.Button(interactive=able),
             self.headline: html.empty(view.NOT_YET if able else view.ONE_ROW),
             self.threshold: gr.Slider(minimum=FLOOR, value=DEFAULT_THRESHOLD, step=0.01, visible=False),
@@ -93,26 +82,20 @@ class DuplicatesPanel:
         }
 
     def _on_find(self, session_id: str, threshold: float) -> Iterator[Updates]:
-        shown = 0.0
-        for event in self._service.find(session_id):
+        for event in often(self._service.find(session_id), lambda event: event.stopped or event.mined is not None):
             if event.stopped:
-                yield {**self._idle(), self.stage: view.note(view.STOPPED)}
+                yield self.job.idle(view.note(view.STOPPED))
             elif event.mined:
                 floor = event.mined.duplicates.pairs.floor
                 threshold = max(threshold, floor)
                 yield {
-                    **self._idle(),
+                    **self.job.idle(),
                     self.threshold: _slider(threshold, floor),
                     self.result: gr.Column(visible=True),
                     **self._shown(session_id, threshold),
                 }
-            elif time.monotonic() - shown > REFRESH_SECONDS:
-                shown = time.monotonic()
-                yield {
-                    self.find: gr.Button(interactive=False),
-                    self.stop: gr.Button(visible=True),
-                    self.stage: view.progress(event),
-                }
+            else:
+                yield self.job.busy(view.progress(event))
 
     def _on_slide(self, session_id: str, threshold: float) -> Updates:
         """The slider also moves when another corpus is opened: then there is nothing to show yet."""
@@ -142,12 +125,6 @@ class DuplicatesPanel:
             gr.DownloadButton(f"{name}, {_amount(name, len(rows))}", value=str(path), visible=bool(rows))
             for path, (name, rows) in files
         ]
-
-    def _idle(self) -> Updates:
-        return {self.find: gr.Button(interactive=True), self.stop: gr.Button(visible=False), self.stage: ""}
-
-    def _on_failure(self) -> Updates:
-        return self._idle()
 
 
 def _slider(threshold: float, floor: float) -> Any:

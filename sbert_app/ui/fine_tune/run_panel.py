@@ -11,12 +11,10 @@ from sbert_app.services.fine_tune import FineTuneService, Progress
 from sbert_app.services.trained_models import TrainedModels
 from sbert_app.ui.fine_tune import chart, verdict_view, view
 from sbert_app.ui.header import ModelPicker
-from sbert_app.ui.kit.events import handler
+from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 
 TICK_SECONDS = 1.0
 PACKS_KEPT = 4
-
-Updates = dict[Any, Any]
 
 
 class RunPanel:
@@ -71,21 +69,19 @@ class RunPanel:
             self.kept = gr.HTML(elem_id="kept", js_on_load=None)
 
     def _listen(self) -> None:
-        private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
         mine = [self.run_id, self._owner]
-        self._timer.tick(handler(self._on_tick), [*mine, self._shown], self._outputs(), **private)
-        self.stop.click(handler(self._on_stop), mine, self.stop, queue=False, **private)
-        self.use.click(handler(self._on_use), [*mine, self.name], [*self._picker.outputs, self.kept], **private)
-        self.pack.click(handler(self._on_pack), mine, self.download, **private)
+        self._timer.tick(handler(self._on_tick), [*mine, self._shown], self._outputs(), **PRIVATE)
+        self.stop.click(handler(self._on_stop), mine, self.stop, queue=False, **PRIVATE)
+        self.use.click(handler(self._on_use), [*mine, self.name], [*self._picker.outputs, self.kept], **PRIVATE)
+        self.pack.click(handler(self._on_pack), mine, self.download, **PRIVATE)
 
     def _listen_to_runs(self) -> None:
-        private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
         chosen = [self.choice, self._owner]
-        self.runs.expand(handler(self._list), self._owner, self.choice, **private)
-        self.open.click(handler(self.attach), chosen, self._outputs(), **private)
-        self.resume.click(handler(self._on_resume), chosen, self._outputs(), **private)
-        self.delete.click(handler(self._on_delete), chosen, self.choice, **private)
-        self.rename.click(handler(self._on_rename), [*chosen, self.new_name], [self.choice, self.new_name], **private)
+        self.runs.expand(handler(self._list), self._owner, self.choice, **PRIVATE)
+        self.open.click(handler(self.attach), chosen, self._outputs(), **PRIVATE)
+        self.resume.click(handler(self._on_resume), chosen, self._outputs(), **PRIVATE)
+        self.delete.click(handler(self._on_delete), chosen, self.choice, **PRIVATE)
+        self.rename.click(handler(self._on_rename), [*chosen, self.new_name], [self.choice, self.new_name], **PRIVATE)
 
     def _outputs(self) -> list[Any]:
         verdict = [self.verdict, self.answer, self.spread, self.movers, self.name, self.download, self.kept]

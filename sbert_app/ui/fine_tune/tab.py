@@ -15,9 +15,9 @@ from sbert_app.services.trained_models import TrainedModels
 from sbert_app.tables import Table
 from sbert_app.ui.fine_tune import view
 from sbert_app.ui.fine_tune.plan_panel import PlanPanel, Values, choice
-from sbert_app.ui.fine_tune.run_panel import RunPanel, Updates
+from sbert_app.ui.fine_tune.run_panel import RunPanel
 from sbert_app.ui.header import ModelPicker
-from sbert_app.ui.kit.events import handler
+from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.uploads import uploaded
 
 EXAMPLES = {
@@ -75,32 +75,31 @@ class _FineTuneTab:
     def listen(self, panel: RunPanel) -> None:
         """Wire it; a run that is started is shown by the panel."""
         self._panel = panel
-        private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
         columns: list[Any] = [self.kind, self.first, self.second, self.third, self.target, self.positive]
         everything = {self._session_id, self._model, self._owner, self.plan.preset, *columns, *self.plan.tuned}
         settings = [*self.plan.tuned, self.plan.advice]
         shown = [self.offered, self.mapping, *columns, self.settings, *settings]
-        estimate: dict[str, Any] = {"fn": handler(self._on_estimate), "inputs": everything, "outputs": self.estimate} | private
+        estimate: dict[str, Any] = {"fn": handler(self._on_estimate), "inputs": everything, "outputs": self.estimate} | PRIVATE
         replaced = [*shown, self.refused, self.file]
         offered = [self._session_id, self.file, self.plan.preset, self._model]
-        upload = self.file.upload(handler(self._on_file), offered, replaced, **private)
-        self.file.clear(handler(self._on_clear), self._session_id, [*shown, self.refused], **private)
+        upload = self.file.upload(handler(self._on_file), offered, replaced, **PRIVATE)
+        self.file.clear(handler(self._on_clear), self._session_id, [*shown, self.refused], **PRIVATE)
         upload.success(concurrency_id="estimate", concurrency_limit=2, **estimate)
         for name, button in self.examples.items():
             chosen = button.click(
                 handler(self._on_example(name)),
                 [self._session_id, self.plan.preset, self._model],
                 [*shown, self.refused, self.file],
-                **private,
+                **PRIVATE,
             )
             chosen.success(concurrency_id="estimate", concurrency_limit=2, **estimate)
         remapped = gr.on(
-            [c.input for c in columns], handler(self._on_columns), everything, shown, trigger_mode="always_last", **private
+            [c.input for c in columns], handler(self._on_columns), everything, shown, trigger_mode="always_last", **PRIVATE
         )
         remapped.success(concurrency_id="estimate", concurrency_limit=2, **estimate)
-        preset = self.plan.preset.input(handler(self._on_preset), everything, settings, **private)
+        preset = self.plan.preset.input(handler(self._on_preset), everything, settings, **PRIVATE)
         preset.success(concurrency_id="estimate", concurrency_limit=2, **estimate)
-        self.plan.objective.input(handler(self.plan.explain), self.plan.objective, settings, **private)
+        self.plan.objective.input(handler(self.plan.explain), self.plan.objective, settings, **PRIVATE)
         gr.on(
             [c.input for c in self.plan.tuned],
             concurrency_id="estimate",
@@ -108,7 +107,7 @@ class _FineTuneTab:
             trigger_mode="always_last",
             **estimate,
         )
-        started = self.start.click(handler(self._on_start), everything, self._panel.outputs, **private)
+        started = self.start.click(handler(self._on_start), everything, self._panel.outputs, **PRIVATE)
         started.success(None, None, None, js=SHOW_RUN)
 
     def _on_file(self, session_id: str, file: str | None, preset: str, model: str) -> Updates:

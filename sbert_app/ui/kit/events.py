@@ -13,6 +13,10 @@ from sbert_app.errors import UserError
 
 log = logging.getLogger(__name__)
 
+# Hidden progress: Gradio would lay each error over every output, above buttons that are needed to go on.
+PRIVATE: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+Updates = dict[Any, Any]  # component -> its new value or state; what is not in it stays as it is
+
 OURS = "Something went wrong on our side. It has been logged; please try again."
 
 

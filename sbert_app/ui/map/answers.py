@@ -10,7 +10,7 @@ from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.services.cluster_map import MapService
 from sbert_app.settings import ASSETS
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import handler
+from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.map import view
 from sbert_app.ui.map.script_message import lit, said
 
@@ -22,8 +22,6 @@ element.addEventListener('click', event => {
   if (button) trigger('picked', {cluster: Number(button.dataset.cluster)});
 });
 """
-
-Updates = dict[Any, Any]
 
 
 class MapAnswers:
@@ -45,11 +43,10 @@ class MapAnswers:
     def listen(self, clusters: gr.HTML, cluster: gr.Dropdown) -> None:
         """clusters: the list with its buttons; cluster: the drop-down of the same."""
         self._clusters, self._dropdown = clusters, cluster
-        private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
         mine, answers = [self._session_id], [self.said, self.selection, self.told, self.pointed, clusters, cluster]
-        cluster.input(handler(self._on_chosen), [*mine, cluster], answers, **private)
-        clusters.picked(handler(self._on_listed), mine, answers, **private)
-        self.said.picked(handler(self._on_picked), mine, answers, trigger_mode="always_last", **private)
+        cluster.input(handler(self._on_chosen), [*mine, cluster], answers, **PRIVATE)
+        clusters.picked(handler(self._on_listed), mine, answers, **PRIVATE)
+        self.said.picked(handler(self._on_picked), mine, answers, trigger_mode="always_last", **PRIVATE)
 
     def nothing(self) -> Updates:
         """Nothing is chosen."""

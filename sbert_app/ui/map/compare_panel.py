@@ -10,13 +10,12 @@ from sbert_app.corpus_map.comparing import Comparing
 from sbert_app.errors import UserError
 from sbert_app.services.cluster_map import MapService
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import handler
+from sbert_app.ui.kit.events import PRIVATE, Updates
+from sbert_app.ui.kit.long_job import LongJob
 from sbert_app.ui.map import view
 from sbert_app.ui.map.script_message import move, said
 
 MORPH = "share => window.studioMapMorph(share)"
-
-Updates = dict[Any, Any]
 
 
 class ComparePanel:
@@ -33,6 +32,7 @@ class ComparePanel:
                 self.start = gr.Button("Compare", size="sm", scale=0, min_width=110, elem_id="map-compare-start")
                 self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, scale=0, elem_id="map-compare-stop")
             self.stage = gr.HTML(elem_id="map-compare-stage", js_on_load=None)
+            self.job = LongJob(self.stop, self.stage, self.start)
             self.share = gr.Slider(
                 0,
                 1,
@@ -55,26 +55,22 @@ class ComparePanel:
         return {self.share: gr.Slider(value=0, visible=False), self.moved: "", self.stage: ""}
 
     def listen(self, colour: gr.Dropdown) -> None:
-        private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
         mine = [self._session_id]
-        changed = [self.start, self.stop, self.stage, self.share, self.moved, self._message, colour]
-        self.start.click(
-            handler(self._on_compare(colour)), [*mine, self.model], changed, concurrency_limit=None, **private
-        ).failure(self._on_failure, None, [self.start, self.stop, self.stage], **private)  # fmt: skip
-        self.stop.click(handler(self._service.stop), mine, None, queue=False, **private)
-        self.share.change(None, self.share, None, js=MORPH, **private)
+        changed = [self.share, self.moved, self._message, colour]
+        self.job.listen(self.start.click, self._on_compare(colour), [*mine, self.model], changed, self._service.stop)
+        self.share.change(None, self.share, None, js=MORPH, **PRIVATE)
 
     def _on_compare(self, colour: gr.Dropdown) -> Any:
         def on_compare(session_id: str, model: str | None) -> Iterator[Updates]:
             """Progress, then the second map half-way in, so that it is seen to move."""
             if not model:
                 raise UserError("Choose the other model first.")
-            yield {**self._busy(True), self.share: gr.Slider(value=0, visible=False), self.moved: ""}
+            yield {**self.job.busy(""), self.share: gr.Slider(value=0, visible=False), self.moved: ""}
             for step in self._service.compare(session_id, model):
                 if isinstance(step, Comparing):
                     yield {self.stage: html.progress(step.done, step.total, f"{step.stage} …", "Comparing")}
             found = self._service.map(session_id)
-            yield {**self._busy(False), self.stage: ""}
+            yield self.job.idle()
             if found.moved is not None:
                 first = found.ground.points[found.ground.drawn]
                 yield {
@@ -85,9 +81,3 @@ class ComparePanel:
                 }
 
         return on_compare
-
-    def _busy(self, busy: bool) -> Updates:
-        return {self.start: gr.Button(interactive=not busy), self.stop: gr.Button(visible=busy)}
-
-    def _on_failure(self) -> Updates:
-        return {**self._busy(False), self.stage: ""}

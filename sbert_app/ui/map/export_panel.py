@@ -8,14 +8,12 @@ import numpy as np
 from sbert_app.corpus_map.colouring import colouring
 from sbert_app.services.cluster_map import MapService
 from sbert_app.tables.writing import csv_file
-from sbert_app.ui.kit.events import handler
+from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.shelf import Shelf
 from sbert_app.ui.map.chart import drawn
 from sbert_app.ui.map.page import page
 
 PAGE_NAME, CSV_NAME = "sbert-studio-map.html", "sbert-studio-map.csv"
-
-Updates = dict[Any, Any]
 
 
 class ExportPanel:
@@ -38,9 +36,8 @@ class ExportPanel:
         return {self.download: gr.DownloadButton(visible=False)}
 
     def listen(self) -> None:
-        private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-        self.make_page.click(handler(self._on_page), [self._session_id, self._colour], self.download, **private)
-        self.make_csv.click(handler(self._on_csv), self._session_id, self.download, **private)
+        self.make_page.click(handler(self._on_page), [self._session_id, self._colour], self.download, **PRIVATE)
+        self.make_csv.click(handler(self._on_csv), self._session_id, self.download, **PRIVATE)
 
     def _on_page(self, session_id: str, by: str) -> Any:
         found = self._service.map(session_id)

@@ -10,7 +10,8 @@ from sbert_app.corpus_map import colouring
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.services.cluster_map import Grouping, MapService
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import handler
+from sbert_app.ui.kit.events import PRIVATE, Updates, handler
+from sbert_app.ui.kit.long_job import LongJob
 from sbert_app.ui.map import chart, view
 from sbert_app.ui.map.answers import CHOSEN, MapAnswers
 from sbert_app.ui.map.compare_panel import ComparePanel
@@ -19,9 +20,7 @@ from sbert_app.ui.map.options import MapOptions
 from sbert_app.ui.map.script_message import lit, said, star
 
 LEAD = "See the whole corpus at once: sentences that mean the **same** lie **close**, in groups that name themselves."
-STOP = "Stop here"
 REFRESH_SECONDS, REFRESH_POINTS = 0.5, 40_000  # a redraw so often, and a second for each so many points
-Updates = dict[Any, Any]
 
 
 def build(
@@ -40,9 +39,10 @@ class _MapTab:
         self.course = gr.HTML(view.course(), elem_id="map-course", js_on_load=None)
         with gr.Row(elem_classes="examples"):
             self.start = gr.Button("Draw the map", variant="primary", elem_id="map-draw")
-            self.stop = gr.Button(STOP, variant="stop", visible=False, elem_id="map-stop")
+            self.stop = gr.Button("Stop here", variant="stop", visible=False, elem_id="map-stop")
         self.options = MapOptions()
         self.stage = gr.HTML(elem_id="map-stage", js_on_load=None)
+        self.job = LongJob(self.stop, self.stage, self.start)
         with gr.Column(visible=False, elem_id="map-controls") as self.controls:
             self._draw_controls()
             self.told = gr.HTML(view.told(), elem_id="map-told", js_on_load=None)
@@ -84,37 +84,34 @@ class _MapTab:
                 self.clusters = gr.HTML(elem_id="map-clusters", js_on_load=CHOSEN)
 
     def listen(self, opened: gr.State, tab: gr.Tab) -> None:
-        private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
         mine = [self._session_id]
         told = [self.told, self.answers.selection, self.answers.pointed]
         grouped = [self.plot, self.summary, self.clusters, self.cluster, self.colour, self.shown_colour, self.numbers, *told]
         panels = [self.controls, self.result, *self.compare.reset, *self.export.reset]
-        shown = [*grouped, *panels, self.start, self.stop, self.stage, self.course, self.query]
-        opened.change(handler(self._on_opened), [*mine, self._model], shown, **private)
-        tab.select(handler(self._on_shown), [*mine, self._model], [self.plot, self.stage], **private)
-        self.start.click(
-            handler(self._on_draw), [*mine, self._model, *self.options.values], shown, concurrency_limit=None, **private
-        ).failure(self._on_failure, None, [self.start, self.stop, self.stage], **private)  # fmt: skip
-        self.stop.click(handler(self._on_stop), mine, self.stop, queue=False, **private)
+        shown = [*grouped, *panels, self.course, self.query]
+        opened.change(handler(self._on_opened), [*mine, self._model], [*shown, *self.job.outputs], **PRIVATE)
+        tab.select(handler(self._on_shown), [*mine, self._model], [self.plot, self.stage], **PRIVATE)
+        inputs = [*mine, self._model, *self.options.values]
+        self.job.listen(self.start.click, self._on_draw, inputs, shown, self._service.stop)
         gr.on(
             self.options.changes, handler(self._on_regroup), [*mine, *self.options.values],
-            [*grouped, *self.export.reset], **private,
+            [*grouped, *self.export.reset], **PRIVATE,
         )  # fmt: skip
         by = [*mine, self.colour, self.shown_colour]
-        coloured = self.colour.input(handler(self._on_colour), by, [self.plot, self.shown_colour], **private)
-        coloured.failure(lambda shown: shown, self.shown_colour, self.colour, **private)
+        coloured = self.colour.input(handler(self._on_colour), by, [self.plot, self.shown_colour], **PRIVATE)
+        coloured.failure(lambda shown: shown, self.shown_colour, self.colour, **PRIVATE)
         found = [self.plot, self.colour, self.shown_colour, *told, self.answers.said, self.cluster, self.clusters]
-        self.query.submit(handler(self._on_query), [*mine, self.query, self.shown_colour], found, **private)
+        self.query.submit(handler(self._on_query), [*mine, self.query, self.shown_colour], found, **PRIVATE)
         self.answers.listen(self.clusters, self.cluster)
         everything = [*told, self.answers.said, self.cluster, self.clusters, self.query, self.plot, self.colour, self.shown_colour]
-        self.all.click(handler(self._on_all), [*mine, self.shown_colour], everything, **private)
+        self.all.click(handler(self._on_all), [*mine, self.shown_colour], everything, **PRIVATE)
         self.compare.listen(self.colour)
         self.export.listen()
 
     def _on_opened(self, session_id: str, model: str) -> Updates:
         """Another corpus: the map of the one before is gone."""
         course = view.course(self._service.corpus(session_id, model))
-        return {self.course: course, **self._cleared(), **self._panels(False), self.plot: None, self.stage: "", **self._idle()}
+        return {self.course: course, **self._cleared(), **self._panels(False), self.plot: None, **self.job.idle()}
 
     def _on_shown(self, session_id: str, model: str) -> Any:
         """The tab is opened: where there is no map yet, its preview, which also wakes plotly and WebGL."""
@@ -130,22 +127,11 @@ class _MapTab:
         """Not hidden when a map is drawn anew: Gradio loses the showing where it follows within milliseconds."""
         return {panel: gr.Column(visible=visible) for panel in (self.controls, self.result)}
 
-    def _idle(self) -> Updates:
-        return {self.start: gr.Button(interactive=True), self.stop: gr.Button(STOP, visible=False, interactive=True)}
-
-    def _on_stop(self, session_id: str) -> Any:
-        self._service.stop(session_id)
-        return gr.Button("Stopping …", interactive=False)
-
     def _on_draw(self, session_id: str, model: str, method: str, count: str, outliers: float) -> Iterator[Updates]:
         """The preview at once, the points while they move, then the map."""
         grouping = Grouping.read(method, count, outliers)
-        yield {
-            self.start: gr.Button(interactive=False),
-            self.stop: gr.Button(visible=True),
-            self.stage: html.progress(0, 1, "Starting …", ""),
-        }
-        shown, last = 0.0, {**self._idle(), self.stage: ""}
+        yield self.job.busy(html.progress(0, 1, "Starting …", ""))
+        shown, last = 0.0, self.job.idle()
         for step in self._service.draw(session_id, grouping, model):
             if isinstance(step, CorpusMap):
                 last |= {**self._grouped(step), **self._panels(True)}
@@ -211,6 +197,3 @@ class _MapTab:
             self.colour: gr.Dropdown(choices=colouring.choices(found), value=colouring.CLUSTERS),
             self.shown_colour: colouring.CLUSTERS,
         }
-
-    def _on_failure(self) -> Updates:
-        return {**self._idle(), self.stage: ""}

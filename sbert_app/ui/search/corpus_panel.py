@@ -1,7 +1,6 @@
 """Bring a corpus: example, upload, paste, or one saved before; choose its column; index it with progress and a stop."""
 
 import secrets
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,16 +11,14 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import looks_like_prose
 from sbert_app.services.corpora import CorpusService
 from sbert_app.tables import Table
-from sbert_app.ui.kit.events import handler
+from sbert_app.ui.kit.events import PRIVATE, Updates, handler
+from sbert_app.ui.kit.long_job import LongJob, often
 from sbert_app.ui.kit.uploads import uploaded
 from sbert_app.ui.search import corpus_view as view
 
-REFRESH_SECONDS = 0.2  # between two states of the progress bar
 PREVIEW_ROWS = 5
 FILE_LABEL = "csv, tsv, txt, jsonl, json, parquet or xlsx; the text formats also as .gz"
 EXAMPLES = {"support_tickets.csv": "Support tickets", "field_notes.csv": "Household advice"}
-
-Updates = dict[Any, Any]  # component -> its new value or state; what is not named stays as it is
 
 
 class CorpusPanel:
@@ -36,6 +33,7 @@ class CorpusPanel:
         self._model = model
         self.opened = opened
         self._draw()
+        self.job = LongJob(self.stop, self.progress, self.index)
         self._listen()
 
     def _draw(self) -> None:
@@ -70,28 +68,20 @@ class CorpusPanel:
             self.index = gr.Button("Index", variant="primary", elem_id="index")
 
     def _listen(self) -> None:
-        # Hidden progress: Gradio would lay each error over every output, above buttons that are needed to go on.
-        private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
         offered = [self.choose, self.offered, self.columns, self.preview]
         opened = [self.opened, self.status, self.bring, self.progress]
         replaced = [*opened, self.file, self.choose]
-        uploaded = self.file.upload(handler(self._on_file), [self._session_id, self.file], offered, **private)
-        uploaded.failure(lambda: None, None, self.file, **private)  # the box is free for another file
-        self.file.clear(handler(self._on_clear), self._session_id, self.choose, **private)
-        self.use_pasted.click(handler(self._on_pasted), [self._session_id, self.pasted], offered, **private)
+        uploaded = self.file.upload(handler(self._on_file), [self._session_id, self.file], offered, **PRIVATE)
+        uploaded.failure(lambda: None, None, self.file, **PRIVATE)  # the box is free for another file
+        self.file.clear(handler(self._on_clear), self._session_id, self.choose, **PRIVATE)
+        self.use_pasted.click(handler(self._on_pasted), [self._session_id, self.pasted], offered, **PRIVATE)
         for name, button in self.examples.items():
-            button.click(handler(self._on_example(name)), [self._session_id, self._model], replaced, **private)
-        self.index.click(
-            handler(self._on_index),
-            [self._session_id, self.columns, self._model],
-            [*opened, self.stop, self.index],
-            concurrency_limit=None,
-            **private,
-        ).failure(self._on_failure, None, [self.stop, self.index, self.progress], **private)
-        self.stop.click(handler(self._corpora.stop), self._session_id, None, queue=False, **private)
-        self.saved_tab.select(self._list_saved, None, self.saved, **private)
-        self.open_saved.click(handler(self._on_open_saved), [self._session_id, self.saved], replaced, **private)
-        self.delete_saved.click(handler(self._on_delete_saved), self.saved, self.saved, **private)
+            button.click(handler(self._on_example(name)), [self._session_id, self._model], replaced, **PRIVATE)
+        inputs = [self._session_id, self.columns, self._model]
+        self.job.listen(self.index.click, self._on_index, inputs, [self.opened, self.status, self.bring], self._corpora.stop)
+        self.saved_tab.select(self._list_saved, None, self.saved, **PRIVATE)
+        self.open_saved.click(handler(self._on_open_saved), [self._session_id, self.saved], replaced, **PRIVATE)
+        self.delete_saved.click(handler(self._on_delete_saved), self.saved, self.saved, **PRIVATE)
 
     def _on_file(self, session_id: str, file: str | None) -> Updates:
         if not file:
@@ -118,20 +108,15 @@ class CorpusPanel:
         return on_example
 
     def _on_index(self, session_id: str, columns: list[str], model: str) -> Iterator[Updates]:
-        shown = 0.0
-        for event in self._corpora.index(session_id, columns, model):
-            last = event.stopped or event.corpus is not None
-            if not last and time.monotonic() - shown < REFRESH_SECONDS:
-                continue
-            shown = time.monotonic()
-            buttons = {self.stop: gr.Button(visible=not last), self.index: gr.Button(interactive=last)}
+        for event in often(
+            self._corpora.index(session_id, columns, model), lambda event: event.stopped or event.corpus is not None
+        ):
             if event.corpus:
-                yield {**self._opened(event.corpus), **buttons, self.status: view.status(event.corpus, event)}
+                yield {**self._opened(event.corpus), **self.job.idle(), self.status: view.status(event.corpus, event)}
+            elif event.stopped:
+                yield self.job.idle(view.progress(event))
             else:
-                yield {self.progress: view.progress(event), **buttons}
-
-    def _on_failure(self) -> Updates:
-        return {self.stop: gr.Button(visible=False), self.index: gr.Button(interactive=True), self.progress: ""}
+                yield self.job.busy(view.progress(event))
 
     def _on_open_saved(self, session_id: str, corpus_id: str | None) -> Updates:
         return self._replaced(self._corpora.open_saved(session_id, corpus_id or ""))

@@ -8,9 +8,9 @@ import gradio as gr
 from sbert_app.services.bundle import Services
 from sbert_app.services.search import RERANKED, SearchService
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import handler, typed
+from sbert_app.ui.kit.events import PRIVATE, Updates, handler, typed
 from sbert_app.ui.search import view
-from sbert_app.ui.search.corpus_panel import CorpusPanel, Updates
+from sbert_app.ui.search.corpus_panel import CorpusPanel
 
 MORE_LIKE_THIS = """
 element.addEventListener('click', event => {
@@ -74,8 +74,7 @@ class _SearchTab:
 
     def listen(self, opened: gr.State) -> None:
         filters = [self.facets, self.column, self.contains, self.low, self.high]
-        private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-        opened.change(handler(self._on_opened), [self._session_id, self.query], [self.query, self.hits, *filters], **private)
+        opened.change(handler(self._on_opened), [self._session_id, self.query], [self.query, self.hits, *filters], **PRIVATE)
         gr.on(
             [
                 *(self.query.submit, self.go.click, self.hybrid.input, self.rerank.input, self.facets.input, self.top.release),
@@ -85,10 +84,10 @@ class _SearchTab:
             [self._session_id, self.query, self.top, self.hybrid, self.rerank, *filters],
             self.hits,
             trigger_mode="always_last",
-            **private,
+            **PRIVATE,
         )
         # "picked" is an event of the page's own script, see MORE_LIKE_THIS.
-        self.hits.picked(handler(self._on_more_like), [self._session_id, self.top, *filters], [self.query, self.hits], **private)
+        self.hits.picked(handler(self._on_more_like), [self._session_id, self.top, *filters], [self.query, self.hits], **PRIVATE)
 
     def _on_opened(self, session_id: str, query: str) -> Updates:
         """Another corpus: filters for its columns, and the query asked of it; an example brings its own."""

@@ -1,6 +1,5 @@
 """Timing: the race, what it means for any number of sentences, and the paper's Table 7 on this machine."""
 
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +9,8 @@ from sbert_app.errors import UserError
 from sbert_app.services.timing import DEFAULT_SECONDS, TimingService, Waiting
 from sbert_app.timing.experiment import ENDS, Moment
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import handler
+from sbert_app.ui.kit.events import PRIVATE, Updates, handler
+from sbert_app.ui.kit.long_job import LongJob, often
 from sbert_app.ui.kit.shelf import Shelf
 from sbert_app.ui.timing import numbers_view, race_view, view
 from sbert_app.ui.timing.chart import race_chart
@@ -23,8 +23,6 @@ TABLE_7 = """<h2 class="section">Sentences a second, as in the paper's Table 7</
 <p class="hint">Encodes up to 1,000 of the sentences with each system in turn, for about ten seconds on each device.</p>"""
 NOT_YET = "Nothing measured yet. Start the race: it takes about half a minute."
 NOTHING = "Stopped before both lanes had done a turn: there is nothing to extrapolate from."
-
-Updates = dict[Any, Any]
 
 
 def build(service: TimingService, session_id: gr.State, model: gr.State, opened: gr.State) -> None:
@@ -42,6 +40,8 @@ class _TimingTab:
         self._draw_race()
         self._draw_result()
         self._draw_table_7()
+        self.race = LongJob(self.stop, self.stage, self.start, self.measure)
+        self.systems = LongJob(self.stop_measuring, self.measuring, self.start, self.measure)
 
     def _draw_race(self) -> None:
         self.course = gr.HTML(race_view.course(self._service.course()), elem_id="course", js_on_load=None)
@@ -85,37 +85,23 @@ class _TimingTab:
         self.table_7 = gr.HTML(elem_id="table-7", js_on_load=None)
 
     def listen(self, opened: gr.State) -> None:
-        private: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
         mine = [self._session_id]
-        ended = [self.start, self.measure, self.stop, self.stop_measuring, self.stage, self.measuring]
-        shown = [self.start, self.stop, self.stage, self.lanes, self.result, self.words, self.chart, self.agreement, self.numbers]
+        shown = [self.lanes, self.result, self.words, self.chart, self.agreement, self.numbers]
         replaced = [self.course, self.start, self.measure, self.stage, self.lanes, self.result]
-        opened.change(handler(self._on_opened), mine, replaced, **private)
-        self.start.click(
-            handler(self._on_start),
-            [*mine, self._model, self.seconds, self.sentences],
-            [*shown, self.download, self.measure],
-            concurrency_limit=None,
-            **private,
-        ).failure(self._on_failure, None, ended, **private)
-        gr.on([self.stop.click, self.stop_measuring.click], handler(self._service.stop), mine, None, queue=False, **private)
+        opened.change(handler(self._on_opened), mine, replaced, **PRIVATE)
+        inputs = [*mine, self._model, self.seconds, self.sentences]
+        self.race.listen(self.start.click, self._on_start, inputs, [*shown, self.download], self._service.stop)
+        self.systems.listen(self.measure.click, self._on_measure, [*mine, self._model], [self.table_7], self._service.stop)
         self.sentences.change(
             handler(self._on_slide),
             [*mine, self.sentences],
             [self.words, self.download],
             queue=False,
             trigger_mode="always_last",
-            **private,
+            **PRIVATE,
         )
-        self.sentences.release(handler(self._on_release), [*mine, self.sentences], self.chart, **private)
-        self.save.click(handler(self._on_save), [*mine, self.sentences], self.download, **private)
-        self.measure.click(
-            handler(self._on_measure),
-            [*mine, self._model],
-            [self.start, self.measure, self.stop_measuring, self.measuring, self.table_7],
-            concurrency_limit=None,
-            **private,
-        ).failure(self._on_failure, None, ended, **private)
+        self.sentences.release(handler(self._on_release), [*mine, self.sentences], self.chart, **PRIVATE)
+        self.save.click(handler(self._on_save), [*mine, self.sentences], self.download, **PRIVATE)
 
     def _on_opened(self, session_id: str) -> Updates:
         """Another corpus: what was measured with the one before is gone."""
@@ -134,23 +120,19 @@ class _TimingTab:
     def _on_start(self, session_id: str, model: str, seconds: int, exponent: float) -> Iterator[Updates]:
         """The race live; at its end the result, which stays in the session for the slider and the page."""
         hidden = {self.result: gr.Column(visible=False), self.download: gr.DownloadButton(visible=False)}
-        yield {**self._busy(True, self.stop), **hidden, self.stage: race_view.stage("Starting"), self.lanes: ""}
-        last, shown = Moment(""), 0.0
-        for step in self._service.race_session(session_id, model, seconds):
-            if isinstance(step, Moment):
-                last = step
-            if time.monotonic() - shown < REFRESH_SECONDS:
-                continue
-            shown = time.monotonic()
+        yield {**self.race.busy(race_view.stage("Starting")), **hidden, self.lanes: ""}
+        last = Moment("")
+        for step in often(self._service.race_session(session_id, model, seconds), _ended, REFRESH_SECONDS):
             if isinstance(step, Waiting):
                 yield {self.stage: race_view.waiting(step.before)}
             else:
+                last = step
                 yield {self.stage: race_view.stage(step.stage), self.lanes: race_view.lanes(step)}
         if last.stage not in ENDS:  # another corpus was opened, which has cleared the page
-            yield self._idle(session_id, self.stop)
+            yield self._idle(session_id, self.race)
             return
         ended = {self.stage: "" if last.result else race_view.note(NOTHING), self.lanes: race_view.lanes(last, ended=True)}
-        yield {**self._idle(session_id, self.stop), **ended, **self._shown(last, exponent)}
+        yield {**self._idle(session_id, self.race), **ended, **self._shown(last, exponent)}
 
     def _shown(self, last: Moment, exponent: float) -> Updates:
         if last.result is None:
@@ -177,25 +159,22 @@ class _TimingTab:
         return gr.DownloadButton(f"Download {PAGE_NAME} ({path.stat().st_size / 1e6:.0f} MB)", value=str(path), visible=True)
 
     def _on_measure(self, session_id: str, model: str) -> Iterator[Updates]:
-        yield {**self._busy(True, self.stop_measuring), self.measuring: race_view.stage("Loading the model")}
+        yield self.systems.busy(race_view.stage("Loading the model"))
         for step in self._service.table_7_session(session_id, model):
             if isinstance(step, Waiting):
                 yield {self.measuring: race_view.waiting(step.before)}
             else:
                 yield {self.measuring: race_view.stage("Measuring"), self.table_7: numbers_view.table_7(step)}
-        yield {**self._idle(session_id, self.stop_measuring), self.measuring: ""}
+        yield self._idle(session_id, self.systems)
 
-    def _idle(self, session_id: str, stop: gr.Button) -> Updates:
+    def _idle(self, session_id: str, job: LongJob) -> Updates:
         """Ready for the next run, where the corpus that is open by now has sentences enough."""
         able = self._service.able(session_id)
-        return {**{button: gr.Button(interactive=able) for button in (self.start, self.measure)}, stop: gr.Button(visible=False)}
+        return job.idle() | {button: gr.Button(interactive=able) for button in job.starts}
 
-    def _busy(self, busy: bool, stop: gr.Button) -> Updates:
-        buttons = {button: gr.Button(interactive=not busy) for button in (self.start, self.measure)}
-        return {**buttons, stop: gr.Button(visible=busy)}
 
-    def _on_failure(self) -> Updates:
-        return {**self._busy(False, self.stop), **self._busy(False, self.stop_measuring), self.stage: "", self.measuring: ""}
+def _ended(step: Waiting | Moment) -> bool:
+    return isinstance(step, Moment) and step.stage in ENDS
 
 
 def sentences_at(exponent: float) -> int:

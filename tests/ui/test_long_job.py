@@ -1,0 +1,23 @@
+"""A long job shows its first step, then a few a second, and never loses its last."""
+
+import gradio as gr
+
+from sbert_app.ui.kit.long_job import STOPPING, LongJob, often
+
+
+def test_the_first_step_and_those_that_must_be_shown():
+    assert list(often(range(1_000), lambda step: step == 999, seconds=60)) == [0, 999]
+    assert list(often(range(3), seconds=-1)) == [0, 1, 2]
+
+
+def test_buttons_follow_the_job():
+    with gr.Blocks() as page:
+        session, start, stop, stage = gr.State("id"), gr.Button("Start"), gr.Button("Stop here", visible=False), gr.HTML()
+        job = LongJob(stop, stage, start)
+        ended: list[str] = []
+        job.listen(start.click, lambda session_id: job.idle(), [session], [], ended.append)
+    busy, idle = job.busy("half"), job.idle()
+    assert (busy[start].interactive, busy[stop].visible, busy[stage]) == (False, True, "half")
+    assert (idle[start].interactive, idle[stop].visible, idle[stop].value, idle[stage]) == (True, False, "Stop here", "")
+    stopping = next(function for function in page.fns.values() if function.outputs == [stop])
+    assert stopping.fn("id").value == STOPPING and ended == ["id"]
