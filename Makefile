@@ -12,7 +12,7 @@ test: .venv/dev chromium
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 # Ten thousand random inputs and more for the readers of files, every handler of the page and every endpoint.
 fuzz: .venv/dev
