@@ -12,7 +12,8 @@ test: .venv/dev chromium
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadfile --ignore=tests/browser
+	$(BIN)/python -m pytest tests/browser
 
 # Ten thousand random inputs and more for the readers of files, every handler of the page and every endpoint.
 fuzz: .venv/dev

@@ -31,13 +31,6 @@ settings.register_profile("fuzz", max_examples=2_000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist looks for the marker in the same hook
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One process has all browser tests, which would slow each other down; the other files go to whichever process is free."""
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group("browser" if "browser" in item.path.parts else str(item.path)))
-
-
 @pytest.fixture(scope="session")
 def model_folder() -> Path:
     from sbert_app.models.bundled import bundled_folder
