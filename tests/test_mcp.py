@@ -23,9 +23,9 @@ def test_a_client_finds_and_uses_every_tool(tmp_path, monkeypatch):
         tools, answers = asyncio.run(driven(f"{server.url}/gradio_api/mcp/"))
     assert set(tools) == {job.name for job in JOBS}
     assert "What to look for, in any words." in json.dumps(tools["search"])
-    score, indexed, found, mistake = answers
+    score, indexed, hits, mistake = answers
     assert 0.5 < score["score"] < 1 and indexed["sentences"] == 18
-    assert found["hits"][0]["sentence"].startswith("a green apple")
+    assert hits["hits"][0]["sentence"].startswith("a green apple")
     assert "This session has ended" in mistake
 
 
@@ -39,5 +39,5 @@ async def driven(url):
 
         score = literal_eval(await call("similarity", sentence1="A cat sits.", sentence2="A kitten rests."))
         indexed = literal_eval(await call("index_corpus", lines=LINES))
-        found = literal_eval(await call("search", corpus=indexed["corpus"], query="green fruit", top=2))
-        return tools, (score, indexed, found, await call("search", corpus="guessed", query="x"))
+        hits = literal_eval(await call("search", corpus=indexed["corpus"], query="green fruit", top=2))
+        return tools, (score, indexed, hits, await call("search", corpus="guessed", query="x"))

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sbert_app.cli.output import finish, note, outcome_of, show
+from sbert_app.cli.output import finish, note, show, watched
 from sbert_app.errors import UserError
 from sbert_app.jobs.index_corpus import INDEX_CORPUS
 from sbert_app.jobs.job import Call, Job, Needs, Outcome
@@ -88,13 +88,13 @@ def _done(
             raise UserError(f"There is no file '{file}'. Check the path.")
         call = replace(call, table=studio.corpora.read_file(file))
     if job.needs is not Needs.CORPUS:
-        return outcome_of(job.run(call, options))
+        return watched(job.run(call, options))
     start = time.perf_counter()
-    indexed = outcome_of(INDEX_CORPUS.run(call, INDEX_CORPUS.options(indexed_with)))
+    indexed = watched(INDEX_CORPUS.run(call, INDEX_CORPUS.options(indexed_with)))
     for line in indexed.lines:
         note(line)
     seconds = {"index": time.perf_counter() - start}
-    outcome = outcome_of(job.run(replace(call, session_id=indexed.summary["corpus"]), options))
+    outcome = watched(job.run(replace(call, session_id=indexed.summary["corpus"]), options))
     if "seconds" not in outcome.summary:
         return outcome
     return replace(outcome, summary=outcome.summary | {"seconds": seconds | outcome.summary["seconds"]})

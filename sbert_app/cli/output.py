@@ -4,6 +4,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from sbert_app.corpus_map.colouring import CLUSTERS, COLUMN, colouring
 from sbert_app.jobs.cluster_map import CLUSTER_MAP, MapOptions
-from sbert_app.jobs.job import Job, Outcome, Step
+from sbert_app.jobs.job import Job, Outcome, Step, outcome_of
 from sbert_app.storage import writing_to
 from sbert_app.tables.writing import csv_file
 from sbert_app.ui.map.chart import drawn
@@ -49,15 +50,10 @@ def note(line: str) -> None:
     sys.stderr.write(f"{line}\n")
 
 
-def outcome_of(steps: Iterator[Step | Outcome]) -> Outcome:
+def watched(steps: Iterator[Step | Outcome]) -> Outcome:
     """The outcome of a job; the steps before it are shown."""
-    progress = Progress()
-    for step in steps:
-        if isinstance(step, Outcome):
-            progress.close()
-            return step
-        progress.send(step)
-    raise RuntimeError("the job ended without an outcome")
+    with closing(Progress()) as progress:
+        return outcome_of(steps, progress.send)
 
 
 def show(job: Job, outcome: Outcome, as_json: bool) -> None:

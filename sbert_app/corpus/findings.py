@@ -104,23 +104,23 @@ class Findings:
     def mixed(self) -> dict[str, int]:
         """By label column the number of groups whose rows have different labels: mistakes, or no duplicates at all."""
         starts, rows = self.grouping.starts[:-1], self.grouping.rows
-        found = {}
+        mixed = {}
         for column, values in label_columns(self.corpus.metadata).items() if len(starts) else ():
             codes = pd.factorize(values)[0][rows]
-            found[column] = int((np.maximum.reduceat(codes, starts) != np.minimum.reduceat(codes, starts)).sum())
-        return found
+            mixed[column] = int((np.maximum.reduceat(codes, starts) != np.minimum.reduceat(codes, starts)).sum())
+        return mixed
 
     def verdicts(self) -> Iterator[dict[str, Any]]:
         """For each row whether to keep it, its group, the row that stands for it, the cosine to that, and its own columns."""
-        found, corpus = self.mined.duplicates.verdicts(self.grouping), self.corpus
+        verdicts, corpus = self.mined.duplicates.verdicts(self.grouping), self.corpus
         columns = corpus.metadata.to_dict("records")
         for place, sentence in enumerate(corpus.sentences):
             own: dict[str, Any] = {
                 "row": int(corpus.rows[place]),
-                "verdict": "keep" if found.keep[place] else "drop",
-                "group": int(found.group[place]) or "",
-                "representative": int(corpus.rows[found.representative[place]]),
-                "score": round(float(found.score[place]), 4),
+                "verdict": "keep" if verdicts.keep[place] else "drop",
+                "group": int(verdicts.group[place]) or "",
+                "representative": int(corpus.rows[verdicts.representative[place]]),
+                "score": round(float(verdicts.score[place]), 4),
                 "sentence": sentence,
             }
             yield own | {(f"{key}_" if key in own else str(key)): value for key, value in columns[place].items()}
@@ -141,8 +141,8 @@ class Findings:
     def _pairs(self, pairs: Pairs) -> list[SentencePair]:
         rows, texts = self.corpus.rows, self.corpus.sentences
         places = zip(pairs.rows1.tolist(), pairs.rows2.tolist(), pairs.scores.tolist(), strict=True)
-        found = ((int(rows[i]), int(rows[j]), score, texts[i], texts[j]) for i, j, score in places)
-        return [SentencePair(*pair, self.mined.opinions.get(pair[:2])) for pair in found]
+        listed = ((int(rows[i]), int(rows[j]), score, texts[i], texts[j]) for i, j, score in places)
+        return [SentencePair(*pair, self.mined.opinions.get(pair[:2])) for pair in listed]
 
 
 @dataclass(frozen=True)
@@ -181,15 +181,15 @@ class Compared:
 
     def matches(self, threshold: float) -> list[Match]:
         """The rows of the other file whose closest row here reaches the threshold, closest first."""
-        here, there, found = self.other, self.indexed.corpus, self.overlap
+        here, there, overlap = self.other, self.indexed.corpus, self.overlap
         return [
             Match(
                 row=int(here.rows[i]),
                 sentence=here.sentences[i],
-                corpus_row=int(there.rows[found.rows[i]]),
-                corpus_sentence=there.sentences[found.rows[i]],
-                score=float(found.scores[i]),
-                same=bool(found.same[i]),
+                corpus_row=int(there.rows[overlap.rows[i]]),
+                corpus_sentence=there.sentences[overlap.rows[i]],
+                score=float(overlap.scores[i]),
+                same=bool(overlap.same[i]),
             )
-            for i in found.above(threshold).tolist()
+            for i in overlap.above(threshold).tolist()
         ]

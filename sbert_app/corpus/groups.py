@@ -70,10 +70,10 @@ class Neighbourhoods:
         above = 2 * self._pairs.above(threshold)
         degrees = np.bincount(self._ends[:above], minlength=len(self._weights))
         around = np.bincount(self._ends[:above], self._weights[self._others[:above]], len(self._weights))
-        found = list(self._taken(self._weights + around.astype(np.int64), degrees))
-        found.sort(key=lambda group: -group[2])
-        nodes = [group[0] for group in found]
-        scores = [group[1] for group in found]
+        groups = list(self._taken(self._weights + around.astype(np.int64), degrees))
+        groups.sort(key=lambda group: -group[2])
+        nodes = [group[0] for group in groups]
+        scores = [group[1] for group in groups]
         starts = np.concatenate([[0], np.cumsum([len(group) for group in nodes])]).astype(np.int64)
         none = [np.empty(0, np.int64)], [np.empty(0, np.float32)]
         return Grouping(np.concatenate(nodes or none[0]), np.concatenate(scores or none[1]), starts)

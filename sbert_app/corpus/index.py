@@ -116,8 +116,8 @@ def _tune(index: Any, vectors: Vectors) -> tuple[float, int]:
     return recall, len(sample)
 
 
-def _recall(truth: Rows, found: Rows, itself: Rows) -> float:
-    pairs = zip(truth.tolist(), found.tolist(), itself.tolist(), strict=True)
+def _recall(truth: Rows, returned: Rows, itself: Rows) -> float:
+    pairs = zip(truth.tolist(), returned.tolist(), itself.tolist(), strict=True)
     return float(np.mean([len((set(t) & set(f)) - {i}) / len(set(t) - {i}) for t, f, i in pairs]))
 
 

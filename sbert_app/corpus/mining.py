@@ -50,8 +50,8 @@ class SimilarPairs:
         """The share of true pairs above the threshold that was found, 0..1; None where no checked row has one."""
         if self.checked is None:
             return 1.0
-        found = self.checked[self.checked[:, 0] >= np.float32(threshold), 1]
-        return float(found.mean()) if len(found) else None
+        hits = self.checked[self.checked[:, 0] >= np.float32(threshold), 1]
+        return float(hits.mean()) if len(hits) else None
 
 
 @dataclass(frozen=True)
@@ -96,9 +96,9 @@ def by_neighbours(vectors: Vectors, index: VectorIndex, floor: float = FLOOR, mo
     kept = _Kept(floor, most)
     for start in range(0, len(vectors), QUERIES):
         block = vectors[start : start + QUERIES]
-        found = index.search(block, NEIGHBOURS + 1)[1]  # one of them is the row itself
-        own = np.repeat(np.arange(start, start + len(block)), found.shape[1])
-        other = found.ravel()
+        neighbours = index.search(block, NEIGHBOURS + 1)[1]  # one of them is the row itself
+        own = np.repeat(np.arange(start, start + len(block)), neighbours.shape[1])
+        other = neighbours.ravel()
         real = (other >= 0) & (other != own)
         rows1, rows2 = np.minimum(own, other)[real], np.maximum(own, other)[real]
         scores = np.einsum("ij,ij->i", vectors[rows1], vectors[rows2])  # the index holds half precision
@@ -165,5 +165,5 @@ def _check(vectors: Vectors, pairs: SimilarPairs) -> Vectors:
     places, others = np.nonzero(scores >= np.float32(pairs.floor))
     own = sample[places]
     keys = np.minimum(own, others) << 32 | np.maximum(own, others)
-    found = np.isin(keys, pairs.rows1.astype(np.int64) << 32 | pairs.rows2)
-    return np.stack([scores[places, others], found.astype(np.float32)], axis=1)
+    kept = np.isin(keys, pairs.rows1.astype(np.int64) << 32 | pairs.rows2)
+    return np.stack([scores[places, others], kept.astype(np.float32)], axis=1)

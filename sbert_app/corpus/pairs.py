@@ -25,7 +25,7 @@ def closest_pair(vectors: Vectors) -> ClosestPair:
     if len(vectors) < 2:
         raise ValueError(f"a pair needs two rows, got {len(vectors)}")
     best = -np.inf
-    found: list[tuple[int, int, float]] = []
+    pairs: list[tuple[int, int, float]] = []
     for start in range(0, len(vectors) - 1, BLOCK):
         scores = vectors[start : start + BLOCK] @ vectors[start:].T
         for i, row in enumerate(scores):
@@ -34,7 +34,7 @@ def closest_pair(vectors: Vectors) -> ClosestPair:
         if highest >= best - TIE:
             best = max(best, highest)
             rows, columns = np.nonzero(scores >= best - TIE)
-            found += zip((rows + start).tolist(), (columns + start).tolist(), scores[rows, columns].tolist(), strict=True)
-    closest = [pair for pair in found if pair[2] >= best - TIE]
+            pairs += zip((rows + start).tolist(), (columns + start).tolist(), scores[rows, columns].tolist(), strict=True)
+    closest = [pair for pair in pairs if pair[2] >= best - TIE]
     row1, row2, _ = min(closest)
     return ClosestPair(row1, row2, best, len(closest))

@@ -37,26 +37,26 @@ class Scale:
     ticks: list[tuple[float, str]]
 
 
-def choices(found: CorpusMap) -> list[str]:
+def choices(corpus_map: CorpusMap) -> list[str]:
     """What this map can be coloured by."""
-    columns = [f"{COLUMN}{name}" for name in found.ground.indexed.corpus.metadata.columns]
-    return [CLUSTERS, *columns, *([QUERY] if found.query else []), *([DRIFT] if found.moved else [])]
+    columns = [f"{COLUMN}{name}" for name in corpus_map.ground.indexed.corpus.metadata.columns]
+    return [CLUSTERS, *columns, *([QUERY] if corpus_map.query else []), *([DRIFT] if corpus_map.moved else [])]
 
 
-def colouring(found: CorpusMap, by: str = CLUSTERS) -> Kinds | Scale:
+def colouring(corpus_map: CorpusMap, by: str = CLUSTERS) -> Kinds | Scale:
     """The colours of all rows. Raises UserError for what the map cannot be coloured by."""
-    if by not in choices(found):
-        raise UserError(f"The map cannot be coloured by {by!r}. Choose one of {', '.join(choices(found))}.")
-    if by == QUERY and found.query is not None:
-        return _scale("cosine to the query", found.query.scores)
-    if by == DRIFT and found.moved is not None:
-        values = np.full(len(found.ground.points), np.nan, np.float32)
-        values[found.ground.drawn] = 1 - found.moved.drift.kept
+    if by not in choices(corpus_map):
+        raise UserError(f"The map cannot be coloured by {by!r}. Choose one of {', '.join(choices(corpus_map))}.")
+    if by == QUERY and corpus_map.query is not None:
+        return _scale("cosine to the query", corpus_map.query.scores)
+    if by == DRIFT and corpus_map.moved is not None:
+        values = np.full(len(corpus_map.ground.points), np.nan, np.float32)
+        values[corpus_map.ground.drawn] = 1 - corpus_map.moved.drift.kept
         return _scale("nearest rows that changed", values)
     if by.startswith(COLUMN):
         name = by.removeprefix(COLUMN)
-        return _column(name, found.ground.indexed.corpus.metadata[name])
-    return Kinds("cluster", found.clustering.labels, found.names)
+        return _column(name, corpus_map.ground.indexed.corpus.metadata[name])
+    return Kinds("cluster", corpus_map.clustering.labels, corpus_map.names)
 
 
 def _column(name: str, cells: "pd.Series[str]") -> Kinds | Scale:

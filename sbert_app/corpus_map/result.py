@@ -69,11 +69,11 @@ class QueryOnMap:
 class CorpusMap:
     """A grouped map. `names`, `keywords` and `central` have one entry a cluster.
 
-    `found` is the grouping before its outliers were cut to the accepted share, `grouping` the method and number asked for.
+    `uncut` is the clustering before its outliers were cut to the accepted share, `grouping` the method and number asked for.
     """
 
     ground: Ground
-    found: Clustering
+    uncut: Clustering
     grouping: tuple[str, int | None]
     clustering: Clustering
     names: list[str]
@@ -88,16 +88,16 @@ class CorpusMap:
     of_corpus: ClassVar[bool] = True  # dropped with the corpus
 
     @classmethod
-    def build(cls, ground: Ground, found: Clustering, outliers: float, grouping: tuple[str, int | None]) -> "CorpusMap":
+    def build(cls, ground: Ground, uncut: Clustering, outliers: float, grouping: tuple[str, int | None]) -> "CorpusMap":
         """Name and measure the groups. outliers: the share of rows, 0..1, that may stay without a group."""
-        clustering = with_fewer_outliers(found, ground.points, outliers)
+        clustering = with_fewer_outliers(uncut, ground.points, outliers)
         vectors, labels = ground.indexed.embeddings, clustering.labels
         words = ground.words.keywords(labels)
         silhouette, each = silhouettes(vectors, labels)
         middle = keywords.central(vectors, labels)
         return cls(
             ground=ground,
-            found=found,
+            uncut=uncut,
             grouping=grouping,
             clustering=clustering,
             names=keywords.names(words),
@@ -110,7 +110,7 @@ class CorpusMap:
 
     def with_outliers(self, share: float) -> "CorpusMap":
         """The same grouping with another share of rows accepted as outliers."""
-        fresh = CorpusMap.build(self.ground, self.found, share, self.grouping)
+        fresh = CorpusMap.build(self.ground, self.uncut, share, self.grouping)
         return replace(fresh, seconds=self.seconds, moved=self.moved, query=self.query)
 
     @property
@@ -155,7 +155,7 @@ class CorpusMap:
         """Rows as flat records to show or save: file row, sentence, cluster, place, and the corpus's own columns."""
         corpus = self.ground.indexed.corpus
         metadata = corpus.metadata.iloc[rows].to_dict("records")
-        found = []
+        records = []
         for row, record in zip(rows.tolist(), metadata, strict=True):
             x, y = self.ground.points[row].tolist()
             own: dict[str, object] = {
@@ -165,5 +165,5 @@ class CorpusMap:
                 "map_x": round(x, 4),
                 "map_y": round(y, 4),
             }
-            found.append(own | {(f"{key}_" if key in own else str(key)): value for key, value in record.items()})
-        return found
+            records.append(own | {(f"{key}_" if key in own else str(key)): value for key, value in record.items()})
+        return records

@@ -10,6 +10,7 @@ from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step
 from sbert_app.jobs.option import number, option, output, upload, whole
 from sbert_app.services.duplicates import DEFAULT_THRESHOLD, MOST_LISTED
 from sbert_app.storage import writing_to
+from sbert_app.tables import Table
 from sbert_app.tables.writing import to_csv
 
 
@@ -19,7 +20,7 @@ class DuplicatesOptions:
         f"The cosine from which two sentences are duplicates, {FLOOR:g} to 1.", number("threshold", FLOOR, 1), DEFAULT_THRESHOLD
     )
     top: int = option("Number of pairs to list.", whole("number of pairs", 0, MOST_LISTED), 100)
-    against: Path | None = option("Another file: report which of its rows duplicate rows of the corpus.", upload(), None)
+    against: Table | None = option("Another file: report which of its rows duplicate rows of the corpus.", upload(), None)
     clean: Path | None = option("Write the rows to keep to this .csv.", output(".csv", reason="the rows are a table"), None)
 
 
@@ -39,19 +40,19 @@ def duplicates(call: Call, options: DuplicatesOptions) -> Iterator[Step | Outcom
             yield Step("Comparing, per cent", round(100 * progress.share), 100)
     findings = service.findings(call.session_id, options.threshold)
     summary, lines = findings.summary(options.top), _lines(findings, options.top)
-    if options.against:
+    if options.against is not None:
         compared = yield from _compared(call, options.against)
         summary["overlap"] = compared.summary(options.threshold)
-        found = summary["overlap"]["found"]
-        lines.append(f"{found:,} of {len(compared.other):,} rows of {compared.other.name} duplicate rows of the corpus.")
+        repeated = summary["overlap"]["found"]
+        lines.append(f"{repeated:,} of {len(compared.other):,} rows of {compared.other.name} duplicate rows of the corpus.")
     if options.clean:
         _write(findings, options.clean)
         lines.append(f"{len(findings.corpus) - findings.grouping.redundant:,} rows to keep -> {options.clean}")
     yield Outcome(summary, lines)
 
 
-def _compared(call: Call, path: Path) -> Generator[Step, None, Compared]:
-    for progress in call.services.overlap.compare(call.session_id, path):
+def _compared(call: Call, other: Table) -> Generator[Step, None, Compared]:
+    for progress in call.services.overlap.compare(call.session_id, other):
         yield Step(progress.stage, progress.done, progress.total)
     compared, _ = call.services.overlap.matches(call.session_id, DEFAULT_THRESHOLD)
     return compared

@@ -1,7 +1,7 @@
 """The job encode: sentences become embeddings."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,9 +80,9 @@ def _embed(call: Call, encoder: Encoder, sentences: list[str], embeddings: Vecto
         yield time.perf_counter() - start
 
 
-def _written(embeddings: Vectors, out: Path | None, folder: Path | None) -> Path | None:
+def _written(embeddings: Vectors, out: Path | None, folder: Callable[[], Path] | None) -> Path | None:
     """The file with the embeddings: where the shell wants it, or for download."""
-    path = out or (folder / FILE if folder else None)
+    path = out or (folder() / FILE if folder else None)
     if path:
         with writing_to(out, "out") if out else writing("The file"), path.open("wb") as stream:
             np.save(stream, embeddings)

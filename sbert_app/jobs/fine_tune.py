@@ -18,6 +18,7 @@ from sbert_app.runs.run import Run
 from sbert_app.services.fine_tune import FineTuneService, Progress
 from sbert_app.services.labelled import Offer
 from sbert_app.storage import atomic_folder, writing_to
+from sbert_app.tables import Table
 from sbert_app.training.objectives import OBJECTIVES
 
 POLL_SECONDS = 0.5
@@ -42,8 +43,8 @@ class FineTuneOptions:
     learning_curve: bool = option(
         "Train on half of the examples as well: would more labels help?", flag("learning curve"), False, flag="--curve"
     )
-    dev: Path | None = option("File that chooses the checkpoint. Default: a tenth of the file.", upload(), None)
-    test: Path | None = option("File for the verdict. Default: a fifth of the file.", upload(), None)
+    dev: Table | None = option("File that chooses the checkpoint. Default: a tenth of the file.", upload(), None)
+    test: Table | None = option("File for the verdict. Default: a fifth of the file.", upload(), None)
 
 
 def fine_tune(call: Call, options: FineTuneOptions) -> Iterator[Step | Outcome]:
@@ -59,8 +60,7 @@ def fine_tune(call: Call, options: FineTuneOptions) -> Iterator[Step | Outcome]:
         raise UserError(f"'{options.out}' already exists. Choose another --out.")
     service = call.services.trainings
     table = call.the_table()
-    dev, test = (service.data.read_file(path) if path else None for path in (options.dev, options.test))
-    offer = service.data.read(table, guess_mapping(table.frame), dev=dev, held_out=test)
+    offer = service.data.read(table, guess_mapping(table.frame), dev=options.dev, held_out=options.test)
     plan = _plan(service, offer, options)
     if options.out:
         yield from map(Step, remarks(offer.reading))

@@ -35,7 +35,7 @@ class Call:
     session_id: str = ""
     table: Table | None = None
     columns: list[str] = field(default_factory=list)
-    folder: Path | None = None  # where an endpoint puts a file that is to be downloaded
+    folder: Callable[[], Path] | None = None  # makes the folder in which an endpoint puts a file that is to be downloaded
 
     def the_table(self) -> Table:
         """What was brought. Raises UserError where nothing was."""
@@ -65,6 +65,15 @@ class Outcome:
 
 
 Run = Callable[[Call, Any], Iterator[Step | Outcome]]
+
+
+def outcome_of(steps: Iterator[Step | Outcome], show: Callable[[Step], None] = lambda step: None) -> Outcome:
+    """The outcome of a job, which comes last; `show` gets each step before it."""
+    for step in steps:
+        if isinstance(step, Outcome):
+            return step
+        show(step)
+    raise RuntimeError("the job ended without an outcome")
 
 
 @dataclass(frozen=True)

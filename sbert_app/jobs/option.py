@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from sbert_app.errors import UserError
 from sbert_app.services import validation
 from sbert_app.settings import Limits
+from sbert_app.tables import Table, read_table
 
 Options = TypeVar("Options")
 Check = Callable[[Any, Limits], Any]
@@ -61,11 +62,11 @@ def arguments(options: type[Any]) -> list[Argument]:
 
 def read(options: type[Options], values: Mapping[str, Any], limits: Limits) -> Options:
     """Check values from outside. What is not given has its default. Raises UserError for the first that does not fit."""
-    known = arguments(options)
-    if unknown := set(values) - {argument.name for argument in known}:
-        raise UserError(f"Unknown option {min(unknown)!r}. There are {', '.join(argument.name for argument in known)}.")
+    declared = arguments(options)
+    if unknown := set(values) - {argument.name for argument in declared}:
+        raise UserError(f"Unknown option {min(unknown)!r}. There are {', '.join(argument.name for argument in declared)}.")
     checked = {}
-    for argument in known:
+    for argument in declared:
         value = values.get(argument.name, argument.default)
         if value is MISSING and not argument.kind.output:  # an endpoint writes no file
             raise UserError(f"The option '{argument.name}' is missing.")
@@ -139,13 +140,13 @@ def json_object(name: str) -> Kind:
 
 
 def upload() -> Kind:
-    """A file to read."""
+    """A file, read at once: what was sent can then be deleted, whatever the job waits for."""
 
-    def check(value: Any, _: Limits) -> Path:
+    def check(value: Any, limits: Limits) -> Table:
         path = Path(value)
         if not path.is_file():
             raise UserError(f"There is no file '{path}'. Check the path.")
-        return path
+        return read_table(path, limits)
 
     return Kind(Path, check, upload=True)
 

@@ -107,10 +107,10 @@ def with_fewer_outliers(clustering: Clustering, points: Points, share: float) ->
         return clustering
     from sklearn.neighbors import KDTree
 
-    distances, found = KDTree(points[inside]).query(points[outliers])
+    distances, nearest = KDTree(points[inside]).query(points[outliers])
     joining = np.argsort(distances[:, 0], kind="stable")[: len(outliers) - leave]
     joined = labels.copy()
-    joined[outliers[joining]] = labels[inside[found[joining, 0]]]
+    joined[outliers[joining]] = labels[inside[nearest[joining, 0]]]
     return Clustering(_largest_first(joined), clustering.method, clustering.how)
 
 
@@ -119,8 +119,8 @@ def _k_means(points: Points, count: int) -> NDArray[np.integer]:
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(1, user_api="openmp"):  # two numbers a row: threads wait for one another longer than they work
-        found: NDArray[np.integer] = KMeans(count, n_init=4, random_state=SEED).fit_predict(points)
-    return found
+        labels: NDArray[np.integer] = KMeans(count, n_init=4, random_state=SEED).fit_predict(points)
+    return labels
 
 
 def _agglomerative(points: Points, count: int) -> NDArray[np.integer]:
@@ -129,8 +129,8 @@ def _agglomerative(points: Points, count: int) -> NDArray[np.integer]:
     from sklearn.neighbors import kneighbors_graph
 
     linked = kneighbors_graph(points, min(LINKED, len(points) - 1))
-    found: NDArray[np.integer] = AgglomerativeClustering(count, connectivity=_joined(points, linked)).fit_predict(points)
-    return found
+    labels: NDArray[np.integer] = AgglomerativeClustering(count, connectivity=_joined(points, linked)).fit_predict(points)
+    return labels
 
 
 def _joined(points: Points, graph: "csr_matrix") -> "csr_matrix":
@@ -140,10 +140,10 @@ def _joined(points: Points, graph: "csr_matrix") -> "csr_matrix":
     from sklearn.neighbors import KDTree
 
     graph = graph.maximum(graph.T)
-    while (found := connected_components(graph, directed=False))[0] > 1:
-        _, island = found
+    while (parts := connected_components(graph, directed=False))[0] > 1:
+        _, island = parts
         ends = []
-        for number in range(1, found[0]):
+        for number in range(1, parts[0]):
             inside, outside = np.flatnonzero(island == number), np.flatnonzero(island != number)
             distances, nearest = KDTree(points[outside]).query(points[inside])
             closest = int(distances[:, 0].argmin())
@@ -157,10 +157,10 @@ def _joined(points: Points, graph: "csr_matrix") -> "csr_matrix":
 def _density(points: Points, smallest: int) -> NDArray[np.integer]:
     from sklearn.cluster import HDBSCAN
 
-    found: NDArray[np.integer] = HDBSCAN(min(smallest, len(points)), min_samples=min(LINKED, len(points)), copy=True).fit_predict(
+    labels: NDArray[np.integer] = HDBSCAN(min(smallest, len(points)), min_samples=min(LINKED, len(points)), copy=True).fit_predict(
         points
     )
-    return found
+    return labels
 
 
 PARTITIONS: dict[str, Callable[[Points, int], NDArray[np.integer]]] = {K_MEANS: _k_means, AGGLOMERATIVE: _agglomerative}

@@ -23,7 +23,7 @@ def drift(points: Points, moved: Points, before: Neighbours, after: Neighbours) 
     """Compare two maps (n, 2) of the same rows and their neighbours. Neighbours may list the row itself: it counts on no side."""
     kept = np.empty(len(points), np.float32)
     for row, (first, second) in enumerate(zip(before.rows.tolist(), after.rows.tolist(), strict=True)):
-        near, now = ([i for i in found if i != row][:NEAREST] for found in (first, second))
+        near, now = ([i for i in neighbours if i != row][:NEAREST] for neighbours in (first, second))
         kept[row] = len(set(near) & set(now)) / max(1, len(near))
     return Drift(aligned(moved, points), kept)
 

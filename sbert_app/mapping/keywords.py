@@ -81,9 +81,9 @@ def central(vectors: Vectors, labels: Labels) -> dict[int, int]:
 def names(keywords: Sequence[Sequence[str]], most: int = 3) -> list[str]:
     """One name a cluster, all different: its first keywords; a number where there are none, or where two would be the same."""
     taken: dict[str, int] = {}
-    found = []
+    names = []
     for number, words in enumerate(keywords, 1):
         name = " · ".join(words[:most]) or f"cluster {number}"
         taken[name] = taken.get(name, 0) + 1
-        found.append(name if taken[name] == 1 else f"{name} ({taken[name]})")
-    return found
+        names.append(name if taken[name] == 1 else f"{name} ({taken[name]})")
+    return names

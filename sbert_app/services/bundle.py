@@ -34,14 +34,14 @@ class Services:
 
 def services_over(bench: Workbench) -> Services:
     """Build them over a workbench."""
-    corpora, trainings, evaluation = CorpusService(bench), FineTuneService(bench), EvaluationService(bench)
+    trainings, evaluation = FineTuneService(bench), EvaluationService(bench)
     return Services(
         bench=bench,
         similarity=SimilarityService(bench),
-        corpora=corpora,
+        corpora=CorpusService(bench),
         search=SearchService(bench),
         duplicates=DuplicatesService(bench),
-        overlap=OverlapService(bench, corpora),
+        overlap=OverlapService(bench),
         maps=MapService(bench),
         trainings=trainings,
         models=TrainedModels(bench, trainings),

@@ -174,8 +174,8 @@ class MapService:
 
 def _grouped(ground: Ground, grouping: Grouping) -> CorpusMap:
     start = time.perf_counter()
-    found = clusters.cluster(ground.points, ground.indexed.embeddings, grouping.method, grouping.count)
+    clustering = clusters.cluster(ground.points, ground.indexed.embeddings, grouping.method, grouping.count)
     grouped = time.perf_counter()
-    result = CorpusMap.build(ground, found, grouping.outliers, (grouping.method, grouping.count))
+    result = CorpusMap.build(ground, clustering, grouping.outliers, (grouping.method, grouping.count))
     seconds = {"clusters": grouped - start, "names": time.perf_counter() - grouped}
     return replace(result, seconds=ground.seconds | seconds)

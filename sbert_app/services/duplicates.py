@@ -89,13 +89,13 @@ class DuplicatesService:
     def second_opinion(self, session_id: str, threshold: float, count: int = MOST_ASKED) -> tuple[list[SentencePair], float]:
         """The borderline pairs with the cross-encoder's scores, and the seconds it took; what it read before is kept."""
         count = validation.whole_number(count, "number of pairs", 1, MOST_ASKED)
-        found = self.findings(session_id, threshold)
-        pairs = [pair for pair in found.borderline(count) if pair.cross_score is None]
+        findings = self.findings(session_id, threshold)
+        pairs = [pair for pair in findings.borderline(count) if pair.cross_score is None]
         cross = self._bench.registry.cross_encoder(DEFAULT_CROSS_ENCODER)
         start = time.perf_counter()
         scores = self._bench.device.scores(cross, [(pair.sentence1, pair.sentence2) for pair in pairs])
-        found.mined.opinions.update({(p.row1, p.row2): float(score) for p, score in zip(pairs, scores, strict=True)})
-        return found.borderline(count), time.perf_counter() - start
+        findings.mined.opinions.update({(p.row1, p.row2): float(score) for p, score in zip(pairs, scores, strict=True)})
+        return findings.borderline(count), time.perf_counter() - start
 
 
 def checked_threshold(value: float) -> float:

@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from sbert_app.corpus.findings import Compared, Match
 from sbert_app.corpus.indexed import IndexedCorpus
@@ -13,7 +12,6 @@ from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.services.corpora import CorpusService
 from sbert_app.services.duplicates import checked_threshold
 from sbert_app.tables import Table
 from sbert_app.vectors import unit_rows
@@ -35,17 +33,17 @@ class OverlapProgress:
 class OverlapService:
     """All state is in the visitor's session."""
 
-    def __init__(self, workbench: Workbench, corpora: CorpusService) -> None:
-        self._bench, self._corpora = workbench, corpora
+    def __init__(self, workbench: Workbench) -> None:
+        self._bench = workbench
 
-    def compare(self, session_id: str, path: Path) -> Iterator[OverlapProgress]:
-        """Embed the sentences of a file with the corpus's own model and look each up in the corpus.
+    def compare(self, session_id: str, table: Table) -> Iterator[OverlapProgress]:
+        """Embed the sentences of another file's table with the corpus's own model and look each up in the corpus.
 
         Its column is named as in the corpus, else it is guessed.
         """
         indexed = self._bench.sessions.corpus(session_id)
         session = self._bench.sessions.get(session_id)
-        other = self._read(self._corpora.read_file(path), indexed)
+        other = self._read(table, indexed)
         stop = session.begin(OVERLAP)
         with self._bench.lines.corpora.join(stop) as waiting:
             for before in waiting:

@@ -122,11 +122,11 @@ def sample_pairs(sentences: int, most: int, seed: int = 0) -> list[tuple[int, in
         row1, row2 = np.triu_indices(sentences, 1)
         chosen = random.permutation(total)[:most]
         return list(zip(row1[chosen].tolist(), row2[chosen].tolist(), strict=True))
-    found: dict[tuple[int, int], None] = {}
-    while len(found) < most:
+    pairs: dict[tuple[int, int], None] = {}
+    while len(pairs) < most:
         drawn = random.integers(0, sentences, (most, 2))
-        found |= dict.fromkeys((min(pair), max(pair)) for pair in drawn.tolist() if pair[0] != pair[1])
-    return list(found)[:most]
+        pairs |= dict.fromkeys((min(pair), max(pair)) for pair in drawn.tolist() if pair[0] != pair[1])
+    return list(pairs)[:most]
 
 
 def product_throughput(dim: int, device: Device) -> Throughput:

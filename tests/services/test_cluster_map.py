@@ -60,9 +60,13 @@ def test_the_preview_comes_first_and_the_points_move_until_the_map_is_there(serv
     steps = list(service.draw(session_id, Grouping()))
     assert isinstance(steps[0], Points2D) and np.array_equal(steps[0].points, preview.points)
     assert len({step.done for step in steps[1:-1] if 0 < step.done < step.total}) > 0
-    found = steps[-1]
-    assert found.ground.method.startswith("UMAP, 15 neighbours") and set(found.seconds) >= {"neighbours", "UMAP", "clusters"}
-    assert service.map(session_id) is found and service.preview(session_id) is None
+    corpus_map = steps[-1]
+    assert corpus_map.ground.method.startswith("UMAP, 15 neighbours") and set(corpus_map.seconds) >= {
+        "neighbours",
+        "UMAP",
+        "clusters",
+    }
+    assert service.map(session_id) is corpus_map and service.preview(session_id) is None
 
 
 def test_the_map_names_its_clusters_and_holds_them_against_the_label_columns(example):
@@ -140,34 +144,40 @@ def test_another_corpus_meanwhile_gets_no_map_of_the_one_before(shared_bench, se
 @pytest.mark.parametrize("how", [K_MEANS, AGGLOMERATIVE, DENSITY])
 def test_odd_corpora_get_a_sensible_map(shared_bench, service, session_id, texts, method, how):
     opened(shared_bench, session_id, [{"text": text} for text in texts])
-    found = drawn(service, session_id, how)
-    assert found.ground.method.startswith(method)
-    assert np.isfinite(found.ground.points).all() and len(np.unique(found.ground.points, axis=0)) > 0.9 * len(found.ground.points)
-    assert found.clustering.count == 1 or "spiral" not in method
-    assert found.accords == [] and found.summary()["points"] == len(list(filter(None, texts)))
+    corpus_map = drawn(service, session_id, how)
+    assert corpus_map.ground.method.startswith(method)
+    assert np.isfinite(corpus_map.ground.points).all() and len(np.unique(corpus_map.ground.points, axis=0)) > 0.9 * len(
+        corpus_map.ground.points
+    )
+    assert corpus_map.clustering.count == 1 or "spiral" not in method
+    assert corpus_map.accords == [] and corpus_map.summary()["points"] == len(list(filter(None, texts)))
 
 
 def test_own_coordinates_are_not_projected_again_unless_some_are_missing(shared_bench, service, session_id):
     rows = [{"text": f"sentence {i}", "X": str(i), "y": f"{-2 * i}"} for i in range(40)]
     opened(shared_bench, session_id, rows)
-    found = drawn(service, session_id)
-    assert found.ground.method == "the corpus's own columns x and y" and "UMAP" not in found.seconds
-    assert np.allclose(found.ground.points, [[i / 3.9, 10 - i / 3.9] for i in range(40)], atol=1e-4)
+    corpus_map = drawn(service, session_id)
+    assert corpus_map.ground.method == "the corpus's own columns x and y" and "UMAP" not in corpus_map.seconds
+    assert np.allclose(corpus_map.ground.points, [[i / 3.9, 10 - i / 3.9] for i in range(40)], atol=1e-4)
     opened(shared_bench, session_id, [*rows[:-1], rows[-1] | {"y": ""}])
     assert drawn(service, session_id).ground.method.startswith("UMAP")
 
 
 def test_beyond_the_limit_a_sample_is_projected_and_the_others_are_placed(service, session_id, monkeypatch):
     monkeypatch.setattr(projecting, "MOST_FITTED", 300)
-    found = drawn(service, session_id)
-    assert len(found.ground.drawn) == 300 and np.isfinite(found.ground.points).all() and len(found.clustering.labels) == 926
-    assert found.ground.notes[0].startswith("300 of 926 rows")
-    sample = set(found.ground.drawn.tolist())
-    index = found.ground.indexed
+    corpus_map = drawn(service, session_id)
+    assert (
+        len(corpus_map.ground.drawn) == 300
+        and np.isfinite(corpus_map.ground.points).all()
+        and len(corpus_map.clustering.labels) == 926
+    )
+    assert corpus_map.ground.notes[0].startswith("300 of 926 rows")
+    sample = set(corpus_map.ground.drawn.tolist())
+    index = corpus_map.ground.indexed
     agree = []
     for row in (row for row in range(0, 926, 20) if row not in sample):
         nearest = next(i for i in np.argsort(-(index.embeddings @ index.embeddings[row])).tolist() if i in sample)
-        agree.append(found.clustering.labels[row] == found.clustering.labels[nearest])
+        agree.append(corpus_map.clustering.labels[row] == corpus_map.clustering.labels[nearest])
     assert np.mean(agree) > 0.6
 
 
@@ -178,22 +188,22 @@ def test_approximate_neighbours_are_told(service, session_id, monkeypatch):
 
 def test_regrouping_leaves_the_points_and_the_outlier_share_only_joins(service, session_id):
     first = drawn(service, session_id)
-    found = service.regroup(session_id, Grouping.read(DENSITY, "auto", 100))
-    assert found.ground is first.ground and found.clustering.outliers > 20
+    corpus_map = service.regroup(session_id, Grouping.read(DENSITY, "auto", 100))
+    assert corpus_map.ground is first.ground and corpus_map.clustering.outliers > 20
     fewer = service.regroup(session_id, Grouping.read(DENSITY, "auto", 1))
-    assert fewer.found is found.found and fewer.clustering.outliers <= 9
+    assert fewer.uncut is corpus_map.uncut and fewer.clustering.outliers <= 9
     assert service.regroup(session_id, Grouping.read(K_MEANS, "7", 0)).clustering.count == 7
     assert Grouping.read(K_MEANS, " AUTO ").count is None
 
 
 def test_a_query_lies_among_its_nearest_rows_and_colours_the_map(service, session_id):
     drawn(service, session_id)
-    found = service.query(session_id, "charged two times for the same thing")
-    best = found.query.best(5)
-    assert any("twice" in found.ground.indexed.corpus.sentences[row] for row in best)
-    spread = np.linalg.norm(found.ground.points - found.query.point, axis=1)
+    corpus_map = service.query(session_id, "charged two times for the same thing")
+    best = corpus_map.query.best(5)
+    assert any("twice" in corpus_map.ground.indexed.corpus.sentences[row] for row in best)
+    spread = np.linalg.norm(corpus_map.ground.points - corpus_map.query.point, axis=1)
     assert np.median(spread[best]) < np.quantile(spread, 0.2)
-    colours = colouring(found, QUERY)
+    colours = colouring(corpus_map, QUERY)
     assert isinstance(colours, Scale) and colours.values[best[0]] == colours.values.max()
     assert QUERY not in choices(service.forget_query(session_id))
 
@@ -204,16 +214,18 @@ def test_colours_by_kind_by_number_by_date_and_with_too_many_kinds(shared_bench,
         for i in range(600)
     ]
     opened(shared_bench, session_id, [row | {"grade": str(i % 3), "blank": ""} for i, row in enumerate(rows)])
-    found = drawn(service, session_id)
-    assert choices(found) == [CLUSTERS, *(f"{COLUMN}{name}" for name in ("kind", "size", "day", "grade", "blank"))]
-    kinds = colouring(found, f"{COLUMN}kind")
+    corpus_map = drawn(service, session_id)
+    assert choices(corpus_map) == [CLUSTERS, *(f"{COLUMN}{name}" for name in ("kind", "size", "day", "grade", "blank"))]
+    kinds = colouring(corpus_map, f"{COLUMN}kind")
     assert isinstance(kinds, Kinds) and len(kinds.names) == MOST_KINDS - 1 and kinds.rest == "481 other values"
-    size = colouring(found, f"{COLUMN}size")
+    size = colouring(corpus_map, f"{COLUMN}size")
     assert isinstance(size, Scale) and np.isnan(size.values[::7]).all() and size.ticks == [(0.0, "0.5"), (299.0, "299.5")]
-    assert [text for _, text in colouring(found, f"{COLUMN}day").ticks] == ["2026-01-01", "2026-01-28"]
-    assert isinstance(colouring(found, f"{COLUMN}grade"), Kinds) and colouring(found, f"{COLUMN}blank").names == ["(blank)"]
+    assert [text for _, text in colouring(corpus_map, f"{COLUMN}day").ticks] == ["2026-01-01", "2026-01-28"]
+    assert isinstance(colouring(corpus_map, f"{COLUMN}grade"), Kinds) and colouring(corpus_map, f"{COLUMN}blank").names == [
+        "(blank)"
+    ]
     with pytest.raises(UserError, match="cannot be coloured by 'magic'"):
-        colouring(found, "magic")
+        colouring(corpus_map, "magic")
 
 
 def test_another_model_moves_the_rows_and_says_how_many_neighbours_stay(bench, model_folder, encoder):
@@ -233,8 +245,8 @@ def test_another_model_moves_the_rows_and_says_how_many_neighbours_stay(bench, m
     assert 0.1 < moved.drift.kept.mean() < 0.9 and moved.model == "shaken"
     before, after = moved.same_label["team"]
     assert 0.4 < after < before < 0.8
-    found = service.map(session_id)
-    assert found.moved is moved and DRIFT in choices(found)
+    corpus_map = service.map(session_id)
+    assert corpus_map.moved is moved and DRIFT in choices(corpus_map)
     assert service.regroup(session_id, Grouping.read(K_MEANS, 4)).moved is moved
     with pytest.raises(UserError):
         list(service.compare(session_id, "no-such-model"))

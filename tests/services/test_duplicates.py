@@ -11,6 +11,10 @@ from sbert_app.services import duplicates as module
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.duplicates import DuplicatesService
 from sbert_app.services.overlap import OverlapService
+from sbert_app.settings import Limits
+from sbert_app.tables import read_table
+
+LIMITS = Limits()
 
 
 @pytest.fixture
@@ -47,21 +51,21 @@ def test_rows_are_those_of_the_file_and_the_cleaned_corpus_keeps_all_columns(ben
     path = write("a.csv", "team,text\nA,the cat sleeps\nB,\nC,a parcel is late\nD,the cat sleeps\nE,the cat is sleeping\n")
     session, service = indexed(bench, path), DuplicatesService(bench)
     list(service.find(session.id))
-    found = service.findings(session.id, 0.9)
-    assert [[member.row for member in group] for group in found.groups()] == [[1, 4, 5]] and found.copies == 1
-    assert found.cleaned() == [{"text": "the cat sleeps", "team": "A"}, {"text": "a parcel is late", "team": "C"}]
-    verdicts = {record["row"]: (record["verdict"], record["representative"]) for record in found.verdicts()}
+    findings = service.findings(session.id, 0.9)
+    assert [[member.row for member in group] for group in findings.groups()] == [[1, 4, 5]] and findings.copies == 1
+    assert findings.cleaned() == [{"text": "the cat sleeps", "team": "A"}, {"text": "a parcel is late", "team": "C"}]
+    verdicts = {record["row"]: (record["verdict"], record["representative"]) for record in findings.verdicts()}
     assert verdicts == {1: ("keep", 1), 3: ("keep", 3), 4: ("drop", 1), 5: ("drop", 1)}
-    assert [(pair.row1, pair.row2) for pair in found.pairs()] == [(1, 4), (1, 5)]
+    assert [(pair.row1, pair.row2) for pair in findings.pairs()] == [(1, 4), (1, 5)]
 
 
 def test_groups_of_different_labels_are_counted_and_the_list_keeps_all_columns(bench, write):
     rows = ["the cat sleeps,pet,low", "the cat sleeps,pet,high", "a parcel is late,post,low", "a parcel is late,post,low"]
     session, service = indexed(bench, write("b.csv", "\n".join(["text,topic,row", *rows]) + "\n")), DuplicatesService(bench)
     list(service.find(session.id))
-    found = service.findings(session.id, 0.95)
-    assert found.mixed() == {"topic": 0, "row": 1} == found.summary(0)["groups_of_different_labels"]
-    assert next(found.verdicts())["topic"] == "pet" and next(found.verdicts())["row_"] == "low"
+    findings = service.findings(session.id, 0.95)
+    assert findings.mixed() == {"topic": 0, "row": 1} == findings.summary(0)["groups_of_different_labels"]
+    assert next(findings.verdicts())["topic"] == "pet" and next(findings.verdicts())["row_"] == "low"
 
 
 def test_what_the_cross_encoder_said_stays_when_the_threshold_moves(service, session):
@@ -105,8 +109,8 @@ def test_a_floor_that_rose_is_the_lowest_threshold(service, session, monkeypatch
         return find_duplicates(*args, most=10)
 
     list(service.find(session.id))
-    found = service.findings(session.id, 0.6)
-    assert found.threshold == found.mined.duplicates.pairs.floor > 0.9 and len(found.pairs()) == 10
+    findings = service.findings(session.id, 0.6)
+    assert findings.threshold == findings.mined.duplicates.pairs.floor > 0.9 and len(findings.pairs()) == 10
 
 
 def test_the_cross_encoder_reads_the_borderline_pairs(service, session):
@@ -131,13 +135,13 @@ def test_nothing_to_compare_is_said(shared_bench, service, write):
     with pytest.raises(UserError, match="There is no corpus yet"):
         list(service.find(session.id))
     with pytest.raises(UserError, match="There is no corpus yet"):
-        list(OverlapService(shared_bench, CorpusService(shared_bench)).compare(session.id, write("b.csv", "text\na\n")))
+        list(OverlapService(shared_bench).compare(session.id, read_table(write("b.csv", "text\na\n"), LIMITS)))
 
 
 def test_another_file_is_looked_up_in_the_corpus(shared_bench, session, write, sentences):
     path = write("test.csv", f'id,text\n1,"{sentences[4]}"\n2,a train to the moon\n3,"{sentences[9]} Thanks!"\n')
-    service = OverlapService(shared_bench, CorpusService(shared_bench))
-    *_, last = service.compare(session.id, path)
+    service = OverlapService(shared_bench)
+    *_, last = service.compare(session.id, read_table(path, LIMITS))
     assert last.compared is session.get(Compared) and last.compared.other.columns == ("text",)
     _, matches = service.matches(session.id, 0.85)
     assert [(match.row, match.corpus_row, match.same) for match in matches] == [(1, 5, True), (3, 10, False)]
@@ -148,8 +152,9 @@ def test_another_file_is_looked_up_in_the_corpus(shared_bench, session, write, s
 
 
 def test_a_comparison_can_be_stopped(shared_bench, session, write):
-    service = OverlapService(shared_bench, CorpusService(shared_bench))
-    work = service.compare(session.id, write("c.csv", "text\n" + "\n".join(f"sentence number {i}" for i in range(200))))
+    service = OverlapService(shared_bench)
+    path = write("c.csv", "text\n" + "\n".join(f"sentence number {i}" for i in range(200)))
+    work = service.compare(session.id, read_table(path, LIMITS))
     next(work)
     service.stop(session.id)
     *_, last = work

@@ -14,10 +14,10 @@ def test_buttons_follow_the_job():
     with gr.Blocks() as page:
         session, start, stop, stage = gr.State("id"), gr.Button("Start"), gr.Button("Stop here", visible=False), gr.HTML()
         job = LongJob(stop, stage, start)
-        ended: list[str] = []
-        job.listen(start.click, lambda session_id: job.idle(), [session], [], ended.append)
+        stopped: list[str] = []
+        job.listen(start.click, lambda session_id: job.idle(), [session], [], stopped.append)
     busy, idle = job.busy("half"), job.idle()
     assert (busy[start].interactive, busy[stop].visible, busy[stage]) == (False, True, "half")
     assert (idle[start].interactive, idle[stop].visible, idle[stop].value, idle[stage]) == (True, False, "Stop here", "")
     stopping = next(function for function in page.fns.values() if function.outputs == [stop])
-    assert stopping.fn("id").value == STOPPING and ended == ["id"]
+    assert stopping.fn("id").value == STOPPING and stopped == ["id"]

@@ -7,8 +7,9 @@ from typing import Any
 import gradio as gr
 
 from sbert_app.corpus.mining import FLOOR
+from sbert_app.services.bundle import Services
 from sbert_app.services.duplicates import DEFAULT_THRESHOLD
-from sbert_app.services.overlap import OverlapProgress, OverlapService
+from sbert_app.services.overlap import OverlapProgress
 from sbert_app.tables.writing import csv_file
 from sbert_app.ui.duplicates import overlap_view as view
 from sbert_app.ui.duplicates.view import note
@@ -24,8 +25,8 @@ FILE = "overlap.csv"
 class OverlapPanel:
     """The components of the panel and their handlers; what was found is in the visitor's session."""
 
-    def __init__(self, service: OverlapService, session_id: gr.State, opened: gr.State) -> None:
-        self._service, self._session_id = service, session_id
+    def __init__(self, services: Services, session_id: gr.State, opened: gr.State) -> None:
+        self._service, self._corpora, self._session_id = services.overlap, services.corpora, session_id
         self._shelf = Shelf()
         with gr.Accordion("Compare with another file", open=False, elem_id="overlap-box"):
             self._draw()
@@ -47,10 +48,12 @@ class OverlapPanel:
                 self.download = gr.DownloadButton(FILE, size="sm", visible=False, elem_id="overlap-download")
 
     def _listen(self, opened: gr.State) -> None:
-        mine, at = [self._session_id], [self._session_id, self.threshold]
-        opened.change(handler(self._on_opened), mine, [self.file, self.stage, self.result], **PRIVATE)
+        session, at = [self._session_id], [self._session_id, self.threshold]
+        opened.change(handler(self._on_opened), session, [self.file, self.stage, self.result], **PRIVATE)
         compared = [self.result, self.overlap, self.download]
-        started = self.job.listen(self.file.upload, self._on_file, [*mine, self.file, self.threshold], compared, self._service.stop)
+        started = self.job.listen(
+            self.file.upload, self._on_file, [*session, self.file, self.threshold], compared, self._service.stop
+        )
         started.failure(lambda: None, None, self.file, **PRIVATE)  # the box is free for another file
         shown = [self.overlap, self.download]
         self.threshold.change(handler(self._shown), at, shown, trigger_mode="always_last", **PRIVATE)
@@ -71,7 +74,8 @@ class OverlapPanel:
 
     def _compared(self, session_id: str, file: str) -> Iterator[OverlapProgress]:
         with uploaded(file, "Choose the other file.") as path:
-            yield from self._service.compare(session_id, path)
+            table = self._corpora.read_file(path)
+        yield from self._service.compare(session_id, table)
 
     def _shown(self, session_id: str, threshold: float) -> Updates:
         compared, matches = self._service.matches(session_id, threshold)

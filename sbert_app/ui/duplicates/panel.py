@@ -61,10 +61,10 @@ class DuplicatesPanel:
             self.groups = gr.HTML(elem_id="duplicates-groups", js_on_load=None)
 
     def _listen(self, opened: gr.State) -> None:
-        mine, at = [self._session_id], [self._session_id, self.threshold]
+        session, at = [self._session_id], [self._session_id, self.threshold]
         shown = [self.headline, self.groups, self.borderline, *self.files]
         fresh = [*self.job.outputs, self.headline, self.threshold, self.result]
-        opened.change(handler(self._on_opened), mine, fresh, **PRIVATE)
+        opened.change(handler(self._on_opened), session, fresh, **PRIVATE)
         self.job.listen(self.find.click, self._on_find, at, [self.threshold, self.result, *shown], self._service.stop)
         self.threshold.change(handler(self._on_slide), at, shown, trigger_mode="always_last", **PRIVATE)
         self.ask.click(handler(self._on_ask), at, self.borderline, **PRIVATE)
@@ -103,11 +103,11 @@ class DuplicatesPanel:
 
     def _shown(self, session_id: str, threshold: float) -> Updates:
         """Everything that follows from the threshold. Files made before are of another one."""
-        found = self._service.findings(session_id, threshold)
+        findings = self._service.findings(session_id, threshold)
         return {
-            self.headline: view.headline(found),
-            self.groups: view.groups(found),
-            self.borderline: view.borderline(found.borderline(BORDERLINE), found.threshold),
+            self.headline: view.headline(findings),
+            self.groups: view.groups(findings),
+            self.borderline: view.borderline(findings.borderline(BORDERLINE), findings.threshold),
             **{file: gr.DownloadButton(visible=False) for file in self.files},
         }
 
@@ -116,9 +116,9 @@ class DuplicatesPanel:
         return view.borderline(pairs, threshold, seconds)
 
     def _on_make(self, session_id: str, threshold: float) -> list[Any]:
-        found = self._service.findings(session_id, threshold)
-        pairs = [view.pair_record(pair) for pair in found.pairs(MOST_LISTED)]
-        records = {CLEANED: found.cleaned(), VERDICTS: list(found.verdicts()), PAIRS: pairs}
+        findings = self._service.findings(session_id, threshold)
+        pairs = [view.pair_record(pair) for pair in findings.pairs(MOST_LISTED)]
+        records = {CLEANED: findings.cleaned(), VERDICTS: list(findings.verdicts()), PAIRS: pairs}
         paths = self._shelf.put({name: csv_file(rows) for name, rows in records.items()})
         files = zip(paths, records.items(), strict=True)
         return [

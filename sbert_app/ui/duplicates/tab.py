@@ -10,4 +10,4 @@ from sbert_app.ui.duplicates.panel import DuplicatesPanel
 def build(services: Services, session_id: gr.State, opened: gr.State) -> None:
     """Draw and wire both panels. `opened` changes with the corpus."""
     DuplicatesPanel(services.duplicates, session_id, opened)
-    OverlapPanel(services.overlap, session_id, opened)
+    OverlapPanel(services, session_id, opened)

@@ -44,27 +44,27 @@ def pair_record(pair: SentencePair) -> dict[str, object]:
     }
 
 
-def headline(found: Findings) -> str:
+def headline(findings: Findings) -> str:
     """What could go, and how it was found."""
-    rows, groups, gone = len(found.corpus), len(found.grouping), found.grouping.redundant
+    rows, groups, gone = len(findings.corpus), len(findings.grouping), findings.grouping.redundant
     if not groups:
-        return f'<div role="status">{html.empty(_nothing(found))}</div>'
-    same = plural(found.copies, "is an exact copy", "are exact copies")
-    copies = f" {found.copies:,} of these rows {same} of an earlier one." if found.copies else ""
-    stages = html.milliseconds({name: seconds * 1e3 for name, seconds in found.seconds.items()})
+        return f'<div role="status">{html.empty(_nothing(findings))}</div>'
+    same = plural(findings.copies, "is an exact copy", "are exact copies")
+    copies = f" {findings.copies:,} of these rows {same} of an earlier one." if findings.copies else ""
+    stages = html.milliseconds({name: seconds * 1e3 for name, seconds in findings.seconds.items()})
     return (
         f'<div class="could-go" role="status"><p><b>{gone:,} of {rows:,} rows could go</b>: {groups:,} '
-        f"{plural(groups, 'group', 'groups')} at cosine ≥ {found.threshold:.3g}.{copies}</p>"
-        f'<p class="hint">{stages}. {_how(found)}</p>{html.notes([_mixed(found)])}</div>'
+        f"{plural(groups, 'group', 'groups')} at cosine ≥ {findings.threshold:.3g}.{copies}</p>"
+        f'<p class="hint">{stages}. {_how(findings)}</p>{html.notes([_mixed(findings)])}</div>'
     )
 
 
-def groups(found: Findings) -> str:
+def groups(findings: Findings) -> str:
     """The largest groups: the row to keep, and those that it stands for."""
-    total = len(found.grouping)
+    total = len(findings.grouping)
     if not total:
         return ""
-    shown = "".join(_group(number, members) for number, members in enumerate(found.groups(GROUPS_SHOWN), 1))
+    shown = "".join(_group(number, members) for number, members in enumerate(findings.groups(GROUPS_SHOWN), 1))
     which = f"The largest {GROUPS_SHOWN} of {total:,} groups; the files hold all" if total > GROUPS_SHOWN else f"{total:,} in all"
     return (
         f'<h2 class="section">Groups</h2><p class="hint">{which}. The row to keep is the centre of its group: every other row '
@@ -85,34 +85,38 @@ def borderline(pairs: Sequence[SentencePair], threshold: float, seconds: float |
     )
 
 
-def _nothing(found: Findings) -> str:
-    best = found.mined.duplicates.pairs.scores[:1]
+def _nothing(findings: Findings) -> str:
+    best = findings.mined.duplicates.pairs.scores[:1]
     closest = f"The closest pair has {best[0]:.3f}: lower the threshold to see it." if len(best) else "All sentences are far apart."
-    return f"No duplicates at cosine ≥ {found.threshold:.3g} among {len(found.corpus):,} rows. {closest}"
+    return f"No duplicates at cosine ≥ {findings.threshold:.3g} among {len(findings.corpus):,} rows. {closest}"
 
 
-def _how(found: Findings) -> str:
+def _how(findings: Findings) -> str:
     """What the comparison covers, where that is less than everything."""
-    pairs = found.mined.duplicates.pairs
-    rows = len(found.mined.duplicates.copies.first)
+    pairs = findings.mined.duplicates.pairs
+    rows = len(findings.mined.duplicates.copies.first)
     lines = [
         f"Every one of {rows * (rows - 1) // 2:,} pairs of different sentences was compared."
         if pairs.exact
-        else _approximate(found)
+        else _approximate(findings)
     ]
     if pairs.raised:
         lines.append(f"More than {len(pairs.scores):,} pairs are close: those below {pairs.floor:.3f} were not kept.")
     return " ".join(lines)
 
 
-def _mixed(found: Findings) -> str:
+def _mixed(findings: Findings) -> str:
     """Groups that the corpus's own labels speak against."""
-    columns = [f"{groups:,} in {column}" for column, groups in found.mixed().items() if groups]
+    columns = [f"{groups:,} in {column}" for column, groups in findings.mixed().items() if groups]
     return f"Groups whose rows have different labels: {', '.join(columns)}. A wrong label, or no duplicates." if columns else ""
 
 
-def _approximate(found: Findings) -> str:
-    share = f": {found.recall:.1%} of the pairs above the threshold found, measured on a sample" if found.recall is not None else ""
+def _approximate(findings: Findings) -> str:
+    share = (
+        f": {findings.recall:.1%} of the pairs above the threshold found, measured on a sample"
+        if findings.recall is not None
+        else ""
+    )
     return f"Approximate: each row was compared with its nearest neighbours{share}."
 
 

@@ -69,11 +69,11 @@ class RunPanel:
             self.kept = gr.HTML(elem_id="kept", js_on_load=None)
 
     def _listen(self) -> None:
-        mine = [self.run_id, self._owner]
-        self._timer.tick(handler(self._on_tick), [*mine, self._shown], self._outputs(), **PRIVATE)
-        self.stop.click(handler(self._on_stop), mine, self.stop, queue=False, **PRIVATE)
-        self.use.click(handler(self._on_use), [*mine, self.name], [*self._picker.outputs, self.kept], **PRIVATE)
-        self.pack.click(handler(self._on_pack), mine, self.download, **PRIVATE)
+        run = [self.run_id, self._owner]
+        self._timer.tick(handler(self._on_tick), [*run, self._shown], self._outputs(), **PRIVATE)
+        self.stop.click(handler(self._on_stop), run, self.stop, queue=False, **PRIVATE)
+        self.use.click(handler(self._on_use), [*run, self.name], [*self._picker.outputs, self.kept], **PRIVATE)
+        self.pack.click(handler(self._on_pack), run, self.download, **PRIVATE)
 
     def _listen_to_runs(self) -> None:
         chosen = [self.choice, self._owner]

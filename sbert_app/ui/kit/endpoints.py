@@ -1,25 +1,24 @@
 """The named endpoints, made from the declared jobs: plain JSON in and out. Their docstrings are the API page and MCP's schema."""
 
 import inspect
-import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import MISSING
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
-from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step
+from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step, outcome_of
 from sbert_app.jobs.option import Argument, arguments, names, read, text, upload
 from sbert_app.services.bundle import Services
 from sbert_app.tables import Table
 from sbert_app.ui.kit.events import handler
+from sbert_app.ui.kit.long_job import often
+from sbert_app.ui.kit.shelf import Shelf
 from sbert_app.ui.kit.uploads import uploaded
 from sbert_app.ui.kit.visitors import visitor_of
 
-TOLD_EVERY = 0.5  # seconds between two steps that are sent
+SENT_EVERY = 0.5  # seconds between two steps that are sent
 NO_FILE = "Send a file with labelled pairs or triplets."
 
 
@@ -46,13 +45,13 @@ def add_endpoint(job: Job, services: Services) -> None:
 
     Files pass through gr.File, which takes uploads of this app only and no path of the server.
     """
-    given = [*SUBJECTS[job.needs], *(argument for argument in arguments(job.options) if argument.endpoint)]
-    call = _described(_streamed(job, services) if job.streams else _answered(job, services), job, given)
+    taken = [*SUBJECTS[job.needs], *(argument for argument in arguments(job.options) if argument.endpoint)]
+    call = _described((_streamed if job.streams else _answered)(job, services, Shelf()), job, taken)
     with gr.Row(visible=False):
         outputs = [gr.JSON(), gr.File()] if job.makes_file else [gr.JSON()]
         gr.Button().click(
             handler(call),
-            [_component(argument) for argument in given],
+            [_component(argument) for argument in taken],
             outputs,
             api_name=job.name,
             concurrency_limit="default" if job.quick else None,
@@ -70,70 +69,64 @@ def _component(argument: Argument) -> Any:
     return gr.Textbox(default) if argument.kind.type is str else gr.JSON(default)
 
 
-def _described(call: Callable[..., Any], job: Job, given: list[Argument]) -> Callable[..., Any]:
+def _described(call: Callable[..., Any], job: Job, taken: list[Argument]) -> Callable[..., Any]:
     """The function with the signature and the docstring that Gradio reads."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = [inspect.Parameter("request", kind, annotation=gr.Request)]
     parameters += [
         inspect.Parameter(a.name, kind, default=inspect.Parameter.empty if a.required else a.default, annotation=a.kind.type)
-        for a in given
+        for a in taken
     ]
-    lines = [job.summary, "", "Args:", *(f"    {a.name}: {a.about}" for a in given), "", "Returns:", f"    {job.returns}"]
+    lines = [job.summary, "", "Args:", *(f"    {a.name}: {a.about}" for a in taken), "", "Returns:", f"    {job.returns}"]
     call.__name__, call.__doc__ = job.name, "\n".join(lines)
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return call
 
 
-def _answered(job: Job, services: Services) -> Callable[..., Any]:
+def _answered(job: Job, services: Services, shelf: Shelf) -> Callable[..., Any]:
     """The outcome alone, as soon as the job is done."""
 
     def call(request: gr.Request, *values: Any) -> Any:
-        outcome = None
-        for step in _steps(job, services, request, values):
-            outcome = step if isinstance(step, Outcome) else outcome
-        if outcome is None:
-            raise RuntimeError(f"the job {job.name} ended without an outcome")
+        outcome = outcome_of(_steps(job, services, shelf, request, values))
         return (outcome.summary, str(outcome.file)) if job.makes_file else outcome.summary
 
     return call
 
 
-def _streamed(job: Job, services: Services) -> Callable[..., Any]:
+def _streamed(job: Job, services: Services, shelf: Shelf) -> Callable[..., Any]:
     """A few steps a second, then the outcome."""
 
     def call(request: gr.Request, *values: Any) -> Iterator[Any]:
-        told = 0.0
-        for step in _steps(job, services, request, values):
+        for step in often(_steps(job, services, shelf, request, values), lambda step: isinstance(step, Outcome), SENT_EVERY):
             if isinstance(step, Outcome):
                 yield step.summary
-            elif time.monotonic() - told >= TOLD_EVERY:
-                told = time.monotonic()
+            else:
                 yield step.details or {"stage": step.stage, "done": step.done, "total": step.total}
 
     return call
 
 
-def _steps(job: Job, services: Services, request: gr.Request, values: tuple[Any, ...]) -> Iterator[Step | Outcome]:
-    """Check what came in, then do the job. What was uploaded is deleted soon after it was read."""
+def _steps(job: Job, services: Services, shelf: Shelf, request: gr.Request, values: tuple[Any, ...]) -> Iterator[Step | Outcome]:
+    """Check and read what came in, then do the job. What was uploaded is deleted soon after it was read."""
     subjects, offered = SUBJECTS[job.needs], [argument for argument in arguments(job.options) if argument.endpoint]
     subject = dict(zip((argument.name for argument in subjects), values, strict=False))
     raw = dict(zip((argument.name for argument in offered), values[len(subjects) :], strict=True))
     limits = services.bench.settings.limits
-    with ExitStack() as stack:
+    with ExitStack() as files:
         for argument in offered:
             if argument.kind.upload and raw[argument.name]:
-                raw[argument.name] = stack.enter_context(uploaded(raw[argument.name], NO_FILE))
+                raw[argument.name] = files.enter_context(uploaded(raw[argument.name], NO_FILE))
         options = read(job.options, raw, limits)
-        call = Call(
-            services,
-            visitor=visitor_of(request, services.bench.settings.hosted),
-            session_id=subject.get("corpus", ""),
-            table=_table(job, services, subject),
-            columns=COLUMNS.kind.check(subject.get("columns") or [], limits),
-            folder=Path(tempfile.mkdtemp()) if job.makes_file else None,
-        )
-        yield from job.run(call, options)
+    call = Call(
+        services,
+        visitor=visitor_of(request, services.bench.settings.hosted),
+        session_id=subject.get("corpus", ""),
+        table=_table(job, services, subject),
+        columns=COLUMNS.kind.check(subject.get("columns") or [], limits),
+        folder=shelf.folder if job.makes_file else None,
+    )
+    yield from job.run(call, options)
 
 
 def _table(job: Job, services: Services, subject: dict[str, Any]) -> Table | None:

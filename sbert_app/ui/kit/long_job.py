@@ -37,9 +37,9 @@ class LongJob:
     def listen(
         self, trigger: Any, work: Callable[..., Any], inputs: list[Any], outputs: list[Any], end: Callable[[str], None]
     ) -> Any:
-        """Do the work at the trigger, in one line with everyone's only where the service says so; a failure leaves the job idle.
+        """Run `work` at the trigger; where it fails, the job is idle again. Returns the event, for what else hangs on it.
 
-        The first input is the session's id, with which `end` stops the work.
+        The first input is the session's id, with which `end` stops the work. The services queue the work themselves.
         """
         self.stop.click(handler(self._stopping(end)), inputs[0], self.stop, queue=False, **PRIVATE)
         started = trigger(handler(work), inputs, [*self.outputs, *outputs], concurrency_limit=None, **PRIVATE)

@@ -15,9 +15,14 @@ class Shelf:
 
     def put(self, files: dict[str, str]) -> list[Path]:
         """Write these files, name to text, into one new folder; where each is."""
-        folder = tempfile.TemporaryDirectory(prefix="sbert-studio-")
-        self._folders.append(folder)
-        paths = [Path(folder.name) / name for name in files]
+        folder = self.folder()
+        paths = [folder / name for name in files]
         for path, text in zip(paths, files.values(), strict=True):
             path.write_text(text, encoding="utf-8", newline="")
         return paths
+
+    def folder(self) -> Path:
+        """A new, empty folder."""
+        folder = tempfile.TemporaryDirectory(prefix="sbert-studio-")
+        self._folders.append(folder)
+        return Path(folder.name)

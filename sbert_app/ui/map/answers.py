@@ -43,79 +43,84 @@ class MapAnswers:
     def listen(self, clusters: gr.HTML, cluster: gr.Dropdown) -> None:
         """clusters: the list with its buttons; cluster: the drop-down of the same."""
         self._clusters, self._dropdown = clusters, cluster
-        mine, answers = [self._session_id], [self.said, self.selection, self.told, self.pointed, clusters, cluster]
-        cluster.input(handler(self._on_chosen), [*mine, cluster], answers, **PRIVATE)
-        clusters.picked(handler(self._on_listed), mine, answers, **PRIVATE)
-        self.said.picked(handler(self._on_picked), mine, answers, trigger_mode="always_last", **PRIVATE)
+        session, answers = [self._session_id], [self.said, self.selection, self.told, self.pointed, clusters, cluster]
+        cluster.input(handler(self._on_chosen), [*session, cluster], answers, **PRIVATE)
+        clusters.picked(handler(self._on_listed), session, answers, **PRIVATE)
+        self.said.picked(handler(self._on_picked), session, answers, trigger_mode="always_last", **PRIVATE)
 
     def nothing(self) -> Updates:
         """Nothing is chosen."""
         return {self.selection: html.empty(view.NOTHING_CHOSEN), self.told: view.told(), self.pointed: ""}
 
-    def asked(self, found: CorpusMap) -> Updates:
+    def asked(self, corpus_map: CorpusMap) -> Updates:
         """The rows nearest to the query that was placed on the map."""
-        if found.query is None:
+        if corpus_map.query is None:
             return self.nothing()
-        best, title = found.query.best(), view.asked(found.query)
-        nearest = found.ground.indexed.corpus.sentences[best[0]]
-        selection = view.selection(found, best, title, found.query.scores[best])
+        best, title = corpus_map.query.best(), view.asked(corpus_map.query)
+        nearest = corpus_map.ground.indexed.corpus.sentences[best[0]]
+        selection = view.selection(corpus_map, best, title, corpus_map.query.scores[best])
         listed = {self.selection: selection, self.told: view.told(title, nearest), self.said: said(**lit(None))}
-        return {**listed, **self._unlisted(found)}
+        return {**listed, **self._unlisted(corpus_map)}
 
-    def _unlisted(self, found: CorpusMap) -> Updates:
+    def _unlisted(self, corpus_map: CorpusMap) -> Updates:
         """No cluster is the chosen one."""
-        return {self._dropdown: None, self._clusters: view.cluster_list(found)}
+        return {self._dropdown: None, self._clusters: view.cluster_list(corpus_map)}
 
     def _on_chosen(self, session_id: str, cluster: Any) -> Updates:
         """A cluster of the drop-down; a text that names none takes the choice back."""
         if cluster in (None, ""):
             return {self.said: said(**lit(None)), **self.nothing()}
-        found = self._service.map(session_id)
+        corpus_map = self._service.map(session_id)
         if type(cluster) is not int:
             gr.Warning(f"There is no cluster “{cluster}”. Choose one of the list.")
             return {self._dropdown: None}
-        return {**self._cluster(session_id, found, cluster), self._clusters: view.cluster_list(found, cluster)}
+        return {**self._cluster(session_id, corpus_map, cluster), self._clusters: view.cluster_list(corpus_map, cluster)}
 
     def _on_listed(self, session_id: str, event: gr.EventData) -> Updates:
         """A cluster of the list, whose drop-down follows."""
         cluster = event._data.get("cluster") if isinstance(event._data, dict) else None
-        found = self._service.map(session_id)
-        answer = self._cluster(session_id, found, cluster)
-        return {**answer, self._dropdown: cluster, self._clusters: view.cluster_list(found, cluster)}
+        corpus_map = self._service.map(session_id)
+        answer = self._cluster(session_id, corpus_map, cluster)
+        return {**answer, self._dropdown: cluster, self._clusters: view.cluster_list(corpus_map, cluster)}
 
-    def _cluster(self, session_id: str, found: CorpusMap, cluster: Any) -> Updates:
+    def _cluster(self, session_id: str, corpus_map: CorpusMap, cluster: Any) -> Updates:
         members = self._service.members(session_id, cluster)
-        return self._selected(found, members, f"{len(members):,} sentences in “{found.name_of(cluster)}”")
+        return self._selected(corpus_map, members, f"{len(members):,} sentences in “{corpus_map.name_of(cluster)}”")
 
     def _on_picked(self, session_id: str, event: gr.EventData) -> Updates:
         """What a person did on the plot: pointed at a row, clicked it, drew around some, or asked for all again."""
         told = event._data if isinstance(event._data, dict) else {}
         if not self._service.drawn_already(session_id):
             return {self.pointed: ""}
-        found, kind = self._service.map(session_id), told.get("kind")
+        corpus_map, kind = self._service.map(session_id), told.get("kind")
         rows = self._service.rows(session_id, told.get("rows"))
         if kind == "hover":
-            return {self.pointed: view.hovered(found, int(rows[0])) if len(rows) else ""}
-        unlisted = self._unlisted(found)
+            return {self.pointed: view.hovered(corpus_map, int(rows[0])) if len(rows) else ""}
+        unlisted = self._unlisted(corpus_map)
         if kind == "all" or not len(rows):
             return {**self.nothing(), **unlisted}
         if kind == "lasso":
-            return {**self._selected(found, rows, f"{len(rows):,} sentences inside the outline"), **unlisted}
-        return {**self._near(session_id, found, int(rows[0])), **unlisted}
+            return {**self._selected(corpus_map, rows, f"{len(rows):,} sentences inside the outline"), **unlisted}
+        return {**self._near(session_id, corpus_map, int(rows[0])), **unlisted}
 
-    def _near(self, session_id: str, found: CorpusMap, row: int) -> Updates:
+    def _near(self, session_id: str, corpus_map: CorpusMap, row: int) -> Updates:
         """A row and its nearest, ringed on the map."""
         near, scores = self._service.near(session_id, row)
-        title = f"Row {found.ground.indexed.corpus.rows[row]:,} and its nearest, by cosine of the embeddings"
+        title = f"Row {corpus_map.ground.indexed.corpus.rows[row]:,} and its nearest, by cosine of the embeddings"
         return {
-            self.said: said(**lit(None, found.ground.points[near])),
-            self.selection: view.selection(found, near, title, scores),
-            self.told: view.told(title, found.ground.indexed.corpus.sentences[row]),
+            self.said: said(**lit(None, corpus_map.ground.points[near])),
+            self.selection: view.selection(corpus_map, near, title, scores),
+            self.told: view.told(title, corpus_map.ground.indexed.corpus.sentences[row]),
         }
 
-    def _selected(self, found: CorpusMap, rows: NDArray[np.int64], title: str) -> Updates:
+    def _selected(self, corpus_map: CorpusMap, rows: NDArray[np.int64], title: str) -> Updates:
         """Some rows, lit on the map and listed below it."""
-        drawn = rows if len(found.ground.drawn) == len(found.ground.points) else np.intersect1d(rows, found.ground.drawn)
-        words = found.ground.words.standing_out(rows)
-        listed = {self.selection: view.selection(found, rows, title, words=words), self.told: view.told(title, ", ".join(words))}
+        drawn = (
+            rows if len(corpus_map.ground.drawn) == len(corpus_map.ground.points) else np.intersect1d(rows, corpus_map.ground.drawn)
+        )
+        words = corpus_map.ground.words.standing_out(rows)
+        listed = {
+            self.selection: view.selection(corpus_map, rows, title, words=words),
+            self.told: view.told(title, ", ".join(words)),
+        }
         return {self.said: said(**lit(drawn)), **listed}

@@ -32,18 +32,18 @@ def moving(points: Points, rows: NDArray[np.int64]) -> go.Figure:
     return figure
 
 
-def drawn(found: CorpusMap, colours: Kinds | Scale, texts: bool | None = None) -> go.Figure:
+def drawn(corpus_map: CorpusMap, colours: Kinds | Scale, texts: bool | None = None) -> go.Figure:
     """The finished map. texts: whether the sentences are inside the figure, None: for up to 20,000 points."""
-    rows = found.ground.drawn
+    rows = corpus_map.ground.drawn
     inside = len(rows) <= TEXTS_UP_TO if texts is None else texts
-    sentences = found.ground.indexed.corpus.sentences if inside else None
+    sentences = corpus_map.ground.indexed.corpus.sentences if inside else None
     if isinstance(colours, Scale):
-        traces = _scaled(found.ground.points, rows, colours, sentences)
+        traces = _scaled(corpus_map.ground.points, rows, colours, sentences)
     else:
-        traces = _kinds(found.ground.points, rows, colours, sentences)
-    figure = _framed(traces, found.query.point if found.query else None)
-    meta = {"texts": inside, "map": found.ground.id, "figure": secrets.token_hex(4)}
-    figure.update_layout(meta=meta, annotations=_names(found), showlegend=_legend(colours))
+        traces = _kinds(corpus_map.ground.points, rows, colours, sentences)
+    figure = _framed(traces, corpus_map.query.point if corpus_map.query else None)
+    meta = {"texts": inside, "map": corpus_map.ground.id, "figure": secrets.token_hex(4)}
+    figure.update_layout(meta=meta, annotations=_names(corpus_map), showlegend=_legend(colours))
     return figure
 
 
@@ -127,13 +127,13 @@ def _legend(colours: Kinds | Scale) -> bool:
     return colours.title != "cluster" if isinstance(colours, Kinds) else not np.isfinite(colours.values).all()
 
 
-def _names(found: CorpusMap) -> list[dict[str, Any]]:
+def _names(corpus_map: CorpusMap) -> list[dict[str, Any]]:
     """The clusters' names where most of their points are, largest first: the page's script hides those that would overlap."""
     notes = []
-    size, length = (13, 34) if len(found.names) <= FEW_NAMES else (11, 24)
-    for number, name in enumerate(found.names):
-        members = found.clustering.members(number)
-        x, y = np.median(found.ground.points[members], axis=0).tolist()
+    size, length = (13, 34) if len(corpus_map.names) <= FEW_NAMES else (11, 24)
+    for number, name in enumerate(corpus_map.names):
+        members = corpus_map.clustering.members(number)
+        x, y = np.median(corpus_map.ground.points[members], axis=0).tolist()
         notes.append(
             {"x": x, "y": y, "text": escape(short(name, length)), "showarrow": False, "font": {"size": size, "color": INK}}
         )

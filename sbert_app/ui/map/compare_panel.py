@@ -55,9 +55,9 @@ class ComparePanel:
         return {self.share: gr.Slider(value=0, visible=False), self.moved: "", self.stage: ""}
 
     def listen(self, colour: gr.Dropdown) -> None:
-        mine = [self._session_id]
+        session = [self._session_id]
         changed = [self.share, self.moved, self._message, colour]
-        self.job.listen(self.start.click, self._on_compare(colour), [*mine, self.model], changed, self._service.stop)
+        self.job.listen(self.start.click, self._on_compare(colour), [*session, self.model], changed, self._service.stop)
         self.share.change(None, self.share, None, js=MORPH, **PRIVATE)
 
     def _on_compare(self, colour: gr.Dropdown) -> Any:
@@ -69,15 +69,15 @@ class ComparePanel:
             for step in self._service.compare(session_id, model):
                 if isinstance(step, Comparing):
                     yield {self.stage: html.progress(step.done, step.total, f"{step.stage} …", "Comparing")}
-            found = self._service.map(session_id)
+            corpus_map = self._service.map(session_id)
             yield self.job.idle()
-            if found.moved is not None:
-                first = found.ground.points[found.ground.drawn]
+            if corpus_map.moved is not None:
+                first = corpus_map.ground.points[corpus_map.ground.drawn]
                 yield {
-                    self._message: said(**move(found.ground.drawn, first, found.moved.drift.points, 1.0)),
+                    self._message: said(**move(corpus_map.ground.drawn, first, corpus_map.moved.drift.points, 1.0)),
                     self.share: gr.Slider(value=1, visible=True),
-                    self.moved: view.moved(found),
-                    colour: gr.Dropdown(choices=colouring.choices(found)),
+                    self.moved: view.moved(corpus_map),
+                    colour: gr.Dropdown(choices=colouring.choices(corpus_map)),
                 }
 
         return on_compare

@@ -40,12 +40,12 @@ class ExportPanel:
         self.make_csv.click(handler(self._on_csv), self._session_id, self.download, **PRIVATE)
 
     def _on_page(self, session_id: str, by: str) -> Any:
-        found = self._service.map(session_id)
-        return self._offer(PAGE_NAME, page(found, drawn(found, colouring(found, by), texts=True)))
+        corpus_map = self._service.map(session_id)
+        return self._offer(PAGE_NAME, page(corpus_map, drawn(corpus_map, colouring(corpus_map, by), texts=True)))
 
     def _on_csv(self, session_id: str) -> Any:
-        found = self._service.map(session_id)
-        records = found.records(np.arange(len(found.ground.points)))
+        corpus_map = self._service.map(session_id)
+        records = corpus_map.records(np.arange(len(corpus_map.ground.points)))
         return self._offer(CSV_NAME, csv_file(records))
 
     def _offer(self, name: str, text: str) -> Any:

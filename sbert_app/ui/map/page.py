@@ -12,24 +12,24 @@ from sbert_app.ui.map import view
 START = "const gd = document.querySelector('.js-plotly-plot'); studioMap.listen(gd, () => {});"
 
 
-def page(found: CorpusMap, chart: go.Figure) -> str:
+def page(corpus_map: CorpusMap, chart: go.Figure) -> str:
     """The whole page, plotly's script and the map's own inside it: about 5 MB and the sentences."""
-    name = found.ground.indexed.corpus.name
+    name = corpus_map.ground.indexed.corpus.name
     title = f"Map of {name}"
     style, script = ((ASSETS / file).read_text(encoding="utf-8") for file in ("map_page.css", "map.js"))
     drawn = chart.to_html(full_html=False, include_plotlyjs=True, config={"displaylogo": False, "scrollZoom": True})
     how = "Hover to read a sentence, drag to choose, scroll to zoom, double-click to see all. Near means alike."
-    sizes = found.clustering.sizes.tolist()
-    sentences = found.ground.indexed.corpus.sentences
+    sizes = corpus_map.clustering.sizes.tolist()
+    sentences = corpus_map.ground.indexed.corpus.sentences
     rows = [
         [escape(name), f"{size:,}", escape(", ".join(words)), escape(html.short(sentences[row], 140))]
-        for name, size, words, row in zip(found.names, sizes, found.keywords, found.central, strict=True)
+        for name, size, words, row in zip(corpus_map.names, sizes, corpus_map.keywords, corpus_map.central, strict=True)
     ]
     clusters = html.table(["cluster", "rows", "words that set it apart", "most central sentence"], rows)
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f"<title>{escape(title)}</title><style>{style}</style></head><body><h1>{escape(title)}</h1>{view.summary(found)}"
+        f"<title>{escape(title)}</title><style>{style}</style></head><body><h1>{escape(title)}</h1>{view.summary(corpus_map)}"
         f'<div class="map">{drawn}</div><p class="hint">{how}</p><h2>Clusters</h2><div class="scroll">{clusters}</div>'
-        f"<h2>How good are they?</h2>{view.numbers(found)}"
-        f'<p class="hint">{escape(found.model)} · made with SBERT Studio</p><script>{script}\n{START}</script></body></html>'
+        f"<h2>How good are they?</h2>{view.numbers(corpus_map)}"
+        f'<p class="hint">{escape(corpus_map.model)} · made with SBERT Studio</p><script>{script}\n{START}</script></body></html>'
     )

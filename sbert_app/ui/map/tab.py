@@ -84,27 +84,27 @@ class _MapTab:
                 self.clusters = gr.HTML(elem_id="map-clusters", js_on_load=CHOSEN)
 
     def listen(self, opened: gr.State, tab: gr.Tab) -> None:
-        mine = [self._session_id]
+        session = [self._session_id]
         told = [self.told, self.answers.selection, self.answers.pointed]
         grouped = [self.plot, self.summary, self.clusters, self.cluster, self.colour, self.shown_colour, self.numbers, *told]
         panels = [self.controls, self.result, *self.compare.reset, *self.export.reset]
         shown = [*grouped, *panels, self.course, self.query]
-        opened.change(handler(self._on_opened), [*mine, self._model], [*shown, *self.job.outputs], **PRIVATE)
-        tab.select(handler(self._on_shown), [*mine, self._model], [self.plot, self.stage], **PRIVATE)
-        inputs = [*mine, self._model, *self.options.values]
+        opened.change(handler(self._on_opened), [*session, self._model], [*shown, *self.job.outputs], **PRIVATE)
+        tab.select(handler(self._on_shown), [*session, self._model], [self.plot, self.stage], **PRIVATE)
+        inputs = [*session, self._model, *self.options.values]
         self.job.listen(self.start.click, self._on_draw, inputs, shown, self._service.stop)
         gr.on(
-            self.options.changes, handler(self._on_regroup), [*mine, *self.options.values],
+            self.options.changes, handler(self._on_regroup), [*session, *self.options.values],
             [*grouped, *self.export.reset], **PRIVATE,
         )  # fmt: skip
-        by = [*mine, self.colour, self.shown_colour]
+        by = [*session, self.colour, self.shown_colour]
         coloured = self.colour.input(handler(self._on_colour), by, [self.plot, self.shown_colour], **PRIVATE)
         coloured.failure(lambda shown: shown, self.shown_colour, self.colour, **PRIVATE)
-        found = [self.plot, self.colour, self.shown_colour, *told, self.answers.said, self.cluster, self.clusters]
-        self.query.submit(handler(self._on_query), [*mine, self.query, self.shown_colour], found, **PRIVATE)
+        queried = [self.plot, self.colour, self.shown_colour, *told, self.answers.said, self.cluster, self.clusters]
+        self.query.submit(handler(self._on_query), [*session, self.query, self.shown_colour], queried, **PRIVATE)
         self.answers.listen(self.clusters, self.cluster)
         everything = [*told, self.answers.said, self.cluster, self.clusters, self.query, self.plot, self.colour, self.shown_colour]
-        self.all.click(handler(self._on_all), [*mine, self.shown_colour], everything, **PRIVATE)
+        self.all.click(handler(self._on_all), [*session, self.shown_colour], everything, **PRIVATE)
         self.compare.listen(self.colour)
         self.export.listen()
 
@@ -143,15 +143,15 @@ class _MapTab:
                 yield {self.stage: view.stage(step)}
         yield last
 
-    def _grouped(self, found: CorpusMap) -> Updates:
+    def _grouped(self, corpus_map: CorpusMap) -> Updates:
         return {
-            self.plot: chart.drawn(found, colouring.colouring(found)),
-            self.summary: view.summary(found),
-            self.clusters: view.cluster_list(found),
-            self.cluster: gr.Dropdown(choices=view.cluster_choices(found), value=None),
-            self.colour: gr.Dropdown(choices=colouring.choices(found), value=colouring.CLUSTERS),
+            self.plot: chart.drawn(corpus_map, colouring.colouring(corpus_map)),
+            self.summary: view.summary(corpus_map),
+            self.clusters: view.cluster_list(corpus_map),
+            self.cluster: gr.Dropdown(choices=view.cluster_choices(corpus_map), value=None),
+            self.colour: gr.Dropdown(choices=colouring.choices(corpus_map), value=colouring.CLUSTERS),
             self.shown_colour: colouring.CLUSTERS,
-            self.numbers: view.numbers(found),
+            self.numbers: view.numbers(corpus_map),
             **self.answers.nothing(),
         }
 
@@ -159,41 +159,41 @@ class _MapTab:
         grouping = Grouping.read(method, count, outliers)
         if not self._service.drawn_already(session_id):
             return {self.plot: gr.skip()}  # the options are for the map that will be drawn
-        found = self._service.regroup(session_id, grouping)
-        return {**self._grouped(found), **self.export.hidden()}
+        corpus_map = self._service.regroup(session_id, grouping)
+        return {**self._grouped(corpus_map), **self.export.hidden()}
 
     def _on_colour(self, session_id: str, by: str, shown: str) -> Updates:
         """The drop-down tells of a choice twice, and the points are megabytes: the second time nothing is sent."""
         if by == shown:
             return {self.plot: gr.skip()}
-        found = self._service.map(session_id)
-        return {self.shown_colour: by, self.plot: chart.drawn(found, colouring.colouring(found, by))}
+        corpus_map = self._service.map(session_id)
+        return {self.shown_colour: by, self.plot: chart.drawn(corpus_map, colouring.colouring(corpus_map, by))}
 
     def _on_query(self, session_id: str, text: str, shown: str) -> Updates:
         """The query's place and what lies near it; an empty one takes the star away."""
         if isinstance(text, str) and not text.strip():
             return self._without_query(session_id, shown)
-        found = self._service.query(session_id, text)
+        corpus_map = self._service.query(session_id, text)
         return {
-            self.plot: chart.drawn(found, colouring.colouring(found, colouring.QUERY)),
-            self.colour: gr.Dropdown(choices=colouring.choices(found), value=colouring.QUERY),
+            self.plot: chart.drawn(corpus_map, colouring.colouring(corpus_map, colouring.QUERY)),
+            self.colour: gr.Dropdown(choices=colouring.choices(corpus_map), value=colouring.QUERY),
             self.shown_colour: colouring.QUERY,
-            **self.answers.asked(found),
+            **self.answers.asked(corpus_map),
         }
 
     def _on_all(self, session_id: str, shown: str) -> Updates:
         """Nothing is chosen any more, and nothing asked."""
-        found = self._service.map(session_id)
-        everything = {self.cluster: None, self.clusters: view.cluster_list(found), self.query: ""}
+        corpus_map = self._service.map(session_id)
+        everything = {self.cluster: None, self.clusters: view.cluster_list(corpus_map), self.query: ""}
         return {**self.answers.nothing(), **everything, **self._without_query(session_id, shown)}
 
     def _without_query(self, session_id: str, shown: str) -> Updates:
-        found = self._service.forget_query(session_id)
+        corpus_map = self._service.forget_query(session_id)
         if shown != colouring.QUERY:
             return {self.answers.said: said(**lit(None), **star(None))}
         return {
             self.answers.said: said(**lit(None), **star(None)),
-            self.plot: chart.drawn(found, colouring.colouring(found)),
-            self.colour: gr.Dropdown(choices=colouring.choices(found), value=colouring.CLUSTERS),
+            self.plot: chart.drawn(corpus_map, colouring.colouring(corpus_map)),
+            self.colour: gr.Dropdown(choices=colouring.choices(corpus_map), value=colouring.CLUSTERS),
             self.shown_colour: colouring.CLUSTERS,
         }

@@ -42,11 +42,11 @@ def stage(step: Points2D) -> str:
     return html.progress(step.done, step.total, f"{step.stage} …", "Drawing the map")
 
 
-def summary(found: CorpusMap) -> str:
+def summary(corpus_map: CorpusMap) -> str:
     """What was drawn, how, and in which time."""
-    ground, clustering = found.ground, found.clustering
-    total = sum(found.seconds.values())
-    stages = " · ".join(f"{name} {seconds:.2f} s" for name, seconds in found.seconds.items())
+    ground, clustering = corpus_map.ground, corpus_map.clustering
+    total = sum(corpus_map.seconds.values())
+    stages = " · ".join(f"{name} {seconds:.2f} s" for name, seconds in corpus_map.seconds.items())
     outliers = f", {clustering.outliers:,} {plural(clustering.outliers, 'outlier', 'outliers')}" if clustering.outliers else ""
     count = f"{clustering.count} {plural(clustering.count, 'cluster', 'clusters')}"
     head = (
@@ -65,12 +65,12 @@ def told(title: str = "", detail: str = "") -> str:
     return f'<p class="stage" role="status"><b>{escape(title)}</b>{more} <a href="#map-selection">listed below the map</a></p>'
 
 
-def cluster_list(found: CorpusMap, chosen: int | None = None) -> str:
+def cluster_list(corpus_map: CorpusMap, chosen: int | None = None) -> str:
     """Every cluster as a button: colour, name, size, silhouette and the most central sentence. The chosen one is marked."""
-    largest = int(found.clustering.sizes.max(initial=1))
-    rows = [_cluster(found, number, largest, number == chosen) for number in range(found.clustering.count)]
-    if found.clustering.outliers:
-        size, pressed = found.clustering.outliers, "true" if chosen == OUTLIER else "false"
+    largest = int(corpus_map.clustering.sizes.max(initial=1))
+    rows = [_cluster(corpus_map, number, largest, number == chosen) for number in range(corpus_map.clustering.count)]
+    if corpus_map.clustering.outliers:
+        size, pressed = corpus_map.clustering.outliers, "true" if chosen == OUTLIER else "false"
         rows.append(
             f'<li><button type="button" data-cluster="{OUTLIER}" aria-pressed="{pressed}"><i style="background:{GREY}"></i>'
             f"<b>outliers</b>"
@@ -79,30 +79,30 @@ def cluster_list(found: CorpusMap, chosen: int | None = None) -> str:
     return f'<ul class="clusters" aria-label="Clusters">{"".join(rows)}</ul>'
 
 
-def _cluster(found: CorpusMap, number: int, largest: int, chosen: bool) -> str:
-    size = int(found.clustering.sizes[number])
-    silhouette = found.silhouettes.get(number)
+def _cluster(corpus_map: CorpusMap, number: int, largest: int, chosen: bool) -> str:
+    size = int(corpus_map.clustering.sizes[number])
+    silhouette = corpus_map.silhouettes.get(number)
     spoken = f" · silhouette {silhouette:.2f}" if silhouette is not None else ""
-    sentence = html.short(found.ground.indexed.corpus.sentences[found.central[number]], SENTENCE_LENGTH)
+    sentence = html.short(corpus_map.ground.indexed.corpus.sentences[corpus_map.central[number]], SENTENCE_LENGTH)
     colour = PALETTE[number % len(PALETTE)]
     return (
         f'<li><button type="button" data-cluster="{number}" aria-pressed="{"true" if chosen else "false"}">'
-        f'<i style="background:{colour}"></i><b>{escape(html.short(found.names[number], NAME_LENGTH))}</b>'
+        f'<i style="background:{colour}"></i><b>{escape(html.short(corpus_map.names[number], NAME_LENGTH))}</b>'
         f"<span>{size:,}{spoken}</span>"
         f'<em style="width:{100 * size / largest:.1f}%;background:{colour}"></em>'
         f'<q dir="auto">{escape(sentence)}</q></button></li>'
     )
 
 
-def cluster_choices(found: CorpusMap) -> list[tuple[str, int]]:
+def cluster_choices(corpus_map: CorpusMap) -> list[tuple[str, int]]:
     """For the drop-down: name and size of each cluster."""
-    sizes = found.clustering.sizes
-    named = [(f"{html.short(name, NAME_LENGTH)} ({sizes[number]:,})", number) for number, name in enumerate(found.names)]
-    return [*named, *([(f"outliers ({found.clustering.outliers:,})", OUTLIER)] if found.clustering.outliers else [])]
+    sizes = corpus_map.clustering.sizes
+    named = [(f"{html.short(name, NAME_LENGTH)} ({sizes[number]:,})", number) for number, name in enumerate(corpus_map.names)]
+    return [*named, *([(f"outliers ({corpus_map.clustering.outliers:,})", OUTLIER)] if corpus_map.clustering.outliers else [])]
 
 
 def selection(
-    found: CorpusMap,
+    corpus_map: CorpusMap,
     rows: NDArray[np.int64],
     title: str,
     scores: NDArray[np.floating] | None = None,
@@ -112,7 +112,7 @@ def selection(
     if not len(rows):
         return html.empty(NOTHING_CHOSEN)
     listed = rows if len(rows) <= SAVED_IN_PAGE else rows[:SHOWN_ROWS]
-    records = found.records(listed)
+    records = corpus_map.records(listed)
     if scores is not None:
         records = [{"score": round(float(score), 4), **record} for score, record in zip(scores, records, strict=True)]
     about = f'<p class="hint">Words that set them apart: <b>{escape(", ".join(words))}</b></p>' if words else ""
@@ -136,21 +136,21 @@ def _table(records: Sequence[dict[str, object]], scored: bool) -> str:
     return html.table(header, rows)
 
 
-def numbers(found: CorpusMap) -> str:
+def numbers(corpus_map: CorpusMap) -> str:
     """Silhouette, and how the clusters go with the corpus's own labels."""
     lines = []
-    if found.silhouette is not None:
-        sample = min(SAMPLE, len(found.ground.points))
+    if corpus_map.silhouette is not None:
+        sample = min(SAMPLE, len(corpus_map.ground.points))
         lines.append(
-            f"Silhouette {found.silhouette:.3f} (−1 to 1, by cosine between the embeddings of {sample:,} rows, not on the map, "
-            "which flatters). Sentences rarely reach more than 0.2."
+            f"Silhouette {corpus_map.silhouette:.3f} (−1 to 1, by cosine between the embeddings of {sample:,} rows, not on the "
+            "map, which flatters). Sentences rarely reach more than 0.2."
         )
-    if not found.accords:
-        lines.append("The corpus has no column of labels (2 to 100 different values), so the clusters are held against nothing.")
+    if not corpus_map.accords:
+        lines.append("The corpus has no column of labels (2 to 100 different values), so the clusters are compared with nothing.")
         return html.notes(lines)
     rows = [
         [escape(accord.column), f"{accord.values:,}", f"{accord.purity:.3f}", f"{accord.ari:.3f}", f"{accord.nmi:.3f}"]
-        for accord in found.accords
+        for accord in corpus_map.accords
     ]
     table = html.table(["column", "values", "purity", "ARI", "NMI"], rows)
     lines.append(
@@ -159,33 +159,33 @@ def numbers(found: CorpusMap) -> str:
     return f'<div class="measures numbers-map">{table}</div>{html.notes(lines)}'
 
 
-def hovered(found: CorpusMap, row: int) -> str:
+def hovered(corpus_map: CorpusMap, row: int) -> str:
     """The sentence under the pointer, where the picture does not hold the sentences."""
-    return f'<p class="under-pointer" dir="auto">{escape(html.short(found.ground.indexed.corpus.sentences[row], 300))}</p>'
+    return f'<p class="under-pointer" dir="auto">{escape(html.short(corpus_map.ground.indexed.corpus.sentences[row], 300))}</p>'
 
 
 def asked(query: QueryOnMap) -> str:
     return f"The nearest to “{html.short(query.query, 60)}” ({query.milliseconds:.0f} ms; the star is where it would lie)"
 
 
-def moved(found: CorpusMap) -> str:
+def moved(corpus_map: CorpusMap) -> str:
     """What the other model changed."""
-    if found.moved is None:
+    if corpus_map.moved is None:
         return ""
-    kept = found.moved.drift.kept
+    kept = corpus_map.moved.drift.kept
     lines = [
-        f"{100 * float(kept.mean()):.0f} % of each row's 10 nearest rows stay the same under {found.moved.model}; "
+        f"{100 * float(kept.mean()):.0f} % of each row's 10 nearest rows stay the same under {corpus_map.moved.model}; "
         f"{100 * float((kept == 1).mean()):.0f} % of the rows keep all of them. Colour by “Drift” to see where it changed.",
         "The second map starts from the first and is turned onto it. Small moves are chance, a second run of the same model makes "
         "them too: the drift counts neighbours, not distances on the map.",
     ]
     if kept.min() == 1:
         return html.notes(["No row has other neighbours under this model: what moves on the map is chance.", *lines[1:]])
-    if not found.moved.same_label:
+    if not corpus_map.moved.same_label:
         return html.notes(lines)
     rows = [
         [escape(column), f"{100 * before:.1f} %", f"{100 * after:.1f} %", f"{100 * (after - before):+.1f} points"]
-        for column, (before, after) in found.moved.same_label.items()
+        for column, (before, after) in corpus_map.moved.same_label.items()
     ]
-    table = html.table(["nearest rows with the same", found.model, found.moved.model, "change"], rows)
+    table = html.table(["nearest rows with the same", corpus_map.model, corpus_map.moved.model, "change"], rows)
     return f'<div class="measures numbers-map">{table}</div>{html.notes(lines)}'

@@ -85,23 +85,23 @@ class _TimingTab:
         self.table_7 = gr.HTML(elem_id="table-7", js_on_load=None)
 
     def listen(self, opened: gr.State) -> None:
-        mine = [self._session_id]
+        session = [self._session_id]
         shown = [self.lanes, self.result, self.words, self.chart, self.agreement, self.numbers]
         replaced = [self.course, self.start, self.measure, self.stage, self.lanes, self.result]
-        opened.change(handler(self._on_opened), mine, replaced, **PRIVATE)
-        inputs = [*mine, self._model, self.seconds, self.sentences]
+        opened.change(handler(self._on_opened), session, replaced, **PRIVATE)
+        inputs = [*session, self._model, self.seconds, self.sentences]
         self.race.listen(self.start.click, self._on_start, inputs, [*shown, self.download], self._service.stop)
-        self.systems.listen(self.measure.click, self._on_measure, [*mine, self._model], [self.table_7], self._service.stop)
+        self.systems.listen(self.measure.click, self._on_measure, [*session, self._model], [self.table_7], self._service.stop)
         self.sentences.change(
             handler(self._on_slide),
-            [*mine, self.sentences],
+            [*session, self.sentences],
             [self.words, self.download],
             queue=False,
             trigger_mode="always_last",
             **PRIVATE,
         )
-        self.sentences.release(handler(self._on_release), [*mine, self.sentences], self.chart, **PRIVATE)
-        self.save.click(handler(self._on_save), [*mine, self.sentences], self.download, **PRIVATE)
+        self.sentences.release(handler(self._on_release), [*session, self.sentences], self.chart, **PRIVATE)
+        self.save.click(handler(self._on_save), [*session, self.sentences], self.download, **PRIVATE)
 
     def _on_opened(self, session_id: str) -> Updates:
         """Another corpus: what was measured with the one before is gone."""
