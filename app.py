@@ -54,7 +54,7 @@ def serve(settings: "Settings") -> NoReturn:
     from sbert_app.errors import UserError
     from sbert_app.runtime.workbench import open_workbench, warm_up
     from sbert_app.ui.app import build_app, launch_options
-    from sbert_app.ui.pages import keep_little
+    from sbert_app.ui.pages import use_lean_pages
 
     if settings.mcp and find_spec("mcp") is None:
         raise UserError("MCP needs one more package: pip install 'gradio[mcp]'. Or unset SBERT_STUDIO_MCP.")
@@ -68,7 +68,7 @@ def serve(settings: "Settings") -> NoReturn:
         server, _, _ = page.launch(prevent_thread_lock=True, **options)
     except OSError as error:
         raise UserError(f"Cannot serve at {settings.address}:{settings.port or '7860 to 7959'}: {error}") from None
-    keep_little(server, page)
+    use_lean_pages(server, page)
     try:
         while True:
             time.sleep(3600)  # a signal wakes the main thread

@@ -1,4 +1,4 @@
-"""`python -m sbert_app COMMAND`."""
+"""Run the command line: `python -m sbert_app COMMAND`."""
 
 import sys
 
@@ -8,10 +8,10 @@ from sbert_app.settings import settings_from_environment
 
 try:
     prepare(settings_from_environment())
-except UserError as mistake:
-    sys.stderr.write(f"Error: {mistake}\n")
+except UserError as error:
+    sys.stderr.write(f"Error: {error}\n")
     sys.exit(2)
 
-from sbert_app.cli import main  # libraries look for their folders when they are imported
+from sbert_app.cli import main  # imported after `prepare`: libraries choose their folders at import
 
 sys.exit(main())

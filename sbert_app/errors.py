@@ -1,5 +1,5 @@
-"""The one kind of error that is shown to a person as it stands."""
+"""The only exception whose text is shown to the user."""
 
 
 class UserError(Exception):
-    """A mistake the user can mend. Its text names the thing and the way out."""
+    """An error the user can fix. Its text says what is wrong and what to do."""

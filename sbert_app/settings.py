@@ -1,4 +1,4 @@
-"""What can be set from outside: data home, device, limits, hosting mode, address. Read once, at the start."""
+"""Settings from environment variables: data home, device, limits, hosting mode, address. Read once, at the start."""
 
 import os
 import socket
@@ -15,12 +15,12 @@ DEVICES = ("auto", "cpu", "cuda")
 PRECISIONS = ("auto", "fp32", "bf16")
 YES, NO = ("1", "true", "yes"), ("0", "false", "no")
 MEGABYTE = 1024 * 1024
-ASSETS = Path(__file__).resolve().parents[1] / "assets"  # what comes with the program: examples, the adapter, styles, scripts
+ASSETS = Path(__file__).resolve().parents[1] / "assets"  # shipped with the app: examples, adapter, styles, scripts
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much one person may bring. Beyond each limit a message says what to do instead."""
+    """Limits on files, jobs, time and memory. Exceeding one gives a message that says what to do instead."""
 
     file_bytes: int = 256 * MEGABYTE
     unpacked_bytes: int = 1024 * MEGABYTE
@@ -29,20 +29,20 @@ class Limits:
     cells: int = 20_000_000
     cell_characters: int = 10_000_000
     reading_seconds: int = 600
-    reading_bytes: int = 3072 * MEGABYTE  # of memory while a file is read
+    reading_bytes: int = 3072 * MEGABYTE  # of memory, while a file is read
     sentence_characters: int = 20_000
-    list_sentences: int = 100  # a list against a list: per side
+    list_sentences: int = 100  # per list, when two lists are compared
     hits: int = 1_000
     trained_examples: int = 100_000_000  # examples times epochs of one run
     waiting_runs: int = 32
-    raced_sentences: int = 10_000  # of a larger corpus, so many drawn at random
-    race_seconds: int = 600  # of the cross-encoder's work
-    jobs: int = 64  # heavy jobs that wait or work, of everyone
-    jobs_a_visitor: int = 64  # of one connection
-    jobs_an_address: int = 64  # of one network address, which a whole office may share
-    job_seconds: int = 24 * 3600  # of one heavy job, once it is served
+    raced_sentences: int = 10_000  # a larger corpus is sampled at random
+    race_seconds: int = 600  # of cross-encoder computing
+    jobs: int = 64  # heavy jobs of all visitors, waiting or running
+    jobs_a_visitor: int = 64  # per connection
+    jobs_an_address: int = 64  # per network address, which a whole office may share
+    job_seconds: int = 24 * 3600  # of one heavy job, waiting not counted
     corpora_in_memory: int = 16
-    corpora_a_visitor: int = 16  # of one connection: beyond, its own oldest goes
+    corpora_a_visitor: int = 16  # per connection; beyond, its oldest is dropped
     memory_bytes: int = 12 * 1024 * MEGABYTE  # of all corpora and tables in memory
     idle_seconds: int = 6 * 3600
 
@@ -70,7 +70,7 @@ HOSTED_LIMITS = Limits(
 
 @dataclass(frozen=True)
 class Settings:
-    """Where things live and what is allowed. `hosted` means: many visitors, no paths, nothing kept on disk."""
+    """Folders and permissions. `hosted` means: many visitors, no local paths, nothing kept on disk."""
 
     home: Path
     device: str = "auto"
@@ -79,10 +79,10 @@ class Settings:
     allowed_models: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     address: str = "127.0.0.1"
-    port: int | None = None  # None: the first free one from 7860
-    hosts: tuple[str, ...] = ()  # names that the app answers to besides those of this machine
-    mcp: bool = False  # whether the endpoints are offered as tools of the Model Context Protocol too
-    temporary: bool = False  # the home that was wanted cannot be written: this one is gone when the app ends
+    port: int | None = None  # None: the first free port from 7860
+    hosts: tuple[str, ...] = ()  # host names the app answers to, besides those of this machine
+    mcp: bool = False  # offer the endpoints as Model Context Protocol tools too
+    temporary: bool = False  # the configured home is not writable: this one is deleted when the app ends
 
     def __post_init__(self) -> None:
         _one_of("SBERT_STUDIO_DEVICE", self.device, DEVICES)
@@ -106,11 +106,8 @@ class Settings:
 
 
 def settings_from_environment(env: Mapping[str, str] = os.environ) -> Settings:
-    """Read `SBERT_STUDIO_*` and Gradio's address. A Hugging Face Space (`SPACE_ID`) is hosted unless told otherwise.
-
-    Raises UserError for a mistake.
-    """
-    hosted = _yes(env, "SBERT_STUDIO_HOSTED", bool(env.get("SPACE_ID")))
+    """Read `SBERT_STUDIO_*` and Gradio's address. In a Hugging Face Space (`SPACE_ID`), hosted is the default. Raises UserError."""
+    hosted = _flag(env, "SBERT_STUDIO_HOSTED", bool(env.get("SPACE_ID")))
     address = env.get("GRADIO_SERVER_NAME") or "127.0.0.1"
     return Settings(
         home=_home(env.get("SBERT_STUDIO_HOME", "")),
@@ -121,14 +118,14 @@ def settings_from_environment(env: Mapping[str, str] = os.environ) -> Settings:
         limits=HOSTED_LIMITS if hosted else Limits(),
         address=address,
         port=_port(env.get("GRADIO_SERVER_PORT", "")),
-        mcp=_yes(env, "SBERT_STUDIO_MCP", False),
-        hosts=_names(env.get("SBERT_STUDIO_HOSTS", "")) + _machine(address) + _root(env.get("GRADIO_ROOT_PATH", "")),
+        mcp=_flag(env, "SBERT_STUDIO_MCP", False),
+        hosts=_names(env.get("SBERT_STUDIO_HOSTS", "")) + _machine_names(address) + _proxy_name(env.get("GRADIO_ROOT_PATH", "")),
     )
 
 
 def _home(path: str) -> Path:
     if not path:
-        return _usual_home()
+        return _default_home()
     try:
         home = Path(path).expanduser().resolve()
     except (RuntimeError, OSError, ValueError) as error:
@@ -138,8 +135,8 @@ def _home(path: str) -> Path:
     return home
 
 
-def _usual_home() -> Path:
-    """The platform's folder for data of programs; a relative path, which is no home, where the system knows none."""
+def _default_home() -> Path:
+    """The platform's user data folder; if it is unknown a relative path, which `homes.prepare` rejects."""
     try:
         return user_data_path("sbert-studio", appauthor=False)
     except RuntimeError:
@@ -158,28 +155,26 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def _machine(address: str) -> tuple[str, ...]:
-    """The names under which others in the network know this machine, where its owner opened it to them."""
+def _machine_names(address: str) -> tuple[str, ...]:
+    """The network names of this machine if the app listens on all addresses, else none."""
     if address in ("0.0.0.0", "::", "[::]"):  # noqa: S104 - compared, not bound
         return (socket.gethostname(), f"{socket.gethostname()}.local")
     return ()
 
 
-def _root(path: str) -> tuple[str, ...]:
-    """The name in GRADIO_ROOT_PATH, which may be a whole address: the one a proxy in front of the app has."""
+def _proxy_name(path: str) -> tuple[str, ...]:
+    """The host name of the proxy in front of the app, if GRADIO_ROOT_PATH is a full address."""
     try:
         name = urlsplit(path).hostname
     except ValueError:
-        raise UserError(
-            f"GRADIO_ROOT_PATH is {path!r}. It must be a path, or an address such as https://example.org/studio."
-        ) from None
+        raise UserError(f"GRADIO_ROOT_PATH is {path!r}. It must be a path or an address like https://example.org/app.") from None
     return (name,) if name else ()
 
 
-def _yes(env: Mapping[str, str], name: str, default: bool) -> bool:
-    wanted = env.get(name, "").lower()
-    _one_of(name, wanted or NO[0], YES + NO)
-    return wanted in YES if wanted else default
+def _flag(env: Mapping[str, str], name: str, default: bool) -> bool:
+    value = env.get(name, "").lower()
+    _one_of(name, value or NO[0], YES + NO)
+    return value in YES if value else default
 
 
 def _one_of(variable: str, value: str, choices: tuple[str, ...]) -> None:

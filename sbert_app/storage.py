@@ -1,4 +1,4 @@
-"""The app's own files: written whole or not at all, deleted at once, and read so that every fault is one sentence."""
+"""Read, write and delete the app's own files: atomic writes, checksums, errors as one-sentence messages."""
 
 import errno
 import json
@@ -19,46 +19,43 @@ from sbert_app.errors import UserError
 
 log = logging.getLogger(__name__)
 
-LEFTOVER_SECONDS = 24 * 3600  # a hidden folder older than this was left by a process that was killed
+LEFTOVER_SECONDS = 24 * 3600  # an older hidden folder was left behind by a killed process
 SEAL = "checksum"
-DELETED = ".deleted-"  # begins the name of what is being deleted, or was when the process was killed
-FORMAT = 1  # of plan.json and corpus.json; files from before it have none
+DELETED = ".deleted-"  # prefix of a file that is being deleted, or was when the process was killed
+FORMAT = 1  # of plan.json and corpus.json; older files have no format number
 CHUNK_BYTES = 1024 * 1024
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-BARRED = (errno.EACCES, errno.EPERM, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # not the file's fault
+ACCESS_ERRORS = (errno.EACCES, errno.EPERM, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM)  # the file may be intact
 ERRNO = re.compile(r"(?:os error |Errno )(\d+)")
-CUT_SHORT = re.compile(r"No space left on device|\d+ requested and \d+ written")  # FAISS; NumPy, which gives no errno
+CUT_SHORT = re.compile(r"No space left on device|\d+ requested and \d+ written")  # texts of FAISS and NumPy, which give no errno
 
 
 class UnreadableError(UserError):
-    """A file of this app cannot be read now; its content may be whole."""
+    """A file of this app cannot be read now but may be intact."""
 
 
 class DamagedError(UnreadableError):
-    """A file of this app is broken for good. What can be made again may be deleted."""
-
-
-# Reading
+    """A file of this app is damaged for good. It may be deleted if its content can be recomputed."""
 
 
 @contextmanager
 def reading(thing: str, way_out: str) -> Iterator[None]:
-    """Turn whatever the block raises into one sentence: DamagedError, or UnreadableError where the system bars the file."""
+    """Convert any error in the block: UnreadableError if the system denies access or memory, else DamagedError."""
     try:
         yield
     except UnreadableError:
         raise
-    except Exception as error:  # FAISS, Arrow, safetensors and json each have their own errors for a torn file
+    except Exception as error:  # FAISS, Arrow, safetensors and json each raise their own errors for a damaged file
         log.warning("%s cannot be read: %s: %s", thing, type(error).__name__, error)
         if isinstance(error, MemoryError):
             raise UnreadableError(f"{thing} does not fit into memory. Close other programs and try again.") from error
-        if isinstance(error, OSError) and error.errno in BARRED:
+        if isinstance(error, OSError) and error.errno in ACCESS_ERRORS:
             raise UnreadableError(f"{thing} cannot be read: {error.strerror}. Check who may read the data home.") from error
         raise DamagedError(f"{thing} is damaged. {way_out}") from error
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """An object that `write_object` wrote. Raises ValueError or OSError where it is not whole, UnreadableError if it is newer."""
+    """Read what `write_object` wrote. Raises ValueError or OSError if damaged, UnreadableError if from a newer version."""
     content = unseal(path.read_bytes())
     if content.pop("format", FORMAT) != FORMAT:
         raise UnreadableError(f"'{path.parent.name}' was saved by a newer version of this app. Update the app to open it.")
@@ -66,17 +63,17 @@ def read_object(path: Path) -> dict[str, Any]:
 
 
 def write_object(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a JSON object with its format and a checksum, so that a reader sees the old one or the new one, never a part."""
+    """Write a JSON object with its format number and a checksum, atomically."""
     write_whole(path, seal({"format": FORMAT, **content}))
 
 
 def seal(content: Mapping[str, Any]) -> str:
-    """An object as one line of JSON that holds its own checksum."""
+    """Serialise an object as one line of JSON that includes its own checksum."""
     return json.dumps({**content, SEAL: _checksum_of(content)})
 
 
 def unseal(line: str | bytes) -> dict[str, Any]:
-    """The object of such a line; one from before there were checksums passes. Raises ValueError where it is another now."""
+    """Parse a line of `seal`; older lines without a checksum pass. Raises ValueError if the content has changed."""
     content = json.loads(line)
     if not isinstance(content, dict):
         raise ValueError("not an object")
@@ -91,7 +88,7 @@ def _checksum_of(content: Mapping[str, Any]) -> str:
 
 
 def checksum(path: Path) -> str:
-    """CRC-32 of a file, 8 hex digits: 2.5 GB/s, and any burst of up to 32 flipped bits changes it."""
+    """CRC-32 of a file, 8 hex digits. Reads 2.5 GB/s and detects any burst of up to 32 flipped bits."""
     value, buffer = 0, memoryview(bytearray(CHUNK_BYTES))
     with path.open("rb", buffering=0) as file:
         while size := file.readinto(buffer):
@@ -100,26 +97,23 @@ def checksum(path: Path) -> str:
 
 
 def checksums(folder: Path) -> dict[str, str]:
-    """The checksum of every file below a folder, by its path in there."""
+    """The checksum of every file below a folder, by relative path."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    with ThreadPoolExecutor() as pool:  # zlib lets other threads run
+    with ThreadPoolExecutor() as pool:  # zlib releases the GIL
         return {path.relative_to(folder).as_posix(): value for path, value in zip(files, pool.map(checksum, files), strict=True)}
 
 
 def check(folder: Path, expected: Mapping[str, str]) -> None:
-    """Raise ValueError or OSError where a file differs from its checksum. Call it before a library parses the bytes."""
+    """Raise ValueError or OSError if a file does not match its checksum. Call it before a library parses the bytes."""
     with ThreadPoolExecutor() as pool:
         for name, value in zip(expected, pool.map(lambda name: checksum(folder / name), expected), strict=True):
             if value != expected[name]:
                 raise ValueError(f"{name} has changed since it was written")
 
 
-# Writing
-
-
 @contextmanager
 def writing(thing: str) -> Iterator[None]:
-    """Turn a failed write, whichever library reports it, into a UserError with the system's reason."""
+    """Convert a failed write, whichever library reports it, to a UserError with the system's reason."""
     try:
         yield
     except UserError:
@@ -134,7 +128,7 @@ def writing(thing: str) -> Iterator[None]:
 
 @contextmanager
 def writing_to(path: Path, option: str) -> Iterator[None]:
-    """Turn a failed write of a file that a person named by this option of the shell into a UserError."""
+    """Convert a failed write to the file that the user gave as `--option` to a UserError."""
     try:
         yield
     except OSError as error:
@@ -142,17 +136,17 @@ def writing_to(path: Path, option: str) -> Iterator[None]:
 
 
 def write_failure(error: BaseException) -> OSError | None:
-    """The system's error behind a failed write. Safetensors, FAISS, NumPy and shutil give it as text only."""
+    """The system error behind a failed write, None if there is none. Safetensors, FAISS, NumPy and shutil give only its text."""
     if isinstance(error, OSError) and error.errno:
         return error
-    named = ERRNO.search(str(error))
-    number = int(named[1]) if named else errno.ENOSPC if CUT_SHORT.search(str(error)) else 0
+    match = ERRNO.search(str(error))
+    number = int(match[1]) if match else errno.ENOSPC if CUT_SHORT.search(str(error)) else 0
     return OSError(number, os.strerror(number)) if number else None
 
 
 @contextmanager
 def atomic_folder(target: Path) -> Iterator[Path]:
-    """Give an empty folder to fill; it becomes `target` when the block ends, and vanishes when the block fails."""
+    """Yield an empty folder to fill; it becomes `target` when the block ends and is deleted if the block fails."""
     target.parent.mkdir(parents=True, exist_ok=True)
     _sweep(target.parent)
     temporary = _hidden(target)
@@ -165,7 +159,7 @@ def atomic_folder(target: Path) -> Iterator[Path]:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that a reader sees the old text or the new one, never a part."""
+    """Write a file atomically: a reader sees the old text or the new one, never a part."""
     temporary = _hidden(path)
     try:
         temporary.write_text(text, encoding="utf-8")
@@ -174,14 +168,8 @@ def write_whole(path: Path, text: str) -> None:
         temporary.unlink(missing_ok=True)
 
 
-# Deleting
-
-
 def discard(path: Path) -> None:
-    """Delete a file or a folder. It is gone at once, also where the process is killed before all of it is deleted.
-
-    Raises OSError where it cannot be moved out of the way.
-    """
+    """Delete a file or folder: renamed first, so it is gone even if the process is killed. Raises OSError if that fails."""
     hidden = _hidden(path, DELETED)
     path.rename(hidden)
     _remove(hidden)

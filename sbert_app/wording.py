@@ -1,4 +1,4 @@
-"""Durations, counts and rows in words: "3 days 4 hours", not "273,600 s"."""
+"""Format durations, counts and row numbers for people: "3 days 4 hours", not "273,600 s"."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -7,22 +7,22 @@ UNITS = (("year", 365.25 * 86400), ("day", 86400.0), ("hour", 3600.0), ("minute"
 
 
 def spoken(seconds: float) -> str:
-    """Two units at most: "0.4 milliseconds", "7.2 seconds", "22 hours 41 minutes", "26 years"."""
+    """Write out a duration in at most two units: "0.4 milliseconds", "7.2 seconds", "22 hours 41 minutes", "26 years"."""
     if seconds < 0.9995:
         return f"{_two_digits(seconds * 1e3)} milliseconds"
     if seconds < 10:
         return f"{seconds:.1f} seconds"
     for (name, length), (smaller, step) in pairwise(UNITS):
         if seconds >= length:
-            count, rest = divmod(round(seconds / step), round(length / step))
+            count, remainder = divmod(round(seconds / step), round(length / step))
             if name == "year" and count >= 10:
                 return f"{_rounded(count):,} years"
-            return " ".join(filter(None, (_counted(count, name), _counted(rest, smaller) if rest else "")))
+            return " ".join(filter(None, (_counted(count, name), _counted(remainder, smaller) if remainder else "")))
     return f"{seconds:.0f} seconds"
 
 
 def _two_digits(value: float) -> str:
-    """Such as "0.043", "6.4", "83", "640"."""
+    """Round to two digits: "0.043", "6.4", "83", "640"."""
     return f"{value:.0f}" if value >= 9.95 else f"{value:.2g}"
 
 
@@ -31,23 +31,23 @@ def _counted(count: int, unit: str) -> str:
 
 
 def _rounded(years: int) -> int:
-    """Two digits: more would claim to know what an extrapolation does not."""
+    """Round to two digits: an extrapolation is not more precise."""
     return round(years, 2 - len(str(years)))
 
 
 def duration(seconds: float) -> str:
-    """Such as "0.4 s", "12 s", "3 min 20 s"."""
+    """Format a duration with short units: "0.4 s", "12 s", "3 min 20 s"."""
     if seconds < 10:
         return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    minutes, remainder = divmod(round(seconds), 60)
+    return f"{minutes} min {remainder} s" if minutes else f"{remainder} s"
 
 
 def row_list(rows: Sequence[int], most: int = 10) -> str:
-    """Such as "row 4", "rows 4, 9, 12", "rows 1, 2, 3 … and 40 more"."""
+    """List row numbers: "row 4", "rows 4, 9, 12", "rows 1, 2, 3 … and 40 more"."""
     shown = ", ".join(f"{row:,}" for row in rows[:most])
-    rest = f" … and {len(rows) - most:,} more" if len(rows) > most else ""
-    return f"{plural(len(rows), 'row', 'rows')} {shown}{rest}"
+    more = f" … and {len(rows) - most:,} more" if len(rows) > most else ""
+    return f"{plural(len(rows), 'row', 'rows')} {shown}{more}"
 
 
 def plural(count: int, one: str, many: str) -> str:

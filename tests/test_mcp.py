@@ -22,7 +22,7 @@ def test_a_client_finds_and_uses_every_tool(tmp_path, monkeypatch):
     with serving(tmp_path / "home", hosted=False) as server:
         tools, answers = asyncio.run(driven(f"{server.url}/gradio_api/mcp/"))
     assert set(tools) == {job.name for job in JOBS}
-    assert "What to look for, in any words." in json.dumps(tools["search"])
+    assert "The search query, in any words." in json.dumps(tools["search"])
     score, indexed, hits, mistake = answers
     assert 0.5 < score["score"] < 1 and indexed["sentences"] == 18
     assert hits["hits"][0]["sentence"].startswith("a green apple")

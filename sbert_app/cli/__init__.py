@@ -1,4 +1,4 @@
-"""The jobs from a shell: `python -m sbert_app COMMAND`. Results on stdout, progress on stderr."""
+"""The command line: `python -m sbert_app COMMAND`. Results on stdout, progress on stderr."""
 
 import sys
 from typing import Any
@@ -18,7 +18,7 @@ for job in JOBS:
 
 
 def main() -> int:
-    """Run the command line. A user's mistake is one line on stderr and exit status 2, never a traceback."""
+    """Run the command line. A user's mistake prints one line on stderr and returns 2, without a traceback."""
     try:
         app(standalone_mode=False)
     except (UserError, UsageError) as error:

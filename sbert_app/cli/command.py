@@ -1,4 +1,4 @@
-"""The shell commands, made from the declared jobs: `python -m sbert_app COMMAND`."""
+"""Generate the shell commands from the declared jobs."""
 
 import inspect
 import time
@@ -8,14 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from sbert_app.cli.output import finish, note, show, watched
+from sbert_app.cli.output import print_note, run_to_outcome, show, write_file
 from sbert_app.errors import UserError
 from sbert_app.jobs.index_corpus import INDEX_CORPUS
 from sbert_app.jobs.job import Call, Job, Needs, Outcome
 from sbert_app.jobs.option import Argument, arguments, read
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.runtime.workbench import open_workbench
-from sbert_app.services.bundle import Services, services_over
+from sbert_app.services.bundle import Services, build_services
 from sbert_app.settings import settings_from_environment
 
 FORMATS = "csv, tsv, jsonl, json, parquet, xlsx or txt; text formats also as .gz."
@@ -28,7 +28,7 @@ def _parameter(name: str, kind: Any, declared: Any, default: Any = inspect.Param
 FILE = _parameter("file", Path, typer.Argument(help=FORMATS))
 ANY_FILE = _parameter("file", Path | None, typer.Argument(help=f"{FORMATS} Default: the example tickets."), None)
 COLUMN = _parameter(
-    "column", list[str] | None, typer.Option("--column", help="Sentence column; repeat to join several. Default: guessed."), None
+    "column", list[str] | None, typer.Option("--column", help="Text column; repeat to join several. Default: guessed."), None
 )
 INDEXED_WITH = _parameter(
     "indexed_with", str, typer.Option("--model", help="The encoder: bundled, saved, a Hub name, or a folder."), DEFAULT_ENCODER
@@ -44,17 +44,17 @@ SUBJECTS: dict[Needs, list[inspect.Parameter]] = {
 
 
 def add_command(job: Job, app: typer.Typer) -> None:
-    """Add a job's command. Progress goes to stderr, the outcome to stdout."""
+    """Add a job's command to the typer app."""
     options = [_option(job, argument) for argument in arguments(job.options) if argument.shell]
     parameters = [*SUBJECTS[job.needs], *options, JSON]
 
     def command(**values: Any) -> None:
         subject = {parameter.name: values.pop(parameter.name) for parameter in SUBJECTS[job.needs]}
         as_json = values.pop("json")
-        studio = services_over(open_workbench(settings_from_environment()))
-        chosen = read(job.options, values, studio.bench.settings.limits)
-        outcome = _done(job, studio, chosen, **subject)
-        finish(job, outcome, chosen)
+        studio = build_services(open_workbench(settings_from_environment()))
+        checked = read(job.options, values, studio.bench.settings.limits)
+        outcome = _run(job, studio, checked, **subject)
+        write_file(job, outcome, checked)
         show(job, outcome, as_json)
 
     command.__doc__ = job.summary
@@ -64,7 +64,7 @@ def add_command(job: Job, app: typer.Typer) -> None:
 
 
 def _option(job: Job, argument: Argument) -> inspect.Parameter:
-    """A job's option for typer. Lists and objects are typed as text; the sentences of a job without a file are arguments."""
+    """A typer option, or an argument for a required option of a job without a file. Lists and objects are entered as text."""
     kind = argument.kind.type if argument.kind.type in (str, int, float, bool, Path) else str
     if argument.required and job.needs is Needs.NOTHING:
         return _parameter(argument.name, kind, typer.Argument(help=argument.about))
@@ -78,23 +78,23 @@ def _option(job: Job, argument: Argument) -> inspect.Parameter:
     return _parameter(argument.name, kind if default is not None else kind | None, declared, default)
 
 
-def _done(
+def _run(
     job: Job, studio: Services, options: Any, file: Path | None = None, column: list[str] | None = None, indexed_with: str = ""
 ) -> Outcome:
-    """Bring what the job needs, then do it."""
+    """Read and, if needed, index the file, then run the job."""
     call = Call(studio, columns=column or [])
     if file is not None:
         if not file.is_file():
             raise UserError(f"There is no file '{file}'. Check the path.")
         call = replace(call, table=studio.corpora.read_file(file))
     if job.needs is not Needs.CORPUS:
-        return watched(job.run(call, options))
+        return run_to_outcome(job.run(call, options))
     start = time.perf_counter()
-    indexed = watched(INDEX_CORPUS.run(call, INDEX_CORPUS.options(indexed_with)))
+    indexed = run_to_outcome(INDEX_CORPUS.run(call, INDEX_CORPUS.options(indexed_with)))
     for line in indexed.lines:
-        note(line)
+        print_note(line)
     seconds = {"index": time.perf_counter() - start}
-    outcome = watched(job.run(replace(call, session_id=indexed.summary["corpus"]), options))
+    outcome = run_to_outcome(job.run(replace(call, session_id=indexed.summary["corpus"]), options))
     if "seconds" not in outcome.summary:
         return outcome
     return replace(outcome, summary=outcome.summary | {"seconds": seconds | outcome.summary["seconds"]})

@@ -1,1 +1,1 @@
-"""A corpus as arrays: read, index, search. Knows no model."""
+"""A corpus as arrays: read, index, search. Independent of any model."""

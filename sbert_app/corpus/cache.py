@@ -1,4 +1,4 @@
-"""Embeddings kept on disk by model and text, so that no sentence is encoded twice. Bounded: the oldest go first."""
+"""Cache embeddings on disk by model and sentence. Bounded: the oldest segments are deleted first."""
 
 import hashlib
 import logging
@@ -16,7 +16,7 @@ from sbert_app.vectors import Vectors
 log = logging.getLogger(__name__)
 
 CACHE_BYTES = 4 * 1024**3  # about 2.7 million embeddings of 384 dimensions
-SPREAD = np.uint64(0x9E3779B97F4A7C15)  # odd, its bits well mixed; if it changed, every segment would count as damaged
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # odd, well-mixed bits; changing it would make every segment count as damaged
 
 Keys = NDArray[np.uint64]
 Known = NDArray[np.bool_]
@@ -25,8 +25,8 @@ Known = NDArray[np.bool_]
 class EmbeddingCache:
     """Append-only segments under `folder/<model fingerprint>/`.
 
-    keys.npy: (n,) uint64, the sentences' digests, sorted. vectors.npy: (n, dim) float32. checksums.npy: (n,) uint64, one of each
-    key and vector. A segment that is damaged is deleted: its sentences are encoded again.
+    keys.npy: (n,) uint64, sorted digests of the sentences. vectors.npy: (n, dim) float32. checksums.npy: (n,) uint64, one for
+    each key and vector. A damaged segment is deleted and its sentences are encoded again.
     """
 
     def __init__(self, folder: Path, limit_bytes: int = CACHE_BYTES) -> None:
@@ -34,26 +34,26 @@ class EmbeddingCache:
         self.limit_bytes = limit_bytes
 
     def lookup(self, model: str, sentences: Sequence[str], dim: int) -> tuple[Vectors, Known]:
-        """Embeddings of the sentences that are known, (n, dim) float32, and which those are, (n,) of bool."""
+        """Return cached embeddings, (n, dim) float32, zero where unknown, and which sentences are known, (n,) bool."""
         keys = keys_of(sentences)
         vectors = np.zeros((len(sentences), dim), dtype=np.float32)
         known = np.zeros(len(sentences), dtype=bool)
         for segment in self._segments(model):
             try:
                 with reading(f"The cache segment {segment.name}", "It is deleted."):
-                    places, rows = _find(segment, keys, np.flatnonzero(~known), dim)
+                    positions, values = _find(segment, keys, np.flatnonzero(~known), dim)
             except DamagedError:
                 with suppress(OSError):  # another process may have deleted it
                     discard(segment)
                 continue
             except UnreadableError:
                 continue
-            vectors[places] = rows
-            known[places] = True
+            vectors[positions] = values
+            known[positions] = True
         return vectors, known
 
     def add(self, model: str, sentences: Sequence[str], vectors: Vectors) -> None:
-        """Keep embeddings. n sentences, (n, dim). A full disk costs the cache, not the work."""
+        """Store the embeddings of n sentences, (n, dim). A failed write is only logged."""
         if not len(sentences):
             return
         try:
@@ -80,7 +80,7 @@ class EmbeddingCache:
 
 
 def keys_of(sentences: Sequence[str]) -> Keys:
-    """A 64-bit digest of each sentence, (n,). Among a million sentences two share one with probability 3e-8."""
+    """64-bit digests of the sentences, (n,). Two of a million sentences share one with probability 3e-8."""
     digests = b"".join(hashlib.blake2b(sentence.encode(), digest_size=8).digest() for sentence in sentences)
     return np.frombuffer(digests, dtype=np.uint64)
 
@@ -94,24 +94,24 @@ def _write(segment: Path, keys: Keys, vectors: Vectors) -> None:
 
 
 def _find(segment: Path, keys: Keys, missing: NDArray[np.int64], dim: int) -> tuple[NDArray[np.int64], Vectors]:
-    """Which of the missing keys the segment holds, (k,) places, and their vectors, (k, dim). Raises ValueError where it rotted."""
+    """Find missing keys in a segment: their positions, (k,), and vectors, (k, dim). Raises ValueError if it is damaged."""
     stored, values = np.load(segment / "keys.npy"), np.load(segment / "vectors.npy", mmap_mode="r")
     if not len(stored) or stored.dtype != np.uint64 or values.dtype != np.float32 or values.shape != (*stored.shape, dim):
         raise ValueError("keys and vectors do not fit together")
-    checked = (segment / "checksums.npy").exists()  # a segment from before there were checksums is not sorted either
+    checked = (segment / "checksums.npy").exists()  # older segments have no checksums and are not sorted
     order = np.arange(len(stored)) if checked else np.argsort(stored)
-    row = order[np.minimum(np.searchsorted(stored, keys[missing], sorter=order), len(stored) - 1)]
-    hit = stored[row] == keys[missing]
-    row = row[hit]
-    vectors = values[row]
-    if checked and (_checksums(stored[row], vectors) != np.load(segment / "checksums.npy")[row]).any():
+    rows = order[np.minimum(np.searchsorted(stored, keys[missing], sorter=order), len(stored) - 1)]
+    hits = stored[rows] == keys[missing]
+    rows = rows[hits]
+    vectors = values[rows]
+    if checked and (_checksums(stored[rows], vectors) != np.load(segment / "checksums.npy")[rows]).any():
         raise ValueError("vectors have changed since they were written")
-    return missing[hit], vectors
+    return missing[hits], vectors
 
 
 def _checksums(keys: Keys, vectors: Vectors) -> Keys:
-    """One checksum a row, (n,): the sum of its 32-bit words by odd weights, modulo 2^64, so that any one changed word shows."""
+    """One checksum per row, (n,): its 32-bit words summed with odd weights modulo 2^64, which detects any one changed word."""
     words = np.asarray(vectors).view(np.uint32)
-    weights = np.arange(1, 2 * words.shape[1], 2, dtype=np.uint64) * SPREAD
+    weights = np.arange(1, 2 * words.shape[1], 2, dtype=np.uint64) * MULTIPLIER
     sums: Keys = np.einsum("nd,d->n", words, weights, dtype=np.uint64)
     return keys + sums

@@ -1,8 +1,8 @@
-"""The duplicates of a corpus: exact copies taken together, close pairs mined once, groups at any threshold.
+"""Find duplicates in a corpus: merge exact copies, mine close pairs once, group at any threshold.
 
-Rows with the same text are one node. Between nodes the pairs are mined; a node's other rows are its exact copies. They
-always go with it, at score 1. In the list of pairs each copy stands once, with the first row of its text, and a close
-pair stands once, between the first rows: m copies are m - 1 pairs, not m(m-1)/2.
+Rows with the same text form one node; pairs are mined between nodes. Exact copies always belong to the group of their node,
+with score 1. The list of pairs holds each copy once, paired with the first row of its text, and each close pair once, between
+the first rows: m copies are m - 1 pairs, not m(m-1)/2.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """For each of n rows: keep it or not, its group (from 1, 0 for none), the row that stands for it, the score to that."""
+    """For each of n rows: whether to keep it, its group (from 1, 0 for none), its representative row and the score to that."""
 
     keep: NDArray[np.bool_]
     group: Rows
@@ -45,7 +45,7 @@ class Verdicts:
 
 @dataclass(frozen=True)
 class Copies:
-    """Rows by their text: the node of each row, (n,), and the first row of each node, (k,), ascending."""
+    """Rows grouped by text: the node of each row, (n,), and the first row of each node, (k,), ascending."""
 
     node: Rows
     first: Rows
@@ -57,23 +57,23 @@ class Copies:
 
     @property
     def repeated(self) -> Rows:
-        """The rows whose text stands in an earlier row, ascending."""
+        """The rows whose text already occurs in an earlier row, ascending."""
         return np.flatnonzero(self.first[self.node] != np.arange(len(self.node)))
 
     @cached_property
     def counts(self) -> Rows:
-        """The rows of each node, (k,)."""
+        """The number of rows of each node, (k,)."""
         return np.bincount(self.node, minlength=len(self.first))
 
     @cached_property
     def by_node(self) -> Rows:
-        """All rows, those of the first node first, each node's ascending."""
+        """All rows ordered by node, ascending within a node."""
         return np.argsort(self.node, kind="stable")
 
 
 @dataclass(frozen=True)
 class Duplicates:
-    """What mining found among n rows. Everything else follows from it at any threshold from `pairs.floor` upward."""
+    """The close pairs among n rows, from which groups follow at any threshold from `pairs.floor` upward."""
 
     copies: Copies
     pairs: SimilarPairs  # of nodes
@@ -83,17 +83,17 @@ class Duplicates:
         return Neighbourhoods(self.pairs, self.copies.counts)
 
     def grouping(self, threshold: float) -> Grouping:
-        """The groups of rows at this cosine. The centre is the first row of its text: it is the one to keep."""
+        """Group the rows at this cosine. The centre of a group is the first row of its text and the one to keep."""
         nodes = self._neighbourhoods.groups(threshold)
         counts = self.copies.counts[nodes.rows]
         ends = counts.cumsum()
-        place = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)  # within its node
-        before = self.copies.counts.cumsum() - self.copies.counts
-        rows = self.copies.by_node[np.repeat(before[nodes.rows], counts) + place]
+        offsets = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)  # within the node
+        starts = self.copies.counts.cumsum() - self.copies.counts
+        rows = self.copies.by_node[np.repeat(starts[nodes.rows], counts) + offsets]
         return Grouping(rows, np.repeat(nodes.scores, counts), np.concatenate([[0], ends])[nodes.starts])
 
     def verdicts(self, grouping: Grouping) -> Verdicts:
-        """Keep or drop, for every row."""
+        """Decide for every row whether to keep it."""
         n = len(self.copies.node)
         keep, group, score = np.ones(n, dtype=bool), np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.float32)
         representative = np.arange(n)
@@ -105,18 +105,18 @@ class Duplicates:
         return Verdicts(keep, group, representative, score)
 
     def best_pairs(self, threshold: float, most: int | None = None) -> Pairs:
-        """The pairs that reach the threshold, best first: exact copies, then close pairs; `most` of them."""
+        """The pairs that reach the threshold, best first: exact copies, then close pairs; at most `most`."""
         repeated = self.copies.repeated[:most]
-        left = self._close(slice(0, min(self.pairs.above(threshold), len(self.pairs.scores) if most is None else most)))
+        close = self._close(slice(0, min(self.pairs.above(threshold), len(self.pairs.scores) if most is None else most)))
         copies = Pairs(self.copies.first[self.copies.node[repeated]], repeated, np.ones(len(repeated), np.float32))
         return Pairs(
-            np.concatenate([copies.rows1, left.rows1])[:most],
-            np.concatenate([copies.rows2, left.rows2])[:most],
-            np.concatenate([copies.scores, left.scores])[:most],
+            np.concatenate([copies.rows1, close.rows1])[:most],
+            np.concatenate([copies.rows2, close.rows2])[:most],
+            np.concatenate([copies.scores, close.scores])[:most],
         )
 
     def borderline(self, threshold: float, most: int) -> Pairs:
-        """The pairs nearest to the threshold, on both sides, the nearest first: those to check."""
+        """The `most` pairs nearest to the threshold, above and below, nearest first: the ones to check."""
         border = self.pairs.above(threshold)
         window = self._close(slice(max(0, border - most), border + most))
         order = np.argsort(np.abs(window.scores - np.float32(threshold)), kind="stable")[:most]
@@ -128,19 +128,12 @@ class Duplicates:
 
 
 def find_duplicates(
-    sentences: Sequence[str],
-    embeddings: Vectors,
-    index: VectorIndex | None = None,
-    floor: float = FLOOR,
-    most: int = MOST_PAIRS,
+    sentences: Sequence[str], embeddings: Vectors, index: VectorIndex | None = None, floor: float = FLOOR, most: int = MOST_PAIRS
 ) -> Iterator[Mining | Duplicates]:
-    """Mine a corpus of n sentences with their unit embeddings, (n, dim) float32. The last step is the result.
-
-    index: over these embeddings; used where the corpus is too large for exact mining and has no copies.
-    """
+    """Mine n sentences by unit embeddings, (n, dim) float32, or, if many, by their `index`. Yields progress, at last the result."""
     copies = Copies.of(sentences)
-    alike = len(copies.first) < len(sentences)  # an index over all rows would answer a copy with its copies
-    for step in mine(embeddings[copies.first], None if alike else index, floor, most):
+    has_copies = len(copies.first) < len(sentences)  # an index over all rows would return copies as each other's neighbours
+    for step in mine(embeddings[copies.first], None if has_copies else index, floor, most):
         yield step
         if step.pairs is not None:
             yield Duplicates(copies, step.pairs)

@@ -1,4 +1,4 @@
-"""Keep only the rows whose metadata fit: one of some values, a text inside, or a range of numbers or dates."""
+"""Filter rows by metadata: one of several values, a contained text, or a range of numbers or dates."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -11,41 +11,37 @@ from numpy.typing import NDArray
 
 from sbert_app.errors import UserError
 
-SCALE_SHARE = 0.5  # of the filled cells must be readable: some "n/a" do not spoil a column
+SCALE_SHARE = 0.5  # of the filled cells must be readable: a column may hold some "n/a"
 DECIMAL_COMMA = r"[-+]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?"
 ISO_DATE = re.compile(r"\d{4}(-\d{2}){0,2}")
-UNITS = {4: "Y", 7: "M"}  # how long "2026" and "2026-03" last; longer ones are days
+PERIODS = {4: "Y", 7: "M"}  # by length: "2026" is a year, "2026-03" a month; longer ones are days
 LABEL_COLUMNS = 4
 FACET_VALUES = 100  # a column with more distinct values is filtered by text or range, not by a list
 
 
 def matching_rows(metadata: pd.DataFrame, filters: Mapping[str, Any]) -> NDArray[np.bool_]:
-    """Which rows fit every filter: (n,) of bool.
+    """Return which rows match every filter, (n,) bool. Raises UserError.
 
-    A filter is a value, a list of values, {"contains": text}, or {"from": low, "to": high} (either end may be missing;
-    for a column of numbers or dates).
+    A filter is a value, a list of values, {"contains": text} or, for numbers or dates, {"from": low, "to": high}, one end optional.
     """
     if not isinstance(filters, Mapping):
         raise UserError("Filters must be an object of column names: a value, a list of values, contains, from or to.")
     mask = np.ones(len(metadata), dtype=bool)
-    for column, wanted in filters.items():
+    for column, condition in filters.items():
         if column not in metadata.columns:
             names = ", ".join(metadata.columns) or "none"
             raise UserError(f"There is no column '{column}' to filter by. The columns are: {names}.")
-        mask &= _fits(column, metadata[column], wanted)
+        mask &= _matches(column, metadata[column], condition)
     return mask
 
 
 def numbers(cells: "pd.Series[str]") -> NDArray[np.float64]:
-    """Cells as numbers, (n,); NaN where a cell holds none."""
+    """Parse cells as numbers, (n,); NaN where a cell is not a number."""
     return _numbers(cells).to_numpy(dtype=np.float64)
 
 
-def in_order(cells: "pd.Series[str]") -> tuple[NDArray[np.float64], "pd.Series[str]"] | None:
-    """Cells that are numbers or dates, as values on one axis, (n,), NaN where a cell is neither, and as written.
-
-    None where most cells are neither.
-    """
+def ordered_values(cells: "pd.Series[str]") -> tuple[NDArray[np.float64], "pd.Series[str]"] | None:
+    """Parse numbers or dates to values on one axis, (n,), NaN if unreadable; also returns the cells. None if most are neither."""
     try:
         scale = _scale(str(cells.name), cells)
     except UserError:
@@ -57,27 +53,27 @@ def in_order(cells: "pd.Series[str]") -> tuple[NDArray[np.float64], "pd.Series[s
 
 
 def label_columns(metadata: pd.DataFrame) -> dict[str, NDArray[np.object_]]:
-    """The columns that sort the rows into a few kinds, the first four of them: what groups of rows can be held against."""
+    """The first four columns with few distinct values: labels that groups of rows can be compared with."""
     return {column: metadata[column].to_numpy(dtype=object) for column in list(facets(metadata))[:LABEL_COLUMNS]}
 
 
 def facets(metadata: pd.DataFrame) -> dict[str, list[str]]:
-    """The columns worth a list, with their values, most frequent first."""
+    """The columns with few distinct values, and these values, most frequent first."""
     counts = {column: metadata[column].value_counts() for column in metadata.columns}
     return {c: [str(v) for v in n.index] for c, n in counts.items() if 1 < len(n) <= FACET_VALUES and len(n) < len(metadata)}
 
 
-def _fits(column: str, cells: "pd.Series[str]", wanted: Any) -> NDArray[np.bool_]:
-    if not isinstance(wanted, Mapping):
-        values = wanted if isinstance(wanted, list) else [wanted]
+def _matches(column: str, cells: "pd.Series[str]", condition: Any) -> NDArray[np.bool_]:
+    if not isinstance(condition, Mapping):
+        values = condition if isinstance(condition, list) else [condition]
         return cells.isin([str(value) for value in values]).to_numpy()
-    unknown = wanted.keys() - {"contains", "from", "to"}
+    unknown = condition.keys() - {"contains", "from", "to"}
     if unknown:
         raise UserError(f"A filter has no setting '{min(unknown)}'. Use a list of values, contains, from or to.")
     mask = np.ones(len(cells), dtype=bool)
-    if wanted.get("contains"):
-        mask &= cells.str.contains(str(wanted["contains"]), case=False, regex=False).to_numpy()
-    bounds = {end: str(wanted[end]).strip() for end in ("from", "to") if wanted.get(end) not in (None, "")}
+    if condition.get("contains"):
+        mask &= cells.str.contains(str(condition["contains"]), case=False, regex=False).to_numpy()
+    bounds = {end: str(condition[end]).strip() for end in ("from", "to") if condition.get(end) not in (None, "")}
     if bounds:
         scale = _scale(column, cells)
         if "from" in bounds:
@@ -89,7 +85,7 @@ def _fits(column: str, cells: "pd.Series[str]", wanted: Any) -> NDArray[np.bool_
 
 @dataclass(frozen=True)
 class _Scale:
-    """A column read as numbers or as dates, and how a bound is read on the same scale."""
+    """A column parsed as numbers or dates, and the parser for its bounds."""
 
     column: str
     example: str
@@ -98,14 +94,14 @@ class _Scale:
     dates: bool
 
     def bound(self, text: str, last: bool) -> Any:
-        """The bound's value; "2026-03" as an upper end means the last moment of March."""
+        """Parse a bound; as the upper one, "2026-03" means the last moment of March."""
         value = self.read(pd.Series([text], dtype=str))[0]
         if self.dates and ISO_DATE.fullmatch(text):
             value = pd.to_datetime(text, errors="coerce")
         if pd.isna(value):
             raise UserError(f"'{text}' cannot be compared with column '{self.column}', which holds values like '{self.example}'.")
         if self.dates and last:
-            return pd.Period(value, UNITS.get(len(text), "D") if ISO_DATE.fullmatch(text) else "D").end_time
+            return pd.Period(value, PERIODS.get(len(text), "D") if ISO_DATE.fullmatch(text) else "D").end_time
         return value
 
 
@@ -113,7 +109,7 @@ def _scale(column: str, cells: "pd.Series[str]") -> _Scale:
     filled = cells[cells.str.strip() != ""]
     readings = {name: read(cells) for name, read in SCALES.items()}
     readable = {name: values[filled.index].notna().mean() for name, values in readings.items()}
-    best = max(readable, key=readable.__getitem__)  # the first of equals
+    best = max(readable, key=readable.__getitem__)  # on a tie the first
     if not len(filled) or readable[best] < SCALE_SHARE:
         raise UserError(f"Column '{column}' holds neither numbers nor dates. Filter it by its values, or by a text it contains.")
     values = readings[best]
@@ -134,7 +130,7 @@ def _dates(pattern: str) -> "Callable[[pd.Series[str]], pd.Series[Any]]":
     return lambda cells: pd.to_datetime(cells, format=pattern, errors="coerce")
 
 
-# A column is what most of its filled cells can be read as; of equals the first.
+# A column gets the scale that reads most of its filled cells; on a tie the first.
 NUMBERS = ("numbers", "decimal commas")
 SCALES: "dict[str, Callable[[pd.Series[str]], pd.Series[Any]]]" = {
     "numbers": _numbers,

@@ -1,4 +1,4 @@
-"""What mining found, in sentences and in row numbers of the file: at one threshold, for a screen, a shell or a file."""
+"""Mined duplicates at one threshold, as sentences and row numbers of the file, for the screen, the shell or a file."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
@@ -18,18 +18,18 @@ from sbert_app.corpus.reader import Corpus
 
 @dataclass(frozen=True)
 class Mined:
-    """A corpus and what mining found in it. Seconds by stage. `opinions`: the cross-encoder's scores so far, by both rows."""
+    """A corpus, its mined duplicates, seconds by stage, and the cross-encoder's scores so far by (row1, row2) of the file."""
 
     indexed: IndexedCorpus
     duplicates: Duplicates
     seconds: dict[str, float]
-    opinions: dict[tuple[int, int], float] = field(default_factory=dict)
+    cross_scores: dict[tuple[int, int], float] = field(default_factory=dict)
     of_corpus: ClassVar[bool] = True  # dropped with the corpus
 
 
 @dataclass(frozen=True)
 class SentencePair:
-    """Two sentences by their rows in the file, counted from 1, and their cosine; cross_score: where it was asked."""
+    """Two sentences, their rows in the file, counted from 1, and their cosine; cross_score: None until computed."""
 
     row1: int
     row2: int
@@ -63,28 +63,28 @@ class Findings:
 
     @property
     def copies(self) -> int:
-        """The rows that repeat the text of an earlier row: they go at any threshold."""
+        """The number of rows that repeat the text of an earlier row: dropped at any threshold."""
         return len(self.mined.duplicates.copies.repeated)
 
     @cached_property
     def recall(self) -> float | None:
-        """The share of the pairs above the threshold that was found, 1 where mining was exact; None: not known."""
+        """The share of the pairs above the threshold that was found, 1 if mining was exact; None if unknown."""
         return self.mined.duplicates.pairs.recall(self.threshold)
 
     def groups(self, most: int | None = None) -> list[list[Member]]:
-        """The groups, largest first, `most` of them."""
+        """The groups, largest first, at most `most`."""
         return [self._group(number) for number in range(len(self.grouping))[:most]]
 
     def pairs(self, most: int | None = None) -> list[SentencePair]:
-        """The pairs that reach the threshold, best first, `most` of them."""
+        """The pairs that reach the threshold, best first, at most `most`."""
         return self._pairs(self.mined.duplicates.best_pairs(self.threshold, most))
 
     def borderline(self, most: int) -> list[SentencePair]:
-        """The pairs nearest to the threshold, on both sides, the nearest first."""
+        """The `most` pairs nearest to the threshold, above and below, nearest first."""
         return self._pairs(self.mined.duplicates.borderline(self.threshold, most))
 
     def summary(self, top: int) -> dict[str, Any]:
-        """What the shell and the API tell: the best `top` pairs, and every group by its row numbers."""
+        """JSON for the shell and the API: the best `top` pairs, and every group by its row numbers."""
         pairs = self.mined.duplicates.pairs
         groups = [[member.row for member in group] for group in self.groups()]
         return {
@@ -102,7 +102,7 @@ class Findings:
         }
 
     def mixed(self) -> dict[str, int]:
-        """By label column the number of groups whose rows have different labels: mistakes, or no duplicates at all."""
+        """Per label column, the number of groups whose rows have different labels: wrong labels, or no duplicates."""
         starts, rows = self.grouping.starts[:-1], self.grouping.rows
         mixed = {}
         for column, values in label_columns(self.corpus.metadata).items() if len(starts) else ():
@@ -111,19 +111,19 @@ class Findings:
         return mixed
 
     def verdicts(self) -> Iterator[dict[str, Any]]:
-        """For each row whether to keep it, its group, the row that stands for it, the cosine to that, and its own columns."""
+        """Yield a record per row: keep or drop, group, representative row and cosine to it, sentence, the corpus's columns."""
         verdicts, corpus = self.mined.duplicates.verdicts(self.grouping), self.corpus
         columns = corpus.metadata.to_dict("records")
-        for place, sentence in enumerate(corpus.sentences):
-            own: dict[str, Any] = {
-                "row": int(corpus.rows[place]),
-                "verdict": "keep" if verdicts.keep[place] else "drop",
-                "group": int(verdicts.group[place]) or "",
-                "representative": int(corpus.rows[verdicts.representative[place]]),
-                "score": round(float(verdicts.score[place]), 4),
+        for i, sentence in enumerate(corpus.sentences):
+            record: dict[str, Any] = {
+                "row": int(corpus.rows[i]),
+                "verdict": "keep" if verdicts.keep[i] else "drop",
+                "group": int(verdicts.group[i]) or "",
+                "representative": int(corpus.rows[verdicts.representative[i]]),
+                "score": round(float(verdicts.score[i]), 4),
                 "sentence": sentence,
             }
-            yield own | {(f"{key}_" if key in own else str(key)): value for key, value in columns[place].items()}
+            yield record | {(f"{key}_" if key in record else str(key)): value for key, value in columns[i].items()}
 
     def cleaned(self) -> list[dict[str, str]]:
         """The rows to keep with all their columns, the sentence first."""
@@ -134,20 +134,20 @@ class Findings:
         return [{str(key): value for key, value in record.items()} for record in records]
 
     def _group(self, number: int) -> list[Member]:
-        corpus, (places, scores) = self.corpus, self.grouping.group(number)
-        members = zip(places.tolist(), scores.tolist(), strict=True)
-        return [Member(int(corpus.rows[place]), score, corpus.sentences[place]) for place, score in members]
+        corpus, (rows, scores) = self.corpus, self.grouping.group(number)
+        members = zip(rows.tolist(), scores.tolist(), strict=True)
+        return [Member(int(corpus.rows[i]), score, corpus.sentences[i]) for i, score in members]
 
     def _pairs(self, pairs: Pairs) -> list[SentencePair]:
         rows, texts = self.corpus.rows, self.corpus.sentences
-        places = zip(pairs.rows1.tolist(), pairs.rows2.tolist(), pairs.scores.tolist(), strict=True)
-        listed = ((int(rows[i]), int(rows[j]), score, texts[i], texts[j]) for i, j, score in places)
-        return [SentencePair(*pair, self.mined.opinions.get(pair[:2])) for pair in listed]
+        scored = zip(pairs.rows1.tolist(), pairs.rows2.tolist(), pairs.scores.tolist(), strict=True)
+        fields = ((int(rows[i]), int(rows[j]), score, texts[i], texts[j]) for i, j, score in scored)
+        return [SentencePair(*pair, self.mined.cross_scores.get(pair[:2])) for pair in fields]
 
 
 @dataclass(frozen=True)
 class Match:
-    """A row of another file that stands in the corpus: both rows as in their files, the cosine, whether the text is the same."""
+    """A row of another file that occurs in the corpus: both rows as in their files, the cosine, whether the text is the same."""
 
     row: int
     sentence: str
@@ -158,8 +158,8 @@ class Match:
 
 
 @dataclass(frozen=True)
-class Compared:
-    """Another file beside the corpus."""
+class FileOverlap:
+    """The overlap of another file with the corpus, and seconds by stage."""
 
     indexed: IndexedCorpus
     other: Corpus
@@ -168,7 +168,7 @@ class Compared:
     of_corpus: ClassVar[bool] = True  # dropped with the corpus
 
     def summary(self, threshold: float) -> dict[str, Any]:
-        """What the shell tells: how many rows of the other file stand in the corpus, and which."""
+        """JSON for the shell: how many rows of the other file occur in the corpus, and which."""
         matches = self.matches(threshold)
         return {
             "file": self.other.name,
@@ -180,14 +180,14 @@ class Compared:
         }
 
     def matches(self, threshold: float) -> list[Match]:
-        """The rows of the other file whose closest row here reaches the threshold, closest first."""
-        here, there, overlap = self.other, self.indexed.corpus, self.overlap
+        """The rows of the other file whose closest corpus row reaches the threshold, closest first."""
+        other, corpus, overlap = self.other, self.indexed.corpus, self.overlap
         return [
             Match(
-                row=int(here.rows[i]),
-                sentence=here.sentences[i],
-                corpus_row=int(there.rows[overlap.rows[i]]),
-                corpus_sentence=there.sentences[overlap.rows[i]],
+                row=int(other.rows[i]),
+                sentence=other.sentences[i],
+                corpus_row=int(corpus.rows[overlap.rows[i]]),
+                corpus_sentence=corpus.sentences[overlap.rows[i]],
                 score=float(overlap.scores[i]),
                 same=bool(overlap.same[i]),
             )

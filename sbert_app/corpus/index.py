@@ -44,7 +44,7 @@ class VectorIndex:
 
     @classmethod
     def build(cls, vectors: Vectors, exact: bool | None = None) -> "VectorIndex":
-        """Index unit rows, (n, dim) float32, n >= 1. exact: None chooses by the number of rows."""
+        """Index unit rows, (n, dim) float32, n >= 1. exact: None decides by the number of rows."""
         start = time.perf_counter()
         exact = len(vectors) <= EXACT_ROWS if exact is None else exact
         index = _exact(vectors) if exact else _approximate(vectors)
@@ -60,10 +60,7 @@ class VectorIndex:
         return cls(index, report)
 
     def search(self, queries: Vectors, top: int) -> tuple[Vectors, Rows]:
-        """The `top` closest rows of each unit query, best first: scores (q, k), rows (q, k), k = min(top, n).
-
-        An approximate index can find fewer; the places left over have row -1.
-        """
+        """Find the closest rows of unit queries, best first: scores and rows, (q, min(top, n)); row -1 where none was found."""
         scores, rows = self._index.search(np.ascontiguousarray(queries), min(top, self.report.rows))
         return scores, rows
 
@@ -73,7 +70,7 @@ class VectorIndex:
 
     @classmethod
     def load(cls, folder: Path) -> "VectorIndex":
-        """Open what `save` wrote, once its checksum was checked: FAISS trusts the file."""
+        """Load what `save` wrote. Verify its checksum first: FAISS trusts the file."""
         report = IndexReport(**json.loads((folder / "index.json").read_text(encoding="utf-8")))
         index = faiss.read_index(str(folder / "index.faiss"))
         if index.ntotal != report.rows:
@@ -101,10 +98,7 @@ def _approximate(vectors: Vectors) -> Any:
 
 
 def _tune(index: Any, vectors: Vectors) -> tuple[float, int]:
-    """Read more lists a query until recall@10 reaches the target. Returns (recall, number of queries measured).
-
-    Each sampled row asks for its neighbours; the row itself, which every setting finds, is not counted.
-    """
+    """Read more lists per query until recall@10, without the row itself, reaches the target: (recall, number of queries)."""
     sample = _sample(len(vectors), RECALL_QUERIES)
     queries = vectors[sample]
     truth = faiss.knn(queries, vectors, 11, metric=faiss.METRIC_INNER_PRODUCT)[1]
@@ -116,9 +110,9 @@ def _tune(index: Any, vectors: Vectors) -> tuple[float, int]:
     return recall, len(sample)
 
 
-def _recall(truth: Rows, returned: Rows, itself: Rows) -> float:
-    pairs = zip(truth.tolist(), returned.tolist(), itself.tolist(), strict=True)
-    return float(np.mean([len((set(t) & set(f)) - {i}) / len(set(t) - {i}) for t, f, i in pairs]))
+def _recall(truth: Rows, returned: Rows, queries: Rows) -> float:
+    results = zip(truth.tolist(), returned.tolist(), queries.tolist(), strict=True)
+    return float(np.mean([len((set(t) & set(r)) - {q}) / len(set(t) - {q}) for t, r, q in results]))
 
 
 def _sample(rows: int, most: int) -> Rows:

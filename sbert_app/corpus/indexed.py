@@ -1,4 +1,4 @@
-"""A corpus ready to be searched: sentences, unit embeddings, both indexes; and the ranking over them."""
+"""A corpus ready for search: sentences, unit embeddings, vector and word index; and the ranking over them."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -17,15 +17,15 @@ from sbert_app.corpus.reader import Corpus
 from sbert_app.explain.calibration import Calibration
 from sbert_app.vectors import Vectors, unit_rows
 
-FUSION = "BM25 and fusion"  # the stage that only hybrid search has
-FUSED_DEPTH = 100  # how far down each list hybrid search looks
+FUSION = "BM25 and fusion"  # a stage of hybrid search only
+FUSED_DEPTH = 100  # rows that hybrid search takes from each ranking
 
 Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Rows best first, (k,), their cosines (k,), and how long each stage took."""
+    """Rows best first, (k,), their cosines, (k,), and milliseconds by stage."""
 
     rows: Rows
     scores: Vectors
@@ -34,7 +34,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class IndexedCorpus:
-    """`embeddings` are unit rows, (n, dim) float32, of the model with this name and fingerprint."""
+    """A corpus and its indexes. `embeddings`: unit rows, (n, dim) float32, of the model with this name and fingerprint."""
 
     corpus: Corpus
     model: str
@@ -45,23 +45,23 @@ class IndexedCorpus:
 
     @classmethod
     def build(cls, corpus: Corpus, model: str, fingerprint: str, embeddings: Vectors) -> "IndexedCorpus":
-        """Build both indexes. embeddings: (n, dim), any length of row."""
+        """Build both indexes. embeddings: (n, dim), rows of any length."""
         unit = unit_rows(embeddings)
         return cls(corpus, model, fingerprint, unit, VectorIndex.build(unit), LexicalIndex.build(corpus.sentences))
 
     @cached_property
     def nbytes(self) -> int:
-        """Bytes of memory that it holds, about: embeddings, both indexes, texts."""
+        """Approximate memory in bytes: embeddings, both indexes, texts."""
         texts = sum(map(len, self.corpus.sentences)) + int(self.corpus.metadata.memory_usage(deep=True).sum())
         return self.embeddings.nbytes + int(self.index.report.megabytes * 1e6) + 3 * texts
 
     @cached_property
     def calibration(self) -> Calibration | None:
-        """What a score means among these sentences. None for a single one."""
+        """The scores of random pairs of these sentences; None for a single sentence."""
         return Calibration.from_embeddings(self.corpus.name, self.embeddings)
 
     def rank(self, query: Vectors, text: str, top: int, filters: Mapping[str, Any], hybrid: bool) -> Ranking:
-        """The `top` rows for a unit query vector (dim,), best first; hybrid joins them with BM25 over `text`."""
+        """The `top` rows for a unit query vector, (dim,), best first; hybrid fuses them with BM25 over `text`."""
         clock = _Clock()
         with clock.stage("filter"):
             mask = matching_rows(self.corpus.filterable(), filters) if filters else None
@@ -78,10 +78,10 @@ class IndexedCorpus:
         if mask is None:
             rows: Rows = self.index.search(query[None], top)[1][0]
             return rows[rows >= 0]
-        # An index would miss rows behind a narrow filter: compare the rows that are left, exactly.
-        left = np.flatnonzero(mask)
-        scores = self.embeddings[left] @ query
-        return left[np.argsort(-scores, kind="stable")[:top]]
+        # An index would miss rows behind a narrow filter: compare the remaining rows exactly.
+        remaining = np.flatnonzero(mask)
+        scores = self.embeddings[remaining] @ query
+        return remaining[np.argsort(-scores, kind="stable")[:top]]
 
 
 @dataclass

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 Rows = NDArray[np.int64]
 
-RRF_K = 60  # Cormack et al. 2009; flattens the head so that one list alone cannot decide
+RRF_K = 60  # Cormack et al. 2009; damps the first ranks so that one ranking alone cannot decide
 WORD = re.compile(r"\w+")
-NO_WORD = ""  # stands in a sentence without words; no query holds it
-# Words that carry no topic; without them "how do I" would outrank the noun in a question.
+NO_WORD = ""  # the token of a sentence without words; no query contains it
+# Words that carry no topic; if indexed, "how do I" would outweigh the noun of a question.
 STOP_WORDS = frozenset(
     """a an and are as at be but by for from had has have how i if in into is it its me my no not of on or our so
     that the their them then there these they this to was we were what when where which who will with you your do does
@@ -32,7 +32,7 @@ class LexicalIndex:
 
     @classmethod
     def build(cls, sentences: Sequence[str]) -> "LexicalIndex":
-        import bm25s  # half a second: it brings numba along
+        import bm25s  # takes half a second: it imports numba
 
         scorer = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
         scorer.index([tokenize(sentence) or [NO_WORD] for sentence in sentences], show_progress=False)
@@ -62,7 +62,7 @@ def tokenize(sentence: str) -> list[str]:
 
 
 def word_overlap(sentence1: str, sentence2: str) -> float:
-    """Jaccard overlap of the lower-cased words, 0..1: the plainest rival of an embedding."""
+    """Jaccard overlap of the lower-cased words, 0..1: the simplest baseline for an embedding."""
     words1, words2 = set(WORD.findall(sentence1.lower())), set(WORD.findall(sentence2.lower()))
     return len(words1 & words2) / len(words1 | words2) if words1 | words2 else 0.0
 
@@ -76,7 +76,7 @@ def best_rows(scores: NDArray[np.float32], top: int) -> Rows:
 
 
 def fuse(*rankings: Rows) -> Rows:
-    """Reciprocal rank fusion: each list gives a row 1 / (60 + its rank); best sum first. Every row once."""
+    """Reciprocal rank fusion: each ranking gives a row 1 / (60 + its rank); best sum first, every row once."""
     points: dict[int, float] = {}
     for ranking in rankings:
         for rank, row in enumerate(ranking.tolist(), 1):

@@ -1,4 +1,4 @@
-"""Saved corpora: an indexed corpus in a folder, reopened without encoding again. Written beside, then renamed."""
+"""Saved corpora: each an indexed corpus in a folder, reopened without encoding again."""
 
 import hashlib
 import os
@@ -37,7 +37,7 @@ CORPUS_ID = re.compile(r"[a-z0-9-]+-[0-9a-f]{12}")
 
 @dataclass(frozen=True)
 class SavedCorpus:
-    """One line of the list of saved corpora."""
+    """An entry of the list of saved corpora."""
 
     id: str
     name: str
@@ -45,22 +45,22 @@ class SavedCorpus:
     model: str
     saved: str  # ISO date and time
     megabytes: float
-    damaged: bool = False  # it can be deleted, nothing else
+    damaged: bool = False  # can only be deleted
 
 
 class Library:
-    """The folders under `folder`. An id is made of name and content: saving the same corpus twice keeps one."""
+    """The saved corpora under `folder`. Ids derive from name and content: saving a corpus twice keeps one copy."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def list(self) -> list[SavedCorpus]:
-        """Newest first; at the end what is damaged."""
+        """Newest first, damaged ones last."""
         saved = [_describe(path) for path in self.folder.glob("[!.]*") if _is_corpus(path)]
         return sorted(saved, key=lambda entry: entry.saved, reverse=True)
 
     def save(self, indexed: IndexedCorpus) -> str:
-        """Write the corpus, return its id. Raises OSError where the disk is full; nothing half-written is ever listed."""
+        """Save a corpus atomically and return its id. Raises OSError if the disk is full."""
         name = corpus_id(indexed.corpus, indexed.fingerprint)
         if not (self.folder / name).exists():
             try:
@@ -71,11 +71,11 @@ class Library:
         return name
 
     def load(self, corpus_id: str) -> IndexedCorpus:
-        """Open a saved corpus. Raises UserError for an id that is not in the list, and for a damaged folder."""
+        """Load a saved corpus. Raises UserError if the id is not in the list or the folder is damaged."""
         return _read(self._path(corpus_id))
 
     def find(self, corpus: Corpus, fingerprint: str) -> IndexedCorpus | None:
-        """The saved copy of this corpus under this model, if there is one. A damaged copy makes room for a new one."""
+        """Return the saved copy of this corpus under this model, if any. Deletes a damaged copy."""
         path = self.folder / corpus_id(corpus, fingerprint)
         if not os.path.lexists(path):
             return None
@@ -85,11 +85,11 @@ class Library:
             with suppress(OSError):
                 discard(path)
         except UnreadableError:
-            pass  # it may be whole: index again, but leave it
+            pass  # it may be intact: index again, but keep it
         return None
 
     def delete(self, corpus_id: str) -> None:
-        """Delete a saved corpus, damaged or not. Raises UserError for an id that is not in the list."""
+        """Delete a saved corpus, damaged or not. Raises UserError if the id is not in the list."""
         path = self._path(corpus_id)
         with writing("The folder of saved corpora"):
             discard(path)
@@ -102,9 +102,9 @@ class Library:
 
 
 def corpus_id(corpus: Corpus, fingerprint: str) -> str:
-    """A readable name and a digest of everything that makes this corpus what it is."""
-    made_of = (fingerprint, corpus.name, corpus.columns, tuple(corpus.metadata.columns), corpus.skipped, corpus.notes)
-    digest = hashlib.blake2b(repr(made_of).encode(), digest_size=6)
+    """A readable name and a digest of everything that defines this corpus."""
+    identity = (fingerprint, corpus.name, corpus.columns, tuple(corpus.metadata.columns), corpus.skipped, corpus.notes)
+    digest = hashlib.blake2b(repr(identity).encode(), digest_size=6)
     digest.update(corpus.rows.tobytes())
     digest.update("\0".join(corpus.sentences).encode())
     digest.update(pd.util.hash_pandas_object(corpus.metadata).to_numpy().tobytes())
@@ -120,7 +120,7 @@ def _write(indexed: IndexedCorpus, folder: Path) -> None:
     np.save(folder / "embeddings.npy", indexed.embeddings)
     indexed.index.save(folder)
     indexed.lexical.save(folder)
-    about = {
+    manifest = {
         "name": corpus.name,
         "rows": len(corpus),
         "columns": corpus.columns,
@@ -131,29 +131,29 @@ def _write(indexed: IndexedCorpus, folder: Path) -> None:
         "notes": corpus.notes,
         "files": checksums(folder),
     }
-    write_object(folder / "corpus.json", about)
+    write_object(folder / "corpus.json", manifest)
 
 
 def _read(folder: Path) -> IndexedCorpus:
-    """Open a corpus that `_write` wrote. Raises DamagedError, before a library parses them, where bytes are not as written."""
+    """Load what `_write` wrote. Raises DamagedError, before a library parses the files, if their bytes have changed."""
     with reading("This saved corpus", "Delete it and upload the file again."):
-        about = read_object(folder / "corpus.json")
-        check(folder, about.get("files", {}))
+        manifest = read_object(folder / "corpus.json")
+        check(folder, manifest.get("files", {}))
         frame = pd.read_parquet(folder / "table.parquet").astype(object)
         corpus = Corpus(
-            name=about["name"],
-            columns=tuple(about["columns"]),
+            name=manifest["name"],
+            columns=tuple(manifest["columns"]),
             sentences=frame[SENTENCE].tolist(),
             metadata=frame.filter(regex=f"^{re.escape(METADATA)}").rename(columns=lambda c: c.removeprefix(METADATA)),
             rows=frame[ROW].to_numpy(dtype=np.int64),
-            skipped=tuple(Skip(**skip) for skip in about["skipped"]),
-            notes=tuple(about["notes"]),
+            skipped=tuple(Skip(**skip) for skip in manifest["skipped"]),
+            notes=tuple(manifest["notes"]),
         )
         embeddings = np.load(folder / "embeddings.npy", mmap_mode="r")
         index, lexical = VectorIndex.load(folder), LexicalIndex.load(folder)
         if not len(corpus) == len(embeddings) == index.report.rows:
             raise ValueError("its files differ in their number of rows")
-        return IndexedCorpus(corpus, about["model"], about["fingerprint"], embeddings, index, lexical)
+        return IndexedCorpus(corpus, manifest["model"], manifest["fingerprint"], embeddings, index, lexical)
 
 
 def _is_corpus(folder: Path) -> bool:
@@ -164,10 +164,10 @@ def _describe(folder: Path) -> SavedCorpus:
     size = sum(f.stat().st_size for f in folder.rglob("*") if f.is_file()) / 1e6
     try:
         with reading(f"The saved corpus '{folder.name}'", "Delete it."):
-            about = read_object(folder / "corpus.json")
-            texts = [about[key] for key in ("name", "model", "saved")]
-            if not all(isinstance(text, str) for text in texts) or not isinstance(about["rows"], int):
+            manifest = read_object(folder / "corpus.json")
+            texts = [manifest[key] for key in ("name", "model", "saved")]
+            if not all(isinstance(text, str) for text in texts) or not isinstance(manifest["rows"], int):
                 raise TypeError("corpus.json holds values of another type")
-            return SavedCorpus(folder.name, about["name"], about["rows"], about["model"], about["saved"], size)
+            return SavedCorpus(folder.name, manifest["name"], manifest["rows"], manifest["model"], manifest["saved"], size)
     except UnreadableError:
         return SavedCorpus(folder.name, folder.name, 0, "", "", size, damaged=True)

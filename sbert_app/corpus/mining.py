@@ -1,4 +1,4 @@
-"""All pairs of rows that are close: exact by tiles of matrix products, by nearest neighbours where those are too many."""
+"""Mine all close pairs of rows: exactly by tiles of matrix products, in large corpora by nearest neighbours."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -10,14 +10,14 @@ from sbert_app.corpus.index import VectorIndex
 from sbert_app.vectors import Vectors
 
 # Measured on 2 cores, 384 dimensions: tiles take 0.2 s for 10,000 rows, 6 s for 50,000, 25 s for 100,000. Up to there
-# exact neighbours are no faster than exact tiles (they look at each pair from both sides); beyond, see `by_neighbours`.
+# exact neighbours are no faster than exact tiles (they compare each pair twice); beyond, see `by_neighbours`.
 EXACT_ROWS = 100_000
-FLOOR = 0.5  # real duplicates below are rare: on Quora's pairs average precision falls by 0.0002 for what is not kept
+FLOOR = 0.5  # real duplicates below are rare: dropping them costs 0.0002 of average precision on Quora's pairs
 MOST_PAIRS = 1_000_000
-TILE = 512  # a tile of scores is 1 MB: it stays in the processor's cache
+TILE = 512  # rows; a tile of scores is 1 MB and stays in the processor's cache
 NEIGHBOURS = 32
-EQUAL = np.float32(1 - 1e-6)  # from here float32 rounding tells no difference: such a cosine counts as 1
-QUERIES = 1_024  # rows asked at a time
+EQUAL = np.float32(1 - 1e-6)  # a cosine from here on counts as 1: the difference is float32 rounding
+QUERIES = 1_024  # rows per search of the index
 CHECKED_ROWS = 200
 
 Rows = NDArray[np.int32]
@@ -25,29 +25,25 @@ Rows = NDArray[np.int32]
 
 @dataclass(frozen=True)
 class SimilarPairs:
-    """Pairs of rows, rows1[i] < rows2[i], best first; scores: (m,) cosines. No pair lies below the floor.
-
-    Exact: every pair from the floor upward is here. Otherwise `checked` holds the true pairs of a few rows, as
-    (cosine, found: 1 or 0), to tell the share that was found.
-    """
+    """Pairs of rows, rows1[i] < rows2[i], best first, with cosines, (m,). If exact, all pairs from the floor upward."""
 
     rows1: Rows
     rows2: Rows
     scores: Vectors
     floor: float
-    raised: bool = False  # above the floor that was asked for, because too many pairs are close
-    checked: Vectors | None = None
+    raised: bool = False  # the floor is above the requested one, because too many pairs are close
+    checked: Vectors | None = None  # if not exact: true pairs of sampled rows as (cosine, 1 if found else 0), (k, 2)
 
     @property
     def exact(self) -> bool:
         return self.checked is None
 
     def above(self, threshold: float) -> int:
-        """The number of pairs that reach the threshold: they are the first ones."""
+        """The number of pairs that reach the threshold; they come first."""
         return int(np.searchsorted(-self.scores, -np.float32(threshold), side="right"))
 
     def recall(self, threshold: float) -> float | None:
-        """The share of true pairs above the threshold that was found, 0..1; None where no checked row has one."""
+        """The share of true pairs above the threshold that was found, 0..1; None if no checked row has one."""
         if self.checked is None:
             return 1.0
         hits = self.checked[self.checked[:, 0] >= np.float32(threshold), 1]
@@ -56,7 +52,7 @@ class SimilarPairs:
 
 @dataclass(frozen=True)
 class Mining:
-    """So much is done; the last step holds the pairs."""
+    """Progress; the last one holds the pairs."""
 
     done: int
     total: int
@@ -64,58 +60,55 @@ class Mining:
 
 
 def mine(vectors: Vectors, index: VectorIndex | None = None, floor: float = FLOOR, most: int = MOST_PAIRS) -> Iterator[Mining]:
-    """The closest pairs of unit rows, (n, dim) float32; `index` over the same rows is built where it is needed.
-
-    More than `most` pairs are not kept: the floor rises above the weakest, and the result tells where it stands then.
-    """
+    """Mine the closest pairs of unit rows, (n, dim) float32; beyond `most` pairs the floor rises. Builds a missing `index`."""
     if len(vectors) <= EXACT_ROWS:
         return by_tiles(vectors, floor, most)
     return by_neighbours(vectors, index or VectorIndex.build(vectors), floor, most)
 
 
 def by_tiles(vectors: Vectors, floor: float = FLOOR, most: int = MOST_PAIRS) -> Iterator[Mining]:
-    """Every pair, exact: n(n-1)/2 products, one tile of them in memory at a time."""
-    kept = _Kept(floor, most)
+    """Compare all pairs exactly: n(n-1)/2 products, one tile in memory at a time."""
+    best = _BestPairs(floor, most)
     starts = range(0, len(vectors), TILE)
     total, done = len(starts) * (len(starts) + 1) // 2, 0
     for start1 in starts:
         for start2 in range(start1, len(vectors), TILE):
             scores = vectors[start1 : start1 + TILE] @ vectors[start2 : start2 + TILE].T
             if start1 == start2:
-                scores[np.tri(len(scores), dtype=bool)] = -np.inf  # itself, and pairs seen from the other side
-            places = np.flatnonzero(scores >= kept.floor)
-            rows1, rows2 = np.divmod(places, scores.shape[1])
-            kept.add(rows1 + start1, rows2 + start2, scores.ravel()[places])
+                scores[np.tri(len(scores), dtype=bool)] = -np.inf  # the row itself, and pairs already seen in reverse
+            cells = np.flatnonzero(scores >= best.floor)
+            rows1, rows2 = np.divmod(cells, scores.shape[1])
+            best.add(rows1 + start1, rows2 + start2, scores.ravel()[cells])
             done += 1
         yield Mining(done, total)
-    yield Mining(total, total, kept.pairs())
+    yield Mining(total, total, best.pairs())
 
 
 def by_neighbours(vectors: Vectors, index: VectorIndex, floor: float = FLOOR, most: int = MOST_PAIRS) -> Iterator[Mining]:
-    """The pairs of each row with its nearest ones: misses a pair where both have closer company, and what the index misses."""
-    kept = _Kept(floor, most)
+    """Compare each row with its nearest ones. Misses pairs of which both rows have 32 closer ones, and what the index misses."""
+    best = _BestPairs(floor, most)
     for start in range(0, len(vectors), QUERIES):
         block = vectors[start : start + QUERIES]
         neighbours = index.search(block, NEIGHBOURS + 1)[1]  # one of them is the row itself
-        own = np.repeat(np.arange(start, start + len(block)), neighbours.shape[1])
-        other = neighbours.ravel()
-        real = (other >= 0) & (other != own)
-        rows1, rows2 = np.minimum(own, other)[real], np.maximum(own, other)[real]
-        scores = np.einsum("ij,ij->i", vectors[rows1], vectors[rows2])  # the index holds half precision
-        close = scores >= kept.floor
-        kept.add(rows1[close], rows2[close], scores[close])
+        queries = np.repeat(np.arange(start, start + len(block)), neighbours.shape[1])
+        others = neighbours.ravel()
+        valid = (others >= 0) & (others != queries)
+        rows1, rows2 = np.minimum(queries, others)[valid], np.maximum(queries, others)[valid]
+        scores = np.einsum("ij,ij->i", vectors[rows1], vectors[rows2])  # exact: the index holds half precision
+        close = scores >= best.floor
+        best.add(rows1[close], rows2[close], scores[close])
         yield Mining(start + len(block), len(vectors))
-    pairs = kept.pairs()
+    pairs = best.pairs()
     yield Mining(len(vectors), len(vectors), replace(pairs, checked=_check(vectors, pairs)))
 
 
-class _Kept:
-    """The best pairs so far. `floor` rises when there are too many."""
+class _BestPairs:
+    """The best pairs so far. `floor` rises when there are more than `most`."""
 
     def __init__(self, floor: float, most: int) -> None:
-        self.floor = self._asked = float(np.float32(floor))
+        self.floor = self._requested = float(np.float32(floor))
         self._most = most
-        self._last_row: int | None = None  # once all that is kept is equal: the last row whose pairs fit
+        self._last_row: int | None = None  # set once all kept pairs tie at 1: the last row whose pairs fit
         self._parts: list[tuple[Rows, Rows, Vectors]] = []
         self._count = 0
 
@@ -130,40 +123,40 @@ class _Kept:
             self._shrink()
 
     def pairs(self) -> SimilarPairs:
-        """All that is kept, best first."""
+        """All kept pairs, best first."""
         self._shrink()
         ((rows1, rows2, scores),) = self._parts
         order = np.lexsort((rows2, rows1, -scores))
-        return SimilarPairs(rows1[order], rows2[order], scores[order], self.floor, self.floor > self._asked)
+        return SimilarPairs(rows1[order], rows2[order], scores[order], self.floor, self.floor > self._requested)
 
     def _shrink(self) -> None:
-        """Each pair once, no more than `most` of them. Those tied with the first one left out go too: the floor is a promise.
+        """Remove repeated pairs and keep at most `most`. Pairs that tie with the first dropped one go too, so that the floor holds.
 
-        It cannot be kept where more pairs are equal: then the first rows keep theirs, with whom all others are in one group.
+        If more than `most` pairs tie at 1.0, keep the pairs of the first rows; the rest belong to the same groups anyway.
         """
-        none = np.empty(0, np.int32)
-        columns = zip((none, none, np.empty(0, np.float32)), *self._parts, strict=True)
+        empty = np.empty(0, np.int32)
+        columns = zip((empty, empty, np.empty(0, np.float32)), *self._parts, strict=True)
         rows1, rows2, scores = (np.concatenate(column) for column in columns)
-        once = np.unique(rows1.astype(np.int64) << 32 | rows2, return_index=True)[1]
-        if len(once) > self._most:
-            weakest = np.partition(scores[once], -self._most - 1)[-self._most - 1]
+        unique = np.unique(rows1.astype(np.int64) << 32 | rows2, return_index=True)[1]
+        if len(unique) > self._most:
+            weakest = np.partition(scores[unique], -self._most - 1)[-self._most - 1]
             if weakest < 1:
                 self.floor = float(np.nextafter(weakest, np.float32(2)))
-                once = once[scores[once] > weakest]
+                unique = unique[scores[unique] > weakest]
             else:
                 self.floor = float(EQUAL)
-                once = once[scores[once] >= EQUAL][: self._most]
-                self._last_row = int(rows1[once[-1]])
-        self._parts, self._count = [(rows1[once], rows2[once], scores[once])], len(once)
+                unique = unique[scores[unique] >= EQUAL][: self._most]
+                self._last_row = int(rows1[unique[-1]])
+        self._parts, self._count = [(rows1[unique], rows2[unique], scores[unique])], len(unique)
 
 
 def _check(vectors: Vectors, pairs: SimilarPairs) -> Vectors:
-    """The true pairs of a few rows above the floor: (their cosine, 1 where they were found), (m, 2)."""
+    """The true pairs above the floor of some sampled rows, as (cosine, 1 if found else 0), (m, 2)."""
     sample = np.random.default_rng(0).choice(len(vectors), min(len(vectors), CHECKED_ROWS), replace=False)
     scores = vectors[sample] @ vectors.T
     scores[np.arange(len(sample)), sample] = -np.inf
-    places, others = np.nonzero(scores >= np.float32(pairs.floor))
-    own = sample[places]
-    keys = np.minimum(own, others) << 32 | np.maximum(own, others)
-    kept = np.isin(keys, pairs.rows1.astype(np.int64) << 32 | pairs.rows2)
-    return np.stack([scores[places, others], kept.astype(np.float32)], axis=1)
+    positions, others = np.nonzero(scores >= np.float32(pairs.floor))
+    rows = sample[positions]
+    keys = np.minimum(rows, others) << 32 | np.maximum(rows, others)
+    found = np.isin(keys, pairs.rows1.astype(np.int64) << 32 | pairs.rows2)
+    return np.stack([scores[positions, others], found.astype(np.float32)], axis=1)

@@ -1,4 +1,4 @@
-"""The most similar pair of a corpus: every row against every other, by blocked matrix products."""
+"""Find the most similar pair of a corpus: every row against every other, by blocked matrix products."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,12 @@ import numpy as np
 from sbert_app.vectors import Vectors
 
 BLOCK = 1_024  # rows at a time: 40 MB of scores for 10,000 rows
-TIE = 1e-6  # closer than float32 rounding: the same sentence twice gives 1.0000000 here and 0.9999999 there
+TIE = 1e-6  # above float32 rounding: equal sentences may give 1.0000000 or 0.9999999
 
 
 @dataclass(frozen=True)
 class ClosestPair:
-    """Two rows, row1 < row2, and their cosine. `ties`: pairs that are just as close; the first of them is given."""
+    """Two rows, row1 < row2, and their cosine. `ties`: number of pairs with this cosine, of which this is the first."""
 
     row1: int
     row2: int
@@ -29,7 +29,7 @@ def closest_pair(vectors: Vectors) -> ClosestPair:
     for start in range(0, len(vectors) - 1, BLOCK):
         scores = vectors[start : start + BLOCK] @ vectors[start:].T
         for i, row in enumerate(scores):
-            row[: i + 1] = -np.inf  # itself, and pairs seen from the other side
+            row[: i + 1] = -np.inf  # the row itself, and pairs already seen in reverse
         highest = float(scores.max())
         if highest >= best - TIE:
             best = max(best, highest)

@@ -1,4 +1,4 @@
-"""From a table to a corpus: one column (or several, joined) is the sentence, all others stay as metadata."""
+"""Read a corpus from a table: one column (or several, joined) is the sentence, all others become metadata."""
 
 import re
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ SENTENCE_NAMES = (
     "description", "comment", "review", "title", "abstract", "utterance", "summary", "premise", "anchor",
 )  # fmt: skip
 
-# Scripts without spaces: each character of theirs counts as a word.
+# In scripts without spaces each character counts as a word.
 WORD = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[^\W\d_]+")
 
 
@@ -33,7 +33,7 @@ class Corpus:
     rows: NDArray[np.int64]
     skipped: tuple[Skip, ...] = ()
     notes: tuple[str, ...] = ()
-    first_query: str = ""  # what an example is asked when it is opened
+    first_query: str = ""  # of an example: the query to show when it is opened
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -44,7 +44,7 @@ class Corpus:
 
 
 def guess_column(frame: pd.DataFrame) -> str:
-    """The column that most likely holds the sentences: by its name, else by the most distinct words a row."""
+    """Guess the sentence column: by its name, else by the most distinct words per row."""
     by_name = {column.strip().lower(): column for column in reversed(frame.columns)}
     for name in SENTENCE_NAMES:
         if name in by_name:
@@ -68,11 +68,11 @@ def looks_like_prose(frame: pd.DataFrame, column: str) -> bool:
 
 
 def read_corpus(table: Table, columns: Sequence[str], limits: Limits) -> Corpus:
-    """Take the sentences out of a table. Blank ones are skipped and reported, over-long ones cut and reported."""
+    """Read the sentences of a table. Blank ones are skipped, over-long ones cut; both are reported. Raises UserError."""
     missing = [column for column in columns if column not in table.frame.columns]
     if missing or not columns:
-        wanted = f"no column '{missing[0]}'" if missing else "no sentence column chosen"
-        raise UserError(f"'{table.name}' has {wanted}. Its columns are: {', '.join(table.frame.columns)}.")
+        problem = f"no column '{missing[0]}'" if missing else "no sentence column chosen"
+        raise UserError(f"'{table.name}' has {problem}. Its columns are: {', '.join(table.frame.columns)}.")
     chosen = table.frame[list(columns)]
     texts = (
         chosen.iloc[:, 0] if len(columns) == 1 else chosen.apply(lambda row: " ".join(filter(None, map(str.strip, row))), axis=1)

@@ -1,1 +1,1 @@
-"""A drawn map of a corpus: its points, groups, colours, and the comparison with another model."""
+"""A map of a corpus: its points, clusters, colours, and the comparison with another model."""

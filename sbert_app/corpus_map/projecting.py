@@ -1,4 +1,4 @@
-"""From a corpus to points: its own x and y columns, or PCA at once and UMAP from there, watched and stoppable."""
+"""Project a corpus to points: its own columns x and y, or PCA at once, then UMAP in a thread that can be stopped."""
 
 import threading
 import time
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.filters import numbers
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus_map.result import Ground
+from sbert_app.corpus_map.result import Projection
 from sbert_app.mapping import projection
 from sbert_app.mapping.neighbours import NeighbourIndex, Neighbours
 from sbert_app.mapping.projection import NEIGHBOURS, Layout, Points
@@ -18,15 +18,15 @@ from sbert_app.runtime.line import Line, place_in_line
 from sbert_app.runtime.stop import Stop
 from sbert_app.vectors import Vectors
 
-MOST_FITTED = 100_000  # rows: of a larger corpus so many are projected, the others placed among them
+MOST_FITTED = 100_000  # rows; of a larger corpus a sample is projected, and the others are placed among it
 PLACED_AT_ONCE = 10_000
-LOOK = 0.2  # seconds between two looks at a projection that is running
+POLL_SECONDS = 0.2  # between two readings of a running projection
 OWN_COLUMNS = ("x", "y")
 
 
 @dataclass(frozen=True)
 class Points2D:
-    """Where the `drawn` rows lie at this moment, (m, 2), and how many of `total` epochs are done. `stage` says it in words."""
+    """The points of the `drawn` rows at this moment, (m, 2), after `done` of `total` epochs; `stage` is a text for the screen."""
 
     stage: str
     drawn: NDArray[np.int64]
@@ -35,11 +35,11 @@ class Points2D:
     total: int = 1
 
 
-def project(indexed: IndexedCorpus, line: Line, stop: Stop) -> Iterator[Points2D | Ground]:
-    """Points while they move, the first of them in milliseconds; the last item is the ground. Stopped, it is what was reached."""
+def project(indexed: IndexedCorpus, line: Line, stop: Stop) -> Iterator[Points2D | Projection]:
+    """Yield points as they move, the first within milliseconds, at last the projection, unfinished if stopped."""
     drawn = fitted_rows(len(indexed.embeddings))
-    if (own := own_points(indexed)) is not None:
-        yield Ground(indexed, own, drawn, "the corpus's own columns x and y", {})
+    if (points := own_points(indexed)) is not None:
+        yield Projection(indexed, points, drawn, "the corpus's own columns x and y", {})
         return
     start = time.perf_counter()
     vectors = np.ascontiguousarray(indexed.embeddings[drawn])
@@ -48,13 +48,13 @@ def project(indexed: IndexedCorpus, line: Line, stop: Stop) -> Iterator[Points2D
     yield Points2D("Preview: principal components. UMAP starts from here", drawn, first)
     flat = projection.flat(vectors)
     if flat or len(vectors) < projection.LEAST_ROWS:
-        method = "a spiral: all rows say the same" if flat else f"principal components: {len(vectors)} rows are too few for UMAP"
-        yield Ground(indexed, first, drawn, method, seconds)
+        method = "a spiral: all embeddings are equal" if flat else f"principal components: {len(vectors)} rows are too few for UMAP"
+        yield Projection(indexed, first, drawn, method, seconds)
         return
-    work = Projecting(vectors, first)
-    for stage in work.watch(line, stop):
-        yield Points2D(stage, drawn, work.layout.points.copy(), work.layout.done, work.layout.epochs)
-    yield _settled(indexed, drawn, work, seconds)
+    thread = ProjectionThread(vectors, first)
+    for stage in thread.watch(line, stop):
+        yield Points2D(stage, drawn, thread.layout.points.copy(), thread.layout.done, thread.layout.epochs)
+    yield _projection(indexed, drawn, thread, seconds)
 
 
 def fitted_rows(rows: int) -> NDArray[np.int64]:
@@ -65,73 +65,75 @@ def fitted_rows(rows: int) -> NDArray[np.int64]:
 
 
 def own_points(indexed: IndexedCorpus) -> Points | None:
-    """The columns x and y as points, scaled; None unless every row has numbers in both."""
+    """The columns x and y as scaled points, (n, 2); None unless every row has numbers in both."""
     columns = {str(column).strip().lower(): str(column) for column in indexed.corpus.metadata.columns}
     if not all(name in columns for name in OWN_COLUMNS):
         return None
-    both = np.stack([numbers(indexed.corpus.metadata[columns[name]]) for name in OWN_COLUMNS], axis=1)
-    return projection.scaled(both) if np.isfinite(both).all() else None
+    points = np.stack([numbers(indexed.corpus.metadata[columns[name]]) for name in OWN_COLUMNS], axis=1)
+    return projection.scaled(points) if np.isfinite(points).all() else None
 
 
-def _settled(indexed: IndexedCorpus, drawn: NDArray[np.int64], work: "Projecting", seconds: dict[str, float]) -> Ground:
-    """All rows in their places: those that were not fitted are placed among those that were."""
-    done, epochs = work.layout.done, work.layout.epochs
+def _projection(
+    indexed: IndexedCorpus, drawn: NDArray[np.int64], thread: "ProjectionThread", seconds: dict[str, float]
+) -> Projection:
+    """The points of all rows: those outside the sample are placed among it."""
+    done, epochs = thread.layout.done, thread.layout.epochs
     method = f"UMAP, {NEIGHBOURS} neighbours by cosine, {epochs} epochs from PCA, seed {projection.SEED}"
-    if work.index is not None and not work.index.exact:
+    if thread.index is not None and not thread.index.exact:
         method += ", the neighbours approximate"
     if done < epochs:
         method = f"UMAP stopped after {done} of {epochs} epochs" if done else "principal components: stopped before UMAP began"
-    points, total = work.layout.points, len(indexed.embeddings)
+    points, total = thread.layout.points, len(indexed.embeddings)
     notes: tuple[str, ...] = ()
     if len(drawn) < total:
         start = time.perf_counter()
-        points = _with_the_rest(indexed.embeddings, drawn, work.index or NeighbourIndex(work.vectors), points)
+        points = _place_others(indexed.embeddings, drawn, thread.index or NeighbourIndex(thread.vectors), points)
         seconds = seconds | {"placing": time.perf_counter() - start}
         notes = (
-            f"{len(drawn):,} of {total:,} rows, drawn at random, were projected and are shown; the others are placed among them "
-            "(median place of their nearest rows), counted in the clusters and in the csv.",
+            f"{len(drawn):,} of {total:,} rows, drawn at random, were projected and are shown. The others lie at the median point "
+            "of their nearest rows; clusters and csv include them.",
         )
-    return Ground(indexed, points, drawn, method, seconds | work.seconds, work.near, notes)
+    return Projection(indexed, points, drawn, method, seconds | thread.seconds, thread.near, notes)
 
 
-def _with_the_rest(vectors: Vectors, drawn: NDArray[np.int64], index: NeighbourIndex, points: Points) -> Points:
-    everywhere = np.empty((len(vectors), 2), np.float32)
-    everywhere[drawn] = points
-    rest = np.setdiff1d(np.arange(len(vectors)), drawn, assume_unique=True)
-    for start in range(0, len(rest), PLACED_AT_ONCE):
-        rows = rest[start : start + PLACED_AT_ONCE]
-        everywhere[rows] = projection.placed(index.search(vectors[rows], NEIGHBOURS).rows, points)
-    return everywhere
+def _place_others(vectors: Vectors, drawn: NDArray[np.int64], index: NeighbourIndex, points: Points) -> Points:
+    placed = np.empty((len(vectors), 2), np.float32)
+    placed[drawn] = points
+    others = np.setdiff1d(np.arange(len(vectors)), drawn, assume_unique=True)
+    for start in range(0, len(others), PLACED_AT_ONCE):
+        rows = others[start : start + PLACED_AT_ONCE]
+        placed[rows] = projection.placed(index.search(vectors[rows], NEIGHBOURS).rows, points)
+    return placed
 
 
-class Projecting:
-    """Neighbours, then UMAP, in a thread of its own, so that its points can be looked at while they move."""
+class ProjectionThread:
+    """Find neighbours, then run UMAP, in a thread, so that the points can be read while they move."""
 
     def __init__(self, vectors: Vectors, start: Points) -> None:
         self.vectors, self.layout = vectors, Layout(start)
         self.index: NeighbourIndex | None = None
         self.near: Neighbours | None = None
         self.seconds: dict[str, float] = {}
-        self._unwatched = threading.Event()
+        self._abandoned = threading.Event()
         self._error: BaseException | None = None
         self._stage = ""
         self._stop = Stop()
 
     def watch(self, line: Line, stop: Stop) -> Iterator[str]:
-        """Work to the end, or until it is stopped; a stage in words a few times a second. An error comes out here."""
+        """Run to the end or until stopped; yields the stage as text a few times a second. Raises the error of the thread."""
         self._stop = stop
         thread = threading.Thread(target=self._run, name="map", daemon=True)
         try:
             with line.join(stop) as waiting:
-                for before in waiting:
-                    yield place_in_line(before, "map")
+                for ahead in waiting:
+                    yield place_in_line(ahead, "map")
                 if not stop.is_set():
                     thread.start()
                 while thread.is_alive():
-                    thread.join(LOOK)
+                    thread.join(POLL_SECONDS)
                     yield self._stage
         finally:
-            self._unwatched.set()
+            self._abandoned.set()
         if self._error is not None:
             raise self._error
 
@@ -146,7 +148,7 @@ class Projecting:
             self._error = error
 
     def _stopped(self) -> bool:
-        return self._unwatched.is_set() or self._stop.is_set()
+        return self._abandoned.is_set() or self._stop.is_set()
 
     def _find(self) -> None:
         self.index = NeighbourIndex(self.vectors)

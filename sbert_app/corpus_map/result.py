@@ -1,4 +1,4 @@
-"""A map as the session keeps it: where every row lies, its groups and what they are called."""
+"""A map as the session keeps it: the points of all rows, their clusters and the names of these."""
 
 import secrets
 from dataclasses import asdict, dataclass, field, replace
@@ -22,30 +22,27 @@ NEAREST = 10
 
 
 @dataclass(frozen=True)
-class Ground:
-    """The points of a corpus, before they are grouped. `points` (n, 2); `drawn`: the rows that a screen shows.
-
-    `method` says in words how the points came about. `near`: the neighbours of the fitted rows, where UMAP asked for them.
-    """
+class Projection:
+    """The points of a corpus, (n, 2), before clustering. `drawn`: rows shown on screen; `method`: how the points were computed."""
 
     indexed: IndexedCorpus
     points: Points
     drawn: NDArray[np.int64]
     method: str
     seconds: dict[str, float]
-    near: Neighbours | None = None
+    near: Neighbours | None = None  # of the drawn rows, if UMAP was run
     notes: tuple[str, ...] = ()
     id: str = field(default_factory=lambda: secrets.token_hex(4))
 
     @cached_property
     def words(self) -> keywords.Words:
-        """The corpus's words, counted once."""
+        """The word counts of the corpus."""
         return keywords.Words(self.indexed.corpus.sentences)
 
 
 @dataclass(frozen=True)
-class Moved:
-    """The drawn rows under another model, and by label column the share of nearest rows with the same label before and after."""
+class ModelComparison:
+    """The drawn rows under another model; per label column the share of nearest rows with the same label, before and after."""
 
     model: str
     drift: Drift
@@ -54,7 +51,7 @@ class Moved:
 
 @dataclass(frozen=True)
 class QueryOnMap:
-    """A typed query: where it would lie, (2,), and its cosine to every row, (n,)."""
+    """A typed query: its point on the map, (2,), and its cosine to every row, (n,)."""
 
     query: str
     point: NDArray[np.float32]
@@ -67,14 +64,11 @@ class QueryOnMap:
 
 @dataclass(frozen=True)
 class CorpusMap:
-    """A grouped map. `names`, `keywords` and `central` have one entry a cluster.
+    """A clustered map. `names`, `keywords` and `central` have one entry per cluster."""
 
-    `uncut` is the clustering before its outliers were cut to the accepted share, `grouping` the method and number asked for.
-    """
-
-    ground: Ground
-    uncut: Clustering
-    grouping: tuple[str, int | None]
+    projection: Projection
+    uncut: Clustering  # before outliers above the accepted share were assigned
+    grouping: tuple[str, int | None]  # the requested method and number of clusters
     clustering: Clustering
     names: list[str]
     keywords: list[list[str]]
@@ -83,46 +77,46 @@ class CorpusMap:
     silhouettes: dict[int, float]
     accords: list[Accord]
     seconds: dict[str, float] = field(default_factory=dict)
-    moved: Moved | None = None
+    comparison: ModelComparison | None = None
     query: QueryOnMap | None = None
     of_corpus: ClassVar[bool] = True  # dropped with the corpus
 
     @classmethod
-    def build(cls, ground: Ground, uncut: Clustering, outliers: float, grouping: tuple[str, int | None]) -> "CorpusMap":
-        """Name and measure the groups. outliers: the share of rows, 0..1, that may stay without a group."""
-        clustering = with_fewer_outliers(uncut, ground.points, outliers)
-        vectors, labels = ground.indexed.embeddings, clustering.labels
-        words = ground.words.keywords(labels)
-        silhouette, each = silhouettes(vectors, labels)
-        middle = keywords.central(vectors, labels)
+    def build(cls, projection: Projection, uncut: Clustering, outliers: float, grouping: tuple[str, int | None]) -> "CorpusMap":
+        """Name and measure the clusters. outliers: the share of rows, 0..1, that may stay without a cluster."""
+        clustering = with_fewer_outliers(uncut, projection.points, outliers)
+        vectors, labels = projection.indexed.embeddings, clustering.labels
+        words = projection.words.keywords(labels)
+        silhouette, by_cluster = silhouettes(vectors, labels)
+        central = keywords.central(vectors, labels)
         return cls(
-            ground=ground,
+            projection=projection,
             uncut=uncut,
             grouping=grouping,
             clustering=clustering,
             names=keywords.names(words),
             keywords=words,
-            central=[middle[number] for number in range(clustering.count)],
+            central=[central[number] for number in range(clustering.count)],
             silhouette=silhouette,
-            silhouettes=each,
-            accords=[accord(c, labels, values) for c, values in label_columns(ground.indexed.corpus.metadata).items()],
+            silhouettes=by_cluster,
+            accords=[accord(c, labels, values) for c, values in label_columns(projection.indexed.corpus.metadata).items()],
         )
 
     def with_outliers(self, share: float) -> "CorpusMap":
-        """The same grouping with another share of rows accepted as outliers."""
-        fresh = CorpusMap.build(self.ground, self.uncut, share, self.grouping)
-        return replace(fresh, seconds=self.seconds, moved=self.moved, query=self.query)
+        """The same clustering with another accepted share of outliers."""
+        rebuilt = CorpusMap.build(self.projection, self.uncut, share, self.grouping)
+        return replace(rebuilt, seconds=self.seconds, comparison=self.comparison, query=self.query)
 
     @property
     def model(self) -> str:
-        return self.ground.indexed.model
+        return self.projection.indexed.model
 
     def name_of(self, label: int) -> str:
         return self.names[label] if label >= 0 else "outlier"
 
     def summary(self) -> dict[str, Any]:
-        """The map as plain JSON: counts, clusters with what tells them, quality, seconds by stage."""
-        sentences, sizes = self.ground.indexed.corpus.sentences, self.clustering.sizes.tolist()
+        """The map as plain JSON: counts, clusters with names and keywords, quality, seconds by stage."""
+        sentences, sizes = self.projection.indexed.corpus.sentences, self.clustering.sizes.tolist()
         clusters = [
             {
                 "name": name,
@@ -134,36 +128,36 @@ class CorpusMap:
             for number, name in enumerate(self.names)
         ]
         return {
-            "points": len(self.ground.points),
+            "points": len(self.projection.points),
             "clusters": clusters,
             "outliers": self.clustering.outliers,
             "how": self.clustering.how,
             "silhouette": self.silhouette,
             "accords": [asdict(accord) for accord in self.accords],
-            "projection": self.ground.method,
-            "notes": list(self.ground.notes),
+            "projection": self.projection.method,
+            "notes": list(self.projection.notes),
             "seconds": self.seconds,
         }
 
     def places(self) -> list[dict[str, Any]]:
-        """Each row's place and cluster, -1 for an outlier; `row` as in the file."""
-        rows, points = self.ground.indexed.corpus.rows.tolist(), self.ground.points.round(4).astype(float).tolist()
+        """The point and the cluster of each row, -1 for an outlier; `row` as in the file."""
+        rows, points = self.projection.indexed.corpus.rows.tolist(), self.projection.points.round(4).astype(float).tolist()
         labels = self.clustering.labels.tolist()
         return [{"row": row, "x": x, "y": y, "cluster": c} for row, (x, y), c in zip(rows, points, labels, strict=True)]
 
     def records(self, rows: NDArray[np.integer]) -> list[dict[str, object]]:
-        """Rows as flat records to show or save: file row, sentence, cluster, place, and the corpus's own columns."""
-        corpus = self.ground.indexed.corpus
+        """Rows as flat records to show or save: file row, sentence, cluster, point, and the corpus's own columns."""
+        corpus = self.projection.indexed.corpus
         metadata = corpus.metadata.iloc[rows].to_dict("records")
         records = []
-        for row, record in zip(rows.tolist(), metadata, strict=True):
-            x, y = self.ground.points[row].tolist()
-            own: dict[str, object] = {
+        for row, values in zip(rows.tolist(), metadata, strict=True):
+            x, y = self.projection.points[row].tolist()
+            record: dict[str, object] = {
                 "row": int(corpus.rows[row]),
                 "sentence": corpus.sentences[row],
                 "cluster": self.name_of(int(self.clustering.labels[row])),
                 "map_x": round(x, 4),
                 "map_y": round(y, 4),
             }
-            records.append(own | {(f"{key}_" if key in own else str(key)): value for key, value in record.items()})
+            records.append(record | {(f"{key}_" if key in record else str(key)): value for key, value in values.items()})
         return records

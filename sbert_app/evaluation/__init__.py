@@ -1,1 +1,1 @@
-"""Figures of merit. Works on arrays."""
+"""Metrics on arrays."""

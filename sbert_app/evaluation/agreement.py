@@ -1,4 +1,4 @@
-"""Do two systems agree on which pairs are close? Arrays in, figures out."""
+"""Measure how far two systems agree on which pairs are close."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ TOP = 10
 
 @dataclass(frozen=True)
 class Agreement:
-    """Two systems' scores of the same pairs. `shared`: how many of both systems' `top` closest pairs are the same."""
+    """Agreement of two systems on the same pairs. `shared`: number of pairs among the `top` closest of both systems."""
 
     pairs: int
     same_first: bool
@@ -24,7 +24,7 @@ class Agreement:
 def agreement(scores1: Vectors, scores2: Vectors) -> Agreement:
     """Compare two score lists over the same pairs, (p,) each, p >= 2. Higher is closer in both."""
     if scores1.shape != scores2.shape or scores1.ndim != 1 or len(scores1) < 2:
-        raise ValueError(f"two lists of the same length are needed, got shapes {scores1.shape} and {scores2.shape}")
+        raise ValueError(f"expected two lists of the same length, got shapes {scores1.shape} and {scores2.shape}")
     top = min(TOP, len(scores1))
     first, second = (np.argsort(-scores, kind="stable")[:top].tolist() for scores in (scores1, scores2))
     shared = len(set(first) & set(second))

@@ -1,4 +1,4 @@
-"""Which examples moved, and whether towards what they are meant to be."""
+"""Measure how far training moved each example towards its gold value."""
 
 import numpy as np
 
@@ -6,9 +6,9 @@ from sbert_app.evaluation.weighted import Array
 
 
 def gains(kind: str, before: Array, after: Array, gold: Array) -> Array:
-    """How much nearer each example came to its gold value, (n,); below zero: it moved away.
+    """How much closer each example is to its gold value after training than before, (n,); below zero: further away.
 
-    Pairs: in shares of the ranking, since cosines of two models are not on one scale. Triplets: the change of the lead.
+    Pairs are compared by `rank_shares`, since two models' cosines are not on one scale; triplets and positives by their lead.
     """
     if kind in ("triplets", "positives"):
         return after - before

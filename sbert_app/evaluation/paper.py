@@ -1,4 +1,4 @@
-"""What the paper published (Reimers & Gurevych 2019, arXiv 1908.10084), to stand beside what is measured here."""
+"""Figures published in the paper (Reimers & Gurevych 2019, arXiv 1908.10084), shown beside measured ones."""
 
 SOURCE = "Reimers & Gurevych 2019"
 

@@ -1,4 +1,4 @@
-"""Figures of merit, as fractions. Best value 1 for each; screens show them ×100."""
+"""Metrics as fractions, 1 is best; screens show them ×100."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,12 +12,12 @@ Values = NDArray[np.float64] | NDArray[np.float32] | Sequence[float]
 
 def pearson(predicted: Values, gold: Values) -> float:
     """Linear correlation, -1..1."""
-    return _once(weighted.pearson, predicted, gold)
+    return _unweighted(weighted.pearson, predicted, gold)
 
 
 def spearman(predicted: Values, gold: Values) -> float:
-    """Rank correlation, -1..1, equal values sharing their mean rank. The paper's measure for STS."""
-    return _once(weighted.spearman, predicted, gold)
+    """Rank correlation, -1..1, ties share their mean rank. The paper's measure for STS."""
+    return _unweighted(weighted.spearman, predicted, gold)
 
 
 def ndcg(ranked: Sequence[str], relevance: Mapping[str, float], top: int = 10) -> float:
@@ -32,6 +32,6 @@ def _discounted(gains: Sequence[float]) -> float:
     return float(sum(gain / np.log2(rank + 1) for rank, gain in enumerate(gains, 1)))
 
 
-def _once(metric: weighted.Metric, predicted: Values, gold: Values) -> float:
+def _unweighted(metric: weighted.Metric, predicted: Values, gold: Values) -> float:
     first, second = (np.asarray(values, dtype=np.float64) for values in (predicted, gold))
     return float(metric(first, second, np.ones((1, len(gold))))[0])

@@ -1,6 +1,6 @@
-"""Did it get better? Before and after on the same held-out examples, with intervals and a paired test.
+"""Compare a model before and after training on the same held-out examples, with intervals and a paired test.
 
-Knows embeddings only. columns: one (n, dim) array a sentence column; gold: (n,) 0..1, higher is meant to be closer.
+columns: one (n, dim) array of embeddings per sentence column. gold: (n,), 0..1, higher means closer.
 """
 
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ from sbert_app.vectors import Vectors, unit_rows
 
 RESAMPLES = 2_000
 CONFIDENCE = 0.95
-LEAST_HELD_OUT = 20  # fewer rows than this prove nothing
+LEAST_HELD_OUT = 20  # rows; fewer never give a verdict
 
 BETTER, UNCLEAR, WORSE = "better", "no clear change", "worse: do not use it"
 
-# The first of each kind decides.
+# The first metric of each kind decides the verdict.
 METRICS: dict[str, dict[str, Metric]] = {
     "scored": {"spearman": weighted.spearman, "pearson": weighted.pearson},
     "labelled": {"average_precision": weighted.average_precision, "accuracy": weighted.best_accuracy, "f1": weighted.best_f1},
@@ -29,8 +29,8 @@ METRICS: dict[str, dict[str, Metric]] = {
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """A measured value with its 95 % bootstrap interval, as fractions."""
+class MetricEstimate:
+    """A metric with its 95 % bootstrap interval, as fractions."""
 
     value: float
     low: float
@@ -39,18 +39,18 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Change:
-    """One measure before and after. `difference` is after minus before on the same resamples; `p` two-sided, paired."""
+    """A metric before and after. `difference`: after minus before on the same resamples; `p`: two-sided, paired."""
 
     metric: str
-    before: Estimate
-    after: Estimate
-    difference: Estimate
+    before: MetricEstimate
+    after: MetricEstimate
+    difference: MetricEstimate
     p: float
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """`word` follows from the first change: better or worse only where the interval of the difference leaves zero out."""
+    """`word`: "better" or "worse" only if the first change's interval excludes zero, for LEAST_HELD_OUT examples or more."""
 
     word: str
     changes: tuple[Change, ...]
@@ -58,44 +58,44 @@ class Verdict:
 
 
 def predict(kind: str, columns: Sequence[Vectors]) -> Array:
-    """What the embeddings say of each example, (n,), higher is closer: a cosine, or for triplets the positive's lead.
+    """Predicted score of each example, (n,), higher is closer: the cosine; for triplets, cosine(a, p) - cosine(a, n).
 
-    positives: the lead of the right partner before the nearest of all others, so above zero means found first.
+    positives: the cosine to the right partner minus the highest to any other; above zero means that it is found first.
     """
     anchor, *others = (unit_rows(column).astype(np.float64) for column in columns)
     if kind == "positives":
         scores = anchor @ others[0].T
-        own = scores.diagonal().copy()
-        same = np.isclose(scores, own[:, None], rtol=0, atol=1e-9)  # itself, and partners with the very same text
-        lead: Array = own - np.where(same, -np.inf, scores).max(1, initial=-1.0)
+        partner = scores.diagonal().copy()
+        same = np.isclose(scores, partner[:, None], rtol=0, atol=1e-9)  # the partner, and others with the same text
+        lead: Array = partner - np.where(same, -np.inf, scores).max(1, initial=-1.0)
         return lead
     cosines: list[Array] = [np.einsum("nd,nd->n", anchor, other) for other in others]
     return cosines[0] - cosines[1] if kind == "triplets" else cosines[0]
 
 
 def primary_metric(kind: str, columns: Sequence[Vectors], gold: Array) -> float:
-    """The measure that decides, for these embeddings; -1 where it is not defined (all cosines equal)."""
+    """The metric that decides the verdict, for these embeddings; -1 if undefined (all cosines equal)."""
     return measure(kind, predict(kind, columns), gold)[next(iter(METRICS[kind]))]
 
 
 def measure(kind: str, predicted: Array, gold: Array) -> dict[str, float]:
-    """Every measure of the kind, as fractions; -1 where it is not defined."""
-    once = np.ones((1, len(gold)))
-    values = {name: float(metric(predicted, gold, once)[0]) for name, metric in METRICS[kind].items()}
+    """All metrics of the kind, as fractions; -1 if undefined."""
+    ones = np.ones((1, len(gold)))
+    values = {name: float(metric(predicted, gold, ones)[0]) for name, metric in METRICS[kind].items()}
     return {name: value if np.isfinite(value) else -1.0 for name, value in values.items()}
 
 
 def judge(kind: str, before: Array, after: Array, gold: Array, seed: int = 0) -> Verdict:
-    """Compare two predictions of the same n examples by a paired bootstrap: both models see the same resamples."""
+    """Compare predictions for the same n examples by a paired bootstrap: both use the same resamples."""
     count = len(gold)
     weights = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=RESAMPLES).astype(np.float64)
-    once = np.ones((1, count))
+    ones = np.ones((1, count))
     changes = []
     for name, metric in METRICS[kind].items():
-        values = [metric(side, gold, once)[0] for side in (before, after)]
-        spread = [metric(side, gold, weights) for side in (before, after)]
-        estimates = [_estimate(value, drawn) for value, drawn in zip(values, spread, strict=True)]
-        difference = spread[1] - spread[0]
+        values = [metric(predicted, gold, ones)[0] for predicted in (before, after)]
+        resampled = [metric(predicted, gold, weights) for predicted in (before, after)]
+        estimates = [_estimate(value, samples) for value, samples in zip(values, resampled, strict=True)]
+        difference = resampled[1] - resampled[0]
         changes.append(Change(name, estimates[0], estimates[1], _estimate(values[1] - values[0], difference), _p(difference)))
     return Verdict(_word(changes[0], count), tuple(changes), count)
 
@@ -106,18 +106,18 @@ def _word(change: Change, count: int) -> str:
     return WORSE if count >= LEAST_HELD_OUT and change.difference.high < 0 else UNCLEAR
 
 
-def _estimate(value: float, drawn: Array) -> Estimate:
-    drawn = drawn[np.isfinite(drawn)]
-    if not np.isfinite(value) or not len(drawn):
-        return Estimate(-1.0, -1.0, 1.0)
-    low, high = np.quantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return Estimate(float(value), float(low), float(high))
+def _estimate(value: float, samples: Array) -> MetricEstimate:
+    samples = samples[np.isfinite(samples)]
+    if not np.isfinite(value) or not len(samples):
+        return MetricEstimate(-1.0, -1.0, 1.0)
+    low, high = np.quantile(samples, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return MetricEstimate(float(value), float(low), float(high))
 
 
 def _p(difference: NDArray[np.float64]) -> float:
-    """Two-sided: how often resampling turns the sign round. Never below one over the number of resamples."""
-    drawn = difference[np.isfinite(difference)]
-    if not len(drawn):
+    """Two-sided p: twice the share of resamples with the other sign, at least one over their number."""
+    samples = difference[np.isfinite(difference)]
+    if not len(samples):
         return 1.0
-    tail = min((drawn <= 0).mean(), (drawn >= 0).mean())
-    return float(min(1.0, max(2 * tail, 1 / len(drawn))))
+    tail = min((samples <= 0).mean(), (samples >= 0).mean())
+    return float(min(1.0, max(2 * tail, 1 / len(samples))))

@@ -1,6 +1,6 @@
-"""Figures of merit of many resamples at once: a bootstrap sample is a count of how often each row was drawn.
+"""Metrics of R bootstrap resamples at once, each given as the count of every row, so that rows are sorted only once.
 
-predicted, gold: (n,); weights: (R, n) counts -> (R,) values. So no resample is ever sorted again.
+predicted, gold: (n,); weights: (R, n) counts -> (R,) values.
 """
 
 from collections.abc import Callable
@@ -23,33 +23,33 @@ def pearson(predicted: Array, gold: Array, weights: Array) -> Array:
 
 
 def spearman(predicted: Array, gold: Array, weights: Array) -> Array:
-    """Rank correlation, -1..1, equal values sharing their mean rank. The paper's measure for STS."""
+    """Rank correlation, -1..1, ties share their mean rank. The paper's measure for STS."""
     return pearson(_ranks(predicted, weights), _ranks(gold, weights), weights)
 
 
 def average_precision(predicted: Array, gold: Array, weights: Array) -> Array:
-    """Area under precision and recall, 0..1. gold: 1 for what should score high, else 0."""
-    hits, drawn = _cumulated(predicted, gold, weights)
+    """Area under the precision-recall curve, 0..1. gold: 1 for positive rows, else 0."""
+    hits, rows = _cumulated(predicted, gold, weights)
     with np.errstate(invalid="ignore", divide="ignore"):
-        precision = np.where(drawn > 0, hits / drawn, 0.0)
+        precision = np.where(rows > 0, hits / rows, 0.0)
         area: Array = (precision * np.diff(hits, axis=1, prepend=0.0)).sum(1) / hits[:, -1]
     return area
 
 
 def best_accuracy(predicted: Array, gold: Array, weights: Array) -> Array:
-    """Share of right decisions at the threshold that is best for these rows, 0..1."""
-    hits, drawn = _cumulated(predicted, gold, weights)
-    right = 2 * hits - drawn + (drawn[:, -1:] - hits[:, -1:])  # hits above the threshold, and the others below it
-    nothing = drawn[:, -1] - hits[:, -1]
-    accuracy: Array = np.maximum(right.max(1), nothing) / drawn[:, -1]
+    """Accuracy at the threshold that is best for these rows, 0..1."""
+    hits, rows = _cumulated(predicted, gold, weights)
+    correct = 2 * hits - rows + (rows[:, -1:] - hits[:, -1:])  # positives above the threshold, negatives below it
+    negatives = rows[:, -1] - hits[:, -1]
+    accuracy: Array = np.maximum(correct.max(1), negatives) / rows[:, -1]
     return accuracy
 
 
 def best_f1(predicted: Array, gold: Array, weights: Array) -> Array:
     """Harmonic mean of precision and recall at the threshold that is best for these rows, 0..1."""
-    hits, drawn = _cumulated(predicted, gold, weights)
+    hits, rows = _cumulated(predicted, gold, weights)
     with np.errstate(invalid="ignore", divide="ignore"):
-        f1: Array = (2 * hits / (drawn + hits[:, -1:])).max(1)
+        f1: Array = (2 * hits / (rows + hits[:, -1:])).max(1)
     return f1
 
 
@@ -62,20 +62,20 @@ def share_positive(predicted: Array, gold: Array, weights: Array) -> Array:
 def _ranks(values: Array, weights: Array) -> Array:
     """Rank of each row in each resample, ties sharing their mean. (n,), (R, n) -> (R, n)."""
     _, group, order, starts = _groups(values)
-    drawn = np.add.reduceat(weights[:, order], starts, axis=1)
-    return (np.cumsum(drawn, axis=1) - (drawn - 1) / 2)[:, group]
+    counts = np.add.reduceat(weights[:, order], starts, axis=1)
+    return (np.cumsum(counts, axis=1) - (counts - 1) / 2)[:, group]
 
 
 def _cumulated(predicted: Array, gold: Array, weights: Array) -> tuple[Array, Array]:
-    """(positives, rows) at or above each different score, highest first. Each (R, groups)."""
+    """Return the numbers of (positives, rows) at or above each distinct score, highest first. Each (R, groups)."""
     _, _, order, starts = _groups(-predicted)
     sorted_weights = weights[:, order]
     hits = np.add.reduceat(sorted_weights * gold[order], starts, axis=1)
-    drawn = np.add.reduceat(sorted_weights, starts, axis=1)
-    return np.cumsum(hits, axis=1), np.cumsum(drawn, axis=1)
+    rows = np.add.reduceat(sorted_weights, starts, axis=1)
+    return np.cumsum(hits, axis=1), np.cumsum(rows, axis=1)
 
 
 def _groups(values: Array) -> tuple[Array, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The different values ascending, each row's group, the order by value, and where each group starts in it."""
+    """Return (distinct values ascending, each row's group, order of rows by value, start of each group in that order)."""
     unique, group, counts = np.unique(values, return_inverse=True, return_counts=True)
     return unique, group, np.argsort(values, kind="stable"), np.concatenate([[0], np.cumsum(counts)[:-1]])

@@ -1,1 +1,1 @@
-"""Why a score is what it is, and what it means. Works on arrays."""
+"""Explain a score: which words add to it, and how unusual it is. Works on arrays."""

@@ -1,4 +1,4 @@
-"""Why two sentences score as they do: which words of the one meet which words of the other."""
+"""Explain the score of two sentences: each pair of words' share of it."""
 
 import re
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ SPECIAL = re.compile(r"\[[A-Z]+\]|</?[a-z]+>")
 
 @dataclass(frozen=True)
 class Link:
-    """Two words and what their meeting adds to the score."""
+    """A word of each sentence and what the two add to the score."""
 
     word1: str
     word2: str
@@ -25,10 +25,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Attribution:
-    """`contributions[i, j]` is what word i of sentence 1 and word j of sentence 2 add to the score together.
-
-    Under the exact method they sum to the score; `residual` is what is left, 0 up to rounding.
-    """
+    """`contributions[i, j]`: what word i of sentence 1 and word j of sentence 2 add to the score; under EXACT they sum to it."""
 
     method: str
     words1: list[str]
@@ -41,14 +38,11 @@ class Attribution:
         return self.score - float(self.contributions.sum(dtype=np.float64))
 
     def strongest(self, count: int) -> list[Link]:
-        """The links between words that add most, strongest first; special tokens such as [CLS] are no words.
-
-        A word that occurs again is the same word: its links are added up.
-        """
-        unique1, place1 = np.unique(self.words1, return_inverse=True)
-        unique2, place2 = np.unique(self.words2, return_inverse=True)
+        """The word pairs that add most, strongest first, without special tokens; repetitions of a word are added up."""
+        unique1, index1 = np.unique(self.words1, return_inverse=True)
+        unique2, index2 = np.unique(self.words2, return_inverse=True)
         sums = np.zeros((len(unique1), len(unique2)))
-        np.add.at(sums, (place1[:, None], place2[None, :]), self.contributions)
+        np.add.at(sums, (index1[:, None], index2[None, :]), self.contributions)
         sums[[is_special(word) for word in unique1]] = -np.inf
         sums[:, [is_special(word) for word in unique2]] = -np.inf
         order = np.argsort(-sums, axis=None, kind="stable")[: min(count, int(np.isfinite(sums).sum()))]
@@ -58,7 +52,7 @@ class Attribution:
 
 
 def is_special(word: str) -> bool:
-    """[CLS], [SEP], <s>, </s> and their like."""
+    """Whether a word is a special token such as [CLS], [SEP], <s> or </s>."""
     return SPECIAL.fullmatch(word) is not None
 
 
@@ -74,10 +68,7 @@ class Tokens(Protocol):
 
 
 def split_mean_pooled(tokens1: Tokens, tokens2: Tokens) -> Attribution:
-    """Split the cosine of two mean-pooled embeddings exactly: cos = sum_ij h_i·h_j / (n m |u| |v|).
-
-    Token contributions are added up to words, which keeps the sum.
-    """
+    """Split the cosine of two mean-pooled embeddings exactly, by tokens summed to words: cos = sum_ij h_i·h_j / (n m |u| |v|)."""
     h1, h2 = tokens1.vectors.astype(np.float64), tokens2.vectors.astype(np.float64)
     lengths = float(np.linalg.norm(h1.mean(0))) * float(np.linalg.norm(h2.mean(0)))
     by_token = h1 @ h2.T / (len(h1) * len(h2) * max(lengths, 1e-12))
@@ -90,10 +81,9 @@ def split_mean_pooled(tokens1: Tokens, tokens2: Tokens) -> Attribution:
 def leave_one_out(
     words: tuple[list[str], list[str]], embeddings: tuple[Vectors, Vectors], without: tuple[Vectors, Vectors]
 ) -> Attribution:
-    """What the score loses when word i and word j are gone *together*, beyond what each costs alone.
+    """Rank word pairs by how much more they cost removed one at a time than together, if the cosine cannot be split.
 
     embeddings: two vectors (dim,); without[k][i]: sentence k encoded again without its word i, (words, dim).
-    For poolings whose cosine does not split. The sum is not the score: read it as a ranking of links.
     """
     full1, full2 = (unit_rows(np.vstack([e[None], w])) for e, w in zip(embeddings, without, strict=True))
     scores = full1 @ full2.T  # row and column 0: nothing left out

@@ -1,4 +1,4 @@
-"""What a score means: how unusual it would be between two sentences drawn at random."""
+"""Calibrate a score: how unusual it would be between two random sentences."""
 
 from dataclasses import dataclass
 
@@ -30,12 +30,12 @@ class Calibration:
         return cls(name, np.sort(np.einsum("nd,nd->n", unit[first], unit[second])))
 
     def percentile(self, score: float) -> float:
-        """Share of the random pairs that score lower, 0..100."""
+        """Percentage of the random pairs that score lower, 0..100."""
         return 100 * float(np.searchsorted(self.scores, score)) / len(self.scores)
 
 
 def in_words(percentile: float, name: str) -> str:
-    """Such as "higher than 99.95 % of random pairs of tickets.csv". Never 100 %: the pairs are a sample."""
+    """Phrase it: "higher than 99.95 % of random pairs of tickets.csv". Never 100 %, since the pairs are a sample."""
     if percentile < 0.05:
         return f"lower than almost all random pairs of {name}"
     share = f"{percentile:.1f}" if percentile < 99.9 else f"{min(percentile, 99.99):.2f}"

@@ -1,4 +1,4 @@
-"""Every job of the app, declared once: the endpoints, the shell commands and MCP's tools are made from this list."""
+"""All jobs of the app. The endpoints, shell commands and MCP tools are generated from this list."""
 
 from sbert_app.jobs.cluster_map import CLUSTER_MAP
 from sbert_app.jobs.duplicates import DUPLICATES

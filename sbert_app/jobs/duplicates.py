@@ -1,10 +1,10 @@
-"""The job duplicates: what a corpus says twice."""
+"""The job duplicates: near-duplicate sentences of a corpus."""
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sbert_app.corpus.findings import Compared, Findings
+from sbert_app.corpus.findings import FileOverlap, Findings
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step
 from sbert_app.jobs.option import number, option, output, upload, whole
@@ -16,32 +16,28 @@ from sbert_app.tables.writing import to_csv
 
 @dataclass(frozen=True)
 class DuplicatesOptions:
-    threshold: float = option(
-        f"The cosine from which two sentences are duplicates, {FLOOR:g} to 1.", number("threshold", FLOOR, 1), DEFAULT_THRESHOLD
-    )
+    threshold: float = option(f"Lowest cosine of two duplicates, {FLOOR:g} to 1.", number("threshold", FLOOR, 1), DEFAULT_THRESHOLD)
     top: int = option("Number of pairs to list.", whole("number of pairs", 0, MOST_LISTED), 100)
-    against: Table | None = option("Another file: report which of its rows duplicate rows of the corpus.", upload(), None)
-    clean: Path | None = option("Write the rows to keep to this .csv.", output(".csv", reason="the rows are a table"), None)
+    against: Table | None = option("Another file: also report its rows that duplicate rows of the corpus.", upload(), None)
+    clean: Path | None = option("Write the rows to keep to this .csv file.", output(".csv", reason="the rows are a table"), None)
 
 
 def duplicates(call: Call, options: DuplicatesOptions) -> Iterator[Step | Outcome]:
-    """Find what a corpus says twice: the closest pairs, and groups with the row to keep.
-
-    Asked again with another threshold, nothing is compared again.
+    """Find duplicates in a corpus: the closest pairs, and groups with the row to keep. Another threshold needs no new comparison.
 
     Returns:
         pairs (row1, row2 counted from 1, score, both sentences; best first), groups (representative: the row to keep, rows,
-        size), rows, redundant (the rows that could go), exact_copies, threshold and floor (pairs below it are not known), exact,
+        size), rows, redundant (rows that could be removed), exact_copies, threshold, floor (no pairs below it are kept), exact,
         recall (share of pairs found, for corpora too large for exact mining), overlap (with another file), seconds by stage.
     """
     service = call.services.duplicates
-    if not service.known(call.session_id):
+    if not service.is_mined(call.session_id):
         for progress in service.find(call.session_id):
             yield Step("Comparing, per cent", round(100 * progress.share), 100)
     findings = service.findings(call.session_id, options.threshold)
     summary, lines = findings.summary(options.top), _lines(findings, options.top)
     if options.against is not None:
-        compared = yield from _compared(call, options.against)
+        compared = yield from _compare(call, options.against)
         summary["overlap"] = compared.summary(options.threshold)
         repeated = summary["overlap"]["found"]
         lines.append(f"{repeated:,} of {len(compared.other):,} rows of {compared.other.name} duplicate rows of the corpus.")
@@ -51,7 +47,7 @@ def duplicates(call: Call, options: DuplicatesOptions) -> Iterator[Step | Outcom
     yield Outcome(summary, lines)
 
 
-def _compared(call: Call, other: Table) -> Generator[Step, None, Compared]:
+def _compare(call: Call, other: Table) -> Generator[Step, None, FileOverlap]:
     for progress in call.services.overlap.compare(call.session_id, other):
         yield Step(progress.stage, progress.done, progress.total)
     compared, _ = call.services.overlap.matches(call.session_id, DEFAULT_THRESHOLD)
@@ -61,7 +57,7 @@ def _compared(call: Call, other: Table) -> Generator[Step, None, Compared]:
 def _lines(findings: Findings, top: int) -> list[str]:
     grouping = findings.grouping
     head = (
-        f"{grouping.redundant:,} of {len(findings.corpus):,} rows could go: {len(grouping):,} groups at cosine "
+        f"{grouping.redundant:,} of {len(findings.corpus):,} rows could be removed: {len(grouping):,} groups at cosine "
         f">= {findings.threshold:.3g}; {findings.copies:,} exact copies."
     )
     pairs = [

@@ -1,4 +1,4 @@
-"""The job encode: sentences become embeddings."""
+"""The job encode: embed sentences."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ import numpy as np
 
 from sbert_app.corpus.reader import guess_column, read_corpus
 from sbert_app.errors import UserError
-from sbert_app.jobs.job import ENDED, Call, Job, Needs, Outcome, Step, model_option
+from sbert_app.jobs.job import APP_STOPPING, Call, Job, Needs, Outcome, Step, model_option
 from sbert_app.jobs.option import option, output
 from sbert_app.models.encoder import Encoder
 from sbert_app.runtime.line import place_in_line
@@ -18,26 +18,24 @@ from sbert_app.runtime.stop import Stop
 from sbert_app.storage import writing, writing_to
 from sbert_app.vectors import Vectors
 
-FEW = 100  # sentences up to which the embeddings are listed in the answer
+MOST_LISTED = 100  # the answer lists the embeddings of up to this many sentences
 FILE = "embeddings.npy"
 
 
 @dataclass(frozen=True)
 class EncodeOptions:
-    out: Path | None = option(
-        "Where to write the embeddings, a .npy file.", output(".npy", reason="the embeddings are written as a numpy array")
-    )
+    out: Path | None = option("Output file for the embeddings (.npy).", output(".npy", reason="the embeddings are a numpy array"))
     model: str = model_option()
 
 
 def encode(call: Call, options: EncodeOptions) -> Iterator[Step | Outcome]:
-    """Embed every sentence: (n, dim) float32 in file order, blank rows left out.
+    """Embed every sentence: (n, dim) float32 in file order, without blank rows.
 
     Returns:
         sentences (n), dim, seconds, sentences_per_second, dtype, device, precision, notes; embeddings (a list of lists) for up to
-        100 sentences; and the file: a numpy array, for numpy.load.
+        100 sentences; and a file for numpy.load.
     """
-    table = call.the_table()
+    table = call.required_table()
     corpus = read_corpus(table, call.columns or [guess_column(table.frame)], call.services.bench.settings.limits)
     encoder = call.services.bench.registry.encoder(options.model)
     embeddings = np.empty((len(corpus), encoder.dim), dtype=np.float32)
@@ -47,7 +45,7 @@ def encode(call: Call, options: EncodeOptions) -> Iterator[Step | Outcome]:
             seconds = step
         else:
             yield step
-    path = _written(embeddings, options.out, call.folder)
+    path = _write(embeddings, options.out, call.folder)
     summary: dict[str, Any] = {
         "sentences": len(corpus),
         "dim": encoder.dim,
@@ -58,14 +56,14 @@ def encode(call: Call, options: EncodeOptions) -> Iterator[Step | Outcome]:
         "precision": encoder.hardware.precision,
         "notes": list(corpus.notes),
     }
-    if call.folder and len(corpus) <= FEW:
+    if call.folder and len(corpus) <= MOST_LISTED:
         summary["embeddings"] = embeddings.tolist()
     line = f"{len(corpus):,} sentences in {seconds:.1f} s ({len(corpus) / seconds:,.0f}/s) -> {path}"
     yield Outcome(summary, [line], file=path)
 
 
 def _embed(call: Call, encoder: Encoder, sentences: list[str], embeddings: Vectors) -> Iterator[Step | float]:
-    """Fill the array when it is this call's turn; the last item is the seconds it took."""
+    """Wait in the queue, then fill the array; the last item yielded is the encoding time in seconds."""
     bench, stop, done = call.services.bench, Stop(call.visitor), 0
     with bench.lines.corpora.join(stop) as waiting:
         for before in waiting:
@@ -76,12 +74,12 @@ def _embed(call: Call, encoder: Encoder, sentences: list[str], embeddings: Vecto
             done += len(rows)
             yield Step("Encoding", done, len(sentences))
             if stop.is_set():
-                raise UserError(ENDED)
+                raise UserError(APP_STOPPING)
         yield time.perf_counter() - start
 
 
-def _written(embeddings: Vectors, out: Path | None, folder: Callable[[], Path] | None) -> Path | None:
-    """The file with the embeddings: where the shell wants it, or for download."""
+def _write(embeddings: Vectors, out: Path | None, folder: Callable[[], Path] | None) -> Path | None:
+    """Write the embeddings to `out` (shell) or to a download folder (endpoint); None if there is neither."""
     path = out or (folder() / FILE if folder else None)
     if path:
         with writing_to(out, "out") if out else writing("The file"), path.open("wb") as stream:

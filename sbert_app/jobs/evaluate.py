@@ -1,4 +1,4 @@
-"""The job evaluate: systems measured on labelled examples."""
+"""The job evaluate: measure systems on labelled examples."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,19 +13,19 @@ from sbert_app.services.evaluation import SBERT, SYSTEMS
 @dataclass(frozen=True)
 class EvaluateOptions:
     model: str = model_option()
-    systems: list[str] = option(f"Of {', '.join(SYSTEMS)}; in the shell with commas.", names("systems"), [SBERT])
-    cross_encoder: str = cross_encoder_option(DEFAULT_CROSS_ENCODER, "The cross-encoder of that system.")
+    systems: list[str] = option(f"Any of {', '.join(SYSTEMS)}; in the shell separated by commas.", names("systems"), [SBERT])
+    cross_encoder: str = cross_encoder_option(DEFAULT_CROSS_ENCODER, "The model of the system cross-encoder.")
 
 
 def evaluate(call: Call, options: EvaluateOptions) -> Iterator[Step | Outcome]:
-    """Measure systems on labelled pairs or triplets: Spearman, or the measure that fits the columns.
+    """Evaluate systems on labelled pairs or triplets: Spearman, or the measures that fit the columns.
 
     Returns:
-        Per system: model, the measures as fractions (spearman and pearson; average_precision, accuracy and f1; or
+        For each system: model, measures as fractions (spearman, pearson; average_precision, accuracy, f1; or
         triplet_accuracy), sentences, seconds.
     """
     service = call.services.evaluation
-    reading = service.read(call.the_table())
+    reading = service.read(call.required_table())
     yield from map(Step, remarks(reading))
     systems = options.systems or [SBERT]
     results = service.evaluate(reading.examples, options.model, systems, options.cross_encoder, visitor=call.visitor)

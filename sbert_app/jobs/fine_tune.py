@@ -1,4 +1,4 @@
-"""The job fine_tune: train on labelled pairs; in the shell in its own process, behind an endpoint in the background."""
+"""The job fine_tune: train on labelled pairs, in the shell's process or, for an endpoint, in the background."""
 
 import shutil
 import time
@@ -15,11 +15,12 @@ from sbert_app.labelled.columns import guess_mapping
 from sbert_app.runs.plan import PRESETS, QUICK, Plan
 from sbert_app.runs.result import summary
 from sbert_app.runs.run import Run
-from sbert_app.services.fine_tune import FineTuneService, Progress
-from sbert_app.services.labelled import Offer
+from sbert_app.services.fine_tune import FineTuneService, RunProgress
+from sbert_app.services.labelled import TrainingData
 from sbert_app.storage import atomic_folder, writing_to
 from sbert_app.tables import Table
 from sbert_app.training.objectives import OBJECTIVES
+from sbert_app.training.options import RANGES
 
 POLL_SECONDS = 0.5
 
@@ -27,56 +28,57 @@ POLL_SECONDS = 0.5
 @dataclass(frozen=True)
 class FineTuneOptions:
     out: Path | None = option("Folder for the trained model; must not exist yet.", output())
-    objective: str = option(f"One of {', '.join(OBJECTIVES)}. Empty: by the columns.", choice("objective", OBJECTIVES), "")
+    objective: str = option(f"One of {', '.join(OBJECTIVES)}. Empty: chosen by the columns.", choice("objective", OBJECTIVES), "")
     preset: str = option(f"One of {', '.join(PRESETS)}.", text("preset"), QUICK)
     model: str = model_option(flag="--base")
     owner: str = option(
-        "Hosted apps only: a secret of at least 16 characters of your own; whoever has it sees the run.",
-        text("owner"),
-        "",
-        shell=False,
+        "Hosted apps only: your own secret of at least 16 characters; it gives access to the run.", text("owner"), "", shell=False
     )
-    epochs: int | None = option("Times that all examples are seen. Default: by the preset.", whole("epochs", 1, 100), None)
-    batch_size: int | None = option("Examples in one step. Default: by the preset.", whole("batch size", 2, 1024), None)
-    learning_rate: float | None = option("The highest rate. Default: by the preset.", number("learning rate", 1e-8, 1), None)
-    seed: int | None = option("Of shuffling and dropout. Default: 0.", whole("seed", 0, 2**31 - 1), None)
+    epochs: int | None = option("Passes over all examples. Default: from the preset.", whole("epochs", *RANGES["epochs"]), None)
+    batch_size: int | None = option(
+        "Examples per step. Default: from the preset.", whole("batch size", *RANGES["batch_size"]), None
+    )
+    learning_rate: float | None = option(
+        "Peak learning rate. Default: from the preset.", number("learning rate", *RANGES["learning_rate"]), None
+    )
+    seed: int | None = option("Seed of shuffling and dropout. Default: 0.", whole("seed", *RANGES["seed"]), None)
     learning_curve: bool = option(
-        "Train on half of the examples as well: would more labels help?", flag("learning curve"), False, flag="--curve"
+        "Also train on half of the examples, to see whether more labels would help.", flag("learning curve"), False, flag="--curve"
     )
-    dev: Table | None = option("File that chooses the checkpoint. Default: a tenth of the file.", upload(), None)
-    test: Table | None = option("File for the verdict. Default: a fifth of the file.", upload(), None)
+    dev: Table | None = option("File for choosing the checkpoint. Default: a tenth of the data.", upload(), None)
+    test: Table | None = option("Held-out file for the verdict. Default: a fifth of the data.", upload(), None)
 
 
 def fine_tune(call: Call, options: FineTuneOptions) -> Iterator[Step | Outcome]:
-    """Train on labelled pairs or triplets, and measure before and after on held-out ones.
+    """Train on labelled pairs or triplets, and evaluate before and after on held-out examples.
 
-    In the shell: killed, the same command goes on where it was. An endpoint's run goes on where its call is closed.
+    In the shell, the same command resumes a killed run. An endpoint's run continues when the call is closed.
 
     Returns:
-        While it runs: run, state, message, step, steps, loss. At the end also model (a name for all jobs, or the folder), verdict,
+        While running: run, state, message, step, steps, loss. At the end also model (a name for all jobs, or the folder), verdict,
         before, after, difference, seconds, pairs_per_second.
     """
     if options.out and options.out.exists():
         raise UserError(f"'{options.out}' already exists. Choose another --out.")
     service = call.services.trainings
-    table = call.the_table()
-    offer = service.data.read(table, guess_mapping(table.frame), dev=options.dev, held_out=options.test)
-    plan = _plan(service, offer, options)
+    table = call.required_table()
+    data = service.labelled.read(table, guess_mapping(table.frame), dev=options.dev, held_out=options.test)
+    plan = _plan(service, data, options)
     if options.out:
-        yield from map(Step, remarks(offer.reading))
-        yield from _here(service, offer, plan, options.out)
+        yield from map(Step, remarks(data.reading))
+        yield from _in_shell(service, data, plan, options.out)
     else:
-        yield from _in_background(service, offer, plan, options.owner)
+        yield from _in_background(service, data, plan, options.owner)
 
 
-def _plan(service: FineTuneService, offer: Offer, options: FineTuneOptions) -> Plan:
+def _plan(service: FineTuneService, data: TrainingData, options: FineTuneOptions) -> Plan:
     changes = {name: getattr(options, name) for name in ("epochs", "batch_size", "learning_rate", "seed", "learning_curve")}
-    return service.plan(options.preset or QUICK, offer, options.model, objective=options.objective or None, **changes)
+    return service.plan(options.preset or QUICK, data, options.model, objective=options.objective or None, **changes)
 
 
-def _here(service: FineTuneService, offer: Offer, plan: Plan, out: Path) -> Iterator[Step | Outcome]:
-    """Train in this process, or go on with the run that was killed; the model goes to its folder, the run away."""
-    run = service.find(plan, offer) or service.create(offer, plan)
+def _in_shell(service: FineTuneService, data: TrainingData, plan: Plan, out: Path) -> Iterator[Step | Outcome]:
+    """Train in this process, or resume a killed run; then move the model to `out` and delete the run."""
+    run = service.interrupted_run(plan, data) or service.create(data, plan)
     yield from _steps(service, run)
     progress = service.progress(run.id)
     if progress.result is None:
@@ -96,8 +98,8 @@ def _steps(service: FineTuneService, run: Run) -> Iterator[Step]:
                 yield Step(f"step {event['step']}: dev {100 * event['score']:.2f}{' *' if event['best'] else ''}")
 
 
-def _in_background(service: FineTuneService, offer: Offer, plan: Plan, owner: str) -> Iterator[Step | Outcome]:
-    run = service.start(offer, plan, owner)
+def _in_background(service: FineTuneService, data: TrainingData, plan: Plan, owner: str) -> Iterator[Step | Outcome]:
+    run = service.start(data, plan, owner)
     while (progress := service.progress(run.id, owner)).live:
         yield Step(progress.info.state, details=_state(progress))
         time.sleep(POLL_SECONDS)
@@ -109,7 +111,7 @@ def _in_background(service: FineTuneService, offer: Offer, plan: Plan, owner: st
     yield Outcome(state | {"model": model} | summary(progress.result), _lines(progress.result, model or ""))
 
 
-def _state(progress: Progress) -> dict[str, Any]:
+def _state(progress: RunProgress) -> dict[str, Any]:
     steps = [event for event in progress.events if event["type"] == "step"][-1:]
     state = {"run": progress.info.id, "state": progress.info.state, "message": progress.info.message}
     return state | {key: steps[0][key] for key in ("step", "steps", "loss") if steps}

@@ -1,10 +1,10 @@
-"""The job index_corpus: sentences become a corpus that other jobs name by its id."""
+"""The job index_corpus: index sentences as a corpus, which other jobs refer to by its id."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sbert_app.errors import UserError
-from sbert_app.jobs.job import ENDED, Call, Job, Needs, Outcome, Step, model_option
+from sbert_app.jobs.job import APP_STOPPING, Call, Job, Needs, Outcome, Step, model_option
 from sbert_app.tables.table import skipped_summary
 
 
@@ -14,18 +14,18 @@ class IndexOptions:
 
 
 def index_corpus(call: Call, options: IndexOptions) -> Iterator[Step | Outcome]:
-    """Index a corpus, from a file or from lines, and get an id to search it with.
+    """Index a corpus from a file or from lines, and get its id for other jobs.
 
     Returns:
-        corpus (the id for other jobs: whoever has it can search), sentences, columns, index, recall, seconds, notes.
+        corpus (its id, which gives access to it), sentences, columns, index, recall, seconds, notes.
     """
     corpora, session = call.services.corpora, call.services.bench.sessions.open(call.visitor)
-    guess = corpora.offer(session.id, call.the_table())
+    column = corpora.put_table(session.id, call.required_table())
     last = None
-    for last in corpora.index(session.id, call.columns or [guess], options.model):
+    for last in corpora.index(session.id, call.columns or [column], options.model):
         yield Step(last.stage, last.done, last.total)
     if last is None or last.corpus is None:
-        raise UserError(ENDED)
+        raise UserError(APP_STOPPING)
     report, source = last.corpus.index.report, last.corpus.corpus
     notes = [*last.notes, *source.notes, *skipped_summary(source.skipped)]
     summary = {

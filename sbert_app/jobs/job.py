@@ -1,4 +1,4 @@
-"""A job: what it works on, its options, the function that does it. Steps come while it works, the outcome at the end."""
+"""Declare a job: its input, its options, and a function that yields steps and, at the end, one outcome."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -13,32 +13,33 @@ from sbert_app.runtime.stop import Visitor
 from sbert_app.services.bundle import Services
 from sbert_app.tables import Table
 
-ENDED = "The work was stopped before its end, because the app is ending. Send it again."  # nobody else stops an endpoint's work
+# Only the end of the app stops an endpoint's job.
+APP_STOPPING = "The job was stopped, because the app is shutting down. Send it again."
 
 
 class Needs(Enum):
-    """What a job works on, beside its options."""
+    """The input of a job, besides its options."""
 
     NOTHING = "nothing"
-    CORPUS = "an indexed corpus: an endpoint takes its id, the shell a file, which it indexes first"
-    SENTENCES = "sentences: a file, or in an endpoint also lines"
-    EXAMPLE = "sentences as well; without any, the example's"
+    CORPUS = "an indexed corpus: endpoints take its id, the shell indexes a file"
+    SENTENCES = "sentences: a file; for endpoints also lines"
+    EXAMPLE = "sentences as above; without any, the example's"
     LABELLED = "a file with labelled pairs or triplets"
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a job: over which services, for whom, on what. Of `session_id`, `table` and `columns` only what the job needs."""
+    """One call of a job: services, visitor and input. Of `session_id`, `table` and `columns`, only those it needs are set."""
 
     services: Services
     visitor: Visitor | None = None
     session_id: str = ""
     table: Table | None = None
     columns: list[str] = field(default_factory=list)
-    folder: Callable[[], Path] | None = None  # makes the folder in which an endpoint puts a file that is to be downloaded
+    folder: Callable[[], Path] | None = None  # creates the folder for an endpoint's download
 
-    def the_table(self) -> Table:
-        """What was brought. Raises UserError where nothing was."""
+    def required_table(self) -> Table:
+        """The table. Raises UserError if none was sent."""
         if self.table is None:
             raise UserError("Send a file.")
         return self.table
@@ -46,7 +47,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Step:
-    """How far a job is: its stage in words, and of how many it has done how many. `details` go to the endpoint's caller."""
+    """Progress of a job: its stage, items done and in total. `details`: JSON for the caller of a streaming endpoint."""
 
     stage: str
     done: int = 0
@@ -56,19 +57,19 @@ class Step:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a job found: `summary`, plain JSON for endpoint, MCP and `--json`; `lines`, the same for a person's eyes."""
+    """Result of a job: `summary`, plain JSON for endpoint, MCP and `--json`; `lines`, readable text for the shell."""
 
     summary: Any
     lines: list[str]
-    file: Path | None = None  # to download, where an endpoint asked for it
-    value: Any = None  # the result itself, for what the shell draws of it
+    file: Path | None = None  # the download of an endpoint
+    value: Any = None  # the result object, from which the shell writes its file
 
 
 Run = Callable[[Call, Any], Iterator[Step | Outcome]]
 
 
 def outcome_of(steps: Iterator[Step | Outcome], show: Callable[[Step], None] = lambda step: None) -> Outcome:
-    """The outcome of a job, which comes last; `show` gets each step before it."""
+    """Run a job to its outcome, which it yields last; `show` is called with each step before."""
     for step in steps:
         if isinstance(step, Outcome):
             return step
@@ -78,38 +79,38 @@ def outcome_of(steps: Iterator[Step | Outcome], show: Callable[[Step], None] = l
 
 @dataclass(frozen=True)
 class Job:
-    """A declared job. `name` is its endpoint, `command` its name in the shell; "" where it has none there."""
+    """A declared job. name: its endpoint; command: its shell command, "" for none."""
 
     name: str
     needs: Needs
     options: type[Any]
     run: Run
     command: str = ""
-    quick: bool = False  # done in a moment: heavy jobs wait in lines of their own and take no place from quick ones
-    streams: bool = False  # whether the endpoint sends the steps too
+    quick: bool = False  # short: shares Gradio's concurrency limit; other jobs have none, as they queue in the services
+    streams: bool = False  # the endpoint sends the steps too
     makes_file: bool = False
 
     @property
     def text(self) -> str:
-        """The docstring of the function: what it does, and what comes back."""
+        """The docstring of the function."""
         return self.run.__doc__ or ""
 
     @property
     def summary(self) -> str:
-        """Its first paragraph."""
+        """The docstring's first paragraph: what the job does."""
         return " ".join(self.text.split("\n\n")[0].split())
 
     @property
     def returns(self) -> str:
-        """What comes back, in words."""
+        """The docstring's "Returns:" section."""
         return " ".join(self.text.partition("Returns:")[2].split())
 
 
 def model_option(flag: str = "") -> Any:
-    """The encoder, as every job declares it."""
-    return option("The encoder: bundled, saved, or a Hub name; see the models.", text("model"), DEFAULT_ENCODER, flag=flag)
+    """The option for an encoder, the same in every job."""
+    return option("The encoder: bundled, saved, or a Hub name; see `models`.", text("model"), DEFAULT_ENCODER, flag=flag)
 
 
 def cross_encoder_option(default: str, use: str) -> Any:
-    """A cross-encoder, as every job declares it."""
-    return option(f"{use} A name of the models, of the kind cross-encoder.", text("cross-encoder"), default)
+    """The option for a cross-encoder, the same in every job."""
+    return option(f"{use} A model of the kind cross-encoder; see `models`.", text("cross-encoder"), default)

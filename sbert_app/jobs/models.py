@@ -1,4 +1,4 @@
-"""The job models: what can be named."""
+"""The job models: list the available models."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -8,14 +8,14 @@ from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step
 
 @dataclass(frozen=True)
 class ModelsOptions:
-    """None."""
+    """No options."""
 
 
 def models(call: Call, options: ModelsOptions) -> Iterator[Step | Outcome]:
-    """List the models that can be named.
+    """List the models that other jobs accept by name.
 
     Returns:
-        A list of name, kind ("encoder" or "cross-encoder"), origin ("bundled", "saved", "hub"), dim, available.
+        A list of objects: name, kind ("encoder" or "cross-encoder"), origin ("bundled", "saved", "hub"), dim, available.
     """
     listed = [asdict(model) for model in call.services.bench.registry.list()]
     lines = [f"{row['name']}  {row['kind']}, {row['origin']}, {row['dim'] or '?'} dimensions" for row in listed]

@@ -1,4 +1,4 @@
-"""One option of a job: its default, its limits, its help. Endpoint, shell command and page read the same declaration."""
+"""Declare an option of a job: default, check and help, shared by endpoint and shell command."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -17,17 +17,17 @@ Check = Callable[[Any, Limits], Any]
 
 @dataclass(frozen=True)
 class Kind:
-    """What an option may be: its type, and the check that a value from outside passes. `check` raises UserError."""
+    """The type of an option, and the check for values from outside, which raises UserError."""
 
     type: Any
     check: Check
-    upload: bool = False  # a file that the caller sends, or names in the shell
-    output: bool = False  # a file that the shell writes: no endpoint has it
+    upload: bool = False  # a file that the caller uploads, or a path in the shell
+    output: bool = False  # a path that the shell writes to; not available in endpoints
 
 
 @dataclass(frozen=True)
 class Argument:
-    """An option as every surface needs it. `flag`: its name in the shell where that differs; `hidden`: where it is not offered."""
+    """A declared option. flag: its name in the shell, if different; shell, endpoint: where it is available."""
 
     name: str
     kind: Kind
@@ -45,7 +45,7 @@ class Argument:
 def option(
     about: str, kind: Kind, default: Any = MISSING, *, flag: str = "", shell: bool = True, endpoint: bool | None = None
 ) -> Any:
-    """A field of an options dataclass. An output is offered in the shell only, all others everywhere."""
+    """A field of an options dataclass. Outputs exist in the shell only, all others everywhere."""
     endpoint = not kind.output if endpoint is None else endpoint
     metadata = {"kind": kind, "about": about, "flag": flag, "shell": shell, "endpoint": endpoint, "default": default}
     if default is MISSING:
@@ -56,15 +56,15 @@ def option(
 
 
 def arguments(options: type[Any]) -> list[Argument]:
-    """The declared options in their order."""
+    """The declared options, in order."""
     return [Argument(name=entry.name, **entry.metadata) for entry in fields(options)]
 
 
 def read(options: type[Options], values: Mapping[str, Any], limits: Limits) -> Options:
-    """Check values from outside. What is not given has its default. Raises UserError for the first that does not fit."""
+    """Check values from outside and fill in defaults. Raises UserError for the first invalid value."""
     declared = arguments(options)
     if unknown := set(values) - {argument.name for argument in declared}:
-        raise UserError(f"Unknown option {min(unknown)!r}. There are {', '.join(argument.name for argument in declared)}.")
+        raise UserError(f"Unknown option {min(unknown)!r}. Must be one of {', '.join(argument.name for argument in declared)}.")
     checked = {}
     for argument in declared:
         value = values.get(argument.name, argument.default)
@@ -78,13 +78,13 @@ def read(options: type[Options], values: Mapping[str, Any], limits: Limits) -> O
 # Kinds
 
 
-def sentence(name: str, way_out: str) -> Kind:
-    """A text that is not blank, cut at the limit."""
-    return Kind(str, lambda value, limits: validation.sentence(value, name, limits, way_out))
+def sentence(name: str, hint: str) -> Kind:
+    """Text that is not blank, cut at the limit."""
+    return Kind(str, lambda value, limits: validation.sentence(value, name, limits, hint))
 
 
 def text(name: str) -> Kind:
-    """Any text, such as the name of a model: who looks it up says what is wrong with it."""
+    """Any text, such as a model's name, which is checked when it is looked up."""
     return Kind(str, lambda value, _: validation.text(value, name))
 
 
@@ -99,12 +99,12 @@ def number(name: str, low: float, high: float) -> Kind:
 
 
 def choice(name: str, choices: Iterable[str]) -> Kind:
-    """One of the choices, "" for none of them."""
+    """One of the choices, or ""."""
     return Kind(str, lambda value, _: validation.one_of(value, name, choices) or "")
 
 
 def flag(name: str) -> Kind:
-    """Yes or no."""
+    """A boolean."""
 
     def check(value: Any, _: Limits) -> bool:
         if not isinstance(value, bool):
@@ -115,7 +115,7 @@ def flag(name: str) -> Kind:
 
 
 def names(name: str) -> Kind:
-    """A list of names, in the shell with commas."""
+    """A list of names; in the shell separated by commas."""
 
     def check(value: Any, _: Limits) -> list[str]:
         parts = [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
@@ -125,7 +125,7 @@ def names(name: str) -> Kind:
 
 
 def json_object(name: str) -> Kind:
-    """An object, in the shell as JSON."""
+    """A JSON object; in the shell as text."""
 
     def check(value: Any, _: Limits) -> dict[str, Any]:
         try:
@@ -140,7 +140,7 @@ def json_object(name: str) -> Kind:
 
 
 def upload() -> Kind:
-    """A file, read at once: what was sent can then be deleted, whatever the job waits for."""
+    """A file, read at once, so that the upload can be deleted while the job waits."""
 
     def check(value: Any, limits: Limits) -> Table:
         path = Path(value)
@@ -152,7 +152,7 @@ def upload() -> Kind:
 
 
 def output(*suffixes: str, reason: str = "") -> Kind:
-    """A file or folder to write, with one of these endings."""
+    """An output file or folder with one of these suffixes."""
 
     def check(value: Any, _: Limits) -> Path:
         path = Path(value)

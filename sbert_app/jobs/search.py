@@ -1,4 +1,4 @@
-"""The job search: hits of a query."""
+"""The job search: find the sentences closest to a query."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -11,16 +11,16 @@ from sbert_app.models.registry import DEFAULT_CROSS_ENCODER
 
 @dataclass(frozen=True)
 class SearchOptions:
-    query: str = option("What to look for, in any words.", sentence("query", "Type what you are looking for."))
+    query: str = option("The search query, in any words.", sentence("query", "Type what you are looking for."))
     top: int = option("Number of hits.", whole("number of hits", 1, "hits"), 10)
     filters: dict[str, Any] | None = option(
-        'Column to value, to list of values, to {"contains": text}, or to {"from": low, "to": high}; a JSON object.',
+        'A JSON object: column to value, list of values, {"contains": text}, or {"from": low, "to": high}.',
         json_object("filter"),
         None,
     )
-    hybrid: bool = option("Join the ranking with BM25 word search.", flag("hybrid"), False)
-    rerank: bool = option("Let the cross-encoder order the best hits.", flag("rerank"), False)
-    cross_encoder: str = cross_encoder_option(DEFAULT_CROSS_ENCODER, "The cross-encoder that re-ranks.")
+    hybrid: bool = option("Combine the ranking with BM25 keyword search.", flag("hybrid"), False)
+    rerank: bool = option("Re-rank the best hits with the cross-encoder.", flag("rerank"), False)
+    cross_encoder: str = cross_encoder_option(DEFAULT_CROSS_ENCODER, "The cross-encoder for re-ranking.")
 
 
 def search(call: Call, options: SearchOptions) -> Iterator[Step | Outcome]:

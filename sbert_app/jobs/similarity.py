@@ -1,4 +1,4 @@
-"""The job similarity: two sentences and what their score means."""
+"""The job similarity: compare two sentences."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -8,30 +8,30 @@ from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step, cross_encoder_op
 from sbert_app.jobs.option import option, sentence
 
 MOST_LINKS = 8
-WAY_OUT = "Type something to compare."
+HINT = "Type something to compare."
 
 
 @dataclass(frozen=True)
 class SimilarityOptions:
-    sentence1: str = option("The first sentence.", sentence("first sentence", WAY_OUT))
-    sentence2: str = option("The second sentence.", sentence("second sentence", WAY_OUT))
+    sentence1: str = option("The first sentence.", sentence("first sentence", HINT))
+    sentence2: str = option("The second sentence.", sentence("second sentence", HINT))
     model: str = model_option()
-    cross_encoder: str = cross_encoder_option("", "A cross-encoder that scores the pair too; empty for none.")
+    cross_encoder: str = cross_encoder_option("", "A cross-encoder to score the pair as well; empty for none.")
 
 
 def similarity(call: Call, options: SimilarityOptions) -> Iterator[Step | Outcome]:
-    """Compare two sentences by meaning: the cosine of their embeddings, how unusual it is, and which words it comes from.
+    """Compare two sentences by meaning: cosine of their embeddings, its percentile, and the words that contribute most.
 
     Returns:
         score (cosine, -1..1), percentile (share of random pairs that score lower, 0..100), calibrated_on, pooling, poolings,
         word_overlap, links (the strongest word pairs with their contribution), residual, cross_encoder_score, milliseconds.
     """
     service = call.services.similarity
-    if not call.services.bench.registry.loaded("encoder", options.model):  # the milliseconds are those of a model that is warm
+    if not call.services.bench.registry.loaded("encoder", options.model):  # warm up, so that the time excludes loading
         service.compare(options.sentence1, options.sentence2, options.model)
     result = service.compare(options.sentence1, options.sentence2, options.model)
-    rival = service.cross_encode(options.sentence1, options.sentence2, options.cross_encoder) if options.cross_encoder else None
-    why = result.attribution
+    cross = service.cross_encode(options.sentence1, options.sentence2, options.cross_encoder) if options.cross_encoder else None
+    attribution = result.attribution
     summary = {
         "score": result.score,
         "percentile": result.percentile,
@@ -39,16 +39,16 @@ def similarity(call: Call, options: SimilarityOptions) -> Iterator[Step | Outcom
         "pooling": result.pooling,
         "poolings": result.poolings,
         "word_overlap": result.word_overlap,
-        "links": [asdict(link) for link in why.strongest(MOST_LINKS)] if why else [],
-        "residual": why.residual if why else None,
-        "cross_encoder_score": rival.score if rival else None,
+        "links": [asdict(link) for link in attribution.strongest(MOST_LINKS)] if attribution else [],
+        "residual": attribution.residual if attribution else None,
+        "cross_encoder_score": cross.score if cross else None,
         "milliseconds": result.milliseconds,
     }
     lines = [f"{result.score:.4f}  cosine similarity, {options.model}"]
     if result.percentile is not None:
         lines.append(in_words(result.percentile, result.calibrated_on))
-    if rival is not None:
-        lines.append(f"{rival.score:.4f}  cross-encoder {rival.model}")
+    if cross is not None:
+        lines.append(f"{cross.score:.4f}  cross-encoder {cross.model}")
     yield Outcome(summary, lines)
 
 

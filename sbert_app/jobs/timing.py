@@ -1,14 +1,14 @@
-"""The job timing: a cross-encoder against SBERT on this machine."""
+"""The job timing: race a cross-encoder against SBERT on this machine."""
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 from sbert_app.corpus.reader import guess_column, read_corpus
 from sbert_app.errors import UserError
-from sbert_app.jobs.job import ENDED, Call, Job, Needs, Outcome, Step, model_option
+from sbert_app.jobs.job import APP_STOPPING, Call, Job, Needs, Outcome, Step, model_option
 from sbert_app.jobs.option import flag, option, whole
 from sbert_app.runtime.stop import Stop
-from sbert_app.services.timing import DEFAULT_SECONDS, Course, Waiting
+from sbert_app.services.timing import DEFAULT_SECONDS, RaceCorpus, Waiting
 from sbert_app.timing.experiment import Moment
 from sbert_app.timing.result import MOST_SENTENCES, TimingResult
 from sbert_app.timing.table7 import SystemSpeed
@@ -17,51 +17,51 @@ from sbert_app.wording import spoken
 
 @dataclass(frozen=True)
 class TimingOptions:
-    sentences: int = option("Extrapolate to so many sentences.", whole("number of sentences", 2, MOST_SENTENCES), 10_000)
-    seconds: int = option("Of work for the cross-encoder.", whole("number of seconds", 1, "race_seconds"), DEFAULT_SECONDS)
+    sentences: int = option("Extrapolate to this number of sentences.", whole("number of sentences", 2, MOST_SENTENCES), 10_000)
+    seconds: int = option("Seconds of work for the cross-encoder.", whole("number of seconds", 1, "race_seconds"), DEFAULT_SECONDS)
     model: str = model_option()
-    table_7: bool = option("Measure the systems of the paper's Table 7 too.", flag("table 7"), False)
+    table_7: bool = option("Also measure the systems of the paper's Table 7.", flag("table 7"), False)
 
 
 def timing(call: Call, options: TimingOptions) -> Iterator[Step | Outcome]:
-    """Race a cross-encoder against SBERT on this machine, and say what it means for N sentences.
+    """Race a cross-encoder against SBERT on this machine, and extrapolate to N sentences.
 
-    At least 20 different sentences; without any it is the example tickets. Closing an endpoint's call stops the race.
+    Needs at least 20 different sentences; default: the example tickets. Closing an endpoint's call stops the race.
 
     Returns:
-        While it runs: stage, and before, the number of timing runs served first. At the end: sentences, pairs, cross-encoder and
-        sbert (rate, slowest and fastest turn, extrapolated seconds with a 95 % band), measured, agreement, query, answer,
+        While running: stage, and before, the number of timing runs ahead in the queue. At the end: sentences, pairs, cross-encoder
+        and sbert (rate, slowest and fastest turn, extrapolated seconds with a 95 % band), measured, agreement, query, answer,
         conditions, table_7.
     """
-    course, stop = _course(call), Stop(call.visitor)
-    result = yield from _raced(call, course, options, stop)
+    corpus, stop = _race_corpus(call), Stop(call.visitor)
+    result = yield from _race(call, corpus, options, stop)
     rows: list[SystemSpeed] = []
     if options.table_7:
-        for step in call.services.timings.table_7(course, options.model, stop):
+        for step in call.services.timings.table_7(corpus, options.model, stop):
             rows = step if isinstance(step, list) else rows
             yield _step("Measuring the systems of Table 7", step)
     systems = [{"system": r.system, "device": r.device, "sentences_per_second": r.throughput.rate} for r in rows]
-    lines = [*_lines(result, options.sentences)]
-    lines += [f"{r.system} ({r.device}): {r.throughput.rate:,.0f} sentences/s" for r in rows]
-    yield Outcome(result.summary(options.sentences) | ({"table_7": systems} if rows else {}), lines)
+    speeds = [f"{r.system} ({r.device}): {r.throughput.rate:,.0f} sentences/s" for r in rows]
+    summary = result.summary(options.sentences) | ({"table_7": systems} if rows else {})
+    yield Outcome(summary, [*_lines(result, options.sentences), *speeds])
 
 
-def _course(call: Call) -> Course:
+def _race_corpus(call: Call) -> RaceCorpus:
     if call.table is None:
-        return call.services.timings.course()
+        return call.services.timings.race_corpus()
     columns = call.columns or [guess_column(call.table.frame)]
     corpus = read_corpus(call.table, columns, call.services.bench.settings.limits)
     return call.services.timings.prepare(corpus.name, corpus.sentences)
 
 
-def _raced(call: Call, course: Course, options: TimingOptions, stop: Stop) -> Generator[Step, None, TimingResult]:
+def _race(call: Call, corpus: RaceCorpus, options: TimingOptions, stop: Stop) -> Generator[Step, None, TimingResult]:
     result = None
-    for step in call.services.timings.race(course, options.model, options.seconds, stop):
+    for step in call.services.timings.race(corpus, options.model, options.seconds, stop):
         if isinstance(step, Moment):
             result = step.result or result
         yield _step("" if isinstance(step, Waiting) else step.stage, step)
     if result is None:
-        raise UserError(ENDED)
+        raise UserError(APP_STOPPING)
     return result
 
 
@@ -79,12 +79,11 @@ def _lines(result: TimingResult, sentences: int) -> list[str]:
         f"SBERT          {result.encode.rate:,.0f} sentences/s (turns {slow:,.0f} to {fast:,.0f})",
         f"{sentences:,} sentences, extrapolated: {spoken(cross.seconds)} against {spoken(sbert.seconds)}",
     ]
-    if agreed := result.agreement:
-        same = "the same" if agreed.same_first else "not the same"
-        lines.append(
-            f"agreement over {agreed.pairs:,} pairs: closest pair {same}, {agreed.shared} of the closest {agreed.top} shared, "
-            f"Spearman {100 * agreed.spearman:.1f}"
-        )
+    if agreement := result.agreement:
+        same = "the same" if agreement.same_first else "not the same"
+        top = f"{agreement.shared} of the closest {agreement.top} shared"
+        spearman = f"Spearman {100 * agreement.spearman:.1f}"
+        lines.append(f"agreement over {agreement.pairs:,} pairs: closest pair {same}, {top}, {spearman}")
     return lines
 
 

@@ -1,1 +1,1 @@
-"""Labelled pairs and triplets: which column is what, the examples, and how they are split."""
+"""Labelled pairs and triplets: the columns' roles, the examples and their split."""

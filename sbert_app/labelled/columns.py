@@ -1,4 +1,4 @@
-"""Which columns of a table hold the sentences and the score or label: guessed by name, then by content."""
+"""Find the columns that hold the sentences and the score or label: by name, then by content."""
 
 import math
 import re
@@ -10,12 +10,7 @@ import pandas as pd
 from sbert_app.corpus.reader import words_a_cell
 from sbert_app.errors import UserError
 
-KINDS = {
-    "scored": "Scored pairs",
-    "labelled": "Labelled pairs",
-    "triplets": "Triplets",
-    "positives": "Pairs that belong together",
-}
+KINDS = {"scored": "Scored pairs", "labelled": "Labelled pairs", "triplets": "Triplets", "positives": "Pairs that belong together"}
 FIRST = (
     "sentence1 sentence_1 sentence_a sentencea text1 text_1 text_a premise question1 question_1 s1 sent1 sentence_one "
     "query anchor question left"
@@ -29,40 +24,40 @@ SCORES = "score scores similarity similarity_score relatedness relatedness_score
 LABELS = "label labels gold_label class relation is_duplicate duplicate entailment_judgment judgment judgement quality".split()
 SAME = "same entailment entails duplicate paraphrase similar equivalent match positive yes true y t gleich ja".split()
 DIFFERENT = "different no false n f not_duplicate dissimilar contradiction opposite negative ungleich nein".split()
-SAMPLE = 500
-FEW = 10  # a column of at most so many different values may hold labels
+SAMPLE = 500  # rows
+MOST_VALUES = 10  # different values of a column that may hold labels
 
 
 @dataclass(frozen=True)
-class Mapping:
-    """How a table is read. `sentences`: 2 columns, for triplets 3; `target`: the score or label column, "" for none."""
+class ColumnRoles:
+    """The role of each column. `sentences`: 2 columns, for triplets 3; `target`: the score or label column, "" for none."""
 
     kind: str
     sentences: tuple[str, ...]
     target: str = ""
-    positive: str = ""  # labelled: the label that means "the same"; "" guesses
+    positive: str = ""  # labelled: the label that means "the same", "" to guess it
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise UserError(f"Unknown kind of examples {self.kind!r}. Must be one of {', '.join(KINDS)}.")
-        wanted = 3 if self.kind == "triplets" else 2
-        if len(self.sentences) != wanted or not all(self.sentences):
-            raise UserError(f"{KINDS[self.kind]} need {wanted} sentence columns, {len([*filter(None, self.sentences)])} chosen.")
+        count = 3 if self.kind == "triplets" else 2
+        if len(self.sentences) != count or not all(self.sentences):
+            raise UserError(f"{KINDS[self.kind]} need {count} sentence columns, {len([*filter(None, self.sentences)])} chosen.")
         if (self.kind in ("scored", "labelled")) != bool(self.target):
-            need = "need a column with the score or label" if not self.target else "have no score or label column"
-            raise UserError(f"{KINDS[self.kind]} {need}.")
+            problem = "need a column with the score or label" if not self.target else "have no score or label column"
+            raise UserError(f"{KINDS[self.kind]} {problem}.")
 
 
-def guess_mapping(frame: pd.DataFrame) -> Mapping:
-    """The likeliest reading of a table. Raises UserError where it has no two columns of text."""
+def guess_mapping(frame: pd.DataFrame) -> ColumnRoles:
+    """The likeliest roles of a table's columns. Raises UserError if it has no two columns of text."""
     if all(_named(frame, names) for names in (ANCHOR, POSITIVE, NEGATIVE)):
-        return Mapping("triplets", (_named(frame, ANCHOR), _named(frame, POSITIVE), _named(frame, NEGATIVE)))
+        return ColumnRoles("triplets", (_named(frame, ANCHOR), _named(frame, POSITIVE), _named(frame, NEGATIVE)))
     first, second = _named(frame, FIRST), _named(frame, SECOND)
     target = _named(frame, SCORES) or _named(frame, LABELS)
     prose = _prose(frame, exclude={target})
     if not (first and second):
         if len(prose) == 3 and not target:
-            return Mapping("triplets", tuple(prose))
+            return ColumnRoles("triplets", tuple(prose))
         first, second = prose[:2] if len(prose) >= 2 else ("", "")
     if not (first and second):
         raise UserError(
@@ -70,7 +65,7 @@ def guess_mapping(frame: pd.DataFrame) -> Mapping:
             "Name them sentence1, sentence2 and score or label; or anchor, positive, negative."
         )
     target = target or _likely_target(frame, exclude={first, second})
-    return Mapping(target_kind(frame, target), (first, second), target) if target else Mapping("positives", (first, second))
+    return ColumnRoles(target_kind(frame, target), (first, second), target) if target else ColumnRoles("positives", (first, second))
 
 
 def target_kind(frame: pd.DataFrame, column: str) -> str:
@@ -80,18 +75,15 @@ def target_kind(frame: pd.DataFrame, column: str) -> str:
     numeric = [value for value in values if value is not None]
     if len(numeric) < len(values) / 2:
         return "labelled"
-    different = len({value for value in numeric if math.isfinite(value)})
-    # Ratings are scores even when they are whole; 0 and 1 are labels, and so are 0, 1, 2 under a name such as "label".
-    return "labelled" if different <= (3 if _plain(column) in LABELS else 2) and _plain(column) not in SCORES else "scored"
+    distinct = len({value for value in numeric if math.isfinite(value)})
+    # Two different numbers are labels, or three under a name such as "label"; more, or a name such as "score", are scores.
+    return "labelled" if distinct <= (3 if _plain(column) in LABELS else 2) and _plain(column) not in SCORES else "scored"
 
 
 def guess_positive(labels: Sequence[str]) -> tuple[str, bool]:
-    """The label that most likely means "the same", and whether that is more than a guess.
-
-    By its name; of two, the one that is not "different"; of numbers, the highest.
-    """
-    known = {label.lower(): label for label in labels}
-    named = next((known[name] for name in SAME if name in known), "")
+    """The label that means "the same" (by name or by excluding "different"; of numbers, the highest), and whether it is certain."""
+    by_name = {label.lower(): label for label in labels}
+    named = next((by_name[name] for name in SAME if name in by_name), "")
     others = [label for label in labels if label.lower() not in DIFFERENT]
     if not named and len(others) == 1:
         named = others[0]
@@ -102,7 +94,7 @@ def guess_positive(labels: Sequence[str]) -> tuple[str, bool]:
 
 
 def number(text: str) -> float | None:
-    """A number as people write it, with a decimal point or comma; None for what is none. May be nan or inf."""
+    """Parse a number with a decimal point or comma; may be nan or inf. None if it is not a number."""
     text = text.strip()
     if re.fullmatch(r"[-+]?\d+,\d+", text):
         text = text.replace(",", ".")
@@ -122,24 +114,24 @@ def _plain(column: str) -> str:
 
 
 def _prose(frame: pd.DataFrame, exclude: set[str]) -> list[str]:
-    """The columns of more than one word a cell, wordiest three, in file order."""
+    """The columns of more than two words per cell, at most the three wordiest, in file order."""
     words = {c: words_a_cell(frame[c].head(SAMPLE)) for c in frame.columns if c not in exclude}
     wordy = sorted((c for c in words if words[c] > 2), key=lambda c: -words[c])[:3]
     return [column for column in frame.columns if column in wordy]
 
 
 def _likely_target(frame: pd.DataFrame, exclude: set[str]) -> str:
-    """A column of few different values, or of numbers."""
+    """The first column of few different values or of numbers, "" if there is none."""
     for column in frame.columns:
         if column not in exclude:
             cells = frame[column].head(SAMPLE).str.strip()
             filled = [cell for cell in cells if cell]
             numeric = sum(number(cell) is not None for cell in filled)
-            if filled and (1 < len(set(filled)) <= FEW or (numeric > len(filled) / 2 and not _counts_rows(filled))):
+            if filled and (1 < len(set(filled)) <= MOST_VALUES or (numeric > len(filled) / 2 and not _is_id(filled))):
                 return column
     return ""
 
 
-def _counts_rows(cells: Sequence[str]) -> bool:
-    """An id column: whole numbers, all different."""
+def _is_id(cells: Sequence[str]) -> bool:
+    """Whether it looks like an id column: whole numbers, all different."""
     return len(set(cells)) == len(cells) and all(cell.isdigit() for cell in cells)

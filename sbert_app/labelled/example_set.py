@@ -1,4 +1,4 @@
-"""Labelled examples as arrays. Knows no file: a machine that only trains needs nothing that reads tables."""
+"""Labelled examples as arrays, without the table readers: a machine that only trains does not need those."""
 
 from dataclasses import dataclass, replace
 
@@ -21,17 +21,17 @@ class Examples:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def take(self, places: NDArray[np.int64]) -> "Examples":
-        """Some of the examples, in the order given."""
-        columns = tuple([column[i] for i in places.tolist()] for column in self.sentences)
-        return replace(self, sentences=columns, targets=self.targets[places], rows=self.rows[places])
+    def take(self, positions: NDArray[np.int64]) -> "Examples":
+        """The examples at these positions, in this order."""
+        columns = tuple([column[i] for i in positions.tolist()] for column in self.sentences)
+        return replace(self, sentences=columns, targets=self.targets[positions], rows=self.rows[positions])
 
     @property
     def gold(self) -> NDArray[np.float64]:
-        """How close each pair is meant to be, 0..1: the score, or 1 for the label that means the same. (n,)"""
+        """Expected similarity of each pair, (n,), 0..1: the score, or 1 for the label that means "the same", else 0."""
         return (self.targets == self.positive).astype(np.float64) if self.kind == "labelled" else self.targets
 
-    def pairs_of(self, place: int) -> list[tuple[str, str]]:
-        """The sentence pairs of one example, each in alphabetical order, small differences in writing removed."""
-        anchor, *others = (" ".join(column[place].casefold().split()) for column in self.sentences)
+    def pairs_of(self, position: int) -> list[tuple[str, str]]:
+        """The sentence pairs of one example, case and spaces normalised, each in alphabetical order."""
+        anchor, *others = (" ".join(column[position].casefold().split()) for column in self.sentences)
         return [(min(anchor, other), max(anchor, other)) for other in others]

@@ -1,4 +1,4 @@
-"""Train, dev and held-out parts that share no pair: dev picks the checkpoint, held-out alone judges it."""
+"""Split examples into train, dev (to choose the checkpoint) and held-out (to evaluate it) parts that share no pair."""
 
 import hashlib
 import json
@@ -19,38 +19,35 @@ STRATA = 5  # scores are split evenly within fifths of their range
 
 @dataclass(frozen=True)
 class Split:
-    """Three parts. `leaks`: training examples that were left out, since a pair of theirs is in dev or held-out.
-
-    `shared`: held-out sentences that also occur in training, in other pairs.
-    """
+    """The three parts of the examples."""
 
     train: Examples
     dev: Examples
     held_out: Examples
-    leaks: int
-    shared: int
+    leaks: int  # examples dropped from train and dev, because dev or held-out has one of their pairs
+    shared: int  # held-out sentences that also occur in training, in other pairs
 
     @property
     def fingerprint(self) -> str:
-        """Differs between splits that hold other examples. 16 hex digits."""
+        """Hash of all examples, 16 hex digits."""
         parts = [[*part.sentences, part.targets.tolist()] for part in (self.train, self.dev, self.held_out)]
         return hashlib.blake2b(json.dumps(parts).encode(), digest_size=8).hexdigest()
 
 
 def split(examples: Examples, dev: Examples | None = None, held_out: Examples | None = None, seed: int = 0) -> Split:
-    """Cut off what is not given: seeded, the same share of every label or score range, equal pairs on one side."""
+    """Cut off the parts that are not passed: seeded, stratified by label or score, equal pairs in the same part."""
     train = examples
     if held_out is None:
         train, held_out = _cut(train, _share(len(train), HELD_OUT_SHARE, HELD_OUT_MOST), seed)
     if dev is None:
         share = _share(len(train), DEV_SHARE / (1 - HELD_OUT_SHARE), DEV_MOST)
         train, dev = _cut(train, share, seed + 1)
-    kept_dev = _without_pairs(dev, held_out)
-    kept = _without_pairs(train, kept_dev, held_out)
-    leaks = len(train) - len(kept) + len(dev) - len(kept_dev)
-    known = {sentence for column in kept.sentences for sentence in column}
-    shared = len({sentence for column in held_out.sentences for sentence in column} & known)
-    return Split(kept, kept_dev, held_out, leaks, shared)
+    clean_dev = _without_pairs(dev, held_out)
+    clean = _without_pairs(train, clean_dev, held_out)
+    leaks = len(train) - len(clean) + len(dev) - len(clean_dev)
+    trained = {sentence for column in clean.sentences for sentence in column}
+    shared = len({sentence for column in held_out.sentences for sentence in column} & trained)
+    return Split(clean, clean_dev, held_out, leaks, shared)
 
 
 def _share(count: int, share: float, most: int) -> float:
@@ -58,10 +55,10 @@ def _share(count: int, share: float, most: int) -> float:
 
 
 def _cut(examples: Examples, share: float, seed: int) -> tuple[Examples, Examples]:
-    """(the larger part, the smaller part): walk through the groups stratum by stratum and take every 1/share-th."""
+    """Return (larger part, smaller part): walk through groups of equal pairs by stratum, taking every 1/share-th."""
     groups: dict[tuple[str, str], list[int]] = {}
-    for place in range(len(examples)):
-        groups.setdefault(examples.pairs_of(place)[0], []).append(place)
+    for position in range(len(examples)):
+        groups.setdefault(examples.pairs_of(position)[0], []).append(position)
     members = list(groups.values())
     generator = np.random.default_rng(seed)
     order = generator.permutation(len(members))
@@ -69,9 +66,9 @@ def _cut(examples: Examples, share: float, seed: int) -> tuple[Examples, Example
     order = order[np.argsort([strata[members[i][0]] for i in order], kind="stable")]
     offset = generator.random()
     steps = np.floor(np.arange(len(order) + 1) * share + offset)
-    taken = np.diff(steps) > 0
-    places = [np.array(sorted(p for i in order[side] for p in members[i]), dtype=np.int64) for side in (~taken, taken)]
-    return examples.take(places[0]), examples.take(places[1])
+    smaller = np.diff(steps) > 0
+    positions = [np.array(sorted(p for i in order[part] for p in members[i]), dtype=np.int64) for part in (~smaller, smaller)]
+    return examples.take(positions[0]), examples.take(positions[1])
 
 
 def _strata(examples: Examples) -> NDArray[np.int64]:
@@ -81,14 +78,14 @@ def _strata(examples: Examples) -> NDArray[np.int64]:
 
 
 def _without_pairs(examples: Examples, *others: Examples) -> Examples:
-    """The examples none of whose pairs occurs in the others."""
-    taken = {pair for other in others for place in range(len(other)) for pair in other.pairs_of(place)}
-    free = [place for place in range(len(examples)) if taken.isdisjoint(examples.pairs_of(place))]
-    return examples if len(free) == len(examples) else examples.take(np.array(free, dtype=np.int64))
+    """The examples that share no pair with the others."""
+    used = {pair for other in others for i in range(len(other)) for pair in other.pairs_of(i)}
+    kept = [i for i in range(len(examples)) if used.isdisjoint(examples.pairs_of(i))]
+    return examples if len(kept) == len(examples) else examples.take(np.array(kept, dtype=np.int64))
 
 
 def to_frame(split: Split) -> pd.DataFrame:
-    """All examples with their part, one row each."""
+    """A table of all examples, one row each, with their part."""
     frames = []
     for part in PARTS:
         examples: Examples = getattr(split, part)

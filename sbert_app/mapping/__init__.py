@@ -1,1 +1,1 @@
-"""The map: points on a plane, groups of them, and what those groups are about. Arrays only; knows no model."""
+"""The map as arrays: points on a plane, their clusters, and what these are about. Independent of any model."""

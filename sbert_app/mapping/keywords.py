@@ -1,4 +1,4 @@
-"""What a group of sentences is about: its words by class-based tf-idf (Grootendorst 2022, BERTopic), its central sentence."""
+"""Describe clusters: keywords by class-based tf-idf (Grootendorst 2022, BERTopic), and the central sentence."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 KEYWORDS = 6
 WORD = r"(?u)\b[^\W\d_][\w+#'-]{0,29}\b[+#]*"  # starts with a letter; c++ and c# stay whole
-# Words that carry no topic, whatever group they stand in most.
+# Words that carry no topic in any cluster.
 STOP_WORDS = """s t d m re ve ll n't
 a about after again all also am an and any are as at be because been before being but by can can't cannot could couldn't did
 didn't do does doesn't doing don don't down during each few for from get gets getting got had has have having he her here
@@ -26,7 +26,7 @@ where which while who whom why will with without won't would you your yours
 
 
 class Words:
-    """The words of n sentences, counted once; then any grouping of the rows gets its keywords in milliseconds."""
+    """The words of n sentences, counted once, so that the keywords of any clustering take milliseconds."""
 
     def __init__(self, sentences: Sequence[str]) -> None:
         from sklearn.feature_extraction.text import CountVectorizer
@@ -34,13 +34,13 @@ class Words:
         vectorizer = CountVectorizer(token_pattern=WORD, stop_words=STOP_WORDS, dtype=np.int32)
         try:
             self._counts = vectorizer.fit_transform(sentences)
-        except ValueError:  # no sentence holds a word that counts
+        except ValueError:  # only stop words
             self._counts, self._words = None, np.array([], dtype=object)
             return
         self._words = vectorizer.get_feature_names_out()
 
     def keywords(self, labels: Labels, most: int = KEYWORDS) -> list[list[str]]:
-        """For each cluster 0..k-1 the words that stand out in it, best first; outliers (-1) count for no cluster."""
+        """The `most` most distinctive words of each cluster 0..k-1, best first; outliers (-1) are ignored."""
         groups = int(labels.max(initial=-1)) + 1
         if self._counts is None or not groups:
             return [[] for _ in range(groups)]
@@ -51,12 +51,12 @@ class Words:
         counts = (member @ self._counts).tocsr()
         totals = np.maximum(np.asarray(counts.sum(axis=1)).ravel(), 1)
         frequency = np.asarray(counts.sum(axis=0)).ravel()
-        # Besides the formula's own damping, the share of a word's uses that fall in the group: "said" is in all news.
+        # Beyond the formula, also weigh by the share of a word's uses that fall in the cluster: "said" occurs in all news.
         weight = np.log1p(totals.mean() / np.maximum(frequency, 1)) / np.maximum(frequency, 1)
         return [self._best(counts[group], weight, most) for group in range(groups)]
 
-    def standing_out(self, rows: NDArray[np.integer], most: int = KEYWORDS) -> list[str]:
-        """The words that set some rows apart from all the others."""
+    def distinctive_words(self, rows: NDArray[np.integer], most: int = KEYWORDS) -> list[str]:
+        """The words that distinguish some rows from all the others."""
         if self._counts is None:
             return []
         labels = np.ones(self._counts.shape[0], np.int32)
@@ -79,11 +79,11 @@ def central(vectors: Vectors, labels: Labels) -> dict[int, int]:
 
 
 def names(keywords: Sequence[Sequence[str]], most: int = 3) -> list[str]:
-    """One name a cluster, all different: its first keywords; a number where there are none, or where two would be the same."""
-    taken: dict[str, int] = {}
+    """A distinct name per cluster: its first keywords; a number if there are none or two clusters have the same."""
+    counts: dict[str, int] = {}
     names = []
     for number, words in enumerate(keywords, 1):
         name = " · ".join(words[:most]) or f"cluster {number}"
-        taken[name] = taken.get(name, 0) + 1
-        names.append(name if taken[name] == 1 else f"{name} ({taken[name]})")
+        counts[name] = counts.get(name, 0) + 1
+        names.append(name if counts[name] == 1 else f"{name} ({counts[name]})")
     return names

@@ -1,4 +1,4 @@
-"""How good a grouping is: the silhouette among the sentences themselves, and how it goes with labels that people gave."""
+"""Measure a clustering: its silhouette in the embedding space, and its agreement with labels that people gave."""
 
 from dataclasses import dataclass
 
@@ -10,15 +10,12 @@ from sbert_app.vectors import Vectors
 Labels = NDArray[np.int32]  # (n,) the cluster of each row, largest first from 0; -1 is an outlier
 
 OUTLIER = -1
-SAMPLE = 2_000  # rows that a silhouette is computed on: it compares each with each
+SAMPLE = 2_000  # rows for a silhouette, which compares each with each
 SEED = 7
 
 
 def silhouettes(vectors: Vectors, labels: Labels) -> tuple[float | None, dict[int, float]]:
-    """Silhouette by cosine in the embedding space, -1..1, best is 1: of all rows and of each cluster; outliers left out.
-
-    Over a sample of 2,000 rows. None and {} where there is one cluster.
-    """
+    """Mean silhouette by cosine, -1..1, 1 is best, overall and by cluster, on 2,000 rows, no outliers. One cluster: None, {}."""
     from sklearn.metrics import silhouette_samples
 
     sample = sample_of(len(labels))
@@ -32,7 +29,7 @@ def silhouettes(vectors: Vectors, labels: Labels) -> tuple[float | None, dict[in
 
 @dataclass(frozen=True)
 class Accord:
-    """How clusters go with labels that people gave. All are 1 at best; ARI is 0 by chance; purity rises with the number."""
+    """Agreement of clusters with given labels. 1 is best; ARI is 0 by chance; purity rises with the number of clusters."""
 
     column: str
     values: int
@@ -53,12 +50,12 @@ def accord(column: str, labels: Labels, gold: NDArray[np.object_]) -> Accord:
 
 
 def sample_of(rows: int) -> NDArray[np.int64]:
-    """Up to 2,000 of so many rows, seeded, in order."""
+    """Sample up to 2,000 row numbers below `rows`, seeded, in order."""
     return np.sort(np.random.default_rng(SEED).choice(rows, min(rows, SAMPLE), replace=False))
 
 
 def distances_of(vectors: Vectors) -> NDArray[np.float32]:
-    """Cosine distances of unit rows, each with each, the diagonal exactly 0."""
+    """Cosine distances between all unit rows, (n, dim) -> (n, n), the diagonal exactly 0."""
     distances: NDArray[np.float32] = np.maximum(0, 1 - vectors @ vectors.T)
     np.fill_diagonal(distances, 0)
     return distances

@@ -1,1 +1,1 @@
-"""From sentences to embeddings: pooling, batching, encoders, and where they come from. Torch stays in here."""
+"""Encoders and cross-encoders: finding, loading, batching, pooling."""

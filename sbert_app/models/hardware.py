@@ -1,4 +1,4 @@
-"""Which device and which number format this machine is good at."""
+"""Choose the device and the number format for this machine."""
 
 import os
 import platform
@@ -9,13 +9,13 @@ import torch
 
 from sbert_app.errors import UserError
 
-CPU_TOKENS = 1_500  # padded tokens a batch: measured best between 1,000 and 2,000 on 2 cores
+CPU_TOKENS = 1_500  # padded tokens per batch; 1,000 to 2,000 measured fastest on 2 cores
 CUDA_TOKENS = 65_536
 
 
 @dataclass(frozen=True)
 class Hardware:
-    """Where a model runs and in which precision."""
+    """The device and precision that a model runs in."""
 
     device: torch.device
     dtype: torch.dtype
@@ -26,7 +26,7 @@ class Hardware:
 
     @property
     def ahead(self) -> int:
-        """Batches to start before an earlier one is fetched: a GPU works while Python prepares the next, a CPU cannot."""
+        """Batches to start before an earlier one is fetched: a GPU computes while Python prepares the next, a CPU cannot."""
         return 2 if self.device.type == "cuda" else 0
 
     @property
@@ -39,7 +39,7 @@ class Hardware:
 
 
 def machine() -> str:
-    """Such as "AMD EPYC 9B45, 2 cores": what a measured figure must say beside itself."""
+    """Processor and cores, to show beside measured times, such as "AMD EPYC 9B45, 2 cores"."""
     return f"{_processor()}, {os.cpu_count()} cores"
 
 
@@ -53,15 +53,12 @@ def _processor() -> str:
 
 
 def choose_hardware(device: str = "auto", precision: str = "auto") -> Hardware:
-    """CUDA when there is one, bf16 where the processor multiplies it natively, else fp32.
-
-    Plain float16 is never chosen: on CPU it is several times slower than fp32.
-    """
+    """CUDA if available; bf16 where it is native, else fp32. Never float16: several times slower than fp32 on a CPU."""
     if device == "cuda" and not torch.cuda.is_available():
         raise UserError("SBERT_STUDIO_DEVICE is 'cuda', but torch sees no CUDA device. Use 'auto' or 'cpu'.")
     chosen = torch.device("cuda" if device != "cpu" and torch.cuda.is_available() else "cpu")
-    native = {"bf16": True, "fp32": False}.get(precision, _has_native_bf16(chosen))
-    return Hardware(chosen, torch.bfloat16 if native else torch.float32)
+    bf16 = {"bf16": True, "fp32": False}.get(precision, _has_native_bf16(chosen))
+    return Hardware(chosen, torch.bfloat16 if bf16 else torch.float32)
 
 
 def _has_native_bf16(device: torch.device) -> bool:

@@ -1,4 +1,4 @@
-"""Models of the Hugging Face Hub: the copy on this machine, or a download."""
+"""Find a Hugging Face Hub model on this machine, or download it."""
 
 import logging
 import re
@@ -15,20 +15,20 @@ HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
 
 
 def from_hub(name: str) -> Path:
-    """The local copy of a Hub model, downloaded where it is missing. Pickled weights are never fetched."""
-    with LOADING:  # it imports a part of itself at the first use of each name, as transformers does
+    """The local copy of a Hub model, downloaded if missing. Pickled weights are never downloaded."""
+    with LOADING:  # huggingface_hub imports its modules at first use, as transformers does
         from huggingface_hub import snapshot_download
         from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
     try:
         return Path(snapshot_download(name, allow_patterns=HUB_FILES, local_files_only=True))
     except (OSError, ValueError):
-        log.info("%s is not on this machine, asking the Hub", quoted(name))
+        log.info("%s is not on this machine, trying the Hub", quoted(name))
     try:
         return Path(snapshot_download(name, allow_patterns=HUB_FILES))
     except RepositoryNotFoundError as error:
         raise UserError(f"The Hub has no model named {quoted(name)}. Check the spelling: 'org/model'.") from error
     except (HfHubHTTPError, OSError, ValueError) as error:
-        log.warning("the Hub did not give %s: %s", quoted(name), first_line(error))
+        log.warning("download of %s failed: %s", quoted(name), first_line(error))
         raise UserError(
             f"The model {quoted(name)} is not on this machine and the Hub cannot be reached. "
             f"Connect to the internet once, type a model folder, or use the bundled one."

@@ -1,4 +1,4 @@
-"""Load a transformer and its tokenizer from a folder: one at a time, safetensors only, no remote code, quiet."""
+"""Load a transformer and its tokenizer from a folder: one at a time, safetensors only, no remote code, no progress bars."""
 
 import os
 import threading
@@ -17,27 +17,24 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
 
 ENCODER_CLASS, CLASSIFIER_CLASS = "AutoModel", "AutoModelForSequenceClassification"
 
-# Loading changes the whole process for a while: torch's default number type, torch.nn.init, the modules that transformers
-# and peft import at the first use of a name. Two loads at once mix all of that up, so the lock is the process's as well: the one
-# exception to "nothing mutable at module level". It is held while a model comes from the disk, never during a download,
-# and nothing else is waited for meanwhile. A thread may take it again: an adapter loads its base.
+# Loading changes global state: torch's default dtype, torch.nn.init, and the modules that transformers and peft import at
+# first use. Two loads at once would corrupt it, hence one lock per process, the only mutable object at module level. It is held
+# while a model is read from disk, never during a download or while taking another lock. Reentrant: an adapter loads its base.
 LOADING = threading.RLock()
 
 
 def load_transformer(
     folder: Path, hardware: Hardware, auto_class: str = ENCODER_CLASS, labels: int | None = None, name: str = ""
 ) -> tuple[Any, Any]:
-    """Return (model in eval mode on the device, fast tokenizer). labels: outputs of a new, random head.
-
-    Raises UserError for a folder that cannot be read, or whose weights are not whole.
-    """
+    """Load (model in eval mode, fast tokenizer). labels: outputs of a new, random head. Raises UserError for a damaged folder."""
     name = name or folder.name
     check_files(folder, name)
     with LOADING:
         model, tokenizer, report = _from_disk(folder, auto_class, labels, name)
         if model.config.is_encoder_decoder or not getattr(tokenizer, "is_fast", False):
             raise UserError(f"The model {quoted(name)} is not an encoder with a fast tokenizer: choose another model.")
-        check_complete(name, report, _needed_prefix(model, labels), auto_class == ENCODER_CLASS or labels is not None)
+        prefix = "" if labels is None else f"{model.base_model_prefix}."  # with a new head, only the transformer must be complete
+        check_complete(name, report, prefix, auto_class == ENCODER_CLASS or labels is not None)
         check_finite(name, model)
         check_tokenizer(name, tokenizer, model)
         cast(model, hardware.dtype)
@@ -46,11 +43,8 @@ def load_transformer(
 
 
 def _from_disk(folder: Path, auto_class: str, labels: int | None, name: str) -> tuple[Any, Any, dict[str, Any]]:
-    """Model in fp32, tokenizer, and transformers' report on the weights. The caller holds LOADING.
-
-    Always fp32, cast later: torch's default number type then stays what it is for the threads that compute meanwhile.
-    """
-    import transformers  # heavy: half a second, only when a model is first needed
+    """Return (model, tokenizer, transformers' report on the weights). The caller holds LOADING."""
+    import transformers  # slow: half a second
 
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
@@ -58,24 +52,20 @@ def _from_disk(folder: Path, auto_class: str, labels: int | None, name: str) -> 
     head = {} if labels is None else {"num_labels": labels}
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **options)
+        # fp32, cast later: loading in another type would change torch's default for all threads
         model, report = getattr(transformers, auto_class).from_pretrained(
             folder, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **options, **head
         )
-    except Exception as error:  # transformers raises a dozen types for a folder it cannot read
+    except Exception as error:  # transformers raises a dozen types for an unreadable folder
         raise UserError(
             f"The model {quoted(name)} could not be loaded: {first_line(error)}. Save or download it again, or choose another."
         ) from error
     return model, tokenizer, report
 
 
-def _needed_prefix(model: Any, labels: int | None) -> str:
-    """How the weights begin that must be in the file: below a new head, those of the transformer itself."""
-    return "" if labels is None else f"{model.base_model_prefix}."
-
-
-def length_limit(wanted: int | None, tokenizer: Any, config: Any) -> int:
-    """Tokens a sentence may have: what the folder asks for, and no more than the model has positions for."""
+def length_limit(limit: int | None, tokenizer: Any, config: Any) -> int:
+    """Most tokens per sentence: the folder's limit, at most what the tokenizer and the model's positions allow."""
     positions = getattr(config, "max_position_embeddings", None) or DEFAULT_MAX_LENGTH
     if config.model_type in ("roberta", "xlm-roberta", "camembert", "mpnet"):
         positions -= 2  # these count positions from padding_idx + 1
-    return int(min(wanted or tokenizer.model_max_length, tokenizer.model_max_length, positions))
+    return int(min(limit or tokenizer.model_max_length, tokenizer.model_max_length, positions))

@@ -1,4 +1,4 @@
-"""Names and paths as people type them: nothing that is typed ends in an error of the file system."""
+"""Turn typed model names and paths into folders, without file system errors."""
 
 import logging
 import unicodedata
@@ -9,30 +9,30 @@ from sbert_app.models.folders import quoted
 
 log = logging.getLogger(__name__)
 
-NAME_LENGTH = 1_000  # characters; a path may be that long
+NAME_LENGTH = 1_000  # characters; a name may be a path
 
 
 def plain_name(name: object) -> str:
-    """A model's name without blanks around it. Raises UserError for what can be no name."""
+    """A model's name, stripped. Raises UserError if it cannot be one."""
     if not isinstance(name, str):
         raise UserError("The model must be given by its name.")
     if len(name) > NAME_LENGTH:
-        raise UserError(f"The model's name has {len(name):,} characters, at most {NAME_LENGTH:,} are possible: {quoted(name)}.")
+        raise UserError(f"The model's name has {len(name):,} characters, at most {NAME_LENGTH:,} are allowed: {quoted(name)}.")
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
-        raise UserError(f"The model's name {quoted(name)} holds a line break or another character of no name. Type it again.")
+        raise UserError(f"The model's name {quoted(name)} contains a line break or another invalid character. Type it again.")
     return name.strip()
 
 
-def expanded(name: str) -> Path:
-    """The path that is meant, `~` replaced by the home folder."""
+def expand_home(name: str) -> Path:
+    """The path, with `~` replaced by the home folder."""
     try:
         return Path(name).expanduser()
-    except RuntimeError:  # "~someone" who has no account here
+    except RuntimeError:  # "~name" of an unknown user
         return Path(name)
 
 
 def is_folder(path: Path) -> bool:
-    """Whether there is a folder that can be looked at; a name that the file system refuses is none."""
+    """Whether the path is an accessible folder; False for a name that the file system refuses."""
     try:
         return path.is_dir()
     except (OSError, ValueError):
@@ -40,7 +40,7 @@ def is_folder(path: Path) -> bool:
 
 
 def subfolders(models: Path) -> list[Path]:
-    """The model folders under `models`, damaged ones too; none where that cannot be read. Unfinished ones begin with a dot."""
+    """The folders under `models`, damaged ones too, without unfinished (hidden) ones; [] if it cannot be read."""
     try:
         folders = [folder for folder in models.iterdir() if is_folder(folder) and not folder.name.startswith(".")]
     except OSError as error:

@@ -22,8 +22,4 @@ def cls_pooling(tokens: Tensor, mask: Tensor) -> Tensor:
     return tokens[torch.arange(len(tokens), device=tokens.device), mask.argmax(1)]
 
 
-POOLINGS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
-    "mean": mean_pooling,
-    "max": max_pooling,
-    "cls": cls_pooling,
-}
+POOLINGS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"mean": mean_pooling, "max": max_pooling, "cls": cls_pooling}

@@ -1,4 +1,4 @@
-"""Where models come from: the bundled package, saved folders, the Hub. Loaded ones are kept, a few at a time."""
+"""Load models by name from the bundled package, saved folders or the Hub, and keep the last few in memory."""
 
 import logging
 import re
@@ -19,17 +19,17 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.models.folders import first_line, is_cross_encoder, quoted, read_config
 from sbert_app.models.hardware import choose_hardware
 from sbert_app.models.hub import HUB_NAME, from_hub
-from sbert_app.models.names import expanded, is_folder, plain_name, subfolders
+from sbert_app.models.names import expand_home, is_folder, plain_name, subfolders
 from sbert_app.settings import Settings
 
 log = logging.getLogger(__name__)
 
 DEFAULT_ENCODER = "all-MiniLM-L6-v2"
 DEFAULT_CROSS_ENCODER = "cross-MiniLM-L6-stsb"
-LOADED_MODELS = 3  # a handful of small encoders; each holds its weights in memory
+LOADED_MODELS = 3  # kept in memory, least recently used dropped first
 RUN_NAME = re.compile(r"runs/[\w-]+")  # a model that was fine-tuned here
 BACKBONE = ("model_type", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size")
-TRIAL = "Does this model read a sentence?"
+SAMPLE = "Does this model read a sentence?"
 
 Model = TypeVar("Model", Encoder, CrossEncoder)
 
@@ -46,7 +46,7 @@ class ModelInfo:
 
 
 class Registry:
-    """Models by name. Names: the bundled encoder, a folder saved by this app, a Hub name, or (local mode) any folder."""
+    """Models by name: a bundled model, one saved by this app, a Hub name, or (local mode) any folder."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -56,7 +56,7 @@ class Registry:
         self._lock = threading.Lock()
 
     def list(self) -> list[ModelInfo]:
-        """Every model that can be named without a download, and in hosted mode the allowed ones."""
+        """The bundled models, the allowed Hub models and, in local mode, the saved ones."""
         bundled = bundled_folder()
         models = [ModelInfo(DEFAULT_ENCODER, "encoder", "bundled", 384 if bundled else None, bundled is not None)]
         models.append(ModelInfo(DEFAULT_CROSS_ENCODER, "cross-encoder", "bundled", None, CROSS_ENCODER.is_dir()))
@@ -64,62 +64,56 @@ class Registry:
         return models if self.settings.hosted else [*models, *map(_describe, subfolders(self.settings.models))]
 
     def encoder(self, name: str = DEFAULT_ENCODER) -> Encoder:
-        """The encoder of that name, loaded at most once. Raises UserError for a name that leads nowhere."""
+        """The encoder of that name, loaded at most once. Raises UserError for an unknown name."""
         return self._get("encoder", name, Encoder.from_folder)
 
     def encoder_of(self, name: str, fingerprint: str) -> Encoder:
-        """The encoder that made some embeddings, whatever is picked now: other models' vectors do not compare.
-
-        Raises UserError where the model of that name is another one by now.
-        """
+        """The encoder that embedded a corpus. Raises UserError if the model of that name has changed since."""
         encoder = self.encoder(name)
         if encoder.fingerprint != fingerprint:
             raise UserError(f"The model '{name}' has changed since this corpus was indexed. Index it again.")
         return encoder
 
     def cross_encoder(self, name: str) -> CrossEncoder:
-        """The cross-encoder of that name, loaded at most once. Raises UserError for a name that leads nowhere."""
+        """The cross-encoder of that name, loaded at most once. Raises UserError for an unknown name."""
         name = plain_name(name)
         load = CrossEncoder.from_folder if name != DEFAULT_CROSS_ENCODER else bundled_cross_encoder
         return self._get("cross-encoder", name, load)
 
     def cross_encoder_like(self, encoder: Encoder) -> tuple[CrossEncoder, bool]:
-        """A cross-encoder of the same backbone, and whether its head is trained: the bundled one where it fits.
-
-        An untrained head takes as long as a trained one, but its scores mean nothing.
-        """
+        """Return (cross-encoder of the same backbone, whether its head is trained); an untrained one only serves for timing."""
         bundled = self.cross_encoder(DEFAULT_CROSS_ENCODER)
         if same_backbone(encoder, bundled) or encoder.folder is None:
             return bundled, True
         fp32 = replace(self.hardware, dtype=torch.float32)
-        twin = CrossEncoder.untrained(encoder.folder / encoder.layout.transformer_path, fp32, labels=1)
-        twin.name = f"{encoder.name} with an untrained head"
-        return twin.cast(self.hardware), False
+        untrained = CrossEncoder.untrained(encoder.folder / encoder.layout.transformer_path, fp32, labels=1)
+        untrained.name = f"{encoder.name} with an untrained head"
+        return untrained.cast(self.hardware), False
 
     def on_each_device(self, name: str = DEFAULT_ENCODER) -> Iterator[Encoder]:
-        """The encoder where the app runs it, and where that is a GPU, on the CPU too."""
+        """Yield the encoder on the app's device, and if that is a GPU, on the CPU too."""
         encoder = self.encoder(name)
         yield encoder
         if encoder.hardware.device.type != "cpu" and encoder.folder is not None:
             yield Encoder.from_folder(encoder.folder, choose_hardware("cpu"), encoder.name)
 
     def loaded(self, kind: str, name: str) -> bool:
-        """Whether a model is in memory, so that asking for it costs nothing."""
+        """Whether the model is in memory already."""
         return (kind, name) in self._loaded
 
     def trainable(self, name: str = DEFAULT_ENCODER) -> Encoder:
-        """A copy of an encoder with fp32 weights of its own, for training: the shared one is never changed."""
+        """A separate fp32 copy of an encoder, for training: the shared one is never changed."""
         name = plain_name(name) or DEFAULT_ENCODER
         folder = self._folder(name)
         _check_kind("encoder", name, folder)
-        return _tried(Encoder.from_folder(folder, replace(self.hardware, dtype=torch.float32), name))
+        return _tested(Encoder.from_folder(folder, replace(self.hardware, dtype=torch.float32), name))
 
     def _get(self, kind: str, name: str, load: Callable[..., Model]) -> Model:
         key = kind, plain_name(name) or DEFAULT_ENCODER
         with self._lock:
             loading = self._loading.setdefault(key, threading.Lock())
         try:
-            with loading:  # one lock a model: a slow download keeps nobody from the others
+            with loading:  # one lock per model: a slow download does not block the others
                 model: Model | None = self._loaded.get(key)
                 if model is None:
                     model = self._load(*key, load)
@@ -139,7 +133,7 @@ class Registry:
     def _load(self, kind: str, name: str, load: Callable[..., Model]) -> Model:
         folder = self._folder(name)
         _check_kind(kind, name, folder)
-        model = _tried(load(folder, self.hardware, name))
+        model = _tested(load(folder, self.hardware, name))
         log.info("loaded %s %s on %s", kind, name, self.hardware)
         return model
 
@@ -150,7 +144,7 @@ class Registry:
             return CROSS_ENCODER
         trained = self.settings.home / name / "model"
         if RUN_NAME.fullmatch(name) and is_folder(trained):
-            return trained  # the id cannot be guessed: who knows it trained it, in hosted mode too
+            return trained  # run ids are secret: knowing one proves ownership, in hosted mode too
         if self.settings.hosted:
             if name not in self.settings.allowed_models:
                 raise UserError(f"Unknown model {quoted(name)}. Must be one of {', '.join(m.name for m in self.list())}.")
@@ -158,28 +152,27 @@ class Registry:
         saved = self.settings.models / name
         if saved.parent == self.settings.models and is_folder(saved):
             return saved
-        path = expanded(name)
+        path = expand_home(name)
         if is_folder(path):
             return path
         if not HUB_NAME.fullmatch(name):
-            way_out = "Type a Hub name such as 'org/model', or an existing folder."
-            raise UserError(f"There is no model folder at {quoted(name)}. {way_out}")
+            raise UserError(f"There is no model folder at {quoted(name)}. Type a Hub name such as 'org/model', or a folder.")
         return from_hub(name)
 
 
-def _tried(model: Model) -> Model:
-    """The model itself, after its first batch. Raises UserError where that fails or gives other than numbers: it is not kept."""
+def _tested(model: Model) -> Model:
+    """Return the model after running a test sentence. Raises UserError if that fails or returns NaN or infinity."""
     try:
-        outputs = model.score([(TRIAL, TRIAL)]) if isinstance(model, CrossEncoder) else model.encode([TRIAL])
-    except Exception as error:  # whatever a model does not survive
-        raise UserError(f"The model {quoted(model.name)} fails at a sentence: {first_line(error)}. Choose another.") from error
+        outputs = model.score([(SAMPLE, SAMPLE)]) if isinstance(model, CrossEncoder) else model.encode([SAMPLE])
+    except Exception as error:  # a broken model can raise anything
+        raise UserError(f"The model {quoted(model.name)} fails on a test sentence: {first_line(error)}. Choose another.") from error
     if len(outputs) != 1 or not np.isfinite(outputs).all():
-        raise UserError(f"The model {quoted(model.name)} gives no finite numbers. Save or download it again, or choose another.")
+        raise UserError(f"The model {quoted(model.name)} returns NaN or infinity. Save or download it again, or choose another.")
     return model
 
 
 def same_backbone(encoder: Encoder, cross: CrossEncoder) -> bool:
-    """Whether both are transformers of the same kind and size, so that their speeds can be compared."""
+    """Whether both transformers have the same type and size, so that their speeds can be compared."""
     first, second = encoder.transformer.config, cross.model.config
     return all(getattr(first, key, None) == getattr(second, key, None) for key in BACKBONE)
 
@@ -191,7 +184,7 @@ def _check_kind(kind: str, name: str, folder: Path) -> None:
 
 
 def _describe(folder: Path) -> ModelInfo:
-    """One saved model. One damaged folder must not keep the others from being listed."""
+    """One saved model; a damaged folder is listed as damaged."""
     try:
         dim = read_config(folder)["hidden_size"]
         kind = "cross-encoder" if is_cross_encoder(folder) else "encoder"

@@ -1,1 +1,1 @@
-"""Training runs that live on disk: planned, carried out, stopped, resumed, measured."""
+"""Training runs on disk: plan, execute, stop, resume, evaluate."""

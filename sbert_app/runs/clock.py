@@ -1,4 +1,4 @@
-"""How long a run has computed."""
+"""Measure the computing time of a run."""
 
 import time
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass
 class Clock:
-    """Seconds of computing, without the waits between two parts of the work."""
+    """Seconds spent computing events, without the time between them."""
 
     seconds: float = 0.0
 

@@ -1,4 +1,4 @@
-"""The events of a run: one JSON object a line, appended while it trains. A line that cannot be read is left out."""
+"""The events of a run: one JSON object per line, appended while it trains."""
 
 from pathlib import Path
 from typing import Any
@@ -9,13 +9,13 @@ Event = dict[str, Any]
 
 
 def append(path: Path, event: Event) -> None:
-    """Add one event at the end. Raises OSError where the disk is full."""
+    """Append one event. Raises OSError if the disk is full."""
     with path.open("a", encoding="utf-8") as file:
         file.write(seal(event) + "\n")
 
 
 def read(path: Path) -> list[Event]:
-    """All events in order. What a killed process left half-written, and what rotted, is no event."""
+    """All events in order. Damaged lines, and a last one half-written by a killed process, are left out."""
     if not path.is_file():
         return []
     events = map(_event, path.read_bytes().split(b"\n")[:-1])
@@ -23,7 +23,7 @@ def read(path: Path) -> list[Event]:
 
 
 def forget_after(path: Path, step: int) -> None:
-    """Keep the events up to a step: what came after the checkpoint will come again."""
+    """Drop the events after a step: training from its checkpoint will repeat them."""
     kept = "".join(seal(event) + "\n" for event in read(path) if event["step"] <= step)
     if path.is_dir():
         discard(path)

@@ -1,4 +1,4 @@
-"""Carry out a run: start it or go on with it, keep the best weights, measure before and after, write model and verdict."""
+"""Execute a run: start or resume it, keep the best weights, evaluate before and after, write model and verdict."""
 
 import logging
 from collections.abc import Callable, Generator
@@ -28,17 +28,16 @@ from sbert_app.vectors import Vectors
 
 log = logging.getLogger(__name__)
 
-CHECKPOINT_SECONDS, EVALUATED_SECONDS = 15.0, 2.0  # of training: what a killed process has to do again; less after an evaluation
-BEST_STEP = "run/step"  # beside the best weights: the step they are of
+CHECKPOINT_SECONDS, EVALUATED_SECONDS = 15.0, 2.0  # between checkpoints: work lost if the process dies
+BEST_STEP = "run/step"  # stored with the best weights: their step
 EVENTS = 400  # points of the loss curve
 CURVE_SEED = 7
 
 Loader = Callable[[str], Encoder]
-Work = Generator[None, None, Any]
 
 
 class Execution:
-    """One run being carried out. `work` yields whenever the device may go to others; nothing runs between two yields."""
+    """Executes one run. `work` yields when other jobs may use the device."""
 
     def __init__(self, run: Run, load: Loader, hardware: Hardware, stopping: Callable[[], bool] = lambda: False) -> None:
         self._run, self._load, self._hardware, self._stopping = run, load, hardware, stopping
@@ -46,10 +45,10 @@ class Execution:
         self._clock = Clock()
         self._examples_done = 0
 
-    def work(self) -> Work:
-        """Do it all. `stopping` ends the training early; what was best by then is measured and saved."""
+    def work(self) -> Generator[None, None, Any]:
+        """Train, evaluate and save. `stopping` ends the training early; the best weights so far are evaluated and saved."""
         conclusion = self._run.conclusion()
-        if conclusion:  # killed between the result and the last word
+        if conclusion:  # the process was killed before it wrote the final state
             self._conclude(conclusion)
             return
         split = self._run.split()
@@ -60,7 +59,7 @@ class Execution:
         best_step = yield from self._train(trainer)
         if best_step is None:
             self._run.drop_checkpoints()
-            self._run.say(STOPPED, "Stopped before the first evaluation: nothing was kept.")
+            self._run.set_state(STOPPED, "Stopped before the first evaluation: nothing was saved.")
             return
         stopped = trainer.step < trainer.steps
         if stopped:
@@ -84,22 +83,21 @@ class Execution:
         self._conclude(result)
 
     def _conclude(self, result: dict[str, Any]) -> None:
-        """The last word. A process killed before it is made up for when the run is resumed."""
+        """Write the final state. If the process is killed before this, resuming the run does it."""
         self._run.drop_checkpoints()
-        self._run.say(
-            STOPPED if result.get("stopped") else FINISHED, f"Best checkpoint: step {result['best_step']:,} of {result['steps']:,}."
-        )
+        state = STOPPED if result.get("stopped") else FINISHED
+        self._run.set_state(state, f"Best checkpoint: step {result['best_step']:,} of {result['steps']:,}.")
 
     def _prepare(self, encoder: Encoder, train: Examples, dev: Examples) -> tuple[Siamese, Trainer]:
-        torch.manual_seed(self._plan.options.seed)  # the head's first weights
+        torch.manual_seed(self._plan.options.seed)  # for the head's initial weights
         objective = build_objective(self._plan.objective, encoder.dim, len(train.labels), self._plan.adjust)
         siamese = Siamese(encoder, objective, train, dev)
         return siamese, Trainer(siamese, self._plan.options, self._hardware)
 
     def _train(self, trainer: Trainer) -> Generator[None, None, int | None]:
-        """Train from the checkpoint, where there is one. Returns the step whose weights are now in the model."""
+        """Train, from the checkpoint if there is one. Returns the step of the best weights, which the model now has, or None."""
         self._resume(trainer)
-        saved = self._clock.seconds
+        last_saved = self._clock.seconds
         losses: list[float] = []
         for event in self._clock.each(trainer.run()):
             if isinstance(event, Step):
@@ -112,10 +110,10 @@ class Execution:
                 self._add("evaluation", event.step, score=event.score, best=event.best)
                 if event.best:
                     self._run.save_best(trainer.weights() | {BEST_STEP: torch.tensor(event.step)})
-            due = EVALUATED_SECONDS if isinstance(event, Evaluation) else CHECKPOINT_SECONDS
-            if self._clock.seconds - saved > due and not isinstance(event, Pause):
+            interval = EVALUATED_SECONDS if isinstance(event, Evaluation) else CHECKPOINT_SECONDS
+            if self._clock.seconds - last_saved > interval and not isinstance(event, Pause):
                 self._run.save_checkpoint(self._state(trainer))
-                saved = self._clock.seconds
+                last_saved = self._clock.seconds
             yield
             if self._stopping():
                 break
@@ -131,7 +129,7 @@ class Execution:
     def _resume(self, trainer: Trainer) -> None:
         state = self._checkpoint()
         if state is None:
-            self._run.drop_checkpoints()  # the best weights of what is forgotten
+            self._run.drop_checkpoints()  # best weights without a checkpoint are useless
             self._run.forget_events_after(-1)
             return
         self._clock.seconds, done = state.pop("run/clock").tolist()
@@ -140,11 +138,11 @@ class Execution:
         self._run.forget_events_after(trainer.step)
 
     def _checkpoint(self) -> dict[str, torch.Tensor] | None:
-        """Where to go on. None for the beginning, also where checkpoint or best weights are damaged: only time is lost."""
+        """The checkpoint to resume from. None to start over, also if checkpoint or best weights are damaged."""
         try:
             state, best = self._run.checkpoint(), self._run.best()
         except DamagedError:
-            log.warning("run %s begins anew", self._run.id)
+            log.warning("run %s starts over", self._run.id)
             return None
         evaluated = state is not None and state["run/progress"][-1] > 0
         return None if evaluated and best is None else state
@@ -161,7 +159,7 @@ class Execution:
         return self._examples_done / self._clock.seconds if self._clock.seconds else 0.0
 
     def _embed(self, encoder: Encoder, examples: Examples) -> Generator[None, None, list[Vectors]]:
-        """Each sentence column as (n, dim)."""
+        """Embed each sentence column, (n, dim)."""
         columns = []
         mixed = self._hardware.dtype == torch.bfloat16
         for sentences in examples.sentences:
@@ -178,7 +176,7 @@ class Execution:
         return columns
 
     def _learning_curve(self, split: Split, after: Array) -> Generator[None, None, dict[str, Any] | None]:
-        """Train once more on half of the examples: what the other half of the labels added."""
+        """Train again on half of the examples, to measure what the other half of the labels adds."""
         if not self._plan.learning_curve:
             return None
         self._run.add_event({"type": "curve", "step": 0})
@@ -201,7 +199,7 @@ class Execution:
         return {"half": count // 2, "whole": count, "change": asdict(change)}
 
     def _save_model(self, siamese: Siamese, split: Split, result: dict[str, Any]) -> None:
-        if self._run.model.exists():  # killed before its result was written, or damaged: it may be of other weights
+        if self._run.model.exists():  # left by a killed process, or damaged: its weights may be others
             discard(self._run.model)
         with atomic_folder(self._run.model) as folder:
             siamese.encoder.save(folder, self._run.facts["name"], card_facts(self._plan, result))
@@ -210,6 +208,6 @@ class Execution:
 
 
 def finish(siamese: Siamese) -> None:
-    """Back to an encoder that reads every word, without dropout."""
+    """Restore the full vocabulary and switch dropout off."""
     siamese.vocabulary.restore()
     siamese.module.eval()

@@ -1,4 +1,4 @@
-"""Who works on a run: a lock file that the system lets go when its process dies."""
+"""Lock file of a run, which the system releases when the process dies."""
 
 from pathlib import Path
 
@@ -9,22 +9,22 @@ from sbert_app.storage import writing
 
 
 def hold(path: Path) -> FileLock:
-    """Take the lock for this process, until it is released. Raises UserError where another has it."""
-    lock = FileLock(path, thread_local=False)  # the thread that trains releases what the one that asked has taken
+    """Take the lock, until it is released. Raises UserError if somebody else has it."""
+    lock = FileLock(path, thread_local=False)  # one thread takes it, the training thread releases it
     try:
         with writing("The run"):
-            lock.acquire(timeout=1)  # a glance of `held` is soon over
+            lock.acquire(timeout=1)  # `held` takes it for a moment only
     except Timeout as error:
         raise UserError("This run is already being worked on, here or in another window.") from error
     return lock
 
 
 def held(path: Path) -> bool:
-    """Whether somebody has the lock, in whatever process."""
+    """Whether any process has the lock."""
     try:
         with FileLock(path, timeout=0):
             return False
     except Timeout:
         return True
-    except OSError:  # a home that cannot be written: nobody trains there
+    except OSError:  # a data home without write access: nobody trains there
         return False

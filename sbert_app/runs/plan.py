@@ -1,4 +1,4 @@
-"""What a run is told to do: the base model, the objective, the options. Three presets fill it in."""
+"""The settings of a run: base model, objective and options, with three presets."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -12,12 +12,12 @@ QUICK, THOROUGH, PAPER = "quick", "thorough", "as in the paper"
 PAPER_OBJECTIVES = {"scored": "regression", "labelled": "classification", "triplets": "triplet", "positives": "ranking"}
 PRESETS = (QUICK, THOROUGH, PAPER)
 SMALL_OBJECTIVES = {"scored": "regression", "labelled": "regression", "triplets": "triplet", "positives": "ranking"}
-CURVE_MOST = 3_000  # training examples up to which half of them are trained on once more, for the learning curve
+CURVE_MOST = 3_000  # most training examples for which a learning curve is the default
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Settings of one run. They are saved with it, so that it can be resumed and its model card can tell."""
+    """Settings of one run, saved with it to resume it and to fill in its model card."""
 
     base: str
     objective: str
@@ -30,7 +30,7 @@ class Plan:
             raise UserError(f"Unknown objective {self.objective!r}. Must be one of {', '.join(OBJECTIVES)}.")
 
     def check(self, kind: str) -> None:
-        """Raise UserError where the objective cannot learn from this kind of examples."""
+        """Raise UserError if the objective cannot learn from this kind of examples."""
         objective = OBJECTIVES[self.objective]
         if kind not in objective.kinds:
             fitting = ", ".join(o.name for o in OBJECTIVES.values() if kind in o.kinds)
@@ -45,14 +45,14 @@ class Plan:
 
 
 def preset(name: str, kind: str, examples: int, base: str) -> Plan:
-    """A plan for so many training examples of a kind."""
+    """The plan of a preset, for this number and kind of training examples."""
     if name == PAPER:  # section 3.1: batch 16, Adam, 2e-5, warm-up 10 %; NLI and triplets one epoch, STSb four
         epochs = 4 if kind == "scored" else 1
         return Plan(base, PAPER_OBJECTIVES[kind], Options(epochs=epochs, batch_size=16, learning_rate=2e-5, head_rate=2e-5))
     if name not in (QUICK, THOROUGH):
         raise UserError(f"Unknown preset {name!r}. Must be one of {', '.join(PRESETS)}.")
-    wanted = 150 if name == QUICK else 450  # updates: fewer teach a small file little
+    updates = 150 if name == QUICK else 450  # with fewer, a small file teaches little
     batch = 16 if examples < 2_000 else 32
-    epochs = max(1 if name == QUICK else 3, min(10 if name == QUICK else 20, -(-wanted * batch // max(1, examples))))
+    epochs = max(1 if name == QUICK else 3, min(10 if name == QUICK else 20, -(-updates * batch // max(1, examples))))
     options = Options(epochs=epochs, batch_size=batch, learning_rate=5e-5)
     return Plan(base, SMALL_OBJECTIVES[kind], options, learning_curve=examples <= CURVE_MOST)

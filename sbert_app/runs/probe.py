@@ -1,4 +1,4 @@
-"""How long will it take? Train a throwaway copy for a few batches and time it, before anything starts."""
+"""Estimate the time of a run: train a throwaway copy for a few batches and time it."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -16,14 +16,13 @@ from sbert_app.training.siamese import Siamese
 from sbert_app.training.trainee import Step
 from sbert_app.training.trainer import Trainer
 
-WARM, TIMED = 1, 4  # batches
-DEV_SAMPLE = 64
-SAMPLE = 1_024
+WARM_UP_BATCHES, TIMED_BATCHES = 1, 4
+TRAIN_SAMPLE, DEV_SAMPLE = 1_024, 64
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """What a few timed batches let expect. Seconds on this machine, as busy as it was when they ran."""
+class TrainingEstimate:
+    """Expected seconds of a run, extrapolated from a few batches timed on this machine at its current load."""
 
     pairs_per_second: float
     training: float
@@ -36,22 +35,22 @@ class Estimate:
         return self.training + self.evaluations + self.learning_curve
 
 
-def estimate(split: Split, plan: Plan, load: Callable[[str], Encoder], hardware: Hardware) -> Iterator[Estimate | None]:
-    """None between two batches, the estimate at the end. Nothing of the copy is kept."""
+def estimate(split: Split, plan: Plan, load: Callable[[str], Encoder], hardware: Hardware) -> Iterator[TrainingEstimate | None]:
+    """Yield None after each batch, then the estimate. The trained copy is discarded."""
     generator = np.random.default_rng(0)
     train, dev = (
-        part.take(generator.permutation(len(part))[:most]) for part, most in ((split.train, SAMPLE), (split.dev, DEV_SAMPLE))
+        part.take(generator.permutation(len(part))[:most]) for part, most in ((split.train, TRAIN_SAMPLE), (split.dev, DEV_SAMPLE))
     )
     encoder = load(plan.base)
     objective = build_objective(plan.objective, encoder.dim, len(train.labels), plan.adjust)
     siamese = Siamese(encoder, objective, train, dev)
     trainer = Trainer(siamese, plan.options, hardware)
     yield None
-    start, seconds, done, count = time.perf_counter(), 0.0, 0, 0
-    for event in islice((e for e in trainer.run() if isinstance(e, Step)), WARM + TIMED):
-        if event.step > min(WARM, trainer.steps - 1):  # a run of one batch has no other to time
+    start, seconds, examples, batches = time.perf_counter(), 0.0, 0, 0
+    for event in islice((e for e in trainer.run() if isinstance(e, Step)), WARM_UP_BATCHES + TIMED_BATCHES):
+        if event.step > min(WARM_UP_BATCHES, trainer.steps - 1):  # a run of one batch is timed without a warm-up
             seconds += time.perf_counter() - start
-            done, count = done + event.examples, count + 1
+            examples, batches = examples + event.examples, batches + 1
         yield None
         start = time.perf_counter()
     start = time.perf_counter()
@@ -59,11 +58,11 @@ def estimate(split: Split, plan: Plan, load: Callable[[str], Encoder], hardware:
         if score is None:
             yield None
     dev_seconds = (time.perf_counter() - start) / max(1, len(dev))
-    yield _extrapolate(split, plan, trainer, done / seconds, dev_seconds, count)
+    yield _extrapolate(split, plan, trainer, examples / seconds, dev_seconds, batches)
 
 
-def _extrapolate(split: Split, plan: Plan, trainer: Trainer, rate: float, dev_seconds: float, batches: int) -> Estimate:
+def _extrapolate(split: Split, plan: Plan, trainer: Trainer, rate: float, dev_seconds: float, batches: int) -> TrainingEstimate:
     training = len(split.train) * plan.options.epochs / rate
     evaluations = dev_seconds * (trainer.evaluations * len(split.dev) + 2 * len(split.held_out))
     curve = (training + evaluations) / 2 if plan.learning_curve else 0.0
-    return Estimate(rate, training, evaluations, curve, batches)
+    return TrainingEstimate(rate, training, evaluations, curve, batches)

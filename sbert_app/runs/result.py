@@ -1,4 +1,4 @@
-"""The result of a run: what is measured before and after, what the model card tells, what scripts get."""
+"""The result of a run: verdict and predictions, facts for the model card, and the summary for scripts."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -20,7 +20,7 @@ from sbert_app.wording import plural
 
 
 def compare(split: Split, before: Array, after: Array) -> dict[str, Any]:
-    """The verdict on the held-out examples, and each one's prediction before and after. before, after: (n,)."""
+    """The verdict on the held-out examples, and their predictions. before, after: (n,)."""
     held_out = split.held_out
     return {
         "verdict": asdict(judge(held_out.kind, before, after, held_out.gold)),
@@ -32,22 +32,22 @@ def compare(split: Split, before: Array, after: Array) -> dict[str, Any]:
 
 
 def head_accuracy(objective: nn.Module, columns: Sequence[Vectors], held_out: Examples) -> dict[str, float] | None:
-    """Share of held-out pairs whose label the softmax head names, beside the share of the most frequent label."""
+    """Accuracy of the softmax head on the held-out pairs, and the share of the most frequent label; None without a head."""
     if not isinstance(objective, Classification):
         return None
     targets = held_out.targets.astype(np.int64)
-    right = predict_labels(objective, *columns) == targets
-    return {"accuracy": float(right.mean()), "majority": float(np.bincount(targets).max() / len(targets))}
+    correct = predict_labels(objective, *columns) == targets
+    return {"accuracy": float(correct.mean()), "majority": float(np.bincount(targets).max() / len(targets))}
 
 
 def card_facts(plan: Plan, result: dict[str, Any]) -> dict[str, str]:
-    """What the model card tells of the training: objective, sizes, measures, verdict."""
+    """Rows of the model card: objective, data sizes, metric, verdict."""
     options, sizes, change = plan.options, result["parts"], result["verdict"]["changes"][0]
     epochs = f"{options.epochs} {plural(options.epochs, 'epoch', 'epochs')}"
     settings = f"{epochs}, batch {options.batch_size}, learning rate {options.learning_rate:g}, seed {options.seed}"
     return {
         "objective": f"{OBJECTIVES[plan.objective].title}, {settings}",
-        "data": f"{sizes['train']:,} examples for training, {sizes['dev']:,} for the choice of the checkpoint",
+        "data": f"{sizes['train']:,} examples for training, {sizes['dev']:,} to choose the checkpoint",
         f"{change['metric']} on {sizes['held_out']:,} held-out examples": f"{_percent(change['before'])} before, "
         f"{_percent(change['after'])} after (95 % bootstrap intervals)",
         "verdict": result["verdict"]["word"],
@@ -55,7 +55,7 @@ def card_facts(plan: Plan, result: dict[str, Any]) -> dict[str, str]:
 
 
 def summary(result: dict[str, Any]) -> dict[str, Any]:
-    """What scripts want of a run's result."""
+    """The part of a run's result that scripts get."""
     changes = result["verdict"]["changes"]
     return {
         "before": {c["metric"]: c["before"]["value"] for c in changes},

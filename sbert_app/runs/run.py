@@ -1,4 +1,4 @@
-"""A run on disk: plan, examples, events, checkpoints, result. Whatever is written is there whole or not at all.
+"""The folder of one training run. Each file is written in full or not at all.
 
 plan.json  examples.parquet  events.jsonl  checkpoint.safetensors  best.safetensors  model/  result.json  state.json  lock
 """
@@ -23,7 +23,7 @@ from sbert_app.training.trainer import State
 
 WAITING, RUNNING, INTERRUPTED = "waiting", "running", "interrupted"
 FINISHED, STOPPED, FAILED = "finished", "stopped", "failed"
-DAMAGED = "damaged"  # its plan cannot be read: it can be deleted, nothing else
+DAMAGED = "damaged"  # its plan cannot be read: it can only be deleted
 STATES = (WAITING, RUNNING, INTERRUPTED, FINISHED, STOPPED, FAILED)
 EXAMPLES = "examples.parquet"
 RESULT_PARTS = {"verdict", "before", "after", "gains", "parts", "best_step", "steps"}
@@ -48,12 +48,12 @@ class RunInfo:
 
     @property
     def model(self) -> str:
-        """The name under which the registry finds the trained model."""
+        """The trained model's name in the registry."""
         return f"runs/{self.id}"
 
 
 class Run:
-    """The folder of one run. Several processes may read it; only the one that holds `lock` writes."""
+    """Reads and writes a run. Several processes may read it; only the one that holds `lock` writes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -61,7 +61,7 @@ class Run:
 
     @classmethod
     def create(cls, home: Path, name: str, owner: str, plan: Plan, split: Split) -> "Run":
-        """Write a new run, not started yet. Its id cannot be guessed: in hosted mode it is the key to the run."""
+        """Write a new run, not started yet. Its random id is secret: in hosted mode it gives access to the run."""
         run = cls(home / f"{time.strftime('%Y-%m-%d')}-{secrets.token_hex(8)}")
         examples = split.train
         facts = {
@@ -85,7 +85,7 @@ class Run:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What `create` wrote. Raises DamagedError where it is not whole."""
+        """The content of plan.json. Raises DamagedError if it is damaged."""
         with reading("This run", "Delete it."):
             facts = read_object(self.folder / "plan.json")
             Plan.from_json(facts["plan"])
@@ -102,25 +102,25 @@ class Run:
         return self.folder / "model"
 
     def split(self) -> Split:
-        """The examples as they were split when the run was made. Raises DamagedError where they are not whole."""
+        """The examples as split when the run was created. Raises DamagedError if they are damaged."""
         facts = self.facts
         with reading("The examples of this run", "Delete the run and start it again from your file."):
             check(self.folder, facts.get("files", {}))
             return from_frame(pd.read_parquet(self.folder / EXAMPLES), facts)
 
     def info(self) -> RunInfo:
-        """What the list shows. A run that says it runs while nobody holds its lock was killed: interrupted."""
+        """The run's row in the list. A run whose state is running but whose lock is free was killed: interrupted."""
         try:
             facts, has_model = self.facts, (self.model / "config.json").is_file()
         except (UnreadableError, OSError) as error:
             return RunInfo(self.id, self.id, DAMAGED, str(error), self.id[:10], "", has_model=False)
-        word, message = self._state()
-        if word in (RUNNING, WAITING) and not self.locked():
-            word = INTERRUPTED
-        return RunInfo(self.id, facts["name"], word, message, facts["created"], facts["owner"], has_model)
+        state, message = self._state()
+        if state in (RUNNING, WAITING) and not self.locked():
+            state = INTERRUPTED
+        return RunInfo(self.id, facts["name"], state, message, facts["created"], facts["owner"], has_model)
 
     def _state(self) -> tuple[str, str]:
-        """State and message. Where they are lost, what lies in the folder tells the state."""
+        """State and message. If state.json is damaged, the state follows from the other files."""
         try:
             with reading("The state of this run", "Delete the run."):
                 state = read_object(self.folder / "state.json")
@@ -129,28 +129,26 @@ class Run:
             return (FINISHED if self.conclusion() else INTERRUPTED), ""
 
     def conclusion(self) -> dict[str, Any] | None:
-        """The result, where it and the model are there, so that nothing is left to compute."""
+        """The result, if it and the model exist, so that nothing is left to compute; else None."""
         try:
             return self.result() if self.model.is_dir() else None
         except UnreadableError:
             return None
 
-    def say(self, state: str, message: str = "") -> None:
+    def set_state(self, state: str, message: str = "") -> None:
         write_object(self.folder / "state.json", {"state": state, "message": message})
 
     def rename(self, name: str) -> None:
         with writing("The run"):
             write_object(self.folder / "plan.json", self.facts | {"name": name[:NAME_LENGTH]})
 
-    # The lock: released by the system when its process dies
-
     def hold(self) -> FileLock:
-        """Take the run for this process, until the lock is released. Raises UserError where another is working on it."""
+        """Lock the run, until the lock is released. Raises UserError if somebody else works on it."""
         return locks.hold(self.folder / "lock")
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Hold the run while the block runs."""
+        """Lock the run while the block runs."""
         lock = self.hold()
         try:
             yield
@@ -158,41 +156,36 @@ class Run:
             lock.release()
 
     def locked(self) -> bool:
-        """Whether somebody works on the run, or it waits for its turn, in whatever process."""
+        """Whether the run is being trained, or waits for its turn, in any process."""
         return locks.held(self.folder / "lock")
-
-    # Events
 
     def add_event(self, event: events.Event) -> None:
         events.append(self.folder / "events.jsonl", event)
 
     def events(self) -> list[events.Event]:
-        """All events in order that can be read."""
+        """All readable events in order."""
         with reading("The curve of this run", "Delete the run."):
             return events.read(self.folder / "events.jsonl")
 
     def forget_events_after(self, step: int) -> None:
-        """What came after the checkpoint will come again."""
         events.forget_after(self.folder / "events.jsonl", step)
-
-    # Weights
 
     def save_checkpoint(self, state: State) -> None:
         weights.save(self.folder / "checkpoint.safetensors", state)
 
     def checkpoint(self) -> State | None:
-        """Where training goes on, None at its beginning. Raises DamagedError where it is not whole."""
+        """The state to resume from, None if there is none. Raises DamagedError if it is damaged."""
         return self._load("checkpoint")
 
     def save_best(self, state: State) -> None:
         weights.save(self.folder / "best.safetensors", state)
 
     def best(self) -> State | None:
-        """The weights with the best dev score so far. Raises DamagedError where they are not whole."""
+        """The weights with the best dev score so far, None if there are none. Raises DamagedError if they are damaged."""
         return self._load("best")
 
     def drop_checkpoints(self) -> None:
-        """A finished run needs its model only."""
+        """Delete checkpoint and best weights: a finished run needs only its model."""
         for name in ("checkpoint", "best"):
             weights.drop(self.folder / f"{name}.safetensors")
 
@@ -200,13 +193,11 @@ class Run:
         with reading(f"The {name} of this run", "Delete the run and start it again."):
             return weights.load(self.folder / f"{name}.safetensors")
 
-    # The result
-
     def save_result(self, result: dict[str, Any]) -> None:
         write_object(self.folder / "result.json", result)
 
     def result(self) -> dict[str, Any] | None:
-        """The verdict and its numbers, None before the end. Raises DamagedError where they are not whole."""
+        """The content of result.json, None before the end. Raises DamagedError if it is damaged."""
         path = self.folder / "result.json"
         if not path.exists():
             return None

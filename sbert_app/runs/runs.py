@@ -1,4 +1,4 @@
-"""All runs of a data home: found, listed, swept, deleted."""
+"""Find, list, expire and delete the runs of a data home."""
 
 import os
 import re
@@ -14,34 +14,34 @@ RUN_ID = re.compile(r"\d{4}-\d\d-\d\d-[0-9a-f]{16}")
 
 
 class Runs:
-    """All runs under one folder. `owner` "" sees every run (local mode); another owner only its own."""
+    """All runs under one folder. `owner` "" sees every run (local mode); other owners see only their own."""
 
     def __init__(self, home: Path) -> None:
         self._home = home
 
     def list(self, owner: str = "") -> list[RunInfo]:
-        """Newest first. What is damaged is listed as that: its owner is unknown, so in hosted mode nobody sees it."""
+        """The runs, newest first, damaged ones too; those have no known owner, so nobody sees them in hosted mode."""
         infos = [Run(path).info() for path in self._home.glob("[!.]*") if _is_run(path)]
         return sorted((i for i in infos if owner in ("", i.owner)), key=lambda info: (info.created, info.id), reverse=True)
 
     def get(self, run_id: str, owner: str = "") -> Run:
-        """The run of this id. Raises UserError where there is none, or where it is another's."""
+        """The run of this id. Raises UserError if there is none or it belongs to somebody else."""
         run = Run(self._home / f"{run_id}")
-        plain = isinstance(run_id, str) and bool(run_id) and run.folder.parent == self._home and not run_id.startswith(".")
-        if not plain or not _is_run(run.folder) or owner not in ("", _owner(run)):
+        valid = isinstance(run_id, str) and bool(run_id) and run.folder.parent == self._home and not run_id.startswith(".")
+        if not valid or not _is_run(run.folder) or owner not in ("", _owner(run)):
             raise UserError("There is no such run. It may have been deleted; choose another.")
         return run
 
     def sweep(self, hours: float) -> None:
-        """Delete the runs that nobody has worked on for so long."""
+        """Delete the runs that nobody has worked on for this many hours."""
         for info in self.list():
             run = Run(self._home / info.id)
-            with suppress(OSError, UserError):  # deleted by another, or not to be deleted: that keeps nobody from a new run
+            with suppress(OSError, UserError):  # deleted meanwhile, or not deletable: must not prevent a new run
                 if time.time() - _touched(run.folder) > hours * 3600 and not run.locked():
                     _delete(run)
 
     def delete(self, run_id: str) -> None:
-        """Delete a run, damaged or not. Raises UserError where somebody works on it or it waits for its turn."""
+        """Delete a run, damaged or not. Raises UserError if it is being trained or waits for its turn."""
         run = self.get(run_id)
         if run.locked():
             raise UserError("This run is being worked on. Stop it first, then delete it.")
@@ -60,7 +60,7 @@ def _owner(run: Run) -> str:
 
 
 def _touched(folder: Path) -> float:
-    """When the state was last written, seconds since 1970; where it is lost, the folder itself."""
+    """When the state was last written (or, without a state, the folder), seconds since 1970."""
     state = folder / "state.json"
     return (state if os.path.lexists(state) else folder).lstat().st_mtime
 

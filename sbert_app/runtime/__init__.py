@@ -1,1 +1,1 @@
-"""What all jobs share: the device, the sessions, the lines, the examples, the thread that trains, and the bundle of them."""
+"""Shared by all jobs: device, sessions, waiting lines, example corpora, the training thread, and the bundle of them."""

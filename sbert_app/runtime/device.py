@@ -1,4 +1,4 @@
-"""The device is held by one piece of work at a time: short requests first, batches of long jobs in between."""
+"""Share the device: one batch or query at a time, short requests before the batches of long jobs."""
 
 import threading
 import time
@@ -15,13 +15,13 @@ from sbert_app.models.cross_encoder import CrossEncoder, Pair
 from sbert_app.models.encoder import Encoder
 from sbert_app.vectors import Vectors
 
-SHORT_IN_A_ROW = 8  # short requests served while a batch waits; then the batch has its turn, so that no job starves
+SHORT_IN_A_ROW = 8  # short requests served before a waiting batch gets its turn, so that no job starves
 
 Step = TypeVar("Step")
 
 
 class Device:
-    """`hold` it for one batch or one query. Whoever waits is served in the order of coming, short requests before batches."""
+    """A lock, held for one batch or one query. Served in order of arrival, short requests before batches."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -32,10 +32,7 @@ class Device:
 
     @contextmanager
     def hold(self, short: bool = False) -> Iterator[float]:
-        """Hold the device; gives the seconds that others were served before.
-
-        short: a request of milliseconds, for which a person waits.
-        """
+        """Hold the device; yields the seconds spent waiting. short: a request of milliseconds, which a user waits for."""
         start = time.perf_counter()
         self._acquire(short)
         try:
@@ -44,11 +41,11 @@ class Device:
             self._release()
 
     def close(self, seconds: float) -> None:
-        """Take the device for good, or give up after so long: a thread that computes while Python shuts down aborts the process."""
+        """Take the device for good, or give up after `seconds`: a thread computing while Python shuts down aborts the process."""
         self._acquire(short=True, seconds=seconds)
 
     def each(self, steps: Iterator[Step]) -> Iterator[Step]:
-        """The steps of a long job, the device held while each is computed and free for others between two."""
+        """Yield the steps of a long job, holding the device only while a step is computed."""
         while True:
             with self.hold():
                 step = next(steps, None)
@@ -57,16 +54,16 @@ class Device:
             yield step
 
     def encode(self, encoder: Encoder, sentences: Sequence[str], prompt: str = "") -> Vectors:
-        """Embed a few sentences now. n strings -> (n, dim) float32."""
+        """Embed a few sentences as a short request. n strings -> (n, dim) float32."""
         with self.hold(short=True):
             return encoder.encode(sentences, prompt)
 
     def stream(self, encoder: Encoder, sentences: Sequence[str], prompt: str = "") -> Iterator[tuple[Rows, Vectors]]:
-        """Embed many sentences: (row numbers, their vectors) batch by batch."""
+        """Embed many sentences; yield (row numbers, vectors) batch by batch."""
         return self.each(encoder.stream(sentences, prompt))
 
     def scores(self, cross: CrossEncoder, pairs: Sequence[Pair]) -> Vectors:
-        """Score pairs batch by batch. n pairs -> (n,) float32. Raises UserError for a cross-encoder that gives labels."""
+        """Score pairs batch by batch. n pairs -> (n,) float32. Raises UserError for a cross-encoder with several labels."""
         if cross.labels != 1:
             raise UserError(f"The cross-encoder '{cross.name}' gives {cross.labels} labels, not a score: choose another.")
         scores = np.empty(len(pairs), dtype=np.float32)
@@ -83,8 +80,8 @@ class Device:
             turn = threading.Event()
             queue.append(turn)
         try:
-            turn.wait(seconds)  # the holder hands the device over: it stays held
-        except BaseException:  # Ctrl-C in the shell: whoever leaves the queue must not be handed the device
+            turn.wait(seconds)  # the releasing thread hands the device over, still held
+        except BaseException:  # Ctrl-C in the shell: a thread that left the queue must not be handed the device
             self._leave(queue, turn)
             raise
 
@@ -105,7 +102,7 @@ class Device:
                 queue.popleft().set()
 
     def _next(self) -> "deque[threading.Event] | None":
-        """The queue whose first has the next turn."""
+        """The queue to serve next, None if both are empty."""
         if self._short and not (self._batches and self._in_a_row >= SHORT_IN_A_ROW):
             self._in_a_row += 1
             return self._short

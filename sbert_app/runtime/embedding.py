@@ -1,4 +1,4 @@
-"""Embed a corpus batch by batch, first from the cache; what was computed is kept, also when the work is stopped."""
+"""Embed a corpus batch by batch, using the cache; what is computed before a stop is cached too."""
 
 from collections.abc import Generator, Sequence
 
@@ -9,11 +9,11 @@ from sbert_app.models.batching import Rows
 from sbert_app.models.encoder import Encoder
 from sbert_app.runtime.device import Device
 
-CACHE_EVERY = 20_000  # sentences between two writes to the cache: what a killed process can lose
+CACHE_EVERY = 20_000  # sentences between writes to the cache: work lost if the process dies
 
 
 class Embedder:
-    """Makes jobs that share the device. Without a cache (hosted) nothing is kept: it would leave a trace another could time."""
+    """Creates embedding jobs. Hosted, there is no cache: its speed would reveal to others which sentences it holds."""
 
     def __init__(self, device: Device, cache: EmbeddingCache | None) -> None:
         self._device, self._cache = device, cache
@@ -23,7 +23,7 @@ class Embedder:
 
 
 class EmbeddingJob:
-    """`run` advances; each step gives the number of sentences done. `embeddings` (n, dim) is whole at the end."""
+    """`run` yields the number of sentences done after each batch; then `embeddings` (n, dim) is complete."""
 
     def __init__(self, device: Device, cache: EmbeddingCache | None, encoder: Encoder, sentences: Sequence[str]) -> None:
         self._device, self._cache, self._encoder, self._sentences = device, cache, encoder, sentences
@@ -48,11 +48,11 @@ class EmbeddingJob:
                 done += len(rows)
                 yield done
                 if sum(map(len, unsaved)) >= CACHE_EVERY:
-                    self._keep(unsaved)
+                    self._write_cache(unsaved)
         finally:
-            self._keep(unsaved)
+            self._write_cache(unsaved)
 
-    def _keep(self, unsaved: list[Rows]) -> None:
+    def _write_cache(self, unsaved: list[Rows]) -> None:
         if unsaved and self._cache is not None:
             rows = np.concatenate(unsaved)
             self._cache.add(self._encoder.fingerprint, [self._sentences[i] for i in rows.tolist()], self.embeddings[rows])

@@ -1,4 +1,4 @@
-"""The bundled example corpora, indexed once a model and shared: they are nobody's data."""
+"""The bundled example corpora, indexed once per model and shared by all visitors."""
 
 import threading
 from collections import OrderedDict, deque
@@ -15,16 +15,16 @@ from sbert_app.tables import Table, read_table
 
 FOLDER = ASSETS / "examples"
 CALIBRATION_EXAMPLE = "support_tickets.csv"
-# What an example is asked at first: words that its best answer does not hold.
+# The first query shown for an example: its words do not occur in the best hit.
 FIRST_QUERIES = {
     "support_tickets.csv": "charged two times for the same thing",
     "field_notes.csv": "my kettle has white stuff inside",
 }
-KEPT = 8  # two corpora for each of a few models
+KEPT = 8  # indexed corpora in memory: two for each of a few models
 
 
 class Examples:
-    """Each corpus of each model has a lock of its own: while one is embedded, nobody waits for another."""
+    """Example corpora by name and encoder. Each has its own lock, so that embedding one does not block the others."""
 
     def __init__(self, embedder: Embedder, limits: Limits) -> None:
         self._embedder, self._limits = embedder, limits
@@ -41,8 +41,8 @@ class Examples:
         return read_table(FOLDER / name, self._limits)
 
     def indexed(self, name: str, encoder: Encoder) -> IndexedCorpus:
-        """An example as this encoder sees it. Raises UserError for an unknown name."""
-        self._check(name)  # names that lead nowhere must not pile up
+        """An example, embedded and indexed with this encoder. Raises UserError for an unknown name."""
+        self._check(name)  # unknown names must not pile up
         key = name, encoder.fingerprint
         with self._lock:
             indexing = self._indexing.setdefault(key, threading.Lock())
@@ -57,9 +57,9 @@ class Examples:
         return indexed
 
     def calibration(self, encoder: Encoder, corpus: IndexedCorpus | None = None) -> Calibration | None:
-        """Random pairs of this corpus where the encoder made its embeddings, else of the example tickets."""
-        own = corpus.calibration if corpus is not None and corpus.fingerprint == encoder.fingerprint else None
-        return own or self.indexed(CALIBRATION_EXAMPLE, encoder).calibration
+        """Calibration from this corpus if the encoder embedded it, else from the example support tickets."""
+        calibration = corpus.calibration if corpus is not None and corpus.fingerprint == encoder.fingerprint else None
+        return calibration or self.indexed(CALIBRATION_EXAMPLE, encoder).calibration
 
     def _check(self, name: str) -> None:
         if name not in self.names():

@@ -1,4 +1,4 @@
-"""First come, first served: heavy work is done a few jobs at a time, and everyone who waits knows their place."""
+"""Waiting lines: heavy jobs run a few at a time, first come, first served, and waiting jobs see their place."""
 
 import threading
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ from sbert_app.runtime.stop import Stop
 from sbert_app.settings import Limits
 from sbert_app.wording import plural
 
-LOOK_SECONDS = 0.2  # between two looks at the own place
+POLL_SECONDS = 0.2  # between checks of a waiting job's place
 
 
-class Crowd:
-    """All heavy jobs that wait or work, in whatever line: bounded in all, by connection and by address."""
+class ActiveJobs:
+    """The heavy jobs that wait or run, over all lines. Limits them in total, by connection and by address."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -22,7 +22,7 @@ class Crowd:
 
     @contextmanager
     def enter(self, job: Stop) -> Iterator[None]:
-        """Count a job while it waits and works. Raises UserError where there are too many."""
+        """Count a job while it waits and runs. Raises UserError if there are too many."""
         with self._lock:
             self._check(job)
             self._jobs.append(job)
@@ -33,56 +33,53 @@ class Crowd:
                 self._jobs.remove(job)
 
     def _check(self, job: Stop) -> None:
-        going = [other for other in self._jobs if not other.is_set()]  # one that was told to end is as good as gone
+        running = [other for other in self._jobs if not other.is_set()]  # not those about to stop
         if len(self._jobs) >= self._limits.jobs:
-            raise UserError(f"Too busy: {len(self._jobs)} jobs are going on or waiting already. Try again in a few minutes.")
+            raise UserError(f"Too busy: {len(self._jobs)} jobs are already running or waiting. Try again in a few minutes.")
         if job.visitor is None:
             return
-        if sum(1 for other in going if other.visitor == job.visitor) >= self._limits.jobs_a_visitor:
-            raise UserError("Your last job is still going on. Wait for it, or stop it.")
-        if (
-            job.visitor.address
-            and sum(1 for other in going if _address(other) == job.visitor.address) >= self._limits.jobs_an_address
-        ):
-            raise UserError("Too many jobs from your network are going on or waiting already. Try again in a few minutes.")
+        if sum(1 for other in running if other.visitor == job.visitor) >= self._limits.jobs_a_visitor:
+            raise UserError("Your last job is still running. Wait for it, or stop it.")
+        address = job.visitor.address
+        if address and sum(1 for other in running if _address(other) == address) >= self._limits.jobs_an_address:
+            raise UserError("Too many jobs from your network are already running or waiting. Try again in a few minutes.")
 
 
 class Line:
-    """One kind of heavy work, `places` of them at a time."""
+    """The waiting line of one kind of heavy job: `places` of them run at a time, each for at most `seconds`."""
 
-    def __init__(self, places: int, crowd: Crowd, seconds: float) -> None:
-        """seconds: what one job may take once it is served."""
-        self._places, self._crowd, self._seconds = places, crowd, seconds
+    def __init__(self, places: int, active: ActiveJobs, seconds: float) -> None:
+        self._places, self._active, self._seconds = places, active, seconds
         self._tickets: list[Stop] = []
-        self._moved = threading.Condition()
+        self._changed = threading.Condition()
 
     @contextmanager
     def join(self, job: Stop) -> Iterator[Iterator[int]]:
-        """Take the last place; gives the number of jobs before this one until it is served or stopped. Work inside the block.
+        """Join the line; yields an iterator of the number of jobs ahead, which ends at this job's turn or when it is stopped.
 
-        Raises UserError where too many wait, and at the end where the job took longer than it may.
+        Work inside the block. Raises UserError if too many jobs wait, and at the end if the job exceeded its time.
         """
-        with self._crowd.enter(job):
-            with self._moved:
+        with self._active.enter(job):
+            with self._changed:
                 self._tickets.append(job)
             try:
                 yield self._wait(job)
             finally:
-                with self._moved:
+                with self._changed:
                     self._tickets.remove(job)
-                    self._moved.notify_all()
+                    self._changed.notify_all()
         if job.overdue:
-            raise UserError(f"Stopped after {self._seconds / 60:.0f} minutes, the limit here. Bring fewer rows.")
+            raise UserError(f"Stopped after {self._seconds / 60:.0f} minutes, the limit here. Use fewer rows.")
 
     def _wait(self, job: Stop) -> Iterator[int]:
         while (before := self._before(job)) > 0 and not job.is_set():
             yield before
-            with self._moved:
-                self._moved.wait(LOOK_SECONDS)
-        job.give(self._seconds)
+            with self._changed:
+                self._changed.wait(POLL_SECONDS)
+        job.limit(self._seconds)
 
     def _before(self, job: Stop) -> int:
-        with self._moved:
+        with self._changed:
             return self._tickets.index(job) - self._places + 1
 
 

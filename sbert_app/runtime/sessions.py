@@ -1,4 +1,4 @@
-"""What belongs to one visitor, found only by an unguessable id. Bounded in number, in bytes and in idle time."""
+"""The data of each visitor, under a secret random id; limited in number, in bytes and in idle time."""
 
 import secrets
 import threading
@@ -12,16 +12,16 @@ from sbert_app.errors import UserError
 from sbert_app.runtime.stop import Stop, Visitor
 from sbert_app.settings import Limits
 
-LEFT_SECONDS = 600  # a closed or sleeping tab may come back
+GRACE_SECONDS = 600  # a closed or sleeping tab may come back
 
 Value = TypeVar("Value")
 
 
 @dataclass
 class Session:
-    """One visitor, or one corpus of an API client: values by their type, and jobs by their name. Knows no feature.
+    """One visitor, or one corpus of an API client: values by type, and runs of jobs by name, without fields for single features.
 
-    A value whose class has `of_corpus = True` belongs to the corpus that was open when its job began: it goes with that corpus.
+    A value whose class has `of_corpus = True` belongs to the corpus that was open when its job began, and is dropped with it.
     """
 
     id: str
@@ -32,7 +32,7 @@ class Session:
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def begin(self, job: str) -> Stop:
-        """Start a run of this job. The run before it ends, and stores nothing any more."""
+        """Start a run of this job. Its previous run is revoked: it ends and stores nothing."""
         stop = Stop(self.visitor)
         with self._lock:
             if job in self._jobs:
@@ -53,7 +53,7 @@ class Session:
                 stop.set()
 
     def put(self, value: object, stop: Stop | None = None) -> bool:
-        """Keep a value in place of the last one of its type. False, and nothing kept, where its run was revoked."""
+        """Store a value, replacing the last of its type. Returns False, storing nothing, if its run was revoked."""
         with self._lock:
             if stop is not None and stop.revoked:
                 return False
@@ -61,7 +61,7 @@ class Session:
             return True
 
     def swap(self, before: object, after: object) -> bool:
-        """Put `after` in the place of `before`. False, and nothing kept, where another value is there meanwhile."""
+        """Replace `before` by `after`. Returns False, storing nothing, if `before` is not the stored value any more."""
         with self._lock:
             if self._values.get(type(before)) is not before:
                 return False
@@ -69,20 +69,16 @@ class Session:
             return True
 
     def get(self, kind: type[Value]) -> Value | None:
-        """The value of this type, None where there is none."""
+        """The value of this type, or None."""
         with self._lock:
             return self._values.get(kind)
 
     def drop(self, kind: type) -> None:
-        """Forget the value of this type."""
         with self._lock:
             self._values.pop(kind, None)
 
     def open(self, corpus: IndexedCorpus, stop: Stop | None = None) -> bool:
-        """Work with this corpus from now on: every run is revoked, every value of the corpus before is dropped.
-
-        False, and nothing changed, where the run that made the corpus was revoked itself.
-        """
+        """Open a corpus: revoke all runs, drop the last corpus's values. Returns False, changing nothing, if `stop` is revoked."""
         with self._lock:
             if stop is not None and stop.revoked:
                 return False
@@ -92,7 +88,7 @@ class Session:
             return True
 
     def revoke_all(self) -> None:
-        """End every run for good."""
+        """End every run; they store nothing."""
         with self._lock:
             for stop in self._jobs.values():
                 stop.revoke()
@@ -100,13 +96,13 @@ class Session:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that its values hold, about."""
+        """Approximate bytes that the values hold in memory."""
         with self._lock:
             return sum(getattr(value, "nbytes", 0) for value in self._values.values())
 
 
 class Sessions:
-    """Sessions by id, least recently used first. What does not fit is forgotten, those of whoever holds most first."""
+    """Sessions by id, least recently used first. If memory runs short, the address that holds most loses one first."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -114,17 +110,17 @@ class Sessions:
         self._lock = threading.Lock()
 
     def open(self, visitor: Visitor | None = None) -> Session:
-        """A new session with a random id."""
+        """Create a session with a random id."""
         session = Session(secrets.token_urlsafe(16), visitor or Visitor(), self._expiry())
         with self._lock:
             self._sessions[session.id] = session
-            self._forget()
+            self._clean_up()
         return session
 
     def get(self, session_id: str) -> Session:
-        """The session of this id. Raises UserError where it has ended or never was."""
+        """The session of this id. Raises UserError if it has ended or never existed."""
         with self._lock:
-            self._forget()
+            self._clean_up()
             session = self._sessions.get(session_id) if isinstance(session_id, str) else None
             if session is None:
                 raise UserError("This session has ended. Reload the page, or index the corpus again.")
@@ -133,24 +129,24 @@ class Sessions:
             return session
 
     def corpus(self, session_id: str) -> IndexedCorpus:
-        """The corpus that the visitor opened. Raises UserError where there is none."""
+        """The corpus that the visitor opened. Raises UserError if there is none."""
         corpus = self.get(session_id).get(IndexedCorpus)
         if corpus is None:
             raise UserError("There is no corpus yet. Upload one in the Search tab, or pick an example.")
         return corpus
 
     def leave(self, connection: str) -> None:
-        """The browser or client closed this connection: stop its work now, forget its data a little later."""
-        if not connection:  # clients without one are many: nobody's leaving is theirs
+        """A connection was closed: stop its work now, drop its data after GRACE_SECONDS."""
+        if not connection:  # shared by all clients without a connection id
             return
         with self._lock:
             for session in self._sessions.values():
                 if session.visitor.connection == connection:
                     session.stop_all()
-                    session.expires = min(session.expires, time.monotonic() + LEFT_SECONDS)
+                    session.expires = min(session.expires, time.monotonic() + GRACE_SECONDS)
 
     def close(self) -> None:
-        """The app ends: so does everyone's work."""
+        """Stop all work, because the app ends."""
         with self._lock:
             for session in self._sessions.values():
                 session.stop_all()
@@ -161,17 +157,17 @@ class Sessions:
     def _expiry(self) -> float:
         return time.monotonic() + self._limits.idle_seconds
 
-    def _forget(self) -> None:
+    def _clean_up(self) -> None:
         now = time.monotonic()
         for session in [session for session in self._sessions.values() if session.expires < now]:
             self._delete(session)
         held = {key: size for key, session in self._sessions.items() if (size := session.nbytes)}  # least recently used first
         self._fit_visitors(held)
         while len(held) > self._limits.corpora_in_memory or sum(held.values()) > self._limits.memory_bytes:
-            self._evict(held, self._greediest(held))
+            self._evict(held, self._largest_holder(held))
 
     def _fit_visitors(self, held: dict[str, int]) -> None:
-        """Leave each connection as many as one visitor may hold."""
+        """Evict the oldest sessions of each connection that holds more corpora than one visitor may."""
         counts = Counter(self._sessions[key].visitor.connection for key in held)
         for key in list(held):
             connection = self._sessions[key].visitor.connection
@@ -179,13 +175,13 @@ class Sessions:
                 counts[connection] -= 1
                 self._evict(held, key)
 
-    def _greediest(self, held: dict[str, int]) -> str:
-        """Of the address that holds most bytes, the session that was idle longest."""
+    def _largest_holder(self, held: dict[str, int]) -> str:
+        """The least recently used session of the address that holds most bytes."""
         sizes: Counter[str] = Counter()
         for key, size in held.items():
             sizes[self._sessions[key].visitor.address] += size
-        most = sizes.most_common(1)[0][0]
-        return next(key for key in held if self._sessions[key].visitor.address == most)
+        address = sizes.most_common(1)[0][0]
+        return next(key for key in held if self._sessions[key].visitor.address == address)
 
     def _evict(self, held: dict[str, int], key: str) -> None:
         del held[key]

@@ -1,4 +1,4 @@
-"""One run of a job as its visitor sees it: it can be asked to end early, or be cut off from its session for good."""
+"""The stop signal of one run of a job, and the visitor who started it."""
 
 import threading
 import time
@@ -7,38 +7,38 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Visitor:
-    """Who asks: the browser's (or client's) connection and the network address behind it. Empty: the person at this machine."""
+    """Connection of a browser or client, and its network address. Empty: the user of this machine."""
 
     connection: str = ""
     address: str = ""
 
 
 class Stop:
-    """Given to a job when it begins. The job looks at `is_set` between two steps."""
+    """Passed to a job, which checks `is_set` between its steps."""
 
     def __init__(self, visitor: Visitor | None = None) -> None:
         self.visitor = visitor
-        self.revoked = False  # nothing of this run may be kept any more
-        self._asked = threading.Event()
+        self.revoked = False  # nothing of this run may be stored
+        self._requested = threading.Event()
         self._deadline: float | None = None
 
     def set(self) -> None:
-        """End early. What was reached may be kept."""
-        self._asked.set()
+        """End early. Partial results may be stored."""
+        self._requested.set()
 
     def revoke(self) -> None:
-        """End, and keep nothing: another run, or another corpus, has taken its place."""
+        """End and store nothing: another run or another corpus has replaced this one."""
         self.revoked = True
-        self._asked.set()
+        self._requested.set()
 
-    def give(self, seconds: float) -> None:
-        """From now on the run has so long."""
+    def limit(self, seconds: float) -> None:
+        """End the run when this many seconds have passed from now."""
         self._deadline = time.monotonic() + seconds
 
     @property
     def overdue(self) -> bool:
-        """Whether the time that was given is over."""
+        """Whether the time limit has passed."""
         return self._deadline is not None and time.monotonic() > self._deadline
 
     def is_set(self) -> bool:
-        return self._asked.is_set() or self.overdue
+        return self._requested.is_set() or self.overdue

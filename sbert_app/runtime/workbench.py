@@ -1,4 +1,4 @@
-"""The bundle of what all services share, built once for the whole app. Nothing in it belongs to one visitor but `sessions`."""
+"""The parts that all services share, built once for the app. Only `sessions` holds data of single visitors."""
 
 import logging
 import time
@@ -12,19 +12,19 @@ from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, Re
 from sbert_app.runtime.device import Device
 from sbert_app.runtime.embedding import Embedder
 from sbert_app.runtime.examples import Examples
-from sbert_app.runtime.line import Crowd, Line
+from sbert_app.runtime.line import ActiveJobs, Line
 from sbert_app.runtime.sessions import Sessions
 from sbert_app.settings import Settings
 
 log = logging.getLogger(__name__)
 
-CLOSING_SECONDS = 5  # the longest part of any work between two looks at the lock
-EMBEDDING_JOBS = 4  # at a time: each batch has the device alone, but reading and indexing overlap with others' batches
+CLOSING_SECONDS = 5  # to wait at the end; no step of a job takes longer
+EMBEDDING_JOBS = 4  # at a time: batches take turns on the device, reading and indexing overlap
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Where heavy jobs wait for their turn. All of them together are bounded, see `Crowd`."""
+    """The waiting lines of heavy jobs. `ActiveJobs` limits their total."""
 
     corpora: Line  # encode or compare many sentences
     maps: Line  # one at a time: two UMAP fits at once can abort the process
@@ -33,7 +33,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class Workbench:
-    """Passed to each service, which takes the parts that it needs."""
+    """Passed to each service, which uses the parts it needs."""
 
     settings: Settings
     registry: Registry
@@ -46,10 +46,10 @@ class Workbench:
 
 
 def open_workbench(settings: Settings) -> Workbench:
-    """Put the parts together. Nothing is loaded yet."""
-    limits, device, crowd = settings.limits, Device(), Crowd(settings.limits)
+    """Build all parts. Loads no model."""
+    limits, device, active = settings.limits, Device(), ActiveJobs(settings.limits)
     embedder = Embedder(device, None if settings.hosted else EmbeddingCache(settings.cache / "embeddings"))
-    corpora, maps, timing = (Line(places, crowd, limits.job_seconds) for places in (EMBEDDING_JOBS, 1, 1))
+    corpora, maps, timing = (Line(places, active, limits.job_seconds) for places in (EMBEDDING_JOBS, 1, 1))
     return Workbench(
         settings=settings,
         registry=Registry(settings),
@@ -63,7 +63,7 @@ def open_workbench(settings: Settings) -> Workbench:
 
 
 def warm_up(bench: Workbench) -> None:
-    """Load the default models and index the examples, so that the first request finds them ready."""
+    """Load the default models and index the examples, so that the first request is fast."""
     start = time.perf_counter()
     try:
         encoder = bench.registry.encoder(DEFAULT_ENCODER)
@@ -80,6 +80,6 @@ def warm_up(bench: Workbench) -> None:
 
 
 def close(bench: Workbench) -> None:
-    """End everyone's work, so that no thread computes while the interpreter shuts down."""
+    """Stop all work, so that no thread computes while the interpreter shuts down."""
     bench.sessions.close()
     bench.device.close(CLOSING_SECONDS)

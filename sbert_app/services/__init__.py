@@ -1,1 +1,1 @@
-"""One service per tab: validated input, plain values out. No Gradio here."""
+"""Services: validate input, do the work of one feature, return plain values. No Gradio here."""

@@ -1,4 +1,4 @@
-"""All services, built once: the page, the endpoints and the shell share them."""
+"""All services, built once and shared by the page, the endpoints and the shell."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ from sbert_app.services.trained_models import TrainedModels
 
 @dataclass(frozen=True)
 class Services:
-    """One of each. What they remember is in the workbench's sessions and on disk."""
+    """One instance of each service. Their state is in the workbench's sessions and on disk."""
 
     bench: Workbench
     similarity: SimilarityService
@@ -32,8 +32,8 @@ class Services:
     timings: TimingService
 
 
-def services_over(bench: Workbench) -> Services:
-    """Build them over a workbench."""
+def build_services(bench: Workbench) -> Services:
+    """Build all services on one workbench."""
     trainings, evaluation = FineTuneService(bench), EvaluationService(bench)
     return Services(
         bench=bench,

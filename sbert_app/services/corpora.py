@@ -1,4 +1,4 @@
-"""Bring a corpus into a session: read it, index it with progress, save it, open it again. Search and map share it."""
+"""Load a corpus into a session: read a file, index it with progress, save it, reopen it. Search and map share it."""
 
 import logging
 import time
@@ -22,12 +22,12 @@ from sbert_app.tables import Table, read_table, table_from_lines
 log = logging.getLogger(__name__)
 
 NAME_LENGTH = 32
-INDEXING = "indexing"  # the name of the job
+INDEXING = "indexing"  # job name
 
 
 @dataclass(frozen=True)
 class IndexProgress:
-    """How far the indexing is. Rate and ETA count only sentences that were really encoded, not cached ones."""
+    """Progress of an indexing. Rate and remaining time count encoded sentences only, not cached ones."""
 
     name: str
     done: int
@@ -60,62 +60,59 @@ class CorpusService:
         return self._bench.settings.hosted
 
     def read_file(self, path: Path, name: str = "") -> Table:
-        """Read an uploaded file. Nothing of the session changes."""
+        """Read an uploaded file without changing the session."""
         return read_table(path, self._limits, name)
 
     def read_lines(self, text: str) -> Table:
-        """Pasted lines, one sentence each; the corpus is named after the first."""
+        """Read pasted lines as one sentence each; the corpus is named after the first line."""
         text = validation.text(text, "text with the lines")
         lines = text.strip().split("\n")
         if not lines[0]:
-            raise UserError("There are no lines yet. Write or paste one sentence a line.")
+            raise UserError("There are no lines yet. Type or paste one sentence per line.")
         if len(text.encode()) > self._limits.file_bytes:
             raise UserError("The pasted text is too large. Save it as a .txt file and upload that.")
         first = lines[0] if len(lines[0]) <= NAME_LENGTH else f"{lines[0][:NAME_LENGTH]}…"
         return table_from_lines(text, self._limits, f"pasted: {first}")
 
-    def offer(self, session_id: str, table: Table) -> str:
-        """Put a table before the visitor, who can still choose its column. Returns the guessed column."""
+    def put_table(self, session_id: str, table: Table) -> str:
+        """Keep a table in the session, to be indexed once its text column is confirmed. Returns the guessed column."""
         column = guess_column(table.frame)
         self._bench.sessions.get(session_id).put(table)
         return column
 
-    def withdraw(self, session_id: str) -> None:
-        """Take back the offered table; the corpus that is being searched stays."""
+    def drop_table(self, session_id: str) -> None:
+        """Remove the table that waits for indexing; the open corpus stays."""
         self._bench.sessions.get(session_id).drop(Table)
 
     def open_example(self, session_id: str, name: str, model: str = DEFAULT_ENCODER) -> IndexedCorpus:
-        """A bundled corpus, ready at once."""
+        """Open a bundled corpus, which needs no indexing."""
         session = self._bench.sessions.get(session_id)
         return self._open(session, self._bench.examples.indexed(name, self._bench.registry.encoder(model)))
 
     def index(self, session_id: str, columns: list[str], model: str = DEFAULT_ENCODER) -> Iterator[IndexProgress]:
-        """Index the offered table. Yields often; the last event holds the corpus, or says that it was stopped.
-
-        The corpus before stays in place until the new one is whole.
-        """
+        """Index the session's table. The last event holds the corpus or is `stopped`; until then the previous corpus stays open."""
         session = self._bench.sessions.get(session_id)
         table = session.get(Table)
         if table is None:
-            raise UserError("There is nothing to index yet. Upload a file, paste some lines, or pick an example.")
+            raise UserError("There is nothing to index yet. Upload a file, paste lines, or choose an example.")
         corpus = read_corpus(table, validation.names(columns, "sentence columns"), self._limits)
         progress = IndexProgress(corpus.name, 0, len(corpus), 0, 0.0)
         stop = session.begin(INDEXING)
         with self._bench.lines.corpora.join(stop) as waiting:
             for before in waiting:
                 yield replace(progress, stage=place_in_line(before, "job"))
-            for progress in self._indexed(corpus, model, stop):
+            for progress in self._index(corpus, model, stop):
                 if progress.corpus is None or session.open(progress.corpus, stop):
                     yield progress
                 else:  # another corpus was opened meanwhile
                     yield replace(progress, stage="Stopped", stopped=True, corpus=None)
 
     def stop(self, session_id: str) -> None:
-        """End the indexing of this session after the batch that is running."""
+        """Stop this session's indexing after the current batch."""
         self._bench.sessions.get(session_id).stop(INDEXING)
 
-    def _indexed(self, corpus: Corpus, model: str, stop: Stop) -> Iterator[IndexProgress]:
-        """The corpus under this model, saved before or indexed now; the last event holds it, or says that it was stopped."""
+    def _index(self, corpus: Corpus, model: str, stop: Stop) -> Iterator[IndexProgress]:
+        """Load the corpus from the library, or encode and index it; the last event holds it or is `stopped`."""
         yield IndexProgress(corpus.name, 0, len(corpus), 0, 0.0, "Loading the model")
         encoder = self._bench.registry.encoder(model)
         start = time.perf_counter()
@@ -156,14 +153,14 @@ class CorpusService:
         """Reopen a saved corpus without encoding anything."""
         session = self._bench.sessions.get(session_id)
         self._check_local()
-        return self._open(session, self._bench.library.load(_chosen(corpus_id)))
+        return self._open(session, self._bench.library.load(_checked_id(corpus_id)))
 
     def delete_saved(self, corpus_id: str) -> None:
         self._check_local()
-        self._bench.library.delete(_chosen(corpus_id))
+        self._bench.library.delete(_checked_id(corpus_id))
 
     def _open(self, session: Session, corpus: IndexedCorpus) -> IndexedCorpus:
-        """Work with this corpus from now on; what was offered before is withdrawn."""
+        """Make this the session's corpus and remove the table that waits for indexing."""
         session.open(corpus)
         session.drop(Table)
         return corpus
@@ -173,7 +170,7 @@ class CorpusService:
             raise UserError("A hosted app saves no corpora. Upload the file again.")
 
 
-def _chosen(corpus_id: str) -> str:
+def _checked_id(corpus_id: str) -> str:
     if not corpus_id:
         raise UserError("Choose a saved corpus first.")
     return corpus_id

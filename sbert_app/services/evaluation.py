@@ -1,4 +1,4 @@
-"""How well systems rank labelled pairs or triplets: SBERT's cosine, a cross-encoder, plain word overlap."""
+"""Evaluate systems on labelled pairs or triplets: SBERT's cosine, a cross-encoder, word overlap."""
 
 import time
 from collections import deque
@@ -11,7 +11,7 @@ from sbert_app.corpus.lexical import word_overlap
 from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import Verdict, judge, measure, predict
 from sbert_app.evaluation.weighted import Array
-from sbert_app.labelled.columns import Mapping, guess_mapping
+from sbert_app.labelled.columns import ColumnRoles, guess_mapping
 from sbert_app.labelled.examples import Examples, Reading, read_examples
 from sbert_app.models.cross_encoder import CrossEncoder, Pair
 from sbert_app.models.encoder import Encoder
@@ -29,7 +29,7 @@ SYSTEMS = (SBERT, CROSS, OVERLAP)
 
 @dataclass(frozen=True)
 class SystemResult:
-    """One system's measures as fractions, over so many sentences, in so many seconds of scoring."""
+    """One system's measures as fractions, the number of sentences scored, and the seconds it took."""
 
     system: str
     model: str
@@ -39,13 +39,13 @@ class SystemResult:
 
 
 class EvaluationService:
-    """Stateless but for the workbench; nothing is kept."""
+    """Stateless apart from the workbench."""
 
     def __init__(self, workbench: Workbench) -> None:
         self._bench = workbench
 
-    def read(self, table: Table, mapping: Mapping | None = None) -> Reading:
-        """Every usable row, repeated ones too."""
+    def read(self, table: Table, mapping: ColumnRoles | None = None) -> Reading:
+        """Read every usable row, including repeated ones."""
         return read_examples(table, mapping or guess_mapping(table.frame), self._bench.settings.limits, repeats=True, least=2)
 
     def evaluate(
@@ -56,23 +56,23 @@ class EvaluationService:
         cross_encoder: str = "",
         visitor: Visitor | None = None,
     ) -> list[SystemResult]:
-        """Measure each system on the same examples, when its turn comes. Raises UserError for an unknown system."""
+        """Measure each system on the same examples, after waiting in the queue. Raises UserError for an unknown system."""
         unknown = [name for name in validation.names(list(systems), "systems") if name not in SYSTEMS]
         if unknown or not systems:
             raise UserError(f"Unknown system {(unknown or [''])[0]!r}. Must be one of {', '.join(SYSTEMS)}.")
         if examples.kind == "positives" and set(systems) != {SBERT}:
-            raise UserError("Pairs without a score or label are only measured for the system sbert.")
+            raise UserError("Pairs without scores or labels can only be evaluated for the system sbert.")
         with self._bench.lines.corpora.join(Stop(visitor)) as waiting:
             deque(waiting, maxlen=0)
             return [self._measure(name, examples, model, cross_encoder or DEFAULT_CROSS_ENCODER) for name in systems]
 
     def compare(self, examples: Examples, encoder: Encoder, cross: CrossEncoder, most: int) -> Verdict | None:
-        """The cross-encoder after SBERT on the same labelled examples, `most` of them. None for pairs without a score."""
+        """Compare SBERT (before) with the cross-encoder (after) on at most `most` examples. None for pairs without scores."""
         if examples.kind == "positives":
             return None
-        chosen = examples.take(np.random.default_rng(0).permutation(len(examples))[:most])
-        sbert = predict(chosen.kind, self._embedded(encoder, chosen))
-        return judge(chosen.kind, sbert, _predict_pairs(chosen, self._scorer(cross)), chosen.gold)
+        sample = examples.take(np.random.default_rng(0).permutation(len(examples))[:most])
+        sbert = predict(sample.kind, self._embed(encoder, sample))
+        return judge(sample.kind, sbert, _predict_pairs(sample, self._scorer(cross)), sample.gold)
 
     def _measure(self, system: str, examples: Examples, model: str, cross_encoder: str) -> SystemResult:
         sentences = sum(map(len, examples.sentences))
@@ -88,7 +88,7 @@ class EvaluationService:
     def _sbert(self, examples: Examples, model: str, sentences: int) -> SystemResult:
         encoder = self._bench.registry.encoder(model)
         start = time.perf_counter()
-        columns = self._embedded(encoder, examples)
+        columns = self._embed(encoder, examples)
         measures = measure(examples.kind, predict(examples.kind, columns), examples.gold)
         seconds = time.perf_counter() - start
         head = load_head(encoder.folder) if examples.kind == "labelled" and encoder.folder else None
@@ -96,8 +96,8 @@ class EvaluationService:
             measures["head_accuracy"] = float((predict_labels(head[0], *columns) == examples.targets).mean())
         return SystemResult(SBERT, model, measures, sentences, seconds)
 
-    def _embedded(self, encoder: Encoder, examples: Examples) -> list[Vectors]:
-        """One (n, dim) array a sentence column, the device free for others between two batches."""
+    def _embed(self, encoder: Encoder, examples: Examples) -> list[Vectors]:
+        """One (n, dim) array per sentence column; the device is released between batches."""
         columns = []
         for sentences in examples.sentences:
             embeddings = np.empty((len(sentences), encoder.dim), dtype=np.float32)
@@ -111,7 +111,7 @@ class EvaluationService:
 
 
 def _predict_pairs(examples: Examples, score: Callable[[list[Pair]], Array]) -> Array:
-    """What a scorer of pairs says of each example, higher is closer, (n,). Triplets: the positive's lead."""
+    """Score each example with a pair scorer, (n,), higher is closer. Triplets: score of the positive minus the negative."""
     anchor, *others = examples.sentences
     scores = [score(list(zip(anchor, other, strict=True))) for other in others]
     return scores[0] - scores[1] if examples.kind == "triplets" else scores[0]

@@ -1,4 +1,4 @@
-"""Fine-tune on labelled pairs: read them, plan, estimate, train in the background, judge, keep the model."""
+"""Fine-tune on labelled pairs: plan, estimate the duration, train in the background, evaluate, keep the model."""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -11,23 +11,24 @@ from sbert_app.labelled.examples import Examples
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.runs.execution import Execution
 from sbert_app.runs.plan import Plan, preset
-from sbert_app.runs.probe import Estimate, estimate
+from sbert_app.runs.probe import TrainingEstimate, estimate
 from sbert_app.runs.run import DAMAGED, FAILED, INTERRUPTED, RUNNING, WAITING, Run, RunInfo
 from sbert_app.runs.runs import Runs
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.runtime.worker import Worker, carry_out
+from sbert_app.runtime.worker import Worker, run_execution
 from sbert_app.services import validation
-from sbert_app.services.labelled import LabelledData, Offer
+from sbert_app.services.labelled import LabelledData, TrainingData
 from sbert_app.storage import writing
+from sbert_app.training.options import RANGES
 
-BUSY = "Your last run is still going on. Wait for it, or stop it."
-KEPT_HOURS = 24  # hosted: how long a visitor's run stays
+BUSY = "Your last run is still training. Wait for it, or stop it."
+KEPT_HOURS = 24  # hosted mode: runs are deleted after this time
 OWNER_LENGTH = 16
 
 
 @dataclass(frozen=True)
-class Progress:
-    """How a run stands, read from its folder."""
+class RunProgress:
+    """State, plan, events and result of a run, read from its folder."""
 
     info: RunInfo
     plan: Plan
@@ -40,17 +41,14 @@ class Progress:
 
 
 class FineTuneService:
-    """Tables are in the visitor's session, runs on disk.
-
-    `owner`: a secret of the visitor's browser, which decides what it sees in hosted mode. In local mode all runs are one person's.
-    """
+    """Labelled tables are in the visitor's session, runs on disk. `owner`: in hosted mode the browser's secret; locally ignored."""
 
     def __init__(self, workbench: Workbench) -> None:
         self._bench = workbench
         self._limits = workbench.settings.limits
-        self.data = LabelledData(workbench)
+        self.labelled = LabelledData(workbench)
         self.runs = Runs(workbench.settings.runs)
-        self.worker = Worker(self.carry_out)
+        self.worker = Worker(self.train)
 
     @property
     def hosted(self) -> bool:
@@ -58,32 +56,32 @@ class FineTuneService:
 
     @property
     def device(self) -> str:
-        """Where training runs, such as "CPU, bf16"."""
+        """The training hardware, such as "CPU, bf16"."""
         return str(self._bench.registry.hardware)
 
     # Settings
 
-    def plan(self, name: str, offer: Offer, base: str = DEFAULT_ENCODER, **changes: Any) -> Plan:
-        """A preset, with changes to its objective, options or adjustments. Raises UserError where they do not fit."""
-        examples = offer.split.train
+    def plan(self, name: str, data: TrainingData, base: str = DEFAULT_ENCODER, **changes: Any) -> Plan:
+        """A preset with changes to its objective, options or adjustments. Raises UserError for changes that do not fit."""
+        examples = data.split.train
         plan = preset(name, examples.kind, len(examples), base)
         options = {key: value for key, value in changes.items() if hasattr(plan.options, key) and value is not None}
         adjust = {key: value for key, value in changes.items() if hasattr(plan.adjust, key) and value is not None}
-        own = {key: changes[key] for key in ("objective", "learning_curve") if changes.get(key) is not None}
-        for key in ("epochs", "batch_size", "seed"):
-            if key in options:
-                options[key] = validation.whole_number(options[key], key.replace("_", " "), 0, 2**31 - 1)
+        fields = {key: changes[key] for key in ("objective", "learning_curve") if changes.get(key) is not None}
+        for key in RANGES.keys() & options.keys():
+            check = validation.number if key == "learning_rate" else validation.whole_number
+            options[key] = check(options[key], key.replace("_", " "), *RANGES[key])
         try:
-            plan = replace(plan, options=replace(plan.options, **options), adjust=replace(plan.adjust, **adjust), **own)
+            plan = replace(plan, options=replace(plan.options, **options), adjust=replace(plan.adjust, **adjust), **fields)
         except (ValueError, TypeError) as error:
             raise UserError(f"These settings do not work: {error}.") from error
         plan.check(examples.kind)
         return plan
 
-    def estimate(self, offer: Offer, plan: Plan) -> Estimate:
-        """Time a few batches on a throwaway copy."""
-        steps = estimate(offer.split, plan, self._bench.registry.trainable, self._bench.registry.hardware)
-        last: Estimate | None = None
+    def estimate(self, data: TrainingData, plan: Plan) -> TrainingEstimate:
+        """Estimate the training time by timing a few batches on a copy of the model."""
+        steps = estimate(data.split, plan, self._bench.registry.trainable, self._bench.registry.hardware)
+        last: TrainingEstimate | None = None
         while last is None:
             with self._bench.device.hold():
                 last = next(steps)
@@ -91,32 +89,32 @@ class FineTuneService:
 
     # The run
 
-    def start(self, offer: Offer, plan: Plan, owner: str = "", name: str = "") -> RunInfo:
-        """Train in the background. Returns the run, whose id finds it again."""
+    def start(self, data: TrainingData, plan: Plan, owner: str = "", name: str = "") -> RunInfo:
+        """Start training in the background and return the new run."""
         owner = self._owner(owner)
         if self.hosted:
             self.runs.sweep(KEPT_HOURS)
             if any(self.worker.busy(info.id) for info in self.runs.list(owner)):
                 raise UserError(BUSY)
-        self._check_size(offer, plan)
-        run = self.create(offer, plan, owner, name)
+        self._check_size(data, plan)
+        run = self.create(data, plan, owner, name)
         self.worker.start(run)
         return run.info()
 
-    def _check_size(self, offer: Offer, plan: Plan) -> None:
-        most, asked = self._limits.trained_examples, len(offer.split.train) * plan.options.epochs
-        if asked > most:
-            raise UserError(f"{asked:,} examples times epochs are too many here, the limit is {most:,}. Choose fewer epochs.")
+    def _check_size(self, data: TrainingData, plan: Plan) -> None:
+        limit, planned = self._limits.trained_examples, len(data.split.train) * plan.options.epochs
+        if planned > limit:
+            raise UserError(f"{planned:,} examples times epochs are too many here, the limit is {limit:,}. Choose fewer epochs.")
         if self.worker.count() >= self._limits.waiting_runs:
             raise UserError("Too many runs are waiting for their turn. Try again in a few minutes.")
 
-    def create(self, offer: Offer, plan: Plan, owner: str = "", name: str = "") -> Run:
-        """A run on disk that nothing works on yet."""
-        title = validation.line(name, "run's name") or Path(offer.reading.name).stem
-        return Run.create(self._bench.settings.runs, title, owner, plan, offer.split)
+    def create(self, data: TrainingData, plan: Plan, owner: str = "", name: str = "") -> Run:
+        """Create a run on disk without starting it."""
+        title = validation.line(name, "run's name") or Path(data.reading.name).stem
+        return Run.create(self._bench.settings.runs, title, owner, plan, data.split)
 
     def resume(self, run_id: str, owner: str = "") -> RunInfo:
-        """Go on with an interrupted or failed run from its last checkpoint."""
+        """Resume an interrupted or failed run from its last checkpoint."""
         run = self.run(run_id, owner)
         info = run.info()
         if info.state not in (INTERRUPTED, FAILED):
@@ -125,28 +123,27 @@ class FineTuneService:
         return run.info()
 
     def stop(self, run_id: str, owner: str = "") -> None:
-        """End a run early: its best checkpoint is kept and judged."""
+        """Stop a run early; its best checkpoint is kept and evaluated."""
         self.worker.stop(self.run(run_id, owner).id)
 
-    def progress(self, run_id: str, owner: str = "") -> Progress:
+    def progress(self, run_id: str, owner: str = "") -> RunProgress:
         run = self.run(run_id, owner)
-        return Progress(self._seen(run.info()), run.plan, run.events(), run.result())
+        return RunProgress(self._with_worker_state(run.info()), run.plan, run.events(), run.result())
 
     def held_out(self, run_id: str, owner: str = "") -> Examples:
-        """The examples that judge a run, in the order of its result."""
+        """The held-out examples of a run, in the order of its result."""
         return self.run(run_id, owner).split().held_out
 
     def list(self, owner: str = "") -> list[RunInfo]:
-        infos = self.runs.list(self._owner(owner))
-        return [self._seen(info) for info in infos]
+        return [self._with_worker_state(info) for info in self.runs.list(self._owner(owner))]
 
-    def going_on(self, owner: str = "") -> RunInfo | None:
-        """The run that is waiting or training, the oldest of several."""
+    def active_run(self, owner: str = "") -> RunInfo | None:
+        """The oldest run that is waiting or training, if any."""
         live = [info for info in self.list(owner) if info.live]
         return live[-1] if live else None
 
-    def _seen(self, info: RunInfo) -> RunInfo:
-        """The worker knows more than the folder: a run is busy until it is let go, and a full disk takes no last word."""
+    def _with_worker_state(self, info: RunInfo) -> RunInfo:
+        """Update a run's state from the worker, which may still hold the run or have failed to write its state to a full disk."""
         unwritten = self.worker.unwritten(info.id)
         if unwritten:
             return replace(info, state=unwritten[0], message=unwritten[1])
@@ -154,53 +151,51 @@ class FineTuneService:
             return info
         return replace(info, state=WAITING if info.state == WAITING else RUNNING)
 
-    def find(self, plan: Plan, offer: Offer) -> Run | None:
-        """An interrupted run of the very same plan and examples: what a killed command goes on with."""
+    def interrupted_run(self, plan: Plan, data: TrainingData) -> Run | None:
+        """Find an interrupted run with the same plan and examples, which a repeated command resumes."""
         for info in self.list():
             if info.state != INTERRUPTED:
                 continue
             run = self.runs.get(info.id)
-            if run.plan == plan and run.facts["fingerprint"] == offer.split.fingerprint:
+            if run.plan == plan and run.facts["fingerprint"] == data.split.fingerprint:
                 return run
         return None
 
     def steps(self, run: Run) -> Iterator[dict[str, Any]]:
-        """Work on a run in this thread; yields what is written of it. The caller holds its lock."""
+        """Train a run in this thread and yield its new events. The caller holds the run's lock."""
         registry = self._bench.registry
-        told = 0
+        sent = 0
         with writing("The run"):
-            run.say(RUNNING)
+            run.set_state(RUNNING)
             for _ in Execution(run, registry.trainable, registry.hardware).work():
                 events = run.events()
-                yield from events[told:]
-                told = max(told, len(events))
+                yield from events[sent:]
+                sent = max(sent, len(events))
 
-    def carry_out(self, run: Run, stopping: Callable[[], bool]) -> None:
-        """Work on a run in this thread, to its end. The caller holds its lock."""
+    def train(self, run: Run, stopping: Callable[[], bool]) -> None:
+        """Train a run in this thread to its end. The caller holds the run's lock."""
         registry = self._bench.registry
-        carry_out(Execution(run, registry.trainable, registry.hardware, stopping), self._bench.device.hold)
+        run_execution(Execution(run, registry.trainable, registry.hardware, stopping), self._bench.device.hold)
 
     # Earlier runs
 
     def rename(self, run_id: str, name: str, owner: str = "") -> None:
-        name = validation.sentence(validation.line(name, "run's name"), "run's name", self._limits, "Type one.")
+        name = validation.sentence(validation.line(name, "run's name"), "run's name", self._limits, "Type a name.")
         self.run(run_id, owner).rename(name)
 
     def delete(self, run_id: str, owner: str = "") -> None:
         run = self.run(run_id, owner)
         if self.worker.busy(run.id):
-            raise UserError("This run is being worked on. Stop it first, then delete it.")
+            raise UserError("This run is still training. Stop it first, then delete it.")
         self.runs.delete(run.id)
 
     def _owner(self, owner: str) -> str:
         if not self.hosted:
             return ""
         if not isinstance(owner, str) or len(owner) < OWNER_LENGTH:
-            raise UserError(
-                "Your browser keeps no data for this page, so no run can be kept for you. Allow it and reload the page."
-            )
+            raise UserError("Your browser stores no data for this page, so runs cannot be kept. Allow it and reload the page.")
         return hashlib.sha256(owner.encode()).hexdigest()
 
     def run(self, run_id: str, owner: str = "") -> Run:
-        """The run of this id. Raises UserError where there is none, or where it is another visitor's."""
+        """The run with this id. Raises UserError if there is none or it belongs to another visitor."""
         return self.runs.get(run_id, self._owner(owner))

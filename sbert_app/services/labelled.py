@@ -1,11 +1,11 @@
-"""Labelled tables: read as examples, split in three, kept in the visitor's session until training starts."""
+"""Read labelled tables as examples, split them in three, and keep them in the visitor's session until training starts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sbert_app.errors import UserError
-from sbert_app.labelled.columns import Mapping, guess_mapping, target_kind
+from sbert_app.labelled.columns import ColumnRoles, guess_mapping, target_kind
 from sbert_app.labelled.examples import Examples, Reading, read_examples
 from sbert_app.labelled.splits import Split, split
 from sbert_app.runtime.workbench import Workbench
@@ -16,17 +16,17 @@ EXAMPLES = ASSETS / "labelled"
 
 
 @dataclass(frozen=True)
-class Offer:
-    """A table, the columns it is read by, its examples, and how they are split: what the first step shows."""
+class TrainingData:
+    """A labelled table, its column mapping, the examples read from it, and their split."""
 
     table: Table
-    mapping: Mapping
+    mapping: ColumnRoles
     reading: Reading
     split: Split
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory that it holds, about: the texts stand in the table and in the examples."""
+        """Approximate bytes of memory: the texts are in the table and in the examples."""
         return 2 * self.table.nbytes
 
 
@@ -41,70 +41,70 @@ class LabelledData:
         return read_table(path, self._limits, name)
 
     def example(self, name: str) -> Table:
-        """One of the example files written for this project."""
+        """Read a bundled example file."""
         names = sorted(path.name for path in EXAMPLES.glob("*.csv"))
         if name not in names:
             raise UserError(f"There is no example {name!r}. Choose one of {', '.join(names)}.")
         return read_table(EXAMPLES / name, self._limits)
 
-    def offer(self, session_id: str, table: Table) -> Offer:
-        """Read a table by guessed columns and keep it for the visitor. Raises UserError and changes nothing where that fails."""
-        offer = self.read(table, guess_mapping(table.frame))
-        self._bench.sessions.get(session_id).put(offer)
-        return offer
+    def load(self, session_id: str, table: Table) -> TrainingData:
+        """Read a table with guessed columns and keep it in the session. Raises UserError, leaving the session unchanged."""
+        data = self.read(table, guess_mapping(table.frame))
+        self._bench.sessions.get(session_id).put(data)
+        return data
 
-    def remap(self, session_id: str, mapping: Mapping) -> Offer:
-        """Read the visitor's table by these columns, where it is not read so already, and keep that."""
+    def remap(self, session_id: str, mapping: ColumnRoles) -> TrainingData:
+        """Read the session's table again with another column mapping, unless it is the current one."""
         before = self.current(session_id)
         if before.mapping == mapping:
             return before
-        offer = self.read(before.table, mapping)
-        self._bench.sessions.get(session_id).swap(before, offer)
-        return offer
+        data = self.read(before.table, mapping)
+        self._bench.sessions.get(session_id).swap(before, data)
+        return data
 
     def mapping(
         self, table: Table, kind: str, sentences: Sequence[str | None], target: str | None, positive: str | None
-    ) -> Mapping:
-        """The reading a person chose. A kind just chosen gets the columns it needs beside those that are set."""
+    ) -> ColumnRoles:
+        """Build a mapping from the choices on the page. If the kind needs more columns, fill them with unused ones."""
         columns = [*sentences]
-        rest = [name for name in table.frame.columns if name not in columns]
+        unused = [name for name in table.frame.columns if name not in columns]
         if kind == "triplets" and not columns[2]:
-            columns[2] = rest[0] if rest else ""
+            columns[2] = unused[0] if unused else ""
         if kind in ("scored", "labelled") and not target:
-            fitting = [name for name in rest if target_kind(table.frame, name) == kind]
-            target = (fitting or rest or [""])[0]
-        return Mapping(
+            fitting = [name for name in unused if target_kind(table.frame, name) == kind]
+            target = (fitting or unused or [""])[0]
+        return ColumnRoles(
             kind=kind,
             sentences=tuple(name or "" for name in columns[: 3 if kind == "triplets" else 2]),
             target=(target or "") if kind in ("scored", "labelled") else "",
             positive=positive or "",
         )
 
-    def withdraw(self, session_id: str) -> None:
-        """Take back the offered table."""
-        self._bench.sessions.get(session_id).drop(Offer)
+    def clear(self, session_id: str) -> None:
+        """Remove the session's training data."""
+        self._bench.sessions.get(session_id).drop(TrainingData)
 
-    def current(self, session_id: str) -> Offer:
-        """What the visitor trains on, as it is read now. Raises UserError where there is nothing yet."""
-        offer = self._bench.sessions.get(session_id).get(Offer)
-        if offer is None:
-            raise UserError("There is nothing to train on yet. Upload labelled pairs, or pick an example.")
-        return offer
+    def current(self, session_id: str) -> TrainingData:
+        """The session's training data. Raises UserError if there is none."""
+        data = self._bench.sessions.get(session_id).get(TrainingData)
+        if data is None:
+            raise UserError("There is no training data yet. Upload labelled pairs, or choose an example.")
+        return data
 
-    def read(self, table: Table, mapping: Mapping, held_out: Table | None = None, dev: Table | None = None) -> Offer:
-        """Read and split. Held-out and dev parts are cut off where no table is given for them."""
+    def read(self, table: Table, mapping: ColumnRoles, held_out: Table | None = None, dev: Table | None = None) -> TrainingData:
+        """Read a table and split it. Dev and held-out parts without a table of their own are taken from it."""
         reading = read_examples(table, mapping, self._limits)
-        dev_part, held_part = (self._like(reading.examples, other, mapping) for other in (dev, held_out))
-        return Offer(table, mapping, reading, split(reading.examples, dev_part, held_part))
+        dev_part, held_part = (self._read_part(reading.examples, other, mapping) for other in (dev, held_out))
+        return TrainingData(table, mapping, reading, split(reading.examples, dev_part, held_part))
 
-    def _like(self, examples: Examples, table: Table | None, mapping: Mapping) -> Examples | None:
-        """Another table's examples, on the scale and with the labels of the first."""
+    def _read_part(self, examples: Examples, table: Table | None, mapping: ColumnRoles) -> Examples | None:
+        """Read another table's examples, with scores on the same scale. Raises UserError if the labels differ."""
         if table is None:
             return None
         other = read_examples(table, mapping, self._limits).examples
         if other.labels != examples.labels:
             raise UserError(f"'{table.name}' has the labels {', '.join(other.labels)}, not {', '.join(examples.labels)}.")
-        (low, high), (own_low, own_high) = examples.score_range, other.score_range
-        raw = other.targets * (own_high - own_low) + own_low
+        (low, high), (other_low, other_high) = examples.score_range, other.score_range
+        raw = other.targets * (other_high - other_low) + other_low
         targets = (raw - low) / (high - low) if examples.kind == "scored" else other.targets
         return replace(other, targets=targets, positive=examples.positive, score_range=examples.score_range)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 
-from sbert_app.corpus.findings import Compared, Match
+from sbert_app.corpus.findings import FileOverlap, Match
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.overlap import Overlap, find_overlap
 from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
@@ -16,18 +16,18 @@ from sbert_app.services.duplicates import checked_threshold
 from sbert_app.tables import Table
 from sbert_app.vectors import unit_rows
 
-OVERLAP = "overlap"  # the name of the job
+OVERLAP = "overlap"  # job name
 
 
 @dataclass(frozen=True)
 class OverlapProgress:
-    """How far the comparison is. The last one holds the result, or says that it was stopped."""
+    """Progress of the comparison. The last event holds the result or is `stopped`."""
 
     stage: str
     done: int
     total: int
     stopped: bool = False
-    compared: Compared | None = None
+    compared: FileOverlap | None = None
 
 
 class OverlapService:
@@ -37,10 +37,7 @@ class OverlapService:
         self._bench = workbench
 
     def compare(self, session_id: str, table: Table) -> Iterator[OverlapProgress]:
-        """Embed the sentences of another file's table with the corpus's own model and look each up in the corpus.
-
-        Its column is named as in the corpus, else it is guessed.
-        """
+        """Embed another file's sentences with the corpus's model and look them up. Columns: as in the corpus, else guessed."""
         indexed = self._bench.sessions.corpus(session_id)
         session = self._bench.sessions.get(session_id)
         other = self._read(table, indexed)
@@ -48,14 +45,14 @@ class OverlapService:
         with self._bench.lines.corpora.join(stop) as waiting:
             for before in waiting:
                 yield OverlapProgress(place_in_line(before, "job"), 0, len(other))
-            for step in self._compared(indexed, other):
+            for step in self._compare(indexed, other):
                 finished = step.compared is not None and session.put(step.compared, stop)
                 if stop.is_set() and not finished:
                     yield replace(step, stage="Stopped", stopped=True, compared=None)
                     return
                 yield step
 
-    def _compared(self, indexed: IndexedCorpus, other: Corpus) -> Iterator[OverlapProgress]:
+    def _compare(self, indexed: IndexedCorpus, other: Corpus) -> Iterator[OverlapProgress]:
         yield OverlapProgress("Loading the model", 0, len(other))
         encoder = self._bench.registry.encoder_of(indexed.model, indexed.fingerprint)
         start = time.perf_counter()
@@ -64,25 +61,25 @@ class OverlapService:
             for done in batches:
                 yield OverlapProgress("Encoding", done, len(other))
         encoded = time.perf_counter()
-        here = unit_rows(job.embeddings)
-        steps = find_overlap(indexed.index, indexed.embeddings, indexed.corpus.sentences, here, other.sentences)
+        vectors = unit_rows(job.embeddings)
+        steps = find_overlap(indexed.index, indexed.embeddings, indexed.corpus.sentences, vectors, other.sentences)
         for step in self._bench.device.each(steps):
             if isinstance(step, Overlap):
                 seconds = {"encode": encoded - start, "compare": time.perf_counter() - encoded}
-                yield OverlapProgress("Compared", len(other), len(other), compared=Compared(indexed, other, step, seconds))
+                yield OverlapProgress("Compared", len(other), len(other), compared=FileOverlap(indexed, other, step, seconds))
             else:
                 yield OverlapProgress("Comparing", step, len(other))
 
     def stop(self, session_id: str) -> None:
-        """End this session's comparison after the batch that is running."""
+        """Stop this session's comparison after the current batch."""
         self._bench.sessions.get(session_id).stop(OVERLAP)
 
-    def matches(self, session_id: str, threshold: float) -> tuple[Compared, list[Match]]:
-        """The last comparison, and its rows that reach the threshold. Raises UserError before `compare`."""
+    def matches(self, session_id: str, threshold: float) -> tuple[FileOverlap, list[Match]]:
+        """The last comparison and its matches at a threshold. Raises UserError if nothing was compared yet."""
         threshold = checked_threshold(threshold)
-        compared = self._bench.sessions.get(session_id).get(Compared)
+        compared = self._bench.sessions.get(session_id).get(FileOverlap)
         if compared is None:
-            raise UserError("There is no other file to compare with this corpus yet. Upload one.")
+            raise UserError("There is no other file to compare with yet. Upload one.")
         return compared, compared.matches(threshold)
 
     def _read(self, table: Table, indexed: IndexedCorpus) -> Corpus:

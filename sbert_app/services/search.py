@@ -1,4 +1,4 @@
-"""Search the session's corpus by meaning, joined with words on request, narrowed by metadata."""
+"""Search the session's corpus: dense or hybrid, with metadata filters and optional re-ranking."""
 
 import time
 from collections.abc import Mapping
@@ -15,26 +15,26 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
 from sbert_app.vectors import unit_rows
 
-RERANKED = 30  # hits that the cross-encoder reads: it costs one pass each
-OTHERS, NOTICEABLE = "waited for others", 1e-3  # seconds in which others had the device; shorter ones are not told
+RERANKED = 30  # hits scored by the cross-encoder, one forward pass each
+WAITED, NOTICEABLE = "waited for others", 1e-3  # stage name; seconds of waiting for the device below which it is left out
 CROSS_STAGE = "cross-encoder"
 
 
 @dataclass(frozen=True)
 class Hit:
-    """One found sentence. `row` is its row in the file, counted from 1 without the header; score: cosine."""
+    """A hit. row: its row in the file, counted from 1 without the header; score: cosine."""
 
     rank: int
     row: int
     score: float
     sentence: str
     metadata: dict[str, str]
-    cross_score: float | None = None  # the cross-encoder's, where the hits were re-ranked by it
+    cross_score: float | None = None  # set if the hits were re-ranked
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """Hits, best first, and where the milliseconds went."""
+    """Hits, best first, and milliseconds by stage."""
 
     query: str
     hits: list[Hit]
@@ -60,9 +60,9 @@ class SearchService:
         rerank: bool = False,
         cross_encoder: str = DEFAULT_CROSS_ENCODER,
     ) -> SearchResult:
-        """The closest sentences of the session's corpus. Raises UserError without a corpus or with a blank query.
+        """Find the closest sentences in the session's corpus. Raises UserError without a corpus or with a blank query.
 
-        rerank: the cross-encoder reads the query with each of the best hits, and its score decides their order.
+        rerank: order the best hits by the cross-encoder's score of query and sentence.
         """
         start = time.perf_counter()
         indexed = self._bench.sessions.corpus(session_id)
@@ -74,36 +74,36 @@ class SearchService:
         encoded = time.perf_counter() - waited
         candidates = max(top, RERANKED) if rerank else top
         ranking = indexed.rank(vector, query, candidates, filters or {}, bool(hybrid))
-        before = {OTHERS: waited * 1e3} if waited > NOTICEABLE else {}
+        before = {WAITED: waited * 1e3} if waited > NOTICEABLE else {}
         result = self._result(query, indexed, ranking, before | {"encode": (encoded - start) * 1e3})
-        return self._reranked(result, top, cross_encoder) if rerank else result
+        return self._rerank(result, top, cross_encoder) if rerank else result
 
     def more_like(self, session_id: str, row: int | None, top: int = 10, filters: Mapping[str, Any] | None = None) -> SearchResult:
-        """The closest sentences to one row of the corpus (numbered as in the file), itself left out."""
+        """Find the sentences closest to a row of the corpus (numbered as in the file), without the row itself."""
         indexed = self._bench.sessions.corpus(session_id)
         top = self._top(top)
         row = validation.whole_number(row, "row", 1, int(indexed.corpus.rows[-1]))
-        places = (indexed.corpus.rows == row).nonzero()[0]
-        if not len(places):
-            raise UserError(f"Row {row:,} was skipped when the corpus was read: choose another.")
-        place = int(places[0])
-        text = indexed.corpus.sentences[place]
-        ranking = indexed.rank(indexed.embeddings[place], text, top + 1, filters or {}, hybrid=False)
-        others = ranking.rows != place
+        matches = (indexed.corpus.rows == row).nonzero()[0]
+        if not len(matches):
+            raise UserError(f"Row {row:,} was skipped when the corpus was read. Choose another.")
+        index = int(matches[0])
+        text = indexed.corpus.sentences[index]
+        ranking = indexed.rank(indexed.embeddings[index], text, top + 1, filters or {}, hybrid=False)
+        others = ranking.rows != index
         ranking = replace(ranking, rows=ranking.rows[others][:top], scores=ranking.scores[others][:top])
         return self._result(text, indexed, ranking, {})
 
     def filters(self, session_id: str) -> tuple[list[tuple[str, str]], list[str]]:
-        """What the corpus can be filtered by: (column, value) pairs of columns with few values, and all columns."""
+        """The filters of the corpus: (column, value) pairs for columns with few values, and all columns."""
         corpus = self._bench.sessions.corpus(session_id).corpus
         values = [(column, value) for column, values in facets(corpus.metadata).items() for value in values]
         return values, list(corpus.filterable().columns)
 
     def first_query(self, session_id: str) -> str:
-        """What the corpus is asked at first, where it is an example; "" for a person's own."""
+        """The example query of a bundled corpus; "" for any other."""
         return self._bench.sessions.corpus(session_id).corpus.first_query
 
-    def _reranked(self, result: SearchResult, top: int, cross_encoder: str) -> SearchResult:
+    def _rerank(self, result: SearchResult, top: int, cross_encoder: str) -> SearchResult:
         cross = self._bench.registry.cross_encoder(cross_encoder)
         start = time.perf_counter()
         scores = self._bench.device.scores(cross, [(result.query, hit.sentence) for hit in result.hits])

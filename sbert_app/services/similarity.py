@@ -1,4 +1,4 @@
-"""Compare sentences: a score, what it means, and why."""
+"""Compare sentences: similarity score, its percentile among random pairs, and an explanation by words."""
 
 import time
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
 from sbert_app.vectors import Vectors, cosine, unit_rows
 
-LEAVE_ONE_OUT_WORDS = 64  # two forward passes a word: beyond this the explanation costs more than it tells
+LEAVE_ONE_OUT_WORDS = 64  # leave-one-out costs two forward passes per word: longer sentences are not explained
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,14 @@ class Comparison:
     attribution: Attribution | None
     notes: tuple[str, ...]
     milliseconds: float
-    waited: float  # milliseconds in which others had the device, not in `milliseconds`
-    cross_encoder: "Rival | None" = None
-    other: "Rival | None" = None
+    waited: float  # milliseconds of waiting for the device, not part of `milliseconds`
+    cross_encoder: "ModelScore | None" = None
+    other: "ModelScore | None" = None
 
 
 @dataclass(frozen=True)
-class Rival:
-    """What another model says of the same two sentences: a cross-encoder's score, or another encoder's cosine."""
+class ModelScore:
+    """Another model's score of the same two sentences: a cross-encoder's score or another encoder's cosine."""
 
     model: str
     score: float
@@ -50,7 +50,7 @@ class Rival:
 
 @dataclass(frozen=True)
 class ListComparison:
-    """Two lists compared: scores[i, j] is the cosine of sentences1[i] and sentences2[j]."""
+    """Scores of two lists: scores[i, j] is the cosine of sentences1[i] and sentences2[j]."""
 
     sentences1: list[str]
     sentences2: list[str]
@@ -66,18 +66,18 @@ class ListComparison:
 
 
 class SimilarityService:
-    """Stateless but for the workbench; sentences are not kept."""
+    """Stateless apart from the workbench: sentences are not kept."""
 
     def __init__(self, workbench: Workbench) -> None:
         self._bench = workbench
 
     def compare(self, sentence1: str, sentence2: str, model: str = DEFAULT_ENCODER, session_id: str = "") -> Comparison:
-        """Score two sentences and explain the score. Raises UserError for a blank one or an unknown model."""
+        """Score two sentences and explain the score. Raises UserError for a blank sentence or an unknown model."""
         sentences = [self._sentence(sentence1, "first"), self._sentence(sentence2, "second")]
         encoder = self._bench.registry.encoder(model)
         corpus = self._bench.sessions.get(session_id).get(IndexedCorpus) if session_id else None
         calibration = self._bench.examples.calibration(encoder, corpus)
-        start = time.perf_counter()  # after what happens once a model or corpus, not once a comparison
+        start = time.perf_counter()  # after loading and calibration, which happen once per model and corpus
         with self._bench.device.hold(short=True) as waited:
             tokens1, tokens2 = encoder.token_vectors(sentences)
         poolings = {p: cosine(encoder.pool(tokens1, p), encoder.pool(tokens2, p)) for p in POOLINGS}
@@ -96,19 +96,19 @@ class SimilarityService:
             waited=waited * 1e3,
         )
 
-    def cross_encode(self, sentence1: str, sentence2: str, cross_encoder: str = DEFAULT_CROSS_ENCODER) -> Rival:
-        """Both sentences through a cross-encoder at once. score: 0..1 for the bundled one, higher is closer."""
+    def cross_encode(self, sentence1: str, sentence2: str, cross_encoder: str = DEFAULT_CROSS_ENCODER) -> ModelScore:
+        """Score a pair with a cross-encoder; higher is closer, 0..1 for the bundled one."""
         pair = self._sentence(sentence1, "first"), self._sentence(sentence2, "second")
         cross = self._bench.registry.cross_encoder(cross_encoder)
         if cross.labels != 1:
-            raise UserError(f"The cross-encoder '{cross_encoder}' gives {cross.labels} labels, not a score: choose another.")
+            raise UserError(f"The cross-encoder '{cross_encoder}' returns {cross.labels} labels, not a score. Choose another.")
         start = time.perf_counter()
         with self._bench.device.hold(short=True):
             score = float(cross.score([pair])[0])
-        return Rival(cross_encoder, score, None, (time.perf_counter() - start) * 1e3)
+        return ModelScore(cross_encoder, score, None, (time.perf_counter() - start) * 1e3)
 
-    def glance(self, sentence1: str, sentence2: str, model: str, session_id: str = "") -> Rival:
-        """Another encoder's cosine, and its percentile among random pairs as that encoder sees them."""
+    def encoder_score(self, sentence1: str, sentence2: str, model: str, session_id: str = "") -> ModelScore:
+        """Another encoder's cosine of a pair, and its percentile among random pairs under that encoder."""
         sentences = [self._sentence(sentence1, "first"), self._sentence(sentence2, "second")]
         encoder = self._bench.registry.encoder(model)
         corpus = self._bench.sessions.get(session_id).get(IndexedCorpus) if session_id else None
@@ -116,19 +116,19 @@ class SimilarityService:
         start = time.perf_counter()
         score = cosine(*self._bench.device.encode(encoder, sentences))
         milliseconds = (time.perf_counter() - start) * 1e3
-        return Rival(model, score, calibration.percentile(score) if calibration else None, milliseconds)
+        return ModelScore(model, score, calibration.percentile(score) if calibration else None, milliseconds)
 
     @property
     def cross_encoder_ready(self) -> bool:
-        """Whether the bundled cross-encoder is in memory: loading it takes seconds."""
+        """Whether the bundled cross-encoder is loaded; loading takes seconds."""
         return self._bench.registry.loaded("cross-encoder", DEFAULT_CROSS_ENCODER)
 
     def encoders(self) -> list[str]:
-        """The names that can stand beside each other."""
+        """Names of the available encoders."""
         return [info.name for info in self._bench.registry.list() if info.kind == "encoder" and info.available]
 
     def compare_lists(self, lines1: str, lines2: str, model: str = DEFAULT_ENCODER) -> ListComparison:
-        """Score every line of one text against every line of the other. Raises UserError beyond the limit."""
+        """Score every line of one text against every line of the other. Raises UserError for too many lines."""
         start = time.perf_counter()
         encoder = self._bench.registry.encoder(model)
         list1, list2 = self._lines(lines1, "first"), self._lines(lines2, "second")
@@ -153,20 +153,17 @@ class SimilarityService:
 
     def _lines(self, text: str, which: str) -> list[str]:
         limits = self._bench.settings.limits
-        lines = [
-            line.strip()[: limits.sentence_characters]
-            for line in validation.text(text, f"{which} list").split("\n")
-            if line.strip()
-        ]
+        text = validation.text(text, f"{which} list")
+        lines = [line.strip()[: limits.sentence_characters] for line in text.split("\n") if line.strip()]
         if not lines:
-            raise UserError(f"The {which} list is blank. Write one sentence a line.")
+            raise UserError(f"The {which} list is blank. Type one sentence per line.")
         if len(lines) > limits.list_sentences:
             raise UserError(
                 f"The {which} list has {len(lines):,} sentences, the limit is {limits.list_sentences}. "
-                "For more, index them in the Search tab."
+                "For longer lists, use the Search tab."
             )
         return lines
 
     def _truncation(self, encoder: Encoder, *tokens: TokenVectors) -> list[str]:
-        cut = any(t.truncated for t in tokens)
-        return [f"Only the first {encoder.max_length} tokens of a longer sentence count: the model reads no more."] if cut else []
+        truncated = any(sentence.truncated for sentence in tokens)
+        return [f"Only the first {encoder.max_length} tokens of each sentence were read: the model's limit."] if truncated else []

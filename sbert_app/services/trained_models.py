@@ -1,4 +1,4 @@
-"""What becomes of a trained model: saved under a name for all tabs, or packed to take away."""
+"""Save trained models under a name, or pack them as a zip."""
 
 import os
 import re
@@ -18,19 +18,19 @@ MODEL_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,59}", re.ASCII)
 
 
 class TrainedModels:
-    """The models of finished and of stopped runs."""
+    """Models of finished and stopped runs."""
 
     def __init__(self, workbench: Workbench, trainings: FineTuneService) -> None:
         self._bench, self._trainings = workbench, trainings
 
     def save_model(self, run_id: str, name: str, owner: str = "") -> str:
-        """Copy a run's model among the saved models. Returns the name that all tabs know it by."""
+        """Copy a run's model to the saved models and return its name there."""
         run = self._with_model(run_id, owner)
         if self._trainings.hosted:
-            raise UserError("A hosted app keeps no models under a name. Use it here, and download it as a zip.")
+            raise UserError("A hosted app saves no models. Download the model instead.")
         name = validation.line(name, "model's name")
         if not MODEL_NAME.fullmatch(name):
-            raise UserError("A model's name has letters, digits, '.', '-' and '_', at most 60, and begins with a letter or digit.")
+            raise UserError("A model's name has at most 60 letters, digits, '.', '-' or '_', and starts with a letter or digit.")
         target = self._bench.settings.models / name
         if os.path.lexists(target) or name == DEFAULT_ENCODER:
             raise UserError(f"There is already a model named '{name}'. Choose another name.")
@@ -38,15 +38,15 @@ class TrainedModels:
             shutil.copytree(run.model, folder, dirs_exist_ok=True)
         return name
 
-    def free_name(self, wish: str) -> str:
-        """A name under which no model is saved yet, close to the one wished for."""
-        base = re.sub(r"[^\w.-]+", "-", wish, flags=re.ASCII).strip("-._")[:50] or "model"
-        taken = {info.name for info in self._bench.registry.list()}
-        names = (base, *(f"{base}-{i}" for i in range(2, len(taken) + 3)))
-        return next(name for name in names if name not in taken)
+    def free_name(self, preferred: str) -> str:
+        """An unused model name close to the preferred one."""
+        base = re.sub(r"[^\w.-]+", "-", preferred, flags=re.ASCII).strip("-._")[:50] or "model"
+        used = {info.name for info in self._bench.registry.list()}
+        names = (base, *(f"{base}-{i}" for i in range(2, len(used) + 3)))
+        return next(name for name in names if name not in used)
 
     def zip_model(self, run_id: str, folder: Path, owner: str = "") -> Path:
-        """Pack a run's model into a zip in `folder`; sentence-transformers loads what is inside."""
+        """Pack a run's model as a zip in `folder`; its content loads in sentence-transformers."""
         run = self._with_model(run_id, owner)
         name = re.sub(r"[^\w.-]+", "-", run.info().name).strip("-.") or "model"
         path = folder / f"{name}.zip"
@@ -59,5 +59,5 @@ class TrainedModels:
     def _with_model(self, run_id: str, owner: str) -> Run:
         run = self._trainings.run(run_id, owner)
         if not run.info().has_model:
-            raise UserError("This run has no model yet. Wait until it is finished, or stop it to keep the best so far.")
+            raise UserError("This run has no model yet. Wait until it finishes, or stop it to keep the best checkpoint.")
         return run

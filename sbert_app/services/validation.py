@@ -1,4 +1,4 @@
-"""Every handler is a public endpoint: what comes in is checked here before a service works on it."""
+"""Check values from a page or client before a service uses them: every handler of the page is reachable as an endpoint."""
 
 import unicodedata
 from collections.abc import Iterable
@@ -10,32 +10,32 @@ from sbert_app.tables import storable
 
 
 def text(value: Any, name: str) -> str:
-    """A text that tokenisers and files take. Raises UserError for what is no text."""
+    """Text without NUL characters and lone surrogates. Raises UserError for anything but text."""
     if not isinstance(value, str):
         raise UserError(f"The {name} must be text.")
     return storable(value)
 
 
 def line(value: Any, name: str) -> str:
-    """A trimmed text on one line, such as a name. Raises UserError for what holds a line break or another control character."""
+    """Trimmed text on one line, such as a name. Raises UserError for line breaks and other control characters."""
     trimmed = text(value, name).strip(" ")
     if any(unicodedata.category(character) == "Cc" for character in trimmed):
         raise UserError(f"The {name} must be on one line, without control characters. Type it again.")
     return trimmed
 
 
-def sentence(value: Any, name: str, limits: Limits, way_out: str) -> str:
-    """A trimmed text that tokenisers take, cut at the limit. Raises UserError for a blank one and for what is no text."""
+def sentence(value: Any, name: str, limits: Limits, hint: str) -> str:
+    """Trimmed text, cut at the sentence limit. Raises UserError, ending with `hint`, for blank text, and for anything but text."""
     trimmed = text(value, name).strip()
     if not trimmed:
-        raise UserError(f"The {name} is blank. {way_out}")
+        raise UserError(f"The {name} is blank. {hint}")
     return trimmed[: limits.sentence_characters]
 
 
 def whole_number(value: Any, name: str, low: int, high: int) -> int:
     """A whole number in low..high. Raises UserError for anything else."""
-    whole = (isinstance(value, float) and value.is_integer()) or (isinstance(value, int) and not isinstance(value, bool))
-    if not whole or not low <= value <= high:
+    is_whole = (isinstance(value, float) and value.is_integer()) or (isinstance(value, int) and not isinstance(value, bool))
+    if not is_whole or not low <= value <= high:
         raise UserError(f"The {name} must be a whole number in {low:,}..{high:,}, got {value!r}.")
     return int(value)
 
@@ -51,8 +51,8 @@ def one_of(value: Any, name: str, choices: Iterable[str]) -> str | None:
     """One of the choices, None for "" and None. Raises UserError for anything else."""
     if value in ("", None):
         return None
-    if value not in (known := list(choices)):
-        raise UserError(f"Unknown {name} {value!r}. Must be one of {', '.join(known)}.")
+    if value not in (allowed := list(choices)):
+        raise UserError(f"Unknown {name} {value!r}. Must be one of {', '.join(allowed)}.")
     return str(value)
 
 

@@ -1,4 +1,4 @@
-"""Read csv, tsv, jsonl, json, parquet, xlsx and txt into a clean table: all cells strings, every skipped row reported."""
+"""Read csv, tsv, jsonl, json, parquet, xlsx and txt into a table of strings; every skipped row is reported."""
 
 from sbert_app.tables.decoding import storable
 from sbert_app.tables.reading import FORMATS, read_table, table_from_lines

@@ -1,4 +1,4 @@
-"""Parquet and xlsx, read piece by piece. Their libraries cannot be bounded from inside: read them in the child process."""
+"""Read parquet and xlsx in pieces. Only in the child process: memory use of their libraries cannot be limited from inside."""
 
 import zipfile
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from sbert_app.tables.delimited import without_blank_end
 from sbert_app.tables.records import cell
 
 BATCH_ROWS = 8192
-INDEX = "__index_level_"  # how pandas names the columns of an index without a name
+INDEX = "__index_level_"  # prefix of the columns of an unnamed pandas index
 SPREADSHEET_ERRORS = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"}
 
 
@@ -23,7 +23,7 @@ def read_parquet(path: Path, name: str, limits: Limits) -> Content:
     import pyarrow.parquet
 
     try:
-        # Dictionary columns stay so: a text that a million rows share is held once, and measured before it is repeated.
+        # Keep dictionary columns: a text that a million rows share is held once, and measured before it is repeated.
         file = pyarrow.parquet.ParquetFile(path, read_dictionary=_text_columns(pyarrow.parquet.read_schema(path)))
         groups = range(file.metadata.num_row_groups)
         check_unpacked(name, sum(file.metadata.row_group(i).total_byte_size for i in groups), limits)
@@ -91,7 +91,7 @@ def _text(value: Any) -> str:
 
 
 def _shared_bytes(batch: Any) -> int:
-    """What the texts of dictionary columns take once every row has its own."""
+    """The bytes of the texts of dictionary columns once every row has its own copy."""
     import pyarrow
     import pyarrow.compute as pc
 
@@ -109,7 +109,7 @@ def _workbook(path: Path, name: str) -> Any:
         return openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
     except MemoryError:
         raise
-    except Exception as error:  # openpyxl checks little: a broken workbook ends in any kind of error
+    except Exception as error:  # openpyxl checks little: a broken workbook may raise any error
         raise _unreadable(name) from error
 
 
@@ -117,7 +117,7 @@ def _sheet_rows(book: Any, name: str) -> Iterator[list[str]]:
     """The cells of the first sheet, each row up to its last filled cell."""
     try:
         sheet = book.worksheets[0]
-        sheet.reset_dimensions()  # what the file claims of its size need not be so
+        sheet.reset_dimensions()  # the size stated in the file may be wrong
         for values in sheet.iter_rows(values_only=True):
             row = [_shown(value) for value in values]
             while row and not row[-1]:
@@ -130,7 +130,7 @@ def _sheet_rows(book: Any, name: str) -> Iterator[list[str]]:
 
 
 def _shown(value: Any) -> str:
-    """A cell as the sheet shows it: 2 for 2.0, nothing for an error."""
+    """A cell as the sheet shows it: 2 for 2.0, "" for an error."""
     if value is None or value in SPREADSHEET_ERRORS:
         return ""
     if isinstance(value, float) and value.is_integer():

@@ -1,4 +1,4 @@
-"""`python -m sbert_app.tables.child PATH NAME LIMITS`: read one file within bounds, write the table to stdout."""
+"""`python -m sbert_app.tables.child PATH NAME LIMITS`: read a file with bounded memory and time; write the table to stdout."""
 
 import errno
 import json
@@ -8,10 +8,10 @@ from pathlib import Path
 
 from sbert_app.errors import UserError
 from sbert_app.settings import Limits
-from sbert_app.tables.confined import NO_MEMORY, NO_ROOM, REFUSED
+from sbert_app.tables.confined import DISK_FULL, NO_MEMORY, REFUSED
 from sbert_app.tables.reading import read_content
 
-NICE = 10  # whoever is answered meanwhile comes first
+NICE = 10  # lower priority than the process that serves visitors
 
 
 def main(path: str, name: str, limits_json: str) -> int:
@@ -26,29 +26,29 @@ def main(path: str, name: str, limits_json: str) -> int:
         return NO_MEMORY
     except OSError as error:
         if error.errno == errno.ENOSPC:
-            return NO_ROOM
+            return DISK_FULL
         raise
     return 0
 
 
 def _bound(limits: Limits) -> None:
-    """Refuse this process more memory and processor time, and let others go first. Windows knows none of it."""
+    """Limit this process's memory and processor time and lower its priority; does nothing on Windows."""
     try:
         import resource
     except ImportError:
         return
-    import pyarrow  # noqa: F401 - libraries come on top of what the file may take
+    import pyarrow  # noqa: F401 - imported first: the limit does not count libraries
 
     os.nice(NICE)
     used = _data_bytes()
     if used is not None:
         most = used + limits.reading_bytes
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-    resource.setrlimit(resource.RLIMIT_CPU, (limits.reading_seconds, limits.reading_seconds + 1))  # outlives no killed parent
+    resource.setrlimit(resource.RLIMIT_CPU, (limits.reading_seconds, limits.reading_seconds + 1))  # ends even if the parent died
 
 
 def _data_bytes() -> int | None:
-    """What this process holds, by Linux's count; nothing elsewhere, where no such bound is kept."""
+    """The data memory of this process by Linux's count; None on other systems, which do not enforce the limit."""
     try:
         lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     except OSError:

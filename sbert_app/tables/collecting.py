@@ -1,4 +1,4 @@
-"""Rows become columns while they are read; what goes beyond a limit is no longer kept, and soon no longer read."""
+"""Collect rows into columns while reading. Beyond a limit rows are only counted, and after a second reading ends."""
 
 import math
 import time
@@ -16,7 +16,7 @@ from sbert_app.tables.table import Skip
 CHUNK_ROWS = 4096
 CHUNK_CHARACTERS = 4_000_000
 EMPTY = getsizeof("")
-COUNTING_SECONDS = 1.0  # beyond a limit rows are only counted, so long: the number tells into how many parts to split the file
+COUNTING_SECONDS = 1.0  # of counting beyond a limit, since the number shows into how many parts to split the file
 
 
 class Collector:
@@ -26,16 +26,16 @@ class Collector:
         self.name, self.limits, self.columns = name, limits, list(columns)
         self.skipped = list(skipped)
         self._check_columns()
-        self._chunk: list[Sequence[str]] = []  # rows that are no columns yet
+        self._chunk: list[Sequence[str]] = []  # rows not yet turned into columns
         self._numbers: list[int] = []
         self._chunk_characters = 0
         self._batches: list[list[Any]] = []  # the columns of each chunk
         self._rows: list[int] = []
         self._row_count = self._text_bytes = 0
-        self._stop = math.inf  # when to stop counting what is beyond a limit
+        self._stop = math.inf  # when to stop counting beyond a limit
 
     def add(self, number: int, row: Sequence[str]) -> None:
-        """Keep a row that has a cell for each column; skip another with a reason."""
+        """Keep a row that has a cell for each column; skip any other with a reason."""
         if len(row) == len(self.columns):
             self._keep(number, row)
         else:
@@ -43,13 +43,13 @@ class Collector:
             self.skip(number, f"{len(row)} cells where the header has {len(self.columns)}" if filled else "blank")
 
     def add_any(self, number: int, row: Sequence[str]) -> None:
-        """Keep a row of any length: a shorter one ends in blank cells, a longer one brings columns without a name."""
+        """Keep a row of any length: a short one is filled with blank cells, a long one adds columns without a name."""
         if len(row) > len(self.columns):
             self.grow([""] * (len(row) - len(self.columns)))
         self._keep(number, row)
 
     def grow(self, columns: Iterable[str]) -> None:
-        """Take more columns on, blank in the rows before."""
+        """Add columns, blank in the rows so far."""
         self.columns += columns
         self._check_columns(at_least=True)
 
@@ -62,7 +62,7 @@ class Collector:
             )
 
     def content(self, notes: Sequence[str] = ()) -> Content:
-        """All that was collected."""
+        """The collected rows. Raises UserError if there are none."""
         import pyarrow
 
         self._flush()
@@ -85,7 +85,7 @@ class Collector:
             self._flush()
 
     def _flush(self) -> None:
-        """Turn the rows of the chunk into columns, or only count them where they are beyond a limit."""
+        """Turn the rows of the chunk into columns, or only count them if a limit is exceeded."""
         columns = list(zip_longest(*self._chunk, fillvalue=""))
         self._row_count += len(self._chunk)
         self._text_bytes += sum(sum(map(getsizeof, column)) - EMPTY * len(column) for column in columns)
@@ -136,7 +136,7 @@ class Collector:
 
 
 def check_rows(name: str, count: int, limits: Limits, least: str = "") -> None:
-    """`least`: "more than " where the counting ended before the file did."""
+    """Raise UserError beyond the limit. `least`: "more than " if counting ended before the file did."""
     if count > limits.rows:
         raise UserError(f"'{name}' has {least}{count:,} rows, the limit is {limits.rows:,}. Split the file.")
 
@@ -155,7 +155,7 @@ def long_cell(name: str, place: str, limits: Limits) -> str:
 
 
 def distinct_names(columns: Sequence[str]) -> list[str]:
-    """Names that can be stored: blank ones are numbered, and so are repeated ones."""
+    """Names that can be stored: blank and repeated ones are numbered."""
     names: dict[str, None] = {}
     for i, column in enumerate(columns, 1):
         name = base = storable(column).strip() or f"column_{i}"
@@ -167,7 +167,7 @@ def distinct_names(columns: Sequence[str]) -> list[str]:
 
 
 def _texts(column: Sequence[str]) -> Any:
-    """A column as Arrow holds it."""
+    """A column as an Arrow array, without lone surrogates."""
     import pyarrow
 
     try:

@@ -1,4 +1,4 @@
-"""A table on its way: columns of strings in Arrow's form, which a process can hand to another."""
+"""A table in transfer: columns of strings as Arrow arrays, which one process can send to another."""
 
 import json
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     import pyarrow
 
 ROWS = ""  # the column of row numbers; no other column has a blank name
-ABOUT = b"sbert"
+METADATA = b"sbert"
 
 
 @dataclass(frozen=True)
 class Content:
-    """`cells`: one string column for each of the table's, and the row numbers as the column `ROWS`."""
+    """`cells`: the string columns of the table, and the row numbers as the column `ROWS`."""
 
     name: str
     cells: "pyarrow.Table"
@@ -34,18 +34,18 @@ class Content:
         import pyarrow.ipc
 
         skipped = [(skip.row, skip.reason) for skip in self.skipped]
-        about = json.dumps({"skipped": skipped, "notes": self.notes, "text_bytes": self.text_bytes})
-        cells = self.cells.replace_schema_metadata({ABOUT: about})
+        metadata = json.dumps({"skipped": skipped, "notes": self.notes, "text_bytes": self.text_bytes})
+        cells = self.cells.replace_schema_metadata({METADATA: metadata})
         options = pyarrow.ipc.IpcWriteOptions(compression="lz4")
         with pyarrow.ipc.new_stream(stream, cells.schema, options=options) as writer:
             writer.write_table(cells)
 
 
 def read_content(name: str, stream: IO[bytes]) -> Content:
-    """What `Content.write` wrote."""
+    """Read what `Content.write` wrote."""
     import pyarrow.ipc
 
     cells = pyarrow.ipc.open_stream(stream).read_all()
-    about: dict[str, Any] = json.loads(cells.schema.metadata[ABOUT])
-    skipped = tuple(Skip(row, reason) for row, reason in about["skipped"])
-    return Content(name, cells, skipped, tuple(about["notes"]), about["text_bytes"])
+    metadata: dict[str, Any] = json.loads(cells.schema.metadata[METADATA])
+    skipped = tuple(Skip(row, reason) for row, reason in metadata["skipped"])
+    return Content(name, cells, skipped, tuple(metadata["notes"]), metadata["text_bytes"])

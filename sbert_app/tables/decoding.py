@@ -1,4 +1,4 @@
-"""From bytes to text: find the encoding, refuse what is not text, give the lines one by one, unpacked within a bound."""
+"""Decode a file to text: detect the encoding, refuse binary files, yield lines, limit the unpacked size."""
 
 import codecs
 import gzip
@@ -13,7 +13,7 @@ from typing import IO
 from sbert_app.errors import UserError
 from sbert_app.settings import MEGABYTE, Limits
 
-# Windows-1252 as Western spreadsheets write it: letters and typographic signs, now and then. Anything denser is another encoding.
+# Characters that Western spreadsheets write in Windows-1252. If others occur, or many of these, it is another encoding.
 WESTERN = re.compile(r"[À-ÖØ-öø-ÿŒœŠšŸŽž‘’“”–—…€£¢¥§°©®±µ×«»´·¡¿ªº²³¼½¾•™\xa0]*")
 ASCII = re.compile(r"[\x00-\x7f]+")
 MAGIC = (b"PK\x03\x04", b"%PDF", b"\x89PNG", b"\xff\xd8\xff", b"\x1f\x8b", b"PAR1", b"\xd0\xcf\x11\xe0")
@@ -22,7 +22,7 @@ PIECE = MEGABYTE
 
 @dataclass(frozen=True)
 class TextFile:
-    """A file whose encoding is known. `notes` tell what was not as it should be."""
+    """A file whose encoding is known. `notes`: what was unusual about it, for the screen."""
 
     path: Path
     name: str
@@ -33,23 +33,17 @@ class TextFile:
     notes: tuple[str, ...] = ()
 
     def lines(self, newline: str | None = None) -> Iterator[str]:
-        """Its lines with their ends, as files end them: `str.splitlines` also cuts at U+2028, which sentences may hold.
-
-        newline: None turns every end into a line feed, "" leaves it as it is.
-        """
+        """Yield lines, not cut at U+2028 as by `splitlines`. newline: None converts ends to LF, "" keeps them. Raises UserError."""
         most = self.limits.cell_characters
         with self._open(newline) as file:
             number = 1
             while line := file.readline(most + 1):
                 if len(line) > most:
-                    raise UserError(
-                        f"'{self.name}' has more than {most:,} characters in line {number:,}. Break the line up, or cut the text."
-                    )
+                    raise UserError(f"'{self.name}' has more than {most:,} characters in line {number:,}. Split or shorten it.")
                 yield line.replace("\0", "") if self.nuls else line
                 number += 1
 
     def read(self) -> str:
-        """The whole text."""
         with self._open("") as file:
             text = file.read()
         return text.replace("\0", "") if self.nuls else text
@@ -59,16 +53,14 @@ class TextFile:
 
 
 def open_text(path: Path, name: str, packed: bool, limits: Limits) -> TextFile:
-    """UTF-8, or UTF-16 with its mark, or Windows-1252 where it reads like text (and then a note says so)."""
+    """Detect UTF-8, UTF-16 with a byte-order mark, or Windows-1252 (with a note) if that gives text. Raises UserError."""
 
     def pieces() -> Iterator[bytes]:
         return _pieces(path, name, packed, limits)
 
     start = next(pieces(), b"")
     if start.startswith(MAGIC):
-        raise UserError(
-            f"'{name}' is a binary file (a spreadsheet, archive, PDF or picture) with the wrong ending. Export it as CSV."
-        )
+        raise UserError(f"'{name}' is a binary file (spreadsheet, archive, PDF or picture) with a wrong ending. Export it as CSV.")
     codec, notes = "utf-16" if start.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig", []
     try:
         characters, nuls = _count(pieces(), codec)
@@ -89,7 +81,7 @@ def open_text(path: Path, name: str, packed: bool, limits: Limits) -> TextFile:
 
 
 def storable(text: str) -> str:
-    """Without NUL characters and lone surrogates, which neither tokenisers nor files take."""
+    """Remove NUL characters and replace lone surrogates, which neither tokenisers nor files accept."""
     if text.isascii():
         return text.replace("\0", "")
     return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
@@ -104,7 +96,7 @@ def _errors(codec: str) -> str:
 
 
 def _pieces(path: Path, name: str, packed: bool, limits: Limits) -> Iterator[bytes]:
-    """The unpacked bytes. Raises UserError where a packed file holds more than the limit."""
+    """Yield the unpacked bytes. Raises UserError if a packed file is damaged or unpacks to more than the limit."""
     size = 0
     try:
         with _opened(path, packed) as file:
@@ -126,7 +118,7 @@ def _decoded(pieces: Iterator[bytes], codec: str) -> Iterator[str]:
 
 
 def _count(pieces: Iterator[bytes], codec: str) -> tuple[int, int]:
-    """The number of characters, and of NULs among them."""
+    """Count the characters, and the NULs among them."""
     characters = nuls = 0
     for text in _decoded(pieces, codec):
         characters += len(text)
@@ -135,19 +127,19 @@ def _count(pieces: Iterator[bytes], codec: str) -> tuple[int, int]:
 
 
 def _western(pieces: Iterator[bytes]) -> bool:
-    """Whether the bytes read as Windows-1252 look like text."""
-    characters = foreign = 0
+    """Whether the bytes, decoded as Windows-1252, look like text."""
+    characters = non_ascii = 0
     for text in _decoded(pieces, "cp1252"):
         letters = ASCII.sub("", text)
         if not WESTERN.fullmatch(letters):
             return False
         characters += len(text)
-        foreign += len(letters)
-    return foreign <= characters / 10
+        non_ascii += len(letters)
+    return non_ascii <= characters / 10
 
 
 def _undecodable_line(pieces: Iterator[bytes], codec: str) -> int:
-    """The number of the line that is not in the encoding."""
+    """The number of the first line that cannot be decoded."""
     decode: Callable[[bytes], str] = codecs.getincrementaldecoder(codec)().decode
     line = 1
     for piece in pieces:

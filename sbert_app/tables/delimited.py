@@ -1,4 +1,4 @@
-"""Text tables: csv (any common delimiter), tsv (quoted or not), txt (one sentence a line)."""
+"""Read text tables: csv (any common delimiter), tsv (quoted or not), txt (one sentence per line)."""
 
 import csv
 import re
@@ -14,11 +14,11 @@ from sbert_app.tables.decoding import TextFile
 from sbert_app.tables.table import LINE_COLUMN
 
 DELIMITERS = "\t;|,"
-NO_DELIMITER = "\x1f"  # a sign no text holds: the file has one column
+NO_DELIMITER = "\x1f"  # occurs in no text: the file has one column
 SNIFFED_LINES = 50
 SNIFFED_CHARACTERS = 1_000_000
 REGULAR_SHARE = 0.7
-BLANK_ROWS = 2_000_000  # in a row; spreadsheets write up to 1,048,576 of them below a table
+BLANK_ROWS = 2_000_000  # consecutive; spreadsheets write up to 1,048,576 of them below a table
 
 
 def read_txt(file: TextFile) -> Content:
@@ -29,21 +29,21 @@ def read_txt(file: TextFile) -> Content:
 
 
 def read_csv(file: TextFile) -> Content:
-    """Comma, semicolon, tab or bar; an Excel line such as `sep=;` is honoured."""
+    """Read cells delimited by comma, semicolon, tab, bar, or as an Excel line such as `sep=;` states."""
     lines = file.lines("")
-    stated = re.fullmatch(r'sep=([^"\r\n])\s*', next(lines, ""))
-    rows = _csv_rows(file, lines, stated[1]) if stated else _csv_rows(file, file.lines(""), _delimiter(file))
+    separator = re.fullmatch(r'sep=([^"\r\n])\s*', next(lines, ""))
+    rows = _csv_rows(file, lines, separator[1]) if separator else _csv_rows(file, file.lines(""), _delimiter(file))
     return _read_rows(file, rows)
 
 
 def read_tsv(file: TextFile) -> Content:
-    """Most tsv files do not quote: a stray quotation mark must not swallow the lines after it."""
+    """Read tsv, quoted only if `_quotes`: in most files a stray quotation mark must not swallow the next lines."""
     return _read_rows(file, _csv_rows(file, file.lines(""), "\t") if _quotes(file) else _tab_rows(file))
 
 
 def without_blank_end(name: str, rows: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
-    """The rows up to the last one that is not blank."""
-    widths = array("L")  # of the blank rows since the last one that is not
+    """Yield the rows up to the last one that is not blank. Raises UserError for too many blank rows."""
+    widths = array("L")  # of the blank rows since the last filled one
     for row in rows:
         if any(map(str.strip, row)):
             if widths:
@@ -53,7 +53,7 @@ def without_blank_end(name: str, rows: Iterable[Sequence[str]]) -> Iterator[Sequ
         elif len(widths) < BLANK_ROWS:
             widths.append(len(row))
         else:
-            raise UserError(f"'{name}' has more than {BLANK_ROWS:,} blank rows in a row. Delete them.")
+            raise UserError(f"'{name}' has more than {BLANK_ROWS:,} consecutive blank rows. Delete them.")
 
 
 def _tab_rows(file: TextFile) -> Iterator[list[str]]:
@@ -61,7 +61,7 @@ def _tab_rows(file: TextFile) -> Iterator[list[str]]:
 
 
 def _quotes(file: TextFile) -> bool:
-    """Whether the cells of a tsv are quoted: all that begin with a quotation mark end with one, or else lines are torn."""
+    """Whether the cells of a tsv are quoted: each opening quotation mark is closed in its cell, or lines differ in width."""
     widths: set[int] = set()
     opened = closed = 0
     for row in _tab_rows(file):
@@ -74,18 +74,18 @@ def _quotes(file: TextFile) -> bool:
 
 
 def _delimiter(file: TextFile) -> str:
-    """The sign that most lines hold equally often; where none does, the one in the first line; else none at all.
+    """The delimiter that most lines contain equally often, else the most frequent one of the first line, else none.
 
-    Of several, the one that the first line holds as often as the others, then the most frequent: a column of amounts
-    such as 3,50 makes the comma as regular as the semicolon between the columns.
+    Of several, prefer one that is as frequent in the first line, then the most frequent one: a column of amounts such as 3,50
+    makes the comma as regular as the semicolon between the columns.
     """
     lines = [re.sub(r'"[^"]*"', "", line) for line in _first_lines(file) if line.strip()]
     if not lines:
         return NO_DELIMITER
     regular: dict[str, tuple[bool, int]] = {}
     for sign in DELIMITERS:
-        usual, lines_with_it = Counter(line.count(sign) for line in lines).most_common(1)[0]
-        if usual and lines_with_it >= len(lines) * REGULAR_SHARE:
+        usual, regular_lines = Counter(line.count(sign) for line in lines).most_common(1)[0]
+        if usual and regular_lines >= len(lines) * REGULAR_SHARE:
             regular[sign] = lines[0].count(sign) == usual, usual
     if regular:
         return max(regular, key=regular.__getitem__)
@@ -94,13 +94,12 @@ def _delimiter(file: TextFile) -> str:
 
 
 def _first_lines(file: TextFile) -> Iterator[str]:
-    """The lines that tell the delimiter."""
-    left = SNIFFED_CHARACTERS
+    remaining = SNIFFED_CHARACTERS
     for line in islice(file.lines(), SNIFFED_LINES):
-        if left <= 0:
+        if remaining <= 0:
             return
-        yield line[:left].removesuffix("\n")
-        left -= len(line)
+        yield line[:remaining].removesuffix("\n")
+        remaining -= len(line)
 
 
 def _csv_rows(file: TextFile, lines: Iterator[str], delimiter: str) -> Iterator[list[str]]:
@@ -138,17 +137,17 @@ def _read_rows(file: TextFile, every_row: Iterator[list[str]]) -> Content:
 
 
 def _first_row(rows: Sequence[Sequence[str]]) -> int | None:
-    """Where the table begins: a title above it is shorter than the rows below, or fills one cell of three or more."""
+    """The index of the first row of the table. A title above it is shorter than the rows, or fills one cell of three or more."""
     filled = [sum(1 for cell in row if cell.strip()) for row in rows]
     usual = Counter(len(row) for row in rows if any(row)).most_common(1)
     width = usual[0][0] if usual else 0
-    wanted = 2 if width >= 3 else 1
-    fitting = (i for i, count in enumerate(filled) if count >= wanted and len(rows[i]) == width)
+    least = 2 if width >= 3 else 1
+    fitting = (i for i, count in enumerate(filled) if count >= least and len(rows[i]) == width)
     return next(fitting, next((i for i, count in enumerate(filled) if count), None))
 
 
 def _looks_like_header(cells: list[str]) -> bool:
-    """Names are short and no numbers."""
+    """Whether the cells can be column names: short, and no numbers."""
     names = [cell for cell in cells if cell]
     short = all(len(name) <= 40 and len(name.split()) <= 5 and not name.endswith((".", "?", "!")) for name in names)
     numeric = any(re.fullmatch(r"[-+]?\d+([.,]\d+)?", name) for name in names)

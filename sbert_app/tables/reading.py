@@ -1,4 +1,4 @@
-"""Read a file: small text here, everything else in a child process whose memory and time are bounded."""
+"""Read a file: small text in this process, all others in a child process with bounded memory and time."""
 
 import io
 from collections.abc import Callable
@@ -15,21 +15,16 @@ from sbert_app.tables.delimited import read_csv, read_tsv, read_txt
 from sbert_app.tables.records import read_json, read_jsonl
 from sbert_app.tables.table import LINE_COLUMN, Table
 
-TEXT_READERS: dict[str, Callable[[TextFile], Content]] = {
-    "csv": read_csv,
-    "tsv": read_tsv,
-    "txt": read_txt,
-    "jsonl": read_jsonl,
-    "json": read_json,
-}
+TextReader = Callable[[TextFile], Content]
+TEXT_READERS: dict[str, TextReader] = {"csv": read_csv, "tsv": read_tsv, "txt": read_txt, "jsonl": read_jsonl, "json": read_json}
 BINARY_READERS: dict[str, Callable[[Path, str, Limits], Content]] = {"parquet": read_parquet, "xlsx": read_xlsx}
 FORMATS = (*TEXT_READERS, *BINARY_READERS, *(f"{kind}.gz" for kind in TEXT_READERS))
-SMALL = MEGABYTE  # text up to here is read sooner than a child starts, and cannot grow
-NAME_LENGTH = 120  # of a file's name in tables and messages
+SMALL = MEGABYTE  # bytes; such a text file is read faster than a child starts, and does not unpack to more
+NAME_LENGTH = 120  # characters of a file name in tables and messages
 
 
 def read_table(path: Path, limits: Limits, name: str = "") -> Table:
-    """Read a file in any of the formats. `name` is what the person calls it. Raises UserError with a way out."""
+    """Read a file in any of FORMATS. `name`: the user's name for the file. Raises UserError."""
     name = short_name(name or path.name)
     kind = _kind(name)
     size = path.stat().st_size
@@ -40,8 +35,8 @@ def read_table(path: Path, limits: Limits, name: str = "") -> Table:
         )
     if size == 0:
         raise UserError(f"'{name}' is empty. Choose a file with at least one sentence.")
-    here = kind in TEXT_READERS and size <= SMALL
-    return (read_content if here else read_confined)(path, name, limits).table()
+    small = kind in TEXT_READERS and size <= SMALL
+    return (read_content if small else read_confined)(path, name, limits).table()
 
 
 def read_content(path: Path, name: str, limits: Limits) -> Content:
@@ -53,7 +48,7 @@ def read_content(path: Path, name: str, limits: Limits) -> Content:
 
 
 def table_from_lines(text: str, limits: Limits, name: str = "pasted lines") -> Table:
-    """One sentence a line, blank lines skipped silently: they are only spacing."""
+    """Read one sentence per line; blank lines are skipped without a report."""
     lines = Collector(short_name(name), limits, [LINE_COLUMN])
     for number, line in enumerate(io.StringIO(storable(text), newline=None), 1):
         if line.strip():
@@ -62,13 +57,13 @@ def table_from_lines(text: str, limits: Limits, name: str = "pasted lines") -> T
 
 
 def short_name(name: str) -> str:
-    """A file's name, cut in the middle: its beginning says what it is, its end which format."""
+    """Shorten a file name in the middle, so that its beginning and its ending remain."""
     name = storable(name)
     return name if len(name) <= NAME_LENGTH else f"{name[: NAME_LENGTH - 21]}…{name[-20:]}"
 
 
 def _kind(name: str) -> str:
-    """Such as "csv" or "csv.gz"."""
+    """The format of a file by its ending, such as "csv" or "csv.gz". Raises UserError."""
     suffixes = [suffix.lower().lstrip(".") for suffix in Path(name).suffixes[-2:]]
     kind = ".".join(suffixes) if suffixes[-1:] == ["gz"] else (suffixes or [""])[-1]
     if kind not in FORMATS:

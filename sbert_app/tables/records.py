@@ -1,4 +1,4 @@
-"""JSON: one object a line, or a list of objects or of sentences."""
+"""Read JSON: one object per line, or a list of objects or of sentences."""
 
 import json
 from collections.abc import Iterable
@@ -46,29 +46,29 @@ def read_json(file: TextFile) -> Content:
 
 
 class Records(Collector):
-    """A table whose columns are the keys of its records, in the order in which they come up."""
+    """A table whose columns are the keys of its records, in order of first occurrence."""
 
     def __init__(self, file: TextFile) -> None:
         super().__init__(file.name, file.limits)
-        self._places: dict[str, int] = {}
+        self._positions: dict[str, int] = {}
 
     def add_record(self, number: int, record: Any) -> None:
-        """Keep an object, or a value of its own as the sentence."""
+        """Keep an object, or any other value as the sentence."""
         values = record if isinstance(record, dict) else {LINE_COLUMN: record}
-        self._learn(values)
-        row = [""] * len(self._places)
+        self._add_columns(values)
+        row = [""] * len(self._positions)
         try:
             for key, value in values.items():
-                row[self._places[key]] = cell(value)
+                row[self._positions[key]] = cell(value)
         except RecursionError:
             self.skip(number, "nested too deeply")
         else:
             self.add_any(number, row)
 
-    def _learn(self, keys: Iterable[str]) -> None:
-        new = [key for key in keys if key not in self._places]
+    def _add_columns(self, keys: Iterable[str]) -> None:
+        new = [key for key in keys if key not in self._positions]
         self.grow(new)
-        self._places |= {key: place for place, key in enumerate(new, len(self._places))}
+        self._positions |= {key: position for position, key in enumerate(new, len(self._positions))}
 
 
 def cell(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""What every format becomes: a frame of strings, the file's row numbers, and what was left out."""
+"""The table that every format is read into: a frame of strings, the row numbers of the file, and the skipped rows."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 from sbert_app.wording import plural, row_list
 
-if TYPE_CHECKING:  # the child that reads a file starts faster without it
+if TYPE_CHECKING:  # the child process starts faster without it
     import pandas as pd
 
 LINE_COLUMN = "text"  # the only column of a txt file, of pasted lines and of a JSON list of strings
-CELL_BYTES = 57  # of a short string and of the reference to it, beside its characters
+CELL_BYTES = 57  # of a short string and the reference to it, without its characters
 
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """A row that was left out. `row` counts from 1 without the header, as in a spreadsheet's data."""
+    """A skipped row. `row` counts from 1 without the header."""
 
     row: int
     reason: str
@@ -34,16 +34,16 @@ class Table:
     rows: NDArray[np.int64]
     skipped: tuple[Skip, ...] = ()
     notes: tuple[str, ...] = ()
-    text_bytes: int = 0  # what the characters of all cells take in memory, counted while reading
+    text_bytes: int = 0  # memory of the characters of all cells, counted while reading
 
     @property
     def nbytes(self) -> int:
-        """What the table takes in memory, about."""
+        """Approximate memory in bytes."""
         return self.text_bytes + CELL_BYTES * self.frame.size + self.rows.nbytes
 
 
 def skipped_summary(skipped: Sequence[Skip]) -> list[str]:
-    """Such as "3 rows skipped, blank sentence: rows 4, 9, 12", one line a reason."""
+    """One line per reason, such as "3 rows skipped, blank sentence: rows 4, 9, 12"."""
     counts = Counter(skip.reason for skip in skipped)
     return [
         f"{count:,} {plural(count, 'row', 'rows')} skipped, {reason}: {row_list([s.row for s in skipped if s.reason == reason])}"

@@ -1,31 +1,31 @@
-"""Write csv files that no spreadsheet takes for formulas: the one writer of the page, the endpoints and the shell."""
+"""Write csv for the page, the endpoints and the shell, guarded against formula injection in spreadsheets."""
 
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-BYTE_ORDER_MARK = "\ufeff"  # without it Excel takes UTF-8 for the local encoding
-FORMULA = "=+-@−"  # what a formula begins with; full-width and small forms are folded into these
-CONTROLS = ("\t", "\r", "\n")  # a cell that begins with one may be cut there
-NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?([eE][-+]?\d+)?")  # such as -0.5: no formula, and to be read back as it was
-SPECIAL = re.compile(r'[",;|\t\r\n]')  # spreadsheets of other countries cut at semicolons
+BYTE_ORDER_MARK = "\ufeff"  # without it Excel reads UTF-8 as the local encoding
+FORMULA = "=+-@−"  # first characters of a formula; full-width and small forms are normalised to these
+CONTROLS = ("\t", "\r", "\n")  # at the start of a cell, a spreadsheet may cut there
+NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?([eE][-+]?\d+)?")  # such as -0.5: no formula, and must be read back unchanged
+SPECIAL = re.compile(r'[",;|\t\r\n]')  # spreadsheets of some countries split at semicolons
 
 
 def to_csv(records: Sequence[Mapping[str, Any]]) -> str:
-    """CSV with a header: the keys of all records. Cells and headers that a spreadsheet would run get an apostrophe before them."""
+    """Format records as csv; the header has the keys of all records. All texts are `guarded`."""
     columns = list(dict.fromkeys(key for record in records for key in record))
     rows: list[list[Any]] = [columns, *([record.get(column) for column in columns] for record in records)]
     return "".join(",".join(map(_field, row)) + "\r\n" for row in rows)
 
 
 def csv_file(records: Sequence[Mapping[str, Any]]) -> str:
-    """What a csv file holds that a spreadsheet opens as it is meant; nothing for no records."""
+    """The content of a csv file, with a byte-order mark for Excel; "" for no records."""
     return BYTE_ORDER_MARK + to_csv(records) if records else ""
 
 
 def guarded(text: str) -> str:
-    """The text, with an apostrophe before it where a spreadsheet would run it."""
+    """Put an apostrophe before a text that a spreadsheet would run as a formula."""
     return f"'{text}" if text.startswith(CONTROLS) or _is_formula(text) else text
 
 
@@ -38,12 +38,12 @@ def _is_formula(text: str) -> bool:
 
 
 def _is_invisible(character: str) -> bool:
-    """Blanks, controls, zero-width signs and marks that combine with nothing."""
+    """Whether a character is a blank, a control, zero-width, or a combining mark."""
     return character.isspace() or unicodedata.category(character)[0] in "CMZ"
 
 
 def _field(value: Any) -> str:
-    """A value as it stands in the file, quoted where it must be."""
+    """Format a value as a csv field, quoted if necessary."""
     if value is None:
         return ""
     text = guarded(value) if isinstance(value, str) else str(value)

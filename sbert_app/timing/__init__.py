@@ -1,1 +1,1 @@
-"""Measure how fast systems are on this machine, fairly, and say what that means for more sentences than were measured."""
+"""Measure how fast systems are on this machine, fairly, and extrapolate to more sentences."""

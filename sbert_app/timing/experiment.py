@@ -1,4 +1,4 @@
-"""The whole measurement in its order: warm up, race, run a few sentences to the end, time searches."""
+"""The whole measurement: warm up, race, run all pairs of a few sentences, time searches."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -14,16 +14,16 @@ from sbert_app.timing.race import Race, RaceState, product_throughput
 from sbert_app.timing.result import Answer, Conditions, TimingResult
 from sbert_app.vectors import unit_rows
 
-CHECK_SECONDS = 4.0  # of the cross-encoder's work, to run a few sentences to the end
+CHECK_SECONDS = 4.0  # of cross-encoder computing, for all pairs of a few sentences
 QUERIES = 24
-DONE, STOPPED = ENDS = "Done", "Stopped"  # the stage of the last moment
+DONE, STOPPED = FINAL_STAGES = "Done", "Stopped"  # stages of the last moment
 
 Stopping = Callable[[], bool]
 
 
 @dataclass(frozen=True)
 class Moment:
-    """What is being done, how far the lanes are, and what is known so far."""
+    """A progress report: the stage, the state of both lanes, and the result so far."""
 
     stage: str
     state: RaceState | None = None
@@ -31,7 +31,7 @@ class Moment:
 
 
 class Experiment:
-    """`run` yields a moment after each batch. The last one holds the result, or none where it was stopped too early."""
+    """`run` yields a moment after each batch. The last one holds the result, or None if it was stopped too early."""
 
     def __init__(self, encoder: Encoder, cross: CrossEncoder, sentences: list[str], conditions: Conditions, device: Device) -> None:
         self._encoder, self._cross, self._device = encoder, cross, device
@@ -39,7 +39,7 @@ class Experiment:
         self._race = Race(encoder, cross, sentences, device)
 
     def run(self, seconds: float, stopping: Stopping) -> Iterator[Moment]:
-        """`seconds`: of the cross-encoder's work in the race. Once `stopping`, it ends with what it has."""
+        """Run all measurements. `seconds`: of cross-encoder computing in the race. Ends early once `stopping`."""
         yield Moment("Warming up, not counted")
         self._race.warm_up()
         with closing(self._race.run(seconds)) as states:
@@ -47,17 +47,17 @@ class Experiment:
                 yield Moment("Racing", state)
                 if stopping():
                     break
-        result = self._raced()
+        result = self._race_result()
         state = self._race.state
         if result and not stopping():
-            for stage, known in self._checks(result):
-                result = known
+            for stage, extended in self._checks(result):
+                result = extended
                 yield Moment(stage, state, result)
                 if stopping():
                     break
         yield Moment(STOPPED if stopping() else DONE, state, result and replace(result, stopped=stopping()))
 
-    def _raced(self) -> TimingResult | None:
+    def _race_result(self) -> TimingResult | None:
         cross, encode = self._race.cross.throughput(), self._race.sbert.throughput()
         if cross is None or encode is None:
             return None
@@ -71,13 +71,13 @@ class Experiment:
         return Answer(pair, self._sentences[pair.row1], self._sentences[pair.row2], seconds)
 
     def _checks(self, result: TimingResult) -> Iterator[tuple[str, TimingResult]]:
-        """What comes after the race: (what is being done, the result that knows more and more)."""
+        """Run the measurements after the race; yields (stage, result so far)."""
         sizes = small_runs.sizes(len(self._sentences), result.cross.rate, CHECK_SECONDS)
         runs = small_runs.SmallRuns(self._encoder, self._cross, self._device)
         for _ in runs.run(self._sentences, sizes):
-            yield f"Running both lanes to the end for {sizes[-1]} sentences", result
-        last = runs.results[-1]
-        agreed = agreement(last.sbert_scores, last.cross_scores) if result.conditions.head_trained else None
+            yield f"Running both on all pairs of {sizes[-1]} sentences", result
+        largest = runs.results[-1]
+        agreed = agreement(largest.sbert_scores, largest.cross_scores) if result.conditions.head_trained else None
         result = replace(result, runs=tuple(runs.results), agreement=agreed)
         yield "Timing searches", result
         result = replace(result, encode_one=encode_seconds(self._encoder, self._sentences[:QUERIES], self._device))

@@ -1,4 +1,4 @@
-"""From rates that were measured to seconds for any number of sentences, with the band that the sample allows."""
+"""Extrapolate measured rates to seconds for any number of sentences, with a confidence band."""
 
 from dataclasses import dataclass
 
@@ -13,32 +13,31 @@ def pairs_of(sentences: int) -> int:
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """Extrapolated seconds. low..high: 95 % band from the spread of the measured turns; None for too few turns."""
+class Extrapolation:
+    """Extrapolated seconds. low..high: 95 % band from the spread of the measured turns; None if there are too few."""
 
     seconds: float
     low: float | None = None
     high: float | None = None
 
-    def __add__(self, other: "Estimate") -> "Estimate":
+    def __add__(self, other: "Extrapolation") -> "Extrapolation":
         low = None if self.low is None or other.low is None else self.low + other.low
         high = None if self.high is None or other.high is None else self.high + other.high
-        return Estimate(self.seconds + other.seconds, low, high)
+        return Extrapolation(self.seconds + other.seconds, low, high)
 
 
-def estimate(items: float, throughput: Throughput) -> Estimate:
-    """Seconds for so many items at a measured rate."""
+def extrapolate(items: float, throughput: Throughput) -> Extrapolation:
+    """Seconds for `items` at a measured rate."""
     band = throughput.band
     if band is None:
-        return Estimate(items / throughput.rate)
-    return Estimate(items / throughput.rate, items / band[1], items / band[0])
+        return Extrapolation(items / throughput.rate)
+    return Extrapolation(items / throughput.rate, items / band[1], items / band[0])
 
 
 def power_law(sizes: list[int], seconds: list[float], size: float) -> float:
-    """Seconds at another size, on log-log paper: between measured points along their line, below the first as the first.
+    """Seconds at another size: log-log interpolation between measured points, constant below the first.
 
-    Beyond the last along the straight line through all. Its slope is kept within 0..1: an index can never be slower than
-    reading every row, nor faster for more of them.
+    Beyond the last: regression line with slope in 0..1, as an index is never slower than reading all rows nor faster for more.
     """
     if len(sizes) < 2 or size <= sizes[-1]:
         return float(np.exp(np.interp(np.log(size), np.log(sizes), np.log(seconds))))

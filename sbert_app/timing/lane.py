@@ -1,4 +1,4 @@
-"""A lane of the race: one system at work, batch after batch, again from the start when all is done."""
+"""A lane of the race: one system processes batches, and starts again when it has processed all items."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -6,20 +6,17 @@ from contextlib import AbstractContextManager
 
 from sbert_app.timing.throughput import Throughput, Turn
 
-Device = Callable[[], AbstractContextManager[object]]  # held for one batch; others may have it between two
+Device = Callable[[], AbstractContextManager[object]]  # held for one batch, so that others can use it in between
 
 
 class Lane:
-    """`begin` starts a pass: an iterator that does the work and says how many items each batch held.
-
-    Only time in which the lane holds the device counts; how long it waited for others is kept beside.
-    """
+    """`begin` starts a pass: an iterator that yields the number of items per batch. Waiting for the device is timed apart."""
 
     def __init__(self, total: int, begin: Callable[[], Iterator[int]], device: Device) -> None:
-        self.total = total  # items in a pass
+        self.total = total  # items of a pass
         self.done = 0  # items of the first pass so far
         self.waited = 0.0
-        self.passes: list[float] = []  # seconds of each whole pass
+        self.passes: list[float] = []  # seconds of each complete pass
         self.turns: list[Turn] = []
         self._begin, self._device = begin, device
         self._work: Iterator[int] | None = None
@@ -27,29 +24,29 @@ class Lane:
 
     @property
     def seconds(self) -> float:
-        """Time worked, the turn that is going on included."""
+        """Seconds of work, the current turn included."""
         return sum(turn.seconds for turn in self.turns) + self._turn.seconds
 
     @property
     def first_pass(self) -> float:
-        """Seconds of the first pass, or of what is done of it."""
+        """Seconds of the first pass so far."""
         return self.passes[0] if self.passes else self._pass.seconds
 
     @property
     def rate(self) -> float:
-        """Items a second so far, 0 before anything is done."""
+        """Items per second so far, 0 before the first."""
         items = sum(turn.items for turn in self.turns) + self._turn.items
         return items / self.seconds if self.seconds else 0.0
 
     def advance(self) -> None:
-        """Work off one batch; a finished pass is noted and the next begins with the next call."""
-        asked = time.perf_counter()
+        """Process one batch, or record a complete pass; the next call begins a new one."""
+        queued = time.perf_counter()
         with self._device():
             start = time.perf_counter()
             self._work = self._work or self._begin()
             items = next(self._work, None)
             seconds = time.perf_counter() - start
-        self.waited += start - asked
+        self.waited += start - queued
         self._turn = Turn(self._turn.items + (items or 0), self._turn.seconds + seconds)
         self._pass = Turn(self._pass.items + (items or 0), self._pass.seconds + seconds)
         if not self.passes:
@@ -59,30 +56,30 @@ class Lane:
             self._work, self._pass = None, Turn(0, 0.0)
 
     def reset(self) -> None:
-        """Forget what was measured so far: it was the warm-up."""
+        """Discard all measurements so far, as warm-up."""
         self._work, self._turn, self._pass = None, Turn(0, 0.0), Turn(0, 0.0)
         self.done, self.waited, self.turns, self.passes = 0, 0.0, [], []
 
     def turn(self, seconds: float) -> Iterator[None]:
-        """Work for about so long, yielding after each batch; then the turn is over and counted."""
+        """Work for about `seconds`, yielding after each batch; then record the turn."""
         while self._turn.seconds < seconds:
             self.advance()
             yield
-        self._count()
+        self._record_turn()
 
     def throughput(self) -> Throughput | None:
-        """What was measured; a turn that was cut short counts too. None where nothing was done."""
-        self._count()
+        """The measured throughput, an unfinished turn included; None if nothing was processed."""
+        self._record_turn()
         return Throughput(tuple(self.turns)) if self.turns else None
 
-    def _count(self) -> None:
+    def _record_turn(self) -> None:
         if self._turn.items:
             self.turns.append(self._turn)
             self._turn = Turn(0, 0.0)
 
 
 def finish(lane: Lane, passes: int = 1) -> Iterator[None]:
-    """Work until so many passes are whole, yielding after each batch."""
+    """Work until `passes` passes are complete, yielding after each batch."""
     while len(lane.passes) < passes:
         lane.advance()
         yield

@@ -1,4 +1,4 @@
-"""One query against n sentences: the exact index, the approximate one, and the time to encode the query itself."""
+"""Time one query against n sentences: exact index, approximate index, and encoding of the query itself."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from sbert_app.vectors import Vectors, unit_rows
 SIZES = (1_000, 10_000, 30_000)
 QUERIES = 40
 HITS = 10
-NOISE = 0.6  # length of the random part of a made-up neighbour: cosine 0.86 to the sentence it was made from
+NOISE = 0.6  # length of the noise added to a row to make a synthetic one: their cosine is 0.86
 
 
 @dataclass(frozen=True)
@@ -26,20 +26,20 @@ class QueryTiming:
     exact_seconds: float
     approximate_seconds: float
     recall: float
-    made_up: bool  # more vectors than the corpus has: drawn around its own
+    synthetic: bool  # `rows` exceeds the corpus: vectors were sampled around its own
 
 
 def query_timings(embeddings: Vectors, device: Device, seed: int = 0) -> Iterator[QueryTiming]:
-    """Build both indexes over more and more vectors, and time searches in each. embeddings: (n, dim), unit rows."""
+    """Build both indexes over SIZES vectors and time searches in each. embeddings: (n, dim), unit rows."""
     random = np.random.default_rng(seed)
     for size in SIZES:
         with device():
-            made_up = size > len(embeddings)
-            vectors = _around(embeddings, size, random) if made_up else embeddings[random.permutation(len(embeddings))[:size]]
+            synthetic = size > len(embeddings)
+            vectors = _around(embeddings, size, random) if synthetic else embeddings[random.permutation(len(embeddings))[:size]]
             exact, approximate = VectorIndex.build(vectors, exact=True), VectorIndex.build(vectors, exact=False)
             queries = _around(embeddings, QUERIES, random)
             exact_seconds, approximate_seconds = _seconds(exact, queries), _seconds(approximate, queries)
-        yield QueryTiming(size, exact_seconds, approximate_seconds, approximate.report.recall, made_up)
+        yield QueryTiming(size, exact_seconds, approximate_seconds, approximate.report.recall, synthetic)
 
 
 def encode_seconds(encoder: Encoder, queries: Sequence[str], device: Device) -> float:
@@ -61,9 +61,9 @@ def _around(embeddings: Vectors, size: int, random: np.random.Generator) -> Vect
 
 
 def _seconds(index: VectorIndex, queries: Vectors) -> float:
-    taken = []
+    seconds = []
     for query in queries:
         start = time.perf_counter()
         index.search(query[None], HITS)
-        taken.append(time.perf_counter() - start)
-    return median(taken[len(taken) // 4 :])
+        seconds.append(time.perf_counter() - start)
+    return median(seconds[len(seconds) // 4 :])

@@ -1,7 +1,6 @@
-"""The race: a cross-encoder reads pairs, SBERT reads sentences, turn by turn on the same device.
+"""The race: a cross-encoder scores pairs and SBERT encodes sentences, in turns on the same device.
 
-Fair means: the same sentences, device, precision and tokeniser, smart batching in both lanes, and lanes that alternate, so
-that whatever else the machine does falls on both. Knows nothing of visitors and screens.
+To be fair, both use the same sentences, device, precision, tokeniser and smart batching, and alternate: other load affects both.
 """
 
 from collections.abc import Generator, Iterator, Sequence
@@ -18,36 +17,36 @@ from sbert_app.timing.throughput import Throughput, Turn
 from sbert_app.vectors import Vectors, unit_rows
 
 TURN_SECONDS = 0.5
-SBERT_TURNS = 8  # beyond the first pass SBERT works no longer than it takes to see how much its rate spreads
-SAMPLE = 262_144  # pairs drawn for the cross-encoder: all of 724 sentences, and more than a processor reads in any race
-CHUNK = 2_048  # pairs tokenised at a time: others wait no longer for the device than that takes
-WARM_UP = 96  # items each lane works off before the clock runs
+SBERT_TURNS = 8  # of SBERT after its first pass: enough to show the spread of its rate
+SAMPLE = 262_144  # pairs sampled for the cross-encoder: all of 724 sentences, more than a CPU scores in any race
+CHUNK = 2_048  # pairs tokenised at a time: the longest that others wait for the device
+WARM_UP = 96  # items of each lane, not measured
 PRODUCT_ROWS, PRODUCT_TURNS = 4_000, 5
 
 
 @dataclass(frozen=True)
 class LaneState:
-    """What a lane has done at a moment of the race."""
+    """The progress of a lane."""
 
     done: int  # items of the first pass
     total: int
     seconds: float  # of the first pass
-    rate: float  # items a second over all turns
+    rate: float  # items per second over all turns
 
 
 @dataclass(frozen=True)
 class RaceState:
-    """Both lanes at a moment. `closest`: set from when SBERT has the answer; `answer_seconds`: how long that took it."""
+    """The state of both lanes. `closest`: None until SBERT has the answer; `answer_seconds`: the time that took."""
 
     cross: LaneState
     sbert: LaneState
-    waited: float = 0.0  # seconds that others had the device
+    waited: float = 0.0  # seconds of waiting for the device
     closest: ClosestPair | None = None
     answer_seconds: float | None = None
 
 
 class Race:
-    """`run` yields the state after each batch; close it to stop. What was measured until then stays."""
+    """`run` yields the state after each batch; close it to stop, and keep what was measured."""
 
     def __init__(self, encoder: Encoder, cross: CrossEncoder, sentences: Sequence[str], device: Device, seed: int = 0) -> None:
         self._encoder, self._cross, self._device = encoder, cross, device
@@ -61,14 +60,14 @@ class Race:
         self._closest_seconds = 0.0
 
     def warm_up(self) -> None:
-        """Let both models compute a little before the clock runs: the first batches of a process are slower."""
+        """Run both models a little, not measured: the first batches of a process are slower."""
         with self._device():
             self._encoder.encode(self.sentences[:WARM_UP])
         with self._device():
             self._cross.score([self._pair(i) for i in range(min(WARM_UP, len(self._pairs)))])
 
     def run(self, seconds: float) -> Generator[RaceState, None, None]:
-        """SBERT's first pass to its end, the cross-encoder for `seconds` of work; then SBERT again, to see the spread."""
+        """Alternate SBERT (all sentences once, then repeats to show the spread) and the cross-encoder for `seconds` of work."""
         while not self.sbert.passes or self.cross.seconds < seconds:
             if not self.sbert.passes or len(self.sbert.turns) < SBERT_TURNS:
                 yield from self._turn(self.sbert)
@@ -89,10 +88,10 @@ class Race:
             yield self.state
 
     def _find_closest(self) -> None:
-        timed = Lane(1, self._compare, self._device)
-        for _ in finish(timed):
+        lane = Lane(1, self._compare, self._device)
+        for _ in finish(lane):
             pass
-        self._closest_seconds = timed.seconds
+        self._closest_seconds = lane.seconds
 
     def _compare(self) -> Iterator[int]:
         self.closest = closest_pair(unit_rows(self.embeddings))
@@ -115,7 +114,7 @@ class Race:
 
 
 def sample_pairs(sentences: int, most: int, seed: int = 0) -> list[tuple[int, int]]:
-    """Different pairs (row1 < row2) in a random order: all of them, or so many drawn at random."""
+    """Distinct pairs (row1 < row2) in random order: all of them, or a random sample of `most`."""
     random = np.random.default_rng(seed)
     total = pairs_of(sentences)
     if total <= 4 * most:
@@ -124,13 +123,13 @@ def sample_pairs(sentences: int, most: int, seed: int = 0) -> list[tuple[int, in
         return list(zip(row1[chosen].tolist(), row2[chosen].tolist(), strict=True))
     pairs: dict[tuple[int, int], None] = {}
     while len(pairs) < most:
-        drawn = random.integers(0, sentences, (most, 2))
-        pairs |= dict.fromkeys((min(pair), max(pair)) for pair in drawn.tolist() if pair[0] != pair[1])
+        sample = random.integers(0, sentences, (most, 2))
+        pairs |= dict.fromkeys((min(pair), max(pair)) for pair in sample.tolist() if pair[0] != pair[1])
     return list(pairs)[:most]
 
 
 def product_throughput(dim: int, device: Device) -> Throughput:
-    """Pairs a second of the all-pairs step, on random unit vectors: its speed does not depend on what they hold."""
+    """Pairs per second of the all-pairs step, on random unit vectors: its speed does not depend on their values."""
     random = np.random.default_rng(0).standard_normal((PRODUCT_ROWS, dim), dtype=np.float32)
     vectors: Vectors = unit_rows(random)
 

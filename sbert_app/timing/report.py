@@ -1,10 +1,10 @@
-"""Every number of a race in one table, each with its unit, its spread, and how it was obtained."""
+"""A table of all numbers of a race, each with its unit, its spread and its source."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sbert_app.evaluation import paper
-from sbert_app.timing.extrapolation import Estimate, pairs_of
+from sbert_app.timing.extrapolation import Extrapolation, pairs_of
 from sbert_app.timing.queries import QueryTiming
 from sbert_app.timing.result import CROSS, SBERT, TimingResult
 from sbert_app.timing.small_runs import SBERT_PASSES
@@ -16,7 +16,7 @@ SIZES = (1_000, 10_000, 100_000, 1_000_000)
 
 @dataclass(frozen=True)
 class Figure:
-    """One row. low..high: slowest and fastest turn where measured, the 95 % band where extrapolated."""
+    """One row. low..high: slowest and fastest turn if measured, 95 % band if extrapolated."""
 
     what: str
     value: float
@@ -28,13 +28,13 @@ class Figure:
 
 
 def figures(result: TimingResult) -> list[Figure]:
-    """All rows: what was measured first, then what follows from it, then what the paper published."""
+    """All rows: first measured, then extrapolated, then published in the paper."""
     return [*_rates(result), *_whole_runs(result), *_agreement(result), *_searches(result), *_extrapolated(result), *_published()]
 
 
 def _rates(result: TimingResult) -> Iterator[Figure]:
     yield _rate("Cross-encoder", result.cross, "pairs/s", "pairs drawn at random, smart batching")
-    yield _rate("SBERT, encoding", result.encode, "sentences/s", "encodings (the sentences again and again), smart batching")
+    yield _rate("SBERT, encoding", result.encode, "sentences/s", "encodings (sentences repeated), smart batching")
     yield _rate("SBERT, all-pairs step", result.product, "pairs/s", "pairs of random unit vectors, matrix products in blocks")
 
 
@@ -53,7 +53,7 @@ def _whole_runs(result: TimingResult) -> Iterator[Figure]:
         pairs = pairs_of(run.sentences)
         lanes = (("Cross-encoder", run.cross_seconds, "one run"), ("SBERT", run.sbert_seconds, f"median of {SBERT_PASSES} runs"))
         for name, seconds, how in lanes:
-            yield Figure(f"{name}, all {pairs:,} pairs of {run.sentences} sentences", seconds, "s", MEASURED, f"{how}, to the end")
+            yield Figure(f"{name}, all {pairs:,} pairs of {run.sentences} sentences", seconds, "s", MEASURED, f"{how}, complete")
 
 
 def _agreement(result: TimingResult) -> Iterator[Figure]:
@@ -61,7 +61,7 @@ def _agreement(result: TimingResult) -> Iterator[Figure]:
     if agreed:
         how = f"all {agreed.pairs:,} pairs of {result.runs[-1].sentences} sentences, scored by both"
         yield Figure("Agreement: Spearman ×100 of the two score lists", 100 * agreed.spearman, "", MEASURED, how)
-        yield Figure(f"Agreement: pairs in both lists of the closest {agreed.top}", agreed.shared, "pairs", MEASURED, how)
+        yield Figure(f"Agreement: pairs among the closest {agreed.top} of both", agreed.shared, "pairs", MEASURED, how)
         yield Figure("Agreement: same closest pair (1 is yes)", float(agreed.same_first), "", MEASURED, how)
     for change in result.quality.changes[:1] if result.quality else ():
         how = f"{result.quality.examples if result.quality else 0:,} of your labelled examples, 95 % bootstrap interval"
@@ -77,7 +77,7 @@ def _searches(result: TimingResult) -> Iterator[Figure]:
 
 
 def _search(timing: QueryTiming) -> Iterator[Figure]:
-    source = "vectors drawn around the corpus's own" if timing.made_up else "the corpus's own vectors"
+    source = "vectors sampled around the corpus's own" if timing.synthetic else "the corpus's own vectors"
     how = f"median search for the 10 nearest, {source}"
     yield Figure(f"One search among {timing.rows:,}, exact index", timing.exact_seconds * 1e3, "ms", MEASURED, how)
     how = f"{how}; recall@10 {timing.recall:.3f}"
@@ -91,7 +91,7 @@ def _extrapolated(result: TimingResult) -> Iterator[Figure]:
         yield _estimate(f"SBERT, {pairs}", result.sbert_seconds(size), "sentences and pairs divided by the measured rates")
 
 
-def _estimate(what: str, estimate: Estimate, how: str) -> Figure:
+def _estimate(what: str, estimate: Extrapolation, how: str) -> Figure:
     band = "; 95 % band from the turns" if estimate.low is not None else "; too few turns for a band"
     return Figure(what, estimate.seconds, "s", EXTRAPOLATED, how + band, estimate.low, estimate.high)
 

@@ -1,4 +1,4 @@
-"""What a race found out: rates that were measured, and what they mean for any number of sentences."""
+"""The result of a race: measured rates, and the times they imply for any number of sentences."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -6,19 +6,19 @@ from typing import Any, ClassVar
 from sbert_app.corpus.pairs import ClosestPair
 from sbert_app.evaluation.agreement import Agreement
 from sbert_app.evaluation.verdict import Verdict
-from sbert_app.timing.extrapolation import Estimate, estimate, pairs_of, power_law
+from sbert_app.timing.extrapolation import Extrapolation, extrapolate, pairs_of, power_law
 from sbert_app.timing.queries import QueryTiming
 from sbert_app.timing.small_runs import SmallRun
 from sbert_app.timing.throughput import Throughput
 
 CROSS, SBERT = "cross-encoder", "sbert"
-MOST_SENTENCES = 1_000_000  # what rates measured here are extrapolated to
+MOST_SENTENCES = 1_000_000  # the largest number to extrapolate to
 EXACT, APPROXIMATE = "exact index", "approximate index"
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """What was measured, where and when."""
+    """What was measured, on which machine, and when."""
 
     corpus: str
     sentences: int
@@ -35,7 +35,7 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Answer:
-    """The most similar pair that SBERT found, and the seconds from strings to this answer, models loaded and warm."""
+    """The most similar pair by SBERT, and the seconds from strings to this answer with warm models."""
 
     pair: ClosestPair
     sentence1: str
@@ -43,45 +43,45 @@ class Answer:
     seconds: float
 
     def summary(self) -> dict[str, Any]:
-        """Plain JSON. The rows are left out: they count the sentences as they were drawn, not as the file has them."""
+        """Plain JSON, without the rows: they are positions in the sample, not in the file."""
         return {"sentences": [self.sentence1, self.sentence2], "score": self.pair.score, "seconds": self.seconds}
 
 
 @dataclass(frozen=True)
 class TimingResult:
-    """All figures of one race. What a stopped race did not reach is None or empty."""
+    """All figures of one race; None or empty where it was stopped before."""
 
     conditions: Conditions
-    cross: Throughput  # pairs a second
-    encode: Throughput  # sentences a second
-    product: Throughput  # pairs a second of the all-pairs step
+    cross: Throughput  # pairs per second
+    encode: Throughput  # sentences per second
+    product: Throughput  # pairs per second of the all-pairs step
     answer: Answer | None = None
     runs: tuple[SmallRun, ...] = ()
     agreement: Agreement | None = None
     queries: tuple[QueryTiming, ...] = ()
     encode_one: float | None = None  # seconds to embed one query
     quality: Verdict | None = None  # on the visitor's labelled pairs, SBERT before, cross-encoder after
-    waited: float = 0.0  # seconds that others had the device; they are in no figure
+    waited: float = 0.0  # seconds of waiting for the device; not part of any figure
     stopped: bool = False
     of_corpus: ClassVar[bool] = True  # dropped with the corpus
 
-    def cross_seconds(self, sentences: int) -> Estimate:
-        """The cross-encoder on all pairs of n sentences."""
-        return estimate(pairs_of(sentences), self.cross)
+    def cross_seconds(self, sentences: int) -> Extrapolation:
+        """Seconds of the cross-encoder for all pairs of n sentences."""
+        return extrapolate(pairs_of(sentences), self.cross)
 
-    def sbert_seconds(self, sentences: int) -> Estimate:
-        """SBERT on n sentences: every one encoded once, then the all-pairs step."""
-        return estimate(sentences, self.encode) + estimate(pairs_of(sentences), self.product)
+    def sbert_seconds(self, sentences: int) -> Extrapolation:
+        """Seconds of SBERT for n sentences: each encoded once, then the all-pairs step."""
+        return extrapolate(sentences, self.encode) + extrapolate(pairs_of(sentences), self.product)
 
     def query_seconds(self, kind: str, sentences: int) -> float | None:
-        """One search among n sentences, the query's encoding not included. kind: EXACT or APPROXIMATE."""
+        """Seconds of one search among n sentences, without encoding the query. kind: EXACT or APPROXIMATE."""
         if not self.queries:
             return None
         seconds = [q.exact_seconds if kind == EXACT else q.approximate_seconds for q in self.queries]
         return power_law([q.rows for q in self.queries], seconds, sentences)
 
     def measured(self, lane: str) -> list[tuple[int, float]]:
-        """(sentences, seconds) of the runs that a lane really ran to their end, small to large."""
+        """(sentences, seconds) of the complete runs of a lane, small to large."""
         points = [(run.sentences, run.cross_seconds if lane == CROSS else run.sbert_seconds) for run in self.runs]
         if lane == SBERT and self.answer:
             points.append((self.conditions.sentences, self.answer.seconds))
@@ -107,7 +107,7 @@ class TimingResult:
         }
 
 
-def _lane(throughput: Throughput, items: str, extrapolated: Estimate) -> dict[str, Any]:
+def _lane(throughput: Throughput, items: str, extrapolated: Extrapolation) -> dict[str, Any]:
     return {
         f"{items}_per_second": throughput.rate,
         "slowest_turn": throughput.spread[0],

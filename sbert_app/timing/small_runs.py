@@ -1,4 +1,4 @@
-"""Both lanes run to the end for a few sentences: measured seconds to hold the extrapolation to, and do they agree?"""
+"""Score all pairs of a few sentences by both systems: to check the extrapolation, and whether both agree."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,22 +21,22 @@ class SmallRun:
     """All pairs of a few sentences, scored by both systems. Scores: (p,), pairs in the order of `itertools.combinations`."""
 
     sentences: int
-    sbert_seconds: float  # median of a few runs: a single one of so few sentences is mostly noise
+    sbert_seconds: float  # median of a few runs: a single one is mostly noise
     cross_seconds: float
     sbert_scores: Vectors
     cross_scores: Vectors
-    sbert_first: Pair  # the closest pair, by either system
+    sbert_first: Pair  # the closest pair by each system
     cross_first: Pair
 
 
 def sizes(sentences: int, pairs_per_second: float, seconds: float) -> list[int]:
-    """Numbers of sentences to run to the end; the largest keeps the cross-encoder busy for about `seconds`."""
+    """Numbers of sentences to run; the largest takes the cross-encoder about `seconds`."""
     largest = min(sentences, max(FIRST_SIZES[-1], int((2 * pairs_per_second * seconds) ** 0.5)))
     return sorted({*(size for size in FIRST_SIZES if size < largest), largest})
 
 
 class SmallRuns:
-    """`run` works and yields often; `results` holds one run a size, the largest last."""
+    """`run` yields after each batch; `results` holds one run per size, the largest last."""
 
     def __init__(self, encoder: Encoder, cross: CrossEncoder, device: Device) -> None:
         self._encoder, self._cross, self._device = encoder, cross, device
@@ -55,13 +55,13 @@ class SmallRuns:
             cosines[:] = (embeddings @ embeddings.T)[np.triu_indices(len(sentences), 1)]
             yield len(sentences)
 
-        def read() -> Iterator[int]:
+        def score() -> Iterator[int]:
             for rows, values in self._cross.stream(pairs):
                 scores[rows] = values[:, 0]
                 yield len(rows)
 
-        sbert, cross = Lane(len(sentences), embed, self._device), Lane(len(pairs), read, self._device)
+        sbert, cross = Lane(len(sentences), embed, self._device), Lane(len(pairs), score, self._device)
         yield from finish(sbert, SBERT_PASSES)
         yield from finish(cross)
-        first, second = pairs[int(cosines.argmax())], pairs[int(scores.argmax())]
-        self.results.append(SmallRun(len(sentences), median(sbert.passes), cross.first_pass, cosines, scores, first, second))
+        closest = pairs[int(cosines.argmax())], pairs[int(scores.argmax())]
+        self.results.append(SmallRun(len(sentences), median(sbert.passes), cross.first_pass, cosines, scores, *closest))

@@ -1,4 +1,4 @@
-"""The paper's Table 7 on this machine: sentences a second of average word vectors and of SBERT, without and with smart batching."""
+"""The paper's Table 7 on this machine: sentences per second of average word vectors, of SBERT, and with smart batching."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.timing.lane import Device, Lane
 from sbert_app.timing.throughput import Throughput
 
-PLAIN_BATCH = 32  # sentences; what most code takes
+PLAIN_BATCH = 32  # sentences, a usual batch size
 TURNS, TURN_SECONDS = 5, 0.5
 WORDS, PLAIN, SMART = "Average word vectors", "SBERT", "SBERT, smart batching"
 
 
 @dataclass(frozen=True)
 class SystemSpeed:
-    """One row: a system on a device, sentences a second."""
+    """One row: sentences per second of a system on a device."""
 
     system: str
     device: str
@@ -24,7 +24,7 @@ class SystemSpeed:
 
 
 def measure_systems(encoder: Encoder, sentences: Sequence[str], device: Device) -> Iterator[list[SystemSpeed]]:
-    """Let the systems take turns over the same sentences; yields the rows as they stand after each round."""
+    """Measure the systems in turns on the same sentences; yields the rows so far after each round."""
     words = AverageWordVectors(encoder)
     lanes = {
         WORDS: _lane(sentences, lambda: words.stream(sentences), device),

@@ -1,4 +1,4 @@
-"""Items a second, measured in turns: the median, how far the turns spread, and how sure the median is."""
+"""Items per second, measured in turns: the median, the spread of the turns, and a confidence interval of the median."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -6,12 +6,12 @@ from functools import cached_property
 import numpy as np
 
 RESAMPLES = 2_000
-LEAST_TURNS = 4  # fewer say nothing about how sure the rate is
+LEAST_TURNS = 4  # fewer give no confidence interval
 
 
 @dataclass(frozen=True)
 class Turn:
-    """One uninterrupted stretch of one system's work."""
+    """One uninterrupted period of work of one system."""
 
     items: int
     seconds: float
@@ -23,13 +23,13 @@ class Turn:
 
 @dataclass(frozen=True)
 class Throughput:
-    """What a system did in its turns. Rates are items a second; time in which others had the device is not in them."""
+    """The turns of a system. Rates are items per second, without the time of waiting for the device."""
 
     turns: tuple[Turn, ...]
 
     def __post_init__(self) -> None:
         if not self.turns or any(turn.items < 1 or turn.seconds <= 0 for turn in self.turns):
-            raise ValueError("a throughput needs turns in which something was done")
+            raise ValueError("a throughput needs turns with items and time")
 
     @property
     def items(self) -> int:
@@ -37,7 +37,7 @@ class Throughput:
 
     @cached_property
     def rate(self) -> float:
-        """Median of the turns, each weighing as long as it lasted: one disturbed turn does not move it."""
+        """Median of the turns, weighted by their seconds: robust against a disturbed turn."""
         return float(_weighted_median(self._rates, self._lengths))
 
     @property
@@ -47,11 +47,11 @@ class Throughput:
 
     @cached_property
     def band(self) -> tuple[float, float] | None:
-        """95 % interval of the rate: turns drawn again with replacement, 2,000 times. None for too few turns."""
+        """95 % bootstrap interval of the rate (2,000 resamples of the turns); None for too few turns."""
         if len(self.turns) < LEAST_TURNS:
             return None
-        drawn = np.random.default_rng(0).integers(0, len(self.turns), (RESAMPLES, len(self.turns)))
-        medians = [_weighted_median(self._rates[i], self._lengths[i]) for i in drawn]
+        resamples = np.random.default_rng(0).integers(0, len(self.turns), (RESAMPLES, len(self.turns)))
+        medians = [_weighted_median(self._rates[i], self._lengths[i]) for i in resamples]
         low, high = np.percentile(medians, [2.5, 97.5])
         return float(low), float(high)
 
@@ -66,5 +66,5 @@ class Throughput:
 
 def _weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
     order = np.argsort(values)
-    reached = np.cumsum(weights[order])
-    return float(values[order][np.searchsorted(reached, reached[-1] / 2)])
+    cumulative = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(cumulative, cumulative[-1] / 2)])

@@ -1,1 +1,1 @@
-"""Siamese and triplet training: objectives, batches, the loop."""
+"""Siamese and triplet training: objectives, batches and the training loop."""

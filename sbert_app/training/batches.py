@@ -1,4 +1,4 @@
-"""The order of training: seeded, every example once an epoch, examples of similar length together."""
+"""The batches of an epoch: seeded, every example once, examples of similar length together."""
 
 from collections.abc import Hashable, Sequence
 
@@ -7,11 +7,11 @@ from numpy.typing import NDArray
 
 from sbert_app.models.batching import Rows
 
-POOL = 32  # batches sorted by length together: long enough to save padding, short enough to keep the order random
+POOL = 32  # batches whose rows are sorted by length together: enough to save padding, few enough to keep the order random
 
 
 def epoch_batches(lengths: NDArray[np.int64], size: int, seed: int, epoch: int) -> list[Rows]:
-    """Batches of `size` rows (the last of a pool may be smaller), in an order that seed and epoch alone decide. lengths: (n,)."""
+    """Batches of `size` rows (the last of a pool may be smaller), ordered by seed and epoch alone. lengths: tokens, (n,)."""
     generator = np.random.default_rng((seed, epoch))
     order = generator.permutation(len(lengths))
     batches = []
@@ -22,32 +22,29 @@ def epoch_batches(lengths: NDArray[np.int64], size: int, seed: int, epoch: int) 
     return [batches[i] for i in generator.permutation(len(batches))]
 
 
-def batches_an_epoch(count: int, size: int) -> int:
+def batches_per_epoch(count: int, size: int) -> int:
     return -(-count // size)
 
 
 def without_repeats(batches: Sequence[Rows], keys: Sequence[Sequence[Hashable]]) -> list[Rows]:
-    """Swap rows between batches until, where it can be had, no batch holds a text twice. keys[i]: the texts of row i.
-
-    For objectives that take every other sentence of the batch for a wrong answer. The batches keep their sizes.
-    """
+    """Exchange rows until, if possible, no batch repeats a text, which would be a false negative. keys[i]: texts of row i."""
     sizes = [len(batch) for batch in batches]
-    waiting = [row for batch in batches for row in batch.tolist()]
+    pending = [row for batch in batches for row in batch.tolist()]
     arranged = []
     for size in sizes:
-        taken: set[Hashable] = set()
+        used: set[Hashable] = set()
         chosen: list[int] = []
         later: list[int] = []
-        for place, row in enumerate(waiting):
+        for position, row in enumerate(pending):
             if len(chosen) == size:
-                later += waiting[place:]
+                later += pending[position:]
                 break
-            if taken.isdisjoint(keys[row]):
-                taken.update(keys[row])
+            if used.isdisjoint(keys[row]):
+                used.update(keys[row])
                 chosen.append(row)
             else:
                 later.append(row)
-        filled = size - len(chosen)  # nothing fits any more: repeats cannot be avoided
-        arranged.append(np.array(chosen + later[:filled], dtype=np.int64))
-        waiting = later[filled:]
+        missing = size - len(chosen)  # above zero: repeats cannot be avoided
+        arranged.append(np.array(chosen + later[:missing], dtype=np.int64))
+        pending = later[missing:]
     return arranged

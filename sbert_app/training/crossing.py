@@ -1,4 +1,4 @@
-"""A cross-encoder in training: both sentences in one input, all weights or a LoRA adapter (Hu et al. 2021)."""
+"""Training of a cross-encoder, all weights or a LoRA adapter (Hu et al. 2021). Used to build the bundled one, not by the app."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,11 +19,11 @@ from sbert_app.models.forward import forward_batches
 from sbert_app.models.loading import LOADING
 from sbert_app.training.batches import epoch_batches
 
-HEAD = ("pooler", "classifier")  # trained whole: they start untrained, or for another purpose
+HEAD = ("pooler", "classifier")  # trained in full: random, or trained for another task
 
 
-class Crossing:
-    """A trainee: scored pairs (one output, binary cross-entropy) or labelled pairs (one output a label, cross-entropy)."""
+class CrossEncoderTrainee:
+    """A trainee: scored pairs (one output, binary cross-entropy) or labelled pairs (one output per label, cross-entropy)."""
 
     def __init__(self, cross: CrossEncoder, train: Examples, dev: Examples) -> None:
         self.cross = cross
@@ -32,8 +32,8 @@ class Crossing:
         self._encodings, self._dev_encodings = cross.tokenize(_pairs(train)), cross.tokenize(_pairs(dev))
         self.lengths = np.array([len(encoding.ids) for encoding in self._encodings], dtype=np.int64)
         self.towers = 1
-        self._graded = cross.labels == 1
-        targets = train.gold.astype(np.float32) if self._graded else train.targets.astype(np.int64)
+        self._scored = cross.labels == 1
+        targets = train.gold.astype(np.float32) if self._scored else train.targets.astype(np.int64)
         self._targets = torch.from_numpy(targets).to(cross.hardware.device)
 
     def head(self) -> list[nn.Parameter]:
@@ -48,14 +48,14 @@ class Crossing:
 
     def loss(self, outputs: Tensor, rows: Rows) -> Tensor:
         targets = self._targets[torch.from_numpy(rows)]
-        if self._graded:
+        if self._scored:
             return F.binary_cross_entropy_with_logits(outputs[:, 0], targets)
         return F.cross_entropy(outputs, targets)
 
     def evaluate(self) -> Iterator[float | None]:
-        """Spearman (scored) or average precision (labelled, of the label that means the same) on the dev examples."""
+        """Yield None per dev batch, then Spearman (scored) or average precision of the positive label (labelled)."""
         values = np.empty(len(self._dev))
-        column = 0 if self._graded else self._dev.positive
+        column = 0 if self._scored else self._dev.positive
         ids = [encoding.ids for encoding in self._dev_encodings]
         budget = self.cross.hardware.token_budget
         for rows, logits in forward_batches(ids, self._pad_dev, self.cross.logits, budget):
@@ -69,7 +69,7 @@ class Crossing:
 
 
 def add_adapter(cross: CrossEncoder, rank: int, seed: int = 0) -> CrossEncoder:
-    """The same cross-encoder with all weights frozen but a LoRA adapter of this rank on every linear layer, and the head."""
+    """Freeze all weights but the head, and add a LoRA adapter of this rank to every linear layer. Changes `cross`."""
     with LOADING:
         from peft import LoraConfig, get_peft_model
 
@@ -82,12 +82,12 @@ def add_adapter(cross: CrossEncoder, rank: int, seed: int = 0) -> CrossEncoder:
 
 
 def save_adapter(cross: CrossEncoder, folder: Path, base: str) -> None:
-    """Write the adapter and the head alone, in half precision: `CrossEncoder.from_adapter` puts them on the base again."""
-    cross.model.peft_config["default"].base_model_name_or_path = base  # else a path of this machine
+    """Write the adapter and the head only, in half precision, for `CrossEncoder.from_adapter`."""
+    cross.model.peft_config["default"].base_model_name_or_path = base  # otherwise a local path
     cross.model.save_pretrained(folder, safe_serialization=True)
     weights = load_file(folder / "adapter_model.safetensors")
     save_file({name: weight.half() for name, weight in weights.items()}, folder / "adapter_model.safetensors")
-    (folder / "README.md").unlink(missing_ok=True)  # peft's empty form
+    (folder / "README.md").unlink(missing_ok=True)  # peft's empty template
     write_json(folder / "labels.json", {"labels": cross.labels})
 
 

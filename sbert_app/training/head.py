@@ -1,4 +1,4 @@
-"""The softmax classifier of a trained encoder, kept beside it: `softmax_head/` in the model folder."""
+"""Save and load the softmax classifier of a trained encoder: `softmax_head/` in the model folder."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def save_head(folder: Path, head: Classification, labels: tuple[str, ...]) -> No
 
 
 def load_head(folder: Path) -> tuple[Classification, tuple[str, ...]] | None:
-    """The head of a model folder and its labels, None where it has none. Raises UserError where it is damaged."""
+    """Return (head, labels) of a model folder, None if it has no head. Raises UserError if it is damaged."""
     config = read_json(folder / FOLDER / "config.json", folder.name)
     if config == {}:
         return None

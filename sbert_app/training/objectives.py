@@ -1,7 +1,4 @@
-"""What training minimises (paper, section 3), and two objectives that came after it.
-
-u, v, a, p, n: embeddings, (B, dim). Knows no model, no data and no optimizer.
-"""
+"""Training objectives: the paper's three (section 3) and two later ones. u, v, a, p, n: embeddings, (B, dim)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,9 +7,9 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
-SCALE = 20.0  # cosines lie in -1..1: too narrow for a softmax without it
+SCALE = 20.0  # cosines lie in -1..1, too narrow for a softmax
 
-# Table 6 of the paper: what the softmax classifier sees of u and v.
+# Table 6 of the paper: the softmax classifier's input.
 CONCATENATIONS: dict[str, Callable[[Tensor, Tensor], list[Tensor]]] = {
     "(u, v)": lambda u, v: [u, v],
     "(|u − v|)": lambda u, v: [(u - v).abs()],
@@ -83,7 +80,7 @@ class MultipleNegativesRanking(nn.Module):
         self.scale = scale
 
     def forward(self, embeddings: Sequence[Tensor], _: Tensor) -> Tensor:
-        """embeddings: a and p, or a, p and n. Row i's positive is the answer, every other candidate a wrong one."""
+        """embeddings: a and p, or a, p and n. Row i's positive is right, every other candidate wrong."""
         anchor, *candidates = (F.normalize(e, dim=1) for e in embeddings)
         scores = self.scale * anchor @ torch.cat(candidates).T  # (B, candidates)
         return F.cross_entropy(scores, torch.arange(len(anchor), device=anchor.device))
@@ -97,17 +94,17 @@ class CoSent(nn.Module):
         self.scale = scale
 
     def forward(self, embeddings: Sequence[Tensor], scores: Tensor) -> Tensor:
-        """embeddings: u and v; scores: (B,), of which only the order counts."""
+        """embeddings: u and v; scores: (B,), only their order matters."""
         u, v = embeddings
         cosines = self.scale * F.cosine_similarity(u, v)
-        wrong = cosines[:, None] - cosines[None, :]  # (B, B): how far row i's cosine lies above column j's
-        wrong = wrong.masked_fill(scores[:, None] >= scores[None, :], -torch.inf)  # only where i should lie below j
+        wrong = cosines[:, None] - cosines[None, :]  # (B, B): row i's cosine minus column j's
+        wrong = wrong.masked_fill(scores[:, None] >= scores[None, :], -torch.inf)  # only where i should be below j
         return torch.logsumexp(torch.cat([wrong.new_zeros(1), wrong.flatten()]), 0)
 
 
 @dataclass(frozen=True)
 class Objective:
-    """An objective as a person chooses it. `kinds`: the examples it can learn from, see `examples.KINDS`."""
+    """An objective as shown to users. `kinds`: the kinds of examples it can learn from, see `columns.KINDS`."""
 
     name: str
     title: str
@@ -121,7 +118,7 @@ OBJECTIVES = {
     for objective in (
         Objective(
             "classification", "Softmax classification", True, ("labelled",),
-            "The paper's choice for labels such as entailment, neutral, contradiction. Wants thousands of pairs.",
+            "The paper's choice for labels such as entailment, neutral, contradiction. Needs thousands of pairs.",
         ),
         Objective(
             "regression", "Cosine regression", True, ("scored", "labelled"),
@@ -133,18 +130,18 @@ OBJECTIVES = {
         ),
         Objective(
             "cosent", "CoSENT", False, ("scored", "labelled"),
-            "Only the order of the scores counts: often the best ranking from thousands of pairs, but cosines may crowd.",
+            "Only the order of the scores counts: often the best ranking from thousands of pairs, but cosines may crowd together.",
         ),
         Objective(
             "ranking", "Multiple negatives ranking", False, ("positives", "triplets", "labelled"),
-            "Every other sentence of the batch is a wrong answer: the better choice for search, and the only one without labels.",
+            "All other sentences of a batch count as wrong answers: the best for search, and the only one without labels.",
         ),
     )
 }  # fmt: skip
 
 
 def build_objective(name: str, dim: int, labels: int, options: "ObjectiveOptions") -> nn.Module:
-    """The module of that name, with its own weights where it has some. labels: number of classes."""
+    """Build the loss module of that name. labels: number of classes."""
     builders: dict[str, Callable[[], nn.Module]] = {
         "classification": lambda: Classification(dim, labels, options.concatenation),
         "regression": Regression,
@@ -157,7 +154,7 @@ def build_objective(name: str, dim: int, labels: int, options: "ObjectiveOptions
 
 @dataclass(frozen=True)
 class ObjectiveOptions:
-    """What can be adjusted; each objective reads its own."""
+    """Settings of the objectives; each objective reads its own."""
 
     concatenation: str = PAPER_CONCATENATION
     margin: float = 1.0

@@ -1,13 +1,22 @@
-"""How long and how fast to train."""
+"""Options of the training loop."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from sbert_app.errors import UserError
+
+# Lowest and highest value of each option that people set.
+RANGES: dict[str, tuple[Any, Any]] = {
+    "epochs": (1, 100),
+    "batch_size": (2, 1024),
+    "learning_rate": (1e-8, 1.0),
+    "seed": (0, 2**31 - 1),
+}
 
 
 @dataclass(frozen=True)
 class Options:
-    """How long and how fast to train. `head_rate`: learning rate of what starts untrained (a softmax head)."""
+    """Options of the training loop. `head_rate`: learning rate of a softmax head, which starts untrained."""
 
     epochs: int = 4
     batch_size: int = 16
@@ -18,13 +27,11 @@ class Options:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _within("epochs", self.epochs, 1, 100)
-        _within("batch size", self.batch_size, 2, 1024)
-        _within("learning rate", self.learning_rate, 1e-8, 1)
+        for name, (low, high) in RANGES.items():
+            _within(name.replace("_", " "), getattr(self, name), low, high)
         _within("learning rate of the head", self.head_rate, 1e-8, 1)
         _within("warm-up", self.warmup, 0, 1)
         _within("gradient norm", self.max_norm, 1e-6, 1e6)
-        _within("seed", self.seed, 0, 2**31 - 1)
 
 
 def _within(name: str, value: float, low: float, high: float) -> None:

@@ -1,4 +1,4 @@
-"""An encoder in training: two or three towers that share all weights, so all their sentences go through in one pass."""
+"""Siamese training of an encoder: all sentences of a pair or triplet go through the same weights, in one pass."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ from sbert_app.vectors import Vectors
 
 
 class Siamese:
-    """A trainee: encoder, objective, training and dev examples, all tokenised once. Owns the encoder: give it a copy."""
+    """A trainee: encoder, objective, tokenised training and dev examples. Changes the encoder: pass a copy."""
 
     def __init__(self, encoder: Encoder, objective: nn.Module, train: Examples, dev: Examples) -> None:
         self.encoder = encoder
@@ -32,8 +32,8 @@ class Siamese:
         self._ids, self._dev_ids = ([self.vocabulary.renumber(column) for column in part] for part in ids)
         self.lengths = lengths_of(*self._ids)
         self.towers = len(self._ids)
-        exact = isinstance(objective, Classification)
-        targets = self._train.targets.astype(np.int64) if exact else self._train.gold.astype(np.float32)
+        classes = isinstance(objective, Classification)
+        targets = self._train.targets.astype(np.int64) if classes else self._train.gold.astype(np.float32)
         self._targets = torch.from_numpy(targets).to(encoder.hardware.device)
 
     def __len__(self) -> int:
@@ -49,7 +49,7 @@ class Siamese:
         return without_repeats(batches, list(zip(*self._train.sentences, strict=True)))
 
     def forward(self, rows: Rows) -> Tensor:
-        """(b, towers, dim): every tower's sentences in one batch."""
+        """Embeddings (b, towers, dim), computed in one batch."""
         ids = [column[i] for column in self._ids for i in rows.tolist()]
         embeddings = self.encoder.embed(self.encoder.pad(ids))
         return embeddings.view(self.towers, len(rows), -1).transpose(0, 1)
@@ -59,7 +59,7 @@ class Siamese:
         return loss
 
     def evaluate(self) -> Iterator[float | None]:
-        """The measure that the verdict goes by, on the dev examples."""
+        """Yield None per batch of dev examples, then the metric that decides the verdict."""
         columns = []
         for ids in self._dev_ids:
             vectors = np.empty((len(ids), self.encoder.dim), dtype=np.float32)
@@ -70,16 +70,13 @@ class Siamese:
         yield primary_metric(self._dev.kind, columns, self._dev.gold)
 
     def _embed(self, ids: Ids) -> Iterator[tuple[Rows, Vectors]]:
-        return forward_batches(ids, lambda rows: self.encoder.pad([ids[i] for i in rows]), self.encoder.embed, self._budget)
-
-    @property
-    def _budget(self) -> int:
-        return self.encoder.hardware.token_budget
+        budget = self.encoder.hardware.token_budget
+        return forward_batches(ids, lambda rows: self.encoder.pad([ids[i] for i in rows]), self.encoder.embed, budget)
 
 
 def usable_examples(examples: Examples, objective: nn.Module) -> Examples:
-    """Those an objective can learn from: ranking needs pairs that belong together, so only those of the label "the same"."""
+    """The examples that an objective can use: of labelled pairs, ranking uses only those whose label means "the same"."""
     if isinstance(objective, MultipleNegativesRanking) and examples.kind == "labelled":
-        together: NDArray[np.int64] = np.flatnonzero(examples.gold == 1)
-        return examples.take(together)
+        positives: NDArray[np.int64] = np.flatnonzero(examples.gold == 1)
+        return examples.take(positives)
     return examples

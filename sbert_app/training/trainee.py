@@ -1,4 +1,4 @@
-"""What a trainer needs of what it trains, and what it tells while it does."""
+"""The interface between a trainer and what it trains, and the events of training."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from sbert_app.models.batching import Rows
 
 @dataclass(frozen=True)
 class Pause:
-    """Nothing to tell; a moment at which the run can be stopped and the device given to others."""
+    """A point at which the run can be stopped and the device given to other jobs."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The dev score after `step` updates, higher is better. `best`: the highest so far, so its weights are the ones to keep."""
+    """The dev score after `step` updates, higher is better. `best`: the highest so far."""
 
     step: int
     score: float
@@ -39,11 +39,11 @@ Event = Pause | Step | Evaluation
 
 
 class Trainee(Protocol):
-    """What can be trained: weights, examples, and a score. Implemented by `Siamese` and `Crossing`."""
+    """Weights, training examples and a dev score. Implemented by `Siamese` and `CrossEncoderTrainee`."""
 
     @property
     def module(self) -> nn.Module:
-        """Everything that is trained."""
+        """Holds all trained weights."""
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -51,7 +51,7 @@ class Trainee(Protocol):
 
     @property
     def towers(self) -> int:
-        """Sentences that one example sends through the network."""
+        """Sentences per example."""
 
     def head(self) -> list[nn.Parameter]:
         """The weights that start untrained."""
@@ -60,10 +60,10 @@ class Trainee(Protocol):
         """Every example once, in the order of this epoch."""
 
     def forward(self, rows: Rows) -> Tensor:
-        """What the loss is computed from, (b, …), with gradients."""
+        """The input of the loss, (b, …), with gradients."""
 
     def loss(self, outputs: Tensor, rows: Rows) -> Tensor:
         """The mean loss of a batch."""
 
     def evaluate(self) -> Iterator[float | None]:
-        """None while the dev examples are computed, their score at the end."""
+        """Yield None per batch of dev examples, then their score."""

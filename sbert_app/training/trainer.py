@@ -1,6 +1,6 @@
-"""The training loop: AdamW, linear warm-up and decay, clipping, evaluations. Knows neither models nor files.
+"""The training loop: AdamW, linear warm-up and decay, clipping, evaluations.
 
-A run is a generator of events: the caller decides when to go on, when to stop (`close`) and what to keep.
+A run is a generator of events: the caller decides when to continue, when to stop (`close`) and which weights to keep.
 """
 
 import logging
@@ -15,13 +15,13 @@ from torch import Tensor, nn
 from sbert_app.errors import UserError
 from sbert_app.models.batching import Rows
 from sbert_app.models.hardware import Hardware
-from sbert_app.training.batches import batches_an_epoch
+from sbert_app.training.batches import batches_per_epoch
 from sbert_app.training.options import Options
 from sbert_app.training.trainee import Evaluation, Event, Pause, Step, Trainee
 
 log = logging.getLogger(__name__)
 
-CPU_CHUNK = 8_192  # padded tokens a forward pass: keeps a step short enough to stop between two
+CPU_CHUNK = 8_192  # padded tokens per forward pass: keeps steps short, so that a run stops soon
 CUDA_CHUNK = 262_144  # halved when the device runs out of memory
 LEAST_EVALUATIONS, MOST_EVALUATIONS = 6, 10
 
@@ -29,7 +29,7 @@ State = dict[str, Tensor]
 
 
 class Trainer:
-    """Train a trainee. `state` and `load` move a run to another process: what follows is the same, step by step."""
+    """Train a trainee. `state` and `load` move a run to another process, which continues it identically."""
 
     def __init__(self, trainee: Trainee, options: Options, hardware: Hardware) -> None:
         self.step = self.evaluated = 0
@@ -39,7 +39,7 @@ class Trainer:
         self._device = hardware.device
         self._mixed = hardware.dtype == torch.bfloat16
         self._chunk = CUDA_CHUNK if hardware.device.type == "cuda" else CPU_CHUNK
-        self._epoch_steps = batches_an_epoch(len(trainee.lengths), options.batch_size)
+        self._epoch_steps = batches_per_epoch(len(trainee.lengths), options.batch_size)
         self.steps = self._epoch_steps * options.epochs
         self._epoch, self._batches = -1, list[Rows]()
         evaluations = min(max(2 * options.epochs, LEAST_EVALUATIONS), MOST_EVALUATIONS)
@@ -48,7 +48,7 @@ class Trainer:
         self._optimizer, self._rates = _optimizer(trainee, options)
 
     def run(self) -> Iterator[Event]:
-        """Train to the end, from wherever `load` left it. The module must not be used by others meanwhile."""
+        """Train from the start or the loaded state to the end. Nothing else may use the module meanwhile."""
         while True:
             if self.step in self.evaluate_after and self.evaluated < self.step:
                 yield from self._evaluate()
@@ -57,13 +57,12 @@ class Trainer:
             yield from self._update(self._next_batch())
 
     def _next_batch(self) -> Rows:
-        epoch, place = divmod(self.step, self._epoch_steps)
+        epoch, position = divmod(self.step, self._epoch_steps)
         if epoch != self._epoch:
             self._epoch, self._batches = epoch, self._trainee.batches(self._options.batch_size, self._options.seed, epoch)
-        return self._batches[place]
+        return self._batches[position]
 
     def _evaluate(self) -> Iterator[Event]:
-        """Score the dev examples with the weights as they are."""
         self._trainee.module.eval()
         for score in self._autocast_each(self._trainee.evaluate()):
             if score is None:
@@ -83,14 +82,14 @@ class Trainer:
             else:
                 loss = part
         if not math.isfinite(loss):
-            raise UserError(f"The loss is no longer a number at step {self.step + 1}. Choose a lower learning rate.")
+            raise UserError(f"The loss became NaN or infinite at step {self.step + 1}. Choose a lower learning rate.")
         nn.utils.clip_grad_norm_(self._trainee.module.parameters(), self._options.max_norm)
         self._optimizer.step()
         self.step += 1
         yield Step(self.step, self.steps, loss, len(rows))
 
     def _gradients(self, rows: Rows) -> Iterator[float | None]:
-        """Fill the gradients of one batch; yields None between chunks, the loss at the end. Out of memory: halve the chunk."""
+        """Compute the gradients of a batch; yield None between chunks, then the loss. Out of memory: halve the chunks."""
         while True:
             self._optimizer.zero_grad(set_to_none=True)
             try:
@@ -101,14 +100,12 @@ class Trainer:
                 self._chunk = min(self._chunk, width * len(rows)) // 2
                 if self._chunk < width:
                     raise UserError("Not even one example fits into the device's memory. Choose a smaller model.") from None
-                log.warning("out of device memory: going on with chunks of %d tokens, same batch size", self._chunk)
+                log.warning("out of device memory: continuing with chunks of %d tokens, same batch size", self._chunk)
             torch.cuda.empty_cache()  # outside the except block: the traceback would keep the failed tensors alive
 
     def _backward(self, rows: Rows) -> Iterator[float | None]:
-        """Forward and backward. What does not fit into one chunk is computed twice (Gao et al. 2021, GradCache):
-
-        first without gradients, for the loss of the whole batch; then chunk by chunk, with the loss's gradient sent in.
-        So the loss may compare any example with any other, and the batch stays the batch.
+        """Forward and backward pass. A batch of several chunks runs twice (GradCache, Gao et al. 2021): first without gradients,
+        for the loss over the whole batch, then chunk by chunk with that loss's gradient. So the loss may compare any examples.
         """
         chunks = self._chunks(rows)
         if len(chunks) == 1:
@@ -121,17 +118,17 @@ class Trainer:
             with torch.no_grad():
                 outputs.append(self._forward(chunk, i))
             yield None
-        whole = torch.cat(outputs).requires_grad_()
-        loss = self._trainee.loss(whole, rows)
+        joined = torch.cat(outputs).requires_grad_()
+        loss = self._trainee.loss(joined, rows)
         loss.backward()
-        gradients = torch.split(cast(Tensor, whole.grad), [len(chunk) for chunk in chunks])
+        gradients = torch.split(cast(Tensor, joined.grad), [len(chunk) for chunk in chunks])
         for i, (chunk, gradient) in enumerate(zip(chunks, gradients, strict=True)):
             self._forward(chunk, i).backward(gradient)
             yield None
         yield loss.item()
 
     def _forward(self, rows: Rows, chunk: int) -> Tensor:
-        # The same dropout whenever a chunk is computed again, in this process or, resumed, in the next.
+        # The same dropout when a chunk is computed again, here or in a resumed run.
         torch.manual_seed((self._options.seed * 1_000_003 + self.step) * 1_009 + chunk)
         with self._autocast():
             return self._trainee.forward(rows).float()
@@ -144,7 +141,7 @@ class Trainer:
         return torch.autocast(self._device.type, torch.bfloat16, enabled=self._mixed)
 
     def _autocast_each(self, scores: Iterator[float | None]) -> Iterator[float | None]:
-        """Autocast holds for a thread, not for a generator: enter it anew for each part."""
+        """Autocast is per thread, not per generator: enter it anew for each item."""
         while True:
             with self._autocast():
                 try:
@@ -154,7 +151,7 @@ class Trainer:
             yield score
 
     def _schedule(self, step: int) -> float:
-        """The share of the learning rate at this step: linear warm-up, then linear decay to zero."""
+        """Factor of the learning rate at this step: linear warm-up, then linear decay to zero."""
         warmup = math.ceil(self.steps * self._options.warmup)
         return (step + 1) / warmup if step < warmup else (self.steps - step) / max(1, self.steps - warmup)
 
@@ -163,14 +160,14 @@ class Trainer:
         return {name: p.detach().cpu().clone() for name, p in self._trainee.module.named_parameters() if p.requires_grad}
 
     def load_weights(self, weights: State) -> None:
-        """Put weights back that `weights` gave."""
+        """Restore what `weights` returned."""
         parameters = dict(self._trainee.module.named_parameters())
         with torch.no_grad():
             for name, weight in weights.items():
                 parameters[name].copy_(weight)
 
     def state(self) -> State:
-        """Everything a later process needs to go on: weights, both moments of AdamW, the step, the best dev score."""
+        """What another process needs to continue: weights, AdamW moments, step, best dev score, last evaluated step."""
         state = {f"weight/{name}": weight for name, weight in self.weights().items()}
         for name, parameter in self._trainee.module.named_parameters():
             moments = self._optimizer.state.get(parameter, {})
@@ -178,7 +175,7 @@ class Trainer:
         return state | {"run/progress": torch.tensor([self.step, self.best, self.evaluated], dtype=torch.float64)}
 
     def load(self, state: State) -> None:
-        """Go on where `state` was taken."""
+        """Restore what `state` returned."""
         step, self.best, evaluated = state["run/progress"].tolist()
         self.step, self.evaluated = int(step), int(evaluated)
         self.load_weights({name.removeprefix("weight/"): value for name, value in state.items() if name.startswith("weight/")})
@@ -192,10 +189,10 @@ class Trainer:
 
 def _optimizer(trainee: Trainee, options: Options) -> tuple[torch.optim.AdamW, list[float]]:
     head = trainee.head()
-    known = {id(parameter) for parameter in head}
-    body = [p for p in trainee.module.parameters() if p.requires_grad and id(p) not in known]
+    in_head = {id(parameter) for parameter in head}
+    body = [p for p in trainee.module.parameters() if p.requires_grad and id(p) not in in_head]
     groups = [(body, options.learning_rate), (head, options.head_rate)]
-    filled = [(parameters, rate) for parameters, rate in groups if parameters]
+    non_empty = [(parameters, rate) for parameters, rate in groups if parameters]
     # No weight decay, as in the paper (Adam); Vocabulary relies on it.
-    optimizer = torch.optim.AdamW([{"params": p, "lr": rate} for p, rate in filled], weight_decay=0.0, fused=True)
-    return optimizer, [rate for _, rate in filled]
+    optimizer = torch.optim.AdamW([{"params": p, "lr": rate} for p, rate in non_empty], weight_decay=0.0, fused=True)
+    return optimizer, [rate for _, rate in non_empty]

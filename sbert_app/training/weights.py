@@ -1,4 +1,4 @@
-"""Named tensors in a safetensors file that holds its own checksum: the checkpoint and the best weights of a run."""
+"""Named tensors in a safetensors file with a checksum: the checkpoint and the best weights of a run."""
 
 import zlib
 from pathlib import Path
@@ -12,19 +12,19 @@ from sbert_app.training.trainer import State
 
 
 def save(path: Path, state: State) -> None:
-    """Write beside, then rename: a killed process leaves the file before."""
+    """Write a temporary file, then rename it: a killed process leaves the old file intact."""
     state = {name: tensor.contiguous() for name, tensor in state.items()}
-    temporary = _unfinished(path)
+    temporary = _temporary(path)
     try:
         save_file(state, temporary, metadata={SEAL: _checksum(state)})
         temporary.replace(path)
     except BaseException:
-        temporary.unlink(missing_ok=True)  # room for the words that the disk is full
+        temporary.unlink(missing_ok=True)  # frees space on a full disk, where the state is written next
         raise
 
 
 def load(path: Path) -> State | None:
-    """The tensors, None where there is no file. Raises ValueError, OSError or SafetensorError where they are not as written."""
+    """The tensors, None if there is no file. Raises ValueError, OSError or SafetensorError if they are damaged."""
     if not path.exists():
         return None
     with safe_open(path, "pt") as file:
@@ -36,12 +36,12 @@ def load(path: Path) -> State | None:
 
 
 def drop(path: Path) -> None:
-    """Delete the file and what a killed process left of it."""
-    for file in (path, _unfinished(path)):
+    """Delete the file and any temporary one that a killed process left."""
+    for file in (path, _temporary(path)):
         file.unlink(missing_ok=True)
 
 
-def _unfinished(path: Path) -> Path:
+def _temporary(path: Path) -> Path:
     return path.with_name(f".{path.name}")
 
 

@@ -1,5 +1,5 @@
-"""What the browser shows: one folder a tab.
+"""The Gradio page: one folder per tab; `kit` has what all tabs share.
 
-In the folder of a tab `tab` wires, a `*_panel` is a group of widgets, a `view` turns values into html, a `chart` into a figure, and
-a `page` is a file to keep. What all tabs share is in `kit`, which knows no tab.
+In a tab's folder, `tab` builds it and connects events, a `*_panel` is a group of widgets, `view` renders html, `chart` figures and
+`page` a web page to download.
 """

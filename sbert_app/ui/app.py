@@ -1,4 +1,4 @@
-"""The page: a header with the model picker, one tab per job, the API beside them."""
+"""Build the page: a header with the model picker, one tab per feature, and the API endpoints."""
 
 import secrets
 from typing import Any
@@ -8,7 +8,7 @@ from starlette.middleware import Middleware
 
 from sbert_app.jobs import JOBS
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.services.bundle import Services, services_over
+from sbert_app.services.bundle import Services, build_services
 from sbert_app.ui.doors import Doors
 from sbert_app.ui.duplicates import tab as duplicates
 from sbert_app.ui.fine_tune import tab as fine_tune
@@ -23,20 +23,20 @@ from sbert_app.ui.theme import STYLE, build_theme
 from sbert_app.ui.timing import tab as timing
 
 CLEAN_SECONDS = 3600
-QUICK_AT_ONCE = 16  # of one kind of quick request; heavy jobs wait in the services, which tell everyone their place
+QUICK_AT_ONCE = 16  # concurrent quick requests of one kind; heavy jobs queue in the services
 MOST_QUEUED = 1_000
-PAGES_KEPT = 5_000  # what Gradio keeps for each page or client that ever called, until so many others came after it
-THREADS = 128  # a job that waits for its turn keeps one: more than jobs may wait, so that quick requests always find one
+PAGES_KEPT = 5_000  # Gradio keeps the state of this many pages and clients, most recent first
+THREADS = 128  # a waiting job holds a thread: more than jobs may wait, so that quick requests always get one
 
 
 def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
-    """Draw the page over a workbench, and over its services where they are built already. Nothing is launched."""
+    """Build the page on a workbench, and on its services if they exist already, without launching it."""
     app: gr.Blocks
-    services = services or services_over(bench)
+    services = services or build_services(bench)
     with gr.Blocks(title=TITLE, analytics_enabled=False, delete_cache=(CLEAN_SECONDS, CLEAN_SECONDS)) as app:
         session_id = gr.State("")
-        opened = gr.State("")  # gets a new value each time the session has another corpus
-        # Who trains: a secret that the browser keeps, so that a reload finds the run again. Alone at home there is no need.
+        opened = gr.State("")  # changes whenever another corpus is opened
+        # Hosted: the owner of training runs, a secret stored in the browser, so that a reload finds the run again.
         owner = gr.BrowserState("", storage_key="sbert-studio-owner") if bench.settings.hosted else gr.State("")
         picker = ModelPicker(bench)
         model = picker.in_use
@@ -65,21 +65,21 @@ def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
         def leave(request: gr.Request) -> None:
             bench.sessions.leave(request.session_hash or "")
 
-        def known(owner: str) -> str:
+        def ensure_owner(owner: str) -> str:
             return owner or (secrets.token_urlsafe(32) if bench.settings.hosted else "")
 
-        # Through the queue: Gradio tells the page of a State that changed only there.
+        # With the queue: without it Gradio does not send changed State to the page.
         quick: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
         app.load(picker.refresh, None, picker.outputs[0], **quick)
         app.load(open_session, None, session_id, **quick)
-        app.load(known, owner, owner, **quick).then(handler(panel.attach_live), owner, panel.outputs, **quick)
+        app.load(ensure_owner, owner, owner, **quick).then(handler(panel.attach_live), owner, panel.outputs, **quick)
         app.unload(leave)
     app.queue(default_concurrency_limit=QUICK_AT_ONCE, max_size=MOST_QUEUED)
     return app
 
 
 def launch_options(bench: Workbench) -> dict[str, Any]:
-    """What `launch` gets besides address and port."""
+    """Arguments of `launch`, besides address and port."""
     return {
         "theme": build_theme(),
         "css_paths": [STYLE],
@@ -87,11 +87,11 @@ def launch_options(bench: Workbench) -> dict[str, Any]:
         "max_file_size": bench.settings.limits.file_bytes,
         "max_threads": THREADS,
         "state_session_capacity": PAGES_KEPT,
-        "run_history": False,  # would copy inputs and outputs into the browser's storage
+        "run_history": False,  # it would copy inputs and outputs to the browser's storage
         "footer_links": ["api"],
         "ssr_mode": False,
         "enable_monitoring": False,
         "mcp_server": bench.settings.mcp,
-        "num_workers": 0,  # other processes would serve files and take uploads without the doors below
+        "num_workers": 0,  # other processes would serve files and accept uploads without the middleware below
         "app_kwargs": {"middleware": [Middleware(Doors, settings=bench.settings)]},
     }

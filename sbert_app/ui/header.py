@@ -1,4 +1,4 @@
-"""The header: the logo, and the model that all tabs use."""
+"""The header: logo, title, and the picker of the model that all tabs use."""
 
 from html import escape
 from typing import Any
@@ -12,12 +12,12 @@ from sbert_app.settings import ASSETS
 
 TITLE = "SBERT Studio"
 LOGO = ASSETS / "logo.svg"
-TEMPORARY = "The data folder cannot be written: what you save is lost when the app ends. Set SBERT_STUDIO_HOME to another folder."
-BRAND = '<div class="brand">{logo}<div><h1>{title}</h1><p>Sentence-BERT you can touch</p></div></div>'
+TEMPORARY = "The data folder is not writable: what you save is lost when the app ends. Set SBERT_STUDIO_HOME to another folder."
+BRAND = '<div class="brand">{logo}<div><h1>{title}</h1><p>See, search and train sentence embeddings</p></div></div>'
 
 
 class ModelPicker:
-    """`in_use` is the name of the model that is in use: one that was loaded, never a name just typed."""
+    """The model picker. `in_use` is the name of the loaded model, never a name just typed."""
 
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
@@ -25,15 +25,11 @@ class ModelPicker:
         self.in_use = gr.State(DEFAULT_ENCODER)
         with gr.Row(elem_id="header", equal_height=True):
             gr.HTML(BRAND.format(logo=LOGO.read_text(encoding="utf-8"), title=TITLE), js_on_load=None)
+            info = f"Runs on {bench.registry.hardware}." + (" Type a Hub name or a folder to use another." if custom else "")
             self._picker = gr.Dropdown(
-                self.names(),
-                value=DEFAULT_ENCODER,
-                label="Model",
-                info=f"Runs on {bench.registry.hardware}." + (" Type a Hub name or a folder for another." if custom else ""),
-                allow_custom_value=custom,
-                filterable=custom,
+                self.names(), value=DEFAULT_ENCODER, label="Model", info=info, allow_custom_value=custom, filterable=custom,
                 elem_id="model",
-            )
+            )  # fmt: skip
         if bench.settings.temporary and not bench.settings.hosted:
             gr.HTML(f'<p class="model-note" role="alert">{TEMPORARY}</p>', js_on_load=None)
         self._note = gr.HTML(elem_id="model-note", js_on_load=None)
@@ -41,19 +37,19 @@ class ModelPicker:
 
     @property
     def outputs(self) -> list[Any]:
-        """What `use` fills."""
+        """The components that `use` updates."""
         return [self._picker, self.in_use, self._note]
 
     def names(self) -> list[str]:
-        """The encoders that can be picked without a download."""
+        """The encoders available without a download."""
         return [info.name for info in self._bench.registry.list() if info.kind == "encoder" and info.available]
 
     def refresh(self) -> Any:
-        """The list as it is now, not as it was when the app started: models are saved meanwhile."""
+        """Update the list, as models are saved while the app runs."""
         return gr.Dropdown(choices=self.names())
 
     def use(self, name: str) -> dict[Any, Any]:
-        """Put a model in use in all tabs. Raises UserError where it cannot be loaded."""
+        """Use a model in all tabs. Raises UserError if it cannot be loaded."""
         encoder = self._bench.registry.encoder(name)
         facts = f"{encoder.name}: {encoder.dim} dimensions, up to {encoder.max_length} tokens. {encoder.note}"
         note = "" if name == DEFAULT_ENCODER else f'<p class="model-note">{escape(facts)}</p>'

@@ -1,4 +1,4 @@
-"""What Gradio keeps for each page or client that ever called: no more than it needs."""
+"""Reduce what Gradio keeps in memory for each page and client."""
 
 from typing import Any
 
@@ -7,12 +7,8 @@ from gradio.routes import App
 from gradio.state_holder import SessionState, StateHolder
 
 
-class Unkept(dict[int, dict[str, Any]]):
-    """A dictionary that keeps nothing.
-
-    It stands for a page's own copy of every component's configuration: half a megabyte, which only deep links would read, and
-    those are closed.
-    """
+class DiscardingDict(dict[int, dict[str, Any]]):
+    """A dictionary that stores nothing, instead of a page's copy of the configuration: 0.5 MB that only closed routes read."""
 
     def __setitem__(self, key: int, value: dict[str, Any]) -> None:
         return None
@@ -22,17 +18,17 @@ class Unkept(dict[int, dict[str, Any]]):
 
 
 class LeanPages(StateHolder):
-    """Gradio's store of pages, without that copy."""
+    """Gradio's store of page states, without that copy."""
 
     def __getitem__(self, session_id: str) -> SessionState:
-        known = session_id in self.session_data
+        exists = session_id in self.session_data
         state = super().__getitem__(session_id)
-        if not known:
-            state.config_values = Unkept()
+        if not exists:
+            state.config_values = DiscardingDict()
         return state
 
 
-def keep_little(server: App, page: Blocks) -> None:
-    """Let a launched page keep little for each visitor."""
+def use_lean_pages(server: App, page: Blocks) -> None:
+    """Make a launched app use LeanPages."""
     server.state_holder = LeanPages()
     server.state_holder.set_blocks(page)

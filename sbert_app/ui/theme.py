@@ -1,20 +1,20 @@
-"""Looks: IBM Plex, one accent for SBERT, quiet greys. The rest is in assets/style.css."""
+"""The theme: IBM Plex, a teal accent for SBERT, greys. Everything else is in assets/style.css."""
 
 import gradio as gr
 
 from sbert_app.settings import ASSETS
 
 STYLE = ASSETS / "style.css"
-ACCENT = "#0f766e"  # of SBERT on the page; figures have a lighter one that reads on both grounds
+ACCENT = "#0f766e"  # SBERT's colour on the page; figures use a lighter teal, readable on light and dark
 
 
 def build_theme() -> gr.themes.Base:
-    """Only fonts that Gradio brings along: nothing is loaded from another host."""
+    """Build the theme with fonts that Gradio includes: nothing is loaded from other hosts."""
     theme = gr.themes.Base(
         primary_hue=gr.themes.colors.teal,
         secondary_hue=gr.themes.colors.teal,
         neutral_hue=gr.themes.colors.zinc,
-        # Not weight 600: Gradio's SemiBold file of Plex Sans lacks letters, which then come from another font.
+        # Not weight 600: Gradio's SemiBold file of Plex Sans lacks some letters.
         font=[gr.themes.LocalFont("IBM Plex Sans", weights=(400, 700)), "system-ui", "sans-serif"],
         font_mono=[gr.themes.LocalFont("IBM Plex Mono"), "ui-monospace", "monospace"],
         radius_size=gr.themes.sizes.radius_md,

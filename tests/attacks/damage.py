@@ -21,12 +21,12 @@ import numpy as np
 from sbert_app.errors import UserError
 from sbert_app.runs.run import FINISHED
 from sbert_app.runtime.workbench import Workbench, open_workbench
-from sbert_app.runtime.worker import OURS
+from sbert_app.runtime.worker import INTERNAL_ERROR
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.search import SearchService
 from sbert_app.services.trained_models import TrainedModels
-from tests.attacks.small_home import BASE, SAVED, SENTENCES, Ids, build, index, offer, plan, settings
+from tests.attacks.small_home import BASE, SAVED, SENTENCES, Ids, build, index, plan, settings, training_data
 
 QUERY = "the card cannot be found"
 WAIT_SECONDS = 60
@@ -114,7 +114,7 @@ class Visit:
         return self.ids.corpus in self.corpora()
 
     def runs(self) -> Any:
-        self.trainings.going_on()
+        self.trainings.active_run()
         return sorted(info.id for info in self.trainings.list())
 
     def finished(self) -> Any:
@@ -146,12 +146,12 @@ class Visit:
         while (progress := self.trainings.progress(self.ids.interrupted)).live and time.monotonic() < end:
             time.sleep(0.02)
         if progress.info.state != FINISHED:
-            raise RuntimeError(progress.info) if progress.info.message == OURS else UserError(progress.info.message)
+            raise RuntimeError(progress.info) if progress.info.message == INTERNAL_ERROR else UserError(progress.info.message)
         return np.round(progress.result["after"], 5).tolist() if progress.result else None
 
     def new_run(self) -> Any:
-        offered = offer(self.trainings)
-        self.trainings.delete(self.trainings.create(offered, plan(self.trainings, offered)).id)
+        data = training_data(self.trainings)
+        self.trainings.delete(self.trainings.create(data, plan(self.trainings, data)).id)
 
     def models(self) -> Any:
         return sorted(info.name for info in self.bench.registry.list())

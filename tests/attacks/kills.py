@@ -20,7 +20,7 @@ from sbert_app.runs.run import DAMAGED, FINISHED, INTERRUPTED
 from sbert_app.runtime.workbench import Workbench, open_workbench
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.fine_tune import FineTuneService
-from tests.attacks.small_home import BASE, PAIRS, SENTENCES, build, checkpoints_at_once, index, offer, plan, settings
+from tests.attacks.small_home import BASE, PAIRS, SENTENCES, build, checkpoints_at_once, index, plan, settings, training_data
 
 STARTER = multiprocessing.get_context("forkserver")  # it imports everything once: a child starts in milliseconds
 STARTER.set_forkserver_preload(["tests.attacks.kills"])
@@ -80,8 +80,8 @@ def runs(service: FineTuneService, reports: Reports) -> None:
         reports.add("~run", name)
         service.delete(name)
         reports.add("-run", name)
-    offered = offer(service)
-    run = service.create(offered, plan(service, offered), name=PAIRS)
+    data = training_data(service)
+    run = service.create(data, plan(service, data), name=PAIRS)
     reports.add("+run", run.id)
     with checkpoints_at_once():
         service.worker.start(run)

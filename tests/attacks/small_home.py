@@ -15,7 +15,7 @@ from sbert_app.runs.plan import Plan
 from sbert_app.runtime.workbench import Workbench, open_workbench
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.fine_tune import FineTuneService
-from sbert_app.services.labelled import Offer
+from sbert_app.services.labelled import TrainingData
 from sbert_app.settings import Settings
 
 BASE, SAVED = "base", "saved"  # the model that everything uses, and one that nothing needs
@@ -43,20 +43,20 @@ def tiny_model(folder: Path) -> None:
 def index(bench: Workbench, sentences: list[str]) -> str:
     """Index sentences as the app does, which also saves them. Returns the session's id."""
     corpora, session = CorpusService(bench), bench.sessions.open()
-    column = corpora.offer(session.id, corpora.read_lines("\n".join(sentences)))
+    column = corpora.put_table(session.id, corpora.read_lines("\n".join(sentences)))
     for _ in corpora.index(session.id, [column], BASE):
         pass
     return session.id
 
 
-def offer(service: FineTuneService) -> Offer:
-    table = service.data.example(PAIRS)
+def training_data(service: FineTuneService) -> TrainingData:
+    table = service.labelled.example(PAIRS)
     table = type(table)(table.name, table.frame.head(ROWS), table.rows[:ROWS])
-    return service.data.offer(service._bench.sessions.open().id, table)
+    return service.labelled.load(service._bench.sessions.open().id, table)
 
 
-def plan(service: FineTuneService, offered: Offer) -> Plan:
-    return service.plan("quick", offered, BASE, epochs=2, learning_curve=False)
+def plan(service: FineTuneService, data: TrainingData) -> Plan:
+    return service.plan("quick", data, BASE, epochs=2, learning_curve=False)
 
 
 @contextmanager
@@ -87,8 +87,8 @@ def build(home: Path) -> Ids:
     bench.library.delete(bench.library.list()[0].id)
     index(bench, SENTENCES)
     service = FineTuneService(bench)
-    offered = offer(service)
-    finished, interrupted = (service.create(offered, plan(service, offered), name=name) for name in ("finished", "interrupted"))
+    data = training_data(service)
+    finished, interrupted = (service.create(data, plan(service, data), name=name) for name in ("finished", "interrupted"))
     with checkpoints_at_once():
         with finished.lock():
             for _ in service.steps(finished):

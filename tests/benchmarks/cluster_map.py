@@ -78,7 +78,7 @@ def end_to_end(bench: Workbench, titles: IndexedCorpus) -> dict[str, Any]:
     *_, found = MapService(bench).draw_corpus(titles, Grouping(), Stop())
     assert isinstance(found, CorpusMap)
     gold = titles.corpus.metadata["label"].to_numpy(dtype=object)
-    points, vectors = found.ground.points, titles.embeddings
+    points, vectors = found.projection.points, titles.embeddings
     ours = sum(found.seconds.values())
     start = time.perf_counter()
     labels = {"umap-learn's plain call and k-means": _kmeans(umap.UMAP().fit_transform(vectors))}
@@ -143,7 +143,7 @@ def browser(bench: Workbench) -> dict[str, Any]:
     from playwright.sync_api import sync_playwright
 
     from sbert_app.ui.app import build_app, launch_options
-    from sbert_app.ui.map.chart import moving
+    from sbert_app.ui.map.chart import layout_figure
     from tests.browser.chromium import chromium, free_port, go_to
 
     sentences = data.many_sentences(MANY)
@@ -170,7 +170,7 @@ def browser(bench: Workbench) -> dict[str, Any]:
         page.wait_for_timeout(5_000)
         measured |= {"colours_anew": _coloured(page), "lasso": _lasso(page)}
     app.close()
-    figure = moving(np.zeros((MANY, 2), np.float32), np.arange(MANY))
+    figure = layout_figure(np.zeros((MANY, 2), np.float32), np.arange(MANY))
     return {"points": MANY, "payload_megabytes": len(figure.to_json()) / 1e6, "seconds": measured}
 
 

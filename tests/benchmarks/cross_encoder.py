@@ -20,7 +20,7 @@ from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.hardware import choose_hardware
 from sbert_app.runs.execution import finish
-from sbert_app.training.crossing import Crossing, add_adapter, save_adapter
+from sbert_app.training.crossing import CrossEncoderTrainee, add_adapter, save_adapter
 from sbert_app.training.objectives import ObjectiveOptions, build_objective
 from sbert_app.training.options import Options
 from sbert_app.training.siamese import Siamese
@@ -166,15 +166,15 @@ def report() -> dict[str, object]:
     teachers = Teachers(encoders, train)
     lap("teachers")
     cross = student(len(LABELS))
-    fit(Crossing(cross, nli, labelled("snli_cad/revised_dev")), CROSS_NLI, "NLI")
+    fit(CrossEncoderTrainee(cross, nli, labelled("snli_cad/revised_dev")), CROSS_NLI, "NLI")
     lap("NLI")
     scores = silver(teachers, encoders[0], train, nli, [dev, test])
     cross = student(1, cross)
-    silver_dev = fit(Crossing(cross, scores, dev), CROSS_SILVER, "silver")
+    silver_dev = fit(CrossEncoderTrainee(cross, scores, dev), CROSS_SILVER, "silver")
     save_adapter(cross, STAGES / "silver", BASE)
     lap("silver")
     mixed = replace(train, targets=GOLD_WEIGHT * train.targets + (1 - GOLD_WEIGHT) * teachers.score(*train.sentences))
-    gold_dev = fit(Crossing(cross, both_orders(mixed), dev), CROSS_GOLD, "gold")
+    gold_dev = fit(CrossEncoderTrainee(cross, both_orders(mixed), dev), CROSS_GOLD, "gold")
     cross.model.eval()
     save_adapter(cross, STAGES / "gold", BASE)
     lap("gold")

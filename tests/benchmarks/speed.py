@@ -23,7 +23,7 @@ from sbert_app.models.bundled import CROSS_ENCODER, bundled_folder
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.hardware import choose_hardware
-from sbert_app.timing.extrapolation import estimate, pairs_of
+from sbert_app.timing.extrapolation import extrapolate, pairs_of
 from sbert_app.timing.race import Race
 from sbert_app.vectors import unit_rows
 from tests.benchmarks import data
@@ -131,7 +131,7 @@ def extrapolation() -> list[dict[str, float]]:
         race.warm_up()
         for _ in race.run(RACE_SECONDS):
             pass
-        predicted = estimate(pairs_of(FULL), race.cross.throughput())
+        predicted = extrapolate(pairs_of(FULL), race.cross.throughput())
         measured = seconds_of(lambda s=sentences: cross.score(list(combinations(s, 2))))
         results.append({"predicted": predicted.seconds, "measured": measured, "error": predicted.seconds / measured - 1})
         print(results[-1], flush=True)

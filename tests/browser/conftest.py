@@ -51,13 +51,13 @@ def no_training_left() -> Iterator[None]:
 
 def served(home: Path, hosted: bool) -> Iterator[str]:
     from sbert_app.runtime.workbench import close, open_workbench, warm_up
-    from sbert_app.services.bundle import services_over
+    from sbert_app.services.bundle import build_services
     from sbert_app.settings import Settings
     from sbert_app.ui.app import build_app, launch_options
 
     bench = open_workbench(Settings(home=home, device="cpu", hosted=hosted))
     warm_up(bench)
-    services = services_over(bench)
+    services = build_services(bench)
     app = build_app(bench, services)
     options = {"server_name": "127.0.0.1", "server_port": free_port(), "prevent_thread_lock": True, "quiet": True}
     _, url, _ = app.launch(**options, **launch_options(bench))

@@ -28,7 +28,7 @@ def rebound(browser, app_url):
 
 def test_dns_rebinding_opens_nothing(rebound, app_url):
     answer = rebound.goto(f"{EVIL}:{urlparse(app_url).port}/")
-    assert answer.status == 403 and "does not answer to this name" in rebound.locator("body").inner_text()
+    assert answer.status == 403 and "This host name is not allowed" in rebound.locator("body").inner_text()
 
 
 def test_a_form_of_a_foreign_page_uploads_nothing(browser, app_url):

@@ -15,7 +15,7 @@ def open_panel(page: Page) -> None:
 
 def open_tickets(page: Page) -> None:
     page.get_by_role("button", name="Example: Support tickets", exact=True).click()
-    expect(page.locator("#duplicates-headline")).to_contain_text("Nothing compared yet")
+    expect(page.locator("#duplicates-headline")).to_contain_text("Not searched yet")
 
 
 def find(page: Page) -> None:
@@ -41,7 +41,7 @@ def test_duplicates_from_click_to_cleaned_corpus(page, write, sentences):
     expect(page.locator("#find-duplicates")).to_be_disabled()
     open_tickets(page)
     find(page)
-    expect(page.locator("#duplicates-headline")).to_contain_text("26 of 926 rows could go: 26 groups")
+    expect(page.locator("#duplicates-headline")).to_contain_text("26 of 926 rows could be removed: 26 groups")
     expect(page.locator(".dup-group")).to_have_count(26)
     expect(page.locator(".dup-group").first.locator(".verdict")).to_have_text(["keep", "drop"])
     threshold(page, "#duplicates-threshold", "0.95")
@@ -54,9 +54,9 @@ def test_duplicates_from_click_to_cleaned_corpus(page, write, sentences):
     assert len(cleaned) == 926 - left and set(cleaned[0]) == {"text", "team", "product", "priority", "date"}
     verdicts = saved(page, "#duplicates-keep-or-drop")
     assert sum(row["verdict"] == "drop" for row in verdicts) == left and len(verdicts) == 926
-    page.get_by_text("To check first").click()
+    page.get_by_text("Borderline pairs").click()
     page.locator("#duplicates-ask").click()
-    expect(page.locator("#duplicates-borderline")).to_contain_text("The cross-encoder read them")
+    expect(page.locator("#duplicates-borderline")).to_contain_text("The cross-encoder scored them")
     expect(page.locator("#duplicates-borderline .cross").first).to_have_text(re.compile(r"0\.\d{3}"))
     threshold(page, "#duplicates-threshold", "1")
     expect(page.locator("#duplicates-headline")).to_contain_text("The closest pair has 0.99")
@@ -81,7 +81,7 @@ def test_another_corpus_starts_afresh_and_markup_stays_text(visit):
     page.locator("#pasted textarea").fill(f"{attack}\n{attack}\n{attack} again\na plain line")
     page.locator("#use-pasted").click()
     page.locator("#index").click()
-    expect(page.locator("#duplicates-headline")).to_contain_text("Nothing compared yet")
+    expect(page.locator("#duplicates-headline")).to_contain_text("Not searched yet")
     expect(page.locator(".dup-group")).to_have_count(0)
     find(page)
     expect(page.locator("#duplicates-headline")).to_contain_text("of these rows is an exact copy of an earlier one")

@@ -69,10 +69,10 @@ def test_a_map_is_drawn_and_answers_to_click_lasso_list_and_query(page):
     assert page.evaluate(f"() => document.querySelector('{PLOT}')._fullData.at(-2).x.length") == 11  # the rings
     lasso(page)
     head = page.locator("#map-selection .hits-head")
-    expect(head).to_have_text(re.compile(r"\d+ sentences inside the outline"))
+    expect(head).to_have_text(re.compile(r"\d+ sentences inside the lasso"))
     chosen = int(re.match(r"[\d,]+", head.inner_text().strip()).group())
     assert 20 < chosen < 900 and bright(page) == chosen
-    expect(page.locator("#map-selection")).to_contain_text("Words that set them apart")
+    expect(page.locator("#map-selection")).to_contain_text("Distinctive words")
     with page.expect_download() as download:
         page.get_by_role("link", name="csv", exact=True).click()
     with open(download.value.path(), encoding="utf-8-sig", newline="") as file:  # noqa: PTH123 - a path of playwright
@@ -85,8 +85,8 @@ def test_a_map_is_drawn_and_answers_to_click_lasso_list_and_query(page):
     expect(page.locator("#map-told")).to_contain_text("sentences in “")
     page.locator("#map-query input, #map-query textarea").first.fill("charged two times")
     page.keyboard.press("Enter")
-    expect(page.locator("#map-selection")).to_contain_text("The nearest to “charged two times”")
-    expect(page.locator("#map-colour input")).to_have_value("Likeness to the query")
+    expect(page.locator("#map-selection")).to_contain_text("Nearest to “charged two times”")
+    expect(page.locator("#map-colour input")).to_have_value("Similarity to the query")
     page.wait_for_function(f"() => !document.querySelector('{PLOT}')._fullData[0].selectedpoints")
     expect(page.locator("#map-clusters button[aria-pressed=true]")).to_have_count(0)
     assert page.evaluate(f"() => document.querySelector('{PLOT}')._fullData.at(-1).x.length") == 1  # the star
@@ -187,13 +187,13 @@ def test_markup_in_sentences_and_columns_stays_text(page, tmp_path):
 def test_another_model_moves_the_points_and_a_slider_goes_between(page):
     draw(page)
     first = page.evaluate(PLACE, [0, 0])
-    page.get_by_text("Before and after another model").click()
+    page.get_by_text("Compare with another model's map").click()
     page.locator("#map-compare-start").click()
     expect(page.get_by_test_id("toast-body")).to_contain_text("Choose the other model first")
     page.locator("#map-other input").fill("all-MiniLM-L6-v2")
     page.keyboard.press("Enter")
     page.locator("#map-compare-start").click()
-    expect(page.locator("#map-moved")).to_contain_text("No row has other neighbours", timeout=120_000)
+    expect(page.locator("#map-moved")).to_contain_text("All rows have the same neighbours", timeout=120_000)
     page.locator("#map-share input[type=range]").wait_for()
     page.wait_for_function(f"([old]) => Math.abs(({PLACE})([0, 0])[0] - old) > 0.5", arg=[first[0]])
     slide = "(s, to) => { s.value = to; s.dispatchEvent(new Event('input', {bubbles: true})); }"

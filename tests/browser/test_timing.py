@@ -57,7 +57,7 @@ def test_a_race_on_the_example_from_click_to_chart(page, visit, tmp_path):
     expect(page.locator("#race-agreement")).to_contain_text("in both lists")
     slide(page, 3)
     expect(page.locator("#race-words")).to_contain_text("1,000 sentences are 499,500 pairs")
-    page.get_by_text("Every number, and how it was obtained").click()
+    page.get_by_text("All numbers, and how they were obtained").click()
     expect(page.locator("#race-numbers")).to_contain_text("65 hours")
     with page.expect_download() as download:
         page.locator("#race-numbers a", has_text="csv").click()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sbert_app.errors import UserError
-from sbert_app.labelled.columns import Mapping, guess_mapping, number
+from sbert_app.labelled.columns import ColumnRoles, guess_mapping, number
 from sbert_app.labelled.examples import read_examples
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
@@ -75,7 +75,7 @@ def test_label_names_are_kept_and_one_means_the_same(read):
     assert examples.labels == ("contradiction", "entailment", "neutral")
     assert examples.labels[examples.positive] == "entailment"
     assert examples.gold[:3].tolist() == [1, 0, 0]
-    chosen = Mapping("labelled", ("premise", "hypothesis"), "label", positive="neutral")
+    chosen = ColumnRoles("labelled", ("premise", "hypothesis"), "label", positive="neutral")
     examples = read(lines("premise,hypothesis,label", lambda i: f"{pair(i)},{names[i % 3]}"), chosen).examples
     assert examples.gold[:3].tolist() == [0, 1, 0]
 
@@ -94,7 +94,7 @@ def test_label_names_are_kept_and_one_means_the_same(read):
 def test_the_label_that_means_the_same_is_named_guessed_and_doubted(read, labels, same, sure):
     reading = read(lines("premise,hypothesis,label", lambda i: f"{pair(i)},{labels[i % len(labels)]}"))
     assert reading.examples.labels[reading.examples.positive] == same
-    assert any("is a guess" in note for note in reading.notes) is not sure
+    assert any("was guessed" in note for note in reading.notes) is not sure
 
 
 def test_labels_that_differ_in_capitals_only_are_one(read):
@@ -133,7 +133,7 @@ def test_repeated_rows_are_left_out_and_contradictions_named(read):
     ("text", "message"),
     [
         (lines("sentence1,sentence2,score", lambda i: f"{pair(i)},3"), "Every score in 'pairs.csv' is 3"),
-        (lines("premise,hypothesis,label", lambda i: f"{pair(i)},yes"), "has the label 'yes': nothing can be told apart"),
+        (lines("premise,hypothesis,label", lambda i: f"{pair(i)},yes"), "has the label 'yes': there is nothing to learn from"),
         (lines("sentence1,sentence2,label", lambda i: f"{pair(i)},name{i}", 80), "has 80 different labels"),
         (lines("sentence1,sentence2,score", lambda i: f"{pair(i)},{i % 5}", 1), "has 1 usable row, at least 20 are needed"),
         (lines("sentence1,sentence2,score", lambda i: f"{pair(i)},nan"), "0 usable rows.*score is not finite"),
@@ -149,12 +149,12 @@ def test_what_cannot_be_learnt_from_gets_a_message(read, text, message):
 @pytest.mark.parametrize(
     ("mapping", "message"),
     [
-        (lambda: Mapping("scored", ("sentence1", "missing"), "score"), "no column 'missing'. Its columns are: sentence1"),
-        (lambda: Mapping("scored", ("sentence1", "sentence1"), "score"), "'sentence1' is chosen twice"),
-        (lambda: Mapping("scored", ("sentence1", ""), "score"), "need 2 sentence columns, 1 chosen"),
-        (lambda: Mapping("triplets", ("sentence1", "sentence2")), "need 3 sentence columns, 2 chosen"),
-        (lambda: Mapping("scored", ("sentence1", "sentence2")), "need a column with the score or label"),
-        (lambda: Mapping("guess", ("sentence1", "sentence2")), "Unknown kind of examples 'guess'"),
+        (lambda: ColumnRoles("scored", ("sentence1", "missing"), "score"), "no column 'missing'. Its columns are: sentence1"),
+        (lambda: ColumnRoles("scored", ("sentence1", "sentence1"), "score"), "'sentence1' is chosen twice"),
+        (lambda: ColumnRoles("scored", ("sentence1", ""), "score"), "need 2 sentence columns, 1 chosen"),
+        (lambda: ColumnRoles("triplets", ("sentence1", "sentence2")), "need 3 sentence columns, 2 chosen"),
+        (lambda: ColumnRoles("scored", ("sentence1", "sentence2")), "need a column with the score or label"),
+        (lambda: ColumnRoles("guess", ("sentence1", "sentence2")), "Unknown kind of examples 'guess'"),
     ],
 )
 def test_a_mapping_that_does_not_fit_gets_a_message(read, mapping, message):

@@ -95,7 +95,7 @@ def test_keywords_stand_in_their_group_and_not_in_the_others():
     words = keywords.Words(sentences)
     fruit, cars = words.keywords(labels)
     assert set(fruit[:2]) == {"apple", "ripe"} and cars[0] == "car" and "the" not in fruit
-    assert words.standing_out(np.array([4])) == ["hello"]
+    assert words.distinctive_words(np.array([4])) == ["hello"]
     once = ["urgent urgent apple", "urgent urgent apple pie", "urgent urgent car", "urgent urgent car"]
     assert [words[0] for words in keywords.Words(once).keywords(np.array([0, 0, 1, 1], np.int32))] == ["apple", "car"]
     assert keywords.Words(["the a of", "is"]).keywords(np.zeros(2, np.int32)) == [[]]

@@ -65,7 +65,7 @@ def test_a_model_without_its_result_is_made_again(trainings, whole):
 def test_a_run_killed_before_its_last_word_is_not_trained_again(trainings, whole, monkeypatch):
     run = trainings.run(whole[1].finished)
     before = run.events(), run.result(), run.info().message
-    run.say(RUNNING)
+    run.set_state(RUNNING)
     monkeypatch.setattr(Execution, "_train", None)
     go_on(trainings, run)
     assert (run.events(), run.result(), run.info().message) == before

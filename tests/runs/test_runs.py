@@ -30,13 +30,13 @@ def test_a_run_is_read_back_as_it_was_made(run, scored):
 
 
 def test_who_says_it_runs_while_nobody_holds_its_lock_was_killed(run):
-    run.say(RUNNING)
+    run.set_state(RUNNING)
     assert run.info().state == INTERRUPTED
     with run.lock():
         assert run.info().state == RUNNING
         with pytest.raises(UserError, match="already being worked on"), run.lock():
             pass
-    run.say(FINISHED, "done")
+    run.set_state(FINISHED, "done")
     assert (run.info().state, run.info().message) == (FINISHED, "done")
 
 
@@ -123,7 +123,7 @@ def test_a_run_without_its_plan_is_damaged_and_swept_in_time(tmp_path, run):
 
 @pytest.mark.parametrize("how", ["empty", "null", "cut", "flipped", "a folder"])
 def test_a_lost_state_is_told_by_what_lies_in_the_folder(run, how):
-    run.say(FINISHED)
+    run.set_state(FINISHED)
     _damage(run.folder / "state.json", how)
     assert run.info().state == INTERRUPTED
     run.model.mkdir()

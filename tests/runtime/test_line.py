@@ -6,14 +6,14 @@ import pytest
 from sbert_app.errors import UserError
 from sbert_app.runtime import line as module
 from sbert_app.runtime import stop as clock_module
-from sbert_app.runtime.line import Crowd, Line
+from sbert_app.runtime.line import ActiveJobs, Line
 from sbert_app.runtime.stop import Stop, Visitor
 from sbert_app.settings import HOSTED_LIMITS, Limits
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch):
-    monkeypatch.setattr(module, "LOOK_SECONDS", 0.001)
+    monkeypatch.setattr(module, "POLL_SECONDS", 0.001)
 
 
 def join(stack: ExitStack, line: Line, stop: Stop | None = None):
@@ -21,7 +21,7 @@ def join(stack: ExitStack, line: Line, stop: Stop | None = None):
 
 
 def test_everyone_knows_their_place_and_moves_up():
-    line = Line(2, Crowd(Limits()), 60)
+    line = Line(2, ActiveJobs(Limits()), 60)
     with ExitStack() as first, ExitStack() as others:
         assert list(join(first, line)) == [] and list(join(first, line)) == []
         third, fourth = join(others, line), join(others, line)
@@ -32,7 +32,7 @@ def test_everyone_knows_their_place_and_moves_up():
 
 
 def test_who_stops_while_waiting_is_served_at_once():
-    line, stop = Line(1, Crowd(Limits()), 60), Stop()
+    line, stop = Line(1, ActiveJobs(Limits()), 60), Stop()
     with ExitStack() as stack:
         join(stack, line)
         place = join(stack, line, stop)
@@ -42,30 +42,30 @@ def test_who_stops_while_waiting_is_served_at_once():
 
 
 def test_an_error_inside_leaves_the_line():
-    line = Line(1, Crowd(Limits()), 60)
+    line = Line(1, ActiveJobs(Limits()), 60)
     with pytest.raises(ZeroDivisionError), line.join(Stop()):
         1 / 0  # noqa: B018
     assert line._tickets == [] and line._crowd._jobs == []
 
 
 def test_the_sixty_fifth_job_is_told_so_whatever_its_line():
-    crowd = Crowd(Limits())
-    lines = [Line(1, crowd, 60), Line(4, crowd, 60)]
+    active = ActiveJobs(Limits())
+    lines = [Line(1, active, 60), Line(4, active, 60)]
     with ExitStack() as stack:
         for number in range(64):
             join(stack, lines[number % 2], Stop(Visitor(f"tab {number}")))
-        with pytest.raises(UserError, match="Too busy: 64 jobs are going on or waiting already"):
+        with pytest.raises(UserError, match="Too busy: 64 jobs are already running or waiting"):
             join(stack, lines[0])
     with lines[0].join(Stop()):
         pass
 
 
 def test_a_hosted_visitor_has_one_job_at_a_time():
-    line, me = Line(4, Crowd(HOSTED_LIMITS), 60), Visitor("tab", "10.0.0.1")
+    line, me = Line(4, ActiveJobs(HOSTED_LIMITS), 60), Visitor("tab", "10.0.0.1")
     with ExitStack() as stack:
         first = Stop(me)
         join(stack, line, first)
-        with pytest.raises(UserError, match="Your last job is still going on. Wait for it, or stop it"):
+        with pytest.raises(UserError, match="Your last job is still running. Wait for it, or stop it"):
             join(stack, line, Stop(me))
         join(stack, line, Stop(Visitor("another tab", "10.0.0.1")))
         first.set()  # it ends after its batch: the next one need not wait for that
@@ -74,7 +74,7 @@ def test_a_hosted_visitor_has_one_job_at_a_time():
 
 def test_one_network_cannot_take_all_places():
     limits = replace(HOSTED_LIMITS, jobs_an_address=3)
-    line = Line(1, Crowd(limits), 60)
+    line = Line(1, ActiveJobs(limits), 60)
     with ExitStack() as stack:
         for number in range(3):
             join(stack, line, Stop(Visitor(f"tab {number}", "10.0.0.1")))
@@ -88,7 +88,7 @@ def test_a_job_that_takes_too_long_is_stopped_and_told(monkeypatch):
     monkeypatch.setattr(clock_module.time, "monotonic", lambda: now[0])
     stop = Stop()
     with pytest.raises(UserError, match="Stopped after 15 minutes, the limit here"):  # noqa: SIM117
-        with Line(1, Crowd(Limits()), 900).join(stop) as waiting:
+        with Line(1, ActiveJobs(Limits()), 900).join(stop) as waiting:
             assert list(waiting) == [] and not stop.is_set()
             now[0] += 901
             assert stop.is_set()

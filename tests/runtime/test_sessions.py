@@ -141,10 +141,10 @@ def test_a_closed_tab_stops_its_work_and_may_come_back_for_a_while(clock):
     work, others_work = mine.begin("job"), other.begin("job")
     sessions.leave("tab 1")
     assert work.is_set() and not others_work.is_set()
-    clock[0] += module.LEFT_SECONDS - 1
+    clock[0] += module.GRACE_SECONDS - 1
     assert sessions.get(mine.id)
     sessions.leave("tab 1")
-    clock[0] += module.LEFT_SECONDS + 1
+    clock[0] += module.GRACE_SECONDS + 1
     with pytest.raises(UserError):
         sessions.get(mine.id)
     assert sessions.get(other.id)

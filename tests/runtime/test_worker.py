@@ -32,7 +32,7 @@ def wait(worker):
 
 def test_a_waiting_run_is_believed_and_kept_by_others(tmp_path, make):
     release = threading.Event()
-    worker = Worker(lambda run, stopping: release.wait(30) and run.say(FINISHED))
+    worker = Worker(lambda run, stopping: release.wait(30) and run.set_state(FINISHED))
     first, second = make(tmp_path), make(tmp_path)
     for run in (first, second):
         worker.start(run)
@@ -61,9 +61,9 @@ def test_the_worker_outlives_a_run_that_cannot_even_fail(tmp_path, make, monkeyp
 
     def execute(run, stopping):
         if run.id == first.id:
-            monkeypatch.setattr(first, "say", full)
+            monkeypatch.setattr(first, "set_state", full)
             full(run)
-        run.say(FINISHED)
+        run.set_state(FINISHED)
 
     worker = Worker(execute)
     worker.start(first)
@@ -82,7 +82,7 @@ def test_a_disk_that_fills_during_training_fails_the_run_and_no_other(small_disk
                 while file.write(bytes(4096)):  # to the last byte
                     pass
         run.add_event({"type": "step", "step": 1})
-        run.say(FINISHED)
+        run.set_state(FINISHED)
 
     first, second = make(small_disk), make(small_disk)
     worker = Worker(execute)

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from sbert_app.corpus_map import projecting
-from sbert_app.corpus_map.colouring import CLUSTERS, COLUMN, DRIFT, MOST_KINDS, QUERY, Kinds, Scale, choices, colouring
-from sbert_app.corpus_map.comparing import Comparing
+from sbert_app.corpus_map.colouring import CLUSTERS, COLUMN, DRIFT, MOST_CATEGORIES, QUERY, Categories, Scale, choices, colouring
+from sbert_app.corpus_map.comparing import ComparisonProgress
 from sbert_app.corpus_map.projecting import Points2D
-from sbert_app.corpus_map.result import CorpusMap, Moved
+from sbert_app.corpus_map.result import CorpusMap, ModelComparison
 from sbert_app.errors import UserError
 from sbert_app.mapping.clusters import AGGLOMERATIVE, DENSITY, K_MEANS
 from sbert_app.models.encoder import Encoder
@@ -49,19 +49,19 @@ def opened(bench, session_id, rows: list[dict[str, str]]):
 
     corpora = CorpusService(bench)
     table = Table("own.csv", pd.DataFrame(rows, dtype=object), np.arange(1, len(rows) + 1))
-    corpora.offer(session_id, table)
+    corpora.put_table(session_id, table)
     for _ in corpora.index(session_id, ["text"]):
         pass
 
 
 def test_the_preview_comes_first_and_the_points_move_until_the_map_is_there(service, session_id, monkeypatch):
-    monkeypatch.setattr(projecting, "LOOK", 0.02)
+    monkeypatch.setattr(projecting, "POLL_SECONDS", 0.02)
     preview = service.preview(session_id)
     steps = list(service.draw(session_id, Grouping()))
     assert isinstance(steps[0], Points2D) and np.array_equal(steps[0].points, preview.points)
     assert len({step.done for step in steps[1:-1] if 0 < step.done < step.total}) > 0
     corpus_map = steps[-1]
-    assert corpus_map.ground.method.startswith("UMAP, 15 neighbours") and set(corpus_map.seconds) >= {
+    assert corpus_map.projection.method.startswith("UMAP, 15 neighbours") and set(corpus_map.seconds) >= {
         "neighbours",
         "UMAP",
         "clusters",
@@ -80,7 +80,7 @@ def test_the_map_names_its_clusters_and_holds_them_against_the_label_columns(exa
 
 
 def test_the_same_corpus_gives_the_same_map_twice(service, session_id, example):
-    assert np.array_equal(drawn(service, session_id).ground.points, example.ground.points)
+    assert np.array_equal(drawn(service, session_id).projection.points, example.projection.points)
 
 
 def test_two_visitors_at_the_same_moment_both_get_their_map(shared_bench, service, example):
@@ -93,16 +93,16 @@ def test_two_visitors_at_the_same_moment_both_get_their_map(shared_bench, servic
 
     with ThreadPoolExecutor(2) as pool:
         runs = list(pool.map(draw, ids))
-    assert all(np.array_equal(steps[-1].ground.points, example.ground.points) for steps in runs)
+    assert all(np.array_equal(steps[-1].projection.points, example.projection.points) for steps in runs)
     assert any("Waiting for your turn: 1 map is before yours" in str(step.stage) for steps in runs for step in steps[:-1])
 
 
 def test_stopped_the_points_stay_where_they_are(service, session_id, monkeypatch):
-    monkeypatch.setattr(projecting, "LOOK", 0.02)
+    monkeypatch.setattr(projecting, "POLL_SECONDS", 0.02)
     for step in service.draw(session_id, Grouping()):
         if isinstance(step, Points2D) and step.done:
             service.stop(session_id)
-    assert "UMAP stopped after" in step.ground.method and step.clustering.count > 1
+    assert "UMAP stopped after" in step.projection.method and step.clustering.count > 1
 
 
 def test_who_leaves_the_page_leaves_the_line(shared_bench, service, session_id):
@@ -134,9 +134,9 @@ def test_another_corpus_meanwhile_gets_no_map_of_the_one_before(shared_bench, se
 @pytest.mark.parametrize(
     ("texts", "method"),
     [
-        (["alone"], "a spiral: all rows say the same"),
+        (["alone"], "a spiral: all embeddings are equal"),
         (["one", "two", "three"], "principal components: 3 rows are too few for UMAP"),
-        (["the very same"] * 40, "a spiral: all rows say the same"),
+        (["the very same"] * 40, "a spiral: all embeddings are equal"),
         ([f"row {i}" for i in range(15)] + [""], "principal components: 15 rows"),
         ([f"row number {i} on topic {i % 3}" for i in range(16)], "UMAP, 15 neighbours"),
     ],
@@ -145,9 +145,9 @@ def test_another_corpus_meanwhile_gets_no_map_of_the_one_before(shared_bench, se
 def test_odd_corpora_get_a_sensible_map(shared_bench, service, session_id, texts, method, how):
     opened(shared_bench, session_id, [{"text": text} for text in texts])
     corpus_map = drawn(service, session_id, how)
-    assert corpus_map.ground.method.startswith(method)
-    assert np.isfinite(corpus_map.ground.points).all() and len(np.unique(corpus_map.ground.points, axis=0)) > 0.9 * len(
-        corpus_map.ground.points
+    assert corpus_map.projection.method.startswith(method)
+    assert np.isfinite(corpus_map.projection.points).all() and len(np.unique(corpus_map.projection.points, axis=0)) > 0.9 * len(
+        corpus_map.projection.points
     )
     assert corpus_map.clustering.count == 1 or "spiral" not in method
     assert corpus_map.accords == [] and corpus_map.summary()["points"] == len(list(filter(None, texts)))
@@ -157,23 +157,23 @@ def test_own_coordinates_are_not_projected_again_unless_some_are_missing(shared_
     rows = [{"text": f"sentence {i}", "X": str(i), "y": f"{-2 * i}"} for i in range(40)]
     opened(shared_bench, session_id, rows)
     corpus_map = drawn(service, session_id)
-    assert corpus_map.ground.method == "the corpus's own columns x and y" and "UMAP" not in corpus_map.seconds
-    assert np.allclose(corpus_map.ground.points, [[i / 3.9, 10 - i / 3.9] for i in range(40)], atol=1e-4)
+    assert corpus_map.projection.method == "the corpus's own columns x and y" and "UMAP" not in corpus_map.seconds
+    assert np.allclose(corpus_map.projection.points, [[i / 3.9, 10 - i / 3.9] for i in range(40)], atol=1e-4)
     opened(shared_bench, session_id, [*rows[:-1], rows[-1] | {"y": ""}])
-    assert drawn(service, session_id).ground.method.startswith("UMAP")
+    assert drawn(service, session_id).projection.method.startswith("UMAP")
 
 
 def test_beyond_the_limit_a_sample_is_projected_and_the_others_are_placed(service, session_id, monkeypatch):
     monkeypatch.setattr(projecting, "MOST_FITTED", 300)
     corpus_map = drawn(service, session_id)
     assert (
-        len(corpus_map.ground.drawn) == 300
-        and np.isfinite(corpus_map.ground.points).all()
+        len(corpus_map.projection.drawn) == 300
+        and np.isfinite(corpus_map.projection.points).all()
         and len(corpus_map.clustering.labels) == 926
     )
-    assert corpus_map.ground.notes[0].startswith("300 of 926 rows")
-    sample = set(corpus_map.ground.drawn.tolist())
-    index = corpus_map.ground.indexed
+    assert corpus_map.projection.notes[0].startswith("300 of 926 rows")
+    sample = set(corpus_map.projection.drawn.tolist())
+    index = corpus_map.projection.indexed
     agree = []
     for row in (row for row in range(0, 926, 20) if row not in sample):
         nearest = next(i for i in np.argsort(-(index.embeddings @ index.embeddings[row])).tolist() if i in sample)
@@ -183,13 +183,13 @@ def test_beyond_the_limit_a_sample_is_projected_and_the_others_are_placed(servic
 
 def test_approximate_neighbours_are_told(service, session_id, monkeypatch):
     monkeypatch.setattr("sbert_app.mapping.neighbours.EXACT_ROWS", 500)
-    assert drawn(service, session_id).ground.method.endswith("the neighbours approximate")
+    assert drawn(service, session_id).projection.method.endswith("the neighbours approximate")
 
 
 def test_regrouping_leaves_the_points_and_the_outlier_share_only_joins(service, session_id):
     first = drawn(service, session_id)
     corpus_map = service.regroup(session_id, Grouping.read(DENSITY, "auto", 100))
-    assert corpus_map.ground is first.ground and corpus_map.clustering.outliers > 20
+    assert corpus_map.projection is first.projection and corpus_map.clustering.outliers > 20
     fewer = service.regroup(session_id, Grouping.read(DENSITY, "auto", 1))
     assert fewer.uncut is corpus_map.uncut and fewer.clustering.outliers <= 9
     assert service.regroup(session_id, Grouping.read(K_MEANS, "7", 0)).clustering.count == 7
@@ -200,12 +200,12 @@ def test_a_query_lies_among_its_nearest_rows_and_colours_the_map(service, sessio
     drawn(service, session_id)
     corpus_map = service.query(session_id, "charged two times for the same thing")
     best = corpus_map.query.best(5)
-    assert any("twice" in corpus_map.ground.indexed.corpus.sentences[row] for row in best)
-    spread = np.linalg.norm(corpus_map.ground.points - corpus_map.query.point, axis=1)
+    assert any("twice" in corpus_map.projection.indexed.corpus.sentences[row] for row in best)
+    spread = np.linalg.norm(corpus_map.projection.points - corpus_map.query.point, axis=1)
     assert np.median(spread[best]) < np.quantile(spread, 0.2)
     colours = colouring(corpus_map, QUERY)
     assert isinstance(colours, Scale) and colours.values[best[0]] == colours.values.max()
-    assert QUERY not in choices(service.forget_query(session_id))
+    assert QUERY not in choices(service.remove_query(session_id))
 
 
 def test_colours_by_kind_by_number_by_date_and_with_too_many_kinds(shared_bench, service, session_id):
@@ -217,11 +217,11 @@ def test_colours_by_kind_by_number_by_date_and_with_too_many_kinds(shared_bench,
     corpus_map = drawn(service, session_id)
     assert choices(corpus_map) == [CLUSTERS, *(f"{COLUMN}{name}" for name in ("kind", "size", "day", "grade", "blank"))]
     kinds = colouring(corpus_map, f"{COLUMN}kind")
-    assert isinstance(kinds, Kinds) and len(kinds.names) == MOST_KINDS - 1 and kinds.rest == "481 other values"
+    assert isinstance(kinds, Categories) and len(kinds.names) == MOST_CATEGORIES - 1 and kinds.rest == "481 other values"
     size = colouring(corpus_map, f"{COLUMN}size")
     assert isinstance(size, Scale) and np.isnan(size.values[::7]).all() and size.ticks == [(0.0, "0.5"), (299.0, "299.5")]
     assert [text for _, text in colouring(corpus_map, f"{COLUMN}day").ticks] == ["2026-01-01", "2026-01-28"]
-    assert isinstance(colouring(corpus_map, f"{COLUMN}grade"), Kinds) and colouring(corpus_map, f"{COLUMN}blank").names == [
+    assert isinstance(colouring(corpus_map, f"{COLUMN}grade"), Categories) and colouring(corpus_map, f"{COLUMN}blank").names == [
         "(blank)"
     ]
     with pytest.raises(UserError, match="cannot be coloured by 'magic'"):
@@ -239,15 +239,15 @@ def test_another_model_moves_the_rows_and_says_how_many_neighbours_stay(bench, m
     service, session_id = MapService(bench), bench.sessions.open().id
     drawn(service, session_id)
     steps = list(service.compare(session_id, "all-MiniLM-L6-v2"))
-    assert isinstance(steps[0], Comparing) and isinstance(steps[-1], Moved)
+    assert isinstance(steps[0], ComparisonProgress) and isinstance(steps[-1], ModelComparison)
     assert steps[-1].drift.kept.min() == 1.0  # the same model: nothing changes
-    *_, moved = service.compare(session_id, "shaken")
-    assert 0.1 < moved.drift.kept.mean() < 0.9 and moved.model == "shaken"
-    before, after = moved.same_label["team"]
+    *_, comparison = service.compare(session_id, "shaken")
+    assert 0.1 < comparison.drift.kept.mean() < 0.9 and comparison.model == "shaken"
+    before, after = comparison.same_label["team"]
     assert 0.4 < after < before < 0.8
     corpus_map = service.map(session_id)
-    assert corpus_map.moved is moved and DRIFT in choices(corpus_map)
-    assert service.regroup(session_id, Grouping.read(K_MEANS, 4)).moved is moved
+    assert corpus_map.comparison is comparison and DRIFT in choices(corpus_map)
+    assert service.regroup(session_id, Grouping.read(K_MEANS, 4)).comparison is comparison
     with pytest.raises(UserError):
         list(service.compare(session_id, "no-such-model"))
 
@@ -274,10 +274,10 @@ def test_what_the_page_sends_is_checked(service, session_id):
     with pytest.raises(UserError, match="list of rows"):
         service.rows(session_id, {"rows": 1})
     with pytest.raises(UserError, match="row must be a whole number"):
-        service.near(session_id, 926)
+        service.neighbours(session_id, 926)
     with pytest.raises(UserError, match="There is no cluster"):
         service.members(session_id, "0; drop")
     with pytest.raises(UserError, match="query is blank"):
         service.query(session_id, "  ")
-    rows, scores = service.near(session_id, 7)
+    rows, scores = service.neighbours(session_id, 7)
     assert rows[0] == 7 and len(set(rows.tolist())) == 11 and (np.diff(scores) <= 1e-6).all()

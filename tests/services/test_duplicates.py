@@ -5,7 +5,7 @@ import math
 import pytest
 
 from sbert_app.corpus import mining
-from sbert_app.corpus.findings import Compared, Mined
+from sbert_app.corpus.findings import FileOverlap, Mined
 from sbert_app.errors import UserError
 from sbert_app.services import duplicates as module
 from sbert_app.services.corpora import CorpusService
@@ -31,7 +31,7 @@ def service(shared_bench):
 
 def indexed(bench, path):
     session, corpora = bench.sessions.open(), CorpusService(bench)
-    guess = corpora.offer(session.id, corpora.read_file(path))
+    guess = corpora.put_table(session.id, corpora.read_file(path))
     assert list(corpora.index(session.id, [guess]))[-1].corpus
     return session
 
@@ -70,7 +70,7 @@ def test_groups_of_different_labels_are_counted_and_the_list_keeps_all_columns(b
 
 def test_what_the_cross_encoder_said_stays_when_the_threshold_moves(service, session):
     list(service.find(session.id))
-    first, _ = service.second_opinion(session.id, 0.9, 10)
+    first, _ = service.score_borderline(session.id, 0.9, 10)
     moved = service.findings(session.id, 0.91).borderline(10)
     known = {(pair.row1, pair.row2): pair.cross_score for pair in first}
     both = [pair for pair in moved if (pair.row1, pair.row2) in known]
@@ -115,7 +115,7 @@ def test_a_floor_that_rose_is_the_lowest_threshold(service, session, monkeypatch
 
 def test_the_cross_encoder_reads_the_borderline_pairs(service, session):
     list(service.find(session.id))
-    pairs, seconds = service.second_opinion(session.id, 0.85, 5)
+    pairs, seconds = service.score_borderline(session.id, 0.85, 5)
     shown = service.findings(session.id, 0.85).borderline(5)
     assert [(p.row1, p.row2) for p in pairs] == [(p.row1, p.row2) for p in shown] and seconds > 0
     assert all(0 <= pair.cross_score <= 1 for pair in pairs)
@@ -127,7 +127,7 @@ def test_bad_thresholds_are_refused(service, session, threshold):
     with pytest.raises(UserError, match="threshold must be a number in 0.5..1"):
         service.findings(session.id, threshold)
     with pytest.raises(UserError, match="number of pairs"):
-        service.second_opinion(session.id, 0.9, 101)
+        service.score_borderline(session.id, 0.9, 101)
 
 
 def test_nothing_to_compare_is_said(shared_bench, service, write):
@@ -142,7 +142,7 @@ def test_another_file_is_looked_up_in_the_corpus(shared_bench, session, write, s
     path = write("test.csv", f'id,text\n1,"{sentences[4]}"\n2,a train to the moon\n3,"{sentences[9]} Thanks!"\n')
     service = OverlapService(shared_bench)
     *_, last = service.compare(session.id, read_table(path, LIMITS))
-    assert last.compared is session.get(Compared) and last.compared.other.columns == ("text",)
+    assert last.compared is session.get(FileOverlap) and last.compared.other.columns == ("text",)
     _, matches = service.matches(session.id, 0.85)
     assert [(match.row, match.corpus_row, match.same) for match in matches] == [(1, 5, True), (3, 10, False)]
     assert matches[0].score == 1 and matches[1].corpus_sentence == sentences[9]
@@ -158,4 +158,4 @@ def test_a_comparison_can_be_stopped(shared_bench, session, write):
     next(work)
     service.stop(session.id)
     *_, last = work
-    assert last.stopped and last.done < 200 and session.get(Compared) is None
+    assert last.stopped and last.done < 200 and session.get(FileOverlap) is None

@@ -36,9 +36,11 @@ def hosted(bench):
     return FineTuneService(open_workbench(settings))
 
 
-def offer(service, name=SCORED):
-    table = service.data.example(name)
-    return service.data.offer(service._bench.sessions.open().id, table)
+def load(service, name=SCORED, rows=100):
+    """The first rows of an example: most tests only need a run that ends."""
+    table = service.labelled.example(name)
+    table = replace(table, frame=table.frame.head(rows), rows=table.rows[:rows])
+    return service.labelled.load(service._bench.sessions.open().id, table)
 
 
 def wait(service, run_id, owner="", seconds=300, until=None):
@@ -51,16 +53,16 @@ def wait(service, run_id, owner="", seconds=300, until=None):
     raise AssertionError(f"still {progress.info}")
 
 
-def train(service, name=SCORED, owner="", **changes):
-    offered = offer(service, name)
-    run = service.start(offered, service.plan(QUICK, offered, **SHORT | changes), owner)
+def train(service, name=SCORED, owner="", rows=100, **changes):
+    data = load(service, name, rows)
+    run = service.start(data, service.plan(QUICK, data, **SHORT | changes), owner)
     return wait(service, run.id, owner)
 
 
 def test_a_run_is_judged_saved_and_loads_in_sentence_transformers(service, bench, tmp_path):
     shared = bench.registry.encoder(DEFAULT_ENCODER)
     fingerprint = shared.fingerprint
-    progress = train(service, SCORED)
+    progress = train(service, rows=400)
     assert progress.info.state == FINISHED, progress.info
     change = progress.result["verdict"]["changes"][0]
     assert change["metric"] == "spearman" and change["after"]["value"] > change["before"]["value"]
@@ -105,8 +107,8 @@ def test_the_softmax_head_survives_save_and_load(service, bench):
 
 
 def test_stop_keeps_the_best_and_is_over_soon(service):
-    offered = offer(service)
-    run = service.start(offered, service.plan(QUICK, offered, epochs=50))
+    data = load(service)
+    run = service.start(data, service.plan(QUICK, data, epochs=50))
     wait(service, run.id, until=lambda p: sum(e["type"] == "evaluation" for e in p.events) >= 1)
     start = time.perf_counter()
     service.stop(run.id)
@@ -118,22 +120,22 @@ def test_stop_keeps_the_best_and_is_over_soon(service):
 
 
 def test_stop_before_the_first_evaluation_keeps_nothing_and_says_so(service):
-    offered = offer(service)
-    run = service.start(offered, service.plan(QUICK, offered, epochs=50))
+    data = load(service)
+    run = service.start(data, service.plan(QUICK, data, epochs=50))
     wait(service, run.id, until=lambda p: p.info.state == "running")
     service.stop(run.id)
     stopped = wait(service, run.id)
-    assert stopped.info.state == STOPPED and "nothing was kept" in stopped.info.message and not stopped.info.has_model
+    assert stopped.info.state == STOPPED and "nothing was saved" in stopped.info.message and not stopped.info.has_model
     with pytest.raises(UserError, match="no model yet"):
         TrainedModels(service._bench, service).save_model(run.id, "name")
 
 
 def test_runs_take_turns_and_the_waiting_one_can_be_stopped(service):
-    offered = offer(service)
-    plan = service.plan(QUICK, offered, epochs=50)
-    first, second = service.start(offered, plan), service.start(offered, plan)
+    data = load(service)
+    plan = service.plan(QUICK, data, epochs=50)
+    first, second = service.start(data, plan), service.start(data, plan)
     assert service.progress(second.id).info.state == "waiting"
-    with pytest.raises(UserError, match="being worked on"):
+    with pytest.raises(UserError, match="still training"):
         service.delete(second.id)
     service.stop(second.id)
     service.stop(first.id)
@@ -144,8 +146,8 @@ def test_runs_take_turns_and_the_waiting_one_can_be_stopped(service):
 
 def test_searching_goes_on_while_a_run_trains(service, bench):
     encoder = bench.registry.encoder()
-    offered = offer(service)
-    run = service.start(offered, service.plan(QUICK, offered, epochs=50))
+    data = load(service)
+    run = service.start(data, service.plan(QUICK, data, epochs=50))
     wait(service, run.id, until=lambda p: p.events)
     waits = []
     for _ in range(5):
@@ -180,12 +182,12 @@ def test_in_hosted_mode_nobody_sees_or_stops_anothers_run(hosted):
     for action in actions:
         with pytest.raises(UserError, match="no such run"):
             action(run_id, BERTA)
-        with pytest.raises(UserError, match="Your browser keeps no data"):
+        with pytest.raises(UserError, match="Your browser stores no data"):
             action(run_id, "")
     with pytest.raises(UserError, match="no such run"):
         hosted.rename(run_id, "mine", BERTA)
     models = TrainedModels(hosted._bench, hosted)
-    with pytest.raises(UserError, match="keeps no models"):
+    with pytest.raises(UserError, match="saves no models"):
         models.save_model(run_id, "public", ANNA)
     assert progress.info.model not in [info.name for info in hosted._bench.registry.list()]
     assert hosted._bench.registry.encoder(progress.info.model).dim == 384  # who knows the id may use it
@@ -196,14 +198,14 @@ def test_in_hosted_mode_nobody_sees_or_stops_anothers_run(hosted):
 
 
 def test_a_hosted_visitor_has_one_run_at_a_time(hosted):
-    offered = offer(hosted)
-    plan = hosted.plan(QUICK, offered, epochs=50)
-    first = hosted.start(offered, plan, ANNA)
-    with pytest.raises(UserError, match="still going on"):
-        hosted.start(offered, plan, ANNA)
+    data = load(hosted)
+    plan = hosted.plan(QUICK, data, epochs=50)
+    first = hosted.start(data, plan, ANNA)
+    with pytest.raises(UserError, match="still training"):
+        hosted.start(data, plan, ANNA)
     with pytest.raises(UserError, match="the limit is 200,000. Choose fewer epochs"):
-        hosted.start(replace(offered, split=replace(offered.split, train=_many(offered.split.train))), plan, BERTA)
-    second = hosted.start(offered, plan, BERTA)
+        hosted.start(replace(data, split=replace(data.split, train=_many(data.split.train))), plan, BERTA)
+    second = hosted.start(data, plan, BERTA)
     for run, owner in ((second, BERTA), (first, ANNA)):
         hosted.stop(run.id, owner)
     wait(hosted, first.id, ANNA)
@@ -226,8 +228,8 @@ def test_rename_and_delete(service):
 
 
 def test_an_abandoned_run_is_interrupted_and_resumes(service, bench):
-    offered = offer(service)
-    run = service.create(offered, service.plan(QUICK, offered, **SHORT))
+    data = load(service)
+    run = service.create(data, service.plan(QUICK, data, **SHORT))
     with run.lock():
         steps = service.steps(run)
         while next(steps)["type"] != "evaluation":
@@ -241,15 +243,15 @@ def test_an_abandoned_run_is_interrupted_and_resumes(service, bench):
 
 
 def test_a_damaged_run_stops_nobody_and_says_what_to_do(hosted, service):
-    offered = offer(hosted)
-    plan = hosted.plan(QUICK, offered, **SHORT)
-    damaged = hosted.create(offered, plan, hosted._owner(ANNA))
+    data = load(hosted)
+    plan = hosted.plan(QUICK, data, **SHORT)
+    damaged = hosted.create(data, plan, hosted._owner(ANNA))
     (damaged.folder / "plan.json").write_text("null")
-    started = hosted.start(offered, plan, BERTA)
+    started = hosted.start(data, plan, BERTA)
     hosted.stop(started.id, BERTA)
     wait(hosted, started.id, BERTA)
     assert hosted.list(ANNA) == [] and [info.id for info in hosted.list(BERTA)] == [started.id]
-    assert service.going_on() is None and service.find(plan, offered) is None
+    assert service.active_run() is None and service.interrupted_run(plan, data) is None
     assert {info.id: info.state for info in service.list()} == {damaged.id: "damaged", started.id: STOPPED}
     for action in (service.progress, service.resume, service.held_out, lambda run_id: service.rename(run_id, "name")):
         with pytest.raises(UserError, match="This run is damaged. Delete it."):
@@ -259,17 +261,17 @@ def test_a_damaged_run_stops_nobody_and_says_what_to_do(hosted, service):
 
 
 def test_the_estimate_is_near_what_it_takes(service):
-    offered = offer(service)
-    plan = service.plan(QUICK, offered, epochs=2, learning_curve=True)
-    expected = service.estimate(offered, plan)
+    data = load(service, rows=200)
+    plan = service.plan(QUICK, data, epochs=1, learning_curve=True)
+    expected = service.estimate(data, plan)
     assert expected.pairs_per_second > 5 and expected.learning_curve > 0
     start = time.perf_counter()
-    wait(service, service.start(offered, plan).id)
+    wait(service, service.start(data, plan).id)
     assert 0.2 < expected.seconds / (time.perf_counter() - start) < 5
 
 
 def test_settings_from_the_page_are_checked(service):
-    offered = offer(service)
+    data = load(service)
     for wrong in (
         {"epochs": 0},
         {"epochs": 2.5},
@@ -279,18 +281,18 @@ def test_settings_from_the_page_are_checked(service):
         {"margin": -1},
     ):
         with pytest.raises(UserError):
-            service.plan(QUICK, offered, **wrong)
+            service.plan(QUICK, data, **wrong)
     with pytest.raises(UserError, match="Unknown preset"):
-        service.plan("magic", offered)
+        service.plan("magic", data)
     with pytest.raises(UserError, match="no example"):
-        service.data.example("../../secret.csv")
-    with pytest.raises(UserError, match="nothing to train on"):
-        service.data.current(service._bench.sessions.open().id)
+        service.labelled.example("../../secret.csv")
+    with pytest.raises(UserError, match="no training data"):
+        service.labelled.current(service._bench.sessions.open().id)
 
 
 def test_evaluate_measures_each_system_and_refuses_unknown_ones(bench, service):
     evaluation = EvaluationService(bench)
-    examples = evaluation.read(service.data.example(TRIPLETS)).examples
+    examples = evaluation.read(service.labelled.example(TRIPLETS)).examples
     results = {r.system: r for r in evaluation.evaluate(examples, systems=["sbert", "word-overlap"])}
     assert results["sbert"].measures["triplet_accuracy"] < 0.2 and results["sbert"].sentences == 900
     assert results["word-overlap"].measures["triplet_accuracy"] < 0.1

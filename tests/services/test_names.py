@@ -14,14 +14,14 @@ def service(bench):
 
 
 @pytest.fixture
-def offer(service):
-    table = service.data.example("requests_scored.csv")
-    return service.data.offer(service._bench.sessions.open().id, table)
+def data(service):
+    table = service.labelled.example("requests_scored.csv")
+    return service.labelled.load(service._bench.sessions.open().id, table)
 
 
 @pytest.fixture
-def run(service, offer):
-    return service.create(offer, service.plan("quick", offer), name=" my run ")
+def run(service, data):
+    return service.create(data, service.plan("quick", data), name=" my run ")
 
 
 @pytest.mark.parametrize("name", ["a\n", "\na", "a\nb", "a\tb", "a\x1b[2Jb", "a\x7f", 7, None, ["a"], {}])
@@ -30,13 +30,13 @@ def test_a_name_with_a_control_character_or_of_no_text_is_refused(name):
         validation.line(name, "run's name")
 
 
-def test_a_run_is_named_on_one_line(service, offer, run):
+def test_a_run_is_named_on_one_line(service, data, run):
     assert run.facts["name"] == "my run"
     for name in ("other\n", "o\nther", ["other"], None):
         with pytest.raises(UserError, match="The run's name must be"):
             service.rename(run.id, name)
     with pytest.raises(UserError, match="on one line"):
-        service.create(offer, service.plan("quick", offer), name="a\nb")
+        service.create(data, service.plan("quick", data), name="a\nb")
     service.rename(run.id, "é 名前 🙂")
     assert run.facts["name"] == "é 名前 🙂"
 

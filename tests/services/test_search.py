@@ -24,7 +24,7 @@ QUERIES = Path(__file__).parents[1] / "corpus" / "field_notes_queries.csv"
 def indexed(bench, lines, columns=("text",)):
     """Index lines in a new session; the session and the events."""
     corpora, session = CorpusService(bench), bench.sessions.open()
-    corpora.offer(session.id, corpora.read_lines("\n".join(lines)))
+    corpora.put_table(session.id, corpora.read_lines("\n".join(lines)))
     return session, list(corpora.index(session.id, list(columns)))
 
 
@@ -48,7 +48,7 @@ def test_indexing_again_encodes_nothing(bench, sentences):
 def test_stopping_keeps_what_was_encoded_and_the_corpus_before(bench, sentences):
     session, _ = indexed(bench, ["the corpus before"])
     before, corpora = session.get(IndexedCorpus), CorpusService(bench)
-    corpora.offer(session.id, corpora.read_lines("\n".join(sentences)))
+    corpora.put_table(session.id, corpora.read_lines("\n".join(sentences)))
     seen = []
     for event in corpora.index(session.id, ["text"]):
         seen.append(event)
@@ -61,7 +61,7 @@ def test_stopping_keeps_what_was_encoded_and_the_corpus_before(bench, sentences)
 
 def test_closing_the_generator_keeps_what_was_encoded(bench, sentences):
     corpora, session = CorpusService(bench), bench.sessions.open()
-    corpora.offer(session.id, corpora.read_lines("\n".join(sentences[:300])))
+    corpora.put_table(session.id, corpora.read_lines("\n".join(sentences[:300])))
     work = corpora.index(session.id, ["text"])
     event = next(event for event in work if event.done > 50)
     work.close()
@@ -101,7 +101,7 @@ def test_the_sentences_themselves_can_be_filtered(shared_bench):
 
 def test_opening_another_corpus_stops_the_indexing_that_runs(bench, sentences):
     corpora, session = CorpusService(bench), bench.sessions.open()
-    corpora.offer(session.id, corpora.read_lines("\n".join(sentences)))
+    corpora.put_table(session.id, corpora.read_lines("\n".join(sentences)))
     events = []
     for event in corpora.index(session.id, ["text"]):
         events.append(event)
@@ -112,7 +112,7 @@ def test_opening_another_corpus_stops_the_indexing_that_runs(bench, sentences):
 
 def test_a_corpus_opened_while_the_index_is_built_stays(bench, sentences):
     corpora, session = CorpusService(bench), bench.sessions.open()
-    corpora.offer(session.id, corpora.read_lines("\n".join(sentences[:50])))
+    corpora.put_table(session.id, corpora.read_lines("\n".join(sentences[:50])))
     for event in corpora.index(session.id, ["text"]):
         if event.stage == "Building the index":
             corpora.open_example(session.id, "field_notes.csv")
@@ -121,7 +121,7 @@ def test_a_corpus_opened_while_the_index_is_built_stays(bench, sentences):
 
 def test_a_new_start_does_not_revive_what_was_stopped(bench, sentences):
     corpora, session = CorpusService(bench), bench.sessions.open()
-    corpora.offer(session.id, corpora.read_lines("\n".join(sentences)))
+    corpora.put_table(session.id, corpora.read_lines("\n".join(sentences)))
     first, second = corpora.index(session.id, ["text"]), corpora.index(session.id, ["text"])
     next(first)
     corpora.stop(session.id)
@@ -132,7 +132,7 @@ def test_a_new_start_does_not_revive_what_was_stopped(bench, sentences):
 
 def test_a_file_named_like_an_example_is_asked_nothing(bench, write):
     corpora, session = CorpusService(bench), bench.sessions.open()
-    corpora.offer(session.id, corpora.read_file(write("support_tickets.csv", "text\nfirst\nsecond\n")))
+    corpora.put_table(session.id, corpora.read_file(write("support_tickets.csv", "text\nfirst\nsecond\n")))
     list(corpora.index(session.id, ["text"]))
     assert SearchService(bench).first_query(session.id) == ""
     corpora.open_example(session.id, "support_tickets.csv")
@@ -183,7 +183,7 @@ def test_bad_requests_are_told(bench):
     for filters in ([1], "x"):
         with pytest.raises(UserError, match="Filters must be an object"):
             service.search(session.id, "x", 5, filters)
-    with pytest.raises(UserError, match="There are no lines yet. Write or paste one sentence a line"):
+    with pytest.raises(UserError, match="There are no lines yet. Type or paste one sentence per line"):
         corpora.read_lines(" \n ")
     with pytest.raises(UserError, match="The text with the lines must be text"):
         corpora.read_lines(None)
@@ -195,7 +195,7 @@ def test_bad_requests_are_told(bench):
             service.more_like(session.id, row)
     for columns in ("text", None, [1], {"text": 1}):
         with pytest.raises(UserError, match="The sentence columns must be a list of names"):
-            corpora.offer(session.id, corpora.read_lines("a"))
+            corpora.put_table(session.id, corpora.read_lines("a"))
             list(corpora.index(session.id, columns))
     for model in (None, 5, ["x"]):
         with pytest.raises(UserError, match="The model must be given by its name"):
@@ -233,7 +233,7 @@ from sbert_app.runtime.workbench import open_workbench
 from sbert_app.settings import Settings
 bench = open_workbench(Settings(home=Path(sys.argv[1]), device="cpu"))
 corpora, session = CorpusService(bench), bench.sessions.open()
-corpora.offer(session.id, corpora.read_lines("\\n".join(f"sentence {i} of many" for i in range(20_000))))
+corpora.put_table(session.id, corpora.read_lines("\\n".join(f"sentence {i} of many" for i in range(20_000))))
 for event in corpora.index(session.id, ["text"]):
     print(event.done, flush=True)
 """

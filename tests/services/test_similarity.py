@@ -29,9 +29,9 @@ def test_rivals_score_the_same_pair(service, encoder):
     cross = service.cross_encode(*pair)
     unrelated = service.cross_encode("I was charged twice this month.", "The microphone has an echo.")
     assert 0 <= unrelated.score < 0.1 < cross.score <= 1 and cross.milliseconds > 0
-    other = service.glance(*pair, "all-MiniLM-L6-v2")
+    other = service.encoder_score(*pair, "all-MiniLM-L6-v2")
     assert other.score == pytest.approx(service.compare(*pair).score, abs=5e-3) and other.percentile > 99
-    for wrong in (lambda: service.cross_encode("", "b"), lambda: service.glance("a", "b", "./nowhere")):
+    for wrong in (lambda: service.cross_encode("", "b"), lambda: service.encoder_score("a", "b", "./nowhere")):
         with pytest.raises(UserError):
             wrong()
     assert service.encoders() == ["all-MiniLM-L6-v2"]
@@ -45,14 +45,14 @@ def test_the_score_is_symmetric_and_one_for_equal_sentences(service):
 
 def test_the_percentile_is_of_the_visitors_own_corpus_once_there_is_one(shared_bench, service):
     session, corpora = shared_bench.sessions.open(), CorpusService(shared_bench)
-    corpora.offer(session.id, corpora.read_lines("cats\ndogs\nbirds\nfish"))
+    corpora.put_table(session.id, corpora.read_lines("cats\ndogs\nbirds\nfish"))
     list(corpora.index(session.id, ["text"]))
     assert service.compare("a", "b", session_id=session.id).calibrated_on == "pasted: cats"
 
 
 def test_a_corpus_of_one_sentence_leaves_the_examples_to_calibrate(shared_bench, service):
     session, corpora = shared_bench.sessions.open(), CorpusService(shared_bench)
-    corpora.offer(session.id, corpora.read_lines("only one"))
+    corpora.put_table(session.id, corpora.read_lines("only one"))
     list(corpora.index(session.id, ["text"]))
     assert service.compare("a", "b", session_id=session.id).calibrated_on == "support_tickets.csv"
 
@@ -97,5 +97,5 @@ def test_lists_are_compared_each_with_each(service):
 def test_list_limits_name_both_numbers(service):
     with pytest.raises(UserError, match="The second list has 101 sentences, the limit is 100"):
         service.compare_lists("a", "line\n" * 101)
-    with pytest.raises(UserError, match="The first list is blank. Write one sentence a line"):
+    with pytest.raises(UserError, match="The first list is blank. Type one sentence per line"):
         service.compare_lists("\n \n", "a")

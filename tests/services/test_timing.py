@@ -9,12 +9,12 @@ import torch
 import transformers
 
 from sbert_app.errors import UserError
-from sbert_app.labelled.columns import Mapping
+from sbert_app.labelled.columns import ColumnRoles
 from sbert_app.runtime.stop import Stop
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.evaluation import EvaluationService
 from sbert_app.services.labelled import LabelledData
-from sbert_app.services.search import OTHERS, SearchService
+from sbert_app.services.search import WAITED, SearchService
 from sbert_app.services.timing import EXAMPLE_NAME, TimingService, Waiting
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
@@ -39,7 +39,7 @@ def last(steps):
 
 
 def test_a_race_to_its_end(service):
-    steps = list(service.race(service.course(), seconds=1))
+    steps = list(service.race(service.race_corpus(), seconds=1))
     stages = list(dict.fromkeys(step.stage for step in steps))
     assert stages[:3] == ["Loading the models", "Warming up, not counted", "Racing"] and stages[-1] == DONE
     result = steps[-1].result
@@ -61,7 +61,7 @@ def test_a_race_to_its_end(service):
 
 def test_a_stopped_race_keeps_what_was_measured(service):
     steps, stop = [], Stop()
-    for step in service.race(service.course(), seconds=60, stop=stop):
+    for step in service.race(service.race_corpus(), seconds=60, stop=stop):
         steps.append(step)
         if step.state and step.state.cross.done and step.state.sbert.done:
             stop.set()
@@ -69,14 +69,14 @@ def test_a_stopped_race_keeps_what_was_measured(service):
     assert steps[-1].stage == STOPPED and result.stopped
     assert result.cross.items > 0 and result.runs == () and result.agreement is None
     assert figures(result)
-    assert last(service.race(service.course(), seconds=1, stop=stop)).result is None
+    assert last(service.race(service.race_corpus(), seconds=1, stop=stop)).result is None
 
 
 def test_one_race_at_a_time_and_everyone_knows_their_place(service):
-    first = service.race(service.course(), seconds=60)
+    first = service.race(service.race_corpus(), seconds=60)
     while next(first).stage != "Racing":
         pass
-    second, third = (service.race(service.course(), seconds=1) for _ in range(2))
+    second, third = (service.race(service.race_corpus(), seconds=1) for _ in range(2))
     assert next(second) == Waiting(1) and next(third) == Waiting(2)
     first.close()  # a closed tab
     assert isinstance(next(second), Moment)
@@ -87,20 +87,20 @@ def test_one_race_at_a_time_and_everyone_knows_their_place(service):
 
 
 def test_who_stops_while_waiting_leaves_the_line(service):
-    first = service.race(service.course(), seconds=60)
+    first = service.race(service.race_corpus(), seconds=60)
     next(first)
     stop = Stop()
     stop.set()
-    assert [step.stage for step in service.race(service.course(), seconds=1, stop=stop)] == ["Stopped"]
+    assert [step.stage for step in service.race(service.race_corpus(), seconds=1, stop=stop)] == ["Stopped"]
     first.close()
 
 
 def test_quality_is_measured_on_the_columns_that_were_chosen(service, shared_bench, write):
     session, labelled = shared_bench.sessions.open(), LabelledData(shared_bench)
     rows = [f"first {i},second {i},other {i},{i % 5},{4 - i % 5}" for i in range(40)]
-    labelled.offer(session.id, read_table(write("own.csv", "\n".join(["sentence1,sentence2,b,score,mine", *rows])), Limits()))
-    labelled.remap(session.id, Mapping("scored", ("sentence1", "b"), "mine"))
-    pairs = service.course(session.id).labelled
+    labelled.load(session.id, read_table(write("own.csv", "\n".join(["sentence1,sentence2,b,score,mine", *rows])), Limits()))
+    labelled.remap(session.id, ColumnRoles("scored", ("sentence1", "b"), "mine"))
+    pairs = service.race_corpus(session.id).labelled
     assert pairs.sentences[1][0] == "other 0" and pairs.targets[0] == 1
 
 
@@ -118,11 +118,11 @@ def test_the_sessions_corpus_is_raced_and_its_labelled_pairs_are_measured(servic
     session = shared_bench.sessions.open()
     CorpusService(shared_bench).open_example(session.id, "field_notes.csv")
     labelled = LabelledData(shared_bench)
-    labelled.offer(session.id, labelled.example("requests_scored.csv"))
-    course = service.course(session.id)
-    assert course.name == "field_notes.csv" and len(course.labelled) > 300
+    labelled.load(session.id, labelled.example("requests_scored.csv"))
+    corpus = service.race_corpus(session.id)
+    assert corpus.name == "field_notes.csv" and len(corpus.labelled) > 300
     result = last(service.race_session(session.id, "all-MiniLM-L6-v2", 1)).result
-    assert result.quality.examples == len(course.labelled)
+    assert result.quality.examples == len(corpus.labelled)
     assert result.quality.changes[0].metric == "spearman"
     assert service.result(session.id).conditions.corpus == "field_notes.csv"
     with pytest.raises(UserError, match="no race"):
@@ -132,12 +132,12 @@ def test_the_sessions_corpus_is_raced_and_its_labelled_pairs_are_measured(servic
 def test_what_is_raced_is_different_and_enough(service, shared_bench):
     with pytest.raises(UserError, match="at least 20 different sentences, there are 2"):
         service.prepare("few", ["a", "b"] * 30)
-    course = service.prepare("many", [f"sentence {i % 12_000}" for i in range(13_000)])
-    assert len(course.sentences) == len(set(course.sentences)) == shared_bench.settings.limits.raced_sentences
-    assert course.notes == ("1,000 repeated sentences left out.", "10,000 of 12,000 sentences, drawn at random.")
+    corpus = service.prepare("many", [f"sentence {i % 12_000}" for i in range(13_000)])
+    assert len(corpus.sentences) == len(set(corpus.sentences)) == shared_bench.settings.limits.raced_sentences
+    assert corpus.notes == ("1,000 repeated sentences left out.", "10,000 of 12,000 sentences, drawn at random.")
     for seconds in (0, 1.5, 10_000, "8", None):
         with pytest.raises(UserError, match="number of seconds"):
-            service.race(course, seconds=seconds)
+            service.race(corpus, seconds=seconds)
 
 
 def test_another_backbone_races_against_its_like_with_an_untrained_head(service, tmp_path, model_folder):
@@ -145,7 +145,7 @@ def test_another_backbone_races_against_its_like_with_an_untrained_head(service,
     torch.manual_seed(0)
     transformers.BertModel(config).save_pretrained(tmp_path / "small")
     transformers.AutoTokenizer.from_pretrained(model_folder).save_pretrained(tmp_path / "small")
-    result = last(service.race(service.course(), str(tmp_path / "small"), seconds=1)).result
+    result = last(service.race(service.race_corpus(), str(tmp_path / "small"), seconds=1)).result
     where = result.conditions
     assert where.same_backbone and not where.head_trained and "untrained head" in where.cross_encoder
     assert result.agreement is None and result.quality is None and len(result.runs) > 1
@@ -155,7 +155,7 @@ def test_waiting_for_others_is_told_and_not_counted(shared_bench):
     session = shared_bench.sessions.open()
     CorpusService(shared_bench).open_example(session.id, "support_tickets.csv")
     search = SearchService(shared_bench)
-    assert OTHERS not in search.search(session.id, "refund").milliseconds
+    assert WAITED not in search.search(session.id, "refund").milliseconds
     held = threading.Event()
 
     def hold():
@@ -168,7 +168,7 @@ def test_waiting_for_others_is_told_and_not_counted(shared_bench):
     held.wait()
     stages = search.search(session.id, "refund").milliseconds
     thread.join()
-    assert stages[OTHERS] > 150 > stages["encode"]
+    assert stages[WAITED] > 150 > stages["encode"]
 
 
 def test_table_7_waits_its_turn_and_stops(service, shared_bench):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sbert_app.timing.extrapolation import Estimate, estimate, pairs_of, power_law
+from sbert_app.timing.extrapolation import Extrapolation, extrapolate, pairs_of, power_law
 from sbert_app.timing.throughput import Throughput, Turn
 from sbert_app.wording import spoken
 
@@ -44,16 +44,16 @@ def test_nothing_done_is_no_throughput():
 
 
 def test_a_faster_rate_means_fewer_seconds():
-    known = estimate(1_000, rates(90, 100, 100, 110))
+    known = extrapolate(1_000, rates(90, 100, 100, 110))
     assert known.seconds == 10
     assert known.low < known.seconds < known.high
     assert known.low == pytest.approx(1_000 / rates(90, 100, 100, 110).band[1])
-    assert estimate(1_000, rates(100)).low is None
+    assert extrapolate(1_000, rates(100)).low is None
 
 
 def test_estimates_add_up_and_an_unknown_band_stays_unknown():
-    assert Estimate(1, 0.5, 2) + Estimate(10, 9, 12) == Estimate(11, 9.5, 14)
-    assert (Estimate(1, 0.5, 2) + Estimate(10)).low is None
+    assert Extrapolation(1, 0.5, 2) + Extrapolation(10, 9, 12) == Extrapolation(11, 9.5, 14)
+    assert (Extrapolation(1, 0.5, 2) + Extrapolation(10)).low is None
 
 
 @pytest.mark.parametrize(("slope", "expected"), [(1, 1.0), (0.5, 0.5), (2, 1.0), (-1, 0.0)])

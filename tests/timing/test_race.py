@@ -151,7 +151,7 @@ def test_searches_are_timed_in_both_indexes(models, sentences, monkeypatch):
     monkeypatch.setattr(queries, "SIZES", (100, 2_000))
     embeddings = unit_rows(models[0].encode(sentences[:300]))
     small, large = queries.query_timings(embeddings, nullcontext)
-    assert (small.rows, small.made_up, large.rows, large.made_up) == (100, False, 2_000, True)
+    assert (small.rows, small.synthetic, large.rows, large.synthetic) == (100, False, 2_000, True)
     assert large.exact_seconds > small.exact_seconds > 0
     assert min(small.recall, large.recall) > 0.9
 

@@ -1,26 +1,19 @@
 """Whatever is sent to a handler of the page or to an endpoint: a result, or a sentence; never a fault of ours."""
 
-import asyncio
 import logging
 import traceback
 from dataclasses import replace
-from typing import Any
 
 import gradio as gr
 import pytest
-from gradio.state_holder import SessionState
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sbert_app.runtime.workbench import Workbench, open_workbench
-from sbert_app.services.corpora import CorpusService
+from sbert_app.runtime.workbench import open_workbench
 from sbert_app.settings import Limits, Settings
 from sbert_app.timing import experiment, queries
-from sbert_app.ui.app import build_app
-from sbert_app.ui.kit.events import OURS
-
-STEPS = 3  # of a generator: then the tab is closed
-LINES = "\n".join(f"sentence {i} about {'cats' if i % 2 else 'invoices'}" for i in range(12))
+from sbert_app.ui.kit.events import INTERNAL_ERROR
+from tests.ui.page import Page
 
 texts = st.one_of(
     st.text(max_size=40),
@@ -50,45 +43,6 @@ values = st.recursive(
 )
 
 
-class Page:
-    """The app without a browser: `send` does what a request to one of its functions does."""
-
-    def __init__(self, bench: Workbench) -> None:
-        self.bench, self.app = bench, build_app(bench)
-        self.functions = [function for function in self.app.fns.values() if function.fn and not function.js]
-        corpora = CorpusService(bench)
-        self.session = bench.sessions.open()
-        corpora.offer(self.session.id, corpora.read_lines(LINES))
-        list(corpora.index(self.session.id, ["text"]))
-        self._loop = asyncio.new_event_loop()
-
-    def send(self, function: Any, inputs: list[Any], event: Any) -> None:
-        self._loop.run_until_complete(self._send(function, inputs, event))
-
-    async def _send(self, function: Any, inputs: list[Any], event: Any) -> None:
-        state = SessionState(self.app)
-        for component in function.inputs:
-            if isinstance(component, gr.State) and component.value == "":  # the session, and what gets a new value with it
-                state[component._id] = self.session.id
-        data = gr.EventData(None, event)
-        iterator = None
-        for _ in range(STEPS):
-            result = await self.app.process_api(
-                function,
-                inputs,
-                state=state,
-                iterator=iterator,
-                session_hash="fuzz",
-                event_data=data,
-                request=gr.Request(session_hash="fuzz"),
-            )
-            iterator = result["iterator"]
-            if not result["is_generating"]:
-                return
-        if iterator is not None:
-            await iterator.aclose()
-
-
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
@@ -101,7 +55,7 @@ def page(tmp_path_factory):
 def ours(error: Exception) -> bool:
     """Whether an error is a fault of this project: one we admitted, or one that came out of our code unhandled."""
     if isinstance(error, gr.Error):
-        return OURS in str(error)
+        return INTERNAL_ERROR in str(error)
     return any("/sbert_app/" in frame.filename for frame in traceback.extract_tb(error.__traceback__))
 
 

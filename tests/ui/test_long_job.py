@@ -2,12 +2,12 @@
 
 import gradio as gr
 
-from sbert_app.ui.kit.long_job import STOPPING, LongJob, often
+from sbert_app.ui.kit.long_job import STOPPING, LongJob, throttled
 
 
 def test_the_first_step_and_those_that_must_be_shown():
-    assert list(often(range(1_000), lambda step: step == 999, seconds=60)) == [0, 999]
-    assert list(often(range(3), seconds=-1)) == [0, 1, 2]
+    assert list(throttled(range(1_000), lambda step: step == 999, seconds=60)) == [0, 999]
+    assert list(throttled(range(3), seconds=-1)) == [0, 1, 2]
 
 
 def test_buttons_follow_the_job():

@@ -49,5 +49,5 @@ def test_no_file_and_a_file_that_is_gone_are_told(tmp_path):
     for nothing in (None, ""):
         with pytest.raises(UserError, match="Send a file"), uploaded(nothing, "Send a file."):
             pass
-    with pytest.raises(UserError, match="The upload is gone"), uploaded(str(tmp_path / "gone.csv"), ""):
+    with pytest.raises(UserError, match="The uploaded file was already read"), uploaded(str(tmp_path / "gone.csv"), ""):
         pass

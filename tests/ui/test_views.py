@@ -15,7 +15,7 @@ from sbert_app.services.search import SearchService
 from sbert_app.services.similarity import SimilarityService
 from sbert_app.ui.fine_tune import verdict_view
 from sbert_app.ui.fine_tune import view as fine_tune
-from sbert_app.ui.kit.events import OURS, handler
+from sbert_app.ui.kit.events import INTERNAL_ERROR, handler
 from sbert_app.ui.map import view as cluster_map
 from sbert_app.ui.search import corpus_view
 from sbert_app.ui.search import view as search
@@ -30,7 +30,7 @@ def test_sentences_names_and_metadata_are_escaped(bench):
     path = bench.settings.home.parent / "a.csv"
     pd.DataFrame({"text": [ATTACK, "plain"], ATTACK: ["<b>", ATTACK]}).to_csv(path, index=False)
     table = corpora.read_file(path, f"{ATTACK}.csv")
-    shown = [corpus_view.offered(table, corpora.offer(session.id, table), prose=True)]
+    shown = [corpus_view.table_summary(table, corpora.put_table(session.id, table), prose=True)]
     events = list(corpora.index(session.id, ["text"]))
     shown += [corpus_view.status(events[-1].corpus, events[-1]), corpus_view.progress(events[-1])]
     shown.append(search.results(SearchService(bench).search(session.id, "x")))
@@ -72,7 +72,7 @@ def test_errors_are_shown_in_one_way_for_plain_and_generator_handlers(caplog):
         with pytest.raises(gr.Error, match="mend this") as shown:
             wrapped(UserError("mend this"))
         assert shown.value.print_exception is False
-        with pytest.raises(gr.Error, match=re.escape(OURS)):
+        with pytest.raises(gr.Error, match=re.escape(INTERNAL_ERROR)):
             wrapped(RuntimeError("secret path"))
     assert "secret path" in caplog.text  # the log has it, the screen has not
 
@@ -83,15 +83,15 @@ def _fine_tuning(bench, session_id):
     path = bench.settings.home.parent / "b.csv"
     pd.DataFrame(rows, columns=["sentence1", "sentence2", "label"]).to_csv(path, index=False)
     service = FineTuneService(bench)
-    table = service.data.read_file(path, f"{ATTACK}.csv")
-    offered = service.data.offer(session_id, table)
-    plan = service.plan(QUICK, offered, epochs=1, learning_curve=True)
-    run = service.create(offered, plan, name=ATTACK)
+    table = service.labelled.read_file(path, f"{ATTACK}.csv")
+    data = service.labelled.load(session_id, table)
+    plan = service.plan(QUICK, data, epochs=1, learning_curve=True)
+    run = service.create(data, plan, name=ATTACK)
     with run.lock():
         list(service.steps(run))
-    run.say("failed", ATTACK)
+    run.set_state("failed", ATTACK)
     progress, held_out = service.progress(run.id), service.held_out(run.id)
-    views = [fine_tune.offer(offered), fine_tune.live(progress), fine_tune.plan_line(plan), fine_tune.kept(ATTACK)]
+    views = [fine_tune.training_data(data), fine_tune.live(progress), fine_tune.plan_line(plan), fine_tune.model_message(ATTACK)]
     return [*views, verdict_view.verdict(progress), verdict_view.movers(progress, held_out)]
 
 

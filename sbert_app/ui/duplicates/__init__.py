@@ -1,1 +1,1 @@
-"""Duplicates, a part of the Search tab: groups, what to keep, overlap with another file."""
+"""Duplicates, a sub-tab of Search: groups of duplicates, rows to keep, overlap with another file."""

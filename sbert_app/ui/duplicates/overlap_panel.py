@@ -1,4 +1,4 @@
-"""Compare another file with the corpus: which of its rows stand there already, as test rows may stand in a training set."""
+"""Panel that finds the rows of another file that already occur in the corpus, for instance test rows in a training set."""
 
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -14,16 +14,16 @@ from sbert_app.tables.writing import csv_file
 from sbert_app.ui.duplicates import overlap_view as view
 from sbert_app.ui.duplicates.view import note
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
-from sbert_app.ui.kit.long_job import LongJob, often
+from sbert_app.ui.kit.long_job import LongJob, throttled
 from sbert_app.ui.kit.shelf import Shelf
 from sbert_app.ui.kit.uploads import uploaded
 
-LEAD = "Which rows of another file stand in this corpus already, such as test sentences in a training set?"
+LEAD = "Find rows of another file that already occur in this corpus, such as test sentences in a training set."
 FILE = "overlap.csv"
 
 
 class OverlapPanel:
-    """The components of the panel and their handlers; what was found is in the visitor's session."""
+    """Components and event handlers; the comparison is in the visitor's session."""
 
     def __init__(self, services: Services, session_id: gr.State, opened: gr.State) -> None:
         self._service, self._corpora, self._session_id = services.overlap, services.corpora, session_id
@@ -40,31 +40,31 @@ class OverlapPanel:
         self.stage = gr.HTML(elem_id="overlap-stage", js_on_load=None)
         with gr.Column(visible=False) as self.result:
             self.threshold = gr.Slider(
-                FLOOR, 1, DEFAULT_THRESHOLD, step=0.01, label="The same from this cosine upward", elem_id="overlap-threshold"
+                FLOOR, 1, DEFAULT_THRESHOLD, step=0.01, label="Match from this cosine", elem_id="overlap-threshold"
             )
             self.overlap = gr.HTML(elem_id="overlap", js_on_load=None)
             with gr.Row(elem_classes="examples"):
-                self.make = gr.Button("Make the file", size="sm", elem_id="overlap-make")
+                self.make = gr.Button("Export results", size="sm", elem_id="overlap-make")
                 self.download = gr.DownloadButton(FILE, size="sm", visible=False, elem_id="overlap-download")
 
     def _listen(self, opened: gr.State) -> None:
-        session, at = [self._session_id], [self._session_id, self.threshold]
+        session, with_threshold = [self._session_id], [self._session_id, self.threshold]
         opened.change(handler(self._on_opened), session, [self.file, self.stage, self.result], **PRIVATE)
         compared = [self.result, self.overlap, self.download]
         started = self.job.listen(
             self.file.upload, self._on_file, [*session, self.file, self.threshold], compared, self._service.stop
         )
-        started.failure(lambda: None, None, self.file, **PRIVATE)  # the box is free for another file
+        started.failure(lambda: None, None, self.file, **PRIVATE)  # so that another file can be uploaded
         shown = [self.overlap, self.download]
-        self.threshold.change(handler(self._shown), at, shown, trigger_mode="always_last", **PRIVATE)
-        self.make.click(handler(self._on_make), at, self.download, **PRIVATE)
+        self.threshold.change(handler(self._shown), with_threshold, shown, trigger_mode="always_last", **PRIVATE)
+        self.make.click(handler(self._on_make), with_threshold, self.download, **PRIVATE)
 
     def _on_opened(self, session_id: str) -> Updates:
-        """Another corpus: what was compared with the one before is gone."""
+        """Clear the comparison with the previous corpus."""
         return {self.file: None, self.stage: "", self.result: gr.Column(visible=False)}
 
     def _on_file(self, session_id: str, file: str, threshold: float) -> Iterator[Updates]:
-        for event in often(self._compared(session_id, file), lambda event: event.stopped or event.compared is not None):
+        for event in throttled(self._compare(session_id, file), lambda event: event.stopped or event.compared is not None):
             if event.stopped:
                 yield self.job.idle(note(view.STOPPED))
             elif event.compared:
@@ -72,7 +72,7 @@ class OverlapPanel:
             else:
                 yield self.job.busy(view.progress(event))
 
-    def _compared(self, session_id: str, file: str) -> Iterator[OverlapProgress]:
+    def _compare(self, session_id: str, file: str) -> Iterator[OverlapProgress]:
         with uploaded(file, "Choose the other file.") as path:
             table = self._corpora.read_file(path)
         yield from self._service.compare(session_id, table)

@@ -1,4 +1,4 @@
-"""Find what the corpus says twice: mine once, slide the threshold, check the doubtful pairs, take the cleaned corpus home."""
+"""Panel for duplicates: mine once, move the threshold, check borderline pairs, export the cleaned corpus."""
 
 import math
 from collections.abc import Iterator
@@ -12,16 +12,16 @@ from sbert_app.tables.writing import csv_file
 from sbert_app.ui.duplicates import view
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
-from sbert_app.ui.kit.long_job import LongJob, often
+from sbert_app.ui.kit.long_job import LongJob, throttled
 from sbert_app.ui.kit.shelf import Shelf
 
-BORDERLINE = 50  # pairs that are shown, and that the cross-encoder reads
-LEAD = "Sentences that say the same twice, in other words or the same ones: groups, one row of each to keep, and the rest to drop."
+BORDERLINE = 50  # borderline pairs to show and to score with the cross-encoder
+LEAD = "Find sentences that repeat each other, word for word or in other words. In each group, keep one row and drop the others."
 VERDICTS, CLEANED, PAIRS = "keep-or-drop.csv", "cleaned.csv", "pairs.csv"
 
 
 class DuplicatesPanel:
-    """The components of the panel and their handlers; what was found is in the visitor's session."""
+    """Components and event handlers; the mined pairs are in the visitor's session."""
 
     def __init__(self, service: DuplicatesService, session_id: gr.State, opened: gr.State) -> None:
         self._service, self._session_id = service, session_id
@@ -37,52 +37,46 @@ class DuplicatesPanel:
             self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="duplicates-stop")
         self.stage = gr.HTML(elem_id="duplicates-stage", js_on_load=None)
         self.threshold = gr.Slider(
-            FLOOR,
-            1,
-            DEFAULT_THRESHOLD,
-            step=0.01,
-            label="Duplicates from this cosine upward",
-            info="Lower finds more, and more that is only similar.",
-            visible=False,
-            elem_id="duplicates-threshold",
-        )
+            FLOOR, 1, DEFAULT_THRESHOLD, step=0.01, label="Duplicates from this cosine", visible=False,
+            info="A lower threshold finds more pairs, also pairs that are only similar.", elem_id="duplicates-threshold",
+        )  # fmt: skip
         self.headline = gr.HTML(html.empty(view.NO_CORPUS), elem_id="duplicates-headline", js_on_load=None)
         with gr.Column(visible=False, elem_id="duplicates-result") as self.result:
             with gr.Row(elem_classes="examples"):
-                self.make = gr.Button("Make the files", size="sm", elem_id="duplicates-files")
+                self.make = gr.Button("Export results", size="sm", elem_id="duplicates-files")
                 self.files = [
                     gr.DownloadButton(name, size="sm", visible=False, elem_id=f"duplicates-{name.removesuffix('.csv')}")
                     for name in (CLEANED, VERDICTS, PAIRS)
                 ]
-            with gr.Accordion("To check first", open=False, elem_id="duplicates-check"):
+            with gr.Accordion("Borderline pairs", open=False, elem_id="duplicates-check"):
                 with gr.Row(elem_classes="examples"):
-                    self.ask = gr.Button("Ask the cross-encoder", size="sm", elem_id="duplicates-ask")
+                    self.score = gr.Button("Score with the cross-encoder", size="sm", elem_id="duplicates-ask")
                 self.borderline = gr.HTML(elem_id="duplicates-borderline", js_on_load=None)
             self.groups = gr.HTML(elem_id="duplicates-groups", js_on_load=None)
 
     def _listen(self, opened: gr.State) -> None:
-        session, at = [self._session_id], [self._session_id, self.threshold]
+        session, with_threshold = [self._session_id], [self._session_id, self.threshold]
         shown = [self.headline, self.groups, self.borderline, *self.files]
-        fresh = [*self.job.outputs, self.headline, self.threshold, self.result]
-        opened.change(handler(self._on_opened), session, fresh, **PRIVATE)
-        self.job.listen(self.find.click, self._on_find, at, [self.threshold, self.result, *shown], self._service.stop)
-        self.threshold.change(handler(self._on_slide), at, shown, trigger_mode="always_last", **PRIVATE)
-        self.ask.click(handler(self._on_ask), at, self.borderline, **PRIVATE)
-        self.make.click(handler(self._on_make), at, self.files, **PRIVATE)
+        cleared = [*self.job.outputs, self.headline, self.threshold, self.result]
+        opened.change(handler(self._on_opened), session, cleared, **PRIVATE)
+        self.job.listen(self.find.click, self._on_find, with_threshold, [self.threshold, self.result, *shown], self._service.stop)
+        self.threshold.change(handler(self._on_slide), with_threshold, shown, trigger_mode="always_last", **PRIVATE)
+        self.score.click(handler(self._on_score), with_threshold, self.borderline, **PRIVATE)
+        self.make.click(handler(self._on_make), with_threshold, self.files, **PRIVATE)
 
     def _on_opened(self, session_id: str) -> Updates:
-        """Another corpus: what was found in the one before is gone."""
-        able = self._service.rows(session_id) > 1
+        """Clear the results of the previous corpus."""
+        can_mine = self._service.rows(session_id) > 1
         return {
             **self.job.idle(),
-            self.find: gr.Button(interactive=able),
-            self.headline: html.empty(view.NOT_YET if able else view.ONE_ROW),
+            self.find: gr.Button(interactive=can_mine),
+            self.headline: html.empty(view.NOT_YET if can_mine else view.ONE_ROW),
             self.threshold: gr.Slider(minimum=FLOOR, value=DEFAULT_THRESHOLD, step=0.01, visible=False),
             self.result: gr.Column(visible=False),
         }
 
     def _on_find(self, session_id: str, threshold: float) -> Iterator[Updates]:
-        for event in often(self._service.find(session_id), lambda event: event.stopped or event.mined is not None):
+        for event in throttled(self._service.find(session_id), lambda event: event.stopped or event.mined is not None):
             if event.stopped:
                 yield self.job.idle(view.note(view.STOPPED))
             elif event.mined:
@@ -98,11 +92,11 @@ class DuplicatesPanel:
                 yield self.job.busy(view.progress(event))
 
     def _on_slide(self, session_id: str, threshold: float) -> Updates:
-        """The slider also moves when another corpus is opened: then there is nothing to show yet."""
-        return self._shown(session_id, threshold) if self._service.known(session_id) else {self.headline: gr.skip()}
+        """Show another threshold, unless the slider was reset because another corpus was opened."""
+        return self._shown(session_id, threshold) if self._service.is_mined(session_id) else {self.headline: gr.skip()}
 
     def _shown(self, session_id: str, threshold: float) -> Updates:
-        """Everything that follows from the threshold. Files made before are of another one."""
+        """Everything that depends on the threshold; hides files that were exported at another one."""
         findings = self._service.findings(session_id, threshold)
         return {
             self.headline: view.headline(findings),
@@ -111,8 +105,8 @@ class DuplicatesPanel:
             **{file: gr.DownloadButton(visible=False) for file in self.files},
         }
 
-    def _on_ask(self, session_id: str, threshold: float) -> str:
-        pairs, seconds = self._service.second_opinion(session_id, threshold, BORDERLINE)
+    def _on_score(self, session_id: str, threshold: float) -> str:
+        pairs, seconds = self._service.score_borderline(session_id, threshold, BORDERLINE)
         return view.borderline(pairs, threshold, seconds)
 
     def _on_make(self, session_id: str, threshold: float) -> list[Any]:
@@ -120,20 +114,19 @@ class DuplicatesPanel:
         pairs = [view.pair_record(pair) for pair in findings.pairs(MOST_LISTED)]
         records = {CLEANED: findings.cleaned(), VERDICTS: list(findings.verdicts()), PAIRS: pairs}
         paths = self._shelf.put({name: csv_file(rows) for name, rows in records.items()})
-        files = zip(paths, records.items(), strict=True)
         return [
             gr.DownloadButton(f"{name}, {_amount(name, len(rows))}", value=str(path), visible=bool(rows))
-            for path, (name, rows) in files
+            for path, (name, rows) in zip(paths, records.items(), strict=True)
         ]
 
 
 def _slider(threshold: float, floor: float) -> Any:
-    """The slider from the floor upward; in smaller steps where that leaves little room."""
+    """The slider from the floor to 1, in smaller steps if that range is short."""
     step = 0.01 if floor < 0.9 else 0.001
     low = min(math.ceil(floor / step) * step, 1 - step)
     return gr.Slider(minimum=round(low, 3), value=round(max(threshold, low), 3), step=step, visible=True)
 
 
 def _amount(name: str, rows: int) -> str:
-    """How much a file holds; of very many pairs it holds the best."""
+    """The number of rows of a file; the list of pairs is cut to the best MOST_LISTED."""
     return f"the best {rows:,}" if name == PAIRS and rows == MOST_LISTED else f"{rows:,} rows"

@@ -1,4 +1,4 @@
-"""Duplicates: find what the corpus says twice, and which rows of another file occur in it."""
+"""The Duplicates sub-tab: duplicates within the corpus, and rows of another file that occur in it."""
 
 import gradio as gr
 
@@ -8,6 +8,6 @@ from sbert_app.ui.duplicates.panel import DuplicatesPanel
 
 
 def build(services: Services, session_id: gr.State, opened: gr.State) -> None:
-    """Draw and wire both panels. `opened` changes with the corpus."""
+    """Build both panels. `opened` changes with the corpus."""
     DuplicatesPanel(services.duplicates, session_id, opened)
     OverlapPanel(services, session_id, opened)

@@ -1,4 +1,4 @@
-"""How duplicates look: what could go, the groups, the pairs to check first."""
+"""Render duplicates: summary, groups, borderline pairs."""
 
 from collections.abc import Sequence
 from html import escape
@@ -9,22 +9,22 @@ from sbert_app.services.duplicates import MiningProgress
 from sbert_app.ui.kit import html
 from sbert_app.wording import duration, plural
 
-NO_CORPUS = "No corpus yet. Pick an example above, or bring your own file: then its duplicates are one click away."
-NOT_YET = "Nothing compared yet. Press “Find duplicates”: every row is compared with every other."
-ONE_ROW = "This corpus has one row: there is nothing that it could repeat."
-STOPPED = "Stopped. Nothing was kept: start again to compare from the beginning."
-NO_BORDERLINE = "No pair lies near this threshold."
+NO_CORPUS = "No corpus yet. Choose an example above, or upload your own file."
+NOT_YET = "Not searched yet. “Find duplicates” compares every row with every other."
+ONE_ROW = "This corpus has only one row, so it has no duplicates."
+STOPPED = "Stopped. Partial results are not kept: start again from the beginning."
+NO_BORDERLINE = "No pairs near this threshold."
 GROUPS_SHOWN, MEMBERS_SHOWN = 50, 8
 SENTENCE_LENGTH = 400
 
 
 def note(text: str) -> str:
-    """What there is to say beside the button."""
+    """A status line."""
     return f'<p class="stage" role="status">{escape(text)}</p>'
 
 
 def progress(event: MiningProgress) -> str:
-    """The progress bar of the mining, with the time left."""
+    """Progress bar of the mining, with the remaining time."""
     if event.before:
         return note(place_in_line(event.before, "job"))
     left = f" · {duration(event.seconds / event.share * (1 - event.share))} left" if event.share > 0 else ""
@@ -34,88 +34,79 @@ def progress(event: MiningProgress) -> str:
 
 
 def pair_record(pair: SentencePair) -> dict[str, object]:
-    """A pair as one flat row to save."""
-    return {
-        "row1": pair.row1,
-        "row2": pair.row2,
-        "score": round(pair.score, 4),
-        "sentence1": pair.sentence1,
-        "sentence2": pair.sentence2,
-    }
+    """A pair as a flat record for export."""
+    rows = {"row1": pair.row1, "row2": pair.row2, "score": round(pair.score, 4)}
+    return {**rows, "sentence1": pair.sentence1, "sentence2": pair.sentence2}
 
 
 def headline(findings: Findings) -> str:
-    """What could go, and how it was found."""
-    rows, groups, gone = len(findings.corpus), len(findings.grouping), findings.grouping.redundant
+    """How many rows could be removed, and how the duplicates were found."""
+    rows, groups, redundant = len(findings.corpus), len(findings.grouping), findings.grouping.redundant
     if not groups:
         return f'<div role="status">{html.empty(_nothing(findings))}</div>'
     same = plural(findings.copies, "is an exact copy", "are exact copies")
     copies = f" {findings.copies:,} of these rows {same} of an earlier one." if findings.copies else ""
     stages = html.milliseconds({name: seconds * 1e3 for name, seconds in findings.seconds.items()})
     return (
-        f'<div class="could-go" role="status"><p><b>{gone:,} of {rows:,} rows could go</b>: {groups:,} '
+        f'<div class="could-go" role="status"><p><b>{redundant:,} of {rows:,} rows could be removed</b>: {groups:,} '
         f"{plural(groups, 'group', 'groups')} at cosine ≥ {findings.threshold:.3g}.{copies}</p>"
         f'<p class="hint">{stages}. {_how(findings)}</p>{html.notes([_mixed(findings)])}</div>'
     )
 
 
 def groups(findings: Findings) -> str:
-    """The largest groups: the row to keep, and those that it stands for."""
+    """The largest groups: the row to keep and the rows to drop."""
     total = len(findings.grouping)
     if not total:
         return ""
     shown = "".join(_group(number, members) for number, members in enumerate(findings.groups(GROUPS_SHOWN), 1))
-    which = f"The largest {GROUPS_SHOWN} of {total:,} groups; the files hold all" if total > GROUPS_SHOWN else f"{total:,} in all"
+    which = f"The largest {GROUPS_SHOWN} of {total:,} groups; the export has all" if total > GROUPS_SHOWN else f"{total:,} in all"
     return (
-        f'<h2 class="section">Groups</h2><p class="hint">{which}. The row to keep is the centre of its group: every other row '
-        f'reaches the threshold to it.</p><ol class="dup-groups" tabindex="0" role="region" aria-label="Groups">{shown}</ol>'
+        f'<h2 class="section">Groups</h2><p class="hint">{which}. The row to keep is the centre of its group: all other rows '
+        f'reach the threshold to it.</p><ol class="dup-groups" tabindex="0" role="region" aria-label="Groups">{shown}</ol>'
     )
 
 
 def borderline(pairs: Sequence[SentencePair], threshold: float, seconds: float | None = None) -> str:
-    """The pairs nearest to the threshold, on both sides; with the cross-encoder's scores where it was asked."""
+    """The pairs nearest to the threshold, with cross-encoder scores if they were computed in `seconds`."""
     if not pairs:
         return html.empty(NO_BORDERLINE)
-    asked = f" The cross-encoder read them in {duration(seconds)}: 0 is unlike, 1 the same." if seconds is not None else ""
+    scored = f" The cross-encoder scored them in {duration(seconds)}: 0 is unrelated, 1 the same." if seconds is not None else ""
     items = "".join(_pair(pair, threshold) for pair in pairs)
     label = "Pairs nearest to the threshold"
     return (
         f'<p class="hint" role="status">The {len(pairs):,} {plural(len(pairs), "pair", "pairs")} nearest to the threshold, on both '
-        f'sides of it.{asked}</p><ol class="dup-pairs" tabindex="0" role="region" aria-label="{label}">{items}</ol>'
+        f'sides of it.{scored}</p><ol class="dup-pairs" tabindex="0" role="region" aria-label="{label}">{items}</ol>'
     )
 
 
 def _nothing(findings: Findings) -> str:
     best = findings.mined.duplicates.pairs.scores[:1]
-    closest = f"The closest pair has {best[0]:.3f}: lower the threshold to see it." if len(best) else "All sentences are far apart."
+    closest = (
+        f"The closest pair has {best[0]:.3f}: lower the threshold to see it." if len(best) else "All sentences are dissimilar."
+    )
     return f"No duplicates at cosine ≥ {findings.threshold:.3g} among {len(findings.corpus):,} rows. {closest}"
 
 
 def _how(findings: Findings) -> str:
-    """What the comparison covers, where that is less than everything."""
+    """How many pairs were compared, and which were not kept."""
     pairs = findings.mined.duplicates.pairs
     rows = len(findings.mined.duplicates.copies.first)
-    lines = [
-        f"Every one of {rows * (rows - 1) // 2:,} pairs of different sentences was compared."
-        if pairs.exact
-        else _approximate(findings)
-    ]
-    if pairs.raised:
-        lines.append(f"More than {len(pairs.scores):,} pairs are close: those below {pairs.floor:.3f} were not kept.")
-    return " ".join(lines)
+    compared = f"All {rows * (rows - 1) // 2:,} pairs of different sentences were compared."
+    cut = f" More than {len(pairs.scores):,} pairs are close: those below {pairs.floor:.3f} were not kept." if pairs.raised else ""
+    return (compared if pairs.exact else _approximate(findings)) + cut
 
 
 def _mixed(findings: Findings) -> str:
-    """Groups that the corpus's own labels speak against."""
+    """Warn about groups whose rows have different labels in the corpus."""
     columns = [f"{groups:,} in {column}" for column, groups in findings.mixed().items() if groups]
-    return f"Groups whose rows have different labels: {', '.join(columns)}. A wrong label, or no duplicates." if columns else ""
+    how = "Either a label is wrong or these are not duplicates."
+    return f"Groups whose rows have different labels: {', '.join(columns)}. {how}" if columns else ""
 
 
 def _approximate(findings: Findings) -> str:
     share = (
-        f": {findings.recall:.1%} of the pairs above the threshold found, measured on a sample"
-        if findings.recall is not None
-        else ""
+        "" if findings.recall is None else f": {findings.recall:.1%} of the pairs above the threshold found, measured on a sample"
     )
     return f"Approximate: each row was compared with its nearest neighbours{share}."
 
@@ -123,8 +114,8 @@ def _approximate(findings: Findings) -> str:
 def _group(number: int, members: Sequence[Member]) -> str:
     rows = "".join(_member(member, members[0]) for member in members[:MEMBERS_SHOWN])
     more = len(members) - MEMBERS_SHOWN
-    rest = f'<li class="rest">and {more:,} more {plural(more, "row", "rows")} to drop</li>' if more > 0 else ""
-    return f'<li class="dup-group" aria-label="Group {number}, {len(members):,} rows"><ul>{rows}{rest}</ul></li>'
+    remaining = f'<li class="rest">and {more:,} more {plural(more, "row", "rows")} to drop</li>' if more > 0 else ""
+    return f'<li class="dup-group" aria-label="Group {number}, {len(members):,} rows"><ul>{rows}{remaining}</ul></li>'
 
 
 def _member(member: Member, kept: Member) -> str:

@@ -1,1 +1,1 @@
-"""The Fine-tune tab: train on labelled pairs, compare before and after."""
+"""The Fine-tune tab: train on labelled pairs and compare before and after."""

@@ -1,4 +1,4 @@
-"""Figures of a training run: the curve while it runs, the scores of held-out examples before and after."""
+"""Figures of a training run: training curve, and score distributions before and after."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,27 +15,21 @@ BINS = 24
 
 
 def training_curve(events: Sequence[Mapping[str, Any]]) -> go.Figure:
-    """Loss and dev score over the steps, each on its own axis; the checkpoint that is kept is marked."""
+    """Loss and dev score by step, on two axes; the kept checkpoint has a large marker."""
     steps = [event for event in events if event["type"] == "step"]
     scores = [event for event in events if event["type"] == "evaluation"]
     figure = make_subplots(specs=[[{"secondary_y": True}]])
     figure.add_scatter(
         x=[e["step"] for e in steps], y=[e["loss"] for e in steps], name="loss", mode="lines", line={"color": MIDDLE, "width": 1.5}
     )
-    marks = {"size": [12 if event is _best(scores) else 6 for event in scores], "color": TEAL}
+    markers = {"size": [12 if event is _best(scores) else 6 for event in scores], "color": TEAL}
     figure.add_scatter(
-        x=[e["step"] for e in scores],
-        y=[100 * e["score"] for e in scores],
-        name="dev score (the large point is kept)",
-        mode="lines+markers",
-        line={"color": TEAL, "width": 2.5},
-        marker=marks,
-        secondary_y=True,
-    )
+        x=[e["step"] for e in scores], y=[100 * e["score"] for e in scores], name="dev score (the large point is kept)",
+        mode="lines+markers", line={"color": TEAL, "width": 2.5}, marker=markers, secondary_y=True,
+    )  # fmt: skip
     quiet(figure, 300)
-    figure.update_layout(
-        legend={"orientation": "h", "y": -0.25, "x": 0, "yanchor": "top"}, hovermode="x unified", uirevision="keep"
-    )
+    legend = {"orientation": "h", "y": -0.25, "x": 0, "yanchor": "top"}
+    figure.update_layout(legend=legend, hovermode="x unified", uirevision="keep")
     figure.update_xaxes(title="step", showgrid=False, zeroline=False, rangemode="tozero")
     figure.update_yaxes(zeroline=False)
     figure.update_yaxes(title="loss", gridcolor=GRID, rangemode="tozero", secondary_y=False)
@@ -44,25 +38,25 @@ def training_curve(events: Sequence[Mapping[str, Any]]) -> go.Figure:
 
 
 def distributions(held_out: Examples, before: Sequence[float], after: Sequence[float]) -> go.Figure:
-    """How the scores of the held-out examples spread, by what they are meant to be, before and after."""
+    """Histograms of the held-out examples' scores before and after, by label or score third."""
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
-    lead = held_out.kind in ("triplets", "positives")
-    far = max(map(abs, (*before, *after)), default=1.0) or 1.0
-    edges = np.linspace(-far if lead else min(0.0, *before, *after), far, BINS + 1)  # BINS is even: 0 is an edge of a lead
+    is_margin = held_out.kind in ("triplets", "positives")
+    limit = max(map(abs, (*before, *after)), default=1.0) or 1.0
+    edges = np.linspace(-limit if is_margin else min(0.0, *before, *after), limit, BINS + 1)  # BINS is even, so that 0 is an edge
     width = edges[1] - edges[0]
     middles = np.concatenate([[edges[0] - width / 2], (edges[:-1] + edges[1:]) / 2, [edges[-1] + width / 2]])
-    for name, colour, chosen in _groups(held_out):
+    for name, colour, members in _groups(held_out):
         for row, values in enumerate((before, after), 1):
-            heights, _ = np.histogram(np.asarray(values)[chosen], edges)
+            heights, _ = np.histogram(np.asarray(values)[members], edges)
             figure.add_scatter(
                 x=middles, y=[0, *heights, 0], name=name, legendgroup=name, showlegend=row == 1, mode="lines", fill="tozeroy",
                 line={"color": colour, "width": 2, "shape": "hvh"}, row=row, col=1,
             )  # fmt: skip
     quiet(figure, 380)
     figure.update_layout(legend={"orientation": "h", "y": -0.2, "x": 0, "yanchor": "top"})
-    if lead:
+    if is_margin:
         figure.add_vline(0, line={"color": INK, "dash": "dot", "width": 1})
-    figure.update_xaxes(title="cosine to the positive minus cosine to the negative" if lead else "cosine", row=2, col=1)
+    figure.update_xaxes(title="cosine to the positive minus cosine to the negative" if is_margin else "cosine", row=2, col=1)
     figure.update_xaxes(showgrid=False, zeroline=False)
     figure.update_yaxes(gridcolor=GRID, zeroline=False)
     figure.update_yaxes(title="examples before", row=1, col=1)
@@ -71,7 +65,7 @@ def distributions(held_out: Examples, before: Sequence[float], after: Sequence[f
 
 
 def _groups(held_out: Examples) -> list[tuple[str, str, Any]]:
-    """(name, colour, which rows) of each label, of thirds of the score, or of all."""
+    """(name, colour, row mask) of each label, of each third of the score range, or of all examples."""
     if held_out.kind == "labelled":
         others = iter([FAR, *MORE_LABELS] * len(held_out.labels))
         return [
@@ -85,7 +79,7 @@ def _groups(held_out: Examples) -> list[tuple[str, str, Any]]:
             ("between", MIDDLE, (gold >= 1 / 3) & (gold <= 2 / 3)),
             ("meant to be close (highest third)", TEAL, gold > 2 / 3),
         ]
-    return [("all, right of the dotted line is right", TEAL, np.ones(len(held_out), dtype=bool))]
+    return [("all; correct to the right of the dotted line", TEAL, np.ones(len(held_out), dtype=bool))]
 
 
 def _best(scores: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:

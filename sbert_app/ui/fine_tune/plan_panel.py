@@ -1,4 +1,4 @@
-"""The settings of a run: a preset, the objective, and everything else folded away."""
+"""Panel with the settings of a run: preset, objective, and all other settings folded."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from sbert_app.services.validation import one_of
 from sbert_app.training.objectives import CONCATENATIONS, DISTANCES, OBJECTIVES
 from sbert_app.ui.fine_tune import view
 
-Values = dict[Any, Any]  # component -> what it holds, as a handler with a set of inputs gets it
+Values = dict[Any, Any]  # component -> value, the argument of a handler with a set of inputs
 
 
 class PlanPanel:
-    """Components only. `tuned` are the settings that a plan fills and that a person may change."""
+    """Components only. `tuned`: the settings that a plan fills and that can be changed."""
 
     def __init__(self) -> None:
         self.preset = gr.Radio(list(PRESETS), value=QUICK, label="Preset", elem_id="preset")
@@ -28,12 +28,12 @@ class PlanPanel:
                 self._seed = gr.Number(0, label="Seed (0 or more)", elem_id="seed")
             with gr.Row():
                 self._concatenation = gr.Dropdown(
-                    list(CONCATENATIONS), label="Softmax sees (Table 6 of the paper)", elem_id="concatenation"
+                    list(CONCATENATIONS), label="Softmax input (Table 6 of the paper)", elem_id="concatenation"
                 )
                 self._margin = gr.Number(1.0, label="Triplet margin ε", elem_id="margin")
                 self._distance = gr.Dropdown(list(DISTANCES), value="euclidean", label="Triplet distance", elem_id="distance")
             self._curve = gr.Checkbox(
-                label="Learning curve: train once more on half of the examples, to see whether more labels would help",
+                label="Learning curve: also train on half of the examples, to see whether more labels would help",
                 elem_id="learning-curve",
             )
 
@@ -43,7 +43,7 @@ class PlanPanel:
         return [self.objective, *options, self._concatenation, self._margin, self._distance, self._curve]
 
     def show(self, plan: Plan, kind: str) -> Values:
-        """A plan, and only what matters for this kind of examples."""
+        """Show a plan, with only the settings that apply to this kind of examples."""
         choices = [(f"{o.title}{' (paper)' if o.paper else ''}", o.name) for o in OBJECTIVES.values() if kind in o.kinds]
         return {
             self.objective: gr.Dropdown(choices=choices, value=plan.objective),
@@ -59,7 +59,7 @@ class PlanPanel:
         }
 
     def explain(self, objective: str) -> Values:
-        """Another objective: what it is for, and its own settings only."""
+        """Show an objective's advice and settings. Raises UserError for an unknown one."""
         if not one_of(objective, "objective", OBJECTIVES):
             raise UserError("Choose an objective.")
         return {
@@ -70,21 +70,12 @@ class PlanPanel:
         }
 
     def changes(self, values: Values) -> dict[str, Any]:
-        """What is set on the page, by the names of the plan."""
-        names = (
-            "objective",
-            "epochs",
-            "batch_size",
-            "learning_rate",
-            "seed",
-            "concatenation",
-            "margin",
-            "distance",
-            "learning_curve",
-        )
+        """The settings on the page, by their names in the plan."""
+        options = ("epochs", "batch_size", "learning_rate", "seed")
+        names = ("objective", *options, "concatenation", "margin", "distance", "learning_curve")
         return {name: values[component] for name, component in zip(names, self.tuned, strict=True)}
 
 
 def choice(label: str, elem_id: str) -> gr.Dropdown:
-    """A dropdown whose choices change with the file. The services check its value: Gradio goes by those of a moment ago."""
+    """A dropdown whose choices change with the file. The services check the value, as Gradio would check outdated choices."""
     return gr.Dropdown(label=label, allow_custom_value=True, elem_id=elem_id)

@@ -1,4 +1,4 @@
-"""A run on screen: live, then its verdict and its model. Attaches to any run of its owner, from any tab or device."""
+"""Panel for a training run: live progress, verdict, model, and earlier runs of the same owner."""
 
 import tempfile
 from collections import deque
@@ -7,25 +7,25 @@ from typing import Any
 
 import gradio as gr
 
-from sbert_app.services.fine_tune import FineTuneService, Progress
+from sbert_app.services.fine_tune import FineTuneService, RunProgress
 from sbert_app.services.trained_models import TrainedModels
 from sbert_app.ui.fine_tune import chart, verdict_view, view
 from sbert_app.ui.header import ModelPicker
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 
 TICK_SECONDS = 1.0
-PACKS_KEPT = 4
+ZIPS_KEPT = 4
 
 
 class RunPanel:
-    """Steps three and four. `run_id` is the run that is shown; the thread that trains knows nothing of this page."""
+    """Steps 3 and 4. `run_id`: the run shown; training runs in its own thread, independent of the page."""
 
     def __init__(self, service: FineTuneService, models: TrainedModels, owner: Any, picker: ModelPicker) -> None:
         self._service, self._models, self._owner, self._picker = service, models, owner, picker
-        # Zips wait here until Gradio has copied them; the oldest folder is deleted with its object.
-        self._packs: deque[tempfile.TemporaryDirectory[str]] = deque(maxlen=PACKS_KEPT)
+        # Zips are kept until Gradio has copied them.
+        self._zips: deque[tempfile.TemporaryDirectory[str]] = deque(maxlen=ZIPS_KEPT)
         self.run_id = gr.State("")
-        self._shown = gr.State("")  # what the page already shows of it
+        self._shown = gr.State("")  # the state of the run as shown
         self._timer = gr.Timer(TICK_SECONDS, active=False)
         self._draw_live()
         self._draw_verdict()
@@ -49,7 +49,7 @@ class RunPanel:
             gr.HTML(view.step(3, "Training"), js_on_load=None)
             self.plan = gr.HTML(js_on_load=None)
             self.progress = gr.HTML(elem_id="run-progress", js_on_load=None)
-            self.stop = gr.Button("Stop and keep the best so far", size="sm", variant="stop", visible=False, elem_id="run-stop")
+            self.stop = gr.Button("Stop and keep the best checkpoint", size="sm", variant="stop", visible=False, elem_id="run-stop")
             self.curve = gr.Plot(show_label=False, elem_id="run-curve")
 
     def _draw_verdict(self) -> None:
@@ -61,69 +61,65 @@ class RunPanel:
             with gr.Row(elem_classes="end-row", elem_id="keep"):
                 named = not self._service.hosted
                 self.name = gr.Textbox(label="Save as model", max_lines=1, visible=named, elem_id="model-name")
-                self.use = gr.Button(
-                    "Save and use in all tabs" if named else "Use in all tabs", variant="primary", elem_id="use-model"
-                )
-                self.pack = gr.Button("Pack as zip", elem_id="pack-model")
-                self.download = gr.DownloadButton("Download the zip", visible=False, elem_id="download-model")
-            self.kept = gr.HTML(elem_id="kept", js_on_load=None)
+                title = "Save and use in all tabs" if named else "Use in all tabs"
+                self.use = gr.Button(title, variant="primary", elem_id="use-model")
+                self.pack = gr.Button("Download model", elem_id="pack-model")
+                self.download = gr.DownloadButton("Download model", visible=False, elem_id="download-model")
+            self.model_message = gr.HTML(elem_id="kept", js_on_load=None)
 
     def _listen(self) -> None:
         run = [self.run_id, self._owner]
-        self._timer.tick(handler(self._on_tick), [*run, self._shown], self._outputs(), **PRIVATE)
+        self._timer.tick(handler(self._on_tick), [*run, self._shown], self.outputs, **PRIVATE)
         self.stop.click(handler(self._on_stop), run, self.stop, queue=False, **PRIVATE)
-        self.use.click(handler(self._on_use), [*run, self.name], [*self._picker.outputs, self.kept], **PRIVATE)
+        self.use.click(handler(self._on_use), [*run, self.name], [*self._picker.outputs, self.model_message], **PRIVATE)
         self.pack.click(handler(self._on_pack), run, self.download, **PRIVATE)
 
     def _listen_to_runs(self) -> None:
         chosen = [self.choice, self._owner]
         self.runs.expand(handler(self._list), self._owner, self.choice, **PRIVATE)
-        self.open.click(handler(self.attach), chosen, self._outputs(), **PRIVATE)
-        self.resume.click(handler(self._on_resume), chosen, self._outputs(), **PRIVATE)
+        self.open.click(handler(self.attach), chosen, self.outputs, **PRIVATE)
+        self.resume.click(handler(self._on_resume), chosen, self.outputs, **PRIVATE)
         self.delete.click(handler(self._on_delete), chosen, self.choice, **PRIVATE)
         self.rename.click(handler(self._on_rename), [*chosen, self.new_name], [self.choice, self.new_name], **PRIVATE)
 
-    def _outputs(self) -> list[Any]:
-        verdict = [self.verdict, self.answer, self.spread, self.movers, self.name, self.download, self.kept]
-        return [self.run_id, self._shown, self._timer, self.live, self.plan, self.progress, self.stop, self.curve, *verdict]
-
     @property
     def outputs(self) -> list[Any]:
-        """What `attach` fills."""
-        return self._outputs()
+        """The components that `attach` updates."""
+        verdict = [self.verdict, self.answer, self.spread, self.movers, self.name, self.download, self.model_message]
+        return [self.run_id, self._shown, self._timer, self.live, self.plan, self.progress, self.stop, self.curve, *verdict]
 
     def attach(self, run_id: str, owner: str) -> Updates:
-        """Show a run as it stands, and follow it while it lives."""
+        """Show a run, and follow it while it is live."""
         progress = self._service.progress(run_id or "", owner)
         return {
             self.run_id: run_id,
             self.live: gr.Column(visible=True),
             self.plan: view.plan_line(progress.plan),
             self.download: gr.DownloadButton(visible=False),
-            self.kept: "",
+            self.model_message: "",
             **self._show(progress, owner),
         }
 
     def attach_live(self, owner: str) -> Updates:
-        """Show the run that is going on, where there is one: after a reload, or on another device."""
-        going = self._service.going_on(owner)
-        return self.attach(going.id, owner) if going else {self.run_id: ""}
+        """Show the owner's active run, if any, for instance after a reload or on another device."""
+        active = self._service.active_run(owner)
+        return self.attach(active.id, owner) if active else {self.run_id: ""}
 
     def _on_tick(self, run_id: str, owner: str, shown: str) -> Updates:
         progress = self._service.progress(run_id, owner)
         return {self._shown: shown} if _state(progress) == shown else self._show(progress, owner)
 
-    def _show(self, progress: Progress, owner: str) -> Updates:
-        done = progress.result is not None and not progress.live
+    def _show(self, progress: RunProgress, owner: str) -> Updates:
+        finished = progress.result is not None and not progress.live
         updates: Updates = {
             self._shown: _state(progress),
             self._timer: gr.Timer(active=progress.live),
             self.progress: view.live(progress),
             self.stop: gr.Button(visible=progress.live, interactive=True),
             self.curve: chart.training_curve(progress.events),
-            self.verdict: gr.Column(visible=done),
+            self.verdict: gr.Column(visible=finished),
         }
-        if not done or progress.result is None:
+        if not finished or progress.result is None:
             return updates
         held_out = self._service.held_out(progress.info.id, owner)
         return updates | {
@@ -135,20 +131,20 @@ class RunPanel:
 
     def _on_stop(self, run_id: str, owner: str) -> Any:
         self._service.stop(run_id, owner)
-        return gr.Button("Stopping after this batch", interactive=False)
+        return gr.Button("Stopping …", interactive=False)
 
     def _on_use(self, run_id: str, owner: str, name: str) -> Updates:
         if self._service.hosted:
             chosen = self._service.progress(run_id, owner).info.model
-            kept = "In use in all tabs, for you alone. Download the zip to keep it: a hosted app deletes runs after a day."
+            text = "In use in all tabs, only for you. Download the model to keep it: a hosted app deletes runs after a day."
         else:
             chosen = self._models.save_model(run_id, name, owner)
-            kept = f"Saved as {chosen} and in use in all tabs."
-        return {**self._picker.use(chosen), self.kept: view.kept(kept)}
+            text = f"Saved as {chosen} and in use in all tabs."
+        return {**self._picker.use(chosen), self.model_message: view.model_message(text)}
 
     def _on_pack(self, run_id: str, owner: str) -> Any:
         folder = tempfile.TemporaryDirectory(prefix="sbert-studio-")
-        self._packs.append(folder)
+        self._zips.append(folder)
         path = self._models.zip_model(run_id, Path(folder.name), owner)
         return gr.DownloadButton(f"Download {path.name} ({path.stat().st_size / 1e6:.0f} MB)", value=str(path), visible=True)
 
@@ -165,13 +161,13 @@ class RunPanel:
 
     def _on_delete(self, run_id: str | None, owner: str) -> Any:
         self._service.delete(run_id or "", owner)
-        return gr.Dropdown(choices=self._choices(owner), value=None)  # nothing chosen: a second click deletes nothing
+        return gr.Dropdown(choices=self._choices(owner), value=None)  # no selection, so that a second click deletes nothing
 
     def _on_rename(self, run_id: str | None, owner: str, name: str) -> Updates:
         self._service.rename(run_id or "", name, owner)
         return {self.choice: self._list(owner), self.new_name: ""}
 
 
-def _state(progress: Progress) -> str:
-    """Changes whenever something new is to be shown."""
+def _state(progress: RunProgress) -> str:
+    """A text that changes whenever there is something new to show."""
     return f"{progress.info.state} {len(progress.events)} {progress.result is not None}"

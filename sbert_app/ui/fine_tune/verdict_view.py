@@ -1,4 +1,4 @@
-"""How a verdict looks: the word, what it rests on, the biggest movers, and whether more labels would help."""
+"""Render a verdict: the result, its measures, the examples that changed most, and whether more labels would help."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -8,7 +8,7 @@ import numpy as np
 
 from sbert_app.evaluation.verdict import BETTER, LEAST_HELD_OUT, UNCLEAR
 from sbert_app.labelled.examples import Examples
-from sbert_app.services.fine_tune import Progress
+from sbert_app.services.fine_tune import RunProgress
 from sbert_app.ui.fine_tune.view import target
 from sbert_app.ui.kit import html
 from sbert_app.wording import duration
@@ -20,67 +20,63 @@ METRIC_NAMES = {
     "accuracy": "Accuracy at the best threshold, %",
     "f1": "F1 at the best threshold, %",
     "triplet_accuracy": "Triplet accuracy, %",
-    "accuracy_at_1": "Right partner found first, %",
+    "accuracy_at_1": "Correct partner ranked first, %",
 }
 WORDS = {
-    BETTER: ("Better", "The change on examples it never saw is larger than chance explains."),
-    UNCLEAR: ("No clear change", "On examples it never saw, the difference could be chance. Keep the model you had."),
+    BETTER: ("Better", "The change on held-out examples is larger than chance explains."),
+    UNCLEAR: ("No clear change", "The change on held-out examples could be chance. Keep the previous model."),
 }
-TOO_FEW = ("Too few examples to tell", "So few held-out examples prove nothing either way. Bring 100 rows or more.")
-WORSE = ("Worse: do not use it", "On examples it never saw, it ranks worse than the model you started from.")
+TOO_FEW = ("Too few examples to judge", "Upload at least 100 rows.")
+WORSE = ("Worse: do not use it", "On held-out examples it ranks worse than the model you started from.")
 HELP = {
-    "spearman": "Spearman: how well the order of the cosines follows that of the scores; 100 is perfect, 0 chance.",
-    "average_precision": "Average precision: how far pairs that mean the same stand above the others by cosine; 100 is perfect.",
-    "triplet_accuracy": "Triplet accuracy: the share of anchors closer to the positive than to the negative; chance is 50.",
-    "accuracy_at_1": "The share of sentences whose right partner is the nearest of all held-out partners.",
+    "spearman": "Spearman: how well the cosines reproduce the order of the scores; 100 is perfect, 0 is chance.",
+    "average_precision": "Average precision: how well cosines rank pairs that mean the same above the others; 100 is perfect.",
+    "triplet_accuracy": "Triplet accuracy: the share of anchors closer to the positive than to the negative; 50 is chance.",
+    "accuracy_at_1": "The share of sentences whose correct partner is the nearest of all held-out partners.",
 }
-RANKED = "Moves are measured by rank among the held-out pairs: cosines of two models are not on one scale."
-LEAD = "Lead: cosine to the positive minus cosine to the negative (or to the nearest other); above 0 is right."
-MOVERS = 5
+RANKED = "Changes are measured by rank among the held-out pairs, because the cosines of two models are not on one scale."
+MARGIN = "Margin: cosine to the positive minus cosine to the negative (or to the nearest other); above 0 is correct."
+MOVERS = 5  # examples listed for each direction
 
 
-def verdict(progress: Progress) -> str:
-    """The answer, what it rests on, and whether more labels would help."""
+def verdict(progress: RunProgress) -> str:
+    """The verdict, its measures, and whether more labels would help."""
     result = progress.result
     if result is None:
         return ""
-    word = result["verdict"]["word"]
-    few = result["verdict"]["examples"] < LEAST_HELD_OUT
+    word, count, first = result["verdict"]["word"], result["verdict"]["examples"], result["verdict"]["changes"][0]
+    few = count < LEAST_HELD_OUT
     title, meaning = TOO_FEW if few else WORDS.get(word, WORSE)
     kind = {BETTER: "better", UNCLEAR: "unclear"}.get(word, "worse")
-    first = result["verdict"]["changes"][0]
-    count = result["verdict"]["examples"]
     card = (
         f'<section class="verdict {kind}"><p class="eyebrow">Verdict on {count:,} held-out examples</p>'
         f'<p class="word" id="verdict-word">{title}</p><p>{meaning}</p>{_intervals(first)}</section>'
     )
     curve = "" if few else _curve(result.get("curve"))
-    lines = [HELP[first["metric"]], curve, _head(result.get("head")), _honesty(result, progress.info.created)]
+    lines = [HELP[first["metric"]], curve, _head(result.get("head")), _conditions(result, progress.info.created)]
     notes = "".join(f'<p class="hint">{escape(line)}</p>' for line in lines if line)
     return f'<div class="verdicts">{card}<section class="measures">{_measures(result["verdict"]["changes"])}{notes}</section></div>'
 
 
 def _intervals(change: Mapping[str, Any]) -> str:
-    """Before and after as points with their intervals on one scale."""
+    """Before and after as points with intervals on one scale."""
     sides = {"Before": change["before"], "After": change["after"]}
     low = min(-0.05 if any(s["low"] < 0 for s in sides.values()) else 0.0, *(s["low"] for s in sides.values()))
     span = max(1.0, *(s["high"] for s in sides.values())) - low
 
-    def at(value: float) -> float:
+    def percent(value: float) -> float:
         return float(100 * (value - low) / span)
 
     rows = "".join(
         f'<div class="interval {name.lower()}"><span>{name}</span><div class="track">'
-        f'<i style="left:{at(s["low"]):.1f}%;width:{at(s["high"]) - at(s["low"]):.1f}%"></i>'
-        f'<b style="left:{at(s["value"]):.1f}%"></b></div><em>{_number(s["value"])}</em></div>'
+        f'<i style="left:{percent(s["low"]):.1f}%;width:{percent(s["high"]) - percent(s["low"]):.1f}%"></i>'
+        f'<b style="left:{percent(s["value"]):.1f}%"></b></div><em>{_number(s["value"])}</em></div>'
         for name, s in sides.items()
     )
-    difference = change["difference"]
-    spoken = (
-        f"{METRIC_NAMES[change['metric']]}: {100 * sides['Before']['value']:.1f} before, {100 * sides['After']['value']:.1f} after"
-    )
+    difference, name = change["difference"], METRIC_NAMES[change["metric"]]
+    label = f"{name}: {100 * sides['Before']['value']:.1f} before, {100 * sides['After']['value']:.1f} after"
     return (
-        f'<div role="img" aria-label="{escape(spoken)}">{rows}</div><p class="hint">{METRIC_NAMES[change["metric"]]}. '
+        f'<div role="img" aria-label="{escape(label)}">{rows}</div><p class="hint">{name}. '
         f"Change {_signed(difference['value'])}, 95 % interval {_signed(difference['low'])} to {_signed(difference['high'])}.</p>"
     )
 
@@ -116,69 +112,69 @@ def _curve(curve: Mapping[str, Any] | None) -> str:
         return ""
     change = curve["change"]
     gain = change["difference"]
-    half, whole = (f"{100 * change[side]['value']:.1f}" for side in ("before", "after"))
-    from_half = f"From {curve['half']:,} to {curve['whole']:,} training examples the measure went from {half} to {whole}"
+    at_half, at_all = (f"{100 * change[side]['value']:.1f}" for side in ("before", "after"))
+    from_half = f"From {curve['half']:,} to {curve['whole']:,} training examples, the measure changed from {at_half} to {at_all}"
     if gain["low"] > 0:
-        return f"{from_half}: more labels would very likely help further."
+        return f"{from_half}. More labels would very likely help."
     if gain["value"] > 0.01:
-        return f"{from_half}, which could be chance: more labels may help."
-    return f"{from_half}: more labels of the same kind would probably change little."
+        return f"{from_half}, which could be chance. More labels may help."
+    return f"{from_half}. More labels of the same kind would probably change little."
 
 
 def _head(head: Mapping[str, float] | None) -> str:
     if not head:
         return ""
     return (
-        f"The softmax head names the label of {100 * head['accuracy']:.1f} % of the held-out pairs; "
-        f"always saying the most frequent one is right for {100 * head['majority']:.1f} %."
+        f"The softmax head predicts the correct label for {100 * head['accuracy']:.1f} % of the held-out pairs; "
+        f"always predicting the most frequent label is correct for {100 * head['majority']:.1f} %."
     )
 
 
-def _honesty(result: Mapping[str, Any], created: str) -> str:
+def _conditions(result: Mapping[str, Any], created: str) -> str:
     sizes = result["parts"]
     pieces = [
-        f"Measured on {created[:10]} on {result['device']}: {sizes['train']:,} examples learnt from",
-        f"checkpoint of step {result['best_step']:,} of {result['steps']:,} chosen on {sizes['dev']:,} others",
+        f"Measured on {created[:10]} on {result['device']}: {sizes['train']:,} training examples",
+        f"checkpoint of step {result['best_step']:,} of {result['steps']:,} chosen on {sizes['dev']:,} other examples",
         f"{duration(result['seconds'])} of training, {result['pairs_per_second']:,.0f} examples/s.",
     ]
     return f"{', '.join(pieces)} Intervals and p: paired bootstrap, 2,000 resamples."
 
 
-def movers(progress: Progress, held_out: Examples) -> str:
-    """The held-out examples that moved most, towards what they are meant to be and away from it."""
+def movers(progress: RunProgress, held_out: Examples) -> str:
+    """Tables of the held-out examples that changed most, for the better and for the worse, with downloads."""
     result = progress.result
     if result is None:
         return ""
     gains = np.array(result["gains"])
     order = np.argsort(-gains)
-    right = [i for i in order[:MOVERS].tolist() if gains[i] > 0]
-    wrong = [i for i in order[::-1][:MOVERS].tolist() if gains[i] < 0]
+    improved = [i for i in order[:MOVERS].tolist() if gains[i] > 0]
+    worsened = [i for i in order[::-1][:MOVERS].tolist() if gains[i] < 0]
     tables = [
-        f"<section><h3>{title}</h3>{_mover_table(held_out, result, places)}</section>"
-        for title, places in (("Moved furthest in the right direction", right), ("Moved furthest in the wrong direction", wrong))
+        f"<section><h3>{title}</h3>{_mover_table(held_out, result, indices)}</section>"
+        for title, indices in (("Improved most", improved), ("Worsened most", worsened))
     ]
     records = [mover_record(held_out, result, i) for i in order.tolist()]
-    explained = f'<p class="hint">{RANKED if held_out.gold.any() else LEAD}</p>'
+    explained = f'<p class="hint">{RANKED if held_out.gold.any() else MARGIN}</p>'
     return f'<div class="movers">{"".join(tables)}</div>{explained}{html.downloads("held-out", records)}'
 
 
-def _mover_table(held_out: Examples, result: Mapping[str, Any], places: Sequence[int]) -> str:
-    if not places:
+def _mover_table(held_out: Examples, result: Mapping[str, Any], indices: Sequence[int]) -> str:
+    if not indices:
         return html.empty("None.")
     rows = []
-    for i in places:
+    for i in indices:
         sentences = "<br>".join(f'<span dir="auto">{escape(html.short(column[i], 160))}</span>' for column in held_out.sentences)
         cells = [sentences, f"{result['before'][i]:.2f} → {result['after'][i]:.2f}"]
         if held_out.kind in ("scored", "labelled"):
             cells.append(target(held_out, i))
         rows.append(cells)
-    score = "Lead" if held_out.kind in ("triplets", "positives") else "Cosine"
-    return html.table(("Sentences", score, *(["Meant to be"] if held_out.kind in ("scored", "labelled") else [])), rows)
+    score = "Margin" if held_out.kind in ("triplets", "positives") else "Cosine"
+    return html.table(("Sentences", score, *(["Target"] if held_out.kind in ("scored", "labelled") else [])), rows)
 
 
-def mover_record(held_out: Examples, result: Mapping[str, Any], place: int) -> dict[str, object]:
-    """One held-out example as a flat row to save."""
-    sentences = {f"sentence{k}": column[place] for k, column in enumerate(held_out.sentences, 1)}
-    meant = {"meant": target(held_out, place)} if held_out.kind in ("scored", "labelled") else {}
-    values = {name: round(float(result[name][place]), 4) for name in ("before", "after", "gains")}
-    return {"row": int(held_out.rows[place]), **sentences, **meant, **values}
+def mover_record(held_out: Examples, result: Mapping[str, Any], index: int) -> dict[str, object]:
+    """A held-out example as a flat record for export."""
+    sentences = {f"sentence{k}": column[index] for k, column in enumerate(held_out.sentences, 1)}
+    meant = {"meant": target(held_out, index)} if held_out.kind in ("scored", "labelled") else {}
+    values = {name: round(float(result[name][index]), 4) for name in ("before", "after", "gains")}
+    return {"row": int(held_out.rows[index]), **sentences, **meant, **values}

@@ -1,4 +1,4 @@
-"""How fine-tuning looks: what was read, what is going to happen, how far it is, and whether it got better."""
+"""Render fine-tuning: training data, plan, estimated time, live progress, and runs."""
 
 from collections import Counter
 from html import escape
@@ -8,10 +8,10 @@ from sbert_app.labelled.columns import KINDS
 from sbert_app.labelled.examples import Examples
 from sbert_app.labelled.splits import Split
 from sbert_app.runs.plan import Plan
-from sbert_app.runs.probe import Estimate
+from sbert_app.runs.probe import TrainingEstimate
 from sbert_app.runs.run import DAMAGED, FAILED, FINISHED, INTERRUPTED, RUNNING, STOPPED, WAITING, RunInfo
-from sbert_app.services.fine_tune import Progress
-from sbert_app.services.labelled import Offer
+from sbert_app.services.fine_tune import RunProgress
+from sbert_app.services.labelled import TrainingData
 from sbert_app.tables.table import skipped_summary
 from sbert_app.training.objectives import OBJECTIVES
 from sbert_app.ui.kit import html
@@ -20,36 +20,36 @@ from sbert_app.wording import duration, plural
 STATES = {
     WAITING: "Waiting for its turn",
     RUNNING: "Training",
-    INTERRUPTED: "Interrupted: the program ended in the middle. Resume goes on from the last checkpoint.",
+    INTERRUPTED: "Interrupted: the program ended during training. Resume continues from the last checkpoint.",
     FINISHED: "Finished",
     STOPPED: "Stopped",
     FAILED: "Failed",
     DAMAGED: "Damaged",
 }
 FIRST_ROWS = 3
-ESTIMATING = '<p class="estimate">Timing a few batches, to say how long it will take …</p>'
+ESTIMATING = '<p class="estimate">Timing a few batches to estimate the duration …</p>'
 
 
 def refused(name: str, message: str) -> str:
-    """A file that was not taken; what was there before stays."""
-    return f'<p class="refused" role="alert"><b>{escape(name)}</b> was not taken. {escape(message)}</p>'
+    """An error about a file that could not be loaded; the previous data stays."""
+    return f'<p class="refused" role="alert"><b>{escape(name)}</b> was not loaded. {escape(message)}</p>'
 
 
 def step(number: int, title: str) -> str:
-    """The heading of one of the four steps."""
+    """The heading of a step."""
     return f'<h2 class="step"><b aria-hidden="true">{number}</b>{escape(title)}</h2>'
 
 
-def nothing() -> str:
-    """What stands where the data will be."""
+def no_data() -> str:
+    """A placeholder for the training data."""
     return html.empty(
-        "No labelled pairs yet. Pick an example above, or bring your own: from about 100 rows on, a verdict says something."
+        "No labelled pairs yet. Choose an example or upload a file. You need about 100 rows for a meaningful verdict."
     )
 
 
-def offer(offered: Offer) -> str:
-    """What was read and how it is split."""
-    reading, parted = offered.reading, offered.split
+def training_data(data: TrainingData) -> str:
+    """What was read, and how it is split."""
+    reading, split = data.reading, data.split
     examples = reading.examples
     count = len(examples)
     facts = [f"<b>{escape(reading.name)}</b>: {count:,} {plural(count, 'example', 'examples')}, {KINDS[examples.kind].lower()}"]
@@ -59,42 +59,40 @@ def offer(offered: Offer) -> str:
     if examples.kind == "labelled":
         facts.append(_labels(examples))
     head = f'<p class="read">{" · ".join(facts)}</p>'
-    few = len(parted.held_out)
-    warning = f"Only {few} held-out examples: the verdict will not be able to tell. Bring 100 rows or more."
-    notes = [warning if few < LEAST_HELD_OUT else "", *_leaks(parted), *reading.notes, *skipped_summary(reading.skipped)]
-    return f"{head}{_split(offered)}{_first_rows(examples)}{html.notes(notes)}"
+    count = len(split.held_out)
+    warning = f"Only {count} held-out examples. Too few examples to judge. Upload at least 100 rows."
+    notes = [warning if count < LEAST_HELD_OUT else "", *_leaks(split), *reading.notes, *skipped_summary(reading.skipped)]
+    return f"{head}{_split(data)}{_first_rows(examples)}{html.notes(notes)}"
 
 
 def _labels(examples: Examples) -> str:
     counts = Counter(examples.targets.astype(int).tolist())
-    names = [f"{escape(label)} {counts[i]:,}" for i, label in enumerate(examples.labels)]
-    return f"labels {', '.join(names)}; “the same” is <b>{escape(examples.labels[examples.positive])}</b>"
+    sizes = [f"{counts[i]:,} × label {escape(label)}" for i, label in enumerate(examples.labels)]
+    return f"{', '.join(sizes)}; “same meaning” is <b>{escape(examples.labels[examples.positive])}</b>"
 
 
-def _split(offered: Offer) -> str:
-    parted = offered.split
+def _split(data: TrainingData) -> str:
+    split = data.split
     sizes = {
-        "train": (len(parted.train), "to learn from"),
-        "dev": (len(parted.dev), "to choose the checkpoint"),
-        "held-out": (len(parted.held_out), "never seen, for the verdict"),
+        "train": (len(split.train), "for training"),
+        "dev": (len(split.dev), "for choosing the checkpoint"),
+        "held-out": (len(split.held_out), "held out for the verdict"),
     }
-    whole = sum(size for size, _ in sizes.values())
+    total = sum(size for size, _ in sizes.values())
     segments = "".join(f'<i class="{name}" style="flex:{size}"></i>' for name, (size, _) in sizes.items())
-    legend = "".join(f'<li class="{name}"><b>{size:,}</b> {why}</li>' for name, (size, why) in sizes.items())
-    bar = f'<div class="split" role="img" aria-label="{whole:,} examples split in three">{segments}</div>'
+    legend = "".join(f'<li class="{name}"><b>{size:,}</b> {use}</li>' for name, (size, use) in sizes.items())
+    bar = f'<div class="split" role="img" aria-label="{total:,} examples split in three">{segments}</div>'
     return f'{bar}<ul class="split-legend">{legend}</ul>'
 
 
-def _leaks(parted: Split) -> list[str]:
+def _leaks(split: Split) -> list[str]:
     lines = []
-    if parted.leaks:
-        lines.append(
-            f"{parted.leaks:,} {plural(parted.leaks, 'example', 'examples')} left out: the same pair is in a part that judges. "
-            "What was learnt by heart proves nothing."
-        )
-    if parted.shared:
-        occur = plural(parted.shared, "sentence occurs", "sentences occur")
-        lines.append(f"{parted.shared:,} held-out {occur} in training too, in other pairs: the verdict is a little kind.")
+    if split.leaks:
+        examples = plural(split.leaks, "example", "examples")
+        lines.append(f"{split.leaks:,} {examples} removed, because the same pair is in the dev or held-out part.")
+    if split.shared:
+        occur = plural(split.shared, "sentence occurs", "sentences occur")
+        lines.append(f"{split.shared:,} held-out {occur} also in training, in other pairs, so the result is slightly optimistic.")
     return lines
 
 
@@ -108,23 +106,23 @@ def _first_rows(examples: Examples) -> str:
     return f'<div class="first-rows">{html.table([*header, *([last] if last else [])], rows)}</div>'
 
 
-def target(examples: Examples, place: int) -> str:
-    """What an example is meant to be: its label, or its score as 0 to 1."""
+def target(examples: Examples, index: int) -> str:
+    """An example's target: its label, or its score scaled to 0..1."""
     if examples.kind == "labelled":
-        return escape(examples.labels[int(examples.targets[place])])
-    return f"{examples.targets[place]:.2f}"
+        return escape(examples.labels[int(examples.targets[index])])
+    return f"{examples.targets[index]:.2f}"
 
 
 def objective(name: str) -> str:
-    """Where an objective comes from and when it is the better choice."""
-    chosen = OBJECTIVES[name]
-    source = "From the paper" if chosen.paper else "Newer than the paper"
-    return f'<p class="hint"><b>{source}.</b> {escape(chosen.advice)}</p>'
+    """An objective's source, and when to choose it."""
+    described = OBJECTIVES[name]
+    source = "From the paper" if described.paper else "Newer than the paper"
+    return f'<p class="hint"><b>{source}.</b> {escape(described.advice)}</p>'
 
 
-def estimate(expected: Estimate, device: str) -> str:
-    """How long it will take, and what that was measured on."""
-    pieces = [f"training {duration(expected.training)}", f"measuring {duration(expected.evaluations)}"]
+def estimate(expected: TrainingEstimate, device: str) -> str:
+    """The estimated time, and what it was extrapolated from."""
+    pieces = [f"training {duration(expected.training)}", f"evaluation {duration(expected.evaluations)}"]
     if expected.learning_curve:
         pieces.append(f"learning curve {duration(expected.learning_curve)}")
     return (
@@ -133,8 +131,8 @@ def estimate(expected: Estimate, device: str) -> str:
     )
 
 
-def live(progress: Progress) -> str:
-    """How far the run is: bar, loss, dev score, rate, time left."""
+def live(progress: RunProgress) -> str:
+    """Progress of a run: bar, loss, dev score, rate, remaining time."""
     info = progress.info
     steps = [event for event in progress.events if event["type"] == "step"]
     evaluations = [event for event in progress.events if event["type"] == "evaluation"]
@@ -143,11 +141,11 @@ def live(progress: Progress) -> str:
     last = steps[-1]
     stage = STATES[info.state].split(":")[0]
     if progress.live and any(event["type"] == "kept" for event in progress.events):
-        stage = "Stopped, measuring what was kept"
+        stage = "Stopped, evaluating the best checkpoint"
     elif progress.live and any(event["type"] == "curve" for event in progress.events):
         stage = "Learning curve: training on half of the examples"
     elif progress.live and last["step"] == last["steps"]:
-        stage = "Measuring"
+        stage = "Evaluating"
     facts = [f"{info.name} · {stage}", f"step {last['step']:,} of {last['steps']:,}", f"loss {last['loss']:.4f}"]
     if evaluations:
         best = max(evaluations, key=lambda event: float(event["score"]))
@@ -162,20 +160,20 @@ def live(progress: Progress) -> str:
     return html.progress(last["step"], last["steps"], text, "Training")
 
 
-def kept(text: str) -> str:
-    """What became of the model."""
+def model_message(text: str) -> str:
+    """A message about the saved model."""
     return f'<p class="read" role="status">{escape(text)}</p>'
 
 
 def run_line(info: RunInfo) -> str:
-    """One line of the list of runs."""
+    """A run as a list entry."""
     state = "damaged, delete it" if info.state == DAMAGED else info.state
     return f"{info.name} · {state} · {info.created[:16]}"
 
 
 def plan_line(plan: Plan) -> str:
     """A run's settings in one line."""
-    o = plan.options
-    epochs = f"{o.epochs} {plural(o.epochs, 'epoch', 'epochs')}"
-    facts = f"{OBJECTIVES[plan.objective].title}, {epochs}, batch {o.batch_size}, rate {o.learning_rate:g}, seed {o.seed}"
+    options = plan.options
+    epochs = f"{options.epochs} {plural(options.epochs, 'epoch', 'epochs')}, batch {options.batch_size}"
+    facts = f"{OBJECTIVES[plan.objective].title}, {epochs}, rate {options.learning_rate:g}, seed {options.seed}"
     return f'<p class="hint">From {escape(plan.base)}: {escape(facts)}.</p>'

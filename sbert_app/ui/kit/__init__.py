@@ -1,1 +1,1 @@
-"""What all tabs share: html, figures, events, uploads. Knows no tab."""
+"""Shared by all tabs: html, figures, events, uploads, endpoints. Imports no tab."""

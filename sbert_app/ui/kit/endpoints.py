@@ -1,4 +1,4 @@
-"""The named endpoints, made from the declared jobs: plain JSON in and out. Their docstrings are the API page and MCP's schema."""
+"""Generate the API endpoints from the declared jobs: JSON in and out. Docstrings become the API page and MCP's schema."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -13,12 +13,12 @@ from sbert_app.jobs.option import Argument, arguments, names, read, text, upload
 from sbert_app.services.bundle import Services
 from sbert_app.tables import Table
 from sbert_app.ui.kit.events import handler
-from sbert_app.ui.kit.long_job import often
+from sbert_app.ui.kit.long_job import throttled
 from sbert_app.ui.kit.shelf import Shelf
 from sbert_app.ui.kit.uploads import uploaded
 from sbert_app.ui.kit.visitors import visitor_of
 
-SENT_EVERY = 0.5  # seconds between two steps that are sent
+SEND_SECONDS = 0.5  # between two steps that are sent
 NO_FILE = "Send a file with labelled pairs or triplets."
 
 
@@ -27,8 +27,8 @@ def _subject(name: str, about: str, kind: Any, default: Any) -> Argument:
 
 
 FILE = _subject("file", "A csv, tsv, jsonl, json, parquet, xlsx or txt file. Leave empty to send lines.", upload(), None)
-LINES = _subject("lines", "One sentence a line, used where there is no file.", text("lines"), "")
-COLUMNS = _subject("columns", "The sentence columns (several are joined). Empty: guessed.", names("sentence columns"), [])
+LINES = _subject("lines", "One sentence per line, used if there is no file.", text("lines"), "")
+COLUMNS = _subject("columns", "The text columns (several are joined). Empty: guessed.", names("sentence columns"), [])
 CORPUS = _subject("corpus", "The id that /index_corpus returned.", text("corpus"), MISSING)
 LABELLED = _subject("file", "sentence1, sentence2, score or label; or anchor, positive, negative.", upload(), None)
 SUBJECTS: dict[Needs, list[Argument]] = {
@@ -41,21 +41,13 @@ SUBJECTS: dict[Needs, list[Argument]] = {
 
 
 def add_endpoint(job: Job, services: Services) -> None:
-    """Add a job's endpoint to the page that is being drawn.
-
-    Files pass through gr.File, which takes uploads of this app only and no path of the server.
-    """
-    taken = [*SUBJECTS[job.needs], *(argument for argument in arguments(job.options) if argument.endpoint)]
-    call = _described((_streamed if job.streams else _answered)(job, services, Shelf()), job, taken)
+    """Add a job's endpoint to the current page. Files use gr.File, which accepts uploads to this app but no server paths."""
+    inputs = [*SUBJECTS[job.needs], *(argument for argument in arguments(job.options) if argument.endpoint)]
+    call = _with_signature((_streaming if job.streams else _final)(job, services, Shelf()), job, inputs)
     with gr.Row(visible=False):
         outputs = [gr.JSON(), gr.File()] if job.makes_file else [gr.JSON()]
-        gr.Button().click(
-            handler(call),
-            [_component(argument) for argument in taken],
-            outputs,
-            api_name=job.name,
-            concurrency_limit="default" if job.quick else None,
-        )
+        components, limit = [_component(argument) for argument in inputs], "default" if job.quick else None
+        gr.Button().click(handler(call), components, outputs, api_name=job.name, concurrency_limit=limit)
 
 
 def _component(argument: Argument) -> Any:
@@ -69,23 +61,23 @@ def _component(argument: Argument) -> Any:
     return gr.Textbox(default) if argument.kind.type is str else gr.JSON(default)
 
 
-def _described(call: Callable[..., Any], job: Job, taken: list[Argument]) -> Callable[..., Any]:
-    """The function with the signature and the docstring that Gradio reads."""
+def _with_signature(call: Callable[..., Any], job: Job, inputs: list[Argument]) -> Callable[..., Any]:
+    """Set the signature and docstring that Gradio reads."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     parameters = [inspect.Parameter("request", kind, annotation=gr.Request)]
     parameters += [
         inspect.Parameter(a.name, kind, default=inspect.Parameter.empty if a.required else a.default, annotation=a.kind.type)
-        for a in taken
+        for a in inputs
     ]
-    lines = [job.summary, "", "Args:", *(f"    {a.name}: {a.about}" for a in taken), "", "Returns:", f"    {job.returns}"]
+    lines = [job.summary, "", "Args:", *(f"    {a.name}: {a.about}" for a in inputs), "", "Returns:", f"    {job.returns}"]
     call.__name__, call.__doc__ = job.name, "\n".join(lines)
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return call
 
 
-def _answered(job: Job, services: Services, shelf: Shelf) -> Callable[..., Any]:
-    """The outcome alone, as soon as the job is done."""
+def _final(job: Job, services: Services, shelf: Shelf) -> Callable[..., Any]:
+    """An endpoint that returns the outcome only."""
 
     def call(request: gr.Request, *values: Any) -> Any:
         outcome = outcome_of(_steps(job, services, shelf, request, values))
@@ -94,11 +86,11 @@ def _answered(job: Job, services: Services, shelf: Shelf) -> Callable[..., Any]:
     return call
 
 
-def _streamed(job: Job, services: Services, shelf: Shelf) -> Callable[..., Any]:
-    """A few steps a second, then the outcome."""
+def _streaming(job: Job, services: Services, shelf: Shelf) -> Callable[..., Any]:
+    """An endpoint that yields steps, throttled, then the outcome."""
 
     def call(request: gr.Request, *values: Any) -> Iterator[Any]:
-        for step in often(_steps(job, services, shelf, request, values), lambda step: isinstance(step, Outcome), SENT_EVERY):
+        for step in throttled(_steps(job, services, shelf, request, values), lambda step: isinstance(step, Outcome), SEND_SECONDS):
             if isinstance(step, Outcome):
                 yield step.summary
             else:
@@ -108,13 +100,13 @@ def _streamed(job: Job, services: Services, shelf: Shelf) -> Callable[..., Any]:
 
 
 def _steps(job: Job, services: Services, shelf: Shelf, request: gr.Request, values: tuple[Any, ...]) -> Iterator[Step | Outcome]:
-    """Check and read what came in, then do the job. What was uploaded is deleted soon after it was read."""
-    subjects, offered = SUBJECTS[job.needs], [argument for argument in arguments(job.options) if argument.endpoint]
+    """Check and read the input, then run the job. Uploads are deleted soon after they are read."""
+    subjects, declared = SUBJECTS[job.needs], [argument for argument in arguments(job.options) if argument.endpoint]
     subject = dict(zip((argument.name for argument in subjects), values, strict=False))
-    raw = dict(zip((argument.name for argument in offered), values[len(subjects) :], strict=True))
+    raw = dict(zip((argument.name for argument in declared), values[len(subjects) :], strict=True))
     limits = services.bench.settings.limits
     with ExitStack() as files:
-        for argument in offered:
+        for argument in declared:
             if argument.kind.upload and raw[argument.name]:
                 raw[argument.name] = files.enter_context(uploaded(raw[argument.name], NO_FILE))
         options = read(job.options, raw, limits)
@@ -130,7 +122,7 @@ def _steps(job: Job, services: Services, shelf: Shelf, request: gr.Request, valu
 
 
 def _table(job: Job, services: Services, subject: dict[str, Any]) -> Table | None:
-    """What was sent, read."""
+    """Read the uploaded file or the lines; None if there is neither or the job needs none."""
     if job.needs in (Needs.NOTHING, Needs.CORPUS):
         return None
     file, lines = subject["file"], subject.get("lines", "")

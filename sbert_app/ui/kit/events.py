@@ -1,4 +1,4 @@
-"""Where errors meet the screen: a user's mistake is shown as it stands, ours is logged and admitted."""
+"""Event handlers: a UserError is shown with its own text; any other error is logged and shown as an internal error."""
 
 import functools
 import inspect
@@ -13,39 +13,39 @@ from sbert_app.errors import UserError
 
 log = logging.getLogger(__name__)
 
-# Hidden progress: Gradio would lay each error over every output, above buttons that are needed to go on.
+# Hidden progress, because Gradio would show an error on top of every output, covering buttons.
 PRIVATE: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
-Updates = dict[Any, Any]  # component -> its new value or state; what is not in it stays as it is
+Updates = dict[Any, Any]  # component -> its new value or state; other components are unchanged
 
-OURS = "Something went wrong on our side. It has been logged; please try again."
+INTERNAL_ERROR = "Something went wrong on our side. It has been logged; please try again."
 
 
 def handler(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap an event handler, plain or generator, so that every error is shown in the same way."""
+    """Wrap an event handler, a function or a generator, to show its errors."""
     if inspect.isgeneratorfunction(function):
 
         @functools.wraps(function)
         def generator(*args: Any, **kwargs: Any) -> Iterator[Any]:
-            with _shown():
+            with _errors_shown():
                 yield from function(*args, **kwargs)
 
         return generator
 
     @functools.wraps(function)
     def plain(*args: Any, **kwargs: Any) -> Any:
-        with _shown():
+        with _errors_shown():
             return function(*args, **kwargs)
 
     return plain
 
 
-def typed(value: Any) -> str:
-    """What stands in a text box, trimmed; "" for what no text box sends."""
+def typed_text(value: Any) -> str:
+    """The trimmed text of a text box; "" for any other value."""
     return value.strip() if isinstance(value, str) else ""
 
 
 @contextmanager
-def _shown() -> Iterator[None]:
+def _errors_shown() -> Iterator[None]:
     try:
         yield
     except UserError as error:
@@ -54,4 +54,4 @@ def _shown() -> Iterator[None]:
         raise
     except Exception as error:
         log.exception("a handler failed")
-        raise gr.Error(OURS, print_exception=False) from error
+        raise gr.Error(INTERNAL_ERROR, print_exception=False) from error

@@ -1,15 +1,14 @@
-"""What all figures share. Colours work on light and on dark ground, since a figure does not know which it is on."""
+"""Style shared by all figures. Colours are readable on light and dark, because a figure has no access to the theme."""
 
 import plotly.graph_objects as go
 
-INK = "#7c7c85"  # readable on white and on near-black
-# Opaque, so that plotly can choose a readable text colour for each cell on either ground.
-TEAL, FAR, MIDDLE = "#14988d", "#d0455f", "#8a8a94"  # meant to be close, far, between: readable on both grounds
+INK = "#7c7c85"
+TEAL, FAR, MIDDLE = "#14988d", "#d0455f", "#8a8a94"  # pairs meant to be close, far, between; opaque, for readable text on them
 GRID = "rgba(128,128,136,0.25)"
 
 
 def quiet(figure: go.Figure, height: int) -> None:
-    """Transparent ground, the house font, no margins of its own."""
+    """Set a transparent background, the app's font and small margins."""
     figure.update_layout(
         height=height,
         paper_bgcolor="rgba(0,0,0,0)",

@@ -1,4 +1,4 @@
-"""The small pieces that every screen is made of: bars, notes, chips, tables, downloads."""
+"""Small HTML pieces: bars, notes, tables, progress, downloads."""
 
 import base64
 import json
@@ -10,10 +10,10 @@ from sbert_app.tables.writing import csv_file
 
 
 def bar(share: float, kind: str = "sbert", label: str = "") -> str:
-    """A horizontal bar, filled by `share` of 0..1. kind: "sbert" or "plain"."""
+    """A horizontal bar filled to `share`, 0..1. kind: "sbert", "cross" or "plain"."""
     width = max(0.0, min(1.0, share)) * 100
-    spoken = escape(label or f"{share:.3f}")
-    return f'<div class="bar {kind}" role="img" aria-label="{spoken}"><i style="width:{width:.1f}%"></i></div>'
+    description = escape(label or f"{share:.3f}")
+    return f'<div class="bar {kind}" role="img" aria-label="{description}"><i style="width:{width:.1f}%"></i></div>'
 
 
 def short(text: str, most: int) -> str:
@@ -26,21 +26,21 @@ def notes(lines: Iterable[str]) -> str:
 
 
 def empty(message: str) -> str:
-    """What stands where a result will be."""
+    """A placeholder for a missing result."""
     return f'<div class="empty">{escape(message)}</div>'
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A plain table. The header is text and is escaped here; cells are markup: escape text before."""
+    """A table. Header cells are text, escaped here; body cells are HTML, escaped by the caller."""
     head = "".join(f'<th scope="col">{escape(cell)}</th>' if cell else "<td></td>" for cell in header)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     return f'<table class="plain"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
 def milliseconds(stages: Mapping[str, float]) -> str:
-    """Such as "encode 5.1 ms · search 0.2 ms · together 5.3 ms", measured on the server; in seconds from one upward."""
+    """Times by stage, such as "encode 5.1 ms · search 0.2 ms · total 5.3 ms"; from 1,000 ms in seconds."""
     shown = [f"{escape(name)} {_short_time(value)}" for name, value in stages.items() if value >= 0.05]
-    total = f"together {_short_time(sum(stages.values()))}"
+    total = f"total {_short_time(sum(stages.values()))}"
     return " · ".join([*shown, total] if len(shown) > 1 else shown or [total])
 
 
@@ -49,7 +49,7 @@ def _short_time(milliseconds: float) -> str:
 
 
 def progress(done: int, total: int, text: str, label: str) -> str:
-    """A progress bar with its figures beside it."""
+    """A progress bar with a text below."""
     share = done / total if total else 0.0
     return (
         f'<div class="progress"><div class="bar sbert" role="progressbar" aria-label="{escape(label)}" aria-valuemin="0" '
@@ -59,7 +59,7 @@ def progress(done: int, total: int, text: str, label: str) -> str:
 
 
 def downloads(name: str, records: Sequence[Mapping[str, Any]]) -> str:
-    """Links that save the records as csv and jsonl: made in the page, so no file is left on the server."""
+    """Links to save the records as csv and jsonl; the data is in the links, so that no file stays on the server."""
     if not records:
         return ""
     lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)

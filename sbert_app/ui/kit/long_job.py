@@ -1,4 +1,4 @@
-"""A job that takes long, as every tab shows it: its buttons, its stage, its steps a few times a second, its end and its failure."""
+"""The controls of a long job: start and stop buttons, a stage line, and throttled progress."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -8,14 +8,14 @@ import gradio as gr
 
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 
-REFRESH_SECONDS = 0.2  # between two states of the progress bar
+REFRESH_SECONDS = 0.2  # between two updates of the progress bar
 STOPPING = "Stopping …"
 
 Step = TypeVar("Step")
 
 
 class LongJob:
-    """The buttons that start a job, the one that stops it, and the line that tells its stage."""
+    """The buttons that start a job, the button that stops it, and the line with its stage."""
 
     def __init__(self, stop: gr.Button, stage: gr.HTML, *starts: gr.Button) -> None:
         self.stop, self.stage, self.starts = stop, stage, starts
@@ -23,32 +23,32 @@ class LongJob:
 
     @property
     def outputs(self) -> list[Any]:
-        """What `busy` and `idle` change."""
+        """The components that `busy` and `idle` update."""
         return [*self.starts, self.stop, self.stage]
 
     def busy(self, stage: str) -> Updates:
-        """Working: it can be stopped, and not started again."""
+        """Running: show Stop, disable the start buttons."""
         return self._state(True) | {self.stage: stage}
 
     def idle(self, stage: str = "") -> Updates:
-        """Ready for the next one."""
+        """Not running: hide Stop, enable the start buttons."""
         return self._state(False) | {self.stage: stage}
 
     def listen(
-        self, trigger: Any, work: Callable[..., Any], inputs: list[Any], outputs: list[Any], end: Callable[[str], None]
+        self, trigger: Any, work: Callable[..., Any], inputs: list[Any], outputs: list[Any], stop: Callable[[str], None]
     ) -> Any:
-        """Run `work` at the trigger; where it fails, the job is idle again. Returns the event, for what else hangs on it.
+        """Run `work` at the trigger, and become idle if it fails. Returns the event, for chaining.
 
-        The first input is the session's id, with which `end` stops the work. The services queue the work themselves.
+        The first input is the session's id, passed to `stop`. No concurrency limit: the services queue the work.
         """
-        self.stop.click(handler(self._stopping(end)), inputs[0], self.stop, queue=False, **PRIVATE)
+        self.stop.click(handler(self._stopping(stop)), inputs[0], self.stop, queue=False, **PRIVATE)
         started = trigger(handler(work), inputs, [*self.outputs, *outputs], concurrency_limit=None, **PRIVATE)
         started.failure(self.idle, None, self.outputs, **PRIVATE)
         return started
 
-    def _stopping(self, end: Callable[[str], None]) -> Callable[[str], Any]:
+    def _stopping(self, stop: Callable[[str], None]) -> Callable[[str], Any]:
         def stopping(session_id: str) -> Any:
-            end(session_id)
+            stop(session_id)
             return gr.Button(STOPPING, interactive=False)
 
         return stopping
@@ -58,10 +58,10 @@ class LongJob:
         return {**starts, self.stop: gr.Button(self._label, visible=busy, interactive=True)}
 
 
-def often(
+def throttled(
     steps: Iterable[Step], always: Callable[[Step], bool] = lambda step: False, seconds: float = REFRESH_SECONDS
 ) -> Iterator[Step]:
-    """The first step, then one each so many seconds, and those that must `always` be shown."""
+    """Yield the first step, then one every `seconds`, and each step for which `always` is true."""
     shown = 0.0
     for step in steps:
         if always(step) or time.monotonic() - shown > seconds:

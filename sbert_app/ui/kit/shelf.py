@@ -1,4 +1,4 @@
-"""Files made on request wait here until Gradio has copied them; the oldest are deleted."""
+"""Temporary files for download, kept until Gradio has copied them; the oldest are deleted."""
 
 import tempfile
 from collections import deque
@@ -8,13 +8,13 @@ FOLDERS_KEPT = 8
 
 
 class Shelf:
-    """A few folders, each deleted with its object. Knows no visitor: a path leads only to who was given it."""
+    """The last FOLDERS_KEPT temporary folders, for all visitors: only the visitor who gets a path can open it."""
 
     def __init__(self) -> None:
         self._folders: deque[tempfile.TemporaryDirectory[str]] = deque(maxlen=FOLDERS_KEPT)
 
     def put(self, files: dict[str, str]) -> list[Path]:
-        """Write these files, name to text, into one new folder; where each is."""
+        """Write files, given as name -> text, to a new folder and return their paths."""
         folder = self.folder()
         paths = [folder / name for name in files]
         for path, text in zip(paths, files.values(), strict=True):
@@ -22,7 +22,7 @@ class Shelf:
         return paths
 
     def folder(self) -> Path:
-        """A new, empty folder."""
+        """Create an empty folder."""
         folder = tempfile.TemporaryDirectory(prefix="sbert-studio-")
         self._folders.append(folder)
         return Path(folder.name)

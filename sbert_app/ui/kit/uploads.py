@@ -1,4 +1,4 @@
-"""Uploaded files are deleted soon after they were read: what a visitor brings is kept in memory only."""
+"""Delete uploaded files soon after they are read: visitors' data stays in memory only."""
 
 import threading
 import time
@@ -8,18 +8,18 @@ from pathlib import Path
 
 from sbert_app.errors import UserError
 
-# Gradio stores equal files of two visitors in one place: whoever uploaded it a moment later must still find it.
+# Not at once: Gradio stores identical uploads of two visitors as one file, which the second may not have read yet.
 KEPT_SECONDS = 60.0
 
 
 @contextmanager
 def uploaded(file: str | None, message: str) -> Iterator[Path]:
-    """The path of an upload while it is read. Raises UserError with this message where no file was sent."""
+    """Yield an upload's path and delete the file later. Raises UserError with this message if no file was sent."""
     if not file:
         raise UserError(message)
     path = Path(file)
     if not path.is_file():
-        raise UserError("The upload is gone: it was read before. Choose the file again.")
+        raise UserError("The uploaded file was already read and deleted. Choose the file again.")
     try:
         yield path
     finally:
@@ -27,7 +27,7 @@ def uploaded(file: str | None, message: str) -> Iterator[Path]:
 
 
 def delete_later(path: Path, seconds: float) -> None:
-    """Delete a file once nobody has uploaded it again for so long."""
+    """Delete a file after `seconds` without a new upload of it."""
     timer = threading.Timer(seconds, _delete, (path, seconds))
     timer.daemon = True
     timer.start()

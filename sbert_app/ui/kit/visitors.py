@@ -1,4 +1,4 @@
-"""Who sends a request: what limits are counted by."""
+"""Identify the visitor of a request, for limits per visitor."""
 
 import gradio as gr
 
@@ -6,7 +6,7 @@ from sbert_app.runtime.stop import Visitor
 
 
 def visitor_of(request: gr.Request | None, hosted: bool) -> Visitor:
-    """The connection of a request, and in hosted mode the address behind it. The proxy of a Space appends it as the last one."""
+    """The visitor's connection and, in hosted mode, address, which a Space's proxy appends last to X-Forwarded-For."""
     if request is None:
         return Visitor()
     if not hosted:

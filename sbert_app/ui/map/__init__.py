@@ -1,1 +1,1 @@
-"""The Map tab: the corpus in two dimensions."""
+"""The Map tab: the corpus in two dimensions, with clusters."""

@@ -1,4 +1,4 @@
-"""The map as a plotly figure: WebGL points as 32-bit numbers, one trace a colour, so that 100,000 of them are drawn at once."""
+"""The map as a plotly figure: WebGL points as 32-bit numbers, one trace per colour, fast enough for 100,000 points."""
 
 import secrets
 from collections.abc import Sequence
@@ -9,68 +9,70 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from sbert_app.corpus_map.colouring import Kinds, Scale
+from sbert_app.corpus_map.colouring import Categories, Scale
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.mapping.projection import Points
 from sbert_app.ui.kit.figures import INK, TEAL, quiet
 from sbert_app.ui.kit.html import short
 from sbert_app.ui.map.palette import GREY, PALETTE
 
-SCALE = [[0, "#a3a3ad"], [0.3, "#7fb0ac"], [0.55, "#14988d"], [0.8, "#d97706"], [1, "#d0455f"]]  # grey is low, red is high
-TEXTS_UP_TO = 20_000  # points: beyond, hovering asks the server, for the sentences would be most of what is sent
+SCALE = [[0, "#a3a3ad"], [0.3, "#7fb0ac"], [0.55, "#14988d"], [0.8, "#d97706"], [1, "#d0455f"]]  # from grey (low) to red (high)
+TEXTS_UP_TO = 20_000  # points; with more, sentences are requested on hover, as they would be most of the data sent
 HOVER_LENGTH, LINE_LENGTH = 160, 56
-FEW_NAMES = 20  # more clusters than this have smaller names
+FEW_NAMES = 20  # with more clusters, names are smaller
 BLANK = "rgba(138,138,148,0.35)"  # a row without a value
 HEIGHT = 620
-LARGEST, SMALLEST = 8.0, 2.2  # pixels a point
+LARGEST, SMALLEST = 8.0, 2.2  # point sizes in pixels
 
 
-def moving(points: Points, rows: NDArray[np.int64]) -> go.Figure:
-    """Points (m, 2) of these rows while they move: no colours yet, and nobody answers for them."""
-    figure = _framed([_points(points, rows, _size(len(rows)), GREY, "sentences")])
+def layout_figure(points: Points, rows: NDArray[np.int64]) -> go.Figure:
+    """Points (m, 2) of these rows during the layout: uncoloured and not clickable."""
+    figure = _with_overlays([_points(points, rows, _size(len(rows)), GREY, "sentences")])
     figure.update_layout(meta={"preview": True, "figure": secrets.token_hex(4)})
     return figure
 
 
-def drawn(corpus_map: CorpusMap, colours: Kinds | Scale, texts: bool | None = None) -> go.Figure:
-    """The finished map. texts: whether the sentences are inside the figure, None: for up to 20,000 points."""
-    rows = corpus_map.ground.drawn
+def map_figure(corpus_map: CorpusMap, colours: Categories | Scale, texts: bool | None = None) -> go.Figure:
+    """The finished map. texts: whether the figure holds the sentences; None: for up to 20,000 points."""
+    rows = corpus_map.projection.drawn
     inside = len(rows) <= TEXTS_UP_TO if texts is None else texts
-    sentences = corpus_map.ground.indexed.corpus.sentences if inside else None
+    sentences = corpus_map.projection.indexed.corpus.sentences if inside else None
     if isinstance(colours, Scale):
-        traces = _scaled(corpus_map.ground.points, rows, colours, sentences)
+        traces = _scaled(corpus_map.projection.points, rows, colours, sentences)
     else:
-        traces = _kinds(corpus_map.ground.points, rows, colours, sentences)
-    figure = _framed(traces, corpus_map.query.point if corpus_map.query else None)
-    meta = {"texts": inside, "map": corpus_map.ground.id, "figure": secrets.token_hex(4)}
+        traces = _categories(corpus_map.projection.points, rows, colours, sentences)
+    figure = _with_overlays(traces, corpus_map.query.point if corpus_map.query else None)
+    meta = {"texts": inside, "map": corpus_map.projection.id, "figure": secrets.token_hex(4)}
     figure.update_layout(meta=meta, annotations=_names(corpus_map), showlegend=_legend(colours))
     return figure
 
 
-def _kinds(points: Points, rows: NDArray[np.int64], kinds: Kinds, sentences: Sequence[str] | None) -> list[go.Scattergl]:
-    """A trace a kind, the rows of none below them all."""
+def _categories(
+    points: Points, rows: NDArray[np.int64], categories: Categories, sentences: Sequence[str] | None
+) -> list[go.Scattergl]:
+    """One trace per category; rows without one are drawn first, below the others."""
     traces = []
-    codes = kinds.codes[rows]
-    for code in range(-1, len(kinds.names)):
+    codes = categories.codes[rows]
+    for code in range(-1, len(categories.names)):
         chosen = rows[codes == code]
         if len(chosen):
-            colour, name = (GREY, kinds.rest) if code < 0 else (PALETTE[code % len(PALETTE)], kinds.names[code])
+            colour, name = (GREY, categories.rest) if code < 0 else (PALETTE[code % len(PALETTE)], categories.names[code])
             traces.append(_points(points[chosen], chosen, _size(len(rows)), colour, short(name, 40), sentences))
     return traces
 
 
 def _scaled(points: Points, rows: NDArray[np.int64], scale: Scale, sentences: Sequence[str] | None) -> list[go.Scattergl]:
-    """The rows with a value in its colour, above those that have none."""
-    size, known = _size(len(rows)), np.isfinite(scale.values[rows])
-    blank, filled = rows[~known], rows[known]
-    none = _points(points[blank], blank, size, BLANK, f"no value ({len(blank):,})", sentences)
+    """Rows with a value in its colour, drawn above those without one."""
+    size, has_value = _size(len(rows)), np.isfinite(scale.values[rows])
+    blank, filled = rows[~has_value], rows[has_value]
+    blank_trace = _points(points[blank], blank, size, BLANK, f"no value ({len(blank):,})", sentences)
     trace = _points(points[filled], filled, size, GREY, scale.title, sentences)
     bar: dict[str, Any] = {"title": {"text": escape(short(scale.title, 28)), "side": "top"}, "orientation": "h", "thickness": 8}
     bar |= {"len": 0.5, "x": 0.08, "xanchor": "left", "y": -0.01, "yanchor": "top", "outlinewidth": 0}
     bar |= {"tickvals": [value for value, _ in scale.ticks], "ticktext": [escape(text) for _, text in scale.ticks]}
     trace.marker.update(color=scale.values[filled], colorscale=SCALE, showscale=len(scale.ticks) > 1, colorbar=bar)
     trace.showlegend = False
-    return [none, trace] if len(blank) else [trace]
+    return [blank_trace, trace] if len(blank) else [trace]
 
 
 def _points(
@@ -80,73 +82,60 @@ def _points(
     if sentences is not None:
         hover = {"text": [_wrapped(sentences[row]) for row in rows.tolist()], "hovertemplate": "%{text}<extra></extra>"}
     return go.Scattergl(
-        x=np.ascontiguousarray(points[:, 0]),
-        y=np.ascontiguousarray(points[:, 1]),
-        mode="markers",
-        name=escape(name),
-        customdata=rows.astype(np.int32),
-        marker={"size": size, "color": colour, "opacity": 0.85 if size > 4 else 0.7},
-        unselected={"marker": {"opacity": 0.06}},
-        selected={"marker": {"opacity": 1.0}},
-        **hover,
-    )
+        x=np.ascontiguousarray(points[:, 0]), y=np.ascontiguousarray(points[:, 1]), customdata=rows.astype(np.int32),
+        mode="markers", name=escape(name), marker={"size": size, "color": colour, "opacity": 0.85 if size > 4 else 0.7},
+        unselected={"marker": {"opacity": 0.06}}, selected={"marker": {"opacity": 1.0}}, **hover,
+    )  # fmt: skip
 
 
-def _framed(traces: list[go.Scattergl], query: NDArray[np.float32] | None = None) -> go.Figure:
-    """With the two overlays that the page's script fills: rings around picked rows, and the star of a query."""
+def _with_overlays(traces: list[go.Scattergl], query: NDArray[np.float32] | None = None) -> go.Figure:
+    """A figure with two overlays for the page's script: rings around selected rows, and the query's star."""
     ring = {"size": 15, "color": "rgba(0,0,0,0)", "line": {"width": 2.5, "color": "#f2a900"}}
     star = {"size": 20, "symbol": "star", "color": "#f2a900", "line": {"width": 1.5, "color": "#1c1c1f"}}
-    places: tuple[list[list[float]], ...] = ([], [] if query is None else [query.tolist()])
+    positions: tuple[list[list[float]], ...] = ([], [] if query is None else [query.tolist()])
+    style: dict[str, Any] = {"mode": "markers", "hoverinfo": "skip", "showlegend": False}
     overlays = [
-        go.Scatter(
-            x=[x for x, _ in place], y=[y for _, y in place], mode="markers", marker=marker, hoverinfo="skip", showlegend=False
-        )
-        for marker, place in zip((ring, star), places, strict=True)
+        go.Scatter(x=[x for x, _ in points], y=[y for _, y in points], marker=marker, **style)
+        for marker, points in zip((ring, star), positions, strict=True)
     ]
     figure = go.Figure([*traces, *overlays])
     quiet(figure, HEIGHT)
     axis = {"visible": False, "showgrid": False, "zeroline": False}
     figure.update_layout(
-        xaxis=axis,
-        yaxis=axis | {"scaleanchor": "x", "scaleratio": 1},  # near means alike in every direction
-        dragmode="lasso",
-        clickmode="event",
-        hovermode="closest",
-        uirevision="keep",
-        showlegend=False,
+        xaxis=axis, yaxis=axis | {"scaleanchor": "x", "scaleratio": 1},  # distance means the same in every direction
+        dragmode="lasso", clickmode="event", hovermode="closest", uirevision="keep", showlegend=False,
         hoverlabel={"align": "left", "font": {"size": 13, "family": "IBM Plex Sans, system-ui, sans-serif"}},
         newselection={"line": {"color": TEAL, "width": 1.5, "dash": "solid"}},
         legend={"orientation": "h", "y": -0.02, "yanchor": "top", "x": 0, "font": {"color": INK}, "itemsizing": "constant"},
         modebar={"remove": ["select2d", "autoScale2d", "toImage"], "bgcolor": "rgba(0,0,0,0)", "color": INK, "activecolor": TEAL},
-    )
+    )  # fmt: skip
     return figure
 
 
-def _legend(colours: Kinds | Scale) -> bool:
-    """Clusters are named on the map and in the list beside it; a column's kinds, and rows without a value, are named below."""
-    return colours.title != "cluster" if isinstance(colours, Kinds) else not np.isfinite(colours.values).all()
+def _legend(colours: Categories | Scale) -> bool:
+    """Whether to show a legend: for categories of a column and rows without a value, not for clusters, named on the map."""
+    return colours.title != "cluster" if isinstance(colours, Categories) else not np.isfinite(colours.values).all()
 
 
 def _names(corpus_map: CorpusMap) -> list[dict[str, Any]]:
-    """The clusters' names where most of their points are, largest first: the page's script hides those that would overlap."""
+    """Cluster names at the median of their points, largest cluster first; the page's script hides overlapping ones."""
     notes = []
     size, length = (13, 34) if len(corpus_map.names) <= FEW_NAMES else (11, 24)
     for number, name in enumerate(corpus_map.names):
         members = corpus_map.clustering.members(number)
-        x, y = np.median(corpus_map.ground.points[members], axis=0).tolist()
-        notes.append(
-            {"x": x, "y": y, "text": escape(short(name, length)), "showarrow": False, "font": {"size": size, "color": INK}}
-        )
+        x, y = np.median(corpus_map.projection.points[members], axis=0).tolist()
+        font = {"size": size, "color": INK}
+        notes.append({"x": x, "y": y, "text": escape(short(name, length)), "showarrow": False, "font": font})
     return notes if len(notes) > 1 else []
 
 
 def _size(points: int) -> float:
-    """Smaller the more there are."""
+    """Point size in pixels, smaller for more points."""
     return float(np.clip(420 / max(1, points) ** 0.5, SMALLEST, LARGEST))
 
 
 def _wrapped(sentence: str) -> str:
-    """A sentence for the hover box: cut, in lines, and as text, for plotly reads some markup."""
+    """A sentence for the hover box: cut, wrapped, and escaped, because plotly renders some markup."""
     words, lines = short(" ".join(sentence.split()), HOVER_LENGTH).split(" "), [""]
     for word in words:
         if lines[-1] and len(lines[-1]) + len(word) >= LINE_LENGTH:

@@ -1,4 +1,4 @@
-"""Before and after: the same rows under another model, a fine-tuned one for instance, with a slider between the two maps."""
+"""Panel to compare the map with another model's map of the same rows, with a slider between the two."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,77 +6,71 @@ from typing import Any
 import gradio as gr
 
 from sbert_app.corpus_map import colouring
-from sbert_app.corpus_map.comparing import Comparing
+from sbert_app.corpus_map.comparing import ComparisonProgress
 from sbert_app.errors import UserError
 from sbert_app.services.cluster_map import MapService
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates
 from sbert_app.ui.kit.long_job import LongJob
 from sbert_app.ui.map import view
-from sbert_app.ui.map.script_message import move, said
+from sbert_app.ui.map.script_message import message, move
 
 MORPH = "share => window.studioMapMorph(share)"
 
 
 class ComparePanel:
-    """The components and handlers of the comparison. `message`: what the map's script listens to."""
+    """Components and event handlers. `bridge`: messages to the map's script."""
 
-    def __init__(self, service: MapService, session_id: gr.State, message: gr.HTML, models: list[str]) -> None:
-        self._service, self._session_id, self._message = service, session_id, message
-        with gr.Accordion("Before and after another model", open=False, elem_id="map-compare"):
+    def __init__(self, service: MapService, session_id: gr.State, bridge: gr.HTML, models: list[str]) -> None:
+        self._service, self._session_id, self._bridge = service, session_id, bridge
+        with gr.Accordion("Compare with another model's map", open=False, elem_id="map-compare"):
             with gr.Row(elem_classes="query-row"):
                 self.model = gr.Dropdown(
                     models, value=None, label="The other model", allow_custom_value=True, scale=4, elem_id="map-other",
-                    info="One you fine-tuned, for instance: what did the training move?",
+                    info="For instance a fine-tuned model, to see what the training changed.",
                 )  # fmt: skip
                 self.start = gr.Button("Compare", size="sm", scale=0, min_width=110, elem_id="map-compare-start")
                 self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, scale=0, elem_id="map-compare-stop")
             self.stage = gr.HTML(elem_id="map-compare-stage", js_on_load=None)
             self.job = LongJob(self.stop, self.stage, self.start)
             self.share = gr.Slider(
-                0,
-                1,
-                0,
-                step=0.01,
-                label="From the first model (left) to the other (right)",
-                visible=False,
-                elem_id="map-share",
-                elem_classes="log-slider",
-            )
-            self.moved = gr.HTML(elem_id="map-moved", js_on_load=None)
+                0, 1, 0, step=0.01, label="From the first model (left) to the other (right)", visible=False,
+                elem_id="map-share", elem_classes="log-slider",
+            )  # fmt: skip
+            self.summary = gr.HTML(elem_id="map-moved", js_on_load=None)
 
     @property
     def reset(self) -> list[Any]:
-        """What `hidden` fills."""
-        return [self.share, self.moved, self.stage]
+        """The components that `hidden` updates."""
+        return [self.share, self.summary, self.stage]
 
     def hidden(self) -> Updates:
-        """Another map: nothing is compared with it yet."""
-        return {self.share: gr.Slider(value=0, visible=False), self.moved: "", self.stage: ""}
+        """Hide the comparison with the previous map."""
+        return {self.share: gr.Slider(value=0, visible=False), self.summary: "", self.stage: ""}
 
     def listen(self, colour: gr.Dropdown) -> None:
         session = [self._session_id]
-        changed = [self.share, self.moved, self._message, colour]
+        changed = [self.share, self.summary, self._bridge, colour]
         self.job.listen(self.start.click, self._on_compare(colour), [*session, self.model], changed, self._service.stop)
         self.share.change(None, self.share, None, js=MORPH, **PRIVATE)
 
     def _on_compare(self, colour: gr.Dropdown) -> Any:
         def on_compare(session_id: str, model: str | None) -> Iterator[Updates]:
-            """Progress, then the second map half-way in, so that it is seen to move."""
+            """Show progress, then morph the map to the other model's layout."""
             if not model:
                 raise UserError("Choose the other model first.")
-            yield {**self.job.busy(""), self.share: gr.Slider(value=0, visible=False), self.moved: ""}
+            yield {**self.job.busy(""), self.share: gr.Slider(value=0, visible=False), self.summary: ""}
             for step in self._service.compare(session_id, model):
-                if isinstance(step, Comparing):
+                if isinstance(step, ComparisonProgress):
                     yield {self.stage: html.progress(step.done, step.total, f"{step.stage} …", "Comparing")}
             corpus_map = self._service.map(session_id)
             yield self.job.idle()
-            if corpus_map.moved is not None:
-                first = corpus_map.ground.points[corpus_map.ground.drawn]
+            if corpus_map.comparison is not None:
+                first = corpus_map.projection.points[corpus_map.projection.drawn]
                 yield {
-                    self._message: said(**move(corpus_map.ground.drawn, first, corpus_map.moved.drift.points, 1.0)),
+                    self._bridge: message(**move(corpus_map.projection.drawn, first, corpus_map.comparison.drift.points, 1.0)),
                     self.share: gr.Slider(value=1, visible=True),
-                    self.moved: view.moved(corpus_map),
+                    self.summary: view.model_comparison(corpus_map),
                     colour: gr.Dropdown(choices=colouring.choices(corpus_map)),
                 }
 

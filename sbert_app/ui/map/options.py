@@ -1,4 +1,4 @@
-"""How the map is grouped: method, number of clusters, outliers that are accepted."""
+"""Clustering options: method, number of clusters, accepted outliers."""
 
 from typing import Any
 
@@ -9,21 +9,21 @@ from sbert_app.services.cluster_map import AUTO, DEFAULT_OUTLIERS
 
 
 class MapOptions:
-    """The components; `values` go to Grouping.read in this order."""
+    """The components. `values` has the order of Grouping.read's arguments."""
 
     def __init__(self) -> None:
         with gr.Accordion("Options", open=False, elem_id="map-options"):
             self.method = gr.Radio(
-                list(METHODS), value=next(iter(METHODS)), label="Clusters by",
-                info="HDBSCAN finds dense regions, as many as there are, and leaves the rest as outliers.", elem_id="map-method",
+                list(METHODS), value=next(iter(METHODS)), label="Clustering method",
+                info="HDBSCAN finds dense regions and their number, and leaves other rows as outliers.", elem_id="map-method",
             )  # fmt: skip
             self.count = gr.Textbox(
-                AUTO, label="Number of clusters", info="“auto” takes what the silhouette favours. Enter applies a number.",
+                AUTO, label="Number of clusters", info="auto: chosen by silhouette. Press Enter to apply a number.",
                 max_lines=1, elem_id="map-count",
             )  # fmt: skip
             self.outliers = gr.Slider(
-                0, 100, DEFAULT_OUTLIERS, step=1, label="Outliers, at most % of the rows (HDBSCAN)",
-                info="What is more joins the cluster of the nearest row, nearest first.", elem_id="map-outliers",
+                0, 100, DEFAULT_OUTLIERS, step=1, label="Most outliers, % of the rows (HDBSCAN)",
+                info="Outliers above this share are assigned to the nearest cluster.", elem_id="map-outliers",
             )  # fmt: skip
 
     @property
@@ -32,5 +32,5 @@ class MapOptions:
 
     @property
     def changes(self) -> list[Any]:
-        """The events after which the map is grouped anew."""
+        """The events after which the map is clustered again."""
         return [self.method.input, self.count.submit, self.outliers.change]

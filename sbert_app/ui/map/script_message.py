@@ -1,4 +1,4 @@
-"""What Python says to the map's script (assets/map_bridge.js), as JSON; rows and places travel as base64 of 32-bit numbers."""
+"""JSON messages to the map's script (assets/map_bridge.js); rows and positions are 32-bit numbers in base64."""
 
 import base64
 import json
@@ -11,24 +11,24 @@ from numpy.typing import NDArray
 from sbert_app.mapping.projection import Points
 
 
-def said(**parts: Any) -> str:
-    """One message; a fresh number in it makes the page see every one, also the same twice."""
+def message(**parts: Any) -> str:
+    """Encode a message, with a random number so that the page also notices a repeated one."""
     return json.dumps(parts | {"number": secrets.randbits(32)})
 
 
-def lit(rows: NDArray[np.integer] | None, picked: Points | None = None) -> dict[str, Any]:
-    """Keep these rows bright and fade the others, None: all are bright; rings around `picked` places, (k, 2)."""
-    chosen = np.array([], np.int32) if rows is None else rows
-    return {"lit": _base64(chosen, np.int32), "picked": [] if picked is None else picked.ravel().tolist()}
+def highlight(rows: NDArray[np.integer] | None, ringed: Points | None = None) -> dict[str, Any]:
+    """Keep these rows bright and fade the others (None: all bright); draw rings around the `ringed` positions, (k, 2)."""
+    bright = np.array([], np.int32) if rows is None else rows
+    return {"highlight": _base64(bright, np.int32), "rings": [] if ringed is None else ringed.ravel().tolist()}
 
 
 def star(point: NDArray[np.floating] | None) -> dict[str, Any]:
-    """The place of the query, (2,), or none."""
+    """The query's position, (2,), or None for no star."""
     return {"query": [] if point is None else point.tolist()}
 
 
 def move(rows: NDArray[np.integer], first: Points, second: Points, share: float) -> dict[str, Any]:
-    """Rows (m,) and both their places, (m, 2); they are drawn at `share` of the way."""
+    """Rows (m,) with their positions on both maps, (m, 2); draws them at `share` of the way."""
     return {
         "rows": _base64(rows, np.int32), "from": _base64(first, np.float32), "to": _base64(second, np.float32), "share": share
     }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Map: the corpus in two dimensions, its clusters with names, and every point answers."""
+"""The Map tab: draw the corpus in two dimensions, with named clusters and selectable points."""
 
 import time
 from collections.abc import Iterator
@@ -13,30 +13,28 @@ from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.long_job import LongJob
 from sbert_app.ui.map import chart, view
-from sbert_app.ui.map.answers import CHOSEN, MapAnswers
+from sbert_app.ui.map.answers import CLUSTER_SCRIPT, MapAnswers
 from sbert_app.ui.map.compare_panel import ComparePanel
 from sbert_app.ui.map.export_panel import ExportPanel
 from sbert_app.ui.map.options import MapOptions
-from sbert_app.ui.map.script_message import lit, said, star
+from sbert_app.ui.map.script_message import highlight, message, star
 
-LEAD = "See the whole corpus at once: sentences that mean the **same** lie **close**, in groups that name themselves."
-REFRESH_SECONDS, REFRESH_POINTS = 0.5, 40_000  # a redraw so often, and a second for each so many points
+LEAD = "See the whole corpus at once: sentences with **similar** meanings are **close**, in automatically named clusters."
+REFRESH_SECONDS, REFRESH_POINTS = 0.5, 40_000  # seconds between redraws: at least 0.5, and 1 per 40,000 points
 
 
-def build(
-    service: MapService, session_id: gr.State, model: gr.State, opened: gr.State, tab: gr.Tab, models: list[str]
-) -> None:  # fmt: skip
-    """Draw the tab and wire it. `opened` changes with the session's corpus; models: the names a comparison offers."""
+def build(service: MapService, session_id: gr.State, model: gr.State, opened: gr.State, tab: gr.Tab, models: list[str]) -> None:
+    """Build the tab. `opened` changes with the session's corpus; models: choices for a comparison."""
     gr.Markdown(LEAD, elem_classes="lead")
     _MapTab(service, session_id, model, models).listen(opened, tab)
 
 
 class _MapTab:
-    """The components of one page and their handlers; the map is in the visitor's session."""
+    """Components and event handlers; the map is in the visitor's session."""
 
     def __init__(self, service: MapService, session_id: gr.State, model: gr.State, models: list[str]) -> None:
         self._service, self._session_id, self._model = service, session_id, model
-        self.course = gr.HTML(view.course(), elem_id="map-course", js_on_load=None)
+        self.corpus_line = gr.HTML(view.corpus_line(), elem_id="map-course", js_on_load=None)
         with gr.Row(elem_classes="examples"):
             self.start = gr.Button("Draw the map", variant="primary", elem_id="map-draw")
             self.stop = gr.Button("Stop here", variant="stop", visible=False, elem_id="map-stop")
@@ -45,17 +43,17 @@ class _MapTab:
         self.job = LongJob(self.stop, self.stage, self.start)
         with gr.Column(visible=False, elem_id="map-controls") as self.controls:
             self._draw_controls()
-            self.told = gr.HTML(view.told(), elem_id="map-told", js_on_load=None)
+            self.status = gr.HTML(view.status(), elem_id="map-told", js_on_load=None)
         self._draw_map()
         with gr.Column(visible=False, elem_id="map-result") as self.result:
             self.answers.draw_selection()
             with gr.Accordion("How good are the clusters?", open=False, elem_id="map-numbers-box"):
                 self.numbers = gr.HTML(elem_id="map-numbers", js_on_load=None)
-            self.compare = ComparePanel(service, session_id, self.answers.said, models)
+            self.compare = ComparePanel(service, session_id, self.answers.bridge, models)
             self.export = ExportPanel(service, session_id, self.colour)
 
     def _draw_controls(self) -> None:
-        self.shown_colour = gr.State(colouring.CLUSTERS)  # what the points that are shown are coloured by
+        self.shown_colour = gr.State(colouring.CLUSTERS)  # the colouring of the current plot
         self.summary = gr.HTML(elem_id="map-summary", js_on_load=None)
         with gr.Row(elem_classes="query-row"):
             self.query = gr.Textbox(
@@ -79,56 +77,65 @@ class _MapTab:
         with gr.Row(elem_id="map-and-list"):
             with gr.Column(scale=7, min_width=320):
                 self.plot = gr.Plot(show_label=False, elem_id="map-plot")
-                self.answers = MapAnswers(self._service, self._session_id, self.told)
+                self.answers = MapAnswers(self._service, self._session_id, self.status)
             with gr.Column(scale=3, min_width=240):
-                self.clusters = gr.HTML(elem_id="map-clusters", js_on_load=CHOSEN)
+                self.clusters = gr.HTML(elem_id="map-clusters", js_on_load=CLUSTER_SCRIPT)
 
     def listen(self, opened: gr.State, tab: gr.Tab) -> None:
         session = [self._session_id]
-        told = [self.told, self.answers.selection, self.answers.pointed]
-        grouped = [self.plot, self.summary, self.clusters, self.cluster, self.colour, self.shown_colour, self.numbers, *told]
+        selection = [self.status, self.answers.selection, self.answers.pointed]
+        grouped = [self.plot, self.summary, self.clusters, self.cluster, self.colour, self.shown_colour, self.numbers, *selection]
         panels = [self.controls, self.result, *self.compare.reset, *self.export.reset]
-        shown = [*grouped, *panels, self.course, self.query]
+        shown = [*grouped, *panels, self.corpus_line, self.query]
         opened.change(handler(self._on_opened), [*session, self._model], [*shown, *self.job.outputs], **PRIVATE)
-        tab.select(handler(self._on_shown), [*session, self._model], [self.plot, self.stage], **PRIVATE)
+        tab.select(handler(self._on_tab_opened), [*session, self._model], [self.plot, self.stage], **PRIVATE)
         inputs = [*session, self._model, *self.options.values]
         self.job.listen(self.start.click, self._on_draw, inputs, shown, self._service.stop)
         gr.on(
             self.options.changes, handler(self._on_regroup), [*session, *self.options.values],
             [*grouped, *self.export.reset], **PRIVATE,
         )  # fmt: skip
-        by = [*session, self.colour, self.shown_colour]
-        coloured = self.colour.input(handler(self._on_colour), by, [self.plot, self.shown_colour], **PRIVATE)
+        inputs = [*session, self.colour, self.shown_colour]
+        coloured = self.colour.input(handler(self._on_colour), inputs, [self.plot, self.shown_colour], **PRIVATE)
         coloured.failure(lambda shown: shown, self.shown_colour, self.colour, **PRIVATE)
-        queried = [self.plot, self.colour, self.shown_colour, *told, self.answers.said, self.cluster, self.clusters]
+        queried = [self.plot, self.colour, self.shown_colour, *selection, self.answers.bridge, self.cluster, self.clusters]
         self.query.submit(handler(self._on_query), [*session, self.query, self.shown_colour], queried, **PRIVATE)
         self.answers.listen(self.clusters, self.cluster)
-        everything = [*told, self.answers.said, self.cluster, self.clusters, self.query, self.plot, self.colour, self.shown_colour]
+        everything = [
+            *selection,
+            self.answers.bridge,
+            self.cluster,
+            self.clusters,
+            self.query,
+            self.plot,
+            self.colour,
+            self.shown_colour,
+        ]
         self.all.click(handler(self._on_all), [*session, self.shown_colour], everything, **PRIVATE)
         self.compare.listen(self.colour)
         self.export.listen()
 
     def _on_opened(self, session_id: str, model: str) -> Updates:
-        """Another corpus: the map of the one before is gone."""
-        course = view.course(self._service.corpus(session_id, model))
-        return {self.course: course, **self._cleared(), **self._panels(False), self.plot: None, **self.job.idle()}
+        """Clear the map of the previous corpus."""
+        corpus_line = view.corpus_line(self._service.corpus(session_id, model))
+        return {self.corpus_line: corpus_line, **self._cleared(), **self._panels(False), self.plot: None, **self.job.idle()}
 
-    def _on_shown(self, session_id: str, model: str) -> Any:
-        """The tab is opened: where there is no map yet, its preview, which also wakes plotly and WebGL."""
+    def _on_tab_opened(self, session_id: str, model: str) -> Any:
+        """When the tab is opened without a map, show a preview, which also initialises plotly and WebGL."""
         preview = self._service.preview(session_id, model)
-        return (chart.moving(preview.points, preview.drawn), view.PREVIEW) if preview else (gr.skip(), gr.skip())
+        return (chart.layout_figure(preview.points, preview.drawn), view.PREVIEW) if preview else (gr.skip(), gr.skip())
 
     def _cleared(self) -> Updates:
-        """Nothing but points: what told of the map before goes."""
+        """Clear everything about the previous map except the plot."""
         empty = dict.fromkeys((self.summary, self.clusters, self.answers.pointed, self.answers.selection, self.query), "")
         return {**empty, **self.compare.hidden(), **self.export.hidden()}
 
     def _panels(self, visible: bool) -> Updates:
-        """Not hidden when a map is drawn anew: Gradio loses the showing where it follows within milliseconds."""
+        """Show or hide the panels. Not hidden for a redraw: Gradio loses a `visible=True` that follows within milliseconds."""
         return {panel: gr.Column(visible=visible) for panel in (self.controls, self.result)}
 
     def _on_draw(self, session_id: str, model: str, method: str, count: str, outliers: float) -> Iterator[Updates]:
-        """The preview at once, the points while they move, then the map."""
+        """Show the preview, the moving points, then the map."""
         grouping = Grouping.read(method, count, outliers)
         yield self.job.busy(html.progress(0, 1, "Starting …", ""))
         shown, last = 0.0, self.job.idle()
@@ -136,7 +143,7 @@ class _MapTab:
             if isinstance(step, CorpusMap):
                 last |= {**self._grouped(step), **self._panels(True)}
             elif time.monotonic() - shown > max(REFRESH_SECONDS, len(step.points) / REFRESH_POINTS):
-                moving = {self.stage: view.stage(step), self.plot: chart.moving(step.points, step.drawn)}
+                moving = {self.stage: view.stage(step), self.plot: chart.layout_figure(step.points, step.drawn)}
                 yield moving if shown else {**self._cleared(), **moving}
                 shown = time.monotonic()
             else:
@@ -145,55 +152,55 @@ class _MapTab:
 
     def _grouped(self, corpus_map: CorpusMap) -> Updates:
         return {
-            self.plot: chart.drawn(corpus_map, colouring.colouring(corpus_map)),
+            self.plot: chart.map_figure(corpus_map, colouring.colouring(corpus_map)),
             self.summary: view.summary(corpus_map),
             self.clusters: view.cluster_list(corpus_map),
             self.cluster: gr.Dropdown(choices=view.cluster_choices(corpus_map), value=None),
             self.colour: gr.Dropdown(choices=colouring.choices(corpus_map), value=colouring.CLUSTERS),
             self.shown_colour: colouring.CLUSTERS,
             self.numbers: view.numbers(corpus_map),
-            **self.answers.nothing(),
+            **self.answers.deselected(),
         }
 
     def _on_regroup(self, session_id: str, method: str, count: str, outliers: float) -> Updates:
         grouping = Grouping.read(method, count, outliers)
-        if not self._service.drawn_already(session_id):
+        if not self._service.has_map(session_id):
             return {self.plot: gr.skip()}  # the options are for the map that will be drawn
         corpus_map = self._service.regroup(session_id, grouping)
         return {**self._grouped(corpus_map), **self.export.hidden()}
 
-    def _on_colour(self, session_id: str, by: str, shown: str) -> Updates:
-        """The drop-down tells of a choice twice, and the points are megabytes: the second time nothing is sent."""
-        if by == shown:
+    def _on_colour(self, session_id: str, column: str, shown: str) -> Updates:
+        """Recolour the map. Gradio sends each choice twice; the second is ignored, because the points are megabytes."""
+        if column == shown:
             return {self.plot: gr.skip()}
         corpus_map = self._service.map(session_id)
-        return {self.shown_colour: by, self.plot: chart.drawn(corpus_map, colouring.colouring(corpus_map, by))}
+        return {self.shown_colour: column, self.plot: chart.map_figure(corpus_map, colouring.colouring(corpus_map, column))}
 
     def _on_query(self, session_id: str, text: str, shown: str) -> Updates:
-        """The query's place and what lies near it; an empty one takes the star away."""
+        """Place the query and select the rows near it; an empty query removes the star."""
         if isinstance(text, str) and not text.strip():
             return self._without_query(session_id, shown)
         corpus_map = self._service.query(session_id, text)
         return {
-            self.plot: chart.drawn(corpus_map, colouring.colouring(corpus_map, colouring.QUERY)),
+            self.plot: chart.map_figure(corpus_map, colouring.colouring(corpus_map, colouring.QUERY)),
             self.colour: gr.Dropdown(choices=colouring.choices(corpus_map), value=colouring.QUERY),
             self.shown_colour: colouring.QUERY,
-            **self.answers.asked(corpus_map),
+            **self.answers.show_query(corpus_map),
         }
 
     def _on_all(self, session_id: str, shown: str) -> Updates:
-        """Nothing is chosen any more, and nothing asked."""
+        """Clear the selection and the query."""
         corpus_map = self._service.map(session_id)
         everything = {self.cluster: None, self.clusters: view.cluster_list(corpus_map), self.query: ""}
-        return {**self.answers.nothing(), **everything, **self._without_query(session_id, shown)}
+        return {**self.answers.deselected(), **everything, **self._without_query(session_id, shown)}
 
     def _without_query(self, session_id: str, shown: str) -> Updates:
-        corpus_map = self._service.forget_query(session_id)
+        corpus_map = self._service.remove_query(session_id)
         if shown != colouring.QUERY:
-            return {self.answers.said: said(**lit(None), **star(None))}
+            return {self.answers.bridge: message(**highlight(None), **star(None))}
         return {
-            self.answers.said: said(**lit(None), **star(None)),
-            self.plot: chart.drawn(corpus_map, colouring.colouring(corpus_map)),
+            self.answers.bridge: message(**highlight(None), **star(None)),
+            self.plot: chart.map_figure(corpus_map, colouring.colouring(corpus_map)),
             self.colour: gr.Dropdown(choices=colouring.choices(corpus_map), value=colouring.CLUSTERS),
             self.shown_colour: colouring.CLUSTERS,
         }

@@ -1,4 +1,4 @@
-"""How a map reads beside its picture: the clusters, a selection, the figures."""
+"""Render the text around the map: clusters, selection, quality measures."""
 
 from collections.abc import Sequence
 from html import escape
@@ -15,27 +15,27 @@ from sbert_app.ui.map.palette import GREY, PALETTE
 from sbert_app.wording import plural
 
 HOW_TO = (
-    "Hover to read a sentence, click it for its neighbours, draw around points to list them, double-click to see all again. "
-    "Near means alike; how far apart two groups lie, and how large they look, means little."
+    "Hover to read a sentence, click it for its neighbours, draw a lasso to list points, double-click to show all again. "
+    "Near points are similar; distances between clusters and their sizes on the map mean little."
 )
-PREVIEW = '<p class="stage">Shown for now: the first two principal components. Draw the map for groups and names.</p>'
-NOTHING_CHOSEN = "Click a point, draw around some, or choose a cluster: its sentences appear here."
+PREVIEW = '<p class="stage">Preview: the first two principal components. Draw the map to see named clusters.</p>'
+NOTHING_CHOSEN = "Click a point, draw a lasso, or choose a cluster to list sentences here."
 EXAMPLE = "support_tickets.csv"
 SHOWN_ROWS = 200
-SAVED_IN_PAGE = 2_000  # rows: more are offered as a file
+SAVED_IN_PAGE = 2_000  # rows; a larger selection has no download links
 SENTENCE_LENGTH = 90
 NAME_LENGTH = 60
 METADATA_SHOWN = 4
 METADATA_LENGTH = 40
 
 
-def course(indexed: IndexedCorpus | None = None) -> str:
-    """Which corpus will be drawn, None: the example."""
-    what = f"<b>{EXAMPLE}</b>, the example"
+def corpus_line(indexed: IndexedCorpus | None = None) -> str:
+    """The corpus that will be drawn; None means the example."""
+    corpus = f"<b>{EXAMPLE}</b>, the example"
     if indexed is not None:
         rows = len(indexed.corpus)
-        what = f"<b>{escape(indexed.corpus.name)}</b>: {rows:,} {plural(rows, 'sentence', 'sentences')}, {escape(indexed.model)}"
-    return f'<p class="stage" role="status">{what}. Another corpus is opened in the Search tab.</p>'
+        corpus = f"<b>{escape(indexed.corpus.name)}</b>: {rows:,} {plural(rows, 'sentence', 'sentences')}, {escape(indexed.model)}"
+    return f'<p class="stage" role="status">{corpus}. Open another corpus in the Search tab.</p>'
 
 
 def stage(step: Points2D) -> str:
@@ -43,22 +43,24 @@ def stage(step: Points2D) -> str:
 
 
 def summary(corpus_map: CorpusMap) -> str:
-    """What was drawn, how, and in which time."""
-    ground, clustering = corpus_map.ground, corpus_map.clustering
+    """What was drawn, how, and how long it took."""
+    projection, clustering = corpus_map.projection, corpus_map.clustering
     total = sum(corpus_map.seconds.values())
     stages = " · ".join(f"{name} {seconds:.2f} s" for name, seconds in corpus_map.seconds.items())
     outliers = f", {clustering.outliers:,} {plural(clustering.outliers, 'outlier', 'outliers')}" if clustering.outliers else ""
     count = f"{clustering.count} {plural(clustering.count, 'cluster', 'clusters')}"
     head = (
-        f"<b>{len(ground.points):,}</b> {plural(len(ground.points), 'sentence', 'sentences')} in <b>{count}</b>{outliers}, "
+        f"<b>{len(projection.points):,}</b> {plural(len(projection.points), 'sentence', 'sentences')} in <b>{count}</b>{outliers}, "
         f"{total:.1f} s ({stages})"
     )
-    how = f"Points: {ground.method}. Clusters: {clustering.method} on the map; {clustering.how}."
-    return f'<div class="map-summary" role="status"><p>{head}</p><p class="hint">{escape(how)}</p>{html.notes(ground.notes)}</div>'
+    how = f"Points: {projection.method}. Clusters: {clustering.method} on the map; {clustering.how}."
+    return (
+        f'<div class="map-summary" role="status"><p>{head}</p><p class="hint">{escape(how)}</p>{html.notes(projection.notes)}</div>'
+    )
 
 
-def told(title: str = "", detail: str = "") -> str:
-    """Above the map, in one line: what is chosen, and that it is listed below; how to choose, where nothing is."""
+def status(title: str = "", detail: str = "") -> str:
+    """The line above the map: the selection with a link to its list; without one, how to select."""
     if not title:
         return f'<p class="hint" role="status">{HOW_TO}</p>'
     more = f": {escape(html.short(detail, 110))}" if detail else ""
@@ -66,7 +68,7 @@ def told(title: str = "", detail: str = "") -> str:
 
 
 def cluster_list(corpus_map: CorpusMap, chosen: int | None = None) -> str:
-    """Every cluster as a button: colour, name, size, silhouette and the most central sentence. The chosen one is marked."""
+    """Clusters as buttons with colour, name, size, silhouette and most central sentence; the chosen one is marked."""
     largest = int(corpus_map.clustering.sizes.max(initial=1))
     rows = [_cluster(corpus_map, number, largest, number == chosen) for number in range(corpus_map.clustering.count)]
     if corpus_map.clustering.outliers:
@@ -82,20 +84,20 @@ def cluster_list(corpus_map: CorpusMap, chosen: int | None = None) -> str:
 def _cluster(corpus_map: CorpusMap, number: int, largest: int, chosen: bool) -> str:
     size = int(corpus_map.clustering.sizes[number])
     silhouette = corpus_map.silhouettes.get(number)
-    spoken = f" · silhouette {silhouette:.2f}" if silhouette is not None else ""
-    sentence = html.short(corpus_map.ground.indexed.corpus.sentences[corpus_map.central[number]], SENTENCE_LENGTH)
+    quality = f" · silhouette {silhouette:.2f}" if silhouette is not None else ""
+    sentence = html.short(corpus_map.projection.indexed.corpus.sentences[corpus_map.central[number]], SENTENCE_LENGTH)
     colour = PALETTE[number % len(PALETTE)]
     return (
         f'<li><button type="button" data-cluster="{number}" aria-pressed="{"true" if chosen else "false"}">'
         f'<i style="background:{colour}"></i><b>{escape(html.short(corpus_map.names[number], NAME_LENGTH))}</b>'
-        f"<span>{size:,}{spoken}</span>"
+        f"<span>{size:,}{quality}</span>"
         f'<em style="width:{100 * size / largest:.1f}%;background:{colour}"></em>'
         f'<q dir="auto">{escape(sentence)}</q></button></li>'
     )
 
 
 def cluster_choices(corpus_map: CorpusMap) -> list[tuple[str, int]]:
-    """For the drop-down: name and size of each cluster."""
+    """Choices for the drop-down: name and size of each cluster."""
     sizes = corpus_map.clustering.sizes
     named = [(f"{html.short(name, NAME_LENGTH)} ({sizes[number]:,})", number) for number, name in enumerate(corpus_map.names)]
     return [*named, *([(f"outliers ({corpus_map.clustering.outliers:,})", OUTLIER)] if corpus_map.clustering.outliers else [])]
@@ -108,14 +110,14 @@ def selection(
     scores: NDArray[np.floating] | None = None,
     words: Sequence[str] = (),
 ) -> str:
-    """Some rows as a table. scores (k,): cosine, where they are neighbours or hits; words: those that set them apart."""
+    """Rows (k,) as a table. scores (k,): cosines, for neighbours and hits; words: the rows' distinctive words."""
     if not len(rows):
         return html.empty(NOTHING_CHOSEN)
     listed = rows if len(rows) <= SAVED_IN_PAGE else rows[:SHOWN_ROWS]
     records = corpus_map.records(listed)
     if scores is not None:
         records = [{"score": round(float(score), 4), **record} for score, record in zip(scores, records, strict=True)]
-    about = f'<p class="hint">Words that set them apart: <b>{escape(", ".join(words))}</b></p>' if words else ""
+    about = f'<p class="hint">Distinctive words: <b>{escape(", ".join(words))}</b></p>' if words else ""
     save = html.downloads("selection", records) if len(rows) <= SAVED_IN_PAGE else ""
     more = f'<p class="hint">The first {SHOWN_ROWS:,} of {len(rows):,}.</p>' if len(rows) > SHOWN_ROWS else ""
     head = f'<div class="hits-head" role="status"><span><b>{escape(title)}</b></span>{save}</div>'
@@ -137,16 +139,16 @@ def _table(records: Sequence[dict[str, object]], scored: bool) -> str:
 
 
 def numbers(corpus_map: CorpusMap) -> str:
-    """Silhouette, and how the clusters go with the corpus's own labels."""
+    """Silhouette, and agreement of the clusters with the corpus's label columns."""
     lines = []
     if corpus_map.silhouette is not None:
-        sample = min(SAMPLE, len(corpus_map.ground.points))
+        sample = min(SAMPLE, len(corpus_map.projection.points))
         lines.append(
-            f"Silhouette {corpus_map.silhouette:.3f} (−1 to 1, by cosine between the embeddings of {sample:,} rows, not on the "
-            "map, which flatters). Sentences rarely reach more than 0.2."
+            f"Silhouette {corpus_map.silhouette:.3f} (−1 to 1, by cosine between the embeddings of {sample:,} rows; on the map it "
+            "would be too optimistic). Sentences rarely exceed 0.2."
         )
     if not corpus_map.accords:
-        lines.append("The corpus has no column of labels (2 to 100 different values), so the clusters are compared with nothing.")
+        lines.append("The corpus has no label column (2 to 100 different values) to compare the clusters with.")
         return html.notes(lines)
     rows = [
         [escape(accord.column), f"{accord.values:,}", f"{accord.purity:.3f}", f"{accord.ari:.3f}", f"{accord.nmi:.3f}"]
@@ -160,32 +162,32 @@ def numbers(corpus_map: CorpusMap) -> str:
 
 
 def hovered(corpus_map: CorpusMap, row: int) -> str:
-    """The sentence under the pointer, where the picture does not hold the sentences."""
-    return f'<p class="under-pointer" dir="auto">{escape(html.short(corpus_map.ground.indexed.corpus.sentences[row], 300))}</p>'
+    """The sentence under the pointer, for plots that do not hold the sentences."""
+    return f'<p class="under-pointer" dir="auto">{escape(html.short(corpus_map.projection.indexed.corpus.sentences[row], 300))}</p>'
 
 
-def asked(query: QueryOnMap) -> str:
-    return f"The nearest to “{html.short(query.query, 60)}” ({query.milliseconds:.0f} ms; the star is where it would lie)"
+def query_title(query: QueryOnMap) -> str:
+    return f"Nearest to “{html.short(query.query, 60)}” ({query.milliseconds:.0f} ms; the star marks its position)"
 
 
-def moved(corpus_map: CorpusMap) -> str:
-    """What the other model changed."""
-    if corpus_map.moved is None:
+def model_comparison(corpus_map: CorpusMap) -> str:
+    """How neighbours and same-label shares change under the other model."""
+    if corpus_map.comparison is None:
         return ""
-    kept = corpus_map.moved.drift.kept
+    kept = corpus_map.comparison.drift.kept
     lines = [
-        f"{100 * float(kept.mean()):.0f} % of each row's 10 nearest rows stay the same under {corpus_map.moved.model}; "
-        f"{100 * float((kept == 1).mean()):.0f} % of the rows keep all of them. Colour by “Drift” to see where it changed.",
-        "The second map starts from the first and is turned onto it. Small moves are chance, a second run of the same model makes "
-        "them too: the drift counts neighbours, not distances on the map.",
+        f"{100 * float(kept.mean()):.0f} % of each row's 10 nearest rows stay the same under {corpus_map.comparison.model}; "
+        f"{100 * float((kept == 1).mean()):.0f} % of the rows keep all of them. Colour by “Drift” to see which rows changed.",
+        "The second map starts from the first and is aligned to it. Small moves are chance, as a second run of the same model "
+        "shows: the drift counts neighbours, not distances on the map.",
     ]
     if kept.min() == 1:
-        return html.notes(["No row has other neighbours under this model: what moves on the map is chance.", *lines[1:]])
-    if not corpus_map.moved.same_label:
+        return html.notes(["All rows have the same neighbours under this model: moves on the map are chance.", *lines[1:]])
+    if not corpus_map.comparison.same_label:
         return html.notes(lines)
     rows = [
         [escape(column), f"{100 * before:.1f} %", f"{100 * after:.1f} %", f"{100 * (after - before):+.1f} points"]
-        for column, (before, after) in corpus_map.moved.same_label.items()
+        for column, (before, after) in corpus_map.comparison.same_label.items()
     ]
-    table = html.table(["nearest rows with the same", corpus_map.model, corpus_map.moved.model, "change"], rows)
+    table = html.table(["nearest rows with the same", corpus_map.model, corpus_map.comparison.model, "change"], rows)
     return f'<div class="measures numbers-map">{table}</div>{html.notes(lines)}'

@@ -1,1 +1,1 @@
-"""The Search tab: bring a corpus, search it by meaning."""
+"""The Search tab: load a corpus and search it."""

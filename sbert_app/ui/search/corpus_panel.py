@@ -1,4 +1,4 @@
-"""Bring a corpus: example, upload, paste, or one saved before; choose its column; index it with progress and a stop."""
+"""Panel to load a corpus (example, upload, pasted lines or saved), choose its text columns, and index it."""
 
 import secrets
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ from sbert_app.corpus.reader import looks_like_prose
 from sbert_app.services.corpora import CorpusService
 from sbert_app.tables import Table
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
-from sbert_app.ui.kit.long_job import LongJob, often
+from sbert_app.ui.kit.long_job import LongJob, throttled
 from sbert_app.ui.kit.uploads import uploaded
 from sbert_app.ui.search import corpus_view as view
 
@@ -22,10 +22,7 @@ EXAMPLES = {"support_tickets.csv": "Support tickets", "field_notes.csv": "Househ
 
 
 class CorpusPanel:
-    """The components of the panel and their handlers; holds no visitor's data.
-
-    `opened` gets a new value each time the session has another corpus: who shows one listens to its `change`.
-    """
+    """Components and event handlers, without visitors' data. `opened` changes whenever another corpus is opened."""
 
     def __init__(self, corpora: CorpusService, session_id: gr.State, model: gr.State, opened: gr.State) -> None:
         self._corpora = corpora
@@ -46,15 +43,15 @@ class CorpusPanel:
             self._draw_sources()
         self.progress = gr.HTML(elem_id="progress", js_on_load=None)
         self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="stop")
-        self.status = gr.HTML(view.nothing(self._corpora.hosted), elem_id="status", js_on_load=None)
+        self.status = gr.HTML(view.no_corpus(self._corpora.hosted), elem_id="status", js_on_load=None)
 
     def _draw_sources(self) -> None:
         with gr.Tabs():
             with gr.Tab("Upload"):
-                # No file_types: Gradio's own refusal leaves an error over the box, ours says what to do.
+                # No file_types: Gradio's own error stays on top of the box and does not say what to do.
                 self.file = gr.File(label=FILE_LABEL, height=150, elem_id="corpus-file")
             with gr.Tab("Paste"):
-                self.pasted = gr.Textbox(label="One sentence a line", lines=6, max_lines=14, elem_id="pasted")
+                self.pasted = gr.Textbox(label="One sentence per line", lines=6, max_lines=14, elem_id="pasted")
                 self.use_pasted = gr.Button("Use these lines", size="sm", elem_id="use-pasted")
             with gr.Tab("Saved", visible=not self._corpora.hosted) as self.saved_tab:
                 self.saved = gr.Dropdown([], label="Indexed before, on this machine", elem_id="saved")
@@ -62,19 +59,21 @@ class CorpusPanel:
                     self.open_saved = gr.Button("Open", size="sm", elem_id="open-saved")
                     self.delete_saved = gr.Button("Delete", size="sm", variant="stop", elem_id="delete-saved")
         with gr.Column(visible=False) as self.choose:
-            self.offered = gr.HTML(elem_id="offered", js_on_load=None)
-            self.columns = gr.Dropdown(label="Sentence column (several are joined)", multiselect=True, elem_id="columns")
+            self.summary = gr.HTML(elem_id="offered", js_on_load=None)
+            self.columns = gr.Dropdown(
+                label="Text column(s)", info="Several columns are joined.", multiselect=True, elem_id="columns"
+            )
             self.preview = gr.Dataframe(label="First rows", interactive=False, wrap=True, elem_id="preview")
             self.index = gr.Button("Index", variant="primary", elem_id="index")
 
     def _listen(self) -> None:
-        offered = [self.choose, self.offered, self.columns, self.preview]
+        table = [self.choose, self.summary, self.columns, self.preview]
         opened = [self.opened, self.status, self.bring, self.progress]
         replaced = [*opened, self.file, self.choose]
-        uploaded = self.file.upload(handler(self._on_file), [self._session_id, self.file], offered, **PRIVATE)
-        uploaded.failure(lambda: None, None, self.file, **PRIVATE)  # the box is free for another file
+        uploaded = self.file.upload(handler(self._on_file), [self._session_id, self.file], table, **PRIVATE)
+        uploaded.failure(lambda: None, None, self.file, **PRIVATE)  # so that another file can be uploaded
         self.file.clear(handler(self._on_clear), self._session_id, self.choose, **PRIVATE)
-        self.use_pasted.click(handler(self._on_pasted), [self._session_id, self.pasted], offered, **PRIVATE)
+        self.use_pasted.click(handler(self._on_pasted), [self._session_id, self.pasted], table, **PRIVATE)
         for name, button in self.examples.items():
             button.click(handler(self._on_example(name)), [self._session_id, self._model], replaced, **PRIVATE)
         inputs = [self._session_id, self.columns, self._model]
@@ -87,16 +86,16 @@ class CorpusPanel:
         if not file:
             return {}
         with uploaded(file, "") as path:
-            return self._offer(session_id, self._corpora.read_file(path))
+            return self._put_table(session_id, self._corpora.read_file(path))
 
     def _on_pasted(self, session_id: str, text: str) -> Updates:
-        return self._offer(session_id, self._corpora.read_lines(text))
+        return self._put_table(session_id, self._corpora.read_lines(text))
 
-    def _offer(self, session_id: str, table: Table) -> Updates:
-        column = self._corpora.offer(session_id, table)
+    def _put_table(self, session_id: str, table: Table) -> Updates:
+        column = self._corpora.put_table(session_id, table)
         return {
             self.choose: gr.Column(visible=True),
-            self.offered: view.offered(table, column, looks_like_prose(table.frame, column)),
+            self.summary: view.table_summary(table, column, looks_like_prose(table.frame, column)),
             self.columns: gr.Dropdown(choices=list(table.frame.columns), value=[column]),
             self.preview: table.frame.head(PREVIEW_ROWS),
         }
@@ -108,9 +107,8 @@ class CorpusPanel:
         return on_example
 
     def _on_index(self, session_id: str, columns: list[str], model: str) -> Iterator[Updates]:
-        for event in often(
-            self._corpora.index(session_id, columns, model), lambda event: event.stopped or event.corpus is not None
-        ):
+        events = self._corpora.index(session_id, columns, model)
+        for event in throttled(events, lambda event: event.stopped or event.corpus is not None):
             if event.corpus:
                 yield {**self._opened(event.corpus), **self.job.idle(), self.status: view.status(event.corpus, event)}
             elif event.stopped:
@@ -126,21 +124,17 @@ class CorpusPanel:
         return self._list_saved()
 
     def _on_clear(self, session_id: str) -> Updates:
-        self._corpora.withdraw(session_id)
+        self._corpora.drop_table(session_id)
         return {self.choose: gr.Column(visible=False)}
 
     def _replaced(self, indexed: IndexedCorpus) -> Updates:
-        """A corpus that needs no indexing: what was offered before is withdrawn."""
+        """Open a corpus that needs no indexing, and hide the table that was being chosen."""
         return {**self._opened(indexed), self.file: None, self.choose: gr.Column(visible=False)}
 
     def _opened(self, indexed: IndexedCorpus) -> Updates:
-        """The sources folded, the corpus on its line, and the tabs told."""
-        return {
-            self.opened: secrets.token_hex(4),
-            self.status: view.status(indexed),
-            self.bring: gr.Accordion(open=False),
-            self.progress: "",
-        }
+        """Show the new corpus, fold the sources, and notify the tabs."""
+        shown = {self.status: view.status(indexed), self.bring: gr.Accordion(open=False), self.progress: ""}
+        return {self.opened: secrets.token_hex(4), **shown}
 
     def _list_saved(self) -> Any:
         return gr.Dropdown(choices=[(view.saved(entry), entry.id) for entry in self._corpora.saved()], value=None)

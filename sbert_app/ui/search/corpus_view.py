@@ -1,4 +1,4 @@
-"""How a corpus looks: what was read, how far the indexing is, what is being searched."""
+"""Render a corpus: what was read, indexing progress, and the open corpus."""
 
 from html import escape
 
@@ -11,15 +11,15 @@ from sbert_app.ui.kit import html
 from sbert_app.wording import duration, plural
 
 
-def nothing(hosted: bool) -> str:
-    """What stands where the corpus will be."""
+def no_corpus(hosted: bool) -> str:
+    """A placeholder for the corpus."""
     kept = "only your session sees it, and it is deleted afterwards" if hosted else "it stays on this machine"
-    return html.empty(f"No corpus yet. Pick an example above, or bring your own file: {kept}.")
+    return html.empty(f"No corpus yet. Choose an example above, or upload your own file: {kept}.")
 
 
-def offered(table: Table, column: str, prose: bool) -> str:
-    """What was read from a file, before it is indexed."""
-    guess = "Sentences seem to be in" if prose else "No column looks like sentences; the closest is"
+def table_summary(table: Table, column: str, prose: bool) -> str:
+    """What was read from a file, and the guessed text column."""
+    guess = "The text seems to be in" if prose else "No column looks like sentences; the closest is"
     rows, columns = len(table.frame), len(table.frame.columns)
     lines = [*table.notes, *skipped_summary(table.skipped)]
     return (
@@ -29,7 +29,7 @@ def offered(table: Table, column: str, prose: bool) -> str:
 
 
 def saved(entry: SavedCorpus) -> str:
-    """One line of the list of saved corpora."""
+    """A saved corpus as a list entry."""
     if entry.damaged:
         return f"{entry.name} · damaged, delete it · {entry.megabytes:.1f} MB"
     when = entry.saved[:16].replace("T", " ")
@@ -37,21 +37,21 @@ def saved(entry: SavedCorpus) -> str:
 
 
 def progress(event: IndexProgress) -> str:
-    """The progress bar of the indexing, with rate and time left."""
+    """Progress bar of the indexing, with rate and remaining time."""
     text = f"{event.stage} {event.name}: {event.done:,} of {event.total:,} sentences"
     if event.sentences_per_second:
         text += f" · {event.sentences_per_second:,.0f} sentences/s"
     if event.cached:
         text += f" · {event.cached:,} from the cache"
     if event.stopped:
-        text += ". What was encoded is kept: index it again to go on."
+        text += ". Encoded sentences are kept: index again to continue."
     elif event.eta_seconds and event.stage == "Encoding":
         text += f" · {duration(event.eta_seconds)} left"
     return html.progress(event.done, event.total, text, "Indexing")
 
 
 def status(indexed: IndexedCorpus, event: IndexProgress | None = None) -> str:
-    """One line on the corpus that is being searched, with what was skipped folded below."""
+    """One line about the open corpus, with notes and skipped rows below."""
     report, source = indexed.index.report, indexed.corpus
     recall = f", recall@10 {report.recall:.3f} on {report.recall_queries} rows of it" if report.kind == "approximate" else ""
     facts = [

@@ -1,4 +1,4 @@
-"""Search: find sentences of the corpus by what they mean, and what it says twice."""
+"""The Search tab: load a corpus, then search it by meaning."""
 
 import json
 from typing import Any
@@ -8,7 +8,7 @@ import gradio as gr
 from sbert_app.services.bundle import Services
 from sbert_app.services.search import RERANKED, SearchService
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import PRIVATE, Updates, handler, typed
+from sbert_app.ui.kit.events import PRIVATE, Updates, handler, typed_text
 from sbert_app.ui.search import view
 from sbert_app.ui.search.corpus_panel import CorpusPanel
 
@@ -21,22 +21,21 @@ element.addEventListener('click', event => {
 
 
 def build_corpus(services: Services, session_id: gr.State, model: gr.State, opened: gr.State) -> None:
-    """Draw and wire what brings a corpus. `opened` gets a new value with each."""
+    """Build the corpus panel. `opened` changes whenever another corpus is opened."""
     gr.Markdown("Find sentences by what they **mean**, in your own file: different words, same idea.", elem_classes="lead")
     CorpusPanel(services.corpora, session_id, model, opened)
 
 
 def build(services: Services, session_id: gr.State, opened: gr.State) -> None:
-    """Draw and wire the search itself."""
+    """Build the search."""
     _SearchTab(services.search, session_id).listen(opened)
 
 
 class _SearchTab:
-    """The components of one page and their handlers; holds no visitor's data."""
+    """Components and event handlers, without visitors' data."""
 
     def __init__(self, service: SearchService, session_id: gr.State) -> None:
-        self._service = service
-        self._session_id = session_id
+        self._service, self._session_id = service, session_id
         with gr.Row(elem_classes="query-row"):
             self.query = gr.Textbox(
                 label="Query",
@@ -54,18 +53,16 @@ class _SearchTab:
 
     def _draw_options(self) -> None:
         self.top = gr.Slider(1, 100, 10, step=1, label="Hits", elem_id="top")
-        self.hybrid = gr.Checkbox(label="Hybrid: join the ranking with word search (BM25)", elem_id="hybrid")
+        self.hybrid = gr.Checkbox(label="Hybrid: combine with keyword search (BM25)", elem_id="hybrid")
         self.rerank = gr.Checkbox(
-            label=f"Re-rank: the cross-encoder reads the query with each of the best {RERANKED} hits",
-            info="The bundled one was trained to grade how alike two sentences are, not to rank answers: see whether it helps you.",
+            label=f"Re-rank the best {RERANKED} hits with the cross-encoder",
+            info="The bundled one was trained on sentence similarity, not on ranking answers: check whether it helps on your data.",
             elem_id="rerank",
         )
         self.facets = gr.Dropdown(
-            label="Only rows where",
-            multiselect=True,
-            info="Values of one column widen the choice, columns narrow it.",
-            elem_id="facets",
-        )
+            label="Only rows where", multiselect=True, elem_id="facets",
+            info="Within a column: any of these. Across columns: all of these.",
+        )  # fmt: skip
         with gr.Row():
             self.column = gr.Dropdown(label="Column", elem_id="filter-column")
             self.contains = gr.Textbox(label="Contains", elem_id="filter-contains")
@@ -77,31 +74,26 @@ class _SearchTab:
         opened.change(handler(self._on_opened), [self._session_id, self.query], [self.query, self.hits, *filters], **PRIVATE)
         gr.on(
             [
-                *(self.query.submit, self.go.click, self.hybrid.input, self.rerank.input, self.facets.input, self.top.release),
-                *(self.contains.submit, self.low.submit, self.high.submit),
+                self.query.submit, self.go.click, self.hybrid.input, self.rerank.input, self.facets.input, self.top.release,
+                self.contains.submit, self.low.submit, self.high.submit,
             ],
-            handler(self._on_search),
-            [self._session_id, self.query, self.top, self.hybrid, self.rerank, *filters],
-            self.hits,
-            trigger_mode="always_last",
-            **PRIVATE,
-        )
-        # "picked" is an event of the page's own script, see MORE_LIKE_THIS.
+            handler(self._on_search), [self._session_id, self.query, self.top, self.hybrid, self.rerank, *filters], self.hits,
+            trigger_mode="always_last", **PRIVATE,
+        )  # fmt: skip
+        # "picked" is a custom event, triggered by MORE_LIKE_THIS.
         self.hits.picked(handler(self._on_more_like), [self._session_id, self.top, *filters], [self.query, self.hits], **PRIVATE)
 
     def _on_opened(self, session_id: str, query: str) -> Updates:
-        """Another corpus: filters for its columns, and the query asked of it; an example brings its own."""
+        """Another corpus: show its filters and search it with its example query, or else with the current query."""
         facets, columns = self._service.filters(session_id)
         first = self._service.first_query(session_id)
-        query = first or typed(query)
+        query = first or typed_text(query)
         return {
             self.query: query if first else gr.skip(),
             self.hits: view.results(self._service.search(session_id, query)) if query else html.empty(view.NO_QUERY),
             self.facets: gr.Dropdown(choices=[(f"{c}: {v or '(blank)'}", json.dumps([c, v])) for c, v in facets], value=[]),
             self.column: gr.Dropdown(choices=columns, value=None),
-            self.contains: "",
-            self.low: "",
-            self.high: "",
+            **dict.fromkeys((self.contains, self.low, self.high), ""),
         }
 
     def _on_search(self, session_id: str, query: str, top: int, hybrid: bool, rerank: bool, *filters: Any) -> str:
@@ -116,7 +108,7 @@ class _SearchTab:
 
 
 def _chosen(facets: list[str], column: str | None, contains: str, low: str, high: str) -> dict[str, Any]:
-    """The filter of the services from what is set on the page."""
+    """Build the search service's filters from the values on the page."""
     filters: dict[str, Any] = {}
     for facet in facets or []:
         name, value = json.loads(facet)

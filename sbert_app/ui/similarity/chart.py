@@ -1,4 +1,4 @@
-"""The similarities of two lists as a heat map."""
+"""Heat map of the similarities of two lists."""
 
 import plotly.graph_objects as go
 
@@ -8,11 +8,11 @@ from sbert_app.ui.kit.figures import quiet
 SCALE = [[0, "#dcebe8"], [0.5, "#6fb3a9"], [1, "#0f5f59"]]
 LABEL_LENGTH = 22
 NAMED_ROWS = 16
-LABELLED_CELLS = 150  # more numbers than this no one reads
+LABELLED_CELLS = 150  # with more cells, values are shown on hover only
 
 
 def heat_map(result: ListComparison) -> go.Figure:
-    """Every sentence of one list against every sentence of the other, cosine as colour."""
+    """The cosine of every pair of sentences as a colour."""
     labelled = result.scores.size <= LABELLED_CELLS
     figure = go.Figure(
         go.Heatmap(
@@ -39,7 +39,7 @@ def heat_map(result: ListComparison) -> go.Figure:
 
 
 def _labels(sentences: list[str], most: int) -> list[str]:
-    """Short and numbered, for equal labels would fall on one another; for more than `most` the number alone."""
+    """Numbered short labels (plotly merges equal ones); beyond `most` sentences only the numbers."""
     if len(sentences) > most:
         return [str(i) for i in range(1, len(sentences) + 1)]
     shortened = (s if len(s) <= LABEL_LENGTH else s[: LABEL_LENGTH - 1] + "…" for s in sentences)

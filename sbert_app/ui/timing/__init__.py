@@ -1,1 +1,1 @@
-"""The Timing tab: the cross-encoder against SBERT."""
+"""The Timing tab: a race between a cross-encoder and SBERT."""

@@ -1,4 +1,4 @@
-"""Seconds against the number of sentences, log-log: measured solid, extrapolated dashed with its band, the paper's as stars."""
+"""Log-log chart of seconds by number of sentences: measured solid, extrapolated dashed with a band, the paper's as stars."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ import numpy as np
 import plotly.graph_objects as go
 
 from sbert_app.evaluation import paper
-from sbert_app.timing.extrapolation import Estimate
+from sbert_app.timing.extrapolation import Extrapolation
 from sbert_app.timing.result import APPROXIMATE, CROSS, EXACT, MOST_SENTENCES, SBERT, TimingResult
 from sbert_app.ui.kit.figures import GRID, INK, MIDDLE, TEAL, quiet
 from sbert_app.wording import spoken
 
-AMBER = "#c2650b"  # readable on both grounds, as the teal is
+AMBER = "#c2650b"  # readable on light and dark
 POINTS = 40
 FIRST = 10
 YEAR = 365.25 * 86400
@@ -25,7 +25,7 @@ Points = Sequence[tuple[int, float]]
 
 @dataclass(frozen=True)
 class Style:
-    """How a lane is drawn; one with a band is drawn heavier."""
+    """Style of a system's line; a line with a band is thicker."""
 
     name: str
     colour: str
@@ -33,14 +33,16 @@ class Style:
 
 
 def race_chart(result: TimingResult, sentences: int) -> go.Figure:
-    """One figure of all lanes; a dotted line marks the number of sentences that is spoken of."""
+    """The chart of all systems; a dotted line marks the chosen number of sentences."""
     figure = go.Figure()
     figure.add_vline(sentences, line={"color": INK, "dash": "dot", "width": 1})
-    _lane(figure, Style("Cross-encoder, all pairs", AMBER, "rgba(194,101,11,0.18)"), result.measured(CROSS), result.cross_seconds)
-    _lane(figure, Style("SBERT, all pairs", TEAL, "rgba(20,152,141,0.18)"), result.measured(SBERT), result.sbert_seconds)
+    _draw_system(
+        figure, Style("Cross-encoder, all pairs", AMBER, "rgba(194,101,11,0.18)"), result.measured(CROSS), result.cross_seconds
+    )
+    _draw_system(figure, Style("SBERT, all pairs", TEAL, "rgba(20,152,141,0.18)"), result.measured(SBERT), result.sbert_seconds)
     if result.queries:
-        _lane(figure, Style("One search, exact index", MIDDLE), *_search(result, EXACT))
-        _lane(figure, Style("One search, approximate index", "#4f6fd0"), *_search(result, APPROXIMATE))
+        _draw_system(figure, Style("One search, exact index", MIDDLE), *_search(result, EXACT))
+        _draw_system(figure, Style("One search, approximate index", "#4f6fd0"), *_search(result, APPROXIMATE))
     _paper(figure)
     quiet(figure, 460)
     legend = {"orientation": "h", "y": -0.16, "x": 0, "yanchor": "top"}
@@ -53,60 +55,46 @@ def race_chart(result: TimingResult, sentences: int) -> go.Figure:
     return figure
 
 
-def _search(result: TimingResult, kind: str) -> tuple[Points, Callable[[int], Estimate]]:
+def _search(result: TimingResult, kind: str) -> tuple[Points, Callable[[int], Extrapolation]]:
     points = [(q.rows, q.exact_seconds if kind == EXACT else q.approximate_seconds) for q in result.queries]
-    return points, lambda n: Estimate(result.query_seconds(kind, n) or 0.0)
+    return points, lambda n: Extrapolation(result.query_seconds(kind, n) or 0.0)
 
 
-def _lane(figure: go.Figure, style: Style, measured: Points, extrapolate: Callable[[int], Estimate]) -> None:
-    """The measured runs solid; from the last of them on, what follows from the rates, dashed."""
+def _draw_system(figure: go.Figure, style: Style, measured: Points, extrapolate: Callable[[int], Extrapolation]) -> None:
+    """Draw the measured runs solid and, from the largest of them on, the extrapolation dashed."""
     line = {"color": style.colour, "width": 2.5 if style.band else 1.5}
     hover = "%{x:,} sentences: %{customdata}<br>"
-    together = {"legendgroup": style.name, "mode": "lines"}
+    shared = {"legendgroup": style.name, "mode": "lines"}
     if measured:
         figure.add_scatter(
-            x=[n for n, _ in measured],
-            y=[seconds for _, seconds in measured],
-            customdata=[spoken(seconds) for _, seconds in measured],
-            line=line,
-            marker={"size": 8 if style.band else 5, "color": style.colour},
-            hovertemplate=f"{hover}measured<extra>{style.name}</extra>",
-            showlegend=False,
-            **(together | {"mode": "lines+markers"}),
-        )
+            x=[n for n, _ in measured], y=[seconds for _, seconds in measured], line=line, showlegend=False,
+            customdata=[spoken(seconds) for _, seconds in measured], marker={"size": 8 if style.band else 5, "color": style.colour},
+            hovertemplate=f"{hover}measured<extra>{style.name}</extra>", **(shared | {"mode": "lines+markers"}),
+        )  # fmt: skip
     sizes = _sizes(measured[-1][0] if measured else FIRST)
     estimates = [extrapolate(n) for n in sizes]
     if style.band and estimates[0].low is not None:
         edge = [*(e.high for e in estimates), *(e.low for e in estimates[::-1])]
-        around = {"fill": "toself", "fillcolor": style.band, "hoverinfo": "skip", "showlegend": False}
-        figure.add_scatter(x=[*sizes, *sizes[::-1]], y=edge, **(together | around | {"line": {"width": 0}}))
+        area = {"fill": "toself", "fillcolor": style.band, "hoverinfo": "skip", "showlegend": False}
+        figure.add_scatter(x=[*sizes, *sizes[::-1]], y=edge, **(shared | area | {"line": {"width": 0}}))
+    seconds = [estimate.seconds for estimate in estimates]
     figure.add_scatter(
-        x=sizes,
-        y=[estimate.seconds for estimate in estimates],
-        customdata=[spoken(estimate.seconds) for estimate in estimates],
-        line=line | {"dash": "dash"},
-        hovertemplate=f"{hover}extrapolated<extra>{style.name}</extra>",
-        name=style.name,
-        **together,
-    )
+        x=sizes, y=seconds, customdata=[spoken(value) for value in seconds], line=line | {"dash": "dash"}, name=style.name,
+        hovertemplate=f"{hover}extrapolated<extra>{style.name}</extra>", **shared,
+    )  # fmt: skip
 
 
 def _sizes(start: int) -> list[int]:
-    """Numbers of sentences from `start` to the most, evenly spaced on log paper."""
-    sizes: list[int] = np.unique(np.geomspace(start, MOST_SENTENCES, POINTS).round().astype(int)).tolist()
-    return sizes
+    """Numbers of sentences from `start` to MOST_SENTENCES, evenly spaced on a log scale."""
+    return [int(size) for size in np.unique(np.geomspace(start, MOST_SENTENCES, POINTS).round())]
 
 
 def _paper(figure: go.Figure) -> None:
     points = {"65 hours": paper.CLOSEST_PAIR_SECONDS[CROSS], "5 seconds": paper.CLOSEST_PAIR_SECONDS[SBERT]}
     figure.add_scatter(
-        x=[paper.CLOSEST_PAIR_SENTENCES] * len(points),
-        y=list(points.values()),
-        customdata=list(points),
-        text=[f"paper, {text}" for text in points],
-        textposition=["top left", "bottom left"],
+        x=[paper.CLOSEST_PAIR_SENTENCES] * len(points), y=list(points.values()), customdata=list(points), mode="markers+text",
+        text=[f"paper, {text}" for text in points], textposition=["top left", "bottom left"],
         name=f"The paper: BERT-base on a {paper.CLOSEST_PAIR_HARDWARE}",
-        mode="markers+text",
         marker={"symbol": "star", "size": 13, "color": INK, "line": {"width": 1, "color": "white"}},
         hovertemplate=f"%{{x:,}} sentences: %{{customdata}}<br>published<extra>{paper.SOURCE}</extra>",
-    )
+    )  # fmt: skip

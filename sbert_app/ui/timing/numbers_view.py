@@ -1,4 +1,4 @@
-"""Every number of a race with its origin, and the paper's Table 7 beside what was measured here."""
+"""Render every number of a race with its origin, and Table 7 of the paper next to the measurements here."""
 
 from collections.abc import Sequence
 from html import escape
@@ -18,16 +18,16 @@ def numbers(result: TimingResult) -> str:
     """Every number and how it was obtained, with downloads."""
     rows = figures(result)
     records = [{key: float(f"{value:.5g}") if isinstance(value, float) else value for key, value in vars(f).items()} for f in rows]
-    table = html.table(("what", "value", "turns from – to, or 95 % band", "how"), [_row(figure) for figure in rows])
-    where, waited = result.conditions, result.waited
-    backbones = "the same backbone" if where.same_backbone else "different backbones"
+    table = html.table(("what", "value", "range of turns, or 95 % band", "how"), [_row(figure) for figure in rows])
+    conditions, waited = result.conditions, result.waited
+    backbones = "the same backbone" if conditions.same_backbone else "different backbones"
     how = (
-        f"{where.encoder} against {where.cross_encoder}, {backbones}, {where.hardware} on {where.machine}, {where.date}. "
-        f"At most {where.max_tokens[0]} tokens a sentence, {where.max_tokens[1]} a pair; tokenising included, warm-up excluded; "
-        "the lanes took turns."
+        f"{conditions.encoder} against {conditions.cross_encoder}, {backbones}, {conditions.hardware} on {conditions.machine}, "
+        f"{conditions.date}. At most {conditions.max_tokens[0]} tokens per sentence, {conditions.max_tokens[1]} per pair; "
+        "including tokenising, excluding warm-up; the two systems took turns."
     )
     if waited > NOTICEABLE:
-        how += f" Others had the device for {waited:.1f} s in between; that time is in no figure."
+        how += f" Other jobs used the device for {waited:.1f} s in between; that time is not counted."
     return (
         f'<div class="hits-head"><span>{escape(how)}</span>{html.downloads("sbert-studio-timing", records)}</div>'
         f'<div class="numbers scroll" tabindex="0" role="region" aria-label="every number">{table}</div>'
@@ -53,20 +53,20 @@ def _digits(value: float) -> str:
 
 
 def table_7(rows: Sequence[SystemSpeed]) -> str:
-    """Sentences a second here, beside the paper's."""
-    shown = []
+    """Sentences per second here and in the paper."""
+    cells = []
     for row in rows:
         cpu, gpu = paper.TABLE_7[PAPER_ROWS[row.system]]
         low, high = row.throughput.spread
-        here = f"{row.throughput.rate:,.0f} <small>({low:,.0f} to {high:,.0f})</small>"
-        shown.append([escape(row.system), here, escape(row.device), _published(cpu), _published(gpu)])
+        measured = f"{row.throughput.rate:,.0f} <small>({low:,.0f} to {high:,.0f})</small>"
+        cells.append([escape(row.system), measured, escape(row.device), _published(cpu), _published(gpu)])
     for name in ("InferSent", "Universal Sentence Encoder"):
         cpu, gpu = paper.TABLE_7[name]
-        shown.append([name, "not measured here", "", _published(cpu), _published(gpu)])
-    table = html.table(("system", "sentences/s here", "on", "paper, i7-5820K", "paper, V100"), shown)
+        cells.append([name, "not measured here", "", _published(cpu), _published(gpu)])
+    table = html.table(("system", "sentences/s here", "on", "paper, i7-5820K", "paper, V100"), cells)
     return (
-        f'<div class="table-7 scroll" tabindex="0" role="region" aria-label="sentences a second">{table}</div>'
-        '<p class="hint">Medians of turns, slowest and fastest in brackets. Average word vectors: here the mean of the encoder\'s '
+        f'<div class="table-7 scroll" tabindex="0" role="region" aria-label="sentences per second">{table}</div>'
+        '<p class="hint">Median of the turns (slowest and fastest). Average word vectors: here the mean of the encoder\'s '
         "own input vectors, in the paper of GloVe's. Without smart batching: batches of 32 in the order of the file. "
         f"{paper.SOURCE}, Table 7: BERT-base, a larger model than the default one here.</p>"
     )

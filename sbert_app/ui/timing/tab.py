@@ -1,4 +1,4 @@
-"""Timing: the race, what it means for any number of sentences, and the paper's Table 7 on this machine."""
+"""The Timing tab: a race, its extrapolation to any number of sentences, and the paper's Table 7 on this machine."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,32 +7,32 @@ import gradio as gr
 
 from sbert_app.errors import UserError
 from sbert_app.services.timing import DEFAULT_SECONDS, TimingService, Waiting
-from sbert_app.timing.experiment import ENDS, Moment
+from sbert_app.timing.experiment import FINAL_STAGES, Moment
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
-from sbert_app.ui.kit.long_job import LongJob, often
+from sbert_app.ui.kit.long_job import LongJob, throttled
 from sbert_app.ui.kit.shelf import Shelf
 from sbert_app.ui.timing import numbers_view, race_view, view
 from sbert_app.ui.timing.chart import race_chart
 from sbert_app.ui.timing.page import page
 
-REFRESH_SECONDS = 0.3  # drawing costs the processor that is being timed
+REFRESH_SECONDS = 0.3  # drawing uses the processor that is being timed
 PAGE_NAME = "sbert-studio-view.html"
 LEAD = "A cross-encoder reads every **pair**, SBERT reads every **sentence once**. Race them, on this machine."
-TABLE_7 = """<h2 class="section">Sentences a second, as in the paper's Table 7</h2>
+TABLE_7 = """<h2 class="section">Sentences per second, as in the paper's Table 7</h2>
 <p class="hint">Encodes up to 1,000 of the sentences with each system in turn, for about ten seconds on each device.</p>"""
 NOT_YET = "Nothing measured yet. Start the race: it takes about half a minute."
-NOTHING = "Stopped before both lanes had done a turn: there is nothing to extrapolate from."
+NOTHING = "Stopped before both systems finished a turn, so there is nothing to extrapolate from."
 
 
 def build(service: TimingService, session_id: gr.State, model: gr.State, opened: gr.State) -> None:
-    """Draw the tab and wire it. `opened` changes with the session's corpus, which is what is raced."""
+    """Build the tab. `opened` changes with the session's corpus, which the race uses."""
     gr.Markdown(LEAD, elem_classes="lead")
     _TimingTab(service, session_id, model).listen(opened)
 
 
 class _TimingTab:
-    """The components of one page and their handlers; what was measured is in the visitor's session."""
+    """Components and event handlers; the result is in the visitor's session."""
 
     def __init__(self, service: TimingService, session_id: gr.State, model: gr.State) -> None:
         self._service, self._session_id, self._model = service, session_id, model
@@ -44,22 +44,17 @@ class _TimingTab:
         self.systems = LongJob(self.stop_measuring, self.measuring, self.start, self.measure)
 
     def _draw_race(self) -> None:
-        self.course = gr.HTML(race_view.course(self._service.course()), elem_id="course", js_on_load=None)
+        self.corpus = gr.HTML(race_view.race_corpus(self._service.race_corpus()), elem_id="course", js_on_load=None)
         with gr.Row(elem_classes="examples"):
             self.start = gr.Button("Start the race", variant="primary", elem_id="race")
             self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="race-stop")
         with gr.Accordion("Options", open=False, elem_id="race-options"):
             self.seconds = gr.Slider(
-                2,
-                self._service.most_seconds,
-                DEFAULT_SECONDS,
-                step=1,
-                label="Seconds of work for the cross-encoder",
-                info="More seconds make its rate firmer. SBERT takes its turns in between.",
-                elem_id="race-seconds",
-            )
+                2, self._service.most_seconds, DEFAULT_SECONDS, step=1, label="Seconds of work for the cross-encoder",
+                info="More seconds give a more precise rate. SBERT takes its turns in between.", elem_id="race-seconds",
+            )  # fmt: skip
         self.stage = gr.HTML(elem_id="race-stage", js_on_load=None)
-        self.lanes = gr.HTML(html.empty(NOT_YET), elem_id="lanes", js_on_load=None)
+        self.progress = gr.HTML(html.empty(NOT_YET), elem_id="lanes", js_on_load=None)
 
     def _draw_result(self) -> None:
         with gr.Column(visible=False, elem_id="race-result") as self.result:
@@ -70,11 +65,11 @@ class _TimingTab:
             self.chart = gr.Plot(show_label=False, elem_id="race-chart")
             gr.HTML(f'<p class="hint">{view.HOW_TO_READ}</p>', js_on_load=None)
             self.agreement = gr.HTML(elem_id="race-agreement", js_on_load=None)
-            with gr.Accordion("Every number, and how it was obtained", open=False, elem_id="race-numbers-box"):
+            with gr.Accordion("All numbers, and how they were obtained", open=False, elem_id="race-numbers-box"):
                 self.numbers = gr.HTML(elem_id="race-numbers", js_on_load=None)
             with gr.Row(elem_classes="examples"):
-                self.save = gr.Button("Make one page of it", size="sm", elem_id="race-page")
-                self.download = gr.DownloadButton("Download the page", size="sm", visible=False, elem_id="race-download")
+                self.save = gr.Button("Export as web page", size="sm", elem_id="race-page")
+                self.download = gr.DownloadButton("Download", size="sm", visible=False, elem_id="race-download")
 
     def _draw_table_7(self) -> None:
         gr.HTML(TABLE_7, js_on_load=None)
@@ -86,52 +81,46 @@ class _TimingTab:
 
     def listen(self, opened: gr.State) -> None:
         session = [self._session_id]
-        shown = [self.lanes, self.result, self.words, self.chart, self.agreement, self.numbers]
-        replaced = [self.course, self.start, self.measure, self.stage, self.lanes, self.result]
+        shown = [self.progress, self.result, self.words, self.chart, self.agreement, self.numbers]
+        replaced = [self.corpus, self.start, self.measure, self.stage, self.progress, self.result]
         opened.change(handler(self._on_opened), session, replaced, **PRIVATE)
         inputs = [*session, self._model, self.seconds, self.sentences]
         self.race.listen(self.start.click, self._on_start, inputs, [*shown, self.download], self._service.stop)
         self.systems.listen(self.measure.click, self._on_measure, [*session, self._model], [self.table_7], self._service.stop)
-        self.sentences.change(
-            handler(self._on_slide),
-            [*session, self.sentences],
-            [self.words, self.download],
-            queue=False,
-            trigger_mode="always_last",
-            **PRIVATE,
-        )
-        self.sentences.release(handler(self._on_release), [*session, self.sentences], self.chart, **PRIVATE)
-        self.save.click(handler(self._on_save), [*session, self.sentences], self.download, **PRIVATE)
+        slider, changed = [*session, self.sentences], [self.words, self.download]
+        self.sentences.change(handler(self._on_slide), slider, changed, queue=False, trigger_mode="always_last", **PRIVATE)
+        self.sentences.release(handler(self._on_release), slider, self.chart, **PRIVATE)
+        self.save.click(handler(self._on_save), slider, self.download, **PRIVATE)
 
     def _on_opened(self, session_id: str) -> Updates:
-        """Another corpus: what was measured with the one before is gone."""
+        """Show the new corpus and clear the result of the previous one."""
         try:
-            course, able = race_view.course(self._service.course(session_id)), True
+            corpus, can_race = race_view.race_corpus(self._service.race_corpus(session_id)), True
         except UserError as error:
-            course, able = html.empty(str(error)), False
+            corpus, can_race = html.empty(str(error)), False
         return {
-            self.course: course,
-            **{button: gr.Button(interactive=able) for button in (self.start, self.measure)},
+            self.corpus: corpus,
+            **{button: gr.Button(interactive=can_race) for button in (self.start, self.measure)},
             self.stage: "",
-            self.lanes: html.empty(NOT_YET) if able else "",
+            self.progress: html.empty(NOT_YET) if can_race else "",
             self.result: gr.Column(visible=False),
         }
 
     def _on_start(self, session_id: str, model: str, seconds: int, exponent: float) -> Iterator[Updates]:
-        """The race live; at its end the result, which stays in the session for the slider and the page."""
+        """Show the race live, then its result, which the session keeps for the slider and the export."""
         hidden = {self.result: gr.Column(visible=False), self.download: gr.DownloadButton(visible=False)}
-        yield {**self.race.busy(race_view.stage("Starting")), **hidden, self.lanes: ""}
+        yield {**self.race.busy(race_view.stage("Starting")), **hidden, self.progress: ""}
         last = Moment("")
-        for step in often(self._service.race_session(session_id, model, seconds), _ended, REFRESH_SECONDS):
+        for step in throttled(self._service.race_session(session_id, model, seconds), _ended, REFRESH_SECONDS):
             if isinstance(step, Waiting):
                 yield {self.stage: race_view.waiting(step.before)}
             else:
                 last = step
-                yield {self.stage: race_view.stage(step.stage), self.lanes: race_view.lanes(step)}
-        if last.stage not in ENDS:  # another corpus was opened, which has cleared the page
+                yield {self.stage: race_view.stage(step.stage), self.progress: race_view.progress(step)}
+        if last.stage not in FINAL_STAGES:  # another corpus was opened, which cleared the page
             yield self._idle(session_id, self.race)
             return
-        ended = {self.stage: "" if last.result else race_view.note(NOTHING), self.lanes: race_view.lanes(last, ended=True)}
+        ended = {self.stage: "" if last.result else race_view.note(NOTHING), self.progress: race_view.progress(last, ended=True)}
         yield {**self._idle(session_id, self.race), **ended, **self._shown(last, exponent)}
 
     def _shown(self, last: Moment, exponent: float) -> Updates:
@@ -147,7 +136,7 @@ class _TimingTab:
 
     def _on_slide(self, session_id: str, exponent: float) -> Updates:
         words = view.in_words(self._service.result(session_id), sentences_at(exponent))
-        return {self.words: words, self.download: gr.DownloadButton(visible=False)}  # a page made before tells another number
+        return {self.words: words, self.download: gr.DownloadButton(visible=False)}  # the exported page shows another number
 
     def _on_release(self, session_id: str, exponent: float) -> Any:
         return race_chart(self._service.result(session_id), sentences_at(exponent))
@@ -168,15 +157,15 @@ class _TimingTab:
         yield self._idle(session_id, self.systems)
 
     def _idle(self, session_id: str, job: LongJob) -> Updates:
-        """Ready for the next run, where the corpus that is open by now has sentences enough."""
-        able = self._service.able(session_id)
-        return job.idle() | {button: gr.Button(interactive=able) for button in job.starts}
+        """Become idle; racing is enabled only if the corpus open by now has enough sentences."""
+        can_race = self._service.can_race(session_id)
+        return job.idle() | {button: gr.Button(interactive=can_race) for button in job.starts}
 
 
 def _ended(step: Waiting | Moment) -> bool:
-    return isinstance(step, Moment) and step.stage in ENDS
+    return isinstance(step, Moment) and step.stage in FINAL_STAGES
 
 
 def sentences_at(exponent: float) -> int:
-    """The slider's place as a number of sentences, two digits: 4 is 10,000, 4.05 is 11,000."""
+    """The slider's value as a number of sentences, rounded to two digits: 4 is 10,000, 4.05 is 11,000."""
     return int(float(f"{10 ** min(6.0, max(2.0, float(exponent))):.2g}"))

@@ -1,27 +1,27 @@
-"""What a race means: hours against seconds for any number of sentences, and which of the two lanes to believe."""
+"""Render a race's result: extrapolated times, and agreement and quality of the two systems."""
 
 from html import escape
 
 from sbert_app.evaluation import paper
 from sbert_app.models.cross_encoder import Pair
-from sbert_app.timing.extrapolation import Estimate, pairs_of
+from sbert_app.timing.extrapolation import Extrapolation, pairs_of
 from sbert_app.timing.result import APPROXIMATE, EXACT, TimingResult
 from sbert_app.ui.kit import html
 from sbert_app.wording import spoken
 
-# The first and the last by `python -m tests.benchmarks quality`, the second by `stsb`.
+# The first and last figure are from `python -m tests.benchmarks quality`, the second from `stsb`.
 STSB = "STSb test, 1,379 pairs, Spearman ×100, measured with this app on 2026-11-20"
-HOW_TO_READ = "Solid: measured. Dashed: extrapolated, with its 95 % band. Dotted: the number of sentences chosen above."
+HOW_TO_READ = "Solid: measured. Dashed: extrapolated, with a 95 % band. Dotted: the chosen number of sentences."
 SHOWN = 120  # characters of a sentence
 STSB_FIGURES = {
-    "all-MiniLM-L6-v2 as it comes": 82.0,
-    "the same fine-tuned on STSb": 85.8,
+    "all-MiniLM-L6-v2, not fine-tuned": 82.0,
+    "all-MiniLM-L6-v2, fine-tuned on STSb": 85.8,
     "cross-MiniLM-L6-stsb (cross-encoder)": 86.7,
 }
 
 
 def in_words(result: TimingResult, sentences: int) -> str:
-    """What the rates mean for so many sentences."""
+    """The times extrapolated to a number of sentences."""
     cross, sbert = result.cross_seconds(sentences), result.sbert_seconds(sentences)
     head = f'<p class="words-n" role="status"><b>{sentences:,}</b> sentences are <b>{pairs_of(sentences):,}</b> pairs</p>'
     sides = _side("cross", "Cross-encoder", cross) + '<p class="against">against</p>' + _side("sbert", "SBERT", sbert)
@@ -31,24 +31,24 @@ def in_words(result: TimingResult, sentences: int) -> str:
 
 
 def _about(ratio: float) -> str:
-    """Two digits: the rates are not known better."""
+    """Two digits, as precise as the rates."""
     return f"{float(f'{ratio:.2g}'):,.0f}" if ratio >= 10 else f"{ratio:.1f}"
 
 
-def _side(kind: str, name: str, estimate: Estimate) -> str:
+def _side(kind: str, name: str, estimate: Extrapolation) -> str:
     band = "" if estimate.low is None or estimate.high is None else f"{spoken(estimate.low)} to {spoken(estimate.high)}"
     figures = f'<p class="big">{spoken(estimate.seconds)}</p><p class="timing">{band}</p>'
     return f'<div class="side {kind}"><p class="eyebrow">{name}</p>{figures}</div>'
 
 
 def _from(result: TimingResult) -> str:
-    where = result.conditions
+    conditions = result.conditions
     rough = "The race was stopped early, so these figures are rough. " if result.stopped else ""
-    band = "below each figure its 95 % band" if result.cross.band and result.encode.band else "too few turns for a 95 % band"
+    band = "the 95 % band is below each figure" if result.cross.band and result.encode.band else "too few turns for a 95 % band"
     return (
-        f"{rough}Extrapolated (dashed) from {result.cross.items:,} pairs and {result.encode.items:,} sentences timed, some of them "
-        f"again, of {escape(where.corpus)} ({where.sentences:,} sentences), on {escape(where.machine)}, {escape(where.hardware)}, "
-        f"{where.date}. Models loaded and warm; {band}."
+        f"{rough}Extrapolated (dashed) from timing {result.cross.items:,} pairs and {result.encode.items:,} sentences, some "
+        f"repeatedly, of {escape(conditions.corpus)} ({conditions.sentences:,} sentences), on {escape(conditions.machine)}, "
+        f"{escape(conditions.hardware)}, {conditions.date}. Models loaded and warm; {band}."
     )
 
 
@@ -57,13 +57,13 @@ def _query(result: TimingResult, sentences: int) -> str:
     if exact is None or fast is None or result.encode_one is None:
         return ""
     return (
-        f"One new question against all of them: {spoken(sentences / result.cross.rate)} for the cross-encoder; for SBERT "
+        f"One new query against all of them: {spoken(sentences / result.cross.rate)} for the cross-encoder; for SBERT "
         f"{spoken(result.encode_one)} to encode it, then {spoken(exact)} in an exact index or {spoken(fast)} in an approximate one."
     )
 
 
 def agreement(result: TimingResult, live: bool = True) -> str:
-    """Do the lanes find the same? And which of them is right more often? live: on the page, where more can be done."""
+    """Agreement and quality of the two systems. live: shown in the app, where labelled pairs can be added."""
     return f'{_answer(result)}<div class="verdicts agree">{_agreed(result)}{_quality(result, live)}</div>'
 
 
@@ -81,30 +81,30 @@ def _answer(result: TimingResult) -> str:
 
 
 def _agreed(result: TimingResult) -> str:
-    agreed, where = result.agreement, result.conditions
-    if agreed is None:
-        why = (
+    agreement, conditions = result.agreement, result.conditions
+    if agreement is None:
+        reason = (
             "The race was stopped before this check."
-            if where.head_trained
-            else f"There is no trained cross-encoder of the size of {escape(where.encoder)}: the lane ran with an untrained head, "
-            "which takes as long as a trained one. Its scores mean nothing, so they are not compared."
+            if conditions.head_trained
+            else f"There is no trained cross-encoder of the size of {escape(conditions.encoder)}: the race used an untrained head, "
+            "which is as fast as a trained one. Its scores are meaningless, so they are not compared."
         )
-        return f'<section class="measures"><p class="eyebrow">Do they agree?</p><p>{why}</p></section>'
+        return f'<section class="measures"><p class="eyebrow">Do they agree?</p><p>{reason}</p></section>'
     last = result.runs[-1]
-    if agreed.same_first:
-        first = f"Both call the same pair the closest: {_pair(last.sbert_first)}."
+    if agreement.same_first:
+        first = f"Both find the same closest pair: {_pair(last.sbert_first)}."
     else:
-        first = f"SBERT calls {_pair(last.sbert_first)} the closest pair, the cross-encoder {_pair(last.cross_first)}."
+        first = f"Closest pair for SBERT: {_pair(last.sbert_first)}; for the cross-encoder: {_pair(last.cross_first)}."
     rows = [
-        ["Closest pair", "the same" if agreed.same_first else "not the same"],
-        [f"The {agreed.top} closest of each: in both lists", f"{agreed.shared} of {agreed.top}"],
-        ["Spearman ×100 of all scores (100: the same order)", f"{100 * agreed.spearman:.1f}"],
+        ["Closest pair", "the same" if agreement.same_first else "not the same"],
+        [f"The {agreement.top} closest of each: in both lists", f"{agreement.shared} of {agreement.top}"],
+        ["Spearman ×100 of all scores (100: the same order)", f"{100 * agreement.spearman:.1f}"],
     ]
-    drawn = " drawn at random" if last.sentences < where.sentences else ""
-    how = f"All {agreed.pairs:,} pairs of {last.sentences} sentences{drawn}, really scored by both."
+    drawn = " drawn at random" if last.sentences < conditions.sentences else ""
+    how = f"All {agreement.pairs:,} pairs of {last.sentences} sentences{drawn}, scored by both."
     return (
         f'<section class="measures"><p class="eyebrow">Do they agree?</p><p>{first}</p>{html.table(("", ""), rows)}'
-        f'<p class="hint">{how} Few random pairs are alike, so the order among the rest is mostly chance.</p></section>'
+        f'<p class="hint">{how} Few random pairs are similar, so the order of the others is mostly chance.</p></section>'
     )
 
 
@@ -126,13 +126,13 @@ def _quality(result: TimingResult, live: bool) -> str:
         rows = [[name, f"{value:.1f}"] for name, value in STSB_FIGURES.items()]
         how = f"{STSB}."
         if live:
-            how += " Open labelled pairs in the Fine-tune tab, and the next race measures both on them."
+            how += " Load labelled pairs in the Fine-tune tab to measure both on them in the next race."
     published = (
         f"The paper, STSb test: cross-encoder {paper.NLI_STSB_CROSS_ENCODER} against SBERT {paper.NLI_STSB_SBERT} after NLI "
         f"and STSb, {paper.STSB_CROSS_ENCODER:.2f} against {paper.STSB_SBERT} on STSb alone."
     )
     return (
-        '<section class="measures"><p class="eyebrow">Which is right more often?</p>'
-        "<p>Reading both sentences at once is usually the more accurate way. That is what the hours buy.</p>"
+        '<section class="measures"><p class="eyebrow">Which is more accurate?</p>'
+        "<p>Reading both sentences together is usually more accurate. The extra time buys this accuracy.</p>"
         f'{html.table(("", ""), rows)}<p class="hint">{how} {published}</p></section>'
     )
