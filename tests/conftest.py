@@ -12,7 +12,7 @@ import gzip
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -29,6 +29,36 @@ LABELLED = Path(__file__).parents[1] / "assets" / "labelled"
 settings.register_profile("default", max_examples=25, deadline=None)
 settings.register_profile("fuzz", max_examples=2_000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+# Test files that one worker of pytest-xdist takes, in this order: the longest first, and those that compile UMAP together.
+GROUPS = {
+    "test_training.py": "trainings",
+    "test_fine_tune.py": "trainings",
+    "test_cluster_map.py": "umap",
+    "test_map.py": "umap",
+    "test_projection.py": "umap",
+    "test_fuzz.py": "umap",
+    "test_ending.py": "umap",
+    "test_timing.py": "races",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    order = list(GROUPS)
+    items.sort(key=lambda item: order.index(item.path.name) if item.path.name in order else len(order))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Schedule by GROUPS, all other tests by file. (`--dist loadgroup` of pytest-xdist 3.8 does nothing with pytest 9.2.)"""
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByGroup(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.split("::")[0]
+            return GROUPS.get(Path(file).name, file)
+
+    return ByGroup(config, log)
 
 
 @pytest.fixture(scope="session")

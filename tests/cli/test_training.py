@@ -46,7 +46,7 @@ def head(path, rows, folder):
 
 
 def test_a_killed_training_resumes_to_the_same_result(start, tmp_path):
-    command = ("train", head(PAIRS, 160, tmp_path), "--epochs", "3", "--seed", "3", "--json")
+    command = ("train", head(PAIRS, 120, tmp_path), "--epochs", "2", "--seed", "3", "--json")
     whole = finish(start("whole", *command, "--out", tmp_path / "whole-model"))
     process = start("killed", *command, "--out", tmp_path / "killed-model")
     checkpoints = tmp_path / "killed" / "runs"

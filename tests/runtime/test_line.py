@@ -45,7 +45,7 @@ def test_an_error_inside_leaves_the_line():
     line = Line(1, ActiveJobs(Limits()), 60)
     with pytest.raises(ZeroDivisionError), line.join(Stop()):
         1 / 0  # noqa: B018
-    assert line._tickets == [] and line._crowd._jobs == []
+    assert line._tickets == [] and line._active._jobs == []
 
 
 def test_the_sixty_fifth_job_is_told_so_whatever_its_line():

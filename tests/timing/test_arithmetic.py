@@ -37,9 +37,9 @@ def test_the_band_holds_the_rate_and_narrows_with_more_turns():
 
 
 def test_nothing_done_is_no_throughput():
-    with pytest.raises(ValueError, match="something was done"):
+    with pytest.raises(ValueError, match="needs turns with items and time"):
         Throughput(())
-    with pytest.raises(ValueError, match="something was done"):
+    with pytest.raises(ValueError, match="needs turns with items and time"):
         Throughput((Turn(0, 1.0),))
 
 
