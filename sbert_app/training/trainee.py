@@ -39,7 +39,7 @@ Event = Pause | Step | Evaluation
 
 
 class Trainee(Protocol):
-    """Weights, training examples and a dev score. Implemented by `Siamese` and `CrossEncoderTrainee`."""
+    """Weights, training examples and a dev score. Implemented by `Siamese`."""
 
     @property
     def module(self) -> nn.Module:

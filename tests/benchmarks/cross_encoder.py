@@ -20,7 +20,6 @@ from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.hardware import choose_hardware
 from sbert_app.runs.execution import finish
-from sbert_app.training.crossing import CrossEncoderTrainee, add_adapter, save_adapter
 from sbert_app.training.objectives import ObjectiveOptions, build_objective
 from sbert_app.training.options import Options
 from sbert_app.training.siamese import Siamese
@@ -28,6 +27,7 @@ from sbert_app.training.trainee import Evaluation, Trainee
 from sbert_app.training.trainer import Trainer
 from sbert_app.vectors import Vectors, unit_rows
 from tests.benchmarks import data
+from tests.benchmarks.crossing import CrossEncoderTrainee, add_adapter, save_adapter
 
 BASE = "sentence-transformers/all-MiniLM-L6-v2"
 RANK = 32

@@ -46,8 +46,14 @@ def add_endpoint(job: Job, services: Services) -> None:
     call = _with_signature((_streaming if job.streams else _final)(job, services, Shelf()), job, inputs)
     with gr.Row(visible=False):
         outputs = [gr.JSON(), gr.File()] if job.makes_file else [gr.JSON()]
-        components, limit = [_component(argument) for argument in inputs], "default" if job.quick else None
-        gr.Button().click(handler(call), components, outputs, api_name=job.name, concurrency_limit=limit)
+        gr.Button().click(
+            handler(call),
+            [_component(argument) for argument in inputs],
+            outputs,
+            api_name=job.name,
+            concurrency_limit="default" if job.quick else None,
+            queue=not (job.quick and services.bench.settings.mcp),  # MCP calls a queued tool through an HTTP client of its own
+        )
 
 
 def _component(argument: Argument) -> Any:

@@ -1,4 +1,4 @@
-"""Training of a cross-encoder, all weights or a LoRA adapter (Hu et al. 2021). Used to build the bundled one, not by the app."""
+"""Train a cross-encoder, all weights or a LoRA adapter (Hu et al. 2021): how the bundled one was made."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
