@@ -1,19 +1,19 @@
 """The header: logo, title, and the picker of the model that all tabs use."""
 
-from html import escape
 from typing import Any
 
 import gradio as gr
+from markupsafe import Markup
 
 from sbert_app.errors import UserError
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import ASSETS
+from sbert_app.ui.kit.templates import render
 
 TITLE = "SBERT Studio"
 LOGO = ASSETS / "logo.svg"
 TEMPORARY = "The data folder is not writable: what you save is lost when the app ends. Set SBERT_STUDIO_HOME to another folder."
-BRAND = '<div class="brand">{logo}<div><h1>{title}</h1><p>See, search and train sentence embeddings</p></div></div>'
 
 
 class ModelPicker:
@@ -24,14 +24,14 @@ class ModelPicker:
         custom = not bench.settings.hosted
         self.in_use = gr.State(DEFAULT_ENCODER)
         with gr.Row(elem_id="header", equal_height=True):
-            gr.HTML(BRAND.format(logo=LOGO.read_text(encoding="utf-8"), title=TITLE), js_on_load=None)
+            gr.HTML(render("header.html", title=TITLE), js_on_load=None)
             info = f"Runs on {bench.registry.hardware}." + (" Type a Hub name or a folder to use another." if custom else "")
             self._picker = gr.Dropdown(
                 self.names(), value=DEFAULT_ENCODER, label="Model", info=info, allow_custom_value=custom, filterable=custom,
                 elem_id="model",
             )  # fmt: skip
         if bench.settings.temporary and not bench.settings.hosted:
-            gr.HTML(f'<p class="model-note" role="alert">{TEMPORARY}</p>', js_on_load=None)
+            gr.HTML(Markup('<p class="model-note" role="alert">{}</p>').format(TEMPORARY), js_on_load=None)
         self._note = gr.HTML(elem_id="model-note", js_on_load=None)
         self._picker.input(self._on_pick, [self._picker, self.in_use], self.outputs, api_visibility="private")
 
@@ -52,7 +52,7 @@ class ModelPicker:
         """Use a model in all tabs. Raises UserError if it cannot be loaded."""
         encoder = self._bench.registry.encoder(name)
         facts = f"{encoder.name}: {encoder.dim} dimensions, up to {encoder.max_length} tokens. {encoder.note}"
-        note = "" if name == DEFAULT_ENCODER else f'<p class="model-note">{escape(facts)}</p>'
+        note = Markup() if name == DEFAULT_ENCODER else Markup('<p class="model-note">{}</p>').format(facts)
         names = self.names()
         choices = names if name in names else [*names, name]
         return {self._picker: gr.Dropdown(choices=choices, value=name), self.in_use: name, self._note: note}

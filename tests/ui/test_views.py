@@ -2,24 +2,33 @@
 
 import re
 
+import numpy as np
 import pandas as pd
 import pytest
+from jinja2 import UndefinedError
+from markupsafe import Markup
 
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.errors import UserError
+from sbert_app.labelled.examples import Examples
 from sbert_app.runs.plan import QUICK
 from sbert_app.runs.run import RunInfo
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.search import SearchService
-from sbert_app.services.similarity import SimilarityService
+from sbert_app.services.similarity import ListComparison, SimilarityService
+from sbert_app.settings import ASSETS
 from sbert_app.ui.fine_tune import verdict_view
 from sbert_app.ui.fine_tune import view as fine_tune
+from sbert_app.ui.fine_tune.chart import distributions
+from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import INTERNAL_ERROR, handler
+from sbert_app.ui.kit.templates import render
 from sbert_app.ui.map import view as cluster_map
 from sbert_app.ui.search import corpus_view
 from sbert_app.ui.search import view as search
 from sbert_app.ui.similarity import view as similarity
+from sbert_app.ui.similarity.chart import heat_map
 from sbert_app.wording import duration
 
 ATTACK = '<img src=x onerror="alert(1)">'
@@ -38,6 +47,33 @@ def test_sentences_names_and_metadata_are_escaped(bench):
     for markup in [*shown, *_fine_tuning(bench, session.id)]:
         assert "<img" not in markup and 'onerror="' not in markup
     assert "&lt;img" in shown[-2]
+
+
+def test_a_cell_of_text_is_escaped_and_a_cell_of_html_is_not():
+    table = html.table((ATTACK, ""), [(ATTACK, Markup("<b>{}</b>").format("R&D"))])
+    assert isinstance(table, Markup) and "<img" not in table and table.count("&lt;img") == 2
+    assert "<td><b>R&amp;D</b></td>" in table
+
+
+def test_a_page_escapes_its_values_and_holds_its_files():
+    values = dict.fromkeys(("title", "summary", "clusters", "numbers", "model"), ATTACK)
+    page = render("map_page.html", plot="<div>plot</div>", **values)
+    assert "<img" not in page and page.count("&lt;img") == len(values) + 1 and "<div>plot</div>" in page
+    for name in ("map_page.css", "map.js"):
+        assert (ASSETS / name).read_text(encoding="utf-8").strip() in page
+    with pytest.raises(UndefinedError):
+        render("map_page.html", plot="")
+
+
+def test_figures_show_markup_as_text():
+    pair, half = ([ATTACK], ["plain"]), np.array([0.5])
+    held_out = Examples("labelled", pair, np.array([0.0]), np.array([1]), (ATTACK, "same"), 1)
+    figures = [heat_map(ListComparison(*pair, np.ones((1, 1), np.float32), 1.0)), distributions(held_out, half, half)]
+    for figure in figures:
+        written = figure.to_json().replace(r"\u003c", "<")
+        assert "&lt;img" in written and "<img" not in written
+    record = verdict_view.mover_record(held_out, {"before": half, "after": half, "gains": half}, 0)
+    assert record["meant"] == ATTACK  # a file has the label as it is
 
 
 def test_a_column_is_named_as_in_the_file():

@@ -12,7 +12,7 @@ from sbert_app.services.duplicates import DEFAULT_THRESHOLD
 from sbert_app.services.overlap import OverlapProgress
 from sbert_app.tables.writing import csv_file
 from sbert_app.ui.duplicates import overlap_view as view
-from sbert_app.ui.duplicates.view import note
+from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.long_job import LongJob, throttled
 from sbert_app.ui.kit.shelf import Shelf
@@ -34,7 +34,7 @@ class OverlapPanel:
         self._listen(opened)
 
     def _draw(self) -> None:
-        gr.HTML(f'<p class="hint">{LEAD}</p>', js_on_load=None)
+        gr.HTML(html.hint(LEAD), js_on_load=None)
         self.file = gr.File(label="The other file", height=130, elem_id="overlap-file")
         self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="overlap-stop")
         self.stage = gr.HTML(elem_id="overlap-stage", js_on_load=None)
@@ -66,7 +66,7 @@ class OverlapPanel:
     def _on_file(self, session_id: str, file: str, threshold: float) -> Iterator[Updates]:
         for event in throttled(self._compare(session_id, file), lambda event: event.stopped or event.compared is not None):
             if event.stopped:
-                yield self.job.idle(note(view.STOPPED))
+                yield self.job.idle(html.status(view.STOPPED))
             elif event.compared:
                 yield {**self.job.idle(), self.result: gr.Column(visible=True), **self._shown(session_id, threshold)}
             else:

@@ -1,7 +1,8 @@
 """Render an overlap: how many rows of another file occur in the corpus, and which."""
 
 from collections.abc import Sequence
-from html import escape
+
+from markupsafe import Markup
 
 from sbert_app.corpus.findings import FileOverlap, Match
 from sbert_app.services.overlap import OverlapProgress
@@ -13,48 +14,42 @@ SENTENCE_LENGTH = 400
 STOPPED = "Stopped. Encoded rows are kept: upload the file again to continue."
 
 
-def progress(event: OverlapProgress) -> str:
+def progress(event: OverlapProgress) -> Markup:
     text = f"{event.stage}: {event.done:,} of {event.total:,} rows"
     return html.progress(event.done, event.total, text, "Comparing with the other file")
 
 
-def overlap(compared: FileOverlap, matches: Sequence[Match], threshold: float) -> str:
+def overlap(compared: FileOverlap, matches: Sequence[Match], threshold: float) -> Markup:
     """The rows of the other file that have a match in the corpus, closest first."""
-    other, corpus = escape(compared.other.name), escape(compared.indexed.corpus.name)
     total = len(compared.other)
     stages = html.milliseconds({name: seconds * 1e3 for name, seconds in compared.seconds.items()})
     same = sum(match.same for match in matches)
     words = f", {same:,} word for word" if same else ""
     exact = compared.indexed.index.report.kind == "exact"
     how = "" if exact else f" Searched with an approximate index, recall {compared.indexed.index.report.recall:.3f}."
-    head = (
-        f'<div class="could-go" role="status"><p><b>{len(matches):,} of {total:,} {plural(total, "row", "rows")}</b> of {other} '
-        f"{plural(len(matches), 'has', 'have')} a match in {corpus} at cosine ≥ {threshold:.3g}{words}.</p>"
-        f'<p class="hint">Read from {_columns(compared)}. {stages}.{how}</p></div>'
+    share = f"{len(matches):,} of {total:,} {plural(total, 'row', 'rows')}"
+    have, cosine = plural(len(matches), "has", "have"), f"cosine ≥ {threshold:.3g}{words}"
+    hint = html.hint(f"Read from {_columns(compared)}. {stages}.{how}")
+    head = Markup('<div class="could-go" role="status"><p><b>{}</b> of {} {} a match in {} at {}.</p>{}</div>').format(
+        share, compared.other.name, have, compared.indexed.corpus.name, cosine, hint
     )
-    which = f'<p class="hint">The closest {SHOWN} of them; the export has all.</p>' if len(matches) > SHOWN else ""
-    items = "".join(_match(match) for match in matches[:SHOWN])
-    return head + which + (f'<ol class="dup-pairs open">{items}</ol>' if items else "")
+    which = html.hint(f"The closest {SHOWN} of them; the export has all.") if len(matches) > SHOWN else Markup()
+    items = Markup('<ol class="dup-pairs open">{}</ol>').format(Markup().join(map(_match, matches[:SHOWN])))
+    return head + which + (items if matches else "")
 
 
 def _columns(compared: FileOverlap) -> str:
     names = compared.other.columns
-    return f"{plural(len(names), 'column', 'columns')} {escape(', '.join(names))}"
+    return f"{plural(len(names), 'column', 'columns')} {', '.join(names)}"
 
 
-def _match(match: Match) -> str:
-    label = "same text" if match.same else "cosine"
-    original = "" if match.same else f'<p dir="auto">{_sentence(match.corpus_sentence)} {_row(match.corpus_row, "corpus")}</p>'
-    both = f" = {_row(match.corpus_row, 'corpus')}" if match.same else ""
-    return (
-        f'<li><div class="dup-scores"><span class="cosine">{match.score:.3f}<small>{label}</small></span></div><div class="both">'
-        f'<p dir="auto">{_sentence(match.sentence)} {_row(match.row, "file")}{both}</p>{original}</div></li>'
-    )
-
-
-def _row(row: int, where: str) -> str:
-    return f'<span class="file-row">{where} row {row:,}</span>'
-
-
-def _sentence(text: str) -> str:
-    return escape(html.short(text, SENTENCE_LENGTH))
+def _match(match: Match) -> Markup:
+    line, row = Markup('<p dir="auto">{} {}</p>'), Markup('<span class="file-row">{} row {:,}</span>')
+    file_row, corpus_row = row.format("file", match.row), row.format("corpus", match.corpus_row)
+    rows = Markup(" = ").join([file_row, corpus_row] if match.same else [file_row])
+    both = line.format(html.short(match.sentence, SENTENCE_LENGTH), rows)
+    if not match.same:
+        both += line.format(html.short(match.corpus_sentence, SENTENCE_LENGTH), corpus_row)
+    return Markup(
+        '<li><div class="dup-scores"><span class="cosine">{:.3f}<small>{}</small></span></div><div class="both">{}</div></li>'
+    ).format(match.score, "same text" if match.same else "cosine", both)

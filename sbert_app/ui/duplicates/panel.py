@@ -31,7 +31,7 @@ class DuplicatesPanel:
         self._listen(opened)
 
     def _draw(self) -> None:
-        gr.HTML(f'<p class="hint">{LEAD}</p>', js_on_load=None)
+        gr.HTML(html.hint(LEAD), js_on_load=None)
         with gr.Row(elem_classes="examples"):
             self.find = gr.Button("Find duplicates", variant="primary", interactive=False, elem_id="find-duplicates")
             self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="duplicates-stop")
@@ -78,7 +78,7 @@ class DuplicatesPanel:
     def _on_find(self, session_id: str, threshold: float) -> Iterator[Updates]:
         for event in throttled(self._service.find(session_id), lambda event: event.stopped or event.mined is not None):
             if event.stopped:
-                yield self.job.idle(view.note(view.STOPPED))
+                yield self.job.idle(html.status(view.STOPPED))
             elif event.mined:
                 floor = event.mined.duplicates.pairs.floor
                 threshold = max(threshold, floor)

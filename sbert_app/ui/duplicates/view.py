@@ -1,7 +1,8 @@
 """Render duplicates: summary, groups, borderline pairs."""
 
 from collections.abc import Sequence
-from html import escape
+
+from markupsafe import Markup
 
 from sbert_app.corpus.findings import Findings, Member, SentencePair
 from sbert_app.runtime.line import place_in_line
@@ -18,15 +19,10 @@ GROUPS_SHOWN, MEMBERS_SHOWN = 50, 8
 SENTENCE_LENGTH = 400
 
 
-def note(text: str) -> str:
-    """A status line."""
-    return f'<p class="stage" role="status">{escape(text)}</p>'
-
-
-def progress(event: MiningProgress) -> str:
+def progress(event: MiningProgress) -> Markup:
     """Progress bar of the mining, with the remaining time."""
     if event.before:
-        return note(place_in_line(event.before, "job"))
+        return html.status(place_in_line(event.before, "job"))
     left = f" · {duration(event.seconds / event.share * (1 - event.share))} left" if event.share > 0 else ""
     return html.progress(
         round(event.share * 100), 100, f"Comparing every row with every other: {event.share:.0%}{left}", "Comparing"
@@ -39,45 +35,41 @@ def pair_record(pair: SentencePair) -> dict[str, object]:
     return {**rows, "sentence1": pair.sentence1, "sentence2": pair.sentence2}
 
 
-def headline(findings: Findings) -> str:
+def headline(findings: Findings) -> Markup:
     """How many rows could be removed, and how the duplicates were found."""
     rows, groups, redundant = len(findings.corpus), len(findings.grouping), findings.grouping.redundant
     if not groups:
-        return f'<div role="status">{html.empty(_nothing(findings))}</div>'
+        return Markup('<div role="status">{}</div>').format(html.empty(_nothing(findings)))
     same = plural(findings.copies, "is an exact copy", "are exact copies")
     copies = f" {findings.copies:,} of these rows {same} of an earlier one." if findings.copies else ""
     stages = html.milliseconds({name: seconds * 1e3 for name, seconds in findings.seconds.items()})
-    return (
-        f'<div class="could-go" role="status"><p><b>{redundant:,} of {rows:,} rows could be removed</b>: {groups:,} '
-        f"{plural(groups, 'group', 'groups')} at cosine ≥ {findings.threshold:.3g}.{copies}</p>"
-        f'<p class="hint">{stages}. {_how(findings)}</p>{html.notes([_mixed(findings)])}</div>'
-    )
+    which = f"{groups:,} {plural(groups, 'group', 'groups')} at cosine ≥ {findings.threshold:.3g}.{copies}"
+    how = html.hint(f"{stages}. {_how(findings)}") + html.notes([_mixed(findings)])
+    could_go = Markup('<div class="could-go" role="status"><p><b>{:,} of {:,} rows could be removed</b>: {}</p>{}</div>')
+    return could_go.format(redundant, rows, which, how)
 
 
-def groups(findings: Findings) -> str:
+def groups(findings: Findings) -> Markup:
     """The largest groups: the row to keep and the rows to drop."""
     total = len(findings.grouping)
     if not total:
-        return ""
-    shown = "".join(_group(number, members) for number, members in enumerate(findings.groups(GROUPS_SHOWN), 1))
+        return Markup()
+    shown = Markup().join(_group(number, members) for number, members in enumerate(findings.groups(GROUPS_SHOWN), 1))
     which = f"The largest {GROUPS_SHOWN} of {total:,} groups; the export has all" if total > GROUPS_SHOWN else f"{total:,} in all"
-    return (
-        f'<h2 class="section">Groups</h2><p class="hint">{which}. The row to keep is the centre of its group: all other rows '
-        f'reach the threshold to it.</p><ol class="dup-groups" tabindex="0" role="region" aria-label="Groups">{shown}</ol>'
-    )
+    return Markup(
+        '<h2 class="section">Groups</h2>{}<ol class="dup-groups" tabindex="0" role="region" aria-label="Groups">{}</ol>'
+    ).format(html.hint(f"{which}. The row to keep is the centre of its group: all other rows reach the threshold to it."), shown)
 
 
-def borderline(pairs: Sequence[SentencePair], threshold: float, seconds: float | None = None) -> str:
+def borderline(pairs: Sequence[SentencePair], threshold: float, seconds: float | None = None) -> Markup:
     """The pairs nearest to the threshold, with cross-encoder scores if they were computed in `seconds`."""
     if not pairs:
         return html.empty(NO_BORDERLINE)
     scored = f" The cross-encoder scored them in {duration(seconds)}: 0 is unrelated, 1 the same." if seconds is not None else ""
-    items = "".join(_pair(pair, threshold) for pair in pairs)
-    label = "Pairs nearest to the threshold"
-    return (
-        f'<p class="hint" role="status">The {len(pairs):,} {plural(len(pairs), "pair", "pairs")} nearest to the threshold, on both '
-        f'sides of it.{scored}</p><ol class="dup-pairs" tabindex="0" role="region" aria-label="{label}">{items}</ol>'
-    )
+    return Markup(
+        '<p class="hint" role="status">The {:,} {} nearest to the threshold, on both sides of it.{}</p>'
+        '<ol class="dup-pairs" tabindex="0" role="region" aria-label="Pairs nearest to the threshold">{}</ol>'
+    ).format(len(pairs), plural(len(pairs), "pair", "pairs"), scored, Markup().join(_pair(pair, threshold) for pair in pairs))
 
 
 def _nothing(findings: Findings) -> str:
@@ -111,31 +103,30 @@ def _approximate(findings: Findings) -> str:
     return f"Approximate: each row was compared with its nearest neighbours{share}."
 
 
-def _group(number: int, members: Sequence[Member]) -> str:
-    rows = "".join(_member(member, members[0]) for member in members[:MEMBERS_SHOWN])
+def _group(number: int, members: Sequence[Member]) -> Markup:
+    rows = [_member(member, members[0]) for member in members[:MEMBERS_SHOWN]]
     more = len(members) - MEMBERS_SHOWN
-    remaining = f'<li class="rest">and {more:,} more {plural(more, "row", "rows")} to drop</li>' if more > 0 else ""
-    return f'<li class="dup-group" aria-label="Group {number}, {len(members):,} rows"><ul>{rows}{remaining}</ul></li>'
+    if more > 0:
+        rows.append(Markup('<li class="rest">and {:,} more {} to drop</li>').format(more, plural(more, "row", "rows")))
+    group = Markup('<li class="dup-group" aria-label="Group {}, {:,} rows"><ul>{}</ul></li>')
+    return group.format(number, len(members), Markup().join(rows))
 
 
-def _member(member: Member, kept: Member) -> str:
+def _member(member: Member, kept: Member) -> Markup:
     verdict = "keep" if member is kept else "drop"
     score = "" if member is kept else "copy" if member.sentence == kept.sentence else f"{member.score:.3f}"
-    return (
-        f'<li class="{verdict}"><span class="verdict">{verdict}</span><span class="cosine">{score}</span>'
-        f'<p dir="auto">{_sentence(member.sentence)}</p><span class="file-row">row {member.row:,}</span></li>'
-    )
+    return Markup(
+        '<li class="{verdict}"><span class="verdict">{verdict}</span><span class="cosine">{score}</span>'
+        '<p dir="auto">{sentence}</p><span class="file-row">row {row:,}</span></li>'
+    ).format(verdict=verdict, score=score, sentence=html.short(member.sentence, SENTENCE_LENGTH), row=member.row)
 
 
-def _pair(pair: SentencePair, threshold: float) -> str:
+def _pair(pair: SentencePair, threshold: float) -> Markup:
     side = "above" if pair.score >= threshold else "below"
-    cross = "" if pair.cross_score is None else f'<span class="cross">{pair.cross_score:.3f}<small>cross-encoder</small></span>'
-    return (
-        f'<li><div class="dup-scores"><span class="cosine">{pair.score:.4f}<small>{side}</small></span>{cross}</div>'
-        f'<div class="both"><p dir="auto">{_sentence(pair.sentence1)} <span class="file-row">row {pair.row1:,}</span></p>'
-        f'<p dir="auto">{_sentence(pair.sentence2)} <span class="file-row">row {pair.row2:,}</span></p></div></li>'
-    )
-
-
-def _sentence(text: str) -> str:
-    return escape(html.short(text, SENTENCE_LENGTH))
+    cross = Markup('<span class="cross">{:.3f}<small>cross-encoder</small></span>')
+    line = Markup('<p dir="auto">{} <span class="file-row">row {:,}</span></p>')
+    both = ((pair.sentence1, pair.row1), (pair.sentence2, pair.row2))
+    lines = [line.format(html.short(sentence, SENTENCE_LENGTH), row) for sentence, row in both]
+    return Markup(
+        '<li><div class="dup-scores"><span class="cosine">{:.4f}<small>{}</small></span>{}</div><div class="both">{}{}</div></li>'
+    ).format(pair.score, side, "" if pair.cross_score is None else cross.format(pair.cross_score), *lines)

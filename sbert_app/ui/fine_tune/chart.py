@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from sbert_app.labelled.examples import Examples
-from sbert_app.ui.kit.figures import FAR, GRID, INK, MIDDLE, TEAL, quiet
+from sbert_app.ui.kit.figures import FAR, GRID, INK, MIDDLE, TEAL, as_text, quiet
 
 MORE_LABELS = ("#b45309", "#4f6fd0", "#8a8a94", "#7a5cc0", "#5a8f3c")
 BINS = 24
@@ -69,7 +69,7 @@ def _groups(held_out: Examples) -> list[tuple[str, str, Any]]:
     if held_out.kind == "labelled":
         others = iter([FAR, *MORE_LABELS] * len(held_out.labels))
         return [
-            (label, TEAL if i == held_out.positive else next(others), held_out.targets == i)
+            (as_text(label), TEAL if i == held_out.positive else next(others), held_out.targets == i)
             for i, label in enumerate(held_out.labels)
         ]
     if held_out.kind == "scored":

@@ -1,10 +1,10 @@
 """Render a verdict: the result, its measures, the examples that changed most, and whether more labels would help."""
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
 from sbert_app.evaluation.verdict import BETTER, LEAST_HELD_OUT, UNCLEAR
 from sbert_app.labelled.examples import Examples
@@ -39,26 +39,26 @@ MARGIN = "Margin: cosine to the positive minus cosine to the negative (or to the
 MOVERS = 5  # examples listed for each direction
 
 
-def verdict(progress: RunProgress) -> str:
+def verdict(progress: RunProgress) -> Markup:
     """The verdict, its measures, and whether more labels would help."""
     result = progress.result
     if result is None:
-        return ""
+        return Markup()
     word, count, first = result["verdict"]["word"], result["verdict"]["examples"], result["verdict"]["changes"][0]
     few = count < LEAST_HELD_OUT
     title, meaning = TOO_FEW if few else WORDS.get(word, WORSE)
     kind = {BETTER: "better", UNCLEAR: "unclear"}.get(word, "worse")
-    card = (
-        f'<section class="verdict {kind}"><p class="eyebrow">Verdict on {count:,} held-out examples</p>'
-        f'<p class="word" id="verdict-word">{title}</p><p>{meaning}</p>{_intervals(first)}</section>'
-    )
+    card = Markup(
+        '<section class="verdict {kind}"><p class="eyebrow">Verdict on {count:,} held-out examples</p>'
+        '<p class="word" id="verdict-word">{title}</p><p>{meaning}</p>{intervals}</section>'
+    ).format(kind=kind, count=count, title=title, meaning=meaning, intervals=_intervals(first))
     curve = "" if few else _curve(result.get("curve"))
     lines = [HELP[first["metric"]], curve, _head(result.get("head")), _conditions(result, progress.info.created)]
-    notes = "".join(f'<p class="hint">{escape(line)}</p>' for line in lines if line)
-    return f'<div class="verdicts">{card}<section class="measures">{_measures(result["verdict"]["changes"])}{notes}</section></div>'
+    measures = Markup().join([_measures(result["verdict"]["changes"]), *(html.hint(line) for line in lines if line)])
+    return Markup('<div class="verdicts">{}<section class="measures">{}</section></div>').format(card, measures)
 
 
-def _intervals(change: Mapping[str, Any]) -> str:
+def _intervals(change: Mapping[str, Any]) -> Markup:
     """Before and after as points with intervals on one scale."""
     sides = {"Before": change["before"], "After": change["after"]}
     low = min(-0.05 if any(s["low"] < 0 for s in sides.values()) else 0.0, *(s["low"] for s in sides.values()))
@@ -67,24 +67,25 @@ def _intervals(change: Mapping[str, Any]) -> str:
     def percent(value: float) -> float:
         return float(100 * (value - low) / span)
 
-    rows = "".join(
-        f'<div class="interval {name.lower()}"><span>{name}</span><div class="track">'
-        f'<i style="left:{percent(s["low"]):.1f}%;width:{percent(s["high"]) - percent(s["low"]):.1f}%"></i>'
-        f'<b style="left:{percent(s["value"]):.1f}%"></b></div><em>{_number(s["value"])}</em></div>'
-        for name, s in sides.items()
+    row = Markup(
+        '<div class="interval {}"><span>{}</span><div class="track"><i style="left:{:.1f}%;width:{:.1f}%"></i>'
+        '<b style="left:{:.1f}%"></b></div><em>{}</em></div>'
     )
+    rows = []
+    for side, s in sides.items():
+        left, right, point = (percent(s[key]) for key in ("low", "high", "value"))
+        rows.append(row.format(side.lower(), side, left, right - left, point, _number(s["value"])))
     difference, name = change["difference"], METRIC_NAMES[change["metric"]]
     label = f"{name}: {100 * sides['Before']['value']:.1f} before, {100 * sides['After']['value']:.1f} after"
-    return (
-        f'<div role="img" aria-label="{escape(label)}">{rows}</div><p class="hint">{name}. '
-        f"Change {_signed(difference['value'])}, 95 % interval {_signed(difference['low'])} to {_signed(difference['high'])}.</p>"
-    )
+    mean, least, most = (_signed(difference[key]) for key in ("value", "low", "high"))
+    hint = html.hint(f"{name}. Change {mean}, 95 % interval {least} to {most}.")
+    return Markup('<div role="img" aria-label="{}">{}</div>{}').format(label, Markup().join(rows), hint)
 
 
-def _measures(changes: Sequence[Mapping[str, Any]]) -> str:
+def _measures(changes: Sequence[Mapping[str, Any]]) -> Markup:
     rows = [
         (
-            escape(METRIC_NAMES[c["metric"]]),
+            METRIC_NAMES[c["metric"]],
             _number(c["before"]["value"]),
             _number(c["after"]["value"]),
             f"{_signed(c['difference']['value'])} ({_signed(c['difference']['low'])} to {_signed(c['difference']['high'])})",
@@ -140,31 +141,31 @@ def _conditions(result: Mapping[str, Any], created: str) -> str:
     return f"{', '.join(pieces)} Intervals and p: paired bootstrap, 2,000 resamples."
 
 
-def movers(progress: RunProgress, held_out: Examples) -> str:
+def movers(progress: RunProgress, held_out: Examples) -> Markup:
     """Tables of the held-out examples that changed most, for the better and for the worse, with downloads."""
     result = progress.result
     if result is None:
-        return ""
+        return Markup()
     gains = np.array(result["gains"])
     order = np.argsort(-gains)
     improved = [i for i in order[:MOVERS].tolist() if gains[i] > 0]
     worsened = [i for i in order[::-1][:MOVERS].tolist() if gains[i] < 0]
     tables = [
-        f"<section><h3>{title}</h3>{_mover_table(held_out, result, indices)}</section>"
+        Markup("<section><h3>{}</h3>{}</section>").format(title, _mover_table(held_out, result, indices))
         for title, indices in (("Improved most", improved), ("Worsened most", worsened))
     ]
     records = [mover_record(held_out, result, i) for i in order.tolist()]
-    explained = f'<p class="hint">{RANKED if held_out.gold.any() else MARGIN}</p>'
-    return f'<div class="movers">{"".join(tables)}</div>{explained}{html.downloads("held-out", records)}'
+    explained = html.hint(RANKED if held_out.gold.any() else MARGIN)
+    return Markup('<div class="movers">{}</div>{}{}').format(Markup().join(tables), explained, html.downloads("held-out", records))
 
 
-def _mover_table(held_out: Examples, result: Mapping[str, Any], indices: Sequence[int]) -> str:
+def _mover_table(held_out: Examples, result: Mapping[str, Any], indices: Sequence[int]) -> Markup:
     if not indices:
         return html.empty("None.")
     rows = []
     for i in indices:
-        sentences = "<br>".join(f'<span dir="auto">{escape(html.short(column[i], 160))}</span>' for column in held_out.sentences)
-        cells = [sentences, f"{result['before'][i]:.2f} → {result['after'][i]:.2f}"]
+        sentences = (Markup('<span dir="auto">{}</span>').format(html.short(column[i], 160)) for column in held_out.sentences)
+        cells = [Markup("<br>").join(sentences), f"{result['before'][i]:.2f} → {result['after'][i]:.2f}"]
         if held_out.kind in ("scored", "labelled"):
             cells.append(target(held_out, i))
         rows.append(cells)

@@ -1,7 +1,8 @@
 """Render fine-tuning: training data, plan, estimated time, live progress, and runs."""
 
 from collections import Counter
-from html import escape
+
+from markupsafe import Markup
 
 from sbert_app.evaluation.verdict import LEAST_HELD_OUT
 from sbert_app.labelled.columns import KINDS
@@ -27,51 +28,51 @@ STATES = {
     DAMAGED: "Damaged",
 }
 FIRST_ROWS = 3
-ESTIMATING = '<p class="estimate">Timing a few batches to estimate the duration …</p>'
+ESTIMATING = Markup('<p class="estimate">Timing a few batches to estimate the duration …</p>')
 
 
-def refused(name: str, message: str) -> str:
+def refused(name: str, message: str) -> Markup:
     """An error about a file that could not be loaded; the previous data stays."""
-    return f'<p class="refused" role="alert"><b>{escape(name)}</b> was not loaded. {escape(message)}</p>'
+    return Markup('<p class="refused" role="alert"><b>{}</b> was not loaded. {}</p>').format(name, message)
 
 
-def step(number: int, title: str) -> str:
+def step(number: int, title: str) -> Markup:
     """The heading of a step."""
-    return f'<h2 class="step"><b aria-hidden="true">{number}</b>{escape(title)}</h2>'
+    return Markup('<h2 class="step"><b aria-hidden="true">{}</b>{}</h2>').format(number, title)
 
 
-def no_data() -> str:
+def no_data() -> Markup:
     """A placeholder for the training data."""
     return html.empty(
         "No labelled pairs yet. Choose an example or upload a file. You need about 100 rows for a meaningful verdict."
     )
 
 
-def training_data(data: TrainingData) -> str:
+def training_data(data: TrainingData) -> Markup:
     """What was read, and how it is split."""
     reading, split = data.reading, data.split
     examples = reading.examples
     count = len(examples)
-    facts = [f"<b>{escape(reading.name)}</b>: {count:,} {plural(count, 'example', 'examples')}, {KINDS[examples.kind].lower()}"]
+    facts = [f"{count:,} {plural(count, 'example', 'examples')}, {KINDS[examples.kind].lower()}"]
     if examples.kind == "scored":
         low, high = examples.score_range
         facts.append(f"scores {low:g} to {high:g}" + ("" if (low, high) == (0, 1) else ", rescaled to 0 to 1"))
     if examples.kind == "labelled":
         facts.append(_labels(examples))
-    head = f'<p class="read">{" · ".join(facts)}</p>'
+    head = Markup('<p class="read"><b>{}</b>: {}</p>').format(reading.name, Markup(" · ").join(facts))
     count = len(split.held_out)
     warning = f"Only {count} held-out examples. Too few examples to judge. Upload at least 100 rows."
     notes = [warning if count < LEAST_HELD_OUT else "", *_leaks(split), *reading.notes, *skipped_summary(reading.skipped)]
-    return f"{head}{_split(data)}{_first_rows(examples)}{html.notes(notes)}"
+    return Markup().join([head, _split(data), _first_rows(examples), html.notes(notes)])
 
 
-def _labels(examples: Examples) -> str:
+def _labels(examples: Examples) -> Markup:
     counts = Counter(examples.targets.astype(int).tolist())
-    sizes = [f"{counts[i]:,} × label {escape(label)}" for i, label in enumerate(examples.labels)]
-    return f"{', '.join(sizes)}; “same meaning” is <b>{escape(examples.labels[examples.positive])}</b>"
+    sizes = ", ".join(f"{counts[i]:,} × label {label}" for i, label in enumerate(examples.labels))
+    return Markup("{}; “same meaning” is <b>{}</b>").format(sizes, examples.labels[examples.positive])
 
 
-def _split(data: TrainingData) -> str:
+def _split(data: TrainingData) -> Markup:
     split = data.split
     sizes = {
         "train": (len(split.train), "for training"),
@@ -79,10 +80,10 @@ def _split(data: TrainingData) -> str:
         "held-out": (len(split.held_out), "held out for the verdict"),
     }
     total = sum(size for size, _ in sizes.values())
-    segments = "".join(f'<i class="{name}" style="flex:{size}"></i>' for name, (size, _) in sizes.items())
-    legend = "".join(f'<li class="{name}"><b>{size:,}</b> {use}</li>' for name, (size, use) in sizes.items())
-    bar = f'<div class="split" role="img" aria-label="{total:,} examples split in three">{segments}</div>'
-    return f'{bar}<ul class="split-legend">{legend}</ul>'
+    segments = (Markup('<i class="{}" style="flex:{}"></i>').format(name, size) for name, (size, _) in sizes.items())
+    legend = (Markup('<li class="{}"><b>{:,}</b> {}</li>').format(name, size, use) for name, (size, use) in sizes.items())
+    bar = Markup('<div class="split" role="img" aria-label="{:,} examples split in three">{}</div>')
+    return bar.format(total, Markup().join(segments)) + Markup('<ul class="split-legend">{}</ul>').format(Markup().join(legend))
 
 
 def _leaks(split: Split) -> list[str]:
@@ -96,42 +97,41 @@ def _leaks(split: Split) -> list[str]:
     return lines
 
 
-def _first_rows(examples: Examples) -> str:
+def _first_rows(examples: Examples) -> Markup:
     header = ["Anchor", "Positive", "Negative"] if examples.kind == "triplets" else ["First", "Second"]
     last = {"scored": "Score, 0 to 1", "labelled": "Label"}.get(examples.kind)
     rows = []
     for i in range(min(FIRST_ROWS, len(examples))):
-        cells = [escape(html.short(column[i], 120)) for column in examples.sentences]
+        cells = [html.short(column[i], 120) for column in examples.sentences]
         rows.append([*cells, *([target(examples, i)] if last else [])])
-    return f'<div class="first-rows">{html.table([*header, *([last] if last else [])], rows)}</div>'
+    return Markup('<div class="first-rows">{}</div>').format(html.table([*header, *([last] if last else [])], rows))
 
 
 def target(examples: Examples, index: int) -> str:
     """An example's target: its label, or its score scaled to 0..1."""
     if examples.kind == "labelled":
-        return escape(examples.labels[int(examples.targets[index])])
+        return examples.labels[int(examples.targets[index])]
     return f"{examples.targets[index]:.2f}"
 
 
-def objective(name: str) -> str:
+def objective(name: str) -> Markup:
     """An objective's source, and when to choose it."""
     described = OBJECTIVES[name]
     source = "From the paper" if described.paper else "Newer than the paper"
-    return f'<p class="hint"><b>{source}.</b> {escape(described.advice)}</p>'
+    return html.hint(Markup("<b>{}.</b> {}").format(source, described.advice))
 
 
-def estimate(expected: TrainingEstimate, device: str) -> str:
+def estimate(expected: TrainingEstimate, device: str) -> Markup:
     """The estimated time, and what it was extrapolated from."""
     pieces = [f"training {duration(expected.training)}", f"evaluation {duration(expected.evaluations)}"]
     if expected.learning_curve:
         pieces.append(f"learning curve {duration(expected.learning_curve)}")
-    return (
-        f'<p class="estimate"><b>About {duration(expected.seconds)}</b> on {escape(device)}: {", ".join(pieces)}. '
-        f"Extrapolated from {expected.batches} batches timed just now, {expected.pairs_per_second:,.0f} examples/s.</p>"
-    )
+    return Markup(
+        '<p class="estimate"><b>About {}</b> on {}: {}. Extrapolated from {} batches timed just now, {:,.0f} examples/s.</p>'
+    ).format(duration(expected.seconds), device, ", ".join(pieces), expected.batches, expected.pairs_per_second)
 
 
-def live(progress: RunProgress) -> str:
+def live(progress: RunProgress) -> Markup:
     """Progress of a run: bar, loss, dev score, rate, remaining time."""
     info = progress.info
     steps = [event for event in progress.events if event["type"] == "step"]
@@ -160,9 +160,9 @@ def live(progress: RunProgress) -> str:
     return html.progress(last["step"], last["steps"], text, "Training")
 
 
-def model_message(text: str) -> str:
+def model_message(text: str) -> Markup:
     """A message about the saved model."""
-    return f'<p class="read" role="status">{escape(text)}</p>'
+    return Markup('<p class="read" role="status">{}</p>').format(text)
 
 
 def run_line(info: RunInfo) -> str:
@@ -171,9 +171,9 @@ def run_line(info: RunInfo) -> str:
     return f"{info.name} · {state} · {info.created[:16]}"
 
 
-def plan_line(plan: Plan) -> str:
+def plan_line(plan: Plan) -> Markup:
     """A run's settings in one line."""
     options = plan.options
     epochs = f"{options.epochs} {plural(options.epochs, 'epoch', 'epochs')}, batch {options.batch_size}"
     facts = f"{OBJECTIVES[plan.objective].title}, {epochs}, rate {options.learning_rate:g}, seed {options.seed}"
-    return f'<p class="hint">From {escape(plan.base)}: {escape(facts)}.</p>'
+    return html.hint(f"From {plan.base}: {facts}.")

@@ -1,1 +1,1 @@
-"""Shared by all tabs: html, figures, events, uploads, endpoints. Imports no tab."""
+"""Shared by all tabs: html, templates, figures, events, uploads, endpoints. Imports no tab."""

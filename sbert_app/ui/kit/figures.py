@@ -1,10 +1,16 @@
 """Style shared by all figures. Colours are readable on light and dark, because a figure has no access to the theme."""
 
 import plotly.graph_objects as go
+from markupsafe import escape
 
 INK = "#7c7c85"
 TEAL, FAR, MIDDLE = "#14988d", "#d0455f", "#8a8a94"  # pairs meant to be close, far, between; opaque, for readable text on them
 GRID = "rgba(128,128,136,0.25)"
+
+
+def as_text(text: str) -> str:
+    """Escape a text for a figure: plotly reads tags and entities in names, labels and hover texts."""
+    return str(escape(text))
 
 
 def quiet(figure: go.Figure, height: int) -> None:

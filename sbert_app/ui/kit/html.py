@@ -1,45 +1,61 @@
-"""Small HTML pieces: bars, notes, tables, progress, downloads."""
+"""Small HTML pieces: bars, notes, tables, progress, downloads. In all of them a str is text and gets escaped, a Markup is HTML."""
 
 import base64
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from typing import Any
+
+from markupsafe import Markup
 
 from sbert_app.tables.writing import csv_file
 
 
-def bar(share: float, kind: str = "sbert", label: str = "") -> str:
+def bar(share: float, kind: str = "sbert", label: str = "") -> Markup:
     """A horizontal bar filled to `share`, 0..1. kind: "sbert", "cross" or "plain"."""
     width = max(0.0, min(1.0, share)) * 100
-    description = escape(label or f"{share:.3f}")
-    return f'<div class="bar {kind}" role="img" aria-label="{description}"><i style="width:{width:.1f}%"></i></div>'
+    html = Markup('<div class="bar {}" role="img" aria-label="{}"><i style="width:{:.1f}%"></i></div>')
+    return html.format(kind, label or f"{share:.3f}", width)
 
 
 def short(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def notes(lines: Iterable[str]) -> str:
-    items = "".join(f"<li>{escape(line)}</li>" for line in lines if line)
-    return f'<ul class="notes">{items}</ul>' if items else ""
+def hint(text: str) -> Markup:
+    """A paragraph in small print."""
+    return Markup('<p class="hint">{}</p>').format(text)
 
 
-def empty(message: str) -> str:
+def status(text: str) -> Markup:
+    """A line that says what is going on."""
+    return Markup('<p class="stage" role="status">{}</p>').format(text)
+
+
+def head(text: str, end: Markup) -> Markup:
+    """The line above a list, with `end` (links, mostly) on its right."""
+    return Markup('<div class="hits-head" role="status"><span>{}</span>{}</div>').format(text, end)
+
+
+def notes(lines: Iterable[str]) -> Markup:
+    items = Markup().join(Markup("<li>{}</li>").format(line) for line in lines if line)
+    return Markup('<ul class="notes">{}</ul>').format(items) if items else Markup()
+
+
+def empty(message: str) -> Markup:
     """A placeholder for a missing result."""
-    return f'<div class="empty">{escape(message)}</div>'
+    return Markup('<div class="empty">{}</div>').format(message)
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table. Header cells are text, escaped here; body cells are HTML, escaped by the caller."""
-    head = "".join(f'<th scope="col">{escape(cell)}</th>' if cell else "<td></td>" for cell in header)
-    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
-    return f'<table class="plain"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
+    """A table. Cells are text, or HTML if they are Markup."""
+    head = Markup().join(Markup('<th scope="col">{}</th>').format(cell) if cell else Markup("<td></td>") for cell in header)
+    body = Markup().join(Markup("<tr><td>{}</td></tr>").format(Markup("</td><td>").join(row)) for row in rows)
+    return Markup('<table class="plain"><thead><tr>{}</tr></thead><tbody>{}</tbody></table>').format(head, body)
 
 
 def milliseconds(stages: Mapping[str, float]) -> str:
     """Times by stage, such as "encode 5.1 ms · search 0.2 ms · total 5.3 ms"; from 1,000 ms in seconds."""
-    shown = [f"{escape(name)} {_short_time(value)}" for name, value in stages.items() if value >= 0.05]
+    shown = [f"{name} {_short_time(value)}" for name, value in stages.items() if value >= 0.05]
     total = f"total {_short_time(sum(stages.values()))}"
     return " · ".join([*shown, total] if len(shown) > 1 else shown or [total])
 
@@ -48,27 +64,25 @@ def _short_time(milliseconds: float) -> str:
     return f"{milliseconds:.1f} ms" if milliseconds < 1e3 else f"{milliseconds / 1e3:.1f} s"
 
 
-def progress(done: int, total: int, text: str, label: str) -> str:
+def progress(done: int, total: int, text: str, label: str) -> Markup:
     """A progress bar with a text below."""
-    share = done / total if total else 0.0
-    return (
-        f'<div class="progress"><div class="bar sbert" role="progressbar" aria-label="{escape(label)}" aria-valuemin="0" '
-        f'aria-valuemax="100" aria-valuenow="{share * 100:.0f}"><i style="width:{share * 100:.1f}%"></i></div>'
-        f"<p>{escape(text)}</p></div>"
-    )
+    percent = 100 * done / total if total else 0.0
+    return Markup(
+        '<div class="progress"><div class="bar sbert" role="progressbar" aria-label="{label}" aria-valuemin="0" '
+        'aria-valuemax="100" aria-valuenow="{percent:.0f}"><i style="width:{percent:.1f}%"></i></div><p>{text}</p></div>'
+    ).format(label=label, percent=percent, text=text)
 
 
-def downloads(name: str, records: Sequence[Mapping[str, Any]]) -> str:
+def downloads(name: str, records: Sequence[Mapping[str, Any]]) -> Markup:
     """Links to save the records as csv and jsonl; the data is in the links, so that no file stays on the server."""
     if not records:
-        return ""
+        return Markup()
     lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
-    return (
-        f'<span class="downloads">Save as {_link(f"{name}.csv", "csv", csv_file(records), "text/csv")} '
-        f"{_link(f'{name}.jsonl', 'jsonl', lines, 'application/json')}</span>"
+    return Markup('<span class="downloads">Save as {} {}</span>').format(
+        _link(f"{name}.csv", "csv", csv_file(records), "text/csv"), _link(f"{name}.jsonl", "jsonl", lines, "application/json")
     )
 
 
-def _link(file: str, label: str, content: str, kind: str) -> str:
+def _link(file: str, label: str, content: str, kind: str) -> Markup:
     data = base64.b64encode(content.encode()).decode()
-    return f'<a download="{escape(file)}" href="data:{kind};charset=utf-8;base64,{data}">{label}</a>'
+    return Markup('<a download="{}" href="data:{};charset=utf-8;base64,{}">{}</a>').format(file, kind, data, label)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import gradio as gr
+from markupsafe import Markup
 
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 
@@ -26,11 +27,11 @@ class LongJob:
         """The components that `busy` and `idle` update."""
         return [*self.starts, self.stop, self.stage]
 
-    def busy(self, stage: str) -> Updates:
+    def busy(self, stage: Markup) -> Updates:
         """Running: show Stop, disable the start buttons."""
         return self._state(True) | {self.stage: stage}
 
-    def idle(self, stage: str = "") -> Updates:
+    def idle(self, stage: Markup = Markup()) -> Updates:
         """Not running: hide Stop, enable the start buttons."""
         return self._state(False) | {self.stage: stage}
 

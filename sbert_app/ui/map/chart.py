@@ -2,17 +2,17 @@
 
 import secrets
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from markupsafe import Markup
 from numpy.typing import NDArray
 
 from sbert_app.corpus_map.colouring import Categories, Scale
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.mapping.projection import Points
-from sbert_app.ui.kit.figures import INK, TEAL, quiet
+from sbert_app.ui.kit.figures import INK, TEAL, as_text, quiet
 from sbert_app.ui.kit.html import short
 from sbert_app.ui.map.palette import GREY, PALETTE
 
@@ -67,9 +67,9 @@ def _scaled(points: Points, rows: NDArray[np.int64], scale: Scale, sentences: Se
     blank, filled = rows[~has_value], rows[has_value]
     blank_trace = _points(points[blank], blank, size, BLANK, f"no value ({len(blank):,})", sentences)
     trace = _points(points[filled], filled, size, GREY, scale.title, sentences)
-    bar: dict[str, Any] = {"title": {"text": escape(short(scale.title, 28)), "side": "top"}, "orientation": "h", "thickness": 8}
+    bar: dict[str, Any] = {"title": {"text": as_text(short(scale.title, 28)), "side": "top"}, "orientation": "h", "thickness": 8}
     bar |= {"len": 0.5, "x": 0.08, "xanchor": "left", "y": -0.01, "yanchor": "top", "outlinewidth": 0}
-    bar |= {"tickvals": [value for value, _ in scale.ticks], "ticktext": [escape(text) for _, text in scale.ticks]}
+    bar |= {"tickvals": [value for value, _ in scale.ticks], "ticktext": [as_text(text) for _, text in scale.ticks]}
     trace.marker.update(color=scale.values[filled], colorscale=SCALE, showscale=len(scale.ticks) > 1, colorbar=bar)
     trace.showlegend = False
     return [blank_trace, trace] if len(blank) else [trace]
@@ -83,7 +83,7 @@ def _points(
         hover = {"text": [_wrapped(sentences[row]) for row in rows.tolist()], "hovertemplate": "%{text}<extra></extra>"}
     return go.Scattergl(
         x=np.ascontiguousarray(points[:, 0]), y=np.ascontiguousarray(points[:, 1]), customdata=rows.astype(np.int32),
-        mode="markers", name=escape(name), marker={"size": size, "color": colour, "opacity": 0.85 if size > 4 else 0.7},
+        mode="markers", name=as_text(name), marker={"size": size, "color": colour, "opacity": 0.85 if size > 4 else 0.7},
         unselected={"marker": {"opacity": 0.06}}, selected={"marker": {"opacity": 1.0}}, **hover,
     )  # fmt: skip
 
@@ -125,7 +125,7 @@ def _names(corpus_map: CorpusMap) -> list[dict[str, Any]]:
         members = corpus_map.clustering.members(number)
         x, y = np.median(corpus_map.projection.points[members], axis=0).tolist()
         font = {"size": size, "color": INK}
-        notes.append({"x": x, "y": y, "text": escape(short(name, length)), "showarrow": False, "font": font})
+        notes.append({"x": x, "y": y, "text": as_text(short(name, length)), "showarrow": False, "font": font})
     return notes if len(notes) > 1 else []
 
 
@@ -135,10 +135,10 @@ def _size(points: int) -> float:
 
 
 def _wrapped(sentence: str) -> str:
-    """A sentence for the hover box: cut, wrapped, and escaped, because plotly renders some markup."""
+    """A sentence for the hover box: cut, wrapped and escaped."""
     words, lines = short(" ".join(sentence.split()), HOVER_LENGTH).split(" "), [""]
     for word in words:
         if lines[-1] and len(lines[-1]) + len(word) >= LINE_LENGTH:
             lines.append("")
         lines[-1] = f"{lines[-1]} {word}".strip()
-    return "<br>".join(escape(line, quote=False) for line in lines)
+    return str(Markup("<br>").join(lines))

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import gradio as gr
+from markupsafe import Markup
 
 from sbert_app.corpus_map import colouring
 from sbert_app.corpus_map.comparing import ComparisonProgress
@@ -59,7 +60,7 @@ class ComparePanel:
             """Show progress, then morph the map to the other model's layout."""
             if not model:
                 raise UserError("Choose the other model first.")
-            yield {**self.job.busy(""), self.share: gr.Slider(value=0, visible=False), self.summary: ""}
+            yield {**self.job.busy(Markup()), self.share: gr.Slider(value=0, visible=False), self.summary: ""}
             for step in self._service.compare(session_id, model):
                 if isinstance(step, ComparisonProgress):
                     yield {self.stage: html.progress(step.done, step.total, f"{step.stage} …", "Comparing")}

@@ -1,9 +1,9 @@
 """Render the text around the map: clusters, selection, quality measures."""
 
 from collections.abc import Sequence
-from html import escape
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
 from sbert_app.corpus.indexed import IndexedCorpus
@@ -12,13 +12,14 @@ from sbert_app.corpus_map.result import CorpusMap, QueryOnMap
 from sbert_app.mapping.quality import OUTLIER, SAMPLE
 from sbert_app.ui.kit import html
 from sbert_app.ui.map.palette import GREY, PALETTE
+from sbert_app.vectors import Vectors
 from sbert_app.wording import plural
 
 HOW_TO = (
     "Hover to read a sentence, click it for its neighbours, draw a lasso to list points, double-click to show all again. "
     "Near points are similar; distances between clusters and their sizes on the map mean little."
 )
-PREVIEW = '<p class="stage">Preview: the first two principal components. Draw the map to see named clusters.</p>'
+PREVIEW = Markup('<p class="stage">Preview: the first two principal components. Draw the map to see named clusters.</p>')
 NOTHING_CHOSEN = "Click a point, draw a lasso, or choose a cluster to list sentences here."
 EXAMPLE = "support_tickets.csv"
 SHOWN_ROWS = 200
@@ -27,73 +28,66 @@ SENTENCE_LENGTH = 90
 NAME_LENGTH = 60
 METADATA_SHOWN = 4
 METADATA_LENGTH = 40
+BUTTON = Markup(
+    '<li><button type="button" data-cluster="{}" aria-pressed="{}"><i style="background:{}"></i><b>{}</b><span>{}</span>{}'
+    "</button></li>"
+)
 
 
-def corpus_line(indexed: IndexedCorpus | None = None) -> str:
+def corpus_line(indexed: IndexedCorpus | None = None) -> Markup:
     """The corpus that will be drawn; None means the example."""
-    corpus = f"<b>{EXAMPLE}</b>, the example"
+    name, facts = EXAMPLE, ", the example"
     if indexed is not None:
         rows = len(indexed.corpus)
-        corpus = f"<b>{escape(indexed.corpus.name)}</b>: {rows:,} {plural(rows, 'sentence', 'sentences')}, {escape(indexed.model)}"
-    return f'<p class="stage" role="status">{corpus}. Open another corpus in the Search tab.</p>'
+        name, facts = indexed.corpus.name, f": {rows:,} {plural(rows, 'sentence', 'sentences')}, {indexed.model}"
+    return html.status(Markup("<b>{}</b>{}. Open another corpus in the Search tab.").format(name, facts))
 
 
-def stage(step: Points2D) -> str:
+def stage(step: Points2D) -> Markup:
     return html.progress(step.done, step.total, f"{step.stage} …", "Drawing the map")
 
 
-def summary(corpus_map: CorpusMap) -> str:
+def summary(corpus_map: CorpusMap) -> Markup:
     """What was drawn, how, and how long it took."""
     projection, clustering = corpus_map.projection, corpus_map.clustering
     total = sum(corpus_map.seconds.values())
     stages = " · ".join(f"{name} {seconds:.2f} s" for name, seconds in corpus_map.seconds.items())
     outliers = f", {clustering.outliers:,} {plural(clustering.outliers, 'outlier', 'outliers')}" if clustering.outliers else ""
-    count = f"{clustering.count} {plural(clustering.count, 'cluster', 'clusters')}"
-    head = (
-        f"<b>{len(projection.points):,}</b> {plural(len(projection.points), 'sentence', 'sentences')} in <b>{count}</b>{outliers}, "
-        f"{total:.1f} s ({stages})"
+    count, clusters = len(projection.points), f"{clustering.count} {plural(clustering.count, 'cluster', 'clusters')}"
+    head = Markup("<b>{:,}</b> {} in <b>{}</b>{}, {:.1f} s ({})").format(
+        count, plural(count, "sentence", "sentences"), clusters, outliers, total, stages
     )
-    how = f"Points: {projection.method}. Clusters: {clustering.method} on the map; {clustering.how}."
-    return (
-        f'<div class="map-summary" role="status"><p>{head}</p><p class="hint">{escape(how)}</p>{html.notes(projection.notes)}</div>'
-    )
+    how = html.hint(f"Points: {projection.method}. Clusters: {clustering.method} on the map; {clustering.how}.")
+    return Markup('<div class="map-summary" role="status"><p>{}</p>{}{}</div>').format(head, how, html.notes(projection.notes))
 
 
-def status(title: str = "", detail: str = "") -> str:
+def status(title: str = "", detail: str = "") -> Markup:
     """The line above the map: the selection with a link to its list; without one, how to select."""
     if not title:
-        return f'<p class="hint" role="status">{HOW_TO}</p>'
-    more = f": {escape(html.short(detail, 110))}" if detail else ""
-    return f'<p class="stage" role="status"><b>{escape(title)}</b>{more} <a href="#map-selection">listed below the map</a></p>'
+        return Markup('<p class="hint" role="status">{}</p>').format(HOW_TO)
+    more = f": {html.short(detail, 110)}" if detail else ""
+    return html.status(Markup('<b>{}</b>{} <a href="#map-selection">listed below the map</a>').format(title, more))
 
 
-def cluster_list(corpus_map: CorpusMap, chosen: int | None = None) -> str:
+def cluster_list(corpus_map: CorpusMap, chosen: int | None = None) -> Markup:
     """Clusters as buttons with colour, name, size, silhouette and most central sentence; the chosen one is marked."""
     largest = int(corpus_map.clustering.sizes.max(initial=1))
     rows = [_cluster(corpus_map, number, largest, number == chosen) for number in range(corpus_map.clustering.count)]
     if corpus_map.clustering.outliers:
-        size, pressed = corpus_map.clustering.outliers, "true" if chosen == OUTLIER else "false"
-        rows.append(
-            f'<li><button type="button" data-cluster="{OUTLIER}" aria-pressed="{pressed}"><i style="background:{GREY}"></i>'
-            f"<b>outliers</b>"
-            f"<span>{size:,}</span></button></li>"
-        )
-    return f'<ul class="clusters" aria-label="Clusters">{"".join(rows)}</ul>'
+        size = f"{corpus_map.clustering.outliers:,}"
+        rows.append(BUTTON.format(OUTLIER, str(chosen == OUTLIER).lower(), GREY, "outliers", size, ""))
+    return Markup('<ul class="clusters" aria-label="Clusters">{}</ul>').format(Markup().join(rows))
 
 
-def _cluster(corpus_map: CorpusMap, number: int, largest: int, chosen: bool) -> str:
+def _cluster(corpus_map: CorpusMap, number: int, largest: int, chosen: bool) -> Markup:
     size = int(corpus_map.clustering.sizes[number])
     silhouette = corpus_map.silhouettes.get(number)
     quality = f" · silhouette {silhouette:.2f}" if silhouette is not None else ""
     sentence = html.short(corpus_map.projection.indexed.corpus.sentences[corpus_map.central[number]], SENTENCE_LENGTH)
-    colour = PALETTE[number % len(PALETTE)]
-    return (
-        f'<li><button type="button" data-cluster="{number}" aria-pressed="{"true" if chosen else "false"}">'
-        f'<i style="background:{colour}"></i><b>{escape(html.short(corpus_map.names[number], NAME_LENGTH))}</b>'
-        f"<span>{size:,}{quality}</span>"
-        f'<em style="width:{100 * size / largest:.1f}%;background:{colour}"></em>'
-        f'<q dir="auto">{escape(sentence)}</q></button></li>'
-    )
+    name, colour = html.short(corpus_map.names[number], NAME_LENGTH), PALETTE[number % len(PALETTE)]
+    share = Markup('<em style="width:{:.1f}%;background:{}"></em>').format(100 * size / largest, colour)
+    central = Markup('<q dir="auto">{}</q>').format(sentence)
+    return BUTTON.format(number, str(chosen).lower(), colour, name, f"{size:,}{quality}", share + central)
 
 
 def cluster_choices(corpus_map: CorpusMap) -> list[tuple[str, int]]:
@@ -104,12 +98,8 @@ def cluster_choices(corpus_map: CorpusMap) -> list[tuple[str, int]]:
 
 
 def selection(
-    corpus_map: CorpusMap,
-    rows: NDArray[np.int64],
-    title: str,
-    scores: NDArray[np.floating] | None = None,
-    words: Sequence[str] = (),
-) -> str:
+    corpus_map: CorpusMap, rows: NDArray[np.int64], title: str, scores: Vectors | None = None, words: Sequence[str] = ()
+) -> Markup:
     """Rows (k,) as a table. scores (k,): cosines, for neighbours and hits; words: the rows' distinctive words."""
     if not len(rows):
         return html.empty(NOTHING_CHOSEN)
@@ -117,28 +107,28 @@ def selection(
     records = corpus_map.records(listed)
     if scores is not None:
         records = [{"score": round(float(score), 4), **record} for score, record in zip(scores, records, strict=True)]
-    about = f'<p class="hint">Distinctive words: <b>{escape(", ".join(words))}</b></p>' if words else ""
-    save = html.downloads("selection", records) if len(rows) <= SAVED_IN_PAGE else ""
-    more = f'<p class="hint">The first {SHOWN_ROWS:,} of {len(rows):,}.</p>' if len(rows) > SHOWN_ROWS else ""
-    head = f'<div class="hits-head" role="status"><span><b>{escape(title)}</b></span>{save}</div>'
-    table = _table(records[:SHOWN_ROWS], scores is not None)
-    region = f'<div class="selection scroll" role="region" aria-label="Chosen sentences" tabindex="0">{table}</div>'
-    return f"{head}{about}{region}{more}"
+    save = html.downloads("selection", records) if len(rows) <= SAVED_IN_PAGE else Markup()
+    head = html.head(Markup("<b>{}</b>").format(title), save)
+    about = html.hint(Markup("Distinctive words: <b>{}</b>").format(", ".join(words))) if words else ""
+    more = html.hint(f"The first {SHOWN_ROWS:,} of {len(rows):,}.") if len(rows) > SHOWN_ROWS else ""
+    return Markup('{}{}<div class="selection scroll" role="region" aria-label="Chosen sentences" tabindex="0">{}</div>{}').format(
+        head, about, _table(records[:SHOWN_ROWS], scores is not None), more
+    )
 
 
-def _table(records: Sequence[dict[str, object]], scored: bool) -> str:
+def _table(records: Sequence[dict[str, object]], scored: bool) -> Markup:
     columns = [key for key in records[0] if key not in ("row", "sentence", "cluster", "map_x", "map_y", "score")][:METADATA_SHOWN]
     header = [*(["cosine"] if scored else []), "row", "sentence", "cluster", *columns]
     rows = []
     for record in records:
-        score = [f"<b>{record['score']:.3f}</b>"] if scored else []
-        extra = [f"<small>{escape(html.short(str(record[key]), METADATA_LENGTH))}</small>" for key in columns]
-        sentence = f'<span dir="auto">{escape(str(record["sentence"]))}</span>'
-        rows.append([*score, f"<b>{record['row']:,}</b>", sentence, escape(str(record["cluster"])), *extra])
+        score = [Markup("<b>{:.3f}</b>").format(record["score"])] if scored else []
+        extra = [Markup("<small>{}</small>").format(html.short(str(record[key]), METADATA_LENGTH)) for key in columns]
+        row, sentence = Markup("<b>{:,}</b>").format(record["row"]), Markup('<span dir="auto">{}</span>').format(record["sentence"])
+        rows.append([*score, row, sentence, str(record["cluster"]), *extra])
     return html.table(header, rows)
 
 
-def numbers(corpus_map: CorpusMap) -> str:
+def numbers(corpus_map: CorpusMap) -> Markup:
     """Silhouette, and agreement of the clusters with the corpus's label columns."""
     lines = []
     if corpus_map.silhouette is not None:
@@ -151,29 +141,30 @@ def numbers(corpus_map: CorpusMap) -> str:
         lines.append("The corpus has no label column (2 to 100 different values) to compare the clusters with.")
         return html.notes(lines)
     rows = [
-        [escape(accord.column), f"{accord.values:,}", f"{accord.purity:.3f}", f"{accord.ari:.3f}", f"{accord.nmi:.3f}"]
+        [accord.column, f"{accord.values:,}", f"{accord.purity:.3f}", f"{accord.ari:.3f}", f"{accord.nmi:.3f}"]
         for accord in corpus_map.accords
     ]
     table = html.table(["column", "values", "purity", "ARI", "NMI"], rows)
     lines.append(
         "ARI is 0 by chance and 1 for the same groups; NMI is 1 for the same groups; purity grows with the number of clusters."
     )
-    return f'<div class="measures numbers-map">{table}</div>{html.notes(lines)}'
+    return Markup('<div class="measures numbers-map">{}</div>{}').format(table, html.notes(lines))
 
 
-def hovered(corpus_map: CorpusMap, row: int) -> str:
+def hovered(corpus_map: CorpusMap, row: int) -> Markup:
     """The sentence under the pointer, for plots that do not hold the sentences."""
-    return f'<p class="under-pointer" dir="auto">{escape(html.short(corpus_map.projection.indexed.corpus.sentences[row], 300))}</p>'
+    sentence = html.short(corpus_map.projection.indexed.corpus.sentences[row], 300)
+    return Markup('<p class="under-pointer" dir="auto">{}</p>').format(sentence)
 
 
 def query_title(query: QueryOnMap) -> str:
     return f"Nearest to “{html.short(query.query, 60)}” ({query.milliseconds:.0f} ms; the star marks its position)"
 
 
-def model_comparison(corpus_map: CorpusMap) -> str:
+def model_comparison(corpus_map: CorpusMap) -> Markup:
     """How neighbours and same-label shares change under the other model."""
     if corpus_map.comparison is None:
-        return ""
+        return Markup()
     kept = corpus_map.comparison.drift.kept
     lines = [
         f"{100 * float(kept.mean()):.0f} % of each row's 10 nearest rows stay the same under {corpus_map.comparison.model}; "
@@ -186,8 +177,8 @@ def model_comparison(corpus_map: CorpusMap) -> str:
     if not corpus_map.comparison.same_label:
         return html.notes(lines)
     rows = [
-        [escape(column), f"{100 * before:.1f} %", f"{100 * after:.1f} %", f"{100 * (after - before):+.1f} points"]
+        [column, f"{100 * before:.1f} %", f"{100 * after:.1f} %", f"{100 * (after - before):+.1f} points"]
         for column, (before, after) in corpus_map.comparison.same_label.items()
     ]
     table = html.table(["nearest rows with the same", corpus_map.model, corpus_map.comparison.model, "change"], rows)
-    return f'<div class="measures numbers-map">{table}</div>{html.notes(lines)}'
+    return Markup('<div class="measures numbers-map">{}</div>{}').format(table, html.notes(lines))

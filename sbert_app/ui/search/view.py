@@ -1,6 +1,6 @@
 """Render search hits."""
 
-from html import escape
+from markupsafe import Markup
 
 from sbert_app.corpus.indexed import FUSION
 from sbert_app.services.search import Hit, SearchResult
@@ -12,17 +12,14 @@ METADATA_SHOWN = 6
 METADATA_LENGTH = 80
 
 
-def results(result: SearchResult) -> str:
+def results(result: SearchResult) -> Markup:
     """The hits as cards with score bars, metadata, and a button “More like this”."""
     if not result.hits:
         return html.empty("No sentence matches the filters. Relax them to see hits.")
     records = [hit_record(hit) for hit in result.hits]
-    head = (
-        f'<div class="hits-head" role="status"><span>{len(result.hits):,} of {result.searched:,} · '
-        f"{html.milliseconds(result.milliseconds)}{FUSED if FUSION in result.milliseconds else ''}</span>"
-        f"{html.downloads('hits', records)}</div>"
-    )
-    return f'{head}<ol class="hits">{"".join(_card(hit) for hit in result.hits)}</ol>'
+    times = html.milliseconds(result.milliseconds) + (FUSED if FUSION in result.milliseconds else "")
+    head = html.head(f"{len(result.hits):,} of {result.searched:,} · {times}", html.downloads("hits", records))
+    return head + Markup('<ol class="hits">{}</ol>').format(Markup().join(map(_card, result.hits)))
 
 
 def hit_record(hit: Hit) -> dict[str, object]:
@@ -33,16 +30,15 @@ def hit_record(hit: Hit) -> dict[str, object]:
     return record | {(f"{key}_" if key in record else key): value for key, value in hit.metadata.items()}
 
 
-def _card(hit: Hit) -> str:
-    chips = "".join(
-        f"<li><span>{escape(key)}</span> {escape(html.short(value, METADATA_LENGTH))}</li>"
-        for key, value in list(hit.metadata.items())[:METADATA_SHOWN]
-        if value
-    )
-    cross = hit.cross_score
-    bar = "" if cross is None else f'<div class="cross">{cross:.3f}</div>{html.bar(cross, "cross", f"cross-encoder {cross:.3f}")}'
-    score = f'<div class="hit-score"><b>{hit.score:.3f}</b>{html.bar(hit.score, label=f"score {hit.score:.3f}")}{bar}</div>'
-    body = f'<p dir="auto">{escape(hit.sentence)}</p><ul class="chips"><li><span>row</span> {hit.row:,}</li>{chips}</ul>'
-    label = f"More like this: row {hit.row}"
-    more = f'<button type="button" class="more" data-row="{hit.row}" aria-label="{label}">More like this</button>'
-    return f'<li class="hit">{score}<div class="hit-body">{body}</div>{more}</li>'
+def _card(hit: Hit) -> Markup:
+    facts = [("row", f"{hit.row:,}"), *(item for item in list(hit.metadata.items())[:METADATA_SHOWN] if item[1])]
+    chips = (Markup("<li><span>{}</span> {}</li>").format(key, html.short(value, METADATA_LENGTH)) for key, value in facts)
+    bars = html.bar(hit.score, label=f"score {hit.score:.3f}")
+    if hit.cross_score is not None:
+        bars += Markup('<div class="cross">{:.3f}</div>').format(hit.cross_score)
+        bars += html.bar(hit.cross_score, "cross", f"cross-encoder {hit.cross_score:.3f}")
+    return Markup(
+        '<li class="hit"><div class="hit-score"><b>{score:.3f}</b>{bars}</div>'
+        '<div class="hit-body"><p dir="auto">{sentence}</p><ul class="chips">{chips}</ul></div><button type="button" class="more" '
+        'data-row="{row}" aria-label="More like this: row {row}">More like this</button></li>'
+    ).format(score=hit.score, bars=bars, sentence=hit.sentence, chips=Markup().join(chips), row=hit.row)

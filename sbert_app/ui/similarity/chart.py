@@ -3,7 +3,7 @@
 import plotly.graph_objects as go
 
 from sbert_app.services.similarity import ListComparison
-from sbert_app.ui.kit.figures import quiet
+from sbert_app.ui.kit.figures import as_text, quiet
 
 SCALE = [[0, "#dcebe8"], [0.5, "#6fb3a9"], [1, "#0f5f59"]]
 LABEL_LENGTH = 22
@@ -43,4 +43,4 @@ def _labels(sentences: list[str], most: int) -> list[str]:
     if len(sentences) > most:
         return [str(i) for i in range(1, len(sentences) + 1)]
     shortened = (s if len(s) <= LABEL_LENGTH else s[: LABEL_LENGTH - 1] + "…" for s in sentences)
-    return [f"{i}. {text}" for i, text in enumerate(shortened, 1)]
+    return [f"{i}. {as_text(text)}" for i, text in enumerate(shortened, 1)]

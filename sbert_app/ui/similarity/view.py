@@ -1,9 +1,9 @@
 """Render a comparison: score, its percentile, other measures, and the words that contribute."""
 
 from collections.abc import Mapping, Sequence
-from html import escape
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
 from sbert_app.explain.attribution import EXACT, Attribution, Link, is_special
@@ -18,31 +18,38 @@ NARROW_WORDS = 14  # up to this many columns, the matrix fits beside the table o
 WORD_LENGTH = 30
 SHOWN_PAIRS = 100
 STRONGEST = 8
+# Not for `format`, which takes three times as long: a matrix has hundreds of cells.
+CELL, MINUS = Markup('<td style="--w:%.2f">%s</td>'), Markup('<td class="minus" style="--w:%.2f">%s</td>')
 
 
-def comparison(result: Comparison, model: str = "") -> str:
+def comparison(result: Comparison, model: str = "") -> Markup:
     """The result for two sentences. model: the name of the encoder in use, shown next to another model."""
-    other = f'<section class="score-card other">{_other(result.other)}</section>' if result.other else ""
-    return (
-        f'<div class="result{" three" if other else ""}">'
-        f'<section class="score-card">{_score(result, model if other else "")}</section>{other}'
-        f'<section class="rivals">{_other_measures(result)}</section></div>{_why(result.attribution)}'
+    other, waited = result.other, f", after waiting {result.waited:.0f} ms for others" if result.waited >= 1 else ""
+    score = _score(result, model if other and model else "Cosine similarity", result.calibrated_on, waited)
+    other_card = Markup()
+    if other:
+        other_card = _score(other, other.model, "the same corpus under this model", kind="plain", elem_id="other-score")
+        other_card = Markup('<section class="score-card other">{}</section>').format(other_card)
+    return Markup(
+        '<div class="result{}"><section class="score-card">{}</section>{}<section class="rivals">{}</section></div>{}'
+    ).format(
+        " three" if other else "", score + html.notes(result.notes), other_card, _other_measures(result), _why(result.attribution)
     )
 
 
-def lists_summary(result: ListComparison, records: Sequence[Mapping[str, object]]) -> str:
+def lists_summary(result: ListComparison, records: Sequence[Mapping[str, object]]) -> Markup:
     """Number of pairs, time, and downloads."""
     count = result.scores.size
     text = f"{count:,} {plural(count, 'pair', 'pairs')} in {result.milliseconds:.1f} ms"
     if count > SHOWN_PAIRS:
         text += f" · the closest {SHOWN_PAIRS} are listed, {len(records):,} are in the download"
-    return f'<div class="hits-head" role="status"><span>{text}</span>{html.downloads("pairs", records)}</div>'
+    return html.head(text, html.downloads("pairs", records))
 
 
-def pair_table(records: Sequence[Mapping[str, object]]) -> str:
+def pair_table(records: Sequence[Mapping[str, object]]) -> Markup:
     """A table of the closest pairs, at most SHOWN_PAIRS."""
-    rows = [(str(r["rank"]), f"{r['score']:.4f}", escape(str(r["sentence1"])), escape(str(r["sentence2"]))) for r in records]
-    return f'<div class="pairs" tabindex="0">{html.table(("#", "Score", "First list", "Second list"), rows[:SHOWN_PAIRS])}</div>'
+    rows = [(str(r["rank"]), f"{r['score']:.4f}", str(r["sentence1"]), str(r["sentence2"])) for r in records[:SHOWN_PAIRS]]
+    return Markup('<div class="pairs" tabindex="0">{}</div>').format(html.table(("#", "Score", "First list", "Second list"), rows))
 
 
 def pair_records(result: ListComparison, count: int) -> list[dict[str, object]]:
@@ -51,58 +58,47 @@ def pair_records(result: ListComparison, count: int) -> list[dict[str, object]]:
     return [{"rank": rank, "score": round(score, 4), "sentence1": s1, "sentence2": s2} for rank, (score, s1, s2) in pairs]
 
 
-def _other(other: ModelScore) -> str:
-    meaning = "" if other.percentile is None else in_words(other.percentile, "the same corpus under this model") + "."
-    return (
-        f'<p class="eyebrow">{escape(other.model)}</p><p class="score" id="other-score">{other.score:.3f}</p>'
-        f"{html.bar(other.score, 'plain', label=f'cosine {other.score:.3f} of 1')}"
-        f'<p class="meaning">{escape(meaning[:1].upper() + meaning[1:])}</p>'
-        f'<p class="timing">{other.milliseconds:.1f} ms on the server</p>'
-    )
+def _score(
+    scored: Comparison | ModelScore, name: str, corpus: str, waited: str = "", kind: str = "sbert", elem_id: str = "score"
+) -> Markup:
+    meaning = "" if scored.percentile is None else f"{in_words(scored.percentile, corpus)}."
+    bar = html.bar(scored.score, kind, f"cosine {scored.score:.3f} of 1")
+    return Markup(
+        '<p class="eyebrow">{}</p><p class="score" id="{}">{:.3f}</p>{}<p class="meaning">{}</p>'
+        '<p class="timing">{:.1f} ms on the server{}</p>'
+    ).format(name, elem_id, scored.score, bar, meaning[:1].upper() + meaning[1:], scored.milliseconds, waited)
 
 
-def _score(result: Comparison, model: str) -> str:
-    waited = f", after waiting {result.waited:.0f} ms for others" if result.waited >= 1 else ""
-    meaning = "" if result.percentile is None else in_words(result.percentile, result.calibrated_on) + "."
-    return (
-        f'<p class="eyebrow">{escape(model) or "Cosine similarity"}</p><p class="score" id="score">{result.score:.3f}</p>'
-        f"{html.bar(result.score, label=f'cosine {result.score:.3f} of 1')}"
-        f'<p class="meaning">{escape(meaning[:1].upper() + meaning[1:])}</p>'
-        f'<p class="timing">{result.milliseconds:.1f} ms on the server{waited}</p>'
-        f"{html.notes(result.notes)}"
-    )
-
-
-def _other_measures(result: Comparison) -> str:
+def _other_measures(result: Comparison) -> Markup:
     names = {"mean": "mean of the tokens", "max": "max over time", "cls": "[CLS] token"}
     rows = [(f"{names[p]}{' (this model)' if p == result.pooling else ''}", v) for p, v in result.poolings.items()]
-    cells = [(escape(name), f"{v:.3f}", html.bar(v, "sbert" if "(" in name else "plain")) for name, v in rows]
+    cells: list[tuple[str, str, str]] = [(name, f"{v:.3f}", html.bar(v, "sbert" if "(" in name else "plain")) for name, v in rows]
     cross = result.cross_encoder
     if cross:
-        label = f'<span title="{escape(cross.model)}">cross-encoder, {cross.milliseconds:.1f} ms</span>'
+        label = Markup('<span title="{}">cross-encoder, {:.1f} ms</span>').format(cross.model, cross.milliseconds)
         cells.insert(0, (label, f"{cross.score:.3f}", html.bar(cross.score, "cross")))
     else:
         cells.insert(0, ("cross-encoder", "…", "loading"))
     cells.append(("word overlap (Jaccard)", f"{result.word_overlap:.3f}", html.bar(result.word_overlap, "plain")))
-    return html.table(("Other measures", "Score", ""), cells) + (
-        '<p class="hint">Poolings the model was not trained with give cosines near 1: compare their order, not their values.</p>'
-    )
+    hint = "Poolings the model was not trained with give cosines near 1: compare their order, not their values."
+    return html.table(("Other measures", "Score", ""), cells) + html.hint(hint)
 
 
-def _why(attribution: Attribution | None) -> str:
+def _why(attribution: Attribution | None) -> Markup:
     if attribution is None:
         return html.empty("These sentences are too long to explain by words. Shorten them to see which words matter.")
     rows = [(_words(link), f"{link.contribution:+.4f}") for link in attribution.strongest(STRONGEST)]
     links = html.table(("Strongest links", "Adds"), rows)
     wide = "" if len(attribution.words2) <= NARROW_WORDS else " wide"
-    return f'<div class="why{wide}"><section>{_matrix(attribution)}</section><section>{links}{_method(attribution)}</section></div>'
+    why = Markup('<div class="why{}"><section>{}</section><section>{}{}</section></div>')
+    return why.format(wide, _matrix(attribution), links, _method(attribution))
 
 
 def _words(link: Link) -> str:
-    return " ↔ ".join(escape(html.short(word, WORD_LENGTH)) for word in (link.word1, link.word2))
+    return " ↔ ".join(html.short(word, WORD_LENGTH) for word in (link.word1, link.word2))
 
 
-def _method(attribution: Attribution) -> str:
+def _method(attribution: Attribution) -> Markup:
     if attribution.method == EXACT:
         text = f"Exact: with mean pooling the shares add up to the score (rounding error {attribution.residual:.0e})."
     else:
@@ -110,10 +106,10 @@ def _method(attribution: Attribution) -> str:
             "Leave-one-out: the score's drops without each of the two words, minus its drop without both. "
             f"The shares do not add up to the score (difference {attribution.residual:+.3f})."
         )
-    return f'<p class="hint">{text} Shares are in hundredths of the cosine.</p>'
+    return html.hint(f"{text} Shares are in hundredths of the cosine.")
 
 
-def _matrix(attribution: Attribution) -> str:
+def _matrix(attribution: Attribution) -> Markup:
     values = attribution.contributions
     if not values.size:
         return html.empty("No words to compare.")
@@ -121,18 +117,19 @@ def _matrix(attribution: Attribution) -> str:
     largest = float(np.abs(values).max()) or 1.0
     digits = 1 if largest >= 0.01 else 2
     across, down = _pick(attribution.words2, columns), _pick(attribution.words1, rows)
-    head = "".join(f'<th scope="col"{_special(word)}><span>{escape(word)}</span></th>' for word in across)
-    body = "".join(
-        f'<tr><th scope="row"{_special(word)}>{escape(word)}</th>{"".join(_cell(v, largest, digits) for v in row)}</tr>'
+    column, line = Markup('<th scope="col"{}><span>{}</span></th>'), Markup('<tr><th scope="row"{}>{}</th>{}</tr>')
+    head = Markup().join(column.format(_special(word), word) for word in across)
+    body = Markup().join(
+        line.format(_special(word), word, Markup().join(_cell(value, largest, digits) for value in row))
         for word, row in zip(down, values[np.ix_(rows, columns)].tolist(), strict=True)
     )
     caption = "Which words match: each pair's share of the score"
     if max(values.shape) > MATRIX_WORDS:
         caption += f". Shown: the {MATRIX_WORDS} words of a sentence with the largest shares"
-    return (
-        f'<p class="hint">{caption}</p><div class="scroll" tabindex="0" role="region" aria-label="Word by word">'
-        f'<table class="matrix"><thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-    )
+    return Markup(
+        '{}<div class="scroll" tabindex="0" role="region" aria-label="Word by word">'
+        '<table class="matrix"><thead><tr><td></td>{}</tr></thead><tbody>{}</tbody></table></div>'
+    ).format(html.hint(caption), head, body)
 
 
 def _heaviest(values: Vectors, axis: int) -> NDArray[np.int64]:
@@ -145,10 +142,10 @@ def _pick(words: list[str], indices: NDArray[np.int64]) -> list[str]:
     return [words[index] for index in indices.tolist()]
 
 
-def _cell(value: float, largest: float, digits: int) -> str:
-    kind = "" if value >= 0 else ' class="minus"'
-    return f'<td{kind} style="--w:{abs(value) / largest:.2f}">{round(value * 100, digits) + 0.0:.{digits}f}</td>'
+def _cell(value: float, largest: float, digits: int) -> Markup:
+    share = f"{round(value * 100, digits) + 0.0:.{digits}f}"
+    return (CELL if value >= 0 else MINUS) % (abs(value) / largest, share)
 
 
-def _special(word: str) -> str:
-    return ' class="special"' if is_special(word) else ""
+def _special(word: str) -> Markup:
+    return Markup(' class="special"') if is_special(word) else Markup()

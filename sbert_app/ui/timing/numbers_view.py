@@ -1,7 +1,8 @@
 """Render every number of a race with its origin, and Table 7 of the paper next to the measurements here."""
 
 from collections.abc import Sequence
-from html import escape
+
+from markupsafe import Markup
 
 from sbert_app.evaluation import paper
 from sbert_app.timing.report import EXTRAPOLATED, Figure, figures
@@ -14,7 +15,7 @@ PAPER_ROWS = {WORDS: "Average GloVe embeddings", PLAIN: "SBERT-base", SMART: "SB
 NOTICEABLE = 0.05  # seconds
 
 
-def numbers(result: TimingResult) -> str:
+def numbers(result: TimingResult) -> Markup:
     """Every number and how it was obtained, with downloads."""
     rows = figures(result)
     records = [{key: float(f"{value:.5g}") if isinstance(value, float) else value for key, value in vars(f).items()} for f in rows]
@@ -28,19 +29,19 @@ def numbers(result: TimingResult) -> str:
     )
     if waited > NOTICEABLE:
         how += f" Other jobs used the device for {waited:.1f} s in between; that time is not counted."
-    return (
-        f'<div class="hits-head"><span>{escape(how)}</span>{html.downloads("sbert-studio-timing", records)}</div>'
-        f'<div class="numbers scroll" tabindex="0" role="region" aria-label="every number">{table}</div>'
-    )
+    return Markup(
+        '<div class="hits-head"><span>{}</span>{}</div>'
+        '<div class="numbers scroll" tabindex="0" role="region" aria-label="every number">{}</div>'
+    ).format(how, html.downloads("sbert-studio-timing", records), table)
 
 
 def _row(figure: Figure) -> list[str]:
-    mark = f'<span class="kind {figure.kind}">{figure.kind}</span>'
     value = f"{_digits(figure.value)} {figure.unit}"
     if figure.kind == EXTRAPOLATED or (figure.unit == "s" and figure.value >= 60):
-        value = f'<span title="{_digits(figure.value)} s">{spoken(figure.value)}</span>'
+        value = Markup('<span title="{} s">{}</span>').format(_digits(figure.value), spoken(figure.value))
     band = "" if figure.low is None or figure.high is None else _band(figure)
-    return [escape(figure.what), value, band, f"{mark} {escape(figure.how)}"]
+    how = Markup('<span class="kind {kind}">{kind}</span> {how}').format(kind=figure.kind, how=figure.how)
+    return [figure.what, value, band, how]
 
 
 def _band(figure: Figure) -> str:
@@ -52,24 +53,25 @@ def _digits(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def table_7(rows: Sequence[SystemSpeed]) -> str:
+def table_7(rows: Sequence[SystemSpeed]) -> Markup:
     """Sentences per second here and in the paper."""
     cells = []
     for row in rows:
         cpu, gpu = paper.TABLE_7[PAPER_ROWS[row.system]]
         low, high = row.throughput.spread
-        measured = f"{row.throughput.rate:,.0f} <small>({low:,.0f} to {high:,.0f})</small>"
-        cells.append([escape(row.system), measured, escape(row.device), _published(cpu), _published(gpu)])
+        measured = Markup("{:,.0f} <small>({:,.0f} to {:,.0f})</small>").format(row.throughput.rate, low, high)
+        cells.append([row.system, measured, row.device, _published(cpu), _published(gpu)])
     for name in ("InferSent", "Universal Sentence Encoder"):
         cpu, gpu = paper.TABLE_7[name]
         cells.append([name, "not measured here", "", _published(cpu), _published(gpu)])
     table = html.table(("system", "sentences/s here", "on", "paper, i7-5820K", "paper, V100"), cells)
-    return (
-        f'<div class="table-7 scroll" tabindex="0" role="region" aria-label="sentences per second">{table}</div>'
-        '<p class="hint">Median of the turns (slowest and fastest). Average word vectors: here the mean of the encoder\'s '
+    hint = (
+        "Median of the turns (slowest and fastest). Average word vectors: here the mean of the encoder's "
         "own input vectors, in the paper of GloVe's. Without smart batching: batches of 32 in the order of the file. "
-        f"{paper.SOURCE}, Table 7: BERT-base, a larger model than the default one here.</p>"
+        f"{paper.SOURCE}, Table 7: BERT-base, a larger model than the default one here."
     )
+    region = Markup('<div class="table-7 scroll" tabindex="0" role="region" aria-label="sentences per second">{}</div>')
+    return region.format(table) + html.hint(hint)
 
 
 def _published(value: float | None) -> str:

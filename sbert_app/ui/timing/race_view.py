@@ -1,49 +1,45 @@
 """Render a running race: its corpus, the queue, and the progress of both systems."""
 
 from collections.abc import Sequence
-from html import escape
+
+from markupsafe import Markup
 
 from sbert_app.services.timing import RaceCorpus
 from sbert_app.timing.experiment import Moment
 from sbert_app.timing.extrapolation import pairs_of
 from sbert_app.timing.race import LaneState, RaceState
+from sbert_app.ui.kit import html
 from sbert_app.wording import spoken
 
 
-def race_corpus(corpus: RaceCorpus) -> str:
+def race_corpus(corpus: RaceCorpus) -> Markup:
     """The corpus of the next race."""
-    notes = " ".join(corpus.notes)
-    return (
-        f'<div class="corpus"><p><b>{escape(corpus.name)}</b><span>{len(corpus.sentences):,} different sentences · '
-        f"{pairs_of(len(corpus.sentences)):,} pairs{' · ' + escape(notes) if notes else ''}</span></p></div>"
-    )
+    count, notes = len(corpus.sentences), " ".join(corpus.notes)
+    facts = [f"{count:,} different sentences", f"{pairs_of(count):,} pairs", *([notes] if notes else [])]
+    return Markup('<div class="corpus"><p><b>{}</b><span>{}</span></p></div>').format(corpus.name, " · ".join(facts))
 
 
-def note(text: str) -> str:
-    """A status line."""
-    return f'<p class="stage" role="status">{escape(text)}</p>'
-
-
-def waiting(before: int) -> str:
+def waiting(before: int) -> Markup:
     runs = "one timing run is" if before == 1 else f"{before} timing runs are"
-    return note(f"Waiting: {runs} ahead of yours. Two runs at once would disturb each other's times.")
+    return html.status(f"Waiting: {runs} ahead of yours. Two runs at once would disturb each other's times.")
 
 
-def stage(text: str) -> str:
-    return note(f"{text} …")
+def stage(text: str) -> Markup:
+    return html.status(f"{text} …")
 
 
-def progress(moment: Moment, ended: bool = False) -> str:
+def progress(moment: Moment, ended: bool = False) -> Markup:
     """Progress of both systems; once ended, with the final rates, from which everything is extrapolated."""
     if moment.state is None:
-        return ""
+        return Markup()
     result = moment.result if ended else None
     cross_rate = result.cross.rate if result else moment.state.cross.rate
     sbert_rate = result.encode.rate if result else moment.state.sbert.rate
-    return f'<div class="lanes">{_cross_encoder(moment.state, cross_rate)}{_sbert(moment.state, sbert_rate, ended)}</div>'
+    lanes = _cross_encoder(moment.state, cross_rate), _sbert(moment.state, sbert_rate, ended)
+    return Markup('<div class="lanes">{}{}</div>').format(*lanes)
 
 
-def _cross_encoder(state: RaceState, rate: float) -> str:
+def _cross_encoder(state: RaceState, rate: float) -> Markup:
     system = state.cross
     finished = system.done == system.total
     counters = [
@@ -56,7 +52,7 @@ def _cross_encoder(state: RaceState, rate: float) -> str:
     return _system("Cross-encoder", "reads every pair", "cross", system, counters, "Finished." if finished else "")
 
 
-def _sbert(state: RaceState, rate: float, ended: bool) -> str:
+def _sbert(state: RaceState, rate: float, ended: bool) -> Markup:
     system = state.sbert
     finished = state.answer_seconds is not None
     unknown = "–" if ended else "…"
@@ -70,16 +66,15 @@ def _sbert(state: RaceState, rate: float, ended: bool) -> str:
     return _system("SBERT", "reads every sentence once", "sbert", system, counters, answer)
 
 
-def _system(name: str, description: str, kind: str, state: LaneState, counters: Sequence[tuple[str, str]], answer: str) -> str:
-    share = state.done / state.total if state.total else 0.0
-    cells = "".join(f"<div><b>{escape(value)}</b><span>{escape(label)}</span></div>" for value, label in counters)
-    note = f'<p class="lane-answer">{escape(answer)}</p>' if answer else ""
-    return (
-        f'<section class="lane {kind}"><h3>{name}<span>{description}</span></h3>'
-        f'<div class="bar {kind}" role="progressbar" aria-label="{name}" aria-valuemin="0" aria-valuemax="100" '
-        f'aria-valuenow="{share * 100:.1f}"><i style="width:{share * 100:.2f}%"></i></div>'
-        f'<div class="counters">{cells}</div>{note}</section>'
-    )
+def _system(name: str, description: str, kind: str, state: LaneState, counters: Sequence[tuple[str, str]], answer: str) -> Markup:
+    percent = 100 * state.done / state.total if state.total else 0.0
+    cells = Markup().join(Markup("<div><b>{}</b><span>{}</span></div>").format(*counter) for counter in counters)
+    end = Markup('<p class="lane-answer">{}</p>').format(answer) if answer else ""
+    return Markup(
+        '<section class="lane {kind}"><h3>{name}<span>{description}</span></h3>'
+        '<div class="bar {kind}" role="progressbar" aria-label="{name}" aria-valuemin="0" aria-valuemax="100" '
+        'aria-valuenow="{percent:.1f}"><i style="width:{percent:.2f}%"></i></div><div class="counters">{cells}</div>{end}</section>'
+    ).format(kind=kind, name=name, description=description, percent=percent, cells=cells, end=end)
 
 
 def _seconds(seconds: float) -> str:

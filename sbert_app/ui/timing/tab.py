@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import gradio as gr
+from markupsafe import Markup
 
 from sbert_app.errors import UserError
 from sbert_app.services.timing import DEFAULT_SECONDS, TimingService, Waiting
@@ -19,8 +20,8 @@ from sbert_app.ui.timing.page import page
 REFRESH_SECONDS = 0.3  # drawing uses the processor that is being timed
 PAGE_NAME = "sbert-studio-view.html"
 LEAD = "A cross-encoder reads every **pair**, SBERT reads every **sentence once**. Race them, on this machine."
-TABLE_7 = """<h2 class="section">Sentences per second, as in the paper's Table 7</h2>
-<p class="hint">Encodes up to 1,000 of the sentences with each system in turn, for about ten seconds on each device.</p>"""
+TABLE_7 = Markup("""<h2 class="section">Sentences per second, as in the paper's Table 7</h2>
+<p class="hint">Encodes up to 1,000 of the sentences with each system in turn, for about ten seconds on each device.</p>""")
 NOT_YET = "Nothing measured yet. Start the race: it takes about half a minute."
 NOTHING = "Stopped before both systems finished a turn, so there is nothing to extrapolate from."
 
@@ -63,7 +64,7 @@ class _TimingTab:
             )
             self.words = gr.HTML(elem_id="race-words", js_on_load=None)
             self.chart = gr.Plot(show_label=False, elem_id="race-chart")
-            gr.HTML(f'<p class="hint">{view.HOW_TO_READ}</p>', js_on_load=None)
+            gr.HTML(html.hint(view.HOW_TO_READ), js_on_load=None)
             self.agreement = gr.HTML(elem_id="race-agreement", js_on_load=None)
             with gr.Accordion("All numbers, and how they were obtained", open=False, elem_id="race-numbers-box"):
                 self.numbers = gr.HTML(elem_id="race-numbers", js_on_load=None)
@@ -120,7 +121,7 @@ class _TimingTab:
         if last.stage not in FINAL_STAGES:  # another corpus was opened, which cleared the page
             yield self._idle(session_id, self.race)
             return
-        ended = {self.stage: "" if last.result else race_view.note(NOTHING), self.progress: race_view.progress(last, ended=True)}
+        ended = {self.stage: "" if last.result else html.status(NOTHING), self.progress: race_view.progress(last, ended=True)}
         yield {**self._idle(session_id, self.race), **ended, **self._shown(last, exponent)}
 
     def _shown(self, last: Moment, exponent: float) -> Updates:

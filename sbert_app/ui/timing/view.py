@@ -1,6 +1,6 @@
 """Render a race's result: extrapolated times, and agreement and quality of the two systems."""
 
-from html import escape
+from markupsafe import Markup
 
 from sbert_app.evaluation import paper
 from sbert_app.models.cross_encoder import Pair
@@ -20,14 +20,16 @@ STSB_FIGURES = {
 }
 
 
-def in_words(result: TimingResult, sentences: int) -> str:
+def in_words(result: TimingResult, sentences: int) -> Markup:
     """The times extrapolated to a number of sentences."""
     cross, sbert = result.cross_seconds(sentences), result.sbert_seconds(sentences)
-    head = f'<p class="words-n" role="status"><b>{sentences:,}</b> sentences are <b>{pairs_of(sentences):,}</b> pairs</p>'
-    sides = _side("cross", "Cross-encoder", cross) + '<p class="against">against</p>' + _side("sbert", "SBERT", sbert)
-    times = f'<p class="times">The cross-encoder takes about <b>{_about(cross.seconds / sbert.seconds)} times</b> as long.</p>'
-    hints = "".join(f'<p class="hint">{text}</p>' for text in (_query(result, sentences), _from(result)) if text)
-    return f'<div class="words">{head}<div class="sides">{sides}</div>{times}{hints}</div>'
+    sides = _side("cross", "Cross-encoder", cross), _side("sbert", "SBERT", sbert)
+    hints = Markup().join(html.hint(text) for text in (_query(result, sentences), _from(result)) if text)
+    return Markup(
+        '<div class="words"><p class="words-n" role="status"><b>{:,}</b> sentences are <b>{:,}</b> pairs</p>'
+        '<div class="sides">{}<p class="against">against</p>{}</div>'
+        '<p class="times">The cross-encoder takes about <b>{} times</b> as long.</p>{}</div>'
+    ).format(sentences, pairs_of(sentences), *sides, _about(cross.seconds / sbert.seconds), hints)
 
 
 def _about(ratio: float) -> str:
@@ -35,10 +37,10 @@ def _about(ratio: float) -> str:
     return f"{float(f'{ratio:.2g}'):,.0f}" if ratio >= 10 else f"{ratio:.1f}"
 
 
-def _side(kind: str, name: str, estimate: Extrapolation) -> str:
+def _side(kind: str, name: str, estimate: Extrapolation) -> Markup:
     band = "" if estimate.low is None or estimate.high is None else f"{spoken(estimate.low)} to {spoken(estimate.high)}"
-    figures = f'<p class="big">{spoken(estimate.seconds)}</p><p class="timing">{band}</p>'
-    return f'<div class="side {kind}"><p class="eyebrow">{name}</p>{figures}</div>'
+    side = Markup('<div class="side {}"><p class="eyebrow">{}</p><p class="big">{}</p><p class="timing">{}</p></div>')
+    return side.format(kind, name, spoken(estimate.seconds), band)
 
 
 def _from(result: TimingResult) -> str:
@@ -47,8 +49,8 @@ def _from(result: TimingResult) -> str:
     band = "the 95 % band is below each figure" if result.cross.band and result.encode.band else "too few turns for a 95 % band"
     return (
         f"{rough}Extrapolated (dashed) from timing {result.cross.items:,} pairs and {result.encode.items:,} sentences, some "
-        f"repeatedly, of {escape(conditions.corpus)} ({conditions.sentences:,} sentences), on {escape(conditions.machine)}, "
-        f"{escape(conditions.hardware)}, {conditions.date}. Models loaded and warm; {band}."
+        f"repeatedly, of {conditions.corpus} ({conditions.sentences:,} sentences), on {conditions.machine}, "
+        f"{conditions.hardware}, {conditions.date}. Models loaded and warm; {band}."
     )
 
 
@@ -62,39 +64,41 @@ def _query(result: TimingResult, sentences: int) -> str:
     )
 
 
-def agreement(result: TimingResult, live: bool = True) -> str:
+def agreement(result: TimingResult, live: bool = True) -> Markup:
     """Agreement and quality of the two systems. live: shown in the app, where labelled pairs can be added."""
-    return f'{_answer(result)}<div class="verdicts agree">{_agreed(result)}{_quality(result, live)}</div>'
+    pieces = _answer(result), _agreed(result), _quality(result, live)
+    return Markup('{}<div class="verdicts agree">{}{}</div>').format(*pieces)
 
 
-def _answer(result: TimingResult) -> str:
+def _answer(result: TimingResult) -> Markup:
     answer = result.answer
     if answer is None:
-        return ""
+        return Markup()
     ties = f" {answer.pair.ties - 1:,} other pairs are just as close." if answer.pair.ties > 1 else ""
     head = (
         f"SBERT's answer: the most similar pair of {result.conditions.sentences:,} sentences, cosine {answer.pair.score:.3f}, "
         f"found in {spoken(answer.seconds)}.{ties}"
     )
-    pair = f"<p>{escape(answer.sentence1)}</p><p>{escape(answer.sentence2)}</p>"
-    return f'<section class="measures answer"><p class="eyebrow">{head}</p>{pair}</section>'
+    section = Markup('<section class="measures answer"><p class="eyebrow">{}</p><p>{}</p><p>{}</p></section>')
+    return section.format(head, answer.sentence1, answer.sentence2)
 
 
-def _agreed(result: TimingResult) -> str:
+def _agreed(result: TimingResult) -> Markup:
     agreement, conditions = result.agreement, result.conditions
     if agreement is None:
         reason = (
             "The race was stopped before this check."
             if conditions.head_trained
-            else f"There is no trained cross-encoder of the size of {escape(conditions.encoder)}: the race used an untrained head, "
+            else f"There is no trained cross-encoder of the size of {conditions.encoder}: the race used an untrained head, "
             "which is as fast as a trained one. Its scores are meaningless, so they are not compared."
         )
-        return f'<section class="measures"><p class="eyebrow">Do they agree?</p><p>{reason}</p></section>'
+        return Markup('<section class="measures"><p class="eyebrow">Do they agree?</p><p>{}</p></section>').format(reason)
     last = result.runs[-1]
     if agreement.same_first:
-        first = f"Both find the same closest pair: {_pair(last.sbert_first)}."
+        first = Markup("Both find the same closest pair: {}.").format(_pair(last.sbert_first))
     else:
-        first = f"Closest pair for SBERT: {_pair(last.sbert_first)}; for the cross-encoder: {_pair(last.cross_first)}."
+        closest = Markup("Closest pair for SBERT: {}; for the cross-encoder: {}.")
+        first = closest.format(_pair(last.sbert_first), _pair(last.cross_first))
     rows = [
         ["Closest pair", "the same" if agreement.same_first else "not the same"],
         [f"The {agreement.top} closest of each: in both lists", f"{agreement.shared} of {agreement.top}"],
@@ -102,17 +106,16 @@ def _agreed(result: TimingResult) -> str:
     ]
     drawn = " drawn at random" if last.sentences < conditions.sentences else ""
     how = f"All {agreement.pairs:,} pairs of {last.sentences} sentences{drawn}, scored by both."
-    return (
-        f'<section class="measures"><p class="eyebrow">Do they agree?</p><p>{first}</p>{html.table(("", ""), rows)}'
-        f'<p class="hint">{how} Few random pairs are similar, so the order of the others is mostly chance.</p></section>'
-    )
+    hint = html.hint(f"{how} Few random pairs are similar, so the order of the others is mostly chance.")
+    section = Markup('<section class="measures"><p class="eyebrow">Do they agree?</p><p>{}</p>{}{}</section>')
+    return section.format(first, html.table(("", ""), rows), hint)
 
 
-def _pair(pair: Pair) -> str:
-    return " and ".join(f"<q>{escape(html.short(sentence, SHOWN))}</q>" for sentence in pair)
+def _pair(pair: Pair) -> Markup:
+    return Markup(" and ").join(Markup("<q>{}</q>").format(html.short(sentence, SHOWN)) for sentence in pair)
 
 
-def _quality(result: TimingResult, live: bool) -> str:
+def _quality(result: TimingResult, live: bool) -> Markup:
     change = result.quality.changes[0] if result.quality else None
     if change and result.quality:
         rows = [[name, f"{100 * side.value:.1f} ({100 * side.low:.1f} to {100 * side.high:.1f})"]
@@ -131,8 +134,7 @@ def _quality(result: TimingResult, live: bool) -> str:
         f"The paper, STSb test: cross-encoder {paper.NLI_STSB_CROSS_ENCODER} against SBERT {paper.NLI_STSB_SBERT} after NLI "
         f"and STSb, {paper.STSB_CROSS_ENCODER:.2f} against {paper.STSB_SBERT} on STSb alone."
     )
-    return (
+    return Markup(
         '<section class="measures"><p class="eyebrow">Which is more accurate?</p>'
-        "<p>Reading both sentences together is usually more accurate. The extra time buys this accuracy.</p>"
-        f'{html.table(("", ""), rows)}<p class="hint">{how} {published}</p></section>'
-    )
+        "<p>Reading both sentences together is usually more accurate. The extra time buys this accuracy.</p>{}{}</section>"
+    ).format(html.table(("", ""), rows), html.hint(f"{how} {published}"))
