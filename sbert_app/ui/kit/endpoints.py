@@ -52,7 +52,6 @@ def add_endpoint(job: Job, services: Services) -> None:
             outputs,
             api_name=job.name,
             concurrency_limit="default" if job.quick else None,
-            queue=not (job.quick and services.bench.settings.mcp),  # MCP calls a queued tool through an HTTP client of its own
         )
 
 
@@ -64,7 +63,12 @@ def _component(argument: Argument) -> Any:
         return gr.Checkbox(bool(default))
     if argument.kind.type in (int, float):
         return gr.Number(default)
-    return gr.Textbox(default) if argument.kind.type is str else gr.JSON(default)
+    if argument.kind.type is str:
+        return gr.Textbox(default)
+    component = gr.JSON(default)
+    schema = {"type": "array", "items": {"type": "string"}} if argument.kind.type == list[str] else {"type": "object"}
+    setattr(component, "api_info", lambda: schema)  # noqa: B010 - MCP clients refuse the {"type": {}} of gr.JSON
+    return component
 
 
 def _with_signature(call: Callable[..., Any], job: Job, inputs: list[Argument]) -> Callable[..., Any]:
