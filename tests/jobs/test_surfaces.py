@@ -97,6 +97,13 @@ def test_the_command_has_what_is_declared(job):
     assert command(job).help == job.summary
 
 
+def test_every_argument_has_a_type_for_mcp(shared_bench):
+    """Gradio's own schema of gr.JSON, {}, is refused by MCP clients."""
+    endpoints = build_app(shared_bench).get_api_info()["named_endpoints"]
+    assert {name.lstrip("/") for name in endpoints} == {job.name for job in JOBS}
+    assert all(isinstance(p["type"]["type"], str) for endpoint in endpoints.values() for p in endpoint["parameters"])
+
+
 def test_an_endpoint_writes_no_file_that_it_is_told():
     for job in JOBS:
         assert all(argument.endpoint is False for argument in arguments(job.options) if argument.kind.output)
