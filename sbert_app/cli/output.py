@@ -2,13 +2,14 @@
 
 import json
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from sbert_app.corpus_map.colouring import CLUSTERS, COLUMN, colouring
 from sbert_app.jobs.cluster_map import CLUSTER_MAP, MapOptions
@@ -18,32 +19,25 @@ from sbert_app.tables.writing import csv_file
 from sbert_app.ui.map.chart import map_figure
 from sbert_app.ui.map.page import page
 
-PROGRESS_SECONDS = 0.25
 
-
-class ProgressLine:
-    """Print each stage on its own line; on a terminal, rewrite one line for stages with a count."""
+class StageProgress:
+    """Print each stage on its own line; on a terminal, a stage with a count gets a bar with the time left."""
 
     def __init__(self) -> None:
-        self._stages: set[str] = set()
-        self._stage, self._start, self._shown = "", time.perf_counter(), 0.0
+        columns = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+        self._bars = Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
+        self._tasks: dict[str, TaskID] = {}
+        self._bars.start()
 
     def send(self, step: Step) -> None:
-        if step.stage != self._stage:
-            self._stage, self._start = step.stage, time.perf_counter()
-        if step.stage not in self._stages and not (step.total and sys.stderr.isatty()):
-            self._stages.add(step.stage)
-            self.close()
-            print_note(f"{step.stage} …" if step.total else step.stage)
-        now = time.perf_counter()
-        if step.total and sys.stderr.isatty() and now - self._shown > PROGRESS_SECONDS:
-            self._shown = now
-            rate = step.done / max(now - self._start, 1e-9)
-            sys.stderr.write(f"\r\x1b[K{step.stage} {step.done:,} of {step.total:,}, {rate:,.0f}/s ")
+        if step.stage not in self._tasks:
+            if self._bars.disable or not step.total:
+                print_note(f"{step.stage} …" if step.total else step.stage)
+            self._tasks[step.stage] = self._bars.add_task(step.stage, visible=step.total > 0)
+        self._bars.update(self._tasks[step.stage], completed=step.done, total=step.total)
 
     def close(self) -> None:
-        if sys.stderr.isatty():
-            sys.stderr.write("\r\x1b[K")
+        self._bars.stop()
 
 
 def print_note(line: str) -> None:
@@ -52,7 +46,7 @@ def print_note(line: str) -> None:
 
 def run_to_outcome(steps: Iterator[Step | Outcome]) -> Outcome:
     """Run a job to its outcome, showing its steps."""
-    with closing(ProgressLine()) as progress:
+    with closing(StageProgress()) as progress:
         return outcome_of(steps, progress.send)
 
 

@@ -88,7 +88,7 @@ def _choose_count(points: Points, vectors: Vectors) -> tuple[int, str]:
     ceiling = ", the most that was tried" if count == max(scores) else ""
     return count, (
         f"{count} by silhouette{ceiling}: the largest number within {SILHOUETTE_TOLERANCE} of the best "
-        f"({max(scores, key=lambda n: scores[n])} of {min(scores)} to {max(scores)} tried on {len(sample):,} rows)"
+        f"({max(scores, key=lambda n: scores[n])}; {min(scores)} to {max(scores)} tried on {len(sample):,} rows)"
     )
 
 

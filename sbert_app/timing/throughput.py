@@ -38,7 +38,7 @@ class Throughput:
     @cached_property
     def rate(self) -> float:
         """Median of the turns, weighted by their seconds: robust against a disturbed turn."""
-        return float(_weighted_median(self._rates, self._lengths))
+        return float(np.quantile(self._rates, 0.5, weights=self._lengths, method="inverted_cdf"))
 
     @property
     def spread(self) -> tuple[float, float]:
@@ -51,7 +51,7 @@ class Throughput:
         if len(self.turns) < LEAST_TURNS:
             return None
         resamples = np.random.default_rng(0).integers(0, len(self.turns), (RESAMPLES, len(self.turns)))
-        medians = [_weighted_median(self._rates[i], self._lengths[i]) for i in resamples]
+        medians = np.quantile(self._rates[resamples], 0.5, axis=1, weights=self._lengths[resamples], method="inverted_cdf")
         low, high = np.percentile(medians, [2.5, 97.5])
         return float(low), float(high)
 
@@ -62,9 +62,3 @@ class Throughput:
     @property
     def _lengths(self) -> np.ndarray:
         return np.array([turn.seconds for turn in self.turns])
-
-
-def _weighted_median(values: np.ndarray, weights: np.ndarray) -> float:
-    order = np.argsort(values)
-    cumulative = np.cumsum(weights[order])
-    return float(values[order][np.searchsorted(cumulative, cumulative[-1] / 2)])
