@@ -67,15 +67,13 @@ def read(options: type[Options], values: Mapping[str, Any], limits: Limits) -> O
         raise UserError(f"Unknown option {min(unknown)!r}. Must be one of {', '.join(argument.name for argument in declared)}.")
     checked = {}
     for argument in declared:
-        value = values.get(argument.name, argument.default)
-        if value is MISSING and not argument.kind.output:  # an endpoint writes no file
+        if (value := values.get(argument.name, MISSING)) is not MISSING:
+            checked[argument.name] = None if value is None and argument.default is None else argument.kind.check(value, limits)
+        elif argument.kind.output:  # endpoints write no files
+            checked[argument.name] = None
+        elif argument.required:
             raise UserError(f"The option '{argument.name}' is missing.")
-        absent = value is MISSING or (value is None and argument.default is None)
-        checked[argument.name] = None if absent else argument.kind.check(value, limits)
     return options(**checked)
-
-
-# Kinds
 
 
 def sentence(name: str, hint: str) -> Kind:

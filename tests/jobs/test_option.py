@@ -1,0 +1,79 @@
+"""Values from outside become a job's options: defaults, checks and refusals."""
+
+from dataclasses import MISSING, dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sbert_app.errors import UserError
+from sbert_app.jobs.job import Outcome, Step, outcome_of
+from sbert_app.jobs.option import arguments, choice, flag, json_object, names, number, option, output, read, sentence, upload, whole
+from sbert_app.settings import Limits
+from sbert_app.tables import Table
+
+LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class Options:
+    query: str = option("A sentence.", sentence("query", "Type one."))
+    out: Path | None = option("A file to write.", output(".csv"))
+    top: int = option("A number up to a limit.", whole("number of hits", 1, "hits"), 10)
+    share: float | None = option("A number, or none.", number("share", 0, 1), None)
+    method: str = option("A choice.", choice("method", ("a", "b")), "")
+    columns: list[str] = option("Names.", names("columns"), ["text"])
+    filters: dict[str, Any] | None = option("An object.", json_object("filter"), None)
+    deep: bool = option("Yes or no.", flag("deep"), False)
+    file: Table | None = option("A file.", upload(), None)
+
+
+def test_what_is_not_given_has_its_default():
+    options = read(Options, {"query": " x "}, LIMITS)
+    assert options == Options("x", None, 10, None, "", ["text"], None, False, None)
+    options.columns.append("more")
+    assert read(Options, {"query": "x"}, LIMITS).columns == ["text"]
+    assert [a.name for a in arguments(Options) if a.required] == ["query", "out"]
+    assert [(a.default, a.endpoint) for a in arguments(Options) if a.kind.output] == [(MISSING, False)]
+
+
+def test_values_of_a_shell_and_of_a_client_mean_the_same(write):
+    typed = {"columns": "text, title", "filters": '{"team": "A"}', "top": 5.0, "file": write("a.csv", "text\nfirst\n")}
+    options = read(Options, {"query": "x", **typed}, LIMITS)
+    assert (options.columns, options.filters, options.top) == (["text", "title"], {"team": "A"}, 5)
+    assert options.file.frame["text"].tolist() == ["first"]
+    sent = {"columns": ["text", "title"], "filters": {"team": "A"}, "top": 5}
+    assert read(Options, {"query": "x", **sent, "file": None}, LIMITS).columns == options.columns
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "The option 'query' is missing."),
+        ({"query": "x", "magic": 1}, "Unknown option 'magic'. Must be one of query, out, top"),
+        ({"query": None}, "The query must be text."),
+        ({"query": "x", "top": None}, "The number of hits must be a whole number in 1..1,000, got None."),
+        ({"query": "x", "top": 1_001}, "in 1..1,000, got 1001."),
+        ({"query": "x", "share": True}, "The share must be a number in 0..1, got True."),
+        ({"query": "x", "share": float("nan")}, "got nan"),
+        ({"query": "x", "method": "c"}, "Unknown method 'c'. Must be one of a, b."),
+        ({"query": "x", "columns": [1]}, "The columns must be a list of names."),
+        ({"query": "x", "filters": "{"}, "The filter must be a JSON object."),
+        ({"query": "x", "deep": 1}, "The option 'deep' must be true or false, got 1."),
+        ({"query": "x", "file": "nowhere.csv"}, "There is no file 'nowhere.csv'."),
+        ({"query": "x", "out": "a.html"}, "'a.html' must end in .csv."),
+    ],
+)
+def test_what_does_not_fit_is_refused(values, message):
+    with pytest.raises(UserError) as refusal:
+        read(Options, values, LIMITS)
+    assert message in str(refusal.value)
+
+
+def test_an_outcome_comes_after_the_steps():
+    shown = []
+    outcome = Outcome({}, [])
+    assert outcome_of(iter([Step("a"), Step("b"), outcome, Step("never")]), shown.append) is outcome
+    assert [step.stage for step in shown] == ["a", "b"]
+    with pytest.raises(RuntimeError, match="without an outcome"):
+        outcome_of(iter([Step("a")]))
