@@ -1,12 +1,13 @@
 """Read parquet and xlsx in pieces. Only in the child process: memory use of their libraries cannot be limited from inside."""
 
 import zipfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from sbert_app.errors import UserError
-from sbert_app.settings import Limits
+from sbert_app.settings import MEGABYTE, Limits
 from sbert_app.tables.collecting import Collector, check_rows, check_unpacked
 from sbert_app.tables.content import Content
 from sbert_app.tables.decoding import storable
@@ -14,6 +15,7 @@ from sbert_app.tables.delimited import without_blank_end
 from sbert_app.tables.records import cell
 
 BATCH_ROWS = 8192
+SHEETS = "xl/worksheets/"
 INDEX = "__index_level_"  # prefix of the columns of an unnamed pandas index
 SPREADSHEET_ERRORS = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"}
 
@@ -44,7 +46,8 @@ def read_xlsx(path: Path, name: str, limits: Limits) -> Content:
     try:
         with zipfile.ZipFile(path) as archive:
             check_unpacked(name, sum(entry.file_size for entry in archive.infolist()), limits)
-    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
+            _check_tags(archive, name)
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, OSError, RuntimeError) as error:
         raise _unreadable(name) from error
     book = _workbook(path, name)
     titles = book.sheetnames
@@ -57,6 +60,15 @@ def read_xlsx(path: Path, name: str, limits: Limits) -> Content:
     for number, row in enumerate(rows, 1):
         table.add_any(number, row)
     return table.content(notes)
+
+
+def _check_tags(archive: zipfile.ZipFile, name: str) -> None:
+    """Refuse a sheet with a tag of a megabyte, such as one with a million attributes: parsing it takes very long."""
+    for sheet in [entry for entry in archive.infolist() if entry.filename.startswith(SHEETS)]:
+        with archive.open(sheet) as file:
+            while len(chunk := file.read(MEGABYTE)) == MEGABYTE:
+                if b">" not in chunk:
+                    raise _unreadable(name)
 
 
 def _text_columns(schema: Any) -> list[str]:

@@ -57,6 +57,12 @@ def test_entities_of_a_workbook_are_not_expanded(tmp_path):
         read_table(workbook({"A1": "text", "A2": "&j;"}, tmp_path / "laughs.xlsx", prolog=laughs), HOSTED)
 
 
+def test_a_tag_of_megabytes_is_refused_before_it_is_parsed(tmp_path):
+    tag = "<cols " + " ".join(f'a{i}="1"' for i in range(300_000)) + "/>"
+    with pytest.raises(UserError, match="is not a readable .xlsx workbook"):
+        read_table(workbook({"A1": "text", "A2": "first"}, tmp_path / "tags.xlsx", tag), LIMITS)
+
+
 def test_a_sheet_is_read_as_it_looks(write):
     frame = pd.DataFrame({"text": ["a", None, "b", None], "n": [1.0, 0.5, None, None], "on": [True, None, False, None]})
     frame["day"] = pd.to_datetime(["2024-01-02", None, None, None])

@@ -101,17 +101,7 @@ class _MapTab:
         queried = [self.plot, self.colour, self.shown_colour, *selection, self.answers.bridge, self.cluster, self.clusters]
         self.query.submit(handler(self._on_query), [*session, self.query, self.shown_colour], queried, **PRIVATE)
         self.answers.listen(self.clusters, self.cluster)
-        everything = [
-            *selection,
-            self.answers.bridge,
-            self.cluster,
-            self.clusters,
-            self.query,
-            self.plot,
-            self.colour,
-            self.shown_colour,
-        ]
-        self.all.click(handler(self._on_all), [*session, self.shown_colour], everything, **PRIVATE)
+        self.all.click(handler(self._on_all), [*session, self.shown_colour], [*queried, self.query], **PRIVATE)
         self.compare.listen(self.colour)
         self.export.listen()
 
