@@ -137,7 +137,7 @@ def test_the_second_visitor_waits_and_can_search_meanwhile(visit):
         open_tab(page)
     start_long_race(first)
     second.locator("#race").click()
-    expect(second.locator("#race-stage")).to_contain_text("one timing run is before yours")
+    expect(second.locator("#race-stage")).to_contain_text("one timing run is ahead of yours")
     second.get_by_role("tab", name="Similarity", exact=True).click()
     second.locator("#sentence1 textarea").fill("The parcel is late.")
     expect(second.locator("#score")).to_be_visible()
