@@ -65,10 +65,10 @@ def _column(name: str, cells: "pd.Series[str]") -> Categories | Scale:
         values, text = ordered
         return _scale(name, values, text)
     counts = cells.value_counts()
-    kept = [str(value) for value in counts.index[: MOST_CATEGORIES if len(counts) <= MOST_CATEGORIES else MOST_CATEGORIES - 1]]
-    codes = pd.Categorical(cells, categories=kept).codes.astype(np.int32)
-    others = len(counts) - len(kept)
-    return Categories(name, codes, [value or BLANK for value in kept], rest=f"{others:,} other values")
+    frequent = [str(value) for value in counts.index[: MOST_CATEGORIES if len(counts) <= MOST_CATEGORIES else MOST_CATEGORIES - 1]]
+    codes = pd.Categorical(cells, categories=frequent).codes.astype(np.int32)
+    others = len(counts) - len(frequent)
+    return Categories(name, codes, [value or BLANK for value in frequent], rest=f"{others:,} other values")
 
 
 def _scale(title: str, values: NDArray[np.floating], text: "pd.Series[str] | None" = None) -> Scale:

@@ -80,8 +80,8 @@ def _strata(examples: Examples) -> NDArray[np.int64]:
 def _without_pairs(examples: Examples, *others: Examples) -> Examples:
     """The examples that share no pair with the others."""
     used = {pair for other in others for i in range(len(other)) for pair in other.pairs_of(i)}
-    kept = [i for i in range(len(examples)) if used.isdisjoint(examples.pairs_of(i))]
-    return examples if len(kept) == len(examples) else examples.take(np.array(kept, dtype=np.int64))
+    clean = [i for i in range(len(examples)) if used.isdisjoint(examples.pairs_of(i))]
+    return examples if len(clean) == len(examples) else examples.take(np.array(clean, dtype=np.int64))
 
 
 def to_frame(split: Split) -> pd.DataFrame:

@@ -71,9 +71,9 @@ def test_what_does_not_fit_is_refused(values, message):
 
 
 def test_an_outcome_comes_after_the_steps():
-    shown = []
+    steps = []
     outcome = Outcome({}, [])
-    assert outcome_of(iter([Step("a"), Step("b"), outcome, Step("never")]), shown.append) is outcome
-    assert [step.stage for step in shown] == ["a", "b"]
+    assert outcome_of(iter([Step("a"), Step("b"), outcome, Step("never")]), steps.append) is outcome
+    assert [step.stage for step in steps] == ["a", "b"]
     with pytest.raises(RuntimeError, match="without an outcome"):
         outcome_of(iter([Step("a")]))

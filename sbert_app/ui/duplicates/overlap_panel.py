@@ -55,8 +55,8 @@ class OverlapPanel:
             self.file.upload, self._on_file, [*session, self.file, self.threshold], compared, self._service.stop
         )
         started.failure(lambda: None, None, self.file, **PRIVATE)  # so that another file can be uploaded
-        shown = [self.overlap, self.download]
-        self.threshold.change(handler(self._shown), with_threshold, shown, trigger_mode="always_last", **PRIVATE)
+        outputs = [self.overlap, self.download]
+        self.threshold.change(handler(self._shown), with_threshold, outputs, trigger_mode="always_last", **PRIVATE)
         self.make.click(handler(self._on_make), with_threshold, self.download, **PRIVATE)
 
     def _on_opened(self, session_id: str) -> Updates:

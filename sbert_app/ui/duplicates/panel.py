@@ -56,11 +56,11 @@ class DuplicatesPanel:
 
     def _listen(self, opened: gr.State) -> None:
         session, with_threshold = [self._session_id], [self._session_id, self.threshold]
-        shown = [self.headline, self.groups, self.borderline, *self.files]
+        outputs = [self.headline, self.groups, self.borderline, *self.files]
         cleared = [*self.job.outputs, self.headline, self.threshold, self.result]
         opened.change(handler(self._on_opened), session, cleared, **PRIVATE)
-        self.job.listen(self.find.click, self._on_find, with_threshold, [self.threshold, self.result, *shown], self._service.stop)
-        self.threshold.change(handler(self._on_slide), with_threshold, shown, trigger_mode="always_last", **PRIVATE)
+        self.job.listen(self.find.click, self._on_find, with_threshold, [self.threshold, self.result, *outputs], self._service.stop)
+        self.threshold.change(handler(self._on_slide), with_threshold, outputs, trigger_mode="always_last", **PRIVATE)
         self.score.click(handler(self._on_score), with_threshold, self.borderline, **PRIVATE)
         self.make.click(handler(self._on_make), with_threshold, self.files, **PRIVATE)
 

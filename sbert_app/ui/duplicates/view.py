@@ -54,11 +54,11 @@ def groups(findings: Findings) -> Markup:
     total = len(findings.grouping)
     if not total:
         return Markup()
-    shown = Markup().join(_group(number, members) for number, members in enumerate(findings.groups(GROUPS_SHOWN), 1))
+    items = Markup().join(_group(number, members) for number, members in enumerate(findings.groups(GROUPS_SHOWN), 1))
     which = f"The largest {GROUPS_SHOWN} of {total:,} groups; the export has all" if total > GROUPS_SHOWN else f"{total:,} in all"
     return Markup(
         '<h2 class="section">Groups</h2>{}<ol class="dup-groups" tabindex="0" role="region" aria-label="Groups">{}</ol>'
-    ).format(html.hint(f"{which}. The row to keep is the centre of its group: all other rows reach the threshold to it."), shown)
+    ).format(html.hint(f"{which}. The row to keep is the centre of its group: all other rows reach the threshold to it."), items)
 
 
 def borderline(pairs: Sequence[SentencePair], threshold: float, seconds: float | None = None) -> Markup:

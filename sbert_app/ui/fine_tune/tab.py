@@ -78,19 +78,19 @@ class _FineTuneTab:
         columns: list[Any] = [self.kind, self.first, self.second, self.third, self.target, self.positive]
         everything = {self._session_id, self._model, self._owner, self.plan.preset, *columns, *self.plan.tuned}
         settings = [*self.plan.tuned, self.plan.advice]
-        shown = [self.summary, self.mapping, *columns, self.settings, *settings]
+        outputs = [self.summary, self.mapping, *columns, self.settings, *settings]
         estimate: dict[str, Any] = {"fn": handler(self._on_estimate), "inputs": everything, "outputs": self.estimate} | PRIVATE
-        replaced = [*shown, self.refused, self.file]
+        replaced = [*outputs, self.refused, self.file]
         uploaded = [self._session_id, self.file, self.plan.preset, self._model]
         upload = self.file.upload(handler(self._on_file), uploaded, replaced, **PRIVATE)
-        self.file.clear(handler(self._on_clear), self._session_id, [*shown, self.refused], **PRIVATE)
+        self.file.clear(handler(self._on_clear), self._session_id, [*outputs, self.refused], **PRIVATE)
         upload.success(concurrency_id="estimate", concurrency_limit=2, **estimate)
         for name, button in self.examples.items():
             inputs = [self._session_id, self.plan.preset, self._model]
             loaded = button.click(handler(self._on_example(name)), inputs, replaced, **PRIVATE)
             loaded.success(concurrency_id="estimate", concurrency_limit=2, **estimate)
         remapped = gr.on(
-            [c.input for c in columns], handler(self._on_columns), everything, shown, trigger_mode="always_last", **PRIVATE
+            [c.input for c in columns], handler(self._on_columns), everything, outputs, trigger_mode="always_last", **PRIVATE
         )
         remapped.success(concurrency_id="estimate", concurrency_limit=2, **estimate)
         preset = self.plan.preset.input(handler(self._on_preset), everything, settings, **PRIVATE)
@@ -116,8 +116,8 @@ class _FineTuneTab:
 
     def _on_example(self, name: str) -> Callable[[str, str, str], Updates]:
         def on_example(session_id: str, preset: str, model: str) -> Updates:
-            shown = self._load(session_id, self._service.labelled.example(name), preset, model)
-            return {**shown, self.file: None, self.refused: ""}
+            updates = self._load(session_id, self._service.labelled.example(name), preset, model)
+            return {**updates, self.file: None, self.refused: ""}
 
         return on_example
 

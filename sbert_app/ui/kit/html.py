@@ -55,9 +55,9 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
 
 def milliseconds(stages: Mapping[str, float]) -> str:
     """Times by stage, such as "encode 5.1 ms · search 0.2 ms · total 5.3 ms"; from 1,000 ms in seconds."""
-    shown = [f"{name} {_short_time(value)}" for name, value in stages.items() if value >= 0.05]
+    parts = [f"{name} {_short_time(value)}" for name, value in stages.items() if value >= 0.05]
     total = f"total {_short_time(sum(stages.values()))}"
-    return " · ".join([*shown, total] if len(shown) > 1 else shown or [total])
+    return " · ".join([*parts, total] if len(parts) > 1 else parts or [total])
 
 
 def _short_time(milliseconds: float) -> str:

@@ -86,11 +86,11 @@ class _MapTab:
         selection = [self.status, self.answers.selection, self.answers.pointed]
         grouped = [self.plot, self.summary, self.clusters, self.cluster, self.colour, self.shown_colour, self.numbers, *selection]
         panels = [self.controls, self.result, *self.compare.reset, *self.export.reset]
-        shown = [*grouped, *panels, self.corpus_line, self.query]
-        opened.change(handler(self._on_opened), [*session, self._model], [*shown, *self.job.outputs], **PRIVATE)
+        outputs = [*grouped, *panels, self.corpus_line, self.query]
+        opened.change(handler(self._on_opened), [*session, self._model], [*outputs, *self.job.outputs], **PRIVATE)
         tab.select(handler(self._on_tab_opened), [*session, self._model], [self.plot, self.stage], **PRIVATE)
         inputs = [*session, self._model, *self.options.values]
-        self.job.listen(self.start.click, self._on_draw, inputs, shown, self._service.stop)
+        self.job.listen(self.start.click, self._on_draw, inputs, outputs, self._service.stop)
         gr.on(
             self.options.changes, handler(self._on_regroup), [*session, *self.options.values],
             [*grouped, *self.export.reset], **PRIVATE,

@@ -165,14 +165,14 @@ def model_comparison(corpus_map: CorpusMap) -> Markup:
     """How neighbours and same-label shares change under the other model."""
     if corpus_map.comparison is None:
         return Markup()
-    kept = corpus_map.comparison.drift.kept
+    shares = corpus_map.comparison.drift.kept
     lines = [
-        f"{100 * float(kept.mean()):.0f} % of each row's 10 nearest rows stay the same under {corpus_map.comparison.model}; "
-        f"{100 * float((kept == 1).mean()):.0f} % of the rows keep all of them. Colour by “Drift” to see which rows changed.",
+        f"{100 * float(shares.mean()):.0f} % of each row's 10 nearest rows stay the same under {corpus_map.comparison.model}; "
+        f"{100 * float((shares == 1).mean()):.0f} % of the rows keep all of them. Colour by “Drift” to see which rows changed.",
         "The second map starts from the first and is aligned to it. Small moves are chance, as a second run of the same model "
         "shows: the drift counts neighbours, not distances on the map.",
     ]
-    if kept.min() == 1:
+    if shares.min() == 1:
         return html.notes(["All rows have the same neighbours under this model: moves on the map are chance.", *lines[1:]])
     if not corpus_map.comparison.same_label:
         return html.notes(lines)

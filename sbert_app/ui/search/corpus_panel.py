@@ -133,8 +133,8 @@ class CorpusPanel:
 
     def _opened(self, indexed: IndexedCorpus) -> Updates:
         """Show the new corpus, fold the sources, and notify the tabs."""
-        shown = {self.status: view.status(indexed), self.bring: gr.Accordion(open=False), self.progress: ""}
-        return {self.opened: secrets.token_hex(4), **shown}
+        updates = {self.status: view.status(indexed), self.bring: gr.Accordion(open=False), self.progress: ""}
+        return {self.opened: secrets.token_hex(4), **updates}
 
     def _list_saved(self) -> Any:
         return gr.Dropdown(choices=[(view.saved(entry), entry.id) for entry in self._corpora.saved()], value=None)

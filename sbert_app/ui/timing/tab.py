@@ -82,11 +82,11 @@ class _TimingTab:
 
     def listen(self, opened: gr.State) -> None:
         session = [self._session_id]
-        shown = [self.progress, self.result, self.words, self.chart, self.agreement, self.numbers]
+        outputs = [self.progress, self.result, self.words, self.chart, self.agreement, self.numbers]
         replaced = [self.corpus, self.start, self.measure, self.stage, self.progress, self.result]
         opened.change(handler(self._on_opened), session, replaced, **PRIVATE)
         inputs = [*session, self._model, self.seconds, self.sentences]
-        self.race.listen(self.start.click, self._on_start, inputs, [*shown, self.download], self._service.stop)
+        self.race.listen(self.start.click, self._on_start, inputs, [*outputs, self.download], self._service.stop)
         self.systems.listen(self.measure.click, self._on_measure, [*session, self._model], [self.table_7], self._service.stop)
         slider, changed = [*session, self.sentences], [self.words, self.download]
         self.sentences.change(handler(self._on_slide), slider, changed, queue=False, trigger_mode="always_last", **PRIVATE)

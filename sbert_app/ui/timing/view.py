@@ -104,8 +104,8 @@ def _agreed(result: TimingResult) -> Markup:
         [f"The {agreement.top} closest of each: in both lists", f"{agreement.shared} of {agreement.top}"],
         ["Spearman ×100 of all scores (100: the same order)", f"{100 * agreement.spearman:.1f}"],
     ]
-    drawn = " drawn at random" if last.sentences < conditions.sentences else ""
-    how = f"All {agreement.pairs:,} pairs of {last.sentences} sentences{drawn}, scored by both."
+    sampled = " drawn at random" if last.sentences < conditions.sentences else ""
+    how = f"All {agreement.pairs:,} pairs of {last.sentences} sentences{sampled}, scored by both."
     hint = html.hint(f"{how} Few random pairs are similar, so the order of the others is mostly chance.")
     section = Markup('<section class="measures"><p class="eyebrow">Do they agree?</p><p>{}</p>{}{}</section>')
     return section.format(first, html.table(("", ""), rows), hint)
