@@ -16,8 +16,10 @@ TABS = ("similarity", "search", "duplicates", "map", "fine_tune", "timing")
 ORDER = [
     {"__main__"},
     {"ui.app", "cli"},
+    {"ui.arrival"},
     {f"ui.{tab}" for tab in TABS},
     {"ui.header"},
+    {"ui.corpus"},
     {"ui.kit", "ui.theme", "ui.doors", "ui.pages"},
     {"jobs"},
     {"services"},

@@ -57,10 +57,11 @@ def label_columns(metadata: pd.DataFrame) -> dict[str, NDArray[np.object_]]:
     return {column: metadata[column].to_numpy(dtype=object) for column in list(facets(metadata))[:LABEL_COLUMNS]}
 
 
-def facets(metadata: pd.DataFrame) -> dict[str, list[str]]:
-    """The columns with few distinct values, and these values, most frequent first."""
+def facets(metadata: pd.DataFrame) -> dict[str, dict[str, int]]:
+    """The columns with few distinct values, and the number of rows of each value, most frequent first."""
     counts = {column: metadata[column].value_counts() for column in metadata.columns}
-    return {c: [str(v) for v in n.index] for c, n in counts.items() if 1 < len(n) <= FACET_VALUES and len(n) < len(metadata)}
+    few = {c: n for c, n in counts.items() if 1 < len(n) <= FACET_VALUES and len(n) < len(metadata)}
+    return {column: {str(value): int(rows) for value, rows in counted.items()} for column, counted in few.items()}
 
 
 def _matches(column: str, cells: "pd.Series[str]", condition: Any) -> NDArray[np.bool_]:

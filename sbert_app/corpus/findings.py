@@ -15,6 +15,8 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.overlap import Overlap
 from sbert_app.corpus.reader import Corpus
 
+LABEL_AGREEMENT = 2 / 3  # the share of the groups within which a label is the same, at least
+
 
 @dataclass(frozen=True)
 class Mined:
@@ -102,12 +104,17 @@ class Findings:
         }
 
     def mixed(self) -> dict[str, int]:
-        """Per label column, the number of groups whose rows have different labels: wrong labels, or no duplicates."""
+        """Per label column, the number of groups whose rows have different labels: wrong labels, or no duplicates.
+
+        A column counts as a label if it is the same within most groups: a date or an id differs in nearly all of them.
+        """
         starts, rows = self.grouping.starts[:-1], self.grouping.rows
         mixed = {}
         for column, values in label_columns(self.corpus.metadata).items() if len(starts) else ():
             codes = pd.factorize(values)[0][rows]
-            mixed[column] = int((np.maximum.reduceat(codes, starts) != np.minimum.reduceat(codes, starts)).sum())
+            groups = int((np.maximum.reduceat(codes, starts) != np.minimum.reduceat(codes, starts)).sum())
+            if groups < (1 - LABEL_AGREEMENT) * len(starts):
+                mixed[column] = groups
         return mixed
 
     def verdicts(self) -> Iterator[dict[str, Any]]:

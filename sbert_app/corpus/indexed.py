@@ -18,6 +18,7 @@ from sbert_app.explain.calibration import Calibration
 from sbert_app.vectors import Vectors, unit_rows
 
 FUSION = "BM25 and fusion"  # a stage of hybrid search only
+WORDS = "BM25"  # the stage of word search
 FUSED_DEPTH = 100  # rows that hybrid search takes from each ranking
 
 Rows = NDArray[np.int64]
@@ -25,16 +26,20 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Ranking:
-    """Rows best first, (k,), their cosines, (k,), and milliseconds by stage."""
+    """Rows best first, (k,), their cosines, (k,), milliseconds by stage, and the number of rows that fit the filters."""
 
     rows: Rows
     scores: Vectors
     milliseconds: dict[str, float]
+    fitting: int
 
 
 @dataclass(frozen=True)
 class IndexedCorpus:
-    """A corpus and its indexes. `embeddings`: unit rows, (n, dim) float32, of the model with this name and fingerprint."""
+    """A corpus and its indexes. `embeddings`: unit rows, (n, dim) float32, of the model with this name and fingerprint.
+
+    truncated: the number of sentences longer than the model reads. saved_id: its id in the library, "" if it is not saved.
+    """
 
     corpus: Corpus
     model: str
@@ -42,12 +47,20 @@ class IndexedCorpus:
     embeddings: Vectors
     index: VectorIndex
     lexical: LexicalIndex
+    truncated: int = 0
+    saved_id: str = ""
 
     @classmethod
-    def build(cls, corpus: Corpus, model: str, fingerprint: str, embeddings: Vectors) -> "IndexedCorpus":
+    def build(cls, corpus: Corpus, model: str, fingerprint: str, embeddings: Vectors, truncated: int = 0) -> "IndexedCorpus":
         """Build both indexes. embeddings: (n, dim), rows of any length."""
         unit = unit_rows(embeddings)
-        return cls(corpus, model, fingerprint, unit, VectorIndex.build(unit), LexicalIndex.build(corpus.sentences))
+        lexical = LexicalIndex.build(corpus.sentences)
+        return cls(corpus, model, fingerprint, unit, VectorIndex.build(unit), lexical, truncated)
+
+    @property
+    def key(self) -> str:
+        """What opens this corpus again: its id in the library, or the name of the example; "" if only the session holds it."""
+        return self.saved_id or (self.corpus.name if self.corpus.first_query else "")
 
     @cached_property
     def nbytes(self) -> int:
@@ -72,7 +85,16 @@ class IndexedCorpus:
                 words = self.lexical.scores(text)
                 rows = fuse(rows, best_rows(words if mask is None else words * mask, FUSED_DEPTH))
         rows = rows[:top]
-        return Ranking(rows, self.embeddings[rows] @ query, clock.milliseconds)
+        fitting = len(self.corpus) if mask is None else int(mask.sum())
+        return Ranking(rows, self.embeddings[rows] @ query, clock.milliseconds, fitting)
+
+    def rank_by_words(self, query: Vectors, text: str, top: int, filters: Mapping[str, Any]) -> Ranking:
+        """The `top` rows by BM25 over `text` alone, best first, with their cosines to the unit query vector, (dim,)."""
+        clock = _Clock()
+        with clock.stage(WORDS):
+            mask = matching_rows(self.corpus.filterable(), filters) if filters else np.ones(len(self.corpus), dtype=bool)
+            rows = best_rows(self.lexical.scores(text) * mask, top)
+        return Ranking(rows, self.embeddings[rows] @ query, clock.milliseconds, int(mask.sum()))
 
     def _closest(self, query: Vectors, top: int, mask: NDArray[np.bool_] | None) -> Rows:
         if mask is None:

@@ -31,7 +31,7 @@ from sbert_app.storage import (
 )
 from sbert_app.tables import Skip
 
-SENTENCE, ROW, METADATA = "sentence", "row", "metadata."
+SENTENCE, ROW, TITLE_END, METADATA = "sentence", "row", "title_end", "metadata."
 CORPUS_ID = re.compile(r"[a-z0-9-]+-[0-9a-f]{12}")
 
 
@@ -116,6 +116,8 @@ def _write(indexed: IndexedCorpus, folder: Path) -> None:
     frame = corpus.metadata.add_prefix(METADATA)
     frame.insert(0, SENTENCE, corpus.sentences)
     frame.insert(0, ROW, corpus.rows)
+    if corpus.title_ends is not None:
+        frame.insert(0, TITLE_END, corpus.title_ends)
     frame.to_parquet(folder / "table.parquet", index=False)
     np.save(folder / "embeddings.npy", indexed.embeddings)
     indexed.index.save(folder)
@@ -126,6 +128,7 @@ def _write(indexed: IndexedCorpus, folder: Path) -> None:
         "columns": corpus.columns,
         "model": indexed.model,
         "fingerprint": indexed.fingerprint,
+        "truncated": indexed.truncated,
         "saved": time.strftime("%Y-%m-%dT%H:%M:%S"),
         "skipped": [asdict(skip) for skip in corpus.skipped],
         "notes": corpus.notes,
@@ -146,6 +149,7 @@ def _read(folder: Path) -> IndexedCorpus:
             sentences=frame[SENTENCE].tolist(),
             metadata=frame.filter(regex=f"^{re.escape(METADATA)}").rename(columns=lambda c: c.removeprefix(METADATA)),
             rows=frame[ROW].to_numpy(dtype=np.int64),
+            title_ends=frame[TITLE_END].to_numpy(dtype=np.int64) if TITLE_END in frame else None,
             skipped=tuple(Skip(**skip) for skip in manifest["skipped"]),
             notes=tuple(manifest["notes"]),
         )
@@ -153,7 +157,10 @@ def _read(folder: Path) -> IndexedCorpus:
         index, lexical = VectorIndex.load(folder), LexicalIndex.load(folder)
         if not len(corpus) == len(embeddings) == index.report.rows:
             raise ValueError("its files differ in their number of rows")
-        return IndexedCorpus(corpus, manifest["model"], manifest["fingerprint"], embeddings, index, lexical)
+        truncated = int(manifest.get("truncated", 0))
+        return IndexedCorpus(
+            corpus, manifest["model"], manifest["fingerprint"], embeddings, index, lexical, truncated, saved_id=folder.name
+        )
 
 
 def _is_corpus(folder: Path) -> bool:

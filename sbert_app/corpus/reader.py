@@ -24,7 +24,10 @@ WORD = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[^\W\d_]+")
 
 @dataclass(frozen=True)
 class Corpus:
-    """n sentences in file order, their metadata (n rows of strings) and their row numbers in the file, counted from 1."""
+    """n sentences in file order, their metadata (n rows of strings) and their row numbers in the file, counted from 1.
+
+    title_ends: if several columns were joined, the number of characters of each sentence that come from the first, (n,); else None.
+    """
 
     name: str
     columns: tuple[str, ...]
@@ -34,9 +37,14 @@ class Corpus:
     skipped: tuple[Skip, ...] = ()
     notes: tuple[str, ...] = ()
     first_query: str = ""  # of an example: the query to show when it is opened
+    title_ends: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.sentences)
+
+    def title(self, row: int) -> str:
+        """The part of a sentence that comes from the first of several columns, "" if only one was read."""
+        return "" if self.title_ends is None else self.sentences[row][: self.title_ends[row]]
 
     def filterable(self) -> pd.DataFrame:
         """The metadata with the sentences as one more column, named as in the file."""
@@ -68,16 +76,17 @@ def looks_like_prose(frame: pd.DataFrame, column: str) -> bool:
 
 
 def read_corpus(table: Table, columns: Sequence[str], limits: Limits) -> Corpus:
-    """Read the sentences of a table. Blank ones are skipped, over-long ones cut; both are reported. Raises UserError."""
+    """Read the sentences of a table; several columns are joined in file order. Raises UserError.
+
+    Blank sentences are skipped, over-long ones cut; both are reported.
+    """
     missing = [column for column in columns if column not in table.frame.columns]
     if missing or not columns:
         problem = f"no column '{missing[0]}'" if missing else "no sentence column chosen"
         raise UserError(f"'{table.name}' has {problem}. Its columns are: {', '.join(table.frame.columns)}.")
-    chosen = table.frame[list(columns)]
-    texts = (
-        chosen.iloc[:, 0] if len(columns) == 1 else chosen.apply(lambda row: " ".join(filter(None, map(str.strip, row))), axis=1)
-    )
-    texts = texts.str.strip()
+    columns = [column for column in table.frame.columns if column in columns]
+    parts = [table.frame[column].str.strip() for column in columns]
+    texts = parts[0] if len(parts) == 1 else pd.Series([" ".join(filter(None, row)) for row in zip(*parts, strict=True)])
     filled = (texts != "").to_numpy()
     if not filled.any():
         raise UserError(f"Every row of column '{', '.join(columns)}' is blank. Choose another sentence column.")
@@ -88,10 +97,11 @@ def read_corpus(table: Table, columns: Sequence[str], limits: Limits) -> Corpus:
         name=table.name,
         columns=tuple(columns),
         sentences=sentences,
-        metadata=table.frame.loc[filled].drop(columns=list(columns)).reset_index(drop=True),
+        metadata=table.frame.loc[filled].drop(columns=columns).reset_index(drop=True),
         rows=rows,
         skipped=tuple(sorted((*table.skipped, *blank), key=lambda skip: skip.row)),
         notes=(*table.notes, *_remarks(texts[filled].tolist(), sentences, rows, limits)),
+        title_ends=np.array(parts[0].str.len(), dtype=np.int64)[filled] if len(columns) > 1 else None,
     )
 
 

@@ -21,6 +21,7 @@ from sbert_app.models.pooling import POOLINGS
 from sbert_app.vectors import Vectors
 
 WINDOW = 16_384  # sentences tokenised at a time: bounds memory, and the first batch starts at once
+SPECIAL_TOKENS = 2  # that a tokenizer adds to a sentence, at least
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,13 @@ class Encoder:
         """Token ids of each sentence, special tokens included, cut at `max_length`."""
         encodings = self._backend.encode_batch_fast([self._clean(prompt + sentence) for sentence in sentences])
         return [encoding.ids for encoding in encodings]
+
+    def count_too_long(self, sentences: Sequence[str]) -> int:
+        """The number of sentences with more tokens than `max_length`: the model reads only their beginnings."""
+        cleaned = map(self._clean, sentences)  # a token has one byte or more: shorter texts need not be tokenised
+        candidates = [text for text in cleaned if len(text.encode()) > self.max_length - SPECIAL_TOKENS]
+        windows = (candidates[start : start + WINDOW] for start in range(0, len(candidates), WINDOW))
+        return sum(bool(encoding.overflowing) for window in windows for encoding in self._backend.encode_batch_fast(window))
 
     def _padder(self, ids: Sequence[Sequence[int]]) -> Callable[[Rows], Features]:
         return lambda rows: self.pad([ids[i] for i in rows])

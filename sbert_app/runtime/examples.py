@@ -32,6 +32,11 @@ class Examples:
         self._indexing: dict[tuple[str, str], threading.Lock] = {}
         self._lock = threading.Lock()
 
+    @property
+    def queries(self) -> list[str]:
+        """The first queries of all examples."""
+        return list(FIRST_QUERIES.values())
+
     def names(self) -> list[str]:
         return sorted(path.name for path in FOLDER.glob("*.csv"))
 

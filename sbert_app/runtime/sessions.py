@@ -13,6 +13,7 @@ from sbert_app.runtime.stop import Stop, Visitor
 from sbert_app.settings import Limits
 
 GRACE_SECONDS = 600  # a closed or sleeping tab may come back
+RESUME_SECONDS = 1.5
 
 Value = TypeVar("Value")
 
@@ -27,6 +28,7 @@ class Session:
     id: str
     visitor: Visitor
     expires: float
+    left: bool = False  # its page was closed, and may come back
     _values: dict[type, Any] = field(default_factory=dict)
     _jobs: dict[str, Stop] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
@@ -117,6 +119,25 @@ class Sessions:
             self._clean_up()
         return session
 
+    def resume(self, session_id: str, visitor: Visitor, patience: float = RESUME_SECONDS) -> Session | None:
+        """The session of a page that was reloaded, for its new connection; None if it has ended or its page is still open.
+
+        patience: seconds to wait for the end of the old connection, which is noticed a moment after the reload.
+        """
+        deadline = time.monotonic() + patience
+        while True:
+            with self._lock:
+                self._clean_up()
+                session = self._sessions.get(session_id) if isinstance(session_id, str) else None
+                if session is not None and session.left:
+                    session.visitor, session.left = visitor, False
+                    session.expires = self._expiry()
+                    self._sessions.move_to_end(session_id)
+                    return session
+            if session is None or time.monotonic() > deadline:
+                return None
+            time.sleep(0.05)
+
     def get(self, session_id: str) -> Session:
         """The session of this id. Raises UserError if it has ended or never existed."""
         with self._lock:
@@ -132,7 +153,7 @@ class Sessions:
         """The corpus that the visitor opened. Raises UserError if there is none."""
         corpus = self.get(session_id).get(IndexedCorpus)
         if corpus is None:
-            raise UserError("There is no corpus yet. Upload one in the Search tab, or pick an example.")
+            raise UserError("There is no corpus yet. Choose an example or upload a file under “Corpus” at the top of the page.")
         return corpus
 
     def leave(self, connection: str) -> None:
@@ -143,6 +164,7 @@ class Sessions:
             for session in self._sessions.values():
                 if session.visitor.connection == connection:
                     session.stop_all()
+                    session.left = True
                     session.expires = min(session.expires, time.monotonic() + GRACE_SECONDS)
 
     def close(self) -> None:

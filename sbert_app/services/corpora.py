@@ -3,49 +3,37 @@
 import logging
 import time
 from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
+from sbert_app.corpus.export import EXPORTS
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.library import SavedCorpus
-from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
+from sbert_app.corpus.reader import guess_column, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.models.registry import DEFAULT_ENCODER
-from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.sessions import Session
-from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
+from sbert_app.services.indexing import INDEXING, Indexer, IndexProgress
+from sbert_app.storage import writing
 from sbert_app.tables import Table, read_table, table_from_lines
 
 log = logging.getLogger(__name__)
 
 NAME_LENGTH = 32
-INDEXING = "indexing"  # job name
+TIMED_SENTENCES = 64  # encoded to estimate how long a whole corpus takes
 
 
 @dataclass(frozen=True)
-class IndexProgress:
-    """Progress of an indexing. Rate and remaining time count encoded sentences only, not cached ones."""
+class OtherIndex:
+    """An open corpus that another model could index: both models, rows, and the seconds extrapolated from a sample."""
 
     name: str
-    done: int
-    total: int
-    cached: int
+    model: str
+    other_model: str
+    rows: int
     seconds: float
-    stage: str = "Encoding"
-    stopped: bool = False
-    corpus: IndexedCorpus | None = None  # set at the end
-    notes: tuple[str, ...] = ()
-
-    @property
-    def sentences_per_second(self) -> float:
-        return (self.done - self.cached) / self.seconds if self.seconds > 0 else 0.0
-
-    @property
-    def eta_seconds(self) -> float | None:
-        return (self.total - self.done) / self.sentences_per_second if self.sentences_per_second else None
 
 
 class CorpusService:
@@ -54,6 +42,7 @@ class CorpusService:
     def __init__(self, workbench: Workbench) -> None:
         self._bench = workbench
         self._limits = workbench.settings.limits
+        self._indexer = Indexer(workbench)
 
     @property
     def hosted(self) -> bool:
@@ -75,14 +64,17 @@ class CorpusService:
         return table_from_lines(text, self._limits, f"pasted: {first}")
 
     def put_table(self, session_id: str, table: Table) -> str:
-        """Keep a table in the session, to be indexed once its text column is confirmed. Returns the guessed column."""
+        """Keep a table in the session, to be indexed once its text columns are confirmed. Returns the guessed column."""
         column = guess_column(table.frame)
         self._bench.sessions.get(session_id).put(table)
         return column
 
-    def drop_table(self, session_id: str) -> None:
-        """Remove the table that waits for indexing; the open corpus stays."""
-        self._bench.sessions.get(session_id).drop(Table)
+    def table(self, session_id: str) -> Table:
+        """The session's table. Raises UserError if there is none."""
+        table = self._bench.sessions.get(session_id).get(Table)
+        if table is None:
+            raise UserError("There is nothing to index yet. Upload a file, paste lines, or choose an example.")
+        return table
 
     def open_example(self, session_id: str, name: str, model: str = DEFAULT_ENCODER) -> IndexedCorpus:
         """Open a bundled corpus, which needs no indexing."""
@@ -91,58 +83,52 @@ class CorpusService:
 
     def index(self, session_id: str, columns: list[str], model: str = DEFAULT_ENCODER) -> Iterator[IndexProgress]:
         """Index the session's table. The last event holds the corpus or is `stopped`; until then the previous corpus stays open."""
-        session = self._bench.sessions.get(session_id)
-        table = session.get(Table)
-        if table is None:
-            raise UserError("There is nothing to index yet. Upload a file, paste lines, or choose an example.")
-        corpus = read_corpus(table, validation.names(columns, "sentence columns"), self._limits)
-        progress = IndexProgress(corpus.name, 0, len(corpus), 0, 0.0)
-        stop = session.begin(INDEXING)
-        with self._bench.lines.corpora.join(stop) as waiting:
-            for before in waiting:
-                yield replace(progress, stage=place_in_line(before, "job"))
-            for progress in self._index(corpus, model, stop):
-                if progress.corpus is None or session.open(progress.corpus, stop):
-                    yield progress
-                else:  # another corpus was opened meanwhile
-                    yield replace(progress, stage="Stopped", stopped=True, corpus=None)
+        corpus = read_corpus(self.table(session_id), validation.names(columns, "sentence columns"), self._limits)
+        yield from self._indexer.run(self._bench.sessions.get(session_id), corpus, model)
+
+    def index_again(self, session_id: str, model: str) -> Iterator[IndexProgress]:
+        """Index the open corpus with another model, as `index`."""
+        corpus = self._bench.sessions.corpus(session_id).corpus
+        yield from self._indexer.run(self._bench.sessions.get(session_id), corpus, model)
 
     def stop(self, session_id: str) -> None:
         """Stop this session's indexing after the current batch."""
         self._bench.sessions.get(session_id).stop(INDEXING)
 
-    def _index(self, corpus: Corpus, model: str, stop: Stop) -> Iterator[IndexProgress]:
-        """Load the corpus from the library, or encode and index it; the last event holds it or is `stopped`."""
-        yield IndexProgress(corpus.name, 0, len(corpus), 0, 0.0, "Loading the model")
-        encoder = self._bench.registry.encoder(model)
-        start = time.perf_counter()
-        saved = None if self.hosted else self._bench.library.find(corpus, encoder.fingerprint)
-        if saved:
-            seconds = time.perf_counter() - start
-            yield IndexProgress(corpus.name, len(corpus), len(corpus), len(corpus), seconds, "Opened", corpus=saved)
-            return
-        job = self._bench.embedder.job(encoder, corpus.sentences)
-        progress = IndexProgress(corpus.name, job.cached, len(corpus), job.cached, 0.0)
-        with closing(job.run()) as steps:
-            for done in steps:
-                progress = replace(progress, done=done, seconds=time.perf_counter() - start)
-                if stop.is_set() and done < len(corpus):
-                    yield replace(progress, stage="Stopped", stopped=True)
-                    return
-                yield progress
-        yield replace(progress, stage="Building the index")
-        indexed = IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, job.embeddings)
-        yield replace(progress, stage="Indexed", corpus=indexed, notes=self._save(indexed))
+    # The open corpus
 
-    def _save(self, indexed: IndexedCorpus) -> tuple[str, ...]:
-        if self.hosted:
-            return ()
-        try:
-            self._bench.library.save(indexed)
-        except OSError as error:
-            log.warning("corpus not saved: %s", error)
-            return (f"Ready to search, but not saved for next time: {error.strerror or error}.",)
-        return ()
+    def current(self, session_id: str) -> IndexedCorpus | None:
+        """The session's corpus, None if none is open."""
+        return self._bench.sessions.get(session_id).get(IndexedCorpus)
+
+    def last_indexing(self, session_id: str) -> IndexProgress | None:
+        """The end of the open corpus's indexing; None if it was opened without."""
+        return self._bench.sessions.get(session_id).get(IndexProgress)
+
+    def has_table(self, session_id: str) -> bool:
+        """Whether the session still holds a table, so that other columns can be chosen."""
+        return self._bench.sessions.get(session_id).get(Table) is not None
+
+    def other_index(self, session_id: str, model: str) -> OtherIndex | None:
+        """What indexing the open corpus again with this model means; None if its index is of this model, or there is no corpus."""
+        indexed = self.current(session_id)
+        if indexed is None:
+            return None
+        encoder = self._bench.registry.encoder(model)
+        if encoder.fingerprint == indexed.fingerprint:
+            return None
+        sentences = indexed.corpus.sentences
+        sample = sentences[:: -(-len(sentences) // TIMED_SENTENCES)]
+        start = time.perf_counter()
+        self._bench.device.encode(encoder, sample)
+        seconds = (time.perf_counter() - start) / len(sample) * len(sentences)
+        return OtherIndex(indexed.corpus.name, indexed.model, encoder.name, len(sentences), seconds)
+
+    def export(self, session_id: str, path: Path) -> None:
+        """Write the open corpus's embeddings to a .npy or .parquet file."""
+        indexed = self._bench.sessions.corpus(session_id)
+        with writing("The file"):
+            EXPORTS[path.suffix](indexed, path)
 
     # Saved corpora (local mode only: a hosted app keeps nothing on disk)
 
@@ -158,6 +144,15 @@ class CorpusService:
     def delete_saved(self, corpus_id: str) -> None:
         self._check_local()
         self._bench.library.delete(_checked_id(corpus_id))
+
+    def open_key(self, session_id: str, key: str, model: str = DEFAULT_ENCODER) -> IndexedCorpus | None:
+        """Open the corpus that an address of this app names: an example or, not hosted, a saved corpus. None for any other name."""
+        try:
+            if key in self._bench.examples.names():
+                return self.open_example(session_id, key, model)
+            return None if self.hosted or not key else self.open_saved(session_id, key)
+        except UserError:
+            return None
 
     def _open(self, session: Session, corpus: IndexedCorpus) -> IndexedCorpus:
         """Make this the session's corpus and remove the table that waits for indexing."""

@@ -29,18 +29,20 @@ class Hit:
     score: float
     sentence: str
     metadata: dict[str, str]
+    title: str = ""  # the text of the first column, if the sentence is joined from several
     cross_score: float | None = None  # set if the hits were re-ranked
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """Hits, best first, and milliseconds by stage."""
+    """Hits, best first, and milliseconds by stage. fitting: rows that fit the filters; searched: all rows of the corpus."""
 
     query: str
     hits: list[Hit]
     milliseconds: dict[str, float]
     model: str
     searched: int
+    fitting: int
 
 
 class SearchService:
@@ -78,6 +80,15 @@ class SearchService:
         result = self._result(query, indexed, ranking, before | {"encode": (encoded - start) * 1e3})
         return self._rerank(result, top, cross_encoder) if rerank else result
 
+    def word_search(self, session_id: str, query: str, top: int = 10, filters: Mapping[str, Any] | None = None) -> SearchResult:
+        """Find the rows that share words with the query, ranked by BM25; their scores are cosines, as in `search`."""
+        indexed = self._bench.sessions.corpus(session_id)
+        query = validation.sentence(query, "query", self._limits, "Type what you are looking for.")
+        encoder = self._bench.registry.encoder_of(indexed.model, indexed.fingerprint)
+        with self._bench.device.hold(short=True):
+            vector = unit_rows(encoder.encode([query], encoder.prompt("query")))[0]
+        return self._result(query, indexed, indexed.rank_by_words(vector, query, self._top(top), filters or {}), {})
+
     def more_like(self, session_id: str, row: int | None, top: int = 10, filters: Mapping[str, Any] | None = None) -> SearchResult:
         """Find the sentences closest to a row of the corpus (numbered as in the file), without the row itself."""
         indexed = self._bench.sessions.corpus(session_id)
@@ -93,15 +104,16 @@ class SearchService:
         ranking = replace(ranking, rows=ranking.rows[others][:top], scores=ranking.scores[others][:top])
         return self._result(text, indexed, ranking, {})
 
-    def filters(self, session_id: str) -> tuple[list[tuple[str, str]], list[str]]:
-        """The filters of the corpus: (column, value) pairs for columns with few values, and all columns."""
+    def filters(self, session_id: str) -> tuple[list[tuple[str, str, int]], list[str]]:
+        """The filters of the corpus: (column, value, rows) for each value of columns with few values, and all columns."""
         corpus = self._bench.sessions.corpus(session_id).corpus
-        values = [(column, value) for column, values in facets(corpus.metadata).items() for value in values]
+        values = [(column, *counted) for column, counts in facets(corpus.metadata).items() for counted in counts.items()]
         return values, list(corpus.filterable().columns)
 
-    def first_query(self, session_id: str) -> str:
-        """The example query of a bundled corpus; "" for any other."""
-        return self._bench.sessions.corpus(session_id).corpus.first_query
+    def first_query(self, session_id: str, query: str) -> str:
+        """The query to show when a corpus is opened: the typed one; the example's if none or another example's is there."""
+        first = self._bench.sessions.corpus(session_id).corpus.first_query
+        return first if not query or query in self._bench.examples.queries else query
 
     def _rerank(self, result: SearchResult, top: int, cross_encoder: str) -> SearchResult:
         cross = self._bench.registry.cross_encoder(cross_encoder)
@@ -119,7 +131,14 @@ class SearchService:
         corpus = indexed.corpus
         records = corpus.metadata.iloc[ranking.rows].to_dict("records")
         hits = [
-            Hit(rank, int(corpus.rows[row]), float(score), corpus.sentences[row], {str(k): v for k, v in record.items()})
+            Hit(
+                rank=rank,
+                row=int(corpus.rows[row]),
+                score=float(score),
+                sentence=corpus.sentences[row],
+                metadata={str(key): value for key, value in record.items()},
+                title=corpus.title(row),
+            )
             for rank, (row, score, record) in enumerate(zip(ranking.rows, ranking.scores, records, strict=True), 1)
         ]
-        return SearchResult(query, hits, before | ranking.milliseconds, indexed.model, len(corpus))
+        return SearchResult(query, hits, before | ranking.milliseconds, indexed.model, len(corpus), ranking.fitting)

@@ -1,4 +1,4 @@
-"""Build the page: a header with the model picker, one tab per feature, and the API endpoints."""
+"""Build the page: a header with corpus and model, one tab per feature, and the API endpoints."""
 
 import secrets
 from typing import Any
@@ -9,17 +9,18 @@ from starlette.middleware import Middleware
 from sbert_app.jobs import JOBS
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services.bundle import Services, build_services
+from sbert_app.ui.arrival import Arrival
+from sbert_app.ui.corpus.panel import CorpusPanel
 from sbert_app.ui.doors import Doors
 from sbert_app.ui.duplicates import tab as duplicates
 from sbert_app.ui.fine_tune import tab as fine_tune
 from sbert_app.ui.header import LOGO, TITLE, ModelPicker
 from sbert_app.ui.kit.endpoints import add_endpoint
-from sbert_app.ui.kit.events import handler
-from sbert_app.ui.kit.visitors import visitor_of
+from sbert_app.ui.kit.events import PRIVATE, handler
 from sbert_app.ui.map import tab as cluster_map
-from sbert_app.ui.search import tab as search
+from sbert_app.ui.search.tab import SearchTab
 from sbert_app.ui.similarity import tab as similarity
-from sbert_app.ui.theme import STYLE, build_theme
+from sbert_app.ui.theme import SCRIPT, STYLE, build_theme
 from sbert_app.ui.timing import tab as timing
 
 CLEAN_SECONDS = 3600
@@ -35,32 +36,29 @@ def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
     services = services or build_services(bench)
     with gr.Blocks(title=TITLE, analytics_enabled=False, delete_cache=(CLEAN_SECONDS, CLEAN_SECONDS)) as app:
         session_id = gr.State("")
-        opened = gr.State("")  # changes whenever another corpus is opened
         # Hosted: the owner of training runs, a secret stored in the browser, so that a reload finds the run again.
         owner = gr.BrowserState("", storage_key="sbert-studio-owner") if bench.settings.hosted else gr.State("")
         picker = ModelPicker(bench)
         model = picker.in_use
-        with gr.Tabs(elem_id="tabs"):
-            with gr.Tab("Similarity", id="similarity"):
+        corpus = CorpusPanel(services.corpora, session_id, model, picker.menu)
+        opened = corpus.opened
+        tabs = {}
+        with gr.Tabs(elem_id="tabs") as all_tabs:
+            with gr.Tab("Similarity", id="similarity") as tabs["similarity"]:
                 similarity.build(services.similarity, session_id, model, opened)
-            with gr.Tab("Search", id="search"):
-                search.build_corpus(services, session_id, model, opened)
-                with gr.Tabs(elem_id="search-tabs"):
-                    with gr.Tab("By meaning"):
-                        search.build(services, session_id, opened)
-                    with gr.Tab("Duplicates"):
-                        duplicates.build(services, session_id, opened)
-            with gr.Tab("Map", id="map") as map_tab:
-                cluster_map.build(services.maps, session_id, model, opened, map_tab, picker.names())
-            with gr.Tab("Fine-tune", id="fine-tune"):
+            with gr.Tab("Search", id="search") as tabs["search"]:
+                search = SearchTab(services, session_id, opened)
+            with gr.Tab("Duplicates", id="duplicates") as tabs["duplicates"]:
+                starts = [search.start, duplicates.build(services, session_id, opened)]
+            with gr.Tab("Map", id="map") as tabs["map"]:
+                cluster_map.build(services.maps, session_id, model, opened, tabs["map"], picker.names())
+            with gr.Tab("Fine-tune", id="fine-tune") as tabs["fine-tune"]:
                 panel = fine_tune.build(services.trainings, services.models, session_id, owner, picker)
-            with gr.Tab("Timing", id="timing"):
+            with gr.Tab("Timing", id="timing") as tabs["timing"]:
                 timing.build(services.timings, session_id, model, opened)
         for job in JOBS:
             add_endpoint(job, services)
-
-        def open_session(request: gr.Request) -> str:
-            return bench.sessions.open(visitor_of(request, bench.settings.hosted)).id
+        Arrival(services, picker, corpus, tabs, all_tabs).listen(app, session_id, search.query, starts)
 
         def leave(request: gr.Request) -> None:
             bench.sessions.leave(request.session_hash or "")
@@ -69,10 +67,7 @@ def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
             return owner or (secrets.token_urlsafe(32) if bench.settings.hosted else "")
 
         # With the queue: without it Gradio does not send changed State to the page.
-        quick: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
-        app.load(picker.refresh, None, picker.outputs[0], **quick)
-        app.load(open_session, None, session_id, **quick)
-        app.load(ensure_owner, owner, owner, **quick).then(handler(panel.attach_live), owner, panel.outputs, **quick)
+        app.load(ensure_owner, owner, owner, **PRIVATE).then(handler(panel.attach_live), owner, panel.outputs, **PRIVATE)
         app.unload(leave)
     app.queue(default_concurrency_limit=QUICK_AT_ONCE, max_size=MOST_QUEUED)
     return app
@@ -83,6 +78,7 @@ def launch_options(bench: Workbench) -> dict[str, Any]:
     return {
         "theme": build_theme(),
         "css_paths": [STYLE],
+        "head": f"<script>{SCRIPT.read_text(encoding='utf-8')}</script>",
         "favicon_path": LOGO,
         "max_file_size": bench.settings.limits.file_bytes,
         "max_threads": THREADS,

@@ -1,4 +1,4 @@
-"""The header: logo, title, and the picker of the model that all tabs use."""
+"""The header: logo, title, the corpus menu, and the picker of the model that all tabs use."""
 
 from typing import Any
 
@@ -9,6 +9,7 @@ from sbert_app.errors import UserError
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import ASSETS
+from sbert_app.ui.corpus.view import menu as corpus_menu
 from sbert_app.ui.kit.templates import render
 
 TITLE = "SBERT Studio"
@@ -16,8 +17,12 @@ LOGO = ASSETS / "logo.svg"
 TEMPORARY = "The data folder is not writable: what you save is lost when the app ends. Set SBERT_STUDIO_HOME to another folder."
 
 
+# assets/page.js passes clicks on corpora, on any tab, to the menu, whose custom event is "picked".
+MENU_SCRIPT = "studio.pick = corpus => trigger('picked', corpus); studio.follow(element);"
+
+
 class ModelPicker:
-    """The model picker. `in_use` is the name of the loaded model, never a name just typed."""
+    """The header. `in_use`: the name of the loaded model, never one just typed. `menu`: the button that opens the corpus panel."""
 
     def __init__(self, bench: Workbench) -> None:
         self._bench = bench
@@ -25,7 +30,8 @@ class ModelPicker:
         self.in_use = gr.State(DEFAULT_ENCODER)
         with gr.Row(elem_id="header", equal_height=True):
             gr.HTML(render("header.html", title=TITLE), js_on_load=None)
-            info = f"Runs on {bench.registry.hardware}." + (" Type a Hub name or a folder to use another." if custom else "")
+            self.menu = gr.HTML(corpus_menu(None, ""), elem_id="corpus-menu", js_on_load=MENU_SCRIPT)
+            info = f"On {bench.registry.hardware}." + (" Or type a Hub name or a folder." if custom else "")
             self._picker = gr.Dropdown(
                 self.names(), value=DEFAULT_ENCODER, label="Model", info=info, allow_custom_value=custom, filterable=custom,
                 elem_id="model",
@@ -44,9 +50,9 @@ class ModelPicker:
         """The encoders available without a download."""
         return [info.name for info in self._bench.registry.list() if info.kind == "encoder" and info.available]
 
-    def refresh(self) -> Any:
+    def refresh(self) -> dict[Any, Any]:
         """Update the list, as models are saved while the app runs."""
-        return gr.Dropdown(choices=self.names())
+        return {self._picker: gr.Dropdown(choices=self.names())}
 
     def use(self, name: str) -> dict[Any, Any]:
         """Use a model in all tabs. Raises UserError if it cannot be loaded."""

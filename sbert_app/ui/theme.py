@@ -4,7 +4,7 @@ import gradio as gr
 
 from sbert_app.settings import ASSETS
 
-STYLE = ASSETS / "style.css"
+STYLE, SCRIPT = ASSETS / "style.css", ASSETS / "page.js"
 ACCENT = "#0f766e"  # SBERT's colour on the page; figures use a lighter teal, readable on light and dark
 
 

@@ -95,7 +95,7 @@ def visit(browser, app_url):
         page.on("pageerror", lambda error: bad.append(f"page error: {error}"))
         page.on("console", lambda line: bad.append(line.text) if "Content Security Policy" in line.text else None)
         page.on("request", lambda request: None if allowed(request.url) else bad.append(f"foreign request: {request.url}"))
-        page.goto(f"{url}?__theme={theme}")
+        page.goto(f"{url}{'&' if '?' in url else '?'}__theme={theme}")
         page.get_by_role("tab", name="Similarity", exact=True).wait_for()
         return page
 

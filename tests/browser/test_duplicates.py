@@ -6,15 +6,15 @@ import re
 from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import go_to
+from tests.browser.corpus import index, open_example, paste
 
 
 def open_panel(page: Page) -> None:
-    go_to(page, "Search")
-    page.get_by_role("tab", name="Duplicates", exact=True).click()
+    go_to(page, "Duplicates")
 
 
 def open_tickets(page: Page) -> None:
-    page.get_by_role("button", name="Example: Support tickets", exact=True).click()
+    open_example(page, "Support tickets")
     expect(page.locator("#duplicates-headline")).to_contain_text("Not searched yet")
 
 
@@ -37,8 +37,8 @@ def saved(page: Page, button: str) -> list[dict[str, str]]:
 
 def test_duplicates_from_click_to_cleaned_corpus(page, write, sentences):
     open_panel(page)
-    expect(page.locator("#duplicates-headline")).to_contain_text("No corpus yet")
-    expect(page.locator("#find-duplicates")).to_be_disabled()
+    expect(page.locator(".start:visible")).to_contain_text("Drop a file here")
+    expect(page.locator("#find-duplicates")).to_be_hidden()
     open_tickets(page)
     find(page)
     expect(page.locator("#duplicates-headline")).to_contain_text("26 of 926 rows could be removed: 26 groups")
@@ -76,11 +76,8 @@ def test_another_corpus_starts_afresh_and_markup_stays_text(visit):
     threshold(page, "#duplicates-threshold", "0.95")
     expect(page.locator("#duplicates-headline")).to_contain_text("at cosine ≥ 0.95")
     attack = "<img src=x onerror=alert(1)> {{7*7}}"
-    page.get_by_role("button", name=re.compile("Your corpus")).click()
-    page.get_by_role("tab", name="Paste", exact=True).click()
-    page.locator("#pasted textarea").fill(f"{attack}\n{attack}\n{attack} again\na plain line")
-    page.locator("#use-pasted").click()
-    page.locator("#index").click()
+    paste(page, [attack, attack, f"{attack} again", "a plain line"])
+    index(page, "pasted: ")
     expect(page.locator("#duplicates-headline")).to_contain_text("Not searched yet")
     expect(page.locator(".dup-group")).to_have_count(0)
     find(page)

@@ -6,26 +6,11 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.corpus import index, open_example, open_menu, paste, upload
+
 
 def open_search(page: Page) -> None:
     page.get_by_role("tab", name="Search", exact=True).click()
-
-
-def upload(page: Page, path) -> None:
-    page.get_by_role("button", name=re.compile("Your corpus")).click()
-    page.locator("#corpus-file input[type=file]").set_input_files(str(path))
-
-
-def index(page: Page) -> None:
-    page.locator("#index").click()
-    expect(page.locator("#hits")).to_contain_text("press Enter", timeout=90_000)
-
-
-def paste(page: Page, lines: list[str]) -> None:
-    page.get_by_role("button", name=re.compile("Your corpus")).click()
-    page.get_by_role("tab", name="Paste", exact=True).click()
-    page.locator("#pasted textarea").fill("\n".join(lines))
-    page.locator("#use-pasted").click()
 
 
 def search(page: Page, query: str) -> None:
@@ -65,7 +50,7 @@ def test_markup_and_templates_in_sentences_stay_text(page):
     expect(page.locator("table.matrix")).to_contain_text("onerror")
     open_search(page)
     paste(page, ["a plain line", attack])
-    index(page)
+    index(page, "pasted: a plain line")
     search(page, "plain")
     expect(page.locator(".hit-body > p").nth(1)).to_have_text(attack)
     assert page.locator("img[src=x]").count() == 0
@@ -84,7 +69,7 @@ def test_lists_give_a_heat_map_a_table_and_a_file(page):
 
 def test_an_example_corpus_is_searched_in_one_click(page):
     open_search(page)
-    page.get_by_role("button", name="Example: Support tickets", exact=True).click()
+    open_example(page, "Support tickets")
     expect(page.locator(".hit")).to_have_count(10)
     expect(page.locator("#corpus-status")).to_contain_text("926 sentences")
     expect(page.locator(".hit").first).to_contain_text("team")
@@ -96,7 +81,7 @@ def test_upload_index_search_filter_more_and_download(page, corpus_file):
     upload(page, corpus_file)
     expect(page.locator("#offered")).to_contain_text("122 rows, 2 columns")
     expect(page.locator("#preview")).to_contain_text("note 0 about the weather")
-    index(page)
+    index(page, "birds.csv")
     expect(page.locator("#corpus-status")).to_contain_text("122 sentences")
     search(page, "animal swimming in the sea")
     expect(page.locator(".hit").first).to_contain_text("a penguin swims through cold water")
@@ -106,7 +91,7 @@ def test_upload_index_search_filter_more_and_download(page, corpus_file):
     expect(page.locator(".hit").first).to_contain_text("a seal swims under the ice")
     page.get_by_role("button", name=re.compile("Options and filters")).click()
     page.locator("#facets input").click()
-    page.get_by_role("option", name="topic: weather").click()
+    page.get_by_role("option", name="topic: weather (120)", exact=True).click()
     expect(page.locator(".hit").first).to_contain_text("weather")
     with page.expect_download() as download:
         page.locator("#hits").get_by_role("link", name="jsonl", exact=True).click()
@@ -127,28 +112,24 @@ def test_progress_is_shown_and_stop_keeps_what_is_done(page, tmp_path, sentences
     expect(page.locator("#progress")).to_contain_text("Stopped", timeout=3_000)
     expect(page.locator("#progress")).to_contain_text("index again to continue")
     expect(page.locator("#stop")).to_be_hidden()
-    index(page)
+    index(page, "long.txt")
     expect(page.locator("#corpus-status")).to_contain_text("3,704 sentences")
 
 
 def test_a_corpus_indexed_before_is_opened_from_the_list(page, corpus_file, visit):
     open_search(page)
     upload(page, corpus_file)
-    index(page)
+    index(page, "birds.csv")
     later = visit()
     open_search(later)
-    later.get_by_role("button", name=re.compile("Your corpus")).click()
-    later.get_by_role("tab", name="Saved", exact=True).click()
-    later.locator("#saved input").click()
-    later.get_by_role("option", name=re.compile("birds.csv")).first.click()
-    later.locator("#open-saved").click()
+    later.locator(".start").get_by_role("button", name="Open birds.csv").first.click()
     expect(later.locator("#corpus-status")).to_contain_text("122 sentences")
 
 
 def test_pasted_lines_are_a_corpus(page):
     open_search(page)
     paste(page, ["a red car", "a green apple", "", "a blue boat"])
-    index(page)
+    index(page, "pasted: a red car")
     search(page, "fruit")
     expect(page.locator(".hit").first).to_contain_text("a green apple")
     expect(page.locator(".hit")).to_have_count(3)
@@ -156,7 +137,7 @@ def test_pasted_lines_are_a_corpus(page):
 
 def test_a_bad_file_gets_a_sentence_and_the_corpus_before_stays(page, corpus_file, tmp_path):
     open_search(page)
-    page.get_by_role("button", name="Example: Household advice", exact=True).click()
+    open_example(page, "Household advice")
     expect(page.locator(".hit").first).to_be_visible()
     bad = tmp_path / "photo.csv"
     bad.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4)
@@ -169,20 +150,20 @@ def test_a_bad_file_gets_a_sentence_and_the_corpus_before_stays(page, corpus_fil
 def test_the_panel_offers_only_what_would_be_indexed(page, corpus_file):
     open_search(page)
     upload(page, corpus_file)
-    expect(page.locator("#index")).to_be_visible()
-    page.locator("#corpus-file").get_by_label("Clear").click()
+    expect(page.locator("#index")).to_have_text("Index 122 rows")
+    page.locator("#index-cancel").click()
     expect(page.locator("#index")).to_be_hidden()
-    page.locator("#corpus-file input[type=file]").set_input_files(str(corpus_file))
+    upload(page, corpus_file)
     expect(page.locator("#index")).to_be_visible()
-    page.get_by_role("button", name="Example: Household advice", exact=True).click()
+    open_example(page, "Household advice")
     expect(page.locator("#corpus-status")).to_contain_text("450 sentences")
-    page.get_by_role("button", name=re.compile("Your corpus")).click()
+    open_menu(page)
     expect(page.locator("#index")).to_be_hidden()
 
 
 def test_a_score_is_calibrated_on_the_corpus_that_is_open(page):
     open_search(page)
-    page.get_by_role("button", name="Example: Household advice", exact=True).click()
+    open_example(page, "Household advice")
     expect(page.locator(".hit").first).to_be_visible()
     page.get_by_role("tab", name="Similarity", exact=True).click()
     expect(page.locator("#comparison")).to_contain_text("random pairs of field_notes.csv")
@@ -195,14 +176,8 @@ def test_after_a_refused_file_a_good_one_is_taken_at_once(page, corpus_file, tmp
     upload(page, report)
     expect(page.get_by_test_id("toast-body")).to_contain_text("'report.pdf' is not a format this app reads")
     page.locator("#corpus-file input[type=file]").set_input_files(str(corpus_file))
-    index(page)
+    index(page, "birds.csv")
     expect(page.locator("#corpus-status")).to_contain_text("122 sentences")
-
-
-def test_a_blank_query_and_a_missing_corpus_are_told(page):
-    open_search(page)
-    search(page, "anything")
-    expect(page.get_by_test_id("toast-body")).to_contain_text("There is no corpus yet")
 
 
 def test_an_unknown_model_is_told_and_not_taken(page):
@@ -239,7 +214,7 @@ def test_a_phone_needs_no_sideways_scrolling(visit, theme):
     expect(page.locator("#score")).to_be_visible()
     widths = [page.evaluate("document.documentElement.scrollWidth")]
     open_search(page)
-    page.get_by_role("button", name="Example: Support tickets", exact=True).click()
+    open_example(page, "Support tickets")
     expect(page.locator(".hit").first).to_be_visible()
     widths.append(page.evaluate("document.documentElement.scrollWidth"))
     assert widths == [390, 390]

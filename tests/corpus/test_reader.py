@@ -34,7 +34,9 @@ def test_blank_sentences_are_skipped_and_metadata_stays_beside_its_row(write):
 
 def test_several_columns_are_joined(write):
     table = read_table(write("a.csv", "title,text,n\nCats,They purr.,1\n,Only text,2\n"), LIMITS)
-    assert read_corpus(table, ["title", "text"], LIMITS).sentences == ["Cats They purr.", "Only text"]
+    corpus = read_corpus(table, ["text", "title"], LIMITS)  # chosen in another order than the file's
+    assert corpus.sentences == ["Cats They purr.", "Only text"] and corpus.columns == ("title", "text")
+    assert [corpus.title(row) for row in (0, 1)] == ["Cats", ""] and read_corpus(table, ["text"], LIMITS).title(0) == ""
 
 
 def test_a_missing_column_names_those_there_are(write):

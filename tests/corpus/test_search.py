@@ -163,7 +163,7 @@ def test_unknown_filters_are_named():
 
 
 def test_facets_are_columns_with_few_repeated_values():
-    assert facets(METADATA) == {"team": ["A", "B", ""]} or facets(METADATA)["team"][0] == "A"
+    assert next(iter(facets(METADATA)["team"].items())) == ("A", int((METADATA["team"] == "A").sum()))
     assert "cost" not in facets(METADATA)
 
 

@@ -163,6 +163,7 @@ def test_token_vectors_name_words_and_pool_to_the_embedding(encoder):
     assert len(tokens.word) == len(tokens.vectors) > 4  # several tokens make one word
     assert np.abs(unit_rows(encoder.pool(tokens, "mean")[None]) - encoder.encode(["Unfathomably café"])).max() < 1e-5
     assert not tokens.truncated and encoder.token_vectors(["word " * 400])[0].truncated
+    assert encoder.count_too_long(["short", "word " * 400, "x" * 260, "a b " * 140]) == 2  # one long word is one [UNK] token
 
 
 def test_fingerprint_tells_layouts_and_precisions_apart(encoder, model_folder):

@@ -135,6 +135,18 @@ def test_memory_is_bounded_in_bytes(clock):
     assert gone(sessions, old.id) and running.revoked and not gone(sessions, new.id)
 
 
+def test_a_reloaded_page_resumes_its_session_and_nobody_takes_one_that_is_in_use():
+    sessions = Sessions(Limits())
+    session = sessions.open(Visitor("page"))
+    session.put("what it holds")
+    assert sessions.resume(session.id, Visitor("a copy of the tab"), patience=0) is None
+    assert sessions.resume("guessed", Visitor("somebody"), patience=0) is None and sessions.resume(None, Visitor(), 0) is None
+    sessions.leave("page")
+    resumed = sessions.resume(session.id, Visitor("the page again"), patience=0)
+    assert resumed is session and resumed.visitor.connection == "the page again" and resumed.get(str) == "what it holds"
+    assert sessions.resume(session.id, Visitor("a second one"), patience=0) is None
+
+
 def test_a_closed_tab_stops_its_work_and_may_come_back_for_a_while(clock):
     sessions = Sessions(Limits())
     mine, other = sessions.open(Visitor("tab 1")), sessions.open(Visitor("tab 2"))

@@ -84,9 +84,12 @@ def test_metadata_comes_with_the_hits_and_filters_them(shared_bench):
     session, service = shared_bench.sessions.open(), SearchService(shared_bench)
     CorpusService(shared_bench).open_example(session.id, "support_tickets.csv")
     values, columns = service.filters(session.id)
-    assert columns == ["team", "product", "priority", "date", "text"] and {c for c, _ in values} == {"team", "product", "priority"}
-    assert ("product", "Beacon") in values
-    hits = service.search(session.id, "the app crashes", 20, {"product": ["Beacon"], "date": {"from": "2026-06"}}).hits
+    assert columns == ["team", "product", "priority", "date", "text"]
+    assert {column for column, _, _ in values} == {"team", "product", "priority"}
+    beacon = {"product": ["Beacon"]}
+    fitting = service.search(session.id, "the app crashes", 20, beacon).fitting
+    assert ("product", "Beacon", fitting) in values and 20 < fitting < 926
+    hits = service.search(session.id, "the app crashes", 20, beacon | {"date": {"from": "2026-06"}}).hits
     assert len(hits) == 20 and all(h.metadata["product"] == "Beacon" and h.metadata["date"] >= "2026-06" for h in hits)
     assert service.search(session.id, "x", 5, {"product": ["None such"]}).hits == []
 
@@ -134,9 +137,11 @@ def test_a_file_named_like_an_example_is_asked_nothing(bench, write):
     corpora, session = CorpusService(bench), bench.sessions.open()
     corpora.put_table(session.id, corpora.read_file(write("support_tickets.csv", "text\nfirst\nsecond\n")))
     list(corpora.index(session.id, ["text"]))
-    assert SearchService(bench).first_query(session.id) == ""
+    service, first = SearchService(bench), "charged two times for the same thing"
+    assert service.first_query(session.id, "") == "" and service.first_query(session.id, first) == ""
     corpora.open_example(session.id, "support_tickets.csv")
-    assert SearchService(bench).first_query(session.id) == "charged two times for the same thing"
+    assert service.first_query(session.id, "") == first == service.first_query(session.id, "my kettle has white stuff inside")
+    assert service.first_query(session.id, "typed") == "typed"
 
 
 def test_more_like_this_leaves_the_row_itself_out(shared_bench):
@@ -163,7 +168,7 @@ def test_a_corpus_of_one_row_and_of_equal_rows(bench):
 
 def test_bad_requests_are_told(bench):
     service, corpora, session = SearchService(bench), CorpusService(bench), bench.sessions.open()
-    with pytest.raises(UserError, match="no corpus yet. Upload one in the Search tab, or pick an example"):
+    with pytest.raises(UserError, match="no corpus yet. Choose an example or upload a file"):
         service.search(session.id, "x")
     with pytest.raises(UserError, match="nothing to index yet"):
         list(corpora.index(session.id, ["text"]))

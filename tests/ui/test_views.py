@@ -18,6 +18,7 @@ from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.search import SearchService
 from sbert_app.services.similarity import ListComparison, SimilarityService
 from sbert_app.settings import ASSETS
+from sbert_app.ui.corpus import view as corpus_view
 from sbert_app.ui.fine_tune import verdict_view
 from sbert_app.ui.fine_tune import view as fine_tune
 from sbert_app.ui.fine_tune.chart import distributions
@@ -25,7 +26,6 @@ from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import INTERNAL_ERROR, handler
 from sbert_app.ui.kit.templates import render
 from sbert_app.ui.map import view as cluster_map
-from sbert_app.ui.search import corpus_view
 from sbert_app.ui.search import view as search
 from sbert_app.ui.similarity import view as similarity
 from sbert_app.ui.similarity.chart import heat_map
@@ -41,7 +41,7 @@ def test_sentences_names_and_metadata_are_escaped(bench):
     table = corpora.read_file(path, f"{ATTACK}.csv")
     shown = [corpus_view.table_summary(table, corpora.put_table(session.id, table), prose=True)]
     events = list(corpora.index(session.id, ["text"]))
-    shown += [corpus_view.status(events[-1].corpus, events[-1]), corpus_view.progress(events[-1])]
+    shown += [corpus_view.card(events[-1].corpus, events[-1]), corpus_view.progress(events[-1])]
     shown.append(search.results(SearchService(bench).search(session.id, "x")))
     shown.append(similarity.comparison(SimilarityService(bench).compare(ATTACK, f"{ATTACK} again")))
     for markup in [*shown, *_fine_tuning(bench, session.id)]:
@@ -143,6 +143,8 @@ def test_the_learning_curve_in_words(low, value, text):
 
 def test_what_is_damaged_is_listed_with_the_way_out():
     entry = SavedCorpus("my-file-0123456789ab", "my-file-0123456789ab", 0, "", "", 1.5, damaged=True)
-    assert corpus_view.saved(entry) == "my-file-0123456789ab · damaged, delete it · 1.5 MB"
+    listed = corpus_view.choices([entry])
+    assert "damaged, can only be deleted · 1.5 MB" in listed and "Delete my-file-0123456789ab from this machine?" in listed
+    assert "my-file" not in corpus_view.start([entry], hosted=False)
     info = RunInfo("id", "name", "damaged", "This run is damaged. Delete it.", "2026-01-02", "", has_model=False)
     assert fine_tune.run_line(info) == "name · damaged, delete it · 2026-01-02"

@@ -9,7 +9,7 @@ from sbert_app.services.overlap import OverlapProgress
 from sbert_app.ui.kit import html
 from sbert_app.wording import plural
 
-SHOWN = 50
+SHOWN = 50  # rows listed in each of the two lists
 SENTENCE_LENGTH = 400
 STOPPED = "Stopped. Encoded rows are kept: upload the file again to continue."
 
@@ -33,9 +33,19 @@ def overlap(compared: FileOverlap, matches: Sequence[Match], threshold: float) -
     head = Markup('<div class="could-go" role="status"><p><b>{}</b> of {} {} a match in {} at {}.</p>{}</div>').format(
         share, compared.other.name, have, compared.indexed.corpus.name, cosine, hint
     )
+    reworded, copied = ([match for match in matches if match.same is same] for same in (False, True))
+    return head + _list("In other words", reworded) + _list("Word for word", copied)
+
+
+def _list(title: str, matches: Sequence[Match]) -> Markup:
+    """The closest matches of one kind, under a heading with their number."""
+    if not matches:
+        return Markup()
     which = html.hint(f"The closest {SHOWN} of them; the export has all.") if len(matches) > SHOWN else Markup()
-    items = Markup('<ol class="dup-pairs open">{}</ol>').format(Markup().join(map(_match, matches[:SHOWN])))
-    return head + which + (items if matches else "")
+    items = Markup().join(map(_match, matches[:SHOWN]))
+    return Markup('<h2 class="section">{}: {:,} {}</h2>{}<ol class="dup-pairs">{}</ol>').format(
+        title, len(matches), plural(len(matches), "row", "rows"), which, items
+    )
 
 
 def _columns(compared: FileOverlap) -> str:

@@ -16,7 +16,6 @@ from sbert_app.ui.kit.long_job import LongJob, throttled
 from sbert_app.ui.kit.shelf import Shelf
 
 BORDERLINE = 50  # borderline pairs to show and to score with the cross-encoder
-LEAD = "Find sentences that repeat each other, word for word or in other words. In each group, keep one row and drop the others."
 VERDICTS, CLEANED, PAIRS = "keep-or-drop.csv", "cleaned.csv", "pairs.csv"
 
 
@@ -31,7 +30,6 @@ class DuplicatesPanel:
         self._listen(opened)
 
     def _draw(self) -> None:
-        gr.HTML(html.hint(LEAD), js_on_load=None)
         with gr.Row(elem_classes="examples"):
             self.find = gr.Button("Find duplicates", variant="primary", interactive=False, elem_id="find-duplicates")
             self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="duplicates-stop")
@@ -40,7 +38,7 @@ class DuplicatesPanel:
             FLOOR, 1, DEFAULT_THRESHOLD, step=0.01, label="Duplicates from this cosine", visible=False,
             info="A lower threshold finds more pairs, also pairs that are only similar.", elem_id="duplicates-threshold",
         )  # fmt: skip
-        self.headline = gr.HTML(html.empty(view.NO_CORPUS), elem_id="duplicates-headline", js_on_load=None)
+        self.headline = gr.HTML(html.empty(view.NOT_YET), elem_id="duplicates-headline", js_on_load=None)
         with gr.Column(visible=False, elem_id="duplicates-result") as self.result:
             with gr.Row(elem_classes="examples"):
                 self.make = gr.Button("Export results", size="sm", elem_id="duplicates-files")
@@ -55,21 +53,23 @@ class DuplicatesPanel:
             self.groups = gr.HTML(elem_id="duplicates-groups", js_on_load=None)
 
     def _listen(self, opened: gr.State) -> None:
-        session, with_threshold = [self._session_id], [self._session_id, self.threshold]
+        with_threshold = [self._session_id, self.threshold]
         outputs = [self.headline, self.groups, self.borderline, *self.files]
-        cleared = [*self.job.outputs, self.headline, self.threshold, self.result]
-        opened.change(handler(self._on_opened), session, cleared, **PRIVATE)
+        shown = [*self.job.outputs, self.threshold, self.result, *outputs]
+        opened.change(handler(self._on_opened), with_threshold, shown, **PRIVATE)
         self.job.listen(self.find.click, self._on_find, with_threshold, [self.threshold, self.result, *outputs], self._service.stop)
         self.threshold.change(handler(self._on_slide), with_threshold, outputs, trigger_mode="always_last", **PRIVATE)
         self.score.click(handler(self._on_score), with_threshold, self.borderline, **PRIVATE)
         self.make.click(handler(self._on_make), with_threshold, self.files, **PRIVATE)
 
-    def _on_opened(self, session_id: str) -> Updates:
-        """Clear the results of the previous corpus."""
+    def _on_opened(self, session_id: str, threshold: float) -> Updates:
+        """Show what the session holds: after a reload the pairs found before, after another corpus nothing."""
         can_mine = self._service.rows(session_id) > 1
+        idle = {**self.job.idle(), self.find: gr.Button(interactive=can_mine)}
+        if self._service.is_mined(session_id):
+            return {**idle, **self._mined(session_id, threshold)}
         return {
-            **self.job.idle(),
-            self.find: gr.Button(interactive=can_mine),
+            **idle,
             self.headline: html.empty(view.NOT_YET if can_mine else view.ONE_ROW),
             self.threshold: gr.Slider(minimum=FLOOR, value=DEFAULT_THRESHOLD, step=0.01, visible=False),
             self.result: gr.Column(visible=False),
@@ -80,16 +80,16 @@ class DuplicatesPanel:
             if event.stopped:
                 yield self.job.idle(html.status(view.STOPPED))
             elif event.mined:
-                floor = event.mined.duplicates.pairs.floor
-                threshold = max(threshold, floor)
-                yield {
-                    **self.job.idle(),
-                    self.threshold: _slider(threshold, floor),
-                    self.result: gr.Column(visible=True),
-                    **self._shown(session_id, threshold),
-                }
+                yield {**self.job.idle(), **self._mined(session_id, threshold)}
             else:
                 yield self.job.busy(view.progress(event))
+
+    def _mined(self, session_id: str, threshold: float) -> Updates:
+        """Show the pairs found, from the lowest threshold on that they hold."""
+        floor = self._service.findings(session_id, 1.0).mined.duplicates.pairs.floor
+        threshold = max(threshold, floor)
+        shown = self._shown(session_id, threshold)
+        return {self.threshold: _slider(threshold, floor), self.result: gr.Column(visible=True), **shown}
 
     def _on_slide(self, session_id: str, threshold: float) -> Updates:
         """Show another threshold, unless the slider was reset because another corpus was opened."""

@@ -10,7 +10,6 @@ from sbert_app.services.duplicates import MiningProgress
 from sbert_app.ui.kit import html
 from sbert_app.wording import duration, plural
 
-NO_CORPUS = "No corpus yet. Choose an example above, or upload your own file."
 NOT_YET = "Not searched yet. “Find duplicates” compares every row with every other."
 ONE_ROW = "This corpus has only one row, so it has no duplicates."
 STOPPED = "Stopped. Partial results are not kept: start again from the beginning."
@@ -56,9 +55,9 @@ def groups(findings: Findings) -> Markup:
         return Markup()
     items = Markup().join(_group(number, members) for number, members in enumerate(findings.groups(GROUPS_SHOWN), 1))
     which = f"The largest {GROUPS_SHOWN} of {total:,} groups; the export has all" if total > GROUPS_SHOWN else f"{total:,} in all"
-    return Markup(
-        '<h2 class="section">Groups</h2>{}<ol class="dup-groups" tabindex="0" role="region" aria-label="Groups">{}</ol>'
-    ).format(html.hint(f"{which}. The row to keep is the centre of its group: all other rows reach the threshold to it."), items)
+    return Markup('<h2 class="section">Groups</h2>{}<ol class="dup-groups">{}</ol>').format(
+        html.hint(f"{which}. The row to keep is the centre of its group: all other rows reach the threshold to it."), items
+    )
 
 
 def borderline(pairs: Sequence[SentencePair], threshold: float, seconds: float | None = None) -> Markup:
@@ -68,7 +67,7 @@ def borderline(pairs: Sequence[SentencePair], threshold: float, seconds: float |
     scored = f" The cross-encoder scored them in {duration(seconds)}: 0 is unrelated, 1 the same." if seconds is not None else ""
     return Markup(
         '<p class="hint" role="status">The {:,} {} nearest to the threshold, on both sides of it.{}</p>'
-        '<ol class="dup-pairs" tabindex="0" role="region" aria-label="Pairs nearest to the threshold">{}</ol>'
+        '<ol class="dup-pairs">{}</ol>'
     ).format(len(pairs), plural(len(pairs), "pair", "pairs"), scored, Markup().join(_pair(pair, threshold) for pair in pairs))
 
 

@@ -26,6 +26,11 @@ def hint(text: str) -> Markup:
     return Markup('<p class="hint">{}</p>').format(text)
 
 
+def info(text: str) -> Markup:
+    """Lab figures behind an ⓘ."""
+    return Markup('<details class="info"><summary aria-label="Details">ⓘ</summary><span>{}</span></details>').format(text)
+
+
 def status(text: str) -> Markup:
     """A line that says what is going on."""
     return Markup('<p class="stage" role="status">{}</p>').format(text)

@@ -36,13 +36,15 @@ class LongJob:
         return self._state(False) | {self.stage: stage}
 
     def listen(
-        self, trigger: Any, work: Callable[..., Any], inputs: list[Any], outputs: list[Any], stop: Callable[[str], None]
+        self, trigger: Any, work: Callable[..., Any], inputs: list[Any], outputs: list[Any], stop: Callable[[str], None] | None
     ) -> Any:
         """Run `work` at the trigger, and become idle if it fails. Returns the event, for chaining.
 
-        The first input is the session's id, passed to `stop`. No concurrency limit: the services queue the work.
+        The first input is the session's id, passed to `stop`, which is None if another trigger has the same.
+        No concurrency limit: the services queue the work.
         """
-        self.stop.click(handler(self._stopping(stop)), inputs[0], self.stop, queue=False, **PRIVATE)
+        if stop is not None:
+            self.stop.click(handler(self._stopping(stop)), inputs[0], self.stop, queue=False, **PRIVATE)
         started = trigger(handler(work), inputs, [*self.outputs, *outputs], concurrency_limit=None, **PRIVATE)
         started.failure(self.idle, None, self.outputs, **PRIVATE)
         return started

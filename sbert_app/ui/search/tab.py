@@ -1,41 +1,45 @@
-"""The Search tab: load a corpus, then search it by meaning."""
+"""The Search tab: search the open corpus by meaning."""
 
-import json
 from typing import Any
 
 import gradio as gr
 
 from sbert_app.services.bundle import Services
-from sbert_app.services.search import RERANKED, SearchService
+from sbert_app.services.search import RERANKED
+from sbert_app.ui.corpus.start import corpus_start
+from sbert_app.ui.corpus.view import card
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler, typed_text
 from sbert_app.ui.search import view
-from sbert_app.ui.search.corpus_panel import CorpusPanel
+from sbert_app.ui.search.filters import Filters, Values
 
-MORE_LIKE_THIS = """
+LEAD = "Find sentences by what they **mean**, in your own file: different words, same idea."
+# "picked" is a custom event: a row to look for more like it, or a filter to remove.
+PICKED = """
 element.addEventListener('click', event => {
-  const button = event.target.closest('button.more');
-  if (button) trigger('picked', {row: Number(button.dataset.row)});
+  const button = event.target.closest('button[data-row], button[data-filter]');
+  if (button) trigger('picked', {row: Number(button.dataset.row), filter: button.dataset.filter});
 });
+studio.follow(element);
 """
 
 
-def build_corpus(services: Services, session_id: gr.State, model: gr.State, opened: gr.State) -> None:
-    """Build the corpus panel. `opened` changes whenever another corpus is opened."""
-    gr.Markdown("Find sentences by what they **mean**, in your own file: different words, same idea.", elem_classes="lead")
-    CorpusPanel(services.corpora, session_id, model, opened)
+class SearchTab:
+    """Components and event handlers, without visitors' data.
 
+    `query`: the text box, which a reload fills again. `start`: the choice of corpora while none is open, listed anew for each page.
+    """
 
-def build(services: Services, session_id: gr.State, opened: gr.State) -> None:
-    """Build the search."""
-    _SearchTab(services.search, session_id).listen(opened)
+    def __init__(self, services: Services, session_id: gr.State, opened: gr.State) -> None:
+        self._service, self._corpora, self._session_id = services.search, services.corpora, session_id
+        gr.Markdown(LEAD, elem_classes="lead")
+        self.start = corpus_start(services.corpora, opened)
+        with gr.Column(visible=False, elem_id="search-body") as self.body:
+            self._draw()
+        self._listen(opened)
 
-
-class _SearchTab:
-    """Components and event handlers, without visitors' data."""
-
-    def __init__(self, service: SearchService, session_id: gr.State) -> None:
-        self._service, self._session_id = service, session_id
+    def _draw(self) -> None:
+        self.status = gr.HTML(elem_id="status", js_on_load=None)
         with gr.Row(elem_classes="query-row"):
             self.query = gr.Textbox(
                 label="Query",
@@ -47,9 +51,10 @@ class _SearchTab:
                 elem_id="query",
             )
             self.go = gr.Button("Search", variant="primary", scale=0, min_width=120, elem_id="search")
+        self.chips = gr.HTML(elem_id="chips", js_on_load=PICKED)
         with gr.Accordion("Options and filters", open=False, elem_id="options"):
             self._draw_options()
-        self.hits = gr.HTML(elem_id="hits", js_on_load=MORE_LIKE_THIS)
+        self.hits = gr.HTML(elem_id="hits", js_on_load=PICKED)
 
     def _draw_options(self) -> None:
         self.top = gr.Slider(1, 100, 10, step=1, label="Hits", elem_id="top")
@@ -59,61 +64,69 @@ class _SearchTab:
             info="The bundled one was trained on sentence similarity, not on ranking answers: check whether it helps on your data.",
             elem_id="rerank",
         )
-        self.facets = gr.Dropdown(
-            label="Only rows where", multiselect=True, elem_id="facets",
-            info="Within a column: any of these. Across columns: all of these.",
-        )  # fmt: skip
-        with gr.Row():
-            self.column = gr.Dropdown(label="Column", elem_id="filter-column")
-            self.contains = gr.Textbox(label="Contains", elem_id="filter-contains")
-            self.low = gr.Textbox(label="From", placeholder="number or date", elem_id="filter-from")
-            self.high = gr.Textbox(label="To", placeholder="number or date", elem_id="filter-to")
+        self.words = gr.Checkbox(label="Plain word search beside it (BM25), to compare", elem_id="words-beside")
+        # Chip name -> switch, and label of its chip.
+        self._switches = {
+            "hybrid": (self.hybrid, "Hybrid"),
+            "rerank": (self.rerank, "Re-ranked"),
+            "words": (self.words, "Word search beside"),
+        }
+        self.filters = Filters()
 
-    def listen(self, opened: gr.State) -> None:
-        filters = [self.facets, self.column, self.contains, self.low, self.high]
-        opened.change(handler(self._on_opened), [self._session_id, self.query], [self.query, self.hits, *filters], **PRIVATE)
+    def _listen(self, opened: gr.State) -> None:
+        switches, filters = [self.hybrid, self.rerank, self.words], self.filters.components
+        everything = {self._session_id, self.query, self.top, *switches, *filters}
+        answer = [self.chips, self.hits]
+        shown = [self.body, self.status, self.query, *answer, *filters]
+        opened.change(handler(self._on_opened), {self._session_id, self.query}, shown, **PRIVATE)
         gr.on(
-            [
-                self.query.submit, self.go.click, self.hybrid.input, self.rerank.input, self.facets.input, self.top.release,
-                self.contains.submit, self.low.submit, self.high.submit,
-            ],
-            handler(self._on_search), [self._session_id, self.query, self.top, self.hybrid, self.rerank, *filters], self.hits,
-            trigger_mode="always_last", **PRIVATE,
+            [self.query.submit, self.go.click, self.top.release, *(switch.input for switch in switches), *self.filters.changes],
+            handler(self._on_search), everything, answer, trigger_mode="always_last", **PRIVATE,
         )  # fmt: skip
-        # "picked" is a custom event, triggered by MORE_LIKE_THIS.
-        self.hits.picked(handler(self._on_more_like), [self._session_id, self.top, *filters], [self.query, self.hits], **PRIVATE)
+        self.hits.picked(handler(self._on_more_like), everything, [self.query, *answer], **PRIVATE)
+        self.chips.picked(handler(self._on_removed), everything, [*switches, *filters, *answer], **PRIVATE)
 
-    def _on_opened(self, session_id: str, query: str) -> Updates:
-        """Another corpus: show its filters and search it with its example query, or else with the current query."""
-        facets, columns = self._service.filters(session_id)
-        first = self._service.first_query(session_id)
-        query = first or typed_text(query)
+    def _on_opened(self, values: Values) -> Updates:
+        """Another corpus: show its filters and search it with the typed query or, for an example, with the example's."""
+        session_id = values[self._session_id]
+        indexed = self._corpora.current(session_id)
+        if indexed is None:
+            return {self.body: gr.Column(visible=False)}
+        typed = typed_text(values[self.query])
+        query = self._service.first_query(session_id, typed)
         return {
-            self.query: query if first else gr.skip(),
+            self.body: gr.Column(visible=True),
+            self.status: card(indexed, self._corpora.last_indexing(session_id)),
+            self.query: query if query != typed else gr.skip(),
             self.hits: view.results(self._service.search(session_id, query)) if query else html.empty(view.NO_QUERY),
-            self.facets: gr.Dropdown(choices=[(f"{c}: {v or '(blank)'}", json.dumps([c, v])) for c, v in facets], value=[]),
-            self.column: gr.Dropdown(choices=columns, value=None),
-            **dict.fromkeys((self.contains, self.low, self.high), ""),
+            self.chips: "",
+            **self.filters.of_corpus(*self._service.filters(session_id)),
         }
 
-    def _on_search(self, session_id: str, query: str, top: int, hybrid: bool, rerank: bool, *filters: Any) -> str:
-        return view.results(self._service.search(session_id, query, top, _chosen(*filters), hybrid, rerank))
+    def _on_search(self, values: Values) -> Updates:
+        session_id, query, top, filters = self._asked(values)
+        result = self._service.search(session_id, query, top, filters, values[self.hybrid], values[self.rerank])
+        by_words = self._service.word_search(session_id, query, top, filters) if values[self.words] else None
+        return {self.hits: view.results(result, by_words), self.chips: self._active(values)}
 
-    def _on_more_like(
-        self, session_id: str, top: int, facets: list[str], column: str, contains: str, low: str, high: str, event: gr.EventData
-    ) -> list[str]:
+    def _on_more_like(self, values: Values, event: gr.EventData) -> Updates:
         row = event._data.get("row") if isinstance(event._data, dict) else None
-        result = self._service.more_like(session_id, row, top, _chosen(facets, column, contains, low, high))
-        return [result.query, view.results(result)]
+        session_id, _, top, filters = self._asked(values)
+        result = self._service.more_like(session_id, row, top, filters)
+        return {self.query: result.query, self.hits: view.results(result), self.chips: self._active(values)}
 
+    def _on_removed(self, values: Values, event: gr.EventData) -> Updates:
+        """Remove the filter or switch off the option whose chip was clicked, and search again."""
+        name = event._data.get("filter") if isinstance(event._data, dict) else None
+        switch, _ = self._switches.get(str(name), (None, ""))
+        changed = {switch: False} if switch else self.filters.without(values, name)
+        return {**changed, **self._on_search(values | changed)}
 
-def _chosen(facets: list[str], column: str | None, contains: str, low: str, high: str) -> dict[str, Any]:
-    """Build the search service's filters from the values on the page."""
-    filters: dict[str, Any] = {}
-    for facet in facets or []:
-        name, value = json.loads(facet)
-        filters.setdefault(name, []).append(value)
-    bounds = {"contains": contains, "from": low, "to": high}
-    if column and any(bounds.values()):
-        filters[column] = {key: value for key, value in bounds.items() if value}
-    return filters
+    def _asked(self, values: Values) -> tuple[str, str, int, dict[str, Any]]:
+        """Session, query, number of hits, filters."""
+        return values[self._session_id], values[self.query], values[self.top], self.filters.chosen(values)
+
+    def _active(self, values: Values) -> str:
+        """Chips for the options and filters in force."""
+        chips = {name: label for name, (switch, label) in self._switches.items() if values[switch]}
+        return view.chips(chips | self.filters.active(values))

@@ -1,25 +1,59 @@
 """Render search hits."""
 
+import re
+from collections.abc import Mapping, Sequence
+
 from markupsafe import Markup
 
 from sbert_app.corpus.indexed import FUSION
+from sbert_app.corpus.lexical import WORD, tokenize
 from sbert_app.services.search import Hit, SearchResult
 from sbert_app.ui.kit import html
 
-FUSED = " · ranked by meaning and keywords; the score is the cosine only"
 NO_QUERY = "Type what you are looking for, in any words, and press Enter."
-METADATA_SHOWN = 6
+NO_HITS = "No row fits the filters. Remove one to see hits."
+NO_WORDS = "No row holds a word of the query."
+METADATA_SHOWN = 3
 METADATA_LENGTH = 80
+LONG = 280  # characters that fill three lines; a longer sentence can be unfolded
 
 
-def results(result: SearchResult) -> Markup:
-    """The hits as cards with score bars, metadata, and a button “More like this”."""
+def results(result: SearchResult, by_words: SearchResult | None = None) -> Markup:
+    """The hits as cards, beside those of word search if there are any; the head carries the query for the page's address."""
+    query = Markup('<div data-query="{}">{}</div>')
     if not result.hits:
-        return html.empty("No sentence matches the filters. Relax them to see hits.")
+        return query.format(result.query, html.empty(NO_HITS))
     records = [hit_record(hit) for hit in result.hits]
-    times = html.milliseconds(result.milliseconds) + (FUSED if FUSION in result.milliseconds else "")
-    head = html.head(f"{len(result.hits):,} of {result.searched:,} · {times}", html.downloads("hits", records))
-    return head + Markup('<ol class="hits">{}</ol>').format(Markup().join(map(_card, result.hits)))
+    total = f"{_amount(result)} in {sum(result.milliseconds.values()):,.0f} ms{_ranked_by(result)}"
+    facts = Markup("{} {}").format(total, html.info(html.milliseconds(result.milliseconds)))
+    head = html.head(facts, html.downloads("hits", records))
+    if by_words is None:
+        return query.format(result.query, head + _hits(result.hits, result.query))
+    titles = "By meaning", "By words (BM25)"
+    words = _hits(by_words.hits, result.query, result.hits) if by_words.hits else html.empty(NO_WORDS)
+    columns = zip(titles, (_hits(result.hits, result.query, by_words.hits), words), strict=True)
+    sides = (Markup("<section><h3>{}</h3>{}</section>").format(*side) for side in columns)
+    return query.format(result.query, head + Markup('<div class="beside">{}</div>').format(Markup().join(sides)))
+
+
+def chips(active: Mapping[str, str]) -> Markup:
+    """The filters and options in force, each with a button that removes it."""
+    button = Markup(
+        '<button type="button" class="chip" data-filter="{}" aria-label="Remove: {}">{} <i aria-hidden="true">×</i></button>'
+    )
+    return Markup().join(button.format(name, label, label) for name, label in active.items())
+
+
+def _amount(result: SearchResult) -> str:
+    shown, fitting, all_rows = (f"{number:,}" for number in (len(result.hits), result.fitting, result.searched))
+    return f"{shown} of {all_rows}" if result.fitting == result.searched else f"{shown} of {fitting} that fit ({all_rows} in all)"
+
+
+def _ranked_by(result: SearchResult) -> str:
+    """What decides the order, where it is not the score in front."""
+    if result.hits[0].cross_score is not None:
+        return " · ranked by the cross-encoder, the number below"
+    return " · ranked by meaning and keywords; the score is the cosine only" if FUSION in result.milliseconds else ""
 
 
 def hit_record(hit: Hit) -> dict[str, object]:
@@ -30,15 +64,67 @@ def hit_record(hit: Hit) -> dict[str, object]:
     return record | {(f"{key}_" if key in record else key): value for key, value in hit.metadata.items()}
 
 
-def _card(hit: Hit) -> Markup:
-    facts = [("row", f"{hit.row:,}"), *(item for item in list(hit.metadata.items())[:METADATA_SHOWN] if item[1])]
-    chips = (Markup("<li><span>{}</span> {}</li>").format(key, html.short(value, METADATA_LENGTH)) for key, value in facts)
-    bars = html.bar(hit.score, label=f"score {hit.score:.3f}")
+def _hits(hits: Sequence[Hit], query: str, other: Sequence[Hit] | None = None) -> Markup:
+    """Cards; `other`: the hits of another search, to show how each hit's rank differs there."""
+    words = frozenset(tokenize(query))
+    ranks = None if other is None else {hit.row: hit.rank for hit in other}
+    cards = (_card(hit, words, "" if ranks is None else _moved(hit.rank, ranks.get(hit.row))) for hit in hits)
+    return Markup('<ol class="hits">{}</ol>').format(Markup().join(cards))
+
+
+def _moved(rank: int, other: int | None) -> Markup:
+    text = "only here" if other is None else "same rank" if other == rank else f"rank {other} there"
+    return Markup('<span class="moved">{}</span>').format(text)
+
+
+def _card(hit: Hit, words: frozenset[str], moved: str | Markup) -> Markup:
+    bars = Markup("<small>{}</small>{}").format("cosine", html.bar(hit.score, label=f"cosine {hit.score:.3f}"))
     if hit.cross_score is not None:
-        bars += Markup('<div class="cross">{:.3f}</div>').format(hit.cross_score)
+        bars += Markup('<div class="cross">{:.3f}</div><small>cross-encoder</small>').format(hit.cross_score)
         bars += html.bar(hit.cross_score, "cross", f"cross-encoder {hit.cross_score:.3f}")
     return Markup(
-        '<li class="hit"><div class="hit-score"><b>{score:.3f}</b>{bars}</div>'
-        '<div class="hit-body"><p dir="auto">{sentence}</p><ul class="chips">{chips}</ul></div><button type="button" class="more" '
+        '<li class="hit"><div class="hit-score"><b>{score:.3f}</b>{bars}{moved}</div>'
+        '<div class="hit-body">{sentence}<ul class="chips">{chips}</ul></div><button type="button" class="more" '
         'data-row="{row}" aria-label="More like this: row {row}">More like this</button></li>'
-    ).format(score=hit.score, bars=bars, sentence=hit.sentence, chips=Markup().join(chips), row=hit.row)
+    ).format(score=hit.score, bars=bars, moved=moved, sentence=_sentence(hit, words), chips=_metadata(hit), row=hit.row)
+
+
+def _sentence(hit: Hit, words: frozenset[str]) -> Markup:
+    """The sentence with the query's words marked and its title in bold; a long one is cut to three lines until unfolded."""
+    title, rest = hit.sentence[: len(hit.title)], hit.sentence[len(hit.title) :]
+    bold = Markup("<strong>{}</strong>").format(_marked(title, words)) if title else Markup()
+    text = Markup('<p dir="auto">{}{}</p>').format(bold, _marked(rest, words))
+    return text + (_unfold("more", "less") if len(hit.sentence) > LONG else Markup())
+
+
+def _marked(text: str, words: frozenset[str]) -> Markup:
+    """The text with these lower-cased words marked."""
+    pieces, end = [], 0
+    for match in re.finditer(WORD, text):
+        if match[0].lower() in words:
+            pieces += [Markup.escape(text[end : match.start()]), Markup("<mark>{}</mark>").format(match[0])]
+            end = match.end()
+    return Markup().join([*pieces, Markup.escape(text[end:])])
+
+
+def _metadata(hit: Hit) -> Markup:
+    """Row number and metadata; what is beyond the first METADATA_SHOWN is folded."""
+    facts = [("row", f"{hit.row:,}"), *(item for item in hit.metadata.items() if item[1])]
+    item = Markup("<li{}><span>{}</span> {}</li>")
+    folded = Markup(' class="folded"')
+    items = [
+        item.format(folded if position > METADATA_SHOWN else "", key, html.short(value, METADATA_LENGTH))
+        for position, (key, value) in enumerate(facts)
+    ]
+    hidden = len(facts) - METADATA_SHOWN - 1
+    if hidden > 0:
+        items.append(Markup('<li class="rest">{}</li>').format(_unfold(f"+{hidden}", "less")))
+    return Markup().join(items)
+
+
+def _unfold(closed: str, opened: str) -> Markup:
+    """A button of a card that shows what is folded; assets/page.js listens."""
+    return Markup(
+        '<button type="button" class="unfold" data-unfold aria-expanded="false"><span class="when-closed">{}</span>'
+        '<span class="when-open">{}</span></button>'
+    ).format(closed, opened)

@@ -1,0 +1,110 @@
+// The script of the page: the corpus menu, files dropped anywhere, the address, and arrow keys on tabs.
+(() => {
+  const SESSION = 'sbert-studio-session';
+  const menu = () => document.querySelector('#corpus-menu button');
+  const input = selector => document.querySelector(`${selector} input[type=file]`);
+  const isOpen = () => document.body.classList.contains('corpus-open');
+  let arrived = false;  // until then the address is what the visitor asked for
+
+  function show(open) {
+    document.body.classList.toggle('corpus-open', open);
+    menu()?.setAttribute('aria-expanded', open);
+  }
+
+  // The address names tab, corpus and query, so that a reload or a bookmark brings them back.
+  function place(values) {
+    if (!arrived) return;
+    const url = new URL(location.href);
+    for (const [key, value] of Object.entries(values)) {
+      if (value) url.searchParams.set(key, value); else url.searchParams.delete(key);
+    }
+    if (url.href !== location.href) history.replaceState(history.state, '', url);
+  }
+
+  // Called when the page is loaded: what the address and this browser tab remember.
+  function read() {
+    const params = new URLSearchParams(location.search);
+    const names = ['tab', 'corpus', 'query'];
+    const values = Object.fromEntries(names.map(name => [name, params.get(name) || '']));
+    return JSON.stringify({ ...values, session: sessionStorage.getItem(SESSION) || '' });
+  }
+
+  function keep(session) {
+    sessionStorage.setItem(SESSION, session);
+    arrived = true;
+    remember();
+  }
+
+  // The menu's button carries the name under which its corpus opens again; it changes when another corpus is opened.
+  let token = '';
+  function remember() {
+    const button = menu();
+    if (!button) return;
+    if (button.dataset.opened !== token) show(false);
+    token = button.dataset.opened;
+    button.setAttribute('aria-expanded', isOpen());
+    place({ corpus: button.dataset.key });
+    const query = document.querySelector('#hits [data-query]');
+    if (query) place({ query: query.dataset.query });
+  }
+
+  // Called by the elements whose content the address names.
+  function follow(element) {
+    remember();
+    new MutationObserver(remember).observe(element, { childList: true, subtree: true });
+  }
+
+  document.addEventListener('click', event => {
+    const target = event.target.closest('[data-corpus]');
+    if (target) {
+      const { corpus, name } = target.dataset;
+      if (corpus === 'menu') show(!isOpen());
+      else if (corpus === 'file') { show(true); input('#corpus-file')?.click(); }
+      else if (corpus === 'ask') target.closest('.card').classList.add('asking');
+      else if (corpus === 'cancel') target.closest('.card').classList.remove('asking');
+      else window.studio.pick({ [corpus]: name });
+    }
+    const unfold = event.target.closest('button[data-unfold]');
+    if (unfold) {
+      const open = unfold.closest('.hit').classList.toggle('unfolded');
+      unfold.closest('.hit').querySelectorAll('button[data-unfold]').forEach(button => button.setAttribute('aria-expanded', open));
+    }
+  });
+
+  document.addEventListener('keydown', event => {
+    if (event.key === 'Escape' && isOpen()) { show(false); menu()?.focus(); }
+    const tab = event.target.closest?.('[role=tab]');
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!tab || !step) return;
+    const tabs = [...tab.closest('[role=tablist]').querySelectorAll('[role=tab]')].filter(other => other.offsetParent && !other.disabled);
+    const next = tabs[(tabs.indexOf(tab) + step + tabs.length) % tabs.length];
+    event.preventDefault();
+    next.focus();
+    next.click();
+  });
+
+  // A file dropped anywhere becomes the corpus, on the Fine-tune tab the labelled pairs; a drop zone under it goes first.
+  const hasFiles = event => [...(event.dataTransfer?.types ?? [])].includes('Files');
+  const hasZone = event => event.target.closest?.('.drop-zone, button:has(input[type=file]), .file-zone');
+  let leaving = 0;
+  document.addEventListener('dragover', event => {
+    if (!hasFiles(event)) return;
+    document.body.classList.add('dragging');
+    clearTimeout(leaving);
+    leaving = setTimeout(() => document.body.classList.remove('dragging'), 250);
+    if (!hasZone(event)) event.preventDefault();
+  });
+  document.addEventListener('drop', event => {
+    document.body.classList.remove('dragging');
+    if (!hasFiles(event) || hasZone(event)) return;
+    event.preventDefault();
+    const labelled = input('#labelled-file');
+    const target = labelled?.closest('.block')?.offsetParent ? labelled : input('#corpus-file');
+    if (!target) return;
+    if (target !== labelled) show(true);
+    target.files = event.dataTransfer.files;
+    target.dispatchEvent(new Event('change', { bubbles: true }));
+  });
+
+  window.studio = { follow, place, read, keep };
+})();

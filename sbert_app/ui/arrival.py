@@ -1,0 +1,99 @@
+"""A page that is opened or reloaded: its tab, model, corpus, query and map come back.
+
+The address names tab, corpus and query. The browser tab remembers its session, whose id is a secret and never in the address: a
+reload resumes it, with the map and everything else that it holds.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.errors import UserError
+from sbert_app.runtime.sessions import Session
+from sbert_app.services.bundle import Services
+from sbert_app.ui.corpus import view
+from sbert_app.ui.corpus.panel import CorpusPanel
+from sbert_app.ui.header import ModelPicker
+from sbert_app.ui.kit.events import PRIVATE, Updates, handler
+from sbert_app.ui.kit.visitors import visitor_of
+
+READ, KEEP = "(place, model) => [studio.read(), model]", "session => studio.keep(session)"  # assets/page.js
+LONGEST = 4_000  # characters of a value from the address
+
+
+@dataclass(frozen=True)
+class ChosenModel:
+    """The model chosen in a session's header."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a page was: values of the address, and the session of its browser tab; "" where there is none."""
+
+    tab: str = ""
+    corpus: str = ""
+    query: str = ""
+    session: str = ""
+
+    @classmethod
+    def read(cls, text: Any) -> "Place":
+        """Read the JSON of assets/page.js; whatever is not as expected counts as absent."""
+        try:
+            values = json.loads(text) if isinstance(text, str) else {}
+        except ValueError:
+            values = {}
+        names = cls.__dataclass_fields__ if isinstance(values, dict) else ()
+        return cls(**{name: values[name] for name in names if isinstance(values.get(name), str) and len(values[name]) <= LONGEST})
+
+
+class Arrival:
+    """Connects the page's load event. tabs: their components by id."""
+
+    def __init__(
+        self, services: Services, picker: ModelPicker, panel: CorpusPanel, tabs: dict[str, gr.Tab], all_tabs: gr.Tabs
+    ) -> None:
+        self._services, self._picker, self._panel = services, picker, panel
+        self._tabs, self._all_tabs = tabs, all_tabs
+        self._place = gr.Textbox(visible=False)
+
+    def listen(self, app: gr.Blocks, session_id: gr.State, query: gr.Textbox, starts: list[gr.HTML]) -> None:
+        """query: the Search tab's, filled in from the address. starts: the choices of corpora that tabs show while none is open."""
+        self._session_id, self._query, self._starts = session_id, query, starts
+        model = self._picker.in_use
+        outputs = [session_id, self._place, query, self._all_tabs, *starts, *self._picker.outputs, *self._panel.shown]
+        arrived = app.load(handler(self._on_arrival), [self._place, model], outputs, js=READ, **PRIVATE)
+        arrived.then(None, self._place, None, js=KEEP, **PRIVATE)
+        model.change(handler(self._on_model), [session_id, model], None, **PRIVATE)
+        for name, tab in self._tabs.items():
+            tab.select(None, None, None, js=f"() => studio.place({{tab: '{name}'}})", **PRIVATE)
+
+    def _on_arrival(self, text: str, model: str, request: gr.Request) -> Updates:
+        place, bench = Place.read(text), self._services.bench
+        visitor = visitor_of(request, bench.settings.hosted)
+        session = bench.sessions.resume(place.session, visitor) or bench.sessions.open(visitor)
+        updates = {self._session_id: session.id, self._place: session.id, **self._model(session, model)}
+        if session.get(IndexedCorpus) is None:
+            self._services.corpora.open_key(session.id, place.corpus, model)
+        if place.query:
+            updates[self._query] = place.query
+        if place.tab in self._tabs:
+            updates[self._all_tabs] = gr.Tabs(selected=place.tab)
+        corpora = self._services.corpora
+        updates |= dict.fromkeys(self._starts, view.start(corpora.saved(), corpora.hosted))
+        return updates | self._panel.show(session.id)
+
+    def _model(self, session: Session, model: str) -> Updates:
+        """The model chosen before the reload, if it can still be loaded."""
+        chosen = session.get(ChosenModel)
+        try:
+            return self._picker.use(chosen.name if chosen else model)
+        except UserError:
+            return self._picker.refresh()
+
+    def _on_model(self, session_id: str, model: str) -> None:
+        self._services.bench.sessions.get(session_id).put(ChosenModel(model))

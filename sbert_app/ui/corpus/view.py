@@ -1,0 +1,150 @@
+"""Render a corpus: the menu's button, the corpora to choose from, what was read, indexing progress, and the open corpus."""
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.library import SavedCorpus
+from sbert_app.services.corpora import OtherIndex
+from sbert_app.services.indexing import IndexProgress
+from sbert_app.tables import Table
+from sbert_app.tables.table import skipped_summary
+from sbert_app.ui.kit import html
+from sbert_app.wording import duration, plural
+
+EXAMPLES = {
+    "support_tickets.csv": ("Support tickets", "926 short messages with team, product, priority and date"),
+    "field_notes.csv": ("Household advice", "450 tips with a topic"),
+}
+RECENT_SHOWN = 5
+FORMATS = "csv, tsv, txt, jsonl, json, parquet or xlsx; the text formats also as .gz"
+
+
+def rows(count: int) -> str:
+    return f"{count:,} {plural(count, 'row', 'rows')}"
+
+
+def menu(indexed: IndexedCorpus | None, opened: str) -> Markup:
+    """The button in the header. opened: changes whenever another corpus is opened, which closes the panel."""
+    name, size = (indexed.corpus.name, rows(len(indexed.corpus))) if indexed else ("none yet", "")
+    return Markup(
+        '<button type="button" class="corpus-button" data-corpus="menu" data-opened="{}" data-key="{}" aria-expanded="false" '
+        'aria-controls="corpus-panel"><small>Corpus</small><b>{}</b><span>{}</span><i aria-hidden="true"></i></button>'
+    ).format(opened, indexed.key if indexed else "", html.short(name, 40), size)
+
+
+def start(saved: Sequence[SavedCorpus], hosted: bool) -> Markup:
+    """What a tab shows while no corpus is open: a drop zone, recent corpora, examples."""
+    kept = "Only your session sees it, and it is deleted afterwards." if hosted else "It stays on this machine."
+    zone = Markup(
+        '<button type="button" class="drop" data-corpus="file"><b>Drop a file here, or click to choose one</b>'
+        "<span>{}. {}</span></button>"
+    ).format(FORMATS, kept)
+    return Markup('<div class="start">{}{}</div>').format(zone, choices(saved, deletable=False))
+
+
+def choices(saved: Sequence[SavedCorpus], deletable: bool = True) -> Markup:
+    """Saved corpora and examples as cards."""
+    cards = [_saved(entry, deletable) for entry in saved if deletable or not entry.damaged]
+    examples = [_example(name, *described) for name, described in EXAMPLES.items()]
+    recent, older = cards[:RECENT_SHOWN], cards[RECENT_SHOWN:]
+    parts = [_section("Recent", recent)] if recent else []
+    if older and deletable:
+        all_older = Markup("<details><summary>{:,} more</summary>{}</details>").format(len(older), _section("", older))
+        parts.append(all_older)
+    return Markup().join([*parts, _section("Examples", examples)])
+
+
+def _section(title: str, cards: Sequence[Markup]) -> Markup:
+    head = Markup("<h3>{}</h3>").format(title) if title else Markup()
+    return head + Markup('<ul class="cards">{}</ul>').format(Markup().join(cards))
+
+
+def _example(name: str, title: str, description: str) -> Markup:
+    return Markup(
+        '<li class="card"><button type="button" data-corpus="example" data-name="{}" aria-label="Example: {}">'
+        "<b>{}</b><span>{}</span></button></li>"
+    ).format(name, title, title, description)
+
+
+def _saved(entry: SavedCorpus, deletable: bool) -> Markup:
+    facts = f"{rows(entry.rows)} · {entry.model} · {entry.megabytes:.1f} MB · {entry.saved[:16].replace('T', ' ')}"
+    if entry.damaged:
+        facts = f"damaged, can only be deleted · {entry.megabytes:.1f} MB"
+    delete = Markup(
+        '<button type="button" class="small" data-corpus="ask" aria-label="Delete {name}">Delete</button>'
+        '<p class="ask" role="alert">Delete {name} from this machine? '
+        '<button type="button" class="small danger" data-corpus="delete" data-name="{id}">Delete'
+        '</button> <button type="button" class="small" data-corpus="cancel">Keep</button></p>'
+    ).format(name=entry.name, id=entry.id)
+    return Markup(
+        '<li class="card"><button type="button" data-corpus="open" data-name="{}" aria-label="Open {}"{}><b>{}</b><span>{}</span>'
+        "</button>{}</li>"
+    ).format(
+        entry.id, entry.name, Markup(" disabled") if entry.damaged else "", entry.name, facts, delete if deletable else ""
+    )  # fmt: skip
+
+
+def table_summary(table: Table, column: str, prose: bool) -> Markup:
+    """What was read from a file, and the guessed text column."""
+    guess = "The text seems to be in" if prose else "No column looks like sentences; the closest is"
+    columns = len(table.frame.columns)
+    lines = [*table.notes, *skipped_summary(table.skipped)]
+    size = f"{rows(len(table.frame))}, {columns} {plural(columns, 'column', 'columns')}"
+    head = Markup('<p class="read"><b>{}</b>: {}. {} <b>{}</b>.</p>').format(table.name, size, guess, column)
+    return head + html.notes(lines)
+
+
+def progress(event: IndexProgress) -> Markup:
+    """Progress bar of the indexing, with rate and remaining time."""
+    text = f"{event.stage} {event.name}: {event.done:,} of {event.total:,} sentences"
+    if event.sentences_per_second:
+        text += f" · {event.sentences_per_second:,.0f} sentences/s"
+    if event.cached:
+        text += f" · {event.cached:,} from the cache"
+    if event.stopped:
+        text += ". Encoded sentences are kept: index again to continue."
+    elif event.eta_seconds and event.stage == "Encoding":
+        text += f" · {duration(event.eta_seconds)} left"
+    return html.progress(event.done, event.total, text, "Indexing")
+
+
+def card(indexed: IndexedCorpus, event: IndexProgress | None = None) -> Markup:
+    """The open corpus: size, model and index, with notes and skipped rows below. event: the end of its indexing, if it was now."""
+    report, source = indexed.index.report, indexed.corpus
+    recall = f", recall@10 {report.recall:.3f}, measured on {report.recall_queries} rows" if report.kind == "approximate" else ""
+    facts = [
+        f"{len(source):,} {plural(len(source), 'sentence', 'sentences')}",
+        f"{indexed.embeddings.shape[1]} dimensions, {indexed.model}",
+        f"{report.kind} index, {report.megabytes:.1f} MB{recall}",
+    ]
+    if event and event.sentences_per_second:
+        facts.append(f"encoded in {duration(event.seconds)} ({event.sentences_per_second:,.0f} sentences/s)")
+    elif event:
+        facts.append(f"from the cache in {duration(event.seconds)}")
+    lines = [*(event.notes if event else ()), _truncated(indexed), *source.notes, *skipped_summary(source.skipped)]
+    return Markup('<div class="corpus" id="corpus-status"><p><b>{}</b> <span>{}</span></p>{}</div>').format(
+        source.name, " · ".join(facts), html.notes(lines)
+    )
+
+
+def _truncated(indexed: IndexedCorpus) -> str:
+    count = indexed.truncated
+    texts = plural(count, "text is", "texts are")
+    return f"{count:,} {texts} longer than {indexed.model} reads: only the beginning counts." if count else ""
+
+
+def stale(other: OtherIndex | None) -> Markup:
+    """A warning that the open corpus is indexed with another model than the chosen one."""
+    if other is None:
+        return Markup()
+    return Markup(
+        '<p class="stale" role="status"><b>{}</b> is indexed with {}; the chosen model is {}. '
+        "Search, Duplicates and Map use {} until you index again.</p>"
+    ).format(other.name, other.model, other.other_model, other.model)
+
+
+def index_again(other: OtherIndex) -> str:
+    """The label of the button that indexes with the chosen model."""
+    return f"Index again with {other.other_model} ({rows(other.rows)}, about {duration(other.seconds)})"

@@ -1,0 +1,80 @@
+"""The filters of the Search tab: values of columns with few values, and one column by a text it contains or a range."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import gradio as gr
+
+from sbert_app.errors import UserError
+
+Values = dict[Any, Any]  # component -> value, the argument of a handler with a set of inputs
+COLUMN = "column"  # the name of the chip of the one column; the chips of values are named by their JSON
+
+
+class Filters:
+    """The components, and what their values mean."""
+
+    def __init__(self) -> None:
+        self.facets = gr.Dropdown(
+            label="Only rows where", multiselect=True, elem_id="facets",
+            info="Within a column: any of these. Across columns: all of these.",
+        )  # fmt: skip
+        with gr.Row():
+            self.column = gr.Dropdown(label="Column", elem_id="filter-column")
+            self.contains = gr.Textbox(label="Contains", elem_id="filter-contains")
+            self.low = gr.Textbox(label="From", placeholder="number or date", elem_id="filter-from")
+            self.high = gr.Textbox(label="To", placeholder="number or date", elem_id="filter-to")
+
+    @property
+    def components(self) -> list[Any]:
+        return [self.facets, self.column, self.contains, self.low, self.high]
+
+    @property
+    def changes(self) -> list[Any]:
+        """The events after which the corpus is searched again."""
+        return [self.facets.input, self.contains.submit, self.low.submit, self.high.submit]
+
+    def of_corpus(self, facets: Sequence[tuple[str, str, int]], columns: Sequence[str]) -> Values:
+        """Offer a corpus's filters, none chosen. facets: (column, value, rows)."""
+        choices = [(f"{column}: {value or '(blank)'} ({rows:,})", json.dumps([column, value])) for column, value, rows in facets]
+        empty = dict.fromkeys((self.contains, self.low, self.high), "")
+        return {self.facets: gr.Dropdown(choices=choices, value=[]), self.column: gr.Dropdown(choices=columns, value=None), **empty}
+
+    def chosen(self, values: Values) -> dict[str, Any]:
+        """The search service's filters."""
+        filters: dict[str, Any] = {}
+        for facet in values[self.facets] or []:
+            name, value = _pair(facet)
+            filters.setdefault(name, []).append(value)
+        bounds = self._bounds(values)
+        if values[self.column] and bounds:
+            filters[values[self.column]] = bounds
+        return filters
+
+    def active(self, values: Values) -> dict[str, str]:
+        """Chip name -> label, of each filter in force."""
+        chips = {facet: f"{name}: {value or '(blank)'}" for facet in values[self.facets] or [] for name, value in [_pair(facet)]}
+        bounds = self._bounds(values)
+        if values[self.column] and bounds:
+            chips[COLUMN] = " ".join([values[self.column], *(f"{name} {value}" for name, value in bounds.items())])
+        return chips
+
+    def without(self, values: Values, name: Any) -> Values:
+        """The components to change so that the filter of this chip is gone."""
+        if name == COLUMN:
+            return {self.column: None, self.contains: "", self.low: "", self.high: ""}
+        return {self.facets: [facet for facet in values[self.facets] or [] if facet != name]}
+
+    def _bounds(self, values: Values) -> dict[str, Any]:
+        bounds = {"contains": values[self.contains], "from": values[self.low], "to": values[self.high]}
+        return {key: value for key, value in bounds.items() if value}
+
+
+def _pair(facet: Any) -> tuple[str, str]:
+    """Column and value of a choice. Raises UserError for anything else."""
+    try:
+        name, value = json.loads(facet)
+    except (TypeError, ValueError) as error:
+        raise UserError("This filter is not in the list. Choose one from the list.") from error
+    return str(name), str(value)

@@ -1,0 +1,41 @@
+"""The corpus menu in the header, as browser tests use it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import expect
+
+
+def open_menu(page: Any) -> None:
+    """Open the corpus panel, unless it is open."""
+    button = page.locator("#corpus-menu button")
+    if button.get_attribute("aria-expanded") == "false":
+        button.click()
+    expect(page.locator("#corpus-panel")).to_be_visible()
+
+
+def open_example(page: Any, title: str) -> None:
+    """Open an example, such as "Support tickets", and wait until it is the corpus."""
+    open_menu(page)
+    page.locator("#corpus-choices").get_by_role("button", name=f"Example: {title}", exact=True).click()
+    expect(page.locator("#corpus-panel")).to_be_hidden()
+
+
+def upload(page: Any, path: Path) -> None:
+    open_menu(page)
+    page.locator("#corpus-file input[type=file]").set_input_files(str(path))
+
+
+def paste(page: Any, lines: Sequence[str]) -> None:
+    open_menu(page)
+    page.get_by_role("tab", name="Paste", exact=True).click()
+    page.locator("#pasted textarea").fill("\n".join(lines))
+    page.locator("#use-pasted").click()
+
+
+def index(page: Any, name: str) -> None:
+    """Index what was uploaded or pasted, and wait until it is the corpus of this name."""
+    page.locator("#index").click()
+    expect(page.locator("#corpus-menu")).to_contain_text(name, timeout=90_000)
+    expect(page.locator("#corpus-panel")).to_be_hidden()

@@ -1,0 +1,169 @@
+"""The corpus of all tabs: its menu in the header, its model, filters in force, and what a reload brings back."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.chromium import go_to
+from tests.browser.corpus import index, open_example, open_menu, paste, upload
+
+DROP = """([name, text]) => {
+  const files = new DataTransfer();
+  files.items.add(new File([text], name, {type: 'text/csv'}));
+  for (const kind of ['dragover', 'drop']) {
+    document.querySelector('h1').dispatchEvent(new DragEvent(kind, {dataTransfer: files, bubbles: true, cancelable: true}));
+  }
+}"""
+
+
+@pytest.fixture
+def places(tmp_path) -> Path:
+    path = tmp_path / "places.csv"
+    rows = [f"a walk through the old town number {i},{'travel' if i % 4 else 'food'},{i}" for i in range(120)]
+    path.write_text("\n".join(["text,domain,number", *rows]) + "\n")
+    return path
+
+
+@pytest.fixture
+def other_model(tmp_path, model_folder) -> Path:
+    """The bundled weights with another pooling: another encoder."""
+    folder = Path(shutil.copytree(model_folder, tmp_path / "first-token"))
+    config = folder / "1_Pooling" / "config.json"
+    settings = json.loads(config.read_text())
+    config.write_text(json.dumps(settings | {"pooling_mode_mean_tokens": False, "pooling_mode_cls_token": True}))
+    return folder
+
+
+def choose_model(page: Page, name: str) -> None:
+    picker = page.get_by_label("Model", exact=True)
+    picker.fill(name)
+    picker.press("Enter")
+    expect(page.locator("#model-note")).to_contain_text("384 dimensions", timeout=90_000)
+
+
+def test_a_file_dropped_anywhere_is_taken_and_the_corpus_is_the_same_on_every_tab(page):
+    go_to(page, "Search")
+    expect(page.locator(".start:visible")).to_contain_text("Drop a file here, or click to choose one")
+    expect(page.locator("#query")).to_be_hidden()
+    go_to(page, "Fine-tune")
+    go_to(page, "Similarity")
+    page.evaluate(DROP, ["dropped.csv", "text,kind\nfirst line,a\nsecond line,b\n"])
+    expect(page.locator("#offered")).to_contain_text("dropped.csv: 2 rows, 2 columns")
+    index(page, "dropped.csv")
+    for tab, element in {"Search": "#query", "Duplicates": "#find-duplicates"}.items():
+        go_to(page, tab)
+        expect(page.locator(element)).to_be_visible()
+        expect(page.locator("#corpus-menu")).to_contain_text("2 rows")
+    open_menu(page)
+    page.locator("#make-npy").click()
+    with page.expect_download() as download:
+        page.locator("#download-npy").click()
+    assert download.value.suggested_filename == "embeddings.npy"
+    page.keyboard.press("Escape")
+    expect(page.locator("#corpus-panel")).to_be_hidden()
+    expect(page.locator("#corpus-menu button")).to_be_focused()
+    page.get_by_role("tab", name="Duplicates", exact=True).press("ArrowLeft")
+    expect(page.get_by_role("tab", name="Search", exact=True)).to_have_attribute("aria-selected", "true")
+
+
+def test_another_model_in_the_header_says_which_one_the_index_is_of(page, other_model):
+    open_example(page, "Household advice")
+    choose_model(page, str(other_model))
+    expect(page.locator("#stale")).to_contain_text("field_notes.csv is indexed with all-MiniLM-L6-v2; the chosen model is")
+    expect(page.locator("#index-again")).to_contain_text(re.compile(r"Index again with .* \(450 rows, about .* s\)"))
+    page.locator("#index-again").click()
+    expect(page.locator("#stale")).to_be_hidden(timeout=90_000)
+    go_to(page, "Search")
+    expect(page.locator("#corpus-status")).to_contain_text("first-token")
+
+
+def test_a_filter_in_force_is_shown_though_it_is_folded_away_and_goes_with_one_click(page, places):
+    go_to(page, "Search")
+    upload(page, places)
+    index(page, "places.csv")
+    page.get_by_label("Query", exact=True).fill("walking")
+    page.get_by_label("Query", exact=True).press("Enter")
+    expect(page.locator("#hits")).to_contain_text("10 of 120")
+    page.get_by_role("button", name="Options and filters").click()
+    page.locator("#facets input").click()
+    page.get_by_role("option", name="domain: food (30)", exact=True).click()
+    expect(page.locator("#hits")).to_contain_text("10 of 30 that fit (120 in all)")
+    page.locator("#words-beside input").check()
+    expect(page.locator(".beside")).to_contain_text("By words (BM25)")
+    page.locator("#rerank input").check()
+    page.locator("#hybrid input").check()
+    expect(page.locator("#hits")).to_contain_text("ranked by the cross-encoder, the number below")
+    page.get_by_role("button", name="Options and filters").click()
+    expect(page.locator(".chip")).to_have_count(4)
+    page.get_by_role("button", name="Remove: domain: food", exact=True).click()
+    expect(page.locator("#hits")).to_contain_text("10 of 120")
+    expect(page.locator(".chip")).to_have_count(3)
+
+
+def test_a_reload_brings_back_tab_corpus_query_and_duplicates(page, places):
+    upload(page, places)
+    index(page, "places.csv")
+    go_to(page, "Search")
+    page.get_by_label("Query", exact=True).fill("walking about")
+    page.get_by_label("Query", exact=True).press("Enter")
+    expect(page.locator(".hit").first).to_be_visible()
+    go_to(page, "Duplicates")
+    page.locator("#find-duplicates").click()
+    expect(page.locator("#duplicates-headline")).to_contain_text("at cosine ≥")
+    page.reload()
+    expect(page.get_by_role("tab", name="Duplicates", exact=True)).to_have_attribute("aria-selected", "true")
+    expect(page.locator("#corpus-menu")).to_contain_text("places.csv")
+    expect(page.locator("#duplicates-headline")).to_contain_text("at cosine ≥")
+    go_to(page, "Search")
+    expect(page.get_by_label("Query", exact=True)).to_have_value("walking about")
+    expect(page.locator(".hit").first).to_be_visible()
+    assert "session" not in page.url
+
+
+def test_a_typed_query_is_not_overwritten_by_an_example(page, visit, app_url):
+    open_example(page, "Support tickets")
+    go_to(page, "Search")
+    expect(page.get_by_label("Query", exact=True)).to_have_value("charged two times for the same thing")
+    open_example(page, "Household advice")
+    expect(page.get_by_label("Query", exact=True)).to_have_value("my kettle has white stuff inside")
+    page.get_by_label("Query", exact=True).fill("stale bread")
+    open_example(page, "Support tickets")
+    expect(page.locator("#corpus-status")).to_contain_text("926 sentences")
+    expect(page.get_by_label("Query", exact=True)).to_have_value("stale bread")
+    bookmark = visit(url=f"{app_url}?tab=search&corpus=field_notes.csv&query=kettle")
+    expect(bookmark.locator("#corpus-status")).to_contain_text("450 sentences")
+    expect(bookmark.get_by_label("Query", exact=True)).to_have_value("kettle")
+
+
+def test_hosted_an_address_opens_nobody_elses_corpus(visit, hosted_url):
+    owner = visit(url=hosted_url)
+    paste(owner, ["a secret line", "another one"])
+    index(owner, "pasted: a secret line")
+    owner.reload()
+    expect(owner.locator("#corpus-menu")).to_contain_text("pasted: a secret line")
+    assert "corpus=" not in owner.url
+    other = visit(url=f"{hosted_url}?tab=search&corpus=pasted-a-secret-line-0123456789ab")
+    go_to(other, "Search")
+    expect(other.locator(".start:visible")).to_be_visible()
+    expect(other.locator("#corpus-menu")).to_contain_text("none yet")
+
+
+def test_a_saved_corpus_is_deleted_after_a_question_and_long_texts_are_counted(page, tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text("text\n" + "a very long text " * 400 + "\nshort\n")
+    go_to(page, "Search")
+    upload(page, path)
+    index(page, "long.csv")
+    expect(page.locator("#corpus-status")).to_contain_text("1 text is longer than all-MiniLM-L6-v2 reads")
+    open_menu(page)
+    card = page.locator("#corpus-choices .card", has_text="long.csv")
+    card.get_by_role("button", name="Delete long.csv", exact=True).click()
+    expect(card).to_contain_text("Delete long.csv from this machine?")
+    card.get_by_role("button", name="Keep", exact=True).click()
+    card.get_by_role("button", name="Delete long.csv", exact=True).click()
+    card.get_by_role("button", name="Delete", exact=True).click()
+    expect(card).to_have_count(0)
