@@ -37,6 +37,6 @@ def go_to(page: Any, name: str) -> None:
     page.get_by_role("tab", name="Similarity", exact=True).wait_for()
     tab = page.get_by_role("tab", name=name, exact=True)
     if not tab.is_visible():
-        page.locator(".overflow-menu > button").first.click()
+        page.locator("#tabs .overflow-menu > button").first.click()
         tab = page.get_by_text(name, exact=True).last
     tab.click()

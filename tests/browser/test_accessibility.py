@@ -1,0 +1,41 @@
+"""Every tab by axe-core: nothing serious, in both themes; and nothing sideways on a phone."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests.browser.chromium import go_to
+from tests.browser.corpus import open_example, open_menu
+
+TABS = ("Similarity", "Search", "Duplicates", "Map", "Fine-tune", "Timing")
+SERIOUS = ("serious", "critical")
+OPTIONS = {"resultTypes": ["violations"]}
+
+
+def faults(page: Page) -> list[str]:
+    """Rules broken, with the first element of each."""
+    violations = Axe().run(page, options=OPTIONS).response["violations"]
+    return [f"{v['id']}: {v['nodes'][0]['html'][:160]}" for v in violations if v["impact"] in SERIOUS]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_serious_on_any_tab_and_nothing_sideways_on_a_phone(visit, theme):
+    page = visit(width=390, theme=theme)
+    found = {}
+    go_to(page, "Search")
+    expect(page.locator(".start:visible")).to_be_visible()
+    found["Search without a corpus"] = faults(page)
+    open_menu(page)
+    found["the corpus menu"] = faults(page)
+    open_example(page, "Household advice")
+    for tab in TABS:
+        go_to(page, tab)
+        if tab == "Fine-tune":
+            page.locator("#example-requests_scored").click()
+            expect(page.locator("#start")).to_be_visible()
+        if tab == "Map":  # Gradio's own empty plot has a name that axe refuses
+            expect(page.locator("#map-plot .js-plotly-plot")).to_be_visible()
+        found[tab] = faults(page)
+        if page.evaluate("document.documentElement.scrollWidth") > 390:
+            found[tab].append("scrolls sideways")
+    assert {place: broken for place, broken in found.items() if broken} == {}
