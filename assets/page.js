@@ -72,7 +72,7 @@
   });
 
   document.addEventListener('keydown', event => {
-    if (event.key === 'Escape' && isOpen()) { show(false); menu()?.focus(); }
+    if (event.key === 'Escape' && isOpen() && !event.target.closest('input, textarea')) { show(false); menu()?.focus(); }
     const tab = event.target.closest?.('[role=tab]');
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!tab || !step) return;

@@ -92,7 +92,8 @@ def visit(browser, app_url):
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(60_000)
-        page.on("pageerror", lambda error: bad.append(f"page error: {error}"))
+        # Gradio aborts the requests of a page that is left.
+        page.on("pageerror", lambda error: bad.append(f"page error: {error}") if error.name != "AbortError" else None)
         page.on("console", lambda line: bad.append(line.text) if "Content Security Policy" in line.text else None)
         page.on("request", lambda request: None if allowed(request.url) else bad.append(f"foreign request: {request.url}"))
         page.goto(f"{url}{'&' if '?' in url else '?'}__theme={theme}")
