@@ -43,6 +43,18 @@ class IndexProgress:
         return (self.total - self.done) / self.sentences_per_second if self.sentences_per_second else None
 
 
+@dataclass(frozen=True)
+class FormerIndex:
+    """The index that the open corpus had before it was indexed again, to compare the two models."""
+
+    indexed: IndexedCorpus
+    of_corpus: ClassVar[bool] = True
+
+    @property
+    def nbytes(self) -> int:
+        return self.indexed.nbytes
+
+
 class Indexer:
     """Runs indexing jobs of sessions."""
 
@@ -57,10 +69,20 @@ class Indexer:
             for before in waiting:
                 yield replace(progress, stage=place_in_line(before, "job"))
             for progress in self._index(corpus, model, stop):
-                if progress.corpus is None or (session.open(progress.corpus, stop) and session.put(progress)):
+                if progress.corpus is None or self._open(session, progress, stop):
                     yield progress
                 else:  # another corpus was opened meanwhile
                     yield replace(progress, stage="Stopped", stopped=True, corpus=None)
+
+    def _open(self, session: Session, progress: IndexProgress, stop: Stop) -> bool:
+        """Open the indexed corpus, unless the run was revoked. The index of another model of the same corpus is kept beside it."""
+        before, indexed = session.get(IndexedCorpus), progress.corpus
+        if indexed is None or not session.open(indexed, stop):
+            return False
+        session.put(progress)
+        if before and before.fingerprint != indexed.fingerprint and before.corpus.sentences == indexed.corpus.sentences:
+            session.put(FormerIndex(before))
+        return True
 
     def _index(self, corpus: Corpus, model: str, stop: Stop) -> Iterator[IndexProgress]:
         """Load the corpus from the library, or encode and index it; the last event holds it or is `stopped`."""

@@ -13,11 +13,13 @@ from sbert_app.errors import UserError
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
-from sbert_app.vectors import unit_rows
+from sbert_app.services.indexing import FormerIndex
+from sbert_app.vectors import Vectors, unit_rows
 
 RERANKED = 30  # hits scored by the cross-encoder, one forward pass each
 WAITED, NOTICEABLE = "waited for others", 1e-3  # stage name; seconds of waiting for the device below which it is left out
 CROSS_STAGE = "cross-encoder"
+WORDS_ALONE, FORMER_MODEL = "words", "former"  # what can stand beside the hits
 
 
 @dataclass(frozen=True)
@@ -66,28 +68,35 @@ class SearchService:
 
         rerank: order the best hits by the cross-encoder's score of query and sentence.
         """
-        start = time.perf_counter()
         indexed = self._bench.sessions.corpus(session_id)
-        query = validation.sentence(query, "query", self._limits, "Type what you are looking for.")
-        top = self._top(top)
-        encoder = self._bench.registry.encoder_of(indexed.model, indexed.fingerprint)
-        with self._bench.device.hold(short=True) as waited:
-            vector = unit_rows(encoder.encode([query], encoder.prompt("query")))[0]
-        encoded = time.perf_counter() - waited
+        query, top = self._query(query), self._top(top)
+        vector, stages = self._encode(query, indexed)
         candidates = max(top, RERANKED) if rerank else top
         ranking = indexed.rank(vector, query, candidates, filters or {}, bool(hybrid))
-        before = {WAITED: waited * 1e3} if waited > NOTICEABLE else {}
-        result = self._result(query, indexed, ranking, before | {"encode": (encoded - start) * 1e3})
+        result = self._result(query, indexed, ranking, stages)
         return self._rerank(result, top, cross_encoder) if rerank else result
 
-    def word_search(self, session_id: str, query: str, top: int = 10, filters: Mapping[str, Any] | None = None) -> SearchResult:
-        """Find the rows that share words with the query, ranked by BM25; their scores are cosines, as in `search`."""
+    def beside(
+        self, session_id: str, other: str, query: str, top: int = 10, filters: Mapping[str, Any] | None = None
+    ) -> SearchResult:
+        """Search in another way, to compare: WORDS_ALONE ranks by BM25 (scores stay cosines), FORMER_MODEL by the former index."""
         indexed = self._bench.sessions.corpus(session_id)
-        query = validation.sentence(query, "query", self._limits, "Type what you are looking for.")
-        encoder = self._bench.registry.encoder_of(indexed.model, indexed.fingerprint)
-        with self._bench.device.hold(short=True):
-            vector = unit_rows(encoder.encode([query], encoder.prompt("query")))[0]
-        return self._result(query, indexed, indexed.rank_by_words(vector, query, self._top(top), filters or {}), {})
+        query, top = self._query(query), self._top(top)
+        if other == FORMER_MODEL:
+            former = self._bench.sessions.get(session_id).get(FormerIndex)
+            if former is None:
+                raise UserError("There is no other index to compare with yet. Choose another model and index the corpus again.")
+            vector, stages = self._encode(query, former.indexed)
+            return self._result(query, former.indexed, former.indexed.rank(vector, query, top, filters or {}, hybrid=False), stages)
+        if other != WORDS_ALONE:
+            raise UserError("Choose what to show beside the hits from the list.")
+        vector, _ = self._encode(query, indexed)
+        return self._result(query, indexed, indexed.rank_by_words(vector, query, top, filters or {}), {})
+
+    def former_model(self, session_id: str) -> str:
+        """The model with which the open corpus was indexed before, "" if it was indexed once."""
+        former = self._bench.sessions.get(session_id).get(FormerIndex)
+        return former.indexed.model if former else ""
 
     def more_like(self, session_id: str, row: int | None, top: int = 10, filters: Mapping[str, Any] | None = None) -> SearchResult:
         """Find the sentences closest to a row of the corpus (numbered as in the file), without the row itself."""
@@ -123,6 +132,18 @@ class SearchService:
         hits = [replace(result.hits[i], rank=rank, cross_score=float(scores[i])) for rank, i in enumerate(order, 1)]
         stage = f"{CROSS_STAGE}, {len(result.hits)} pairs"
         return replace(result, hits=hits, milliseconds=result.milliseconds | {stage: (time.perf_counter() - start) * 1e3})
+
+    def _encode(self, query: str, indexed: IndexedCorpus) -> tuple[Vectors, dict[str, float]]:
+        """The query's unit vector under the index's model, (dim,), and milliseconds by stage."""
+        start = time.perf_counter()
+        encoder = self._bench.registry.encoder_of(indexed.model, indexed.fingerprint)
+        with self._bench.device.hold(short=True) as waited:
+            vector = unit_rows(encoder.encode([query], encoder.prompt("query")))[0]
+        before = {WAITED: waited * 1e3} if waited > NOTICEABLE else {}
+        return vector, before | {"encode": (time.perf_counter() - waited - start) * 1e3}
+
+    def _query(self, query: str) -> str:
+        return validation.sentence(query, "query", self._limits, "Type what you are looking for.")
 
     def _top(self, top: int) -> int:
         return validation.whole_number(top, "number of hits", 1, self._limits.hits)

@@ -79,6 +79,10 @@ def test_another_model_in_the_header_says_which_one_the_index_is_of(page, other_
     expect(page.locator("#stale")).to_be_hidden(timeout=90_000)
     go_to(page, "Search")
     expect(page.locator("#corpus-status")).to_contain_text("first-token")
+    page.get_by_role("button", name="Options and filters").click()
+    page.get_by_label("the index before, all-MiniLM-L6-v2").check()
+    expect(page.locator(".beside h3").last).to_have_text("By meaning, all-MiniLM-L6-v2")
+    expect(page.locator(".beside .moved").first).to_have_text(re.compile("same rank|rank .* there|only here"))
 
 
 def test_a_filter_in_force_is_shown_though_it_is_folded_away_and_goes_with_one_click(page, places):
@@ -92,7 +96,7 @@ def test_a_filter_in_force_is_shown_though_it_is_folded_away_and_goes_with_one_c
     page.locator("#facets input").click()
     page.get_by_role("option", name="domain: food (30)", exact=True).click()
     expect(page.locator("#hits")).to_contain_text("10 of 30 that fit (120 in all)")
-    page.locator("#words-beside input").check()
+    page.get_by_label("plain word search (BM25)").check()
     expect(page.locator(".beside")).to_contain_text("By words (BM25)")
     page.locator("#rerank input").check()
     page.locator("#hybrid input").check()

@@ -11,6 +11,7 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.corpora import CorpusService
+from sbert_app.services.search import FORMER_MODEL, WORDS_ALONE, SearchService
 from sbert_app.settings import Settings
 
 
@@ -35,6 +36,11 @@ def test_an_open_corpus_is_indexed_again_with_another_model(bench, other_model):
     after = corpora.current(session.id)
     assert after.fingerprint != before.fingerprint and after.corpus.sentences == before.corpus.sentences
     assert corpora.other_index(session.id, other_model) is None
+    search = SearchService(bench)
+    assert search.former_model(session.id) == DEFAULT_ENCODER == search.beside(session.id, FORMER_MODEL, "fruit").model
+    assert search.beside(session.id, WORDS_ALONE, "a boat").hits[0].row == 3
+    with pytest.raises(UserError, match="Choose what to show beside"):
+        search.beside(session.id, "x", "fruit")
 
 
 def test_a_key_opens_examples_and_saved_corpora_and_nothing_else(bench):

@@ -28,7 +28,9 @@ def hint(text: str) -> Markup:
 
 def info(text: str) -> Markup:
     """Lab figures behind an i in a circle."""
-    return Markup('<details class="info"><summary aria-label="Details"><i aria-hidden="true">i</i></summary><span>{}</span></details>').format(text)
+    return Markup(
+        '<details class="info"><summary aria-label="Details"><i aria-hidden="true">i</i></summary><span>{}</span></details>'
+    ).format(text)
 
 
 def status(text: str) -> Markup:

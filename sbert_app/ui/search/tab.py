@@ -5,7 +5,7 @@ from typing import Any
 import gradio as gr
 
 from sbert_app.services.bundle import Services
-from sbert_app.services.search import RERANKED
+from sbert_app.services.search import FORMER_MODEL, RERANKED, WORDS_ALONE
 from sbert_app.ui.corpus.start import corpus_start
 from sbert_app.ui.corpus.view import card
 from sbert_app.ui.kit import html
@@ -14,6 +14,8 @@ from sbert_app.ui.search import view
 from sbert_app.ui.search.filters import Filters, Values
 
 LEAD = "Find sentences by what they **mean**, in your own file: different words, same idea."
+NOTHING = ""
+BESIDE = [("nothing", NOTHING), ("plain word search (BM25)", WORDS_ALONE)]
 # "picked" is a custom event: a row to look for more like it, or a filter to remove.
 PICKED = """
 element.addEventListener('click', event => {
@@ -64,20 +66,23 @@ class SearchTab:
             info="The bundled one was trained on sentence similarity, not on ranking answers: check whether it helps on your data.",
             elem_id="rerank",
         )
-        self.words = gr.Checkbox(label="Plain word search beside it (BM25), to compare", elem_id="words-beside")
+        self.beside = gr.Radio(
+            BESIDE, value=NOTHING, label="Beside the hits, to compare", elem_id="beside-hits",
+            info="To compare two models, choose another one in the header and index the corpus again.",
+        )  # fmt: skip
         # Chip name -> switch, and label of its chip.
         self._switches = {
             "hybrid": (self.hybrid, "Hybrid"),
             "rerank": (self.rerank, "Re-ranked"),
-            "words": (self.words, "Word search beside"),
         }
         self.filters = Filters()
 
     def _listen(self, opened: gr.State) -> None:
-        switches, filters = [self.hybrid, self.rerank, self.words], self.filters.components
+        switches: list[Any] = [self.hybrid, self.rerank, self.beside]
+        filters = self.filters.components
         everything = {self._session_id, self.query, self.top, *switches, *filters}
         answer = [self.chips, self.hits]
-        shown = [self.body, self.status, self.query, *answer, *filters]
+        shown = [self.body, self.status, self.query, self.beside, *answer, *filters]
         opened.change(handler(self._on_opened), {self._session_id, self.query}, shown, **PRIVATE)
         gr.on(
             [self.query.submit, self.go.click, self.top.release, *(switch.input for switch in switches), *self.filters.changes],
@@ -100,14 +105,21 @@ class SearchTab:
             self.query: query if query != typed else gr.skip(),
             self.hits: view.results(self._service.search(session_id, query)) if query else html.empty(view.NO_QUERY),
             self.chips: "",
+            self.beside: self._choices(session_id),
             **self.filters.of_corpus(*self._service.filters(session_id)),
         }
+
+    def _choices(self, session_id: str) -> Any:
+        """What can stand beside the hits: the former index too, if the corpus was indexed again."""
+        model = self._service.former_model(session_id)
+        return gr.Radio(choices=[*BESIDE, *([(f"the index before, {model}", FORMER_MODEL)] if model else [])], value=NOTHING)
 
     def _on_search(self, values: Values) -> Updates:
         session_id, query, top, filters = self._asked(values)
         result = self._service.search(session_id, query, top, filters, values[self.hybrid], values[self.rerank])
-        by_words = self._service.word_search(session_id, query, top, filters) if values[self.words] else None
-        return {self.hits: view.results(result, by_words), self.chips: self._active(values)}
+        beside = values[self.beside]
+        other = self._service.beside(session_id, beside, query, top, filters) if beside else None
+        return {self.hits: view.results(result, other), self.chips: self._active(values)}
 
     def _on_more_like(self, values: Values, event: gr.EventData) -> Updates:
         row = event._data.get("row") if isinstance(event._data, dict) else None
@@ -119,7 +131,10 @@ class SearchTab:
         """Remove the filter or switch off the option whose chip was clicked, and search again."""
         name = event._data.get("filter") if isinstance(event._data, dict) else None
         switch, _ = self._switches.get(str(name), (None, ""))
-        changed = {switch: False} if switch else self.filters.without(values, name)
+        if name == self.beside.elem_id:
+            changed: Values = {self.beside: NOTHING}
+        else:
+            changed = {switch: False} if switch else self.filters.without(values, name)
         return {**changed, **self._on_search(values | changed)}
 
     def _asked(self, values: Values) -> tuple[str, str, int, dict[str, Any]]:
@@ -129,4 +144,5 @@ class SearchTab:
     def _active(self, values: Values) -> str:
         """Chips for the options and filters in force."""
         chips = {name: label for name, (switch, label) in self._switches.items() if values[switch]}
-        return view.chips(chips | self.filters.active(values))
+        beside = {str(self.beside.elem_id): "Compared"} if values[self.beside] else {}
+        return view.chips(chips | beside | self.filters.active(values))

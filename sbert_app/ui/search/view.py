@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from sbert_app.corpus.indexed import FUSION
+from sbert_app.corpus.indexed import FUSION, WORDS
 from sbert_app.corpus.lexical import WORD, tokenize
 from sbert_app.services.search import Hit, SearchResult
 from sbert_app.ui.kit import html
@@ -18,8 +18,8 @@ METADATA_LENGTH = 80
 LONG = 280  # characters that fill three lines; a longer sentence can be unfolded
 
 
-def results(result: SearchResult, by_words: SearchResult | None = None) -> Markup:
-    """The hits as cards, beside those of word search if there are any; the head carries the query for the page's address."""
+def results(result: SearchResult, other: SearchResult | None = None) -> Markup:
+    """The hits as cards, beside those of another search if there is one. An attribute holds the query, for the page's address."""
     query = Markup('<div data-query="{}">{}</div>')
     if not result.hits:
         return query.format(result.query, html.empty(NO_HITS))
@@ -27,13 +27,18 @@ def results(result: SearchResult, by_words: SearchResult | None = None) -> Marku
     total = f"{_amount(result)} in {sum(result.milliseconds.values()):,.0f} ms{_ranked_by(result)}"
     facts = Markup("{} {}").format(total, html.info(html.milliseconds(result.milliseconds)))
     head = html.head(facts, html.downloads("hits", records))
-    if by_words is None:
+    if other is None:
         return query.format(result.query, head + _hits(result.hits, result.query))
-    titles = "By meaning", "By words (BM25)"
-    words = _hits(by_words.hits, result.query, result.hits) if by_words.hits else html.empty(NO_WORDS)
-    columns = zip(titles, (_hits(result.hits, result.query, by_words.hits), words), strict=True)
-    sides = (Markup("<section><h3>{}</h3>{}</section>").format(*side) for side in columns)
-    return query.format(result.query, head + Markup('<div class="beside">{}</div>').format(Markup().join(sides)))
+    sides = [(result, other), (other, result)]
+    sections = (
+        Markup("<section><h3>{}</h3>{}</section>").format(_title(side), _hits(side.hits, side.query, against.hits))
+        for side, against in sides
+    )
+    return query.format(result.query, head + Markup('<div class="beside">{}</div>').format(Markup().join(sections)))
+
+
+def _title(result: SearchResult) -> str:
+    return "By words (BM25)" if WORDS in result.milliseconds else f"By meaning, {result.model}"
 
 
 def chips(active: Mapping[str, str]) -> Markup:
@@ -66,6 +71,8 @@ def hit_record(hit: Hit) -> dict[str, object]:
 
 def _hits(hits: Sequence[Hit], query: str, other: Sequence[Hit] | None = None) -> Markup:
     """Cards; `other`: the hits of another search, to show how each hit's rank differs there."""
+    if not hits:
+        return html.empty(NO_WORDS)
     words = frozenset(tokenize(query))
     ranks = None if other is None else {hit.row: hit.rank for hit in other}
     cards = (_card(hit, words, "" if ranks is None else _moved(hit.rank, ranks.get(hit.row))) for hit in hits)
