@@ -51,7 +51,7 @@ def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
                     with gr.Tab("Duplicates"):
                         duplicates.build(services, session_id, opened)
             with gr.Tab("Map", id="map") as map_tab:
-                cluster_map.build(services.maps, session_id, model, opened, map_tab, picker.names())
+                cluster_map.build(services.maps, session_id, model, opened, map_tab)
             with gr.Tab("Fine-tune", id="fine-tune"):
                 panel = fine_tune.build(services.trainings, services.models, session_id, owner, picker)
             with gr.Tab("Timing", id="timing"):
