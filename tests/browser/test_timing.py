@@ -56,6 +56,7 @@ def test_a_race_on_the_example_from_click_to_chart(page, visit, tmp_path):
     expect(page.locator("#race-words")).to_contain_text("Extrapolated (dashed) from")
     expect(page.locator("#race-agreement")).to_contain_text("in both lists")
     expect(page.locator("#race-chart .modebar")).to_be_hidden()
+    expect(page.locator("#race-chart")).to_have_attribute("aria-label", re.compile("seconds by number of sentences"))
     page.locator("#race-n input[type=range]").focus()
     page.keyboard.press("ArrowRight")
     expect(page.locator("#race-words")).to_contain_text("11,000 sentences are")

@@ -22,11 +22,16 @@ MODEL = "all-MiniLM-L6-v2"
 
 @pytest.fixture
 def session(shared_bench):
-    session, corpora = shared_bench.sessions.open(), CorpusService(shared_bench)
-    lines = [f"sentence {i} about {'cats' if i % 2 else 'bills'}" for i in range(24)]
-    corpora.put_table(session.id, corpora.read_lines("\n".join(lines)))
+    return shared_bench.sessions.open()
+
+
+def open_lines(bench, session, count):
+    """Open a corpus of so many sentences. Fewer than 16 are too few for UMAP, which is slow to start."""
+    corpora = CorpusService(bench)
+    corpora.put_table(
+        session.id, corpora.read_lines("\n".join(f"line {i} about {'cats' if i % 2 else 'bills'}" for i in range(count)))
+    )
     list(corpora.index(session.id, ["text"]))
-    return session
 
 
 @pytest.fixture
@@ -37,6 +42,7 @@ def result():
 
 
 def test_the_map_comes_back_with_its_clusters_and_its_comparison(shared_bench, session):
+    open_lines(shared_bench, session, 12)
     service = MapService(shared_bench)
     with gr.Blocks():
         tab = _MapTab(service, gr.State(), gr.State())
@@ -54,7 +60,7 @@ def test_the_map_comes_back_with_its_clusters_and_its_comparison(shared_bench, s
     session.put(replace(drawn, comparison=ModelComparison("other", drift, {})))
     shown = tab._on_opened(session.id, MODEL)
     assert shown[tab.compare.share].visible and drawn.projection.id in shown[tab.answers.bridge]
-    CorpusService(shared_bench).open_example(session.id, "field_notes.csv")
+    open_lines(shared_bench, session, 11)
     cleared = tab._on_opened(session.id, MODEL)
     assert cleared[tab.plot] is None and not cleared[tab.result].visible and cleared[tab.clusters] == ""
 
@@ -62,10 +68,11 @@ def test_the_map_comes_back_with_its_clusters_and_its_comparison(shared_bench, s
 def test_the_race_comes_back(shared_bench, session, result):
     with gr.Blocks():
         tab = _TimingTab(TimingService(shared_bench, EvaluationService(shared_bench)), gr.State(), gr.State())
+    open_lines(shared_bench, session, 24)
     assert not tab._on_opened(session.id, 4)[tab.result].visible
     session.put(result)
     shown = tab._on_opened(session.id, 4)
     assert shown[tab.result].visible and "10,000" in shown[tab.words] and shown[tab.chart] is not None
     assert "Nothing measured yet" not in shown[tab.progress]
-    CorpusService(shared_bench).open_example(session.id, "field_notes.csv")
+    open_lines(shared_bench, session, 23)
     assert not tab._on_opened(session.id, 4)[tab.result].visible

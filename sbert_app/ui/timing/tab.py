@@ -24,12 +24,14 @@ LEAD = "A cross-encoder reads every **pair**, SBERT reads every **sentence once*
 TABLE_7 = Markup("""<h2 class="section">Sentences per second, as in the paper's Table 7</h2>
 <p class="hint">Encodes up to 1,000 of the sentences with each system in turn, for about ten seconds on each device.</p>""")
 NOT_YET = "Nothing measured yet. Start the race: it takes about half a minute."
-# Moves the dotted line in the browser, as the chart need not be sent again, and names the slider's number for screen readers.
+# Moves the dotted line in the browser, as the chart need not be sent again; names chart and slider's number for screen readers.
 MOVE_LINE = """exponent => {
   const sentences = Number((10 ** exponent).toPrecision(2));
   const slider = document.querySelector('#race-n input[type=range]');
   slider?.setAttribute('aria-valuetext', `${sentences.toLocaleString('en')} sentences`);
-  const chart = document.querySelector('#race-chart .js-plotly-plot');
+  const box = document.querySelector('#race-chart'), chart = box?.querySelector('.js-plotly-plot');
+  box?.setAttribute('role', 'group');
+  box?.setAttribute('aria-label', 'Chart: seconds by number of sentences. The table of all numbers below has the same content.');
   if (chart?.layout?.shapes) Plotly.relayout(chart, {'shapes[0].x0': sentences, 'shapes[0].x1': sentences});
 }"""
 NOTHING = "Stopped before both systems finished a turn, so there is nothing to extrapolate from."
@@ -72,7 +74,7 @@ class _TimingTab:
                 2, 6, 4, step=0.05, label="Number of sentences, from 100 to 1,000,000", elem_id="race-n", elem_classes="log-slider"
             )
             self.words = gr.HTML(elem_id="race-words", js_on_load=None)
-            self.chart = gr.Plot(label="Chart: seconds by number of sentences", show_label=False, elem_id="race-chart")
+            self.chart = gr.Plot(label="Seconds by number of sentences", show_label=False, elem_id="race-chart")
             gr.HTML(html.hint(view.HOW_TO_READ), js_on_load=None)
             self.agreement = gr.HTML(elem_id="race-agreement", js_on_load=None)
             with gr.Accordion("All numbers, and how they were obtained", open=False, elem_id="race-numbers-box"):
