@@ -97,6 +97,7 @@ def test_a_map_is_drawn_and_answers_to_click_lasso_list_and_query(page):
     expect(page.locator("#map-cluster input")).to_have_value(re.compile(r"\(\d+\)"))
     expect(page.locator("#map-told")).to_contain_text("sentences in “")
     page.locator("#map-query input, #map-query textarea").first.fill("charged two times")
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     page.keyboard.press("Enter")
     expect(page.locator("#map-selection")).to_contain_text("Nearest to “charged two times”")
     expect(page.locator("#map-colour input")).to_have_value("Similarity to the query")
