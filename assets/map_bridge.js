@@ -3,8 +3,8 @@
 const plot = () => document.querySelector('#map-plot .js-plotly-plot');
 const NARROW = 520; // pixels
 const seen = new WeakSet();
-let kept = {}, move = null, drawn = null;
-const meta = gd => gd.layout?.meta ?? {};
+let kept = {}, move = null, drawn = null, early = null; // early: a message about a map that is not drawn yet
+const meta = gd => gd?.layout?.meta ?? {};
 
 function hook() {
   const gd = plot();
@@ -28,7 +28,11 @@ function restore(gd) {
   const same = meta(gd).map && meta(gd).map === drawn?.map;
   drawn = {...meta(gd)};
   if (gd.clientWidth < NARROW) Plotly.relayout(gd, {height: gd.clientWidth + 100}); // no empty bands above and below
-  if (!same) { kept = {}; move = null; return; }
+  if (!same) {
+    kept = {}; move = null;
+    if (early && early.map === drawn.map) setTimeout(() => apply(early), 0);
+    return;
+  }
   setTimeout(() => {
     const {zoom, highlight, rings, share} = kept;
     if (zoom) Plotly.relayout(gd, {'xaxis.range': zoom.slice(0, 2), 'yaxis.range': zoom.slice(2)});
@@ -40,7 +44,9 @@ function restore(gd) {
 
 function apply(message) {
   const gd = plot();
-  if (!gd || !message) return;
+  if (!message) return;
+  if (message.map && message.map !== meta(gd).map) { early = message; return; }
+  if (!gd) return;
   if ('highlight' in message) studioMap.highlight(gd, studioMap.ints(message.highlight));
   if ('rings' in message) studioMap.mark(gd, 0, message.rings);
   if ('query' in message) studioMap.mark(gd, 1, message.query);
@@ -54,4 +60,6 @@ function apply(message) {
 window.studioMapMorph = share => apply({share: Number(share)});
 new MutationObserver(hook).observe(document.body, {childList: true, subtree: true});
 hook();
-watch('value', () => { try { apply(JSON.parse(props.value || 'null')); } catch (error) { console.warn(error); } });
+const receive = () => { try { apply(JSON.parse(props.value || 'null')); } catch (error) { console.warn(error); } };
+watch('value', receive);
+receive(); // a message that came before the tab was opened

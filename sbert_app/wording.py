@@ -26,6 +26,11 @@ def _two_digits(value: float) -> str:
     return f"{value:.0f}" if value >= 9.95 else f"{value:.2g}"
 
 
+def digits(value: float) -> str:
+    """Write a number with at least three digits: "1,234", "85.3", "0.91"."""
+    return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:.3g}"
+
+
 def _counted(count: int, unit: str) -> str:
     return f"{count:,} {unit}" if count == 1 else f"{count:,} {unit}s"
 

@@ -9,10 +9,11 @@ from sbert_app.jobs.job import APP_STOPPING, Call, Job, Needs, Outcome, Step, mo
 from sbert_app.jobs.option import flag, option, whole
 from sbert_app.runtime.stop import Stop
 from sbert_app.services.timing import DEFAULT_SECONDS, RaceCorpus, Waiting
+from sbert_app.timing.disturbance import DISTURBED
 from sbert_app.timing.experiment import Moment
 from sbert_app.timing.result import MOST_SENTENCES, TimingResult
 from sbert_app.timing.table7 import SystemSpeed
-from sbert_app.wording import spoken
+from sbert_app.wording import digits, spoken
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ def timing(call: Call, options: TimingOptions) -> Iterator[Step | Outcome]:
     Returns:
         While running: stage, and before, the number of timing runs ahead in the queue. At the end: sentences, pairs, cross-encoder
         and sbert (rate, slowest and fastest turn, extrapolated seconds with a 95 % band), measured, agreement, query, answer,
-        conditions, table_7.
+        conditions, disturbed (something else used the processor: race again), table_7.
     """
     corpus, stop = _race_corpus(call), Stop(call.visitor)
     result = yield from _race(call, corpus, options, stop)
@@ -41,7 +42,7 @@ def timing(call: Call, options: TimingOptions) -> Iterator[Step | Outcome]:
             rows = step if isinstance(step, list) else rows
             yield _step("Measuring the systems of Table 7", step)
     systems = [{"system": r.system, "device": r.device, "sentences_per_second": r.throughput.rate} for r in rows]
-    speeds = [f"{r.system} ({r.device}): {r.throughput.rate:,.0f} sentences/s" for r in rows]
+    speeds = [f"{r.system} ({r.device}): {digits(r.throughput.rate)} sentences/s" for r in rows]
     summary = result.summary(options.sentences) | ({"table_7": systems} if rows else {})
     yield Outcome(summary, [*_lines(result, options.sentences), *speeds])
 
@@ -75,8 +76,9 @@ def _lines(result: TimingResult, sentences: int) -> list[str]:
     cross, sbert = result.cross_seconds(sentences), result.sbert_seconds(sentences)
     (low, high), (slow, fast) = result.cross.spread, result.encode.spread
     lines = [
-        f"cross-encoder  {result.cross.rate:,.0f} pairs/s (turns {low:,.0f} to {high:,.0f}), {result.conditions.hardware}",
-        f"SBERT          {result.encode.rate:,.0f} sentences/s (turns {slow:,.0f} to {fast:,.0f})",
+        *([DISTURBED] if result.disturbed else []),
+        f"cross-encoder  {digits(result.cross.rate)} pairs/s (turns {digits(low)} to {digits(high)}), {result.conditions.hardware}",
+        f"SBERT          {digits(result.encode.rate)} sentences/s (turns {digits(slow)} to {digits(fast)})",
         f"{sentences:,} sentences, extrapolated: {spoken(cross.seconds)} against {spoken(sbert.seconds)}",
     ]
     if agreement := result.agreement:

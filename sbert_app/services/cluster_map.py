@@ -65,11 +65,23 @@ class MapService:
             raise UserError(f"There is no cluster {cluster!r}. Choose one from the list.")
         return clustering.members(cluster)
 
+    def own_model(self, session_id: str, model: str = DEFAULT_ENCODER) -> str:
+        """The model of the session's map, else of its corpus; without both `model`, the header's, which embeds the example."""
+        session = self._bench.sessions.get(session_id) if session_id else None
+        current, indexed = (session.get(CorpusMap), session.get(IndexedCorpus)) if session else (None, None)
+        return current.model if current else indexed.model if indexed else model
+
+    def other_models(self, session_id: str, model: str = DEFAULT_ENCODER) -> list[str]:
+        """The encoders to compare the map with: all available ones and `model`, the header's, except the map's own."""
+        own = self.own_model(session_id, model)
+        available = [info.name for info in self._bench.registry.list() if info.kind == "encoder" and info.available]
+        return [name for name in dict.fromkeys([*available, model]) if name != own]
+
     def preview(self, session_id: str, model: str = DEFAULT_ENCODER) -> Points2D | None:
-        """The first two principal components of the session's corpus, computed in milliseconds; None if its map exists already."""
-        indexed, current = self.corpus(session_id, model), self._bench.sessions.get(session_id).get(CorpusMap)
-        if current is not None and current.projection.indexed.fingerprint == indexed.fingerprint:
+        """The first two principal components of the session's corpus, computed in milliseconds; None if the session has a map."""
+        if self.has_map(session_id):
             return None
+        indexed = self.corpus(session_id, model)
         drawn = fitted_rows(len(indexed.embeddings))
         return Points2D("Preview", drawn, projection.preview(indexed.embeddings[drawn]))
 

@@ -108,9 +108,13 @@ class TimingService:
         corpus = self.race_corpus(session_id)
         return self.table_7(corpus, model, self._bench.sessions.get(session_id).begin(TIMING))
 
+    def last_result(self, session_id: str) -> TimingResult | None:
+        """Result of the session's last race on its open corpus; None if there is none."""
+        return self._bench.sessions.get(session_id).get(TimingResult)
+
     def result(self, session_id: str) -> TimingResult:
         """Result of the session's last race. Raises UserError if there is none."""
-        result = self._bench.sessions.get(session_id).get(TimingResult)
+        result = self.last_result(session_id)
         if result is None:
             raise UserError("There is no race result yet. Start a race.")
         return result

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 
 from sbert_app.timing.throughput import Throughput, Turn
 
+NOTHING = Turn(0, 0.0, 0)  # a turn before its first batch
 Device = Callable[[], AbstractContextManager[object]]  # held for one batch, so that others can use it in between
 
 
@@ -20,7 +21,7 @@ class Lane:
         self.turns: list[Turn] = []
         self._begin, self._device = begin, device
         self._work: Iterator[int] | None = None
-        self._turn = self._pass = Turn(0, 0.0)
+        self._turn = self._pass = NOTHING
 
     @property
     def seconds(self) -> float:
@@ -47,17 +48,17 @@ class Lane:
             items = next(self._work, None)
             seconds = time.perf_counter() - start
         self.waited += start - queued
-        self._turn = Turn(self._turn.items + (items or 0), self._turn.seconds + seconds)
-        self._pass = Turn(self._pass.items + (items or 0), self._pass.seconds + seconds)
+        batch = Turn(items or 0, seconds, 0 if items is None else 1)
+        self._turn, self._pass = self._turn + batch, self._pass + batch
         if not self.passes:
             self.done = self._pass.items
         if items is None:
             self.passes.append(self._pass.seconds)
-            self._work, self._pass = None, Turn(0, 0.0)
+            self._work, self._pass = None, NOTHING
 
     def reset(self) -> None:
         """Discard all measurements so far, as warm-up."""
-        self._work, self._turn, self._pass = None, Turn(0, 0.0), Turn(0, 0.0)
+        self._work, self._turn, self._pass = None, NOTHING, NOTHING
         self.done, self.waited, self.turns, self.passes = 0, 0.0, [], []
 
     def turn(self, seconds: float) -> Iterator[None]:
@@ -75,7 +76,7 @@ class Lane:
     def _record_turn(self) -> None:
         if self._turn.items:
             self.turns.append(self._turn)
-            self._turn = Turn(0, 0.0)
+            self._turn = NOTHING
 
 
 def finish(lane: Lane, passes: int = 1) -> Iterator[None]:

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from sbert_app.evaluation import paper
+from sbert_app.timing.disturbance import MOST_SPREAD, turn_spread
 from sbert_app.timing.extrapolation import Extrapolation, pairs_of
 from sbert_app.timing.queries import QueryTiming
 from sbert_app.timing.result import CROSS, SBERT, TimingResult
@@ -29,7 +31,8 @@ class Figure:
 
 def figures(result: TimingResult) -> list[Figure]:
     """All rows: first measured, then extrapolated, then published in the paper."""
-    return [*_rates(result), *_whole_runs(result), *_agreement(result), *_searches(result), *_extrapolated(result), *_published()]
+    measured = (_rates(result), _spreads(result), _whole_runs(result), _agreement(result), _searches(result))
+    return [*chain(*measured), *_extrapolated(result), *_published()]
 
 
 def _rates(result: TimingResult) -> Iterator[Figure]:
@@ -43,6 +46,13 @@ def _rate(what: str, throughput: Throughput, unit: str, items: str) -> Figure:
     how = f"{'1 turn' if turns == 1 else f'median of {turns} turns'}, {throughput.items:,} {items}"
     spread = throughput.spread if turns > 1 else (None, None)
     return Figure(what, throughput.rate, unit, MEASURED, how, *spread)
+
+
+def _spreads(result: TimingResult) -> Iterator[Figure]:
+    how = f"batches per second; turns of at least half the median length; above {MOST_SPREAD:g} something else used the processor"
+    for name, throughput in (("Cross-encoder", result.cross), ("SBERT, encoding", result.encode)):
+        if len(throughput.turns) > 1:
+            yield Figure(f"{name}, fastest turn ÷ slowest turn", turn_spread(throughput), "×", MEASURED, how)
 
 
 def _whole_runs(result: TimingResult) -> Iterator[Figure]:

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from sbert_app.corpus.pairs import ClosestPair
 from sbert_app.evaluation.agreement import Agreement
 from sbert_app.evaluation.verdict import Verdict
+from sbert_app.timing.disturbance import disturbed
 from sbert_app.timing.extrapolation import Extrapolation, extrapolate, pairs_of, power_law
 from sbert_app.timing.queries import QueryTiming
 from sbert_app.timing.small_runs import SmallRun
@@ -65,6 +66,11 @@ class TimingResult:
     stopped: bool = False
     of_corpus: ClassVar[bool] = True  # dropped with the corpus
 
+    @property
+    def disturbed(self) -> bool:
+        """Whether something else used the processor during the race, so that it should be run again."""
+        return disturbed(self.cross, self.encode)
+
     def cross_seconds(self, sentences: int) -> Extrapolation:
         """Seconds of the cross-encoder for all pairs of n sentences."""
         return extrapolate(pairs_of(sentences), self.cross)
@@ -104,6 +110,7 @@ class TimingResult:
             "answer": self.answer and self.answer.summary(),
             "conditions": vars(self.conditions),
             "stopped": self.stopped,
+            "disturbed": self.disturbed,
         }
 
 

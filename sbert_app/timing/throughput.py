@@ -15,10 +15,14 @@ class Turn:
 
     items: int
     seconds: float
+    batches: int = 1
 
     @property
     def rate(self) -> float:
         return self.items / self.seconds
+
+    def __add__(self, other: "Turn") -> "Turn":
+        return Turn(self.items + other.items, self.seconds + other.seconds, self.batches + other.batches)
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
             with gr.Tab("Duplicates", id="duplicates") as tabs["duplicates"]:
                 starts = [search.start, duplicates.build(services, session_id, opened)]
             with gr.Tab("Map", id="map") as tabs["map"]:
-                cluster_map.build(services.maps, session_id, model, opened, tabs["map"], picker.names())
+                cluster_map.build(services.maps, session_id, model, opened, tabs["map"])
             with gr.Tab("Fine-tune", id="fine-tune") as tabs["fine-tune"]:
                 panel = fine_tune.build(services.trainings, services.models, session_id, owner, picker)
             with gr.Tab("Timing", id="timing") as tabs["timing"]:

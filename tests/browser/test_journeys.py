@@ -60,6 +60,7 @@ def test_lists_give_a_heat_map_a_table_and_a_file(page):
     page.get_by_role("tab", name="A list against a list", exact=True).click()
     page.locator("#compare-lists").click()
     expect(page.locator("#heat-map .js-plotly-plot .heatmaplayer .hm")).to_have_count(1)
+    expect(page.locator("#heat-map .modebar")).to_be_hidden()  # it would lie over the cells
     expect(page.locator("#pairs")).to_contain_text("It keeps crashing on start.")
     with page.expect_download() as download:
         page.locator("#lists-summary").get_by_role("link", name="csv", exact=True).click()

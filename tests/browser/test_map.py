@@ -2,11 +2,16 @@
 
 import csv
 import io
+import os
 import re
+import shutil
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import go_to
+from tests.browser.conftest import SERVED
+from tests.browser.corpus import index, upload
 
 PLOT = "#map-plot .js-plotly-plot"
 # Where row i of the first trace is on the screen: x, y, its row.
@@ -55,10 +60,17 @@ def bright(page: Page) -> int:
     )
 
 
+def box_of(page: Page, selector: str) -> dict[str, float]:
+    return page.locator(selector).first.bounding_box()
+
+
 def test_a_map_is_drawn_and_answers_to_click_lasso_list_and_query(page):
     go_to(page, "Map")
     expect(page.locator("#map-stage")).to_contain_text("principal components")
     draw(page)
+    points, buttons = box_of(page, f"{PLOT} .nsewdrag"), box_of(page, f"{PLOT} .modebar")
+    assert page.evaluate("scrollY") == 0 and points["y"] + points["height"] / 2 < 900  # its top half needs no scrolling
+    assert buttons["y"] + buttons["height"] <= points["y"]
     page.locator(PLOT).scroll_into_view_if_needed()
     x, y, row = page.evaluate(PLACE, [0, page.evaluate(ALONE)])
     page.mouse.move(x, y)
@@ -79,11 +91,14 @@ def test_a_map_is_drawn_and_answers_to_click_lasso_list_and_query(page):
         assert len(list(csv.DictReader(file))) == chosen
     lasso(page, 60)  # a second outline inside the first is a new one
     expect(head).not_to_have_text(re.compile(f"^{chosen} "))
-    page.locator("#map-clusters button").nth(1).click()
+    page.locator("#map-clusters button").nth(1).focus()
+    page.keyboard.press("Enter")
     expect(head).to_have_text(re.compile(r"\d+ sentences in “"))
+    expect(page.locator("#map-clusters button").nth(1)).to_be_focused()  # the next Tab goes on from here
     expect(page.locator("#map-cluster input")).to_have_value(re.compile(r"\(\d+\)"))
     expect(page.locator("#map-told")).to_contain_text("sentences in “")
     page.locator("#map-query input, #map-query textarea").first.fill("charged two times")
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     page.keyboard.press("Enter")
     expect(page.locator("#map-selection")).to_contain_text("Nearest to “charged two times”")
     expect(page.locator("#map-colour input")).to_have_value("Similarity to the query")
@@ -148,8 +163,23 @@ def test_a_choice_and_a_zoom_survive_other_colours_and_a_double_click_ends_both(
     assert bright(page) == 926
 
 
+# Counts the figures that plotly draws, by the random number in each.
+COUNT_FIGURES = """() => {
+  window.figures = new Set();
+  new MutationObserver(() => {
+    const figure = document.querySelector('#map-plot .js-plotly-plot')?.layout?.meta?.figure;
+    if (figure) figures.add(figure);
+  }).observe(document.body, {childList: true, subtree: true, attributes: true});
+}"""
+
+
 def test_options_regroup_and_colours_follow_a_column(page):
+    page.emulate_media(reduced_motion="reduce")
+    page.evaluate(COUNT_FIGURES)
     draw(page)
+    assert page.evaluate("figures.size") <= 3  # the preview, its redraw at the start, the map: no moving points
+    moving = "() => getComputedStyle(document.querySelector('#map-draw')).transitionDuration"
+    assert float(page.evaluate(moving).split(",")[0].rstrip("s")) < 0.001
     page.locator("#map-options button").first.click()
     page.locator("#map-count input, #map-count textarea").first.fill("9")
     page.keyboard.press("Enter")
@@ -168,11 +198,8 @@ def test_markup_in_sentences_and_columns_stays_text(page, tmp_path):
     path = tmp_path / "odd.csv"
     lines = [f'"{attack} {i % 3} apples",<i>kind{i % 2}</i>' for i in range(40)]
     path.write_text("\n".join(["text,<u>kind</u>", *lines]) + "\n")
-    go_to(page, "Search")
-    page.get_by_role("button", name=re.compile("Your corpus")).click()
-    page.locator("#corpus-file input[type=file]").set_input_files(str(path))
-    page.locator("#index").click()
-    expect(page.locator("#hits")).to_contain_text("press Enter", timeout=90_000)
+    upload(page, path)
+    index(page, "odd.csv")
     go_to(page, "Map")
     expect(page.locator("#map-course")).to_contain_text("odd.csv: 40 sentences")
     page.locator("#map-draw").click()
@@ -184,10 +211,23 @@ def test_markup_in_sentences_and_columns_stays_text(page, tmp_path):
     assert page.locator("img[src=x], #map-selection i, #map-clusters b b").count() == 0
 
 
-def test_another_model_moves_the_points_and_a_slider_goes_between(page):
+@pytest.fixture
+def saved_meanwhile(app_url, model_folder):
+    """A model that is saved while the app runs."""
+    folder = SERVED[0].bench.settings.models / "saved-meanwhile"
+    shutil.copytree(model_folder, folder, copy_function=os.link)
+    yield
+    shutil.rmtree(folder)
+
+
+def test_another_model_moves_the_points_and_a_slider_goes_between(page, saved_meanwhile):
     draw(page)
     first = page.evaluate(PLACE, [0, 0])
     page.get_by_text("Compare with another model's map").click()
+    page.locator("#map-other input").click()
+    expect(page.get_by_role("option", name="saved-meanwhile")).to_be_visible()
+    assert page.get_by_role("option").all_inner_texts() == ["saved-meanwhile"]  # not the map's own model
+    page.keyboard.press("Escape")
     page.locator("#map-compare-start").click()
     expect(page.get_by_test_id("toast-body")).to_contain_text("Choose the other model first")
     page.locator("#map-other input").fill("all-MiniLM-L6-v2")
@@ -220,8 +260,9 @@ def test_the_kept_page_opens_from_disk_and_asks_nobody(page, browser, tmp_path):
     kept.context.close()
     assert asked == [] and errors == []
     page.locator("#map-csv").click()
-    expect(page.locator("#map-download")).to_contain_text("csv")
+    expect(page.locator("#map-csv-download")).to_contain_text("csv")
+    expect(page.locator("#map-download")).to_contain_text("html")  # both files stay
     with page.expect_download() as download:
-        page.locator("#map-download").click()
+        page.locator("#map-csv-download").click()
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8-sig"))))
     assert len(rows) == 926 and {"row", "sentence", "cluster", "map_x", "map_y", "team"} <= set(rows[0])

@@ -8,6 +8,7 @@ from playwright.sync_api import Page, expect
 
 from sbert_app.timing import experiment
 from tests.browser.chromium import go_to
+from tests.browser.corpus import index, open_example, paste
 
 RACED = 90_000  # milliseconds a race may take beside other work
 
@@ -55,8 +56,16 @@ def test_a_race_on_the_example_from_click_to_chart(page, visit, tmp_path):
     expect(page.locator("#race-words")).to_contain_text("10,000 sentences are 49,995,000 pairs")
     expect(page.locator("#race-words")).to_contain_text("Extrapolated (dashed) from")
     expect(page.locator("#race-agreement")).to_contain_text("in both lists")
+    expect(page.locator("#race-chart .modebar")).to_be_hidden()
+    expect(page.locator("#race-chart")).to_have_attribute("aria-label", re.compile("seconds by number of sentences"))
+    page.locator("#race-n input[type=range]").focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#race-words")).to_contain_text("11,000 sentences are")
+    page.wait_for_function("() => document.querySelector('#race-chart .js-plotly-plot').layout.shapes[0].x0 === 11000")
+    expect(page.locator("#race-n input[type=range]")).to_have_attribute("aria-valuetext", "11,000 sentences")
     slide(page, 3)
     expect(page.locator("#race-words")).to_contain_text("1,000 sentences are 499,500 pairs")
+    page.wait_for_function("() => document.querySelector('#race-chart .js-plotly-plot').layout.shapes[0].x1 === 1000")
     page.get_by_text("All numbers, and how they were obtained").click()
     expect(page.locator("#race-numbers")).to_contain_text("65 hours")
     with page.expect_download() as download:
@@ -101,20 +110,12 @@ def test_another_corpus_takes_its_place_and_a_small_one_says_what_it_needs(page)
     start_long_race(page)
     page.locator("#race-stop").click()
     expect(page.locator("#race-words")).to_contain_text("The race was stopped early")
-    page.get_by_role("tab", name="Search", exact=True).click()
-    page.get_by_role("button", name="Your corpus").click()
-    page.get_by_role("tab", name="Paste", exact=True).click()
-    page.locator("#pasted textarea").fill("\n".join(f"line {i}" for i in range(5)))
-    page.locator("#use-pasted").click()
-    page.locator("#index").click()
-    expect(page.locator("#status")).to_contain_text("5 sentences")
-    open_tab(page)
+    paste(page, [f"line {i}" for i in range(5)])
+    index(page, "pasted: line 0")
     expect(page.locator("#course")).to_contain_text("at least 20 different sentences, there are 5")
     expect(page.locator("#race")).to_be_disabled()
     expect(page.locator("#race-words")).to_be_hidden()
-    page.get_by_role("tab", name="Search", exact=True).click()
-    page.locator("#example-field_notes").click()
-    open_tab(page)
+    open_example(page, "Household advice")
     expect(page.locator("#course")).to_contain_text("field_notes.csv")
     expect(page.locator("#race")).to_be_enabled()
 

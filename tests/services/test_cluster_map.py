@@ -1,6 +1,8 @@
 """The map service on real corpora: preview first, stop, two at once, odd corpora, colours, the drift of another model."""
 
 import json
+import os
+import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -250,6 +252,17 @@ def test_another_model_moves_the_rows_and_says_how_many_neighbours_stay(bench, m
     assert service.regroup(session_id, Grouping.read(K_MEANS, 4)).comparison is comparison
     with pytest.raises(UserError):
         list(service.compare(session_id, "no-such-model"))
+
+
+def test_the_models_to_compare_with_are_those_of_now_but_the_maps_own(bench, model_folder):
+    service, session_id, own = MapService(bench), bench.sessions.open().id, "all-MiniLM-L6-v2"
+    assert service.other_models(session_id, own) == [] == service.other_models("", own)
+    shutil.copytree(model_folder, bench.settings.models / "tuned", copy_function=os.link)
+    assert service.other_models(session_id, own) == ["tuned"]
+    assert service.other_models(session_id, "tuned") == [own]  # the example would be drawn with the header's model
+    opened(bench, session_id, [{"text": f"note {i}"} for i in range(3)])
+    assert service.other_models(session_id, "tuned") == ["tuned"]  # the corpus was indexed with its own
+    assert service.other_models(session_id, "runs/secret") == ["tuned", "runs/secret"]  # in use, though not in the list
 
 
 @pytest.mark.parametrize(

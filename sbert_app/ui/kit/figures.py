@@ -6,6 +6,8 @@ from markupsafe import escape
 INK = "#7c7c85"
 TEAL, FAR, MIDDLE = "#14988d", "#d0455f", "#8a8a94"  # pairs meant to be close, far, between; opaque, for readable text on them
 GRID = "rgba(128,128,136,0.25)"
+# Of charts in exported pages: without plotly's buttons, which lie over data and titles. In the app assets/style.css hides them.
+PAGE_CONFIG = {"displaylogo": False, "displayModeBar": False}
 
 
 def as_text(text: str) -> str:

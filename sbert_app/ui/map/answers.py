@@ -15,12 +15,20 @@ from sbert_app.ui.map import view
 from sbert_app.ui.map.script_message import highlight, message
 
 SCRIPTS = "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in ("map.js", "map_bridge.js"))
-# Script of the cluster list. "picked" is a custom event, as in assets/map_bridge.js.
+# Script of the cluster list. "picked" is a custom event, as in assets/map_bridge.js. The new list, which replaces the old one,
+# has the focus on the same button.
 CLUSTER_SCRIPT = """
+let picked = null;
 element.addEventListener('click', event => {
   const button = event.target.closest('button[data-cluster]');
-  if (button) trigger('picked', {cluster: Number(button.dataset.cluster)});
+  if (!button) return;
+  picked = button.dataset.cluster;
+  trigger('picked', {cluster: Number(picked)});
 });
+watch('value', () => setTimeout(() => {
+  if (picked !== null && document.activeElement === document.body) element.querySelector(`[data-cluster="${picked}"]`)?.focus();
+  picked = null;
+}, 0));
 """
 
 

@@ -21,7 +21,8 @@ TEXTS_UP_TO = 20_000  # points; with more, sentences are requested on hover, as 
 HOVER_LENGTH, LINE_LENGTH = 160, 56
 FEW_NAMES = 20  # with more clusters, names are smaller
 BLANK = "rgba(138,138,148,0.35)"  # a row without a value
-HEIGHT = 620
+HEIGHT = 600
+BUTTONS = 34  # pixels above the points, for plotly's buttons
 LARGEST, SMALLEST = 8.0, 2.2  # point sizes in pixels
 
 
@@ -100,6 +101,7 @@ def _with_overlays(traces: list[go.Scattergl], query: NDArray[np.float32] | None
     ]
     figure = go.Figure([*traces, *overlays])
     quiet(figure, HEIGHT)
+    figure.update_layout(margin={"t": BUTTONS})
     axis = {"visible": False, "showgrid": False, "zeroline": False}
     figure.update_layout(
         xaxis=axis, yaxis=axis | {"scaleanchor": "x", "scaleratio": 1},  # distance means the same in every direction

@@ -8,27 +8,30 @@ from markupsafe import Markup
 
 from sbert_app.corpus_map import colouring
 from sbert_app.corpus_map.comparing import ComparisonProgress
+from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.errors import UserError
 from sbert_app.services.cluster_map import MapService
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import PRIVATE, Updates
+from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.long_job import LongJob
 from sbert_app.ui.map import view
 from sbert_app.ui.map.script_message import message, move
 
+ABOUT = "For instance a fine-tuned model, to see what the training changed."
+NO_OTHER = "No other model is available yet. Save one in the Fine-tune tab, or type the name of one."
 MORPH = "share => window.studioMapMorph(share)"
 
 
 class ComparePanel:
     """Components and event handlers. `bridge`: messages to the map's script."""
 
-    def __init__(self, service: MapService, session_id: gr.State, bridge: gr.HTML, models: list[str]) -> None:
+    def __init__(self, service: MapService, session_id: gr.State, bridge: gr.HTML) -> None:
         self._service, self._session_id, self._bridge = service, session_id, bridge
-        with gr.Accordion("Compare with another model's map", open=False, elem_id="map-compare"):
+        with gr.Accordion("Compare with another model's map", open=False, elem_id="map-compare") as self.panel:
             with gr.Row(elem_classes="query-row"):
                 self.model = gr.Dropdown(
-                    models, value=None, label="The other model", allow_custom_value=True, scale=4, elem_id="map-other",
-                    info="For instance a fine-tuned model, to see what the training changed.",
+                    [], value=None, label="The other model", allow_custom_value=True, scale=4, elem_id="map-other",
+                    info=ABOUT,
                 )  # fmt: skip
                 self.start = gr.Button("Compare", size="sm", scale=0, min_width=110, elem_id="map-compare-start")
                 self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, scale=0, elem_id="map-compare-stop")
@@ -49,11 +52,30 @@ class ComparePanel:
         """Hide the comparison with the previous map."""
         return {self.share: gr.Slider(value=0, visible=False), self.summary: "", self.stage: ""}
 
-    def listen(self, colour: gr.Dropdown) -> None:
+    def shown(self, corpus_map: CorpusMap, share: float) -> Updates:
+        """Show the map's comparison, with the points at `share` of the way to the other model's map; hidden if it has none."""
+        if corpus_map.comparison is None:
+            return self.hidden()
+        return {
+            self._bridge: message(**move(corpus_map, share)),
+            self.share: gr.Slider(value=share, visible=True),
+            self.summary: view.model_comparison(corpus_map),
+            self.stage: "",
+        }
+
+    def listen(self, colour: gr.Dropdown, model: gr.State, changes: list[Any]) -> None:
+        """Connect events. changes: the events, besides this panel's, after which other models may be available."""
         session = [self._session_id]
+        gr.on([*changes, self.panel.expand], handler(self._on_models), [*session, model, self.model], self.model, **PRIVATE)
         changed = [self.share, self.summary, self._bridge, colour]
         self.job.listen(self.start.click, self._on_compare(colour), [*session, self.model], changed, self._service.stop)
         self.share.change(None, self.share, None, js=MORPH, **PRIVATE)
+
+    def _on_models(self, session_id: str, model: str, chosen: str | None) -> Any:
+        """List the models that are available now; a chosen or typed one stays, unless it is the map's own."""
+        own = self._service.own_model(session_id, model)
+        others = self._service.other_models(session_id, model)
+        return gr.Dropdown(choices=others, value=None if chosen == own else chosen, info=ABOUT if others else NO_OTHER)
 
     def _on_compare(self, colour: gr.Dropdown) -> Any:
         def on_compare(session_id: str, model: str | None) -> Iterator[Updates]:
@@ -67,12 +89,6 @@ class ComparePanel:
             corpus_map = self._service.map(session_id)
             yield self.job.idle()
             if corpus_map.comparison is not None:
-                first = corpus_map.projection.points[corpus_map.projection.drawn]
-                yield {
-                    self._bridge: message(**move(corpus_map.projection.drawn, first, corpus_map.comparison.drift.points, 1.0)),
-                    self.share: gr.Slider(value=1, visible=True),
-                    self.summary: view.model_comparison(corpus_map),
-                    colour: gr.Dropdown(choices=colouring.choices(corpus_map)),
-                }
+                yield {**self.shown(corpus_map, 1.0), colour: gr.Dropdown(choices=colouring.choices(corpus_map))}
 
         return on_compare

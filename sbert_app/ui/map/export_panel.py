@@ -23,21 +23,22 @@ class ExportPanel:
         self._service, self._session_id, self._colour, self._shelf = service, session_id, colour, Shelf()
         with gr.Row(elem_classes="examples"):
             self.make_page = gr.Button("Export as web page", size="sm", elem_id="map-page")
+            self.page = gr.DownloadButton("Download", size="sm", visible=False, elem_id="map-download")
             self.make_csv = gr.Button("Export as table (csv)", size="sm", elem_id="map-csv")
-            self.download = gr.DownloadButton("Download", size="sm", visible=False, elem_id="map-download")
+            self.csv = gr.DownloadButton("Download", size="sm", visible=False, elem_id="map-csv-download")
 
     @property
     def reset(self) -> list[Any]:
         """The components that `hidden` updates."""
-        return [self.download]
+        return [self.page, self.csv]
 
     def hidden(self) -> Updates:
-        """Hide the file exported from the previous map."""
-        return {self.download: gr.DownloadButton(visible=False)}
+        """Hide the files exported from the previous map."""
+        return {button: gr.DownloadButton(visible=False) for button in (self.page, self.csv)}
 
     def listen(self) -> None:
-        self.make_page.click(handler(self._on_page), [self._session_id, self._colour], self.download, **PRIVATE)
-        self.make_csv.click(handler(self._on_csv), self._session_id, self.download, **PRIVATE)
+        self.make_page.click(handler(self._on_page), [self._session_id, self._colour], self.page, **PRIVATE)
+        self.make_csv.click(handler(self._on_csv), self._session_id, self.csv, **PRIVATE)
 
     def _on_page(self, session_id: str, column: str) -> Any:
         corpus_map = self._service.map(session_id)

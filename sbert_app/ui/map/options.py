@@ -6,6 +6,7 @@ import gradio as gr
 
 from sbert_app.mapping.clusters import METHODS
 from sbert_app.services.cluster_map import AUTO, DEFAULT_OUTLIERS
+from sbert_app.ui.kit.events import Updates
 
 
 class MapOptions:
@@ -29,6 +30,10 @@ class MapOptions:
     @property
     def values(self) -> list[Any]:
         return [self.method, self.count, self.outliers]
+
+    def set(self, method: str, count: int | None) -> Updates:
+        """Show how a map was clustered. Not its outliers: setting their slider would cluster it again."""
+        return {self.method: method, self.count: AUTO if count is None else str(count)}
 
     @property
     def changes(self) -> list[Any]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.mapping.projection import Points
 
 
@@ -27,10 +28,14 @@ def star(point: NDArray[np.floating] | None) -> dict[str, Any]:
     return {"query": [] if point is None else point.tolist()}
 
 
-def move(rows: NDArray[np.integer], first: Points, second: Points, share: float) -> dict[str, Any]:
-    """Rows (m,) with their positions on both maps, (m, 2); draws them at `share` of the way."""
+def move(corpus_map: CorpusMap, share: float) -> dict[str, Any]:
+    """The drawn rows with their positions on both maps; the page draws them at `share` of the way, once it shows this map."""
+    if corpus_map.comparison is None:
+        return {}
+    first, second = corpus_map.projection.points[corpus_map.projection.drawn], corpus_map.comparison.drift.points
     return {
-        "rows": _base64(rows, np.int32), "from": _base64(first, np.float32), "to": _base64(second, np.float32), "share": share
+        "map": corpus_map.projection.id, "rows": _base64(corpus_map.projection.drawn, np.int32),
+        "from": _base64(first, np.float32), "to": _base64(second, np.float32), "share": share,
     }  # fmt: skip
 
 

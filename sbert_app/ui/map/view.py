@@ -15,10 +15,8 @@ from sbert_app.ui.map.palette import GREY, PALETTE
 from sbert_app.vectors import Vectors
 from sbert_app.wording import plural
 
-HOW_TO = (
-    "Hover to read a sentence, click it for its neighbours, draw a lasso to list points, double-click to show all again. "
-    "Near points are similar; distances between clusters and their sizes on the map mean little."
-)
+HOW_TO = "Hover to read a sentence, click it for its neighbours, draw a lasso to list points, double-click to show all again."
+NEAR = "Near points are similar; distances between clusters and their sizes on the map mean little."
 PREVIEW = Markup('<p class="stage">Preview: the first two principal components. Draw the map to see named clusters.</p>')
 NOTHING_CHOSEN = "Click a point, draw a lasso, or choose a cluster to list sentences here."
 EXAMPLE = "support_tickets.csv"
@@ -40,7 +38,7 @@ def corpus_line(indexed: IndexedCorpus | None = None) -> Markup:
     if indexed is not None:
         rows = len(indexed.corpus)
         name, facts = indexed.corpus.name, f": {rows:,} {plural(rows, 'sentence', 'sentences')}, {indexed.model}"
-    return html.status(Markup("<b>{}</b>{}. Open another corpus in the Search tab.").format(name, facts))
+    return html.status(Markup("<b>{}</b>{}. Open another one under “Corpus”, at the top.").format(name, facts))
 
 
 def stage(step: Points2D) -> Markup:
@@ -48,17 +46,19 @@ def stage(step: Points2D) -> Markup:
 
 
 def summary(corpus_map: CorpusMap) -> Markup:
-    """What was drawn, how, and how long it took."""
+    """What was drawn; folded: how to read it, how it was made, and the time of each step."""
     projection, clustering = corpus_map.projection, corpus_map.clustering
     total = sum(corpus_map.seconds.values())
     stages = " · ".join(f"{name} {seconds:.2f} s" for name, seconds in corpus_map.seconds.items())
     outliers = f", {clustering.outliers:,} {plural(clustering.outliers, 'outlier', 'outliers')}" if clustering.outliers else ""
     count, clusters = len(projection.points), f"{clustering.count} {plural(clustering.count, 'cluster', 'clusters')}"
-    head = Markup("<b>{:,}</b> {} in <b>{}</b>{}, {:.1f} s ({})").format(
-        count, plural(count, "sentence", "sentences"), clusters, outliers, total, stages
+    head = Markup("<b>{:,}</b> {} in <b>{}</b>{}, drawn in {:.1f} s").format(
+        count, plural(count, "sentence", "sentences"), clusters, outliers, total
     )
-    how = html.hint(f"Points: {projection.method}. Clusters: {clustering.method} on the map; {clustering.how}.")
-    return Markup('<div class="map-summary" role="status"><p>{}</p>{}{}</div>').format(head, how, html.notes(projection.notes))
+    how = f"Points: {projection.method}. Clusters: {clustering.method} on the map; {clustering.how}. Time: {stages}."
+    fold = Markup("<details><summary>How to read it, and how it was drawn</summary>{}{}</details>")
+    folded = fold.format(html.hint(NEAR), html.hint(how))
+    return Markup('<div class="map-summary"><p role="status">{}</p>{}{}</div>').format(head, folded, html.notes(projection.notes))
 
 
 def status(title: str = "", detail: str = "") -> Markup:
@@ -70,7 +70,7 @@ def status(title: str = "", detail: str = "") -> Markup:
 
 
 def cluster_list(corpus_map: CorpusMap, chosen: int | None = None) -> Markup:
-    """Clusters as buttons with colour, name, size, silhouette and most central sentence; the chosen one is marked."""
+    """Clusters as buttons with colour, name, size and most central sentence; the chosen one is marked."""
     largest = int(corpus_map.clustering.sizes.max(initial=1))
     rows = [_cluster(corpus_map, number, largest, number == chosen) for number in range(corpus_map.clustering.count)]
     if corpus_map.clustering.outliers:
@@ -81,13 +81,11 @@ def cluster_list(corpus_map: CorpusMap, chosen: int | None = None) -> Markup:
 
 def _cluster(corpus_map: CorpusMap, number: int, largest: int, chosen: bool) -> Markup:
     size = int(corpus_map.clustering.sizes[number])
-    silhouette = corpus_map.silhouettes.get(number)
-    quality = f" · silhouette {silhouette:.2f}" if silhouette is not None else ""
     sentence = html.short(corpus_map.projection.indexed.corpus.sentences[corpus_map.central[number]], SENTENCE_LENGTH)
     name, colour = html.short(corpus_map.names[number], NAME_LENGTH), PALETTE[number % len(PALETTE)]
     share = Markup('<em style="width:{:.1f}%;background:{}"></em>').format(100 * size / largest, colour)
     central = Markup('<q dir="auto">{}</q>').format(sentence)
-    return BUTTON.format(number, str(chosen).lower(), colour, name, f"{size:,}{quality}", share + central)
+    return BUTTON.format(number, str(chosen).lower(), colour, name, f"{size:,}", share + central)
 
 
 def cluster_choices(corpus_map: CorpusMap) -> list[tuple[str, int]]:
@@ -129,26 +127,42 @@ def _table(records: Sequence[dict[str, object]], scored: bool) -> Markup:
 
 
 def numbers(corpus_map: CorpusMap) -> Markup:
-    """Silhouette, and agreement of the clusters with the corpus's label columns."""
-    lines = []
-    if corpus_map.silhouette is not None:
-        sample = min(SAMPLE, len(corpus_map.projection.points))
-        lines.append(
-            f"Silhouette {corpus_map.silhouette:.3f} (−1 to 1, by cosine between the embeddings of {sample:,} rows; on the map it "
-            "would be too optimistic). Sentences rarely exceed 0.2."
-        )
+    """Agreement of the clusters with the corpus's label columns, then the silhouettes."""
+    return _accords(corpus_map) + _silhouettes(corpus_map)
+
+
+def _silhouettes(corpus_map: CorpusMap) -> Markup:
+    """How well the clusters are separated, all together and one by one."""
+    if corpus_map.silhouette is None:
+        return Markup()
+    sample = min(SAMPLE, len(corpus_map.projection.points))
+    line = (
+        f"Silhouette of all clusters: {corpus_map.silhouette:.3f}, from −1 to 1; higher means better separated, and sentences "
+        f"rarely exceed 0.2. Computed by cosine between the embeddings of {sample:,} rows; on the map it would be too optimistic."
+    )
+    rows = [
+        [html.short(name, NAME_LENGTH), f"{corpus_map.silhouettes[number]:.2f}", f"{corpus_map.clustering.sizes[number]:,}"]
+        for number, name in enumerate(corpus_map.names)
+        if number in corpus_map.silhouettes
+    ]
+    table = html.table(["cluster", "silhouette", "rows"], rows)
+    return html.notes([line]) + Markup('<div class="measures numbers-map">{}</div>').format(table)
+
+
+def _accords(corpus_map: CorpusMap) -> Markup:
+    """Agreement of the clusters with the corpus's label columns."""
     if not corpus_map.accords:
-        lines.append("The corpus has no label column (2 to 100 different values) to compare the clusters with.")
-        return html.notes(lines)
+        return html.notes(["The corpus has no label column (2 to 100 different values) to compare the clusters with."])
     rows = [
         [accord.column, f"{accord.values:,}", f"{accord.purity:.3f}", f"{accord.ari:.3f}", f"{accord.nmi:.3f}"]
         for accord in corpus_map.accords
     ]
     table = html.table(["column", "values", "purity", "ARI", "NMI"], rows)
-    lines.append(
-        "ARI is 0 by chance and 1 for the same groups; NMI is 1 for the same groups; purity grows with the number of clusters."
+    explained = (
+        "How far the clusters match the values of a column. ARI is 0 by chance and 1 for the same groups; NMI is 1 for the same "
+        "groups; purity grows with the number of clusters."
     )
-    return Markup('<div class="measures numbers-map">{}</div>{}').format(table, html.notes(lines))
+    return Markup('<div class="measures numbers-map">{}</div>{}').format(table, html.notes([explained]))
 
 
 def hovered(corpus_map: CorpusMap, row: int) -> Markup:

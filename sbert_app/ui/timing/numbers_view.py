@@ -5,14 +5,16 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from sbert_app.evaluation import paper
-from sbert_app.timing.report import EXTRAPOLATED, Figure, figures
+from sbert_app.timing.disturbance import DISTURBED
+from sbert_app.timing.report import PUBLISHED, Figure, figures
 from sbert_app.timing.result import TimingResult
 from sbert_app.timing.table7 import PLAIN, SMART, WORDS, SystemSpeed
 from sbert_app.ui.kit import html
-from sbert_app.wording import spoken
+from sbert_app.wording import digits, spoken
 
 PAPER_ROWS = {WORDS: "Average GloVe embeddings", PLAIN: "SBERT-base", SMART: "SBERT-base, smart batching"}
 NOTICEABLE = 0.05  # seconds
+SECONDS = {"s": 1.0, "ms": 1e-3}  # by unit of time
 
 
 def numbers(result: TimingResult) -> Markup:
@@ -29,6 +31,8 @@ def numbers(result: TimingResult) -> Markup:
     )
     if waited > NOTICEABLE:
         how += f" Other jobs used the device for {waited:.1f} s in between; that time is not counted."
+    if result.disturbed:
+        how += f" {DISTURBED}"
     return Markup(
         '<div class="hits-head"><span>{}</span>{}</div>'
         '<div class="numbers scroll" tabindex="0" role="region" aria-label="every number">{}</div>'
@@ -36,21 +40,20 @@ def numbers(result: TimingResult) -> Markup:
 
 
 def _row(figure: Figure) -> list[str]:
-    value = f"{_digits(figure.value)} {figure.unit}"
-    if figure.kind == EXTRAPOLATED or (figure.unit == "s" and figure.value >= 60):
-        value = Markup('<span title="{} s">{}</span>').format(_digits(figure.value), spoken(figure.value))
-    band = "" if figure.low is None or figure.high is None else _band(figure)
+    band = "" if figure.low is None or figure.high is None else f"{_value(figure, figure.low)} to {_value(figure, figure.high)}"
     how = Markup('<span class="kind {kind}">{kind}</span> {how}').format(kind=figure.kind, how=figure.how)
-    return [figure.what, value, band, how]
+    value = _value(figure, figure.value)
+    return [figure.what, value if _is_time(figure) else f"{value} {figure.unit}", band, how]
 
 
-def _band(figure: Figure) -> str:
-    show = spoken if figure.kind == EXTRAPOLATED else _digits
-    return f"{show(figure.low or 0.0)} to {show(figure.high or 0.0)}"
+def _value(figure: Figure, value: float) -> str:
+    """A time rounded by `spoken`, as everywhere on the tab; another number with at least three digits."""
+    return spoken(value * SECONDS[figure.unit]) if _is_time(figure) else digits(value)
 
 
-def _digits(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+def _is_time(figure: Figure) -> bool:
+    """Whether the value is a time of this machine; the paper's times are shown in the paper's own units."""
+    return figure.unit in SECONDS and figure.kind != PUBLISHED
 
 
 def table_7(rows: Sequence[SystemSpeed]) -> Markup:
@@ -59,7 +62,7 @@ def table_7(rows: Sequence[SystemSpeed]) -> Markup:
     for row in rows:
         cpu, gpu = paper.TABLE_7[PAPER_ROWS[row.system]]
         low, high = row.throughput.spread
-        measured = Markup("{:,.0f} <small>({:,.0f} to {:,.0f})</small>").format(row.throughput.rate, low, high)
+        measured = Markup("{} <small>({} to {})</small>").format(digits(row.throughput.rate), digits(low), digits(high))
         cells.append([row.system, measured, row.device, _published(cpu), _published(gpu)])
     for name in ("InferSent", "Universal Sentence Encoder"):
         cpu, gpu = paper.TABLE_7[name]

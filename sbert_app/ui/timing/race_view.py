@@ -9,7 +9,7 @@ from sbert_app.timing.experiment import Moment
 from sbert_app.timing.extrapolation import pairs_of
 from sbert_app.timing.race import LaneState, RaceState
 from sbert_app.ui.kit import html
-from sbert_app.wording import spoken
+from sbert_app.wording import digits, spoken
 
 
 def race_corpus(corpus: RaceCorpus) -> Markup:
@@ -44,8 +44,8 @@ def _cross_encoder(state: RaceState, rate: float) -> Markup:
     finished = system.done == system.total
     counters = [
         (f"{system.done:,}", f"of {system.total:,} pairs"),
-        (_seconds(system.seconds), "for all pairs" if finished else "of work"),
-        (f"{rate:,.0f}", "pairs per second"),
+        (spoken(system.seconds), "for all pairs" if finished else "of work"),
+        (digits(rate), "pairs per second"),
     ]
     if not finished:
         counters.append((spoken(system.total / rate) if rate else "–", "for all pairs, extrapolated"))
@@ -58,8 +58,8 @@ def _sbert(state: RaceState, rate: float, ended: bool) -> Markup:
     unknown = "–" if ended else "…"
     counters = [
         (f"{system.done:,}", f"of {system.total:,} sentences"),
-        (_seconds(state.answer_seconds or system.seconds), "for the answer" if finished else "of work"),
-        (f"{rate:,.0f}", "sentences per second"),
+        (spoken(state.answer_seconds or system.seconds), "for the answer" if finished else "of work"),
+        (digits(rate), "sentences per second"),
         (f"{pairs_of(system.total):,}" if finished else unknown, "pairs compared"),
     ]
     answer = f"Finished: the most similar pair has cosine {state.closest.score:.3f}." if state.closest else ""
@@ -75,7 +75,3 @@ def _system(name: str, description: str, kind: str, state: LaneState, counters: 
         '<div class="bar {kind}" role="progressbar" aria-label="{name}" aria-valuemin="0" aria-valuemax="100" '
         'aria-valuenow="{percent:.1f}"><i style="width:{percent:.2f}%"></i></div><div class="counters">{cells}</div>{end}</section>'
     ).format(kind=kind, name=name, description=description, percent=percent, cells=cells, end=end)
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.2f} s" if seconds < 10 else f"{seconds:.1f} s"

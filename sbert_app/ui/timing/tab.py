@@ -9,6 +9,7 @@ from markupsafe import Markup
 from sbert_app.errors import UserError
 from sbert_app.services.timing import DEFAULT_SECONDS, TimingService, Waiting
 from sbert_app.timing.experiment import FINAL_STAGES, Moment
+from sbert_app.timing.result import TimingResult
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.long_job import LongJob, throttled
@@ -18,11 +19,21 @@ from sbert_app.ui.timing.chart import race_chart
 from sbert_app.ui.timing.page import page
 
 REFRESH_SECONDS = 0.3  # drawing uses the processor that is being timed
-PAGE_NAME = "sbert-studio-view.html"
+PAGE_NAME = "sbert-studio-timing.html"
 LEAD = "A cross-encoder reads every **pair**, SBERT reads every **sentence once**. Race them, on this machine."
 TABLE_7 = Markup("""<h2 class="section">Sentences per second, as in the paper's Table 7</h2>
 <p class="hint">Encodes up to 1,000 of the sentences with each system in turn, for about ten seconds on each device.</p>""")
 NOT_YET = "Nothing measured yet. Start the race: it takes about half a minute."
+# Moves the dotted line in the browser, as the chart need not be sent again; names chart and slider's number for screen readers.
+MOVE_LINE = """exponent => {
+  const sentences = Number((10 ** exponent).toPrecision(2));
+  const slider = document.querySelector('#race-n input[type=range]');
+  slider?.setAttribute('aria-valuetext', `${sentences.toLocaleString('en')} sentences`);
+  const box = document.querySelector('#race-chart'), chart = box?.querySelector('.js-plotly-plot');
+  box?.setAttribute('role', 'group');
+  box?.setAttribute('aria-label', 'Chart: seconds by number of sentences. The table of all numbers below has the same content.');
+  if (chart?.layout?.shapes) Plotly.relayout(chart, {'shapes[0].x0': sentences, 'shapes[0].x1': sentences});
+}"""
 NOTHING = "Stopped before both systems finished a turn, so there is nothing to extrapolate from."
 
 
@@ -63,7 +74,7 @@ class _TimingTab:
                 2, 6, 4, step=0.05, label="Number of sentences, from 100 to 1,000,000", elem_id="race-n", elem_classes="log-slider"
             )
             self.words = gr.HTML(elem_id="race-words", js_on_load=None)
-            self.chart = gr.Plot(show_label=False, elem_id="race-chart")
+            self.chart = gr.Plot(label="Seconds by number of sentences", show_label=False, elem_id="race-chart")
             gr.HTML(html.hint(view.HOW_TO_READ), js_on_load=None)
             self.agreement = gr.HTML(elem_id="race-agreement", js_on_load=None)
             with gr.Accordion("All numbers, and how they were obtained", open=False, elem_id="race-numbers-box"):
@@ -83,28 +94,31 @@ class _TimingTab:
     def listen(self, opened: gr.State) -> None:
         session = [self._session_id]
         outputs = [self.progress, self.result, self.words, self.chart, self.agreement, self.numbers]
-        replaced = [self.corpus, self.start, self.measure, self.stage, self.progress, self.result]
-        opened.change(handler(self._on_opened), session, replaced, **PRIVATE)
+        replaced = [self.corpus, self.start, self.measure, self.stage, *outputs, self.download]
+        opened.change(handler(self._on_opened), [*session, self.sentences], replaced, **PRIVATE)
         inputs = [*session, self._model, self.seconds, self.sentences]
         self.race.listen(self.start.click, self._on_start, inputs, [*outputs, self.download], self._service.stop)
         self.systems.listen(self.measure.click, self._on_measure, [*session, self._model], [self.table_7], self._service.stop)
         slider, changed = [*session, self.sentences], [self.words, self.download]
         self.sentences.change(handler(self._on_slide), slider, changed, queue=False, trigger_mode="always_last", **PRIVATE)
-        self.sentences.release(handler(self._on_release), slider, self.chart, **PRIVATE)
+        gr.on([self.sentences.change, self.chart.change], None, self.sentences, None, js=MOVE_LINE, **PRIVATE)
         self.save.click(handler(self._on_save), slider, self.download, **PRIVATE)
 
-    def _on_opened(self, session_id: str) -> Updates:
-        """Show the new corpus and clear the result of the previous one."""
+    def _on_opened(self, session_id: str, exponent: float) -> Updates:
+        """Show the session's corpus and the result of its last race, if there is one."""
+        result = None
         try:
             corpus, can_race = race_view.race_corpus(self._service.race_corpus(session_id)), True
+            result = self._service.last_result(session_id)
         except UserError as error:
             corpus, can_race = html.empty(str(error)), False
         return {
             self.corpus: corpus,
             **{button: gr.Button(interactive=can_race) for button in (self.start, self.measure)},
             self.stage: "",
-            self.progress: html.empty(NOT_YET) if can_race else "",
-            self.result: gr.Column(visible=False),
+            self.progress: html.empty(NOT_YET) if can_race and result is None else "",
+            self.download: gr.DownloadButton(visible=False),
+            **(self._shown(result, exponent) if result else {self.result: gr.Column(visible=False)}),
         }
 
     def _on_start(self, session_id: str, model: str, seconds: int, exponent: float) -> Iterator[Updates]:
@@ -122,25 +136,21 @@ class _TimingTab:
             yield self._idle(session_id, self.race)
             return
         ended = {self.stage: "" if last.result else html.status(NOTHING), self.progress: race_view.progress(last, ended=True)}
-        yield {**self._idle(session_id, self.race), **ended, **self._shown(last, exponent)}
+        shown = self._shown(last.result, exponent) if last.result else {}
+        yield {**self._idle(session_id, self.race), **ended, **shown}
 
-    def _shown(self, last: Moment, exponent: float) -> Updates:
-        if last.result is None:
-            return {}
+    def _shown(self, result: TimingResult, exponent: float) -> Updates:
         return {
             self.result: gr.Column(visible=True),
-            self.words: view.in_words(last.result, sentences_at(exponent)),
-            self.chart: race_chart(last.result, sentences_at(exponent)),
-            self.agreement: view.agreement(last.result),
-            self.numbers: numbers_view.numbers(last.result),
+            self.words: view.in_words(result, sentences_at(exponent)),
+            self.chart: race_chart(result, sentences_at(exponent)),
+            self.agreement: view.agreement(result),
+            self.numbers: numbers_view.numbers(result),
         }
 
     def _on_slide(self, session_id: str, exponent: float) -> Updates:
         words = view.in_words(self._service.result(session_id), sentences_at(exponent))
         return {self.words: words, self.download: gr.DownloadButton(visible=False)}  # the exported page shows another number
-
-    def _on_release(self, session_id: str, exponent: float) -> Any:
-        return race_chart(self._service.result(session_id), sentences_at(exponent))
 
     def _on_save(self, session_id: str, exponent: float) -> Any:
         result = self._service.result(session_id)

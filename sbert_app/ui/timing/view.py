@@ -4,6 +4,7 @@ from markupsafe import Markup
 
 from sbert_app.evaluation import paper
 from sbert_app.models.cross_encoder import Pair
+from sbert_app.timing.disturbance import DISTURBED
 from sbert_app.timing.extrapolation import Extrapolation, pairs_of
 from sbert_app.timing.result import APPROXIMATE, EXACT, TimingResult
 from sbert_app.ui.kit import html
@@ -24,12 +25,13 @@ def in_words(result: TimingResult, sentences: int) -> Markup:
     """The times extrapolated to a number of sentences."""
     cross, sbert = result.cross_seconds(sentences), result.sbert_seconds(sentences)
     sides = _side("cross", "Cross-encoder", cross), _side("sbert", "SBERT", sbert)
+    warning = Markup('<p class="disturbed" role="note">{}</p>').format(DISTURBED) if result.disturbed else ""
     hints = Markup().join(html.hint(text) for text in (_query(result, sentences), _from(result)) if text)
     return Markup(
-        '<div class="words"><p class="words-n" role="status"><b>{:,}</b> sentences are <b>{:,}</b> pairs</p>'
+        '<div class="words">{}<p class="words-n" role="status"><b>{:,}</b> sentences are <b>{:,}</b> pairs</p>'
         '<div class="sides">{}<p class="against">against</p>{}</div>'
         '<p class="times">The cross-encoder takes about <b>{} times</b> as long.</p>{}</div>'
-    ).format(sentences, pairs_of(sentences), *sides, _about(cross.seconds / sbert.seconds), hints)
+    ).format(warning, sentences, pairs_of(sentences), *sides, _about(cross.seconds / sbert.seconds), hints)
 
 
 def _about(ratio: float) -> str:

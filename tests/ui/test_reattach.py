@@ -1,0 +1,78 @@
+"""A page that finds its session again shows what that holds: the map, its comparison, the race; another corpus clears them."""
+
+from dataclasses import replace
+
+import gradio as gr
+import numpy as np
+import pytest
+
+from sbert_app.corpus_map.result import CorpusMap, ModelComparison
+from sbert_app.mapping.drift import Drift
+from sbert_app.services.cluster_map import Grouping, MapService
+from sbert_app.services.corpora import CorpusService
+from sbert_app.services.evaluation import EvaluationService
+from sbert_app.services.timing import TimingService
+from sbert_app.timing.result import Conditions, TimingResult
+from sbert_app.timing.throughput import Throughput, Turn
+from sbert_app.ui.map.tab import _MapTab
+from sbert_app.ui.timing.tab import _TimingTab
+
+MODEL = "all-MiniLM-L6-v2"
+
+
+@pytest.fixture
+def session(shared_bench):
+    return shared_bench.sessions.open()
+
+
+def open_lines(bench, session, count):
+    """Open a corpus of so many sentences. Fewer than 16 are too few for UMAP, which is slow to start."""
+    corpora = CorpusService(bench)
+    corpora.put_table(
+        session.id, corpora.read_lines("\n".join(f"line {i} about {'cats' if i % 2 else 'bills'}" for i in range(count)))
+    )
+    list(corpora.index(session.id, ["text"]))
+
+
+@pytest.fixture
+def result():
+    even = Throughput((Turn(100, 0.5), Turn(101, 0.5)))
+    conditions = Conditions("lines", 24, "a", "b", True, True, "2 cores", "cpu", (256, 512), "2026-11-22")
+    return TimingResult(conditions, even, even, even)
+
+
+def test_the_map_comes_back_with_its_clusters_and_its_comparison(shared_bench, session):
+    open_lines(shared_bench, session, 12)
+    service = MapService(shared_bench)
+    with gr.Blocks():
+        tab = _MapTab(service, gr.State(), gr.State())
+    assert tab._on_opened(session.id, MODEL)[tab.plot] is None
+    assert not tab._on_opened(session.id, MODEL)[tab.controls].visible
+    *_, drawn = service.draw(session.id, Grouping.read("k-means", 2))
+    assert isinstance(drawn, CorpusMap)
+    shown = tab._on_opened(session.id, MODEL)
+    assert shown[tab.plot].layout.meta["map"] == drawn.projection.id
+    assert shown[tab.controls].visible and shown[tab.result].visible
+    assert shown[tab.options.count] == "2" and drawn.names[0] in shown[tab.clusters]
+    assert not shown[tab.compare.share].visible and service.preview(session.id, MODEL) is None
+    points = drawn.projection.points
+    drift = Drift(points + 1, np.ones(len(points), np.float32))
+    session.put(replace(drawn, comparison=ModelComparison("other", drift, {})))
+    shown = tab._on_opened(session.id, MODEL)
+    assert shown[tab.compare.share].visible and drawn.projection.id in shown[tab.answers.bridge]
+    open_lines(shared_bench, session, 11)
+    cleared = tab._on_opened(session.id, MODEL)
+    assert cleared[tab.plot] is None and not cleared[tab.result].visible and cleared[tab.clusters] == ""
+
+
+def test_the_race_comes_back(shared_bench, session, result):
+    with gr.Blocks():
+        tab = _TimingTab(TimingService(shared_bench, EvaluationService(shared_bench)), gr.State(), gr.State())
+    open_lines(shared_bench, session, 24)
+    assert not tab._on_opened(session.id, 4)[tab.result].visible
+    session.put(result)
+    shown = tab._on_opened(session.id, 4)
+    assert shown[tab.result].visible and "10,000" in shown[tab.words] and shown[tab.chart] is not None
+    assert "Nothing measured yet" not in shown[tab.progress]
+    open_lines(shared_bench, session, 23)
+    assert not tab._on_opened(session.id, 4)[tab.result].visible
