@@ -17,7 +17,7 @@ def examples_needed(count: int, change: float, low: float, high: float) -> int |
         return None
     half_width = change - low if change > 0 else high - change  # on the side of zero
     needed = count * (half_width / change) ** 2
-    unit = 10 ** max(0, math.floor(math.log10(needed)) - 1)
+    unit = int(10 ** max(0, math.floor(math.log10(needed)) - 1))
     return math.ceil(needed / unit) * unit
 
 

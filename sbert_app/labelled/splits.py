@@ -67,7 +67,7 @@ def split(
     wanted = COLUMN if column else by
     held_out_by, dev_by, connected = GIVEN, GIVEN, 0
     if held_out is None:
-        levels = (COLUMN,) if column else (SENTENCES, PAIRS) if by == SENTENCES else (PAIRS,)
+        levels: tuple[str, ...] = (COLUMN,) if column else (SENTENCES, PAIRS) if by == SENTENCES else (PAIRS,)
         pool, held_out, held_out_by, connected = pool.cut(levels, HELD_OUT_SHARE, HELD_OUT_MOST, seed)
     if dev is None:
         levels = (PAIRS,) if PAIRS in (wanted, held_out_by) else (COLUMN, SENTENCES, PAIRS) if column else (SENTENCES, PAIRS)

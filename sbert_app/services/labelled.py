@@ -81,7 +81,8 @@ class LabelledData:
     def set_part(self, session_id: str, part: str, table: Table | None) -> TrainingData:
         """Use a table as the TEST or DEV part, or with None cut that part from the data again."""
         before = self.current(session_id)
-        return self._swap(session_id, before, before.mapping, replace(before.choice, **{part: table}))
+        changed: dict[str, Any] = {part: table}
+        return self._swap(session_id, before, before.mapping, replace(before.choice, **changed))
 
     def _swap(self, session_id: str, before: TrainingData, mapping: ColumnRoles, choice: SplitChoice) -> TrainingData:
         data = self.read(before.table, mapping, choice)

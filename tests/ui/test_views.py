@@ -1,6 +1,7 @@
 """What goes into the page is escaped."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from markupsafe import Markup
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.errors import UserError
 from sbert_app.labelled.examples import Examples
+from sbert_app.runs.overview import RunOverview
 from sbert_app.runs.plan import QUICK
 from sbert_app.runs.run import RunInfo
 from sbert_app.services.corpora import CorpusService
@@ -18,7 +20,7 @@ from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.search import SearchService
 from sbert_app.services.similarity import ListComparison, SimilarityService
 from sbert_app.settings import ASSETS
-from sbert_app.ui.fine_tune import verdict_view
+from sbert_app.ui.fine_tune import movers_view, runs_view, verdict_view
 from sbert_app.ui.fine_tune import view as fine_tune
 from sbert_app.ui.fine_tune.chart import distributions
 from sbert_app.ui.kit import html
@@ -72,7 +74,7 @@ def test_figures_show_markup_as_text():
     for figure in figures:
         written = figure.to_json().replace(r"\u003c", "<")
         assert "&lt;img" in written and "<img" not in written
-    record = verdict_view.mover_record(held_out, {"before": half, "after": half, "gains": half}, 0)
+    record = movers_view.mover_record(held_out, {"before": half, "after": half, "gains": half}, 0)
     assert record["meant"] == ATTACK  # a file has the label as it is
 
 
@@ -128,7 +130,10 @@ def _fine_tuning(bench, session_id):
     run.set_state("failed", ATTACK)
     progress, held_out = service.progress(run.id), service.held_out(run.id)
     views = [fine_tune.training_data(data), fine_tune.live(progress), fine_tune.plan_line(plan), fine_tune.model_message(ATTACK)]
-    return [*views, verdict_view.verdict(progress), verdict_view.movers(progress, held_out)]
+    info = progress.info
+    views += [fine_tune.run_title(info), fine_tune.other_data(replace(info, fingerprint="another"), data)]
+    views += [runs_view.table(service.overview()), runs_view.question(info), runs_view.chosen(info), runs_view.deleted(ATTACK)]
+    return [*views, verdict_view.verdict(progress), movers_view.movers(progress, held_out)]
 
 
 @pytest.mark.parametrize(
@@ -145,4 +150,5 @@ def test_what_is_damaged_is_listed_with_the_way_out():
     entry = SavedCorpus("my-file-0123456789ab", "my-file-0123456789ab", 0, "", "", 1.5, damaged=True)
     assert corpus_view.saved(entry) == "my-file-0123456789ab · damaged, delete it · 1.5 MB"
     info = RunInfo("id", "name", "damaged", "This run is damaged. Delete it.", "2026-01-02", "", has_model=False)
-    assert fine_tune.run_line(info) == "name · damaged, delete it · 2026-01-02"
+    table = runs_view.table([RunOverview(info, "", "", 0, None, 1_500_000)])
+    assert "Damaged: delete it" in table and "1.5 MB" in table and ">name<" in table
