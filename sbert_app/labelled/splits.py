@@ -128,7 +128,7 @@ def _choose(groups: Groups, strata: NDArray[np.int64], count: int, seed: int) ->
     chosen = np.zeros(len(members), dtype=bool)
     for group in generator.permutation(len(members)).tolist():
         # By how much taking the group lowers the squared distance to the targets.
-        if sum((2 * missing[stratum] - size) * size for stratum, size in members[group].items()) >= 0:
+        if sum((2 * missing[stratum] - size) * size for stratum, size in members[group].items()) > 0:
             chosen[group] = True
             missing.subtract(members[group])
     if not chosen.any() and len(members) > 1:

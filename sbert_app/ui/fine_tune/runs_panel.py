@@ -31,16 +31,21 @@ class RunsPanel:
             self.table = gr.HTML(elem_id="run-table", js_on_load=PICK_SCRIPT)
             self.message = gr.HTML(elem_id="run-message", js_on_load=None)
             with gr.Row(elem_id="run-actions", elem_classes="end-row"):
-                self.open = gr.Button("Open", size="sm", interactive=False, elem_id="run-open")
-                self.resume = gr.Button("Resume", size="sm", interactive=False, elem_id="run-resume")
-                self.delete = gr.Button("Delete …", size="sm", variant="stop", interactive=False, elem_id="run-delete")
+                self.open = gr.Button("Open", size="sm", interactive=False, scale=0, min_width=96, elem_id="run-open")
+                self.resume = gr.Button("Resume", size="sm", interactive=False, scale=0, min_width=96, elem_id="run-resume")
+                self.delete = gr.Button(
+                    "Delete …", size="sm", variant="stop", interactive=False, scale=0, min_width=96, elem_id="run-delete"
+                )
+            with gr.Row(elem_classes="end-row", elem_id="run-names"):
                 self.new_name = gr.Textbox(label="New name", max_lines=1, interactive=False, elem_id="run-new-name")
-                self.rename = gr.Button("Rename", size="sm", interactive=False, elem_id="run-rename")
+                self.rename = gr.Button("Rename", size="sm", interactive=False, scale=0, min_width=96, elem_id="run-rename")
             with gr.Column(visible=False, elem_id="run-question") as self.question_box:
                 self.question = gr.HTML(js_on_load=None)
                 with gr.Row(elem_classes="end-row"):
-                    self.keep = gr.Button("Keep it", size="sm", elem_id="run-delete-no")
-                    self.confirm = gr.Button("Delete it", size="sm", variant="stop", elem_id="run-delete-yes")
+                    self.keep = gr.Button("Keep it", size="sm", scale=0, min_width=110, elem_id="run-delete-no")
+                    self.confirm = gr.Button(
+                        "Delete it", size="sm", variant="stop", scale=0, min_width=110, elem_id="run-delete-yes"
+                    )
 
     @property
     def outputs(self) -> list[Any]:

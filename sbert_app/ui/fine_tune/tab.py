@@ -52,12 +52,8 @@ class _FineTuneTab:
         settings = [*plan.tuned, plan.advice]
         loaded = [*data.outputs, self.settings, *settings, data.refused, data.file]
         session = [self._session_id, plan.preset, self._model]
-        upload = data.file.upload(
-            handler(self._on_file), [self._session_id, data.file, plan.preset, self._model], loaded, **PRIVATE
-        )
-        cleared = data.file.clear(
-            handler(self._on_clear), self._session_id, [*data.outputs, self.settings, data.refused], **PRIVATE
-        )
+        upload = data.file.upload(handler(self._on_file), [*session, data.file], loaded, **PRIVATE)
+        cleared = data.file.clear(handler(self._on_clear), self._session_id, loaded, **PRIVATE)
         examples = [
             button.click(handler(self._on_example(name)), session, loaded, **PRIVATE) for name, button in data.examples.items()
         ]

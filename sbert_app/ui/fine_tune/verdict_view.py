@@ -66,7 +66,7 @@ def _headline(change: Mapping[str, Any], count: int) -> Markup:
     difference = change["difference"]
     gained, least, most = (signed(difference[key]) for key in ("value", "low", "high"))
     return Markup(
-        '<p class="headline"><b>{} → {}</b> {} on {:,} held-out examples</p><p>Change {}, 95 % interval {} to {}.</p>'
+        '<p class="headline"><b>{} → {}</b> {}</p><p>{:,} held-out examples. Change {}, 95 % interval {} to {}.</p>'
     ).format(
         number(change["before"]["value"]), number(change["after"]["value"]), METRIC_NAMES[change["metric"]], count,
         gained, least, most,
