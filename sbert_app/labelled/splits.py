@@ -119,17 +119,22 @@ class _Pool:
 
 
 def _choose(groups: Groups, strata: NDArray[np.int64], count: int, seed: int) -> Mask:
-    """Choose whole groups, in random order: each that brings the numbers of each stratum closer to their share of `count`."""
+    """Choose whole groups of about `count` examples, in random order: first those that fit and bring each stratum closer to its
+    share, then those that bring the number closer to `count`."""
     generator = np.random.default_rng(seed)
     members = [Counter[int]() for _ in range(int(groups.max()) + 1)]
     for group, stratum in zip(groups.tolist(), strata.tolist(), strict=True):
         members[group][stratum] += 1
-    missing = _targets(strata, count, generator)
+    missing, left = _targets(strata, count, generator), count
+    order = generator.permutation(len(members)).tolist()
     chosen = np.zeros(len(members), dtype=bool)
-    for group in generator.permutation(len(members)).tolist():
-        # By how much taking the group lowers the squared distance to the targets.
-        if sum((2 * missing[stratum] - size) * size for stratum, size in members[group].items()) > 0:
+    for group, by_stratum in [*((group, True) for group in order), *((group, False) for group in order)]:
+        size = members[group].total()
+        # By how much taking the group lowers the squared distance to the targets of the strata.
+        gain = sum((2 * missing[stratum] - number) * number for stratum, number in members[group].items())
+        if not chosen[group] and (size <= left and gain > 0 if by_stratum else size < 2 * left):
             chosen[group] = True
+            left -= size
             missing.subtract(members[group])
     if not chosen.any() and len(members) > 1:
         chosen[int(np.argmin(np.bincount(groups)))] = True
