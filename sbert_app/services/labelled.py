@@ -125,7 +125,12 @@ class LabelledData:
         reading = read_examples(table, mapping, self._limits)
         dev, held_out = (self._read_part(reading.examples, other, mapping) for other in (choice.dev, choice.held_out))
         column = _column(table, reading, choice.column) if choice.column else None
-        return TrainingData(table, mapping, reading, split(reading.examples, dev, held_out, by=by, column=column), choice)
+        parts = split(reading.examples, dev, held_out, by=by, column=column)
+        if not len(parts.dev):
+            raise UserError("Every pair of the dev part is also held out. Choose another dev or test file.")
+        if not len(parts.train):
+            raise UserError("Every pair for training is also in the dev or held-out part. Choose another dev or test file.")
+        return TrainingData(table, mapping, reading, parts, choice)
 
     def _read_part(self, examples: Examples, table: Table | None, mapping: ColumnRoles) -> Examples | None:
         """Read another table's examples, with scores on the same scale. Raises UserError if the labels differ."""

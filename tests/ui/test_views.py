@@ -22,7 +22,7 @@ from sbert_app.services.similarity import ListComparison, SimilarityService
 from sbert_app.settings import ASSETS
 from sbert_app.ui.fine_tune import movers_view, runs_view, verdict_view
 from sbert_app.ui.fine_tune import view as fine_tune
-from sbert_app.ui.fine_tune.chart import distributions
+from sbert_app.ui.fine_tune.chart import distributions, training_curve
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import INTERNAL_ERROR, handler
 from sbert_app.ui.kit.templates import render
@@ -134,6 +134,23 @@ def _fine_tuning(bench, session_id):
     views += [fine_tune.run_title(info), fine_tune.other_data(replace(info, fingerprint="another"), data)]
     views += [runs_view.table(service.overview()), runs_view.question(info), runs_view.chosen(info), runs_view.deleted(ATTACK)]
     return [*views, verdict_view.verdict(progress), movers_view.movers(progress, held_out)]
+
+
+def test_no_curve_is_drawn_before_there_is_a_point():
+    base = {"type": "baseline", "step": 0, "score": 0.5}
+    assert training_curve([]) is training_curve([base]) is None
+    step = {"type": "step", "step": 3, "loss": 0.2}
+    assert [line.name for line in training_curve([step]).data] == ["loss"]
+    names = [(line.name, line.line.dash, list(line.y)) for line in training_curve([base, step]).data]
+    assert names[1] == ("dev score before training", "dash", [50, 50])
+
+
+def test_histograms_share_one_scale():
+    pairs, scores = (["a"] * 9, ["b"] * 9), np.linspace(0, 1, 9)
+    held_out = Examples("scored", pairs, scores, np.arange(1, 10))
+    figure = distributions(held_out, np.full(9, 0.5), scores)
+    assert figure.layout.yaxis2.matches == "y"
+    assert {line.name for line in figure.data} == {"target below 1/3", "target 1/3 to 2/3", "target above 2/3"}
 
 
 @pytest.mark.parametrize(
