@@ -6,7 +6,7 @@
   const isOpen = () => document.body.classList.contains('corpus-open');
   let arrived = false;  // until then the address is what the visitor asked for
 
-  function show(open) {
+  function unfold(open) {
     document.body.classList.toggle('corpus-open', open);
     menu()?.setAttribute('aria-expanded', open);
   }
@@ -40,12 +40,18 @@
   function remember() {
     const button = menu();
     if (!button) return;
-    if (button.dataset.opened !== token) show(false);
+    if (button.dataset.opened !== token) unfold(false);
     token = button.dataset.opened;
     button.setAttribute('aria-expanded', isOpen());
     place({ corpus: button.dataset.key });
     const query = document.querySelector('#hits [data-query]');
     if (query) place({ query: query.dataset.query });
+  }
+
+  // Scroll to an element, at once if the visitor asked for less motion.
+  function show(id) {
+    const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    document.getElementById(id)?.scrollIntoView({ behavior: calm ? 'auto' : 'smooth' });
   }
 
   // Called by the elements whose content the address names.
@@ -58,21 +64,21 @@
     const target = event.target.closest('[data-corpus]');
     if (target) {
       const { corpus, name } = target.dataset;
-      if (corpus === 'menu') show(!isOpen());
-      else if (corpus === 'file') { show(true); input('#corpus-file')?.click(); }
+      if (corpus === 'menu') unfold(!isOpen());
+      else if (corpus === 'file') { unfold(true); input('#corpus-file')?.click(); }
       else if (corpus === 'ask') target.closest('.card').classList.add('asking');
       else if (corpus === 'cancel') target.closest('.card').classList.remove('asking');
       else window.studio.pick({ [corpus]: name });
     }
-    const unfold = event.target.closest('button[data-unfold]');
-    if (unfold) {
-      const open = unfold.closest('.hit').classList.toggle('unfolded');
-      unfold.closest('.hit').querySelectorAll('button[data-unfold]').forEach(button => button.setAttribute('aria-expanded', open));
+    const more = event.target.closest('button[data-unfold]');
+    if (more) {
+      const open = more.closest('.hit').classList.toggle('unfolded');
+      more.closest('.hit').querySelectorAll('button[data-unfold]').forEach(button => button.setAttribute('aria-expanded', open));
     }
   });
 
   document.addEventListener('keydown', event => {
-    if (event.key === 'Escape' && isOpen() && !event.target.closest('input, textarea')) { show(false); menu()?.focus(); }
+    if (event.key === 'Escape' && isOpen() && !event.target.closest('input, textarea')) { unfold(false); menu()?.focus(); }
     const tab = event.target.closest?.('[role=tab]');
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!tab || !step) return;
@@ -101,10 +107,10 @@
     const labelled = input('#labelled-file');
     const target = labelled?.closest('.block')?.offsetParent ? labelled : input('#corpus-file');
     if (!target) return;
-    if (target !== labelled) show(true);
+    if (target !== labelled) unfold(true);
     target.files = event.dataTransfer.files;
     target.dispatchEvent(new Event('change', { bubbles: true }));
   });
 
-  window.studio = { follow, place, read, keep };
+  window.studio = { follow, place, read, keep, show };
 })();

@@ -12,11 +12,13 @@ from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step, model_option
 from sbert_app.jobs.option import choice, flag, number, option, output, text, upload, whole
 from sbert_app.jobs.remarks import remarks
 from sbert_app.labelled.columns import guess_mapping
+from sbert_app.labelled.groups import SENTENCES, SPLITS
+from sbert_app.labelled.separation import shared_warning
 from sbert_app.runs.plan import PRESETS, QUICK, Plan
 from sbert_app.runs.result import summary
 from sbert_app.runs.run import Run
 from sbert_app.services.fine_tune import FineTuneService, RunProgress
-from sbert_app.services.labelled import TrainingData
+from sbert_app.services.labelled import SplitChoice, TrainingData
 from sbert_app.storage import atomic_folder, writing_to
 from sbert_app.tables import Table
 from sbert_app.training.objectives import OBJECTIVES
@@ -45,6 +47,14 @@ class FineTuneOptions:
     learning_curve: bool = option(
         "Also train on half of the examples, to see whether more labels would help.", flag("learning curve"), False, flag="--curve"
     )
+    split: str = option(
+        "What only one part may hold, sentences or pairs: with pairs, a held-out sentence may occur in training, in another pair.",
+        choice("split", SPLITS), SENTENCES,
+    )  # fmt: skip
+    split_column: str = option(
+        "A column, such as topic, whose values stay in one part; it replaces the split by sentences or pairs. Empty: none.",
+        text("split column"), "",
+    )  # fmt: skip
     dev: Table | None = option("File for choosing the checkpoint. Default: a tenth of the data.", upload(), None)
     test: Table | None = option("Held-out file for the verdict. Default: a fifth of the data.", upload(), None)
 
@@ -56,16 +66,18 @@ def fine_tune(call: Call, options: FineTuneOptions) -> Iterator[Step | Outcome]:
 
     Returns:
         While running: run, state, message, step, steps, loss. At the end also model (a name for all jobs, or the folder), verdict,
-        before, after, difference, seconds, pairs_per_second.
+        before, after, difference, examples, split, shared_sentences (held-out sentences that training has too), examples_needed
+        (to settle a change that is not clear), seconds, pairs_per_second.
     """
     if options.out and options.out.exists():
         raise UserError(f"'{options.out}' already exists. Choose another --out.")
     service = call.services.trainings
     table = call.required_table()
-    data = service.labelled.read(table, guess_mapping(table.frame), dev=options.dev, held_out=options.test)
+    how = SplitChoice(options.split or SENTENCES, options.split_column, options.test, options.dev)
+    data = service.labelled.read(table, guess_mapping(table.frame), how)
     plan = _plan(service, data, options)
     if options.out:
-        yield from map(Step, remarks(data.reading))
+        yield from map(Step, [*remarks(data.reading), *data.split.separation.sentences()])
         yield from _in_shell(service, data, plan, options.out)
     else:
         yield from _in_background(service, data, plan, options.owner)
@@ -94,6 +106,8 @@ def _steps(service: FineTuneService, run: Run) -> Iterator[Step]:
         for event in service.steps(run):
             if event["type"] == "step":
                 yield Step("Step", event["step"], event["steps"])
+            elif event["type"] == "baseline":
+                yield Step(f"before training: dev {100 * event['score']:.2f}")
             elif event["type"] == "evaluation":
                 yield Step(f"step {event['step']}: dev {100 * event['score']:.2f}{' *' if event['best'] else ''}")
 
@@ -124,7 +138,8 @@ def _lines(result: dict[str, Any], model: str) -> list[str]:
         for c in result["verdict"]["changes"]
     ]
     speed = f"{result['seconds']:.1f} s, {result['pairs_per_second']:.0f}/s -> {model}"
-    return [*lines, f"verdict: {result['verdict']['word']}", speed]
+    warning = shared_warning(result.get("shared", 0))
+    return [*lines, f"verdict: {result['verdict']['word']}", *([warning] if warning else []), speed]
 
 
 FINE_TUNE = Job("fine_tune", Needs.LABELLED, FineTuneOptions, fine_tune, "train", streams=True)

@@ -31,7 +31,17 @@ class Examples:
         """Expected similarity of each pair, (n,), 0..1: the score, or 1 for the label that means "the same", else 0."""
         return (self.targets == self.positive).astype(np.float64) if self.kind == "labelled" else self.targets
 
+    @property
+    def normalised(self) -> list[list[str]]:
+        """The sentence columns with case and spaces normalised: equal texts are the same sentence."""
+        return [[normalise(sentence) for sentence in column] for column in self.sentences]
+
     def pairs_of(self, position: int) -> list[tuple[str, str]]:
-        """The sentence pairs of one example, case and spaces normalised, each in alphabetical order."""
-        anchor, *others = (" ".join(column[position].casefold().split()) for column in self.sentences)
+        """The sentence pairs of one example, normalised, each in alphabetical order."""
+        anchor, *others = (normalise(column[position]) for column in self.sentences)
         return [(min(anchor, other), max(anchor, other)) for other in others]
+
+
+def normalise(text: str) -> str:
+    """The text without differences of case and spaces."""
+    return " ".join(text.casefold().split())

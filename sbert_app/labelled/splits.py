@@ -2,19 +2,35 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sbert_app.labelled.example_set import Examples
+from sbert_app.errors import UserError
+from sbert_app.labelled.example_set import Examples, normalise
+from sbert_app.labelled.groups import COLUMN, PAIRS, SENTENCES, Groups, column_groups, pair_groups, sentence_groups
+from sbert_app.labelled.separation import GIVEN, Separation
 
 HELD_OUT_SHARE, HELD_OUT_MOST = 0.2, 2_000
 DEV_SHARE, DEV_MOST = 0.1, 1_000
+SMALLEST, LARGEST = 0.5, 2.5  # a part is useful from half to two and a half times the wanted size
 PARTS = ("train", "dev", "held_out")
 STRATA = 5  # scores are split evenly within fifths of their range
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column to split by: its name, and its value for each example."""
+
+    name: str
+    values: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -26,6 +42,7 @@ class Split:
     held_out: Examples
     leaks: int  # examples dropped from train and dev, because dev or held-out has one of their pairs
     shared: int  # held-out sentences that also occur in training, in other pairs
+    separation: Separation = field(default_factory=Separation)
 
     @property
     def fingerprint(self) -> str:
@@ -34,47 +51,115 @@ class Split:
         return hashlib.blake2b(json.dumps(parts).encode(), digest_size=8).hexdigest()
 
 
-def split(examples: Examples, dev: Examples | None = None, held_out: Examples | None = None, seed: int = 0) -> Split:
-    """Cut off the parts that are not passed: seeded, stratified by label or score, equal pairs in the same part."""
-    train = examples
+def split(
+    examples: Examples,
+    dev: Examples | None = None,
+    held_out: Examples | None = None,
+    seed: int = 0,
+    by: str = SENTENCES,
+    column: Column | None = None,
+) -> Split:
+    """Cut off the parts that are not passed: seeded, stratified by label or score, what belongs together in the same part.
+
+    by: SENTENCES or PAIRS; a column comes before it. Raises UserError if the values of the column cannot be split.
+    """
+    pool = _Pool(examples, column)
+    wanted = COLUMN if column else by
+    held_out_by, dev_by, connected = GIVEN, GIVEN, 0
     if held_out is None:
-        train, held_out = _cut(train, _share(len(train), HELD_OUT_SHARE, HELD_OUT_MOST), seed)
+        levels: tuple[str, ...] = (COLUMN,) if column else (SENTENCES, PAIRS) if by == SENTENCES else (PAIRS,)
+        pool, held_out, held_out_by, connected = pool.cut(levels, HELD_OUT_SHARE, HELD_OUT_MOST, seed)
     if dev is None:
-        share = _share(len(train), DEV_SHARE / (1 - HELD_OUT_SHARE), DEV_MOST)
-        train, dev = _cut(train, share, seed + 1)
+        levels = (PAIRS,) if PAIRS in (wanted, held_out_by) else (COLUMN, SENTENCES, PAIRS) if column else (SENTENCES, PAIRS)
+        pool, dev, dev_by, _ = pool.cut(levels, DEV_SHARE / (1 - HELD_OUT_SHARE), DEV_MOST, seed + 1)
     clean_dev = _without_pairs(dev, held_out)
-    clean = _without_pairs(train, clean_dev, held_out)
-    leaks = len(train) - len(clean) + len(dev) - len(clean_dev)
-    trained = {sentence for column in clean.sentences for sentence in column}
-    shared = len({sentence for column in held_out.sentences for sentence in column} & trained)
-    return Split(clean, clean_dev, held_out, leaks, shared)
+    clean = _without_pairs(pool.examples, clean_dev, held_out)
+    leaks = len(pool.examples) - len(clean) + len(dev) - len(clean_dev)
+    shared = len(_sentences(held_out) & _sentences(clean))
+    separation = Separation(wanted, held_out_by, dev_by, column.name if column else "", connected)
+    return Split(clean, clean_dev, held_out, leaks, shared, separation)
 
 
-def _share(count: int, share: float, most: int) -> float:
-    return min(share, most / count)
+@dataclass(frozen=True)
+class _Pool:
+    """Examples that are in no part yet."""
+
+    examples: Examples
+    column: Column | None
+
+    def cut(self, levels: Sequence[str], share: float, most: int, seed: int) -> tuple["_Pool", Examples, str, int]:
+        """Cut a part by the first level that allows one of a useful size. Returns the rest, the part, that level, and the size
+        of the largest group of the levels before it. Raises UserError if no level does."""
+        count, largest = max(1, round(min(share * len(self.examples), most))), 0
+        for level in levels:
+            groups = self._groups(level)
+            chosen = _choose(groups, _strata(self.examples), count, seed)
+            if SMALLEST * count <= chosen.sum() <= LARGEST * count or (level == PAIRS and chosen.any()):
+                return self._take(~chosen), self.examples.take(np.flatnonzero(chosen)), level, largest
+            largest = int(np.bincount(groups).max())
+        raise UserError(self._refusal(largest, count))
+
+    def _groups(self, level: str) -> Groups:
+        if level == COLUMN and self.column:
+            return column_groups(self.column.values)
+        return sentence_groups(self.examples) if level == SENTENCES else pair_groups(self.examples)
+
+    def _take(self, chosen: Mask) -> "_Pool":
+        positions = np.flatnonzero(chosen)
+        column = self.column and Column(self.column.name, [self.column.values[i] for i in positions.tolist()])
+        return _Pool(self.examples.take(positions), column)
+
+    def _refusal(self, largest: int, count: int) -> str:
+        if self.column is None:
+            return "Nearly all rows hold the same pair, so no three parts can be cut. Add rows with other sentences."
+        return (
+            f"The column '{self.column.name}' cannot split these {len(self.examples):,} examples: {largest:,} have the same value, "
+            f"and no values add up to about {count:,}. Choose another column, or none."
+        )
 
 
-def _cut(examples: Examples, share: float, seed: int) -> tuple[Examples, Examples]:
-    """Return (larger part, smaller part): walk through groups of equal pairs by stratum, taking every 1/share-th."""
-    groups: dict[tuple[str, str], list[int]] = {}
-    for position in range(len(examples)):
-        groups.setdefault(examples.pairs_of(position)[0], []).append(position)
-    members = list(groups.values())
+def _choose(groups: Groups, strata: NDArray[np.int64], count: int, seed: int) -> Mask:
+    """Choose whole groups of about `count` examples, in random order: first those that fit and bring each stratum closer to its
+    share, then those that bring the number closer to `count`."""
     generator = np.random.default_rng(seed)
-    order = generator.permutation(len(members))
-    strata = _strata(examples)
-    order = order[np.argsort([strata[members[i][0]] for i in order], kind="stable")]
-    offset = generator.random()
-    steps = np.floor(np.arange(len(order) + 1) * share + offset)
-    smaller = np.diff(steps) > 0
-    positions = [np.array(sorted(p for i in order[part] for p in members[i]), dtype=np.int64) for part in (~smaller, smaller)]
-    return examples.take(positions[0]), examples.take(positions[1])
+    members = [Counter[int]() for _ in range(int(groups.max()) + 1)]
+    for group, stratum in zip(groups.tolist(), strata.tolist(), strict=True):
+        members[group][stratum] += 1
+    missing, left = _targets(strata, count, generator), count
+    order = generator.permutation(len(members)).tolist()
+    chosen = np.zeros(len(members), dtype=bool)
+    for group, by_stratum in [*((group, True) for group in order), *((group, False) for group in order)]:
+        size = members[group].total()
+        # By how much taking the group lowers the squared distance to the targets of the strata.
+        gain = sum((2 * missing[stratum] - number) * number for stratum, number in members[group].items())
+        if not chosen[group] and (size <= left and gain > 0 if by_stratum else size < 2 * left):
+            chosen[group] = True
+            left -= size
+            missing.subtract(members[group])
+    if not chosen.any() and len(members) > 1:
+        chosen[int(np.argmin(np.bincount(groups)))] = True
+    return chosen[groups]
+
+
+def _targets(strata: NDArray[np.int64], count: int, generator: np.random.Generator) -> Counter[int]:
+    """Distribute `count` over the strata by their sizes, the largest remainders rounded up."""
+    names, sizes = np.unique(strata, return_counts=True)
+    shares = sizes * count / len(strata)
+    order = generator.permutation(len(names))
+    order = order[np.argsort(np.floor(shares)[order] - shares[order], kind="stable")]
+    targets = np.floor(shares).astype(np.int64)
+    targets[order[: count - int(targets.sum())]] += 1
+    return Counter(dict(zip(names.tolist(), targets.tolist(), strict=True)))
 
 
 def _strata(examples: Examples) -> NDArray[np.int64]:
     if examples.kind == "scored":
         return np.minimum((examples.targets * STRATA).astype(np.int64), STRATA - 1)
     return examples.targets.astype(np.int64)
+
+
+def _sentences(examples: Examples) -> set[str]:
+    return {normalise(sentence) for column in examples.sentences for sentence in column}
 
 
 def _without_pairs(examples: Examples, *others: Examples) -> Examples:
@@ -95,9 +180,9 @@ def to_frame(split: Split) -> pd.DataFrame:
 
 
 def from_frame(frame: pd.DataFrame, facts: dict[str, Any]) -> Split:
-    """The split that `to_frame` wrote. facts: kind, labels, positive, score_range, leaks, shared."""
+    """The split that `to_frame` wrote. facts: kind, labels, positive, score_range, leaks, shared; split, except in older runs."""
     train, dev, held_out = (_examples(frame[frame["part"] == part], facts) for part in PARTS)
-    return Split(train, dev, held_out, leaks=facts["leaks"], shared=facts["shared"])
+    return Split(train, dev, held_out, facts["leaks"], facts["shared"], Separation(**facts.get("split", {})))
 
 
 def _examples(frame: pd.DataFrame, facts: dict[str, Any]) -> Examples:

@@ -150,7 +150,7 @@ def write_layout(folder: Path, layout: Layout, dim: int, max_length: int) -> Non
 
 def write_card(folder: Path, title: str, facts: dict[str, str]) -> None:
     """Write the model card (README.md) that the Hub shows."""
-    rows = "\n".join(f"| {name} | {value} |" for name, value in facts.items())
+    rows = "\n".join(f"| {name} | {' '.join(value.split()).replace('|', '&#124;')} |" for name, value in facts.items())
     (folder / "README.md").write_text(CARD.format(title=title, rows=rows), encoding="utf-8")
 
 

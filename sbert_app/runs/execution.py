@@ -15,6 +15,7 @@ from sbert_app.labelled.splits import Split
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.hardware import Hardware
 from sbert_app.runs.clock import Clock
+from sbert_app.runs.embedding import embed
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.result import card_facts, compare, head_accuracy
 from sbert_app.runs.run import FINISHED, STOPPED, Run
@@ -24,7 +25,6 @@ from sbert_app.training.objectives import Classification, build_objective
 from sbert_app.training.siamese import Siamese
 from sbert_app.training.trainee import Evaluation, Pause, Step
 from sbert_app.training.trainer import Trainer
-from sbert_app.vectors import Vectors
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ class Execution:
         split = self._run.split()
         encoder = self._load(self._plan.base)
         yield
-        before = predict(split.held_out.kind, (yield from self._embed(encoder, split.held_out)))
+        before = predict(split.held_out.kind, (yield from embed(encoder, split.held_out, self._hardware)))
         siamese, trainer = self._prepare(encoder, split.train, split.dev)
         best_step = yield from self._train(trainer)
         if best_step is None:
@@ -65,7 +65,7 @@ class Execution:
         if stopped:
             self._run.add_event({"type": "kept", "step": best_step, "score": trainer.best})
         finish(siamese)
-        columns = yield from self._embed(encoder, split.held_out)
+        columns = yield from embed(encoder, split.held_out, self._hardware)
         after = predict(split.held_out.kind, columns)
         curve = None if stopped else (yield from self._learning_curve(split, after))
         result = compare(split, before, after) | {
@@ -97,6 +97,7 @@ class Execution:
     def _train(self, trainer: Trainer) -> Generator[None, None, int | None]:
         """Train, from the checkpoint if there is one. Returns the step of the best weights, which the model now has, or None."""
         self._resume(trainer)
+        yield from self._measure_base(trainer)
         last_saved = self._clock.seconds
         losses: list[float] = []
         for event in self._clock.each(trainer.run()):
@@ -125,6 +126,17 @@ class Execution:
         best_step = int(best.pop(BEST_STEP))
         trainer.load_weights(best)
         return best_step
+
+    def _measure_base(self, trainer: Trainer) -> Generator[None, None, None]:
+        """Add the dev score of the untrained weights as an event of step 0, unless the run has it or is past step 0."""
+        if trainer.step or any(event["type"] == "baseline" for event in self._run.events()):
+            return
+        for score in trainer.measure():
+            if score is not None:
+                self._run.add_event({"type": "baseline", "step": 0, "score": score})
+            yield
+            if self._stopping():
+                return
 
     def _resume(self, trainer: Trainer) -> None:
         state = self._checkpoint()
@@ -158,23 +170,6 @@ class Execution:
     def _rate(self) -> float:
         return self._examples_done / self._clock.seconds if self._clock.seconds else 0.0
 
-    def _embed(self, encoder: Encoder, examples: Examples) -> Generator[None, None, list[Vectors]]:
-        """Embed each sentence column, (n, dim)."""
-        columns = []
-        mixed = self._hardware.dtype == torch.bfloat16
-        for sentences in examples.sentences:
-            vectors = np.empty((len(sentences), encoder.dim), dtype=np.float32)
-            batches = encoder.stream(sentences)
-            while True:
-                with torch.autocast(self._hardware.device.type, torch.bfloat16, enabled=mixed):
-                    batch = next(batches, None)
-                if batch is None:
-                    break
-                vectors[batch[0]] = batch[1]
-                yield
-            columns.append(vectors)
-        return columns
-
     def _learning_curve(self, split: Split, after: Array) -> Generator[None, None, dict[str, Any] | None]:
         """Train again on half of the examples, to measure what the other half of the labels adds."""
         if not self._plan.learning_curve:
@@ -194,7 +189,7 @@ class Execution:
         trainer.load_weights(best)
         finish(siamese)
         held_out = split.held_out
-        predicted = predict(held_out.kind, (yield from self._embed(encoder, held_out)))
+        predicted = predict(held_out.kind, (yield from embed(encoder, held_out, self._hardware)))
         change = judge(held_out.kind, predicted, after, held_out.gold).changes[0]
         return {"half": count // 2, "whole": count, "change": asdict(change)}
 

@@ -63,6 +63,6 @@ def estimate(split: Split, plan: Plan, load: Callable[[str], Encoder], hardware:
 
 def _extrapolate(split: Split, plan: Plan, trainer: Trainer, rate: float, dev_seconds: float, batches: int) -> TrainingEstimate:
     training = len(split.train) * plan.options.epochs / rate
-    evaluations = dev_seconds * (trainer.evaluations * len(split.dev) + 2 * len(split.held_out))
+    evaluations = dev_seconds * ((trainer.evaluations + 1) * len(split.dev) + 2 * len(split.held_out))
     curve = (training + evaluations) / 2 if plan.learning_curve else 0.0
     return TrainingEstimate(rate, training, evaluations, curve, batches)

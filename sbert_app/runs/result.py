@@ -8,9 +8,11 @@ import numpy as np
 from torch import nn
 
 from sbert_app.evaluation.movers import gains
-from sbert_app.evaluation.verdict import judge
+from sbert_app.evaluation.needed import examples_needed
+from sbert_app.evaluation.verdict import LEAST_HELD_OUT, UNCLEAR, judge
 from sbert_app.evaluation.weighted import Array
 from sbert_app.labelled.example_set import Examples
+from sbert_app.labelled.separation import Separation, shared_warning
 from sbert_app.labelled.splits import Split
 from sbert_app.runs.plan import Plan
 from sbert_app.training.head import predict_labels
@@ -28,6 +30,8 @@ def compare(split: Split, before: Array, after: Array) -> dict[str, Any]:
         "after": after.tolist(),
         "gains": gains(held_out.kind, before, after, held_out.gold).tolist(),
         "parts": {"train": len(split.train), "dev": len(split.dev), "held_out": len(held_out)},
+        "split": split.separation.to_json(),
+        "shared": split.shared,
     }
 
 
@@ -41,17 +45,27 @@ def head_accuracy(objective: nn.Module, columns: Sequence[Vectors], held_out: Ex
 
 
 def card_facts(plan: Plan, result: dict[str, Any]) -> dict[str, str]:
-    """Rows of the model card: objective, data sizes, metric, verdict."""
+    """Rows of the model card: objective, data sizes, how they were split, metric, verdict."""
     options, sizes, change = plan.options, result["parts"], result["verdict"]["changes"][0]
     epochs = f"{options.epochs} {plural(options.epochs, 'epoch', 'epochs')}"
     settings = f"{epochs}, batch {options.batch_size}, learning rate {options.learning_rate:g}, seed {options.seed}"
+    notes = [*Separation(**result["split"]).sentences(), shared_warning(result["shared"])]
     return {
         "objective": f"{OBJECTIVES[plan.objective].title}, {settings}",
         "data": f"{sizes['train']:,} examples for training, {sizes['dev']:,} to choose the checkpoint",
+        "split": " ".join(filter(None, notes)),
         f"{change['metric']} on {sizes['held_out']:,} held-out examples": f"{_percent(change['before'])} before, "
         f"{_percent(change['after'])} after (95 % bootstrap intervals)",
         "verdict": result["verdict"]["word"],
     }
+
+
+def needed_for(verdict: dict[str, Any]) -> int | None:
+    """About how many held-out examples would settle the change, None if it is settled or there are too few to judge."""
+    if verdict["word"] != UNCLEAR or verdict["examples"] < LEAST_HELD_OUT:
+        return None
+    change = verdict["changes"][0]["difference"]
+    return examples_needed(verdict["examples"], change["value"], change["low"], change["high"])
 
 
 def summary(result: dict[str, Any]) -> dict[str, Any]:
@@ -63,6 +77,9 @@ def summary(result: dict[str, Any]) -> dict[str, Any]:
         "verdict": result["verdict"]["word"],
         "difference": {c["metric"]: c["difference"] | {"p": c["p"]} for c in changes},
         "examples": result["parts"],
+        "split": result.get("split", {}),
+        "shared_sentences": result.get("shared", 0),
+        "examples_needed": needed_for(result["verdict"]),
         "seconds": result["seconds"],
         "pairs_per_second": result["pairs_per_second"],
         "device": result["device"],

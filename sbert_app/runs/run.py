@@ -32,7 +32,7 @@ NAME_LENGTH = 60
 
 @dataclass(frozen=True)
 class RunInfo:
-    """One row of the list of runs."""
+    """One row of the list of runs. file, fingerprint: of the examples; file is "" for runs of older versions."""
 
     id: str
     name: str
@@ -41,6 +41,8 @@ class RunInfo:
     created: str
     owner: str
     has_model: bool
+    file: str = ""
+    fingerprint: str = ""
 
     @property
     def live(self) -> bool:
@@ -60,8 +62,11 @@ class Run:
         self.id = folder.name
 
     @classmethod
-    def create(cls, home: Path, name: str, owner: str, plan: Plan, split: Split) -> "Run":
-        """Write a new run, not started yet. Its random id is secret: in hosted mode it gives access to the run."""
+    def create(cls, home: Path, name: str, owner: str, plan: Plan, split: Split, file: str = "") -> "Run":
+        """Write a new run, not started yet. Its random id is secret: in hosted mode it gives access to the run.
+
+        file: the name of the file with the examples.
+        """
         run = cls(home / f"{time.strftime('%Y-%m-%d')}-{secrets.token_hex(8)}")
         examples = split.train
         facts = {
@@ -76,6 +81,8 @@ class Run:
             "fingerprint": split.fingerprint,
             "leaks": split.leaks,
             "shared": split.shared,
+            "split": split.separation.to_json(),
+            "file": file,
         }
         with writing("The run"), atomic_folder(run.folder) as folder:
             to_frame(split).to_parquet(folder / EXAMPLES, index=False)
@@ -117,7 +124,8 @@ class Run:
         state, message = self._state()
         if state in (RUNNING, WAITING) and not self.locked():
             state = INTERRUPTED
-        return RunInfo(self.id, facts["name"], state, message, facts["created"], facts["owner"], has_model)
+        data = str(facts.get("file", "")), facts["fingerprint"]
+        return RunInfo(self.id, facts["name"], state, message, facts["created"], facts["owner"], has_model, *data)
 
     def _state(self) -> tuple[str, str]:
         """State and message. If state.json is damaged, the state follows from the other files."""

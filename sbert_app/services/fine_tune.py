@@ -1,15 +1,17 @@
 """Fine-tune on labelled pairs: plan, estimate the duration, train in the background, evaluate, keep the model."""
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from sbert_app.errors import UserError
 from sbert_app.labelled.examples import Examples
+from sbert_app.labelled.separation import Separation
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.runs.execution import Execution
+from sbert_app.runs.overview import RunOverview, overviews
 from sbert_app.runs.plan import Plan, preset
 from sbert_app.runs.probe import TrainingEstimate, estimate
 from sbert_app.runs.run import DAMAGED, FAILED, INTERRUPTED, RUNNING, WAITING, Run, RunInfo
@@ -28,12 +30,15 @@ OWNER_LENGTH = 16
 
 @dataclass(frozen=True)
 class RunProgress:
-    """State, plan, events and result of a run, read from its folder."""
+    """State, plan, events and result of a run, read from its folder. shared: held-out sentences that occur in training."""
 
     info: RunInfo
     plan: Plan
     events: list[dict[str, Any]]
     result: dict[str, Any] | None
+    kind: str  # of the examples
+    separation: Separation
+    shared: int
 
     @property
     def live(self) -> bool:
@@ -111,7 +116,7 @@ class FineTuneService:
     def create(self, data: TrainingData, plan: Plan, owner: str = "", name: str = "") -> Run:
         """Create a run on disk without starting it."""
         title = validation.line(name, "run's name") or Path(data.reading.name).stem
-        return Run.create(self._bench.settings.runs, title, owner, plan, data.split)
+        return Run.create(self._bench.settings.runs, title, owner, plan, data.split, data.reading.name)
 
     def resume(self, run_id: str, owner: str = "") -> RunInfo:
         """Resume an interrupted or failed run from its last checkpoint."""
@@ -128,7 +133,13 @@ class FineTuneService:
 
     def progress(self, run_id: str, owner: str = "") -> RunProgress:
         run = self.run(run_id, owner)
-        return RunProgress(self._with_worker_state(run.info()), run.plan, run.events(), run.result())
+        info, facts = self._with_worker_state(run.info()), run.facts
+        how = Separation(**facts.get("split", {}))
+        return RunProgress(info, run.plan, run.events(), run.result(), facts["kind"], how, int(facts.get("shared", 0)))
+
+    def info(self, run_id: str, owner: str = "") -> RunInfo:
+        """The run's row in the list."""
+        return self._with_worker_state(self.run(run_id, owner).info())
 
     def held_out(self, run_id: str, owner: str = "") -> Examples:
         """The held-out examples of a run, in the order of its result."""
@@ -136,6 +147,10 @@ class FineTuneService:
 
     def list(self, owner: str = "") -> list[RunInfo]:
         return [self._with_worker_state(info) for info in self.runs.list(self._owner(owner))]
+
+    def overview(self, owner: str = "") -> Sequence[RunOverview]:
+        """The runs of this owner with verdict, scores and size, newest first."""
+        return overviews(self.runs.get, self.list(owner))
 
     def active_run(self, owner: str = "") -> RunInfo | None:
         """The oldest run that is waiting or training, if any."""

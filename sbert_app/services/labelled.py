@@ -1,18 +1,32 @@
 """Read labelled tables as examples, split them in three, and keep them in the visitor's session until training starts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from sbert_app.errors import UserError
 from sbert_app.labelled.columns import ColumnRoles, guess_mapping, target_kind
 from sbert_app.labelled.examples import Examples, Reading, read_examples
-from sbert_app.labelled.splits import Split, split
+from sbert_app.labelled.groups import SENTENCES, SPLITS
+from sbert_app.labelled.splits import Column, Split, split
 from sbert_app.runtime.workbench import Workbench
+from sbert_app.services import validation
 from sbert_app.settings import ASSETS
 from sbert_app.tables import Table, read_table
 
 EXAMPLES = ASSETS / "labelled"
+TEST, DEV = "held_out", "dev"  # the parts that may be a file of their own
+
+
+@dataclass(frozen=True)
+class SplitChoice:
+    """How to split: "sentences" or "pairs" keeps those in one part, a column its values; a part may be a file of its own."""
+
+    by: str = SENTENCES
+    column: str = ""
+    held_out: Table | None = field(default=None, compare=False)
+    dev: Table | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -23,11 +37,12 @@ class TrainingData:
     mapping: ColumnRoles
     reading: Reading
     split: Split
+    choice: SplitChoice = field(default_factory=SplitChoice)
 
     @property
     def nbytes(self) -> int:
-        """Approximate bytes of memory: the texts are in the table and in the examples."""
-        return 2 * self.table.nbytes
+        """Approximate bytes of memory: the texts are in the tables and in the examples."""
+        return 2 * sum(table.nbytes for table in (self.table, self.choice.held_out, self.choice.dev) if table)
 
 
 class LabelledData:
@@ -53,12 +68,24 @@ class LabelledData:
         self._bench.sessions.get(session_id).put(data)
         return data
 
-    def remap(self, session_id: str, mapping: ColumnRoles) -> TrainingData:
-        """Read the session's table again with another column mapping, unless it is the current one."""
+    def remap(self, session_id: str, mapping: ColumnRoles, by: Any = None, column: Any = None) -> TrainingData:
+        """Read the session's table with these columns and this split (None: as it is), unless it is the current one."""
         before = self.current(session_id)
-        if before.mapping == mapping:
+        choice = before.choice
+        if by is not None or column is not None:
+            choice = replace(choice, by=by or SENTENCES, column=column or "")
+        if (before.mapping, before.choice) == (mapping, choice):
             return before
-        data = self.read(before.table, mapping)
+        return self._swap(session_id, before, mapping, choice)
+
+    def set_part(self, session_id: str, part: str, table: Table | None) -> TrainingData:
+        """Use a table as the TEST or DEV part, or with None cut that part from the data again."""
+        before = self.current(session_id)
+        changed: dict[str, Any] = {part: table}
+        return self._swap(session_id, before, before.mapping, replace(before.choice, **changed))
+
+    def _swap(self, session_id: str, before: TrainingData, mapping: ColumnRoles, choice: SplitChoice) -> TrainingData:
+        data = self.read(before.table, mapping, choice)
         self._bench.sessions.get(session_id).swap(before, data)
         return data
 
@@ -91,11 +118,19 @@ class LabelledData:
             raise UserError("There is no training data yet. Upload labelled pairs, or choose an example.")
         return data
 
-    def read(self, table: Table, mapping: ColumnRoles, held_out: Table | None = None, dev: Table | None = None) -> TrainingData:
+    def read(self, table: Table, mapping: ColumnRoles, choice: SplitChoice | None = None) -> TrainingData:
         """Read a table and split it. Dev and held-out parts without a table of their own are taken from it."""
+        choice = choice or SplitChoice()
+        by = validation.one_of(choice.by, "split", SPLITS) or SENTENCES
         reading = read_examples(table, mapping, self._limits)
-        dev_part, held_part = (self._read_part(reading.examples, other, mapping) for other in (dev, held_out))
-        return TrainingData(table, mapping, reading, split(reading.examples, dev_part, held_part))
+        dev, held_out = (self._read_part(reading.examples, other, mapping) for other in (choice.dev, choice.held_out))
+        column = _column(table, reading, choice.column) if choice.column else None
+        parts = split(reading.examples, dev, held_out, by=by, column=column)
+        if not len(parts.dev):
+            raise UserError("Every pair of the dev part is also held out. Choose another dev or test file.")
+        if not len(parts.train):
+            raise UserError("Every pair for training is also in the dev or held-out part. Choose another dev or test file.")
+        return TrainingData(table, mapping, reading, parts, choice)
 
     def _read_part(self, examples: Examples, table: Table | None, mapping: ColumnRoles) -> Examples | None:
         """Read another table's examples, with scores on the same scale. Raises UserError if the labels differ."""
@@ -108,3 +143,13 @@ class LabelledData:
         raw = other.targets * (other_high - other_low) + other_low
         targets = (raw - low) / (high - low) if examples.kind == "scored" else other.targets
         return replace(other, targets=targets, positive=examples.positive, score_range=examples.score_range)
+
+
+def _column(table: Table, reading: Reading, name: Any) -> Column:
+    """The values of a column for the examples. Raises UserError if it does not exist or is the target."""
+    if not isinstance(name, str) or name not in table.frame.columns:
+        raise UserError(f"'{table.name}' has no column '{name}'. Its columns are: {', '.join(table.frame.columns)}.")
+    if name == reading.mapping.target:
+        raise UserError(f"The column '{name}' is what the model learns, so it cannot split the data. Choose another column.")
+    values = dict(zip(table.rows.tolist(), table.frame[name].tolist(), strict=True))
+    return Column(name, [values[row] for row in reading.examples.rows.tolist()])

@@ -62,9 +62,13 @@ class Trainer:
             self._epoch, self._batches = epoch, self._trainee.batches(self._options.batch_size, self._options.seed, epoch)
         return self._batches[position]
 
-    def _evaluate(self) -> Iterator[Event]:
+    def measure(self) -> Iterator[float | None]:
+        """Yield None per batch of dev examples, then the dev score of the current weights; training goes on unchanged."""
         self._trainee.module.eval()
-        for score in self._autocast_each(self._trainee.evaluate()):
+        yield from self._autocast_each(self._trainee.evaluate())
+
+    def _evaluate(self) -> Iterator[Event]:
+        for score in self.measure():
             if score is None:
                 yield Pause()
                 continue

@@ -3,13 +3,17 @@
 import csv
 import re
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
+from sbert_app.runs.plan import QUICK
 from sbert_app.services.labelled import EXAMPLES
 from tests.browser.chromium import go_to
+from tests.browser.conftest import SERVED
+from tests.browser.corpus import open_example
 
 TRAINED = 400_000  # milliseconds a run may take beside other work
 pytestmark = pytest.mark.usefixtures("no_training_left")
@@ -30,6 +34,178 @@ def settings(page: Page, curve: bool = False, **values: float) -> None:
 
 def upload(page: Page, path) -> None:
     page.locator("#labelled-file input[type=file]").set_input_files(str(path))
+
+
+def run_row(page: Page, name: str) -> Locator:
+    return page.locator("#run-table tbody tr").filter(has_text=name)
+
+
+def connected(path, count=60, own=""):
+    """A file in which each first sentence occurs in two pairs, with a topic for each ten rows."""
+    rows = (f"{own}the letter of {i // 2} is late,where is letter {own}{i},{i % 6},topic {i // 10}\n" for i in range(count))
+    path.write_text("sentence1,sentence2,score,topic\n" + "".join(rows))
+    return path
+
+
+@pytest.fixture
+def small_run(app_url):
+    """Train the first rows of an example without the page; returns the name of the run, a different one each time."""
+    trainings, names = SERVED[0].trainings, iter(range(100))
+
+    def train(steps=None) -> str:
+        table = trainings.labelled.example("requests_scored.csv")
+        table = replace(table, name="shop wishes.csv", frame=table.frame.head(60), rows=table.rows[:60])
+        data = trainings.labelled.load(trainings._bench.sessions.open().id, table)
+        name = f"small run {next(names)} {np.random.default_rng().integers(10**9)}"
+        run = trainings.create(data, trainings.plan(QUICK, data, epochs=1, learning_curve=False), name=name)
+        with run.lock():
+            for number, _ in enumerate(trainings.steps(run)):
+                if number == steps:
+                    break
+        return name
+
+    return train
+
+
+def test_a_warning_of_step_1_stays_in_the_verdict(page, tmp_path):
+    """One short run: what it was trained on, its one number, the rest folded, and what the message claims."""
+    open_tab(page)
+    upload(page, connected(tmp_path / "letters.csv", 120))
+    page.locator("#split-by").get_by_label(re.compile("By pairs only")).check()
+    warning = re.compile(r"\d+ held-out sentences occur also in training, in other pairs, so the result is slightly optimistic")
+    expect(page.locator("#labelled")).to_contain_text(warning)
+    settings(page, epochs=1)
+    page.locator("#start").click()
+    expect(page.locator("#run-title")).to_contain_text("Run letters, from letters.csv, 20")
+    expect(page.locator("#verdict-word")).to_be_visible(timeout=TRAINED)
+    verdict = page.locator("#verdict")
+    expect(verdict).to_contain_text(warning)
+    expect(verdict).to_contain_text("Run letters, from letters.csv, 20")
+    expect(verdict.locator(".headline")).to_have_text(re.compile(r"^\S+ → \S+ Spearman ×100$"))
+    expect(verdict.locator("table")).not_to_be_visible()
+    verdict.get_by_text("Details", exact=True).press("Enter")
+    expect(verdict.locator("table")).to_contain_text("Pearson")
+    drawn = "document.querySelector('#run-curve .js-plotly-plot').data.map(line => [line.name, line.line.dash ?? 'solid'])"
+    expect(page.locator("#run-curve .js-plotly-plot")).to_be_visible()
+    assert ["dev score before training", "dash"] in page.evaluate(drawn)
+    groups = "document.querySelector('#distributions .js-plotly-plot')"
+    assert page.evaluate(f"{groups}.data.map(line => line.name)")[:1] == ["target below 1/3"]
+    ranges = page.evaluate(f"[{groups}.layout.yaxis.range, {groups}.layout.yaxis2.range]")
+    assert ranges[0] == ranges[1]
+    page.locator("#use-model").click()
+    expect(page.locator("#kept")).to_have_text(
+        "Saved as letters and chosen in the header. An open corpus keeps the model it was indexed with until you index it again."
+    )
+    page.locator("#example-messages_triplets").click()  # the verdict stays, and says whose it is
+    for line in ("#run-other-data", "#verdict-other-data"):
+        expect(page.locator(line)).to_have_text(
+            "This run was trained on letters.csv, not on messages_triplets.csv, which is loaded in step 1."
+        )
+
+
+def test_the_split_is_by_sentences_by_pairs_or_by_a_column(page, tmp_path):
+    open_tab(page)
+    upload(page, connected(tmp_path / "letters.csv", 120))
+    read = page.locator("#labelled")
+    expect(read).to_contain_text("so no held-out sentence occurs in training.")
+    expect(read).not_to_contain_text("optimistic")
+    expect(read.locator(".split-legend")).to_contain_text("24 held out for the verdict")
+    page.locator("#split-column input").click()
+    page.get_by_role("option", name="topic", exact=True).click()
+    expect(read).to_contain_text("Each value of the column 'topic' is in one part only")
+    expect(read.locator(".split-legend")).to_contain_text(re.compile("[23]0 held out for the verdict"))
+    page.locator("#split-column input").click()
+    page.get_by_role("option", name="sentence1", exact=True).click()
+    expect(read).to_contain_text("Each value of the column 'sentence1' is in one part only")
+    page.locator("#split-column input").fill("nowhere")
+    page.locator("#split-column input").press("Enter")
+    expect(page.get_by_test_id("toast-body").first).to_contain_text("'letters.csv' has no column 'nowhere'")
+    expect(page.locator("#split-column input")).to_have_value("sentence1")
+
+
+def test_a_test_file_of_ones_own_is_held_out(page, tmp_path):
+    open_tab(page)
+    upload(page, connected(tmp_path / "letters.csv", 60))
+    legend = page.locator("#labelled .split-legend")
+    expect(legend).to_contain_text("12 held out for the verdict")
+    page.get_by_role("button", name=re.compile("^Own test or dev file")).click()
+    for name, size in (("test", 40), ("dev", 30)):
+        path = connected(tmp_path / f"own {name}.csv", size, own=name)
+        page.locator(f"#{name}-file input[type=file]").set_input_files(str(path))
+        expect(legend).to_contain_text(f"from own {name}.csv")
+    expect(legend).to_have_text(
+        "60 for training30 for choosing the checkpoint, from own dev.csv40 held out for the verdict, from own test.csv"
+    )
+    page.locator("#dev-file").get_by_label("Clear").click()
+    expect(legend).not_to_contain_text("own dev.csv")
+    wrong = tmp_path / "wrong.csv"
+    wrong.write_text("sentence1,sentence2\n" + "a b,c d\n" * 30)
+    page.locator("#dev-file input[type=file]").set_input_files(str(wrong))
+    expect(page.locator("#refused")).to_contain_text("wrong.csv was not loaded. 'wrong.csv' has no column 'score'.")
+    expect(legend).to_contain_text("from own test.csv")
+    page.locator("#example-requests_scored").click()
+    expect(legend).to_contain_text("80 held out for the verdict")
+    expect(legend).not_to_contain_text("own test.csv")
+    expect(page.locator("#test-file")).not_to_contain_text("own test.csv")
+
+
+def test_runs_are_a_table_and_delete_asks_first(visit, small_run):
+    """On a phone, by keyboard alone: choose, open, rename, be asked, keep, delete; a damaged run can only be deleted."""
+    name, damaged, interrupted = small_run(), small_run(), small_run(steps=2)
+    trainings = SERVED[0].trainings
+    ids = {info.name: info.id for info in trainings.list()}
+    (trainings.run(ids[damaged]).folder / "plan.json").write_text("null")
+    page = visit(390)
+    open_tab(page)
+    page.get_by_role("button", name=re.compile("All runs")).press("Enter")
+    row = run_row(page, name)
+    expect(row).to_contain_text(re.compile(r"Finished.*Too few examples|Finished.*No clear|Finished.*Better|Finished.*Worse", re.S))
+    expect(row).to_contain_text(re.compile(r"→.*Spearman ×100, change .* \(95 % interval .*all-MiniLM-L6-v2.*MB", re.S))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    expect(page.locator("#run-delete")).to_be_disabled()
+    run_row(page, interrupted).locator("input").press("Space")
+    expect(page.locator("#run-resume")).to_be_enabled()
+    run_row(page, ids[damaged]).locator("input").press("Space")
+    expect(page.locator("#run-open")).to_be_disabled()
+    expect(run_row(page, ids[damaged])).to_contain_text("Damaged: delete it")
+    page.locator("#run-delete").press("Enter")
+    expect(page.locator("#run-delete-no")).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(run_row(page, ids[damaged])).to_have_count(0)
+    row.locator("input").press("Space")
+    expect(page.locator("#run-open")).to_be_enabled()
+    page.locator("#run-open").press("Enter")
+    expect(page.locator("#run-title")).to_contain_text(f"Run {name}, from shop wishes.csv, 20")
+    expect(row.locator("input")).to_be_checked()
+    page.locator("#run-new-name input").fill("kept run")
+    page.locator("#run-new-name input").press("Enter")
+    row = run_row(page, "kept run")
+    expect(page.locator("#run-title")).to_contain_text("Run kept run")
+    page.locator("#run-delete").press("Enter")
+    expect(page.locator("#run-question")).to_contain_text("Delete the run kept run of 20")
+    page.locator("#run-delete-no").press("Enter")
+    expect(page.locator("#run-question")).not_to_be_visible()
+    expect(row).to_be_visible()
+    page.locator("#run-delete").press("Enter")
+    page.locator("#run-delete-yes").press("Enter")
+    expect(row).to_have_count(0)
+    expect(page.locator("#run-message")).to_contain_text("The run kept run is deleted.")
+    expect(page.locator("#step-verdict")).not_to_be_visible()
+
+
+def test_the_main_button_stays_where_it_is(page):
+    open_tab(page)
+    page.locator("#example-requests_scored").click()
+    expect(page.locator("#estimate")).to_contain_text("Extrapolated")
+
+    def place():
+        return page.locator("#start").bounding_box()["y"] - page.locator("#preset").bounding_box()["y"]
+
+    before = place()
+    settings(page, epochs=1)
+    expect(page.locator("#epochs")).to_be_visible()
+    assert place() == pytest.approx(before, abs=2)
 
 
 @pytest.mark.parametrize(("name", "epochs"), [("requests_scored", 2), ("instructions_labelled", 3), ("messages_triplets", 2)])
@@ -61,7 +237,7 @@ def test_a_trained_model_is_saved_used_everywhere_and_taken_away(page, tmp_path)
     expect(page.locator("#verdict-word")).to_be_visible(timeout=TRAINED)
     page.locator("#model-name input").fill("wishes")
     page.locator("#use-model").click()
-    expect(page.locator("#kept")).to_contain_text("Saved as wishes and in use in all tabs.")
+    expect(page.locator("#kept")).to_contain_text("Saved as wishes and chosen in the header. An open corpus keeps")
     expect(page.locator("#model input")).to_have_value("wishes")
     page.locator("#pack-model").click()
     with page.expect_download() as download:
@@ -79,8 +255,8 @@ def test_a_trained_model_is_saved_used_everywhere_and_taken_away(page, tmp_path)
     expect(page.locator("#other-score")).to_have_text(re.compile(r"0\.\d{3}"))
     expect(page.locator("#comparison")).to_contain_text("wishes")
     assert page.locator("#score").inner_text() < page.locator("#other-score").inner_text()  # opposites moved apart
-    page.get_by_role("tab", name="Search", exact=True).click()
-    page.locator("#example-support_tickets").click()
+    open_example(page, "Support tickets")
+    go_to(page, "Search")
     expect(page.locator("#corpus-status")).to_contain_text("wishes", timeout=90_000)
 
 
@@ -100,8 +276,9 @@ def test_a_reload_finds_the_run_again_and_stop_keeps_the_best(visit):
     expect(second.locator("#run-progress")).to_contain_text("Stopped")
     expect(second.locator("#verdict-word")).to_be_visible(timeout=120_000)
     assert second.evaluate("document.documentElement.scrollWidth") <= 390
-    second.get_by_role("button", name=re.compile("Earlier runs")).click()
-    expect(second.locator("#run-choice input")).to_have_value(re.compile("messages_triplets · stopped"))
+    second.get_by_role("button", name=re.compile("All runs")).click()
+    expect(run_row(second, "messages_triplets").filter(has_text="Stopped").first).to_be_visible()
+    assert second.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_a_hosted_visitor_finds_its_run_after_a_reload_and_nobody_else_does(visit, hosted_url):
@@ -117,9 +294,9 @@ def test_a_hosted_visitor_finds_its_run_after_a_reload_and_nobody_else_does(visi
     expect(owner.locator("#run-progress")).to_contain_text("step", timeout=120_000)
     other.reload()
     open_tab(other)
-    other.get_by_role("button", name=re.compile("Earlier runs")).click()
-    expect(other.locator("#run-choice input")).to_be_visible()
-    assert other.locator("#run-choice input").input_value() == "" and not other.locator("#run-progress").is_visible()
+    other.get_by_role("button", name=re.compile("All runs")).click()
+    expect(other.locator("#run-table")).to_contain_text("No runs yet.")
+    assert not other.locator("#run-progress").is_visible()
     owner.locator("#run-stop").click()
     expect(owner.locator("#verdict-word")).to_be_visible(timeout=120_000)
     owner.locator("#use-model").click()

@@ -24,7 +24,8 @@ COMPONENTS = {
     },
     "fine_tune": {
         "objective": "objective", "preset": "preset", "model": "model", "epochs": "epochs", "batch_size": "batch-size",
-        "learning_rate": "rate", "seed": "seed", "learning_curve": "learning-curve", "owner": "", "dev": "", "test": "",
+        "learning_rate": "rate", "seed": "seed", "learning_curve": "learning-curve", "owner": "", "split": "split-by",
+        "split_column": "split-column", "dev": "dev-file", "test": "test-file",
     },
     "timing": {"seconds": "race-seconds", "sentences": "race-n", "model": "model", "table_7": "table-7-measure"},
 }  # fmt: skip

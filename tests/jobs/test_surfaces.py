@@ -45,6 +45,9 @@ CASES = {
         ({"batch_size": 1}, "The batch size must be a whole number in 2..1,024, got 1."),
         ({"learning_rate": 2.0}, "The learning rate must be a number in 1e-08..1, got 2.0."),
         ({"seed": -1}, "The seed must be a whole number in 0..2,147,483,647, got -1."),
+        ({"split": "magic"}, "Unknown split 'magic'. Must be one of sentences, pairs."),
+        ({"split_column": "nowhere"}, ".csv' has no column 'nowhere'. Its columns are: sentence1, sentence2, score."),
+        ({"split_column": "score"}, "The column 'score' is what the model learns, so it cannot split the data."),
     ],
     "evaluate": [
         ({"systems": "magic"}, "Unknown system 'magic'."),

@@ -1,13 +1,18 @@
-"""Three parts that share no pair."""
+"""Three parts that share no pair, and by default no sentence."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sbert_app.errors import UserError
 from sbert_app.labelled.examples import Examples
-from sbert_app.labelled.splits import from_frame, split, to_frame
+from sbert_app.labelled.groups import COLUMN, PAIRS, SENTENCES
+from sbert_app.labelled.separation import GIVEN
+from sbert_app.labelled.splits import Column, from_frame, split, to_frame
 
 
 def labelled(pairs, targets):
@@ -20,11 +25,118 @@ def keys(part):
     return {pair for i in range(len(part)) for pair in part.pairs_of(i)}
 
 
+def sentences_of(part):
+    return {" ".join(sentence.casefold().split()) for column in part.sentences for sentence in column}
+
+
+def three(parts):
+    return parts.train, parts.dev, parts.held_out
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10**6), st.integers(20, 150), st.integers(2, 200))
+def test_by_sentences_no_sentence_is_in_two_parts(seed, count, width):
+    """From few sentences, which connect nearly everything (then the split says that it is by pairs), to many."""
+    first, shift, targets = np.random.default_rng(seed).integers(0, [[width], [5], [2]], size=(3, count)).tolist()
+    examples = labelled(
+        [(f"a {a}", f"{'B' if t else 'b'}  {a + b}") for a, b, t in zip(first, shift, targets, strict=True)], targets
+    )
+    try:
+        parts = split(examples)
+    except UserError:
+        pairs = [pair for i in range(len(examples)) for pair in examples.pairs_of(i)]
+        assert max(map(pairs.count, pairs)) > len(pairs) / 2
+        return
+    assert sum(map(len, three(parts))) + parts.leaks == len(examples)
+    if parts.separation.held_out == SENTENCES:
+        assert not sentences_of(parts.held_out) & (sentences_of(parts.train) | sentences_of(parts.dev)) and parts.shared == 0
+    if parts.separation.dev == SENTENCES:
+        assert not sentences_of(parts.dev) & sentences_of(parts.train)
+        assert parts.leaks == 0
+
+
+def test_components_of_any_shape_stay_whole_and_the_sizes_stay_near():
+    """Chains, stars and single pairs, 1 to 12 examples each, of both labels."""
+    generator = np.random.default_rng(5)
+    pairs = []
+    for component in range(200):
+        size = int(generator.integers(1, 13))
+        star = component % 2
+        pairs += [(f"{component} {0 if star else i}", f"{component} {i + 1}") for i in range(size)]
+    targets = generator.integers(0, 2, size=len(pairs))
+    parts = split(labelled(pairs, targets), by=SENTENCES)
+    assert parts.separation.held_out == parts.separation.dev == SENTENCES
+    for one, other in itertools.combinations(three(parts), 2):
+        assert not {s.split()[0] for s in sentences_of(one)} & {s.split()[0] for s in sentences_of(other)}
+    assert len(parts.held_out) == pytest.approx(0.2 * len(pairs), rel=0.05)
+    assert len(parts.dev) == pytest.approx(0.1 * len(pairs), rel=0.1)
+    assert all(abs(part.targets.mean() - targets.mean()) < 0.06 for part in three(parts))
+
+
+def test_examples_that_are_all_connected_are_split_by_pairs_and_that_is_said():
+    pairs = list(itertools.combinations([f"sentence {i}" for i in range(15)], 2))
+    parts = split(labelled(pairs, [i % 2 for i in range(len(pairs))]))
+    assert (parts.separation.wanted, parts.separation.held_out, parts.separation.connected) == (SENTENCES, PAIRS, 105)
+    assert "105 examples are connected by shared sentences" in parts.separation.sentences()[0]
+    assert parts.shared > 0 and len(parts.held_out) == 21
+
+
+def test_a_large_component_stays_in_training():
+    chain = [(f"c{i}", f"c{i + 1}") for i in range(600)]
+    parts = split(labelled([*chain, *((f"a{i}", f"b{i}") for i in range(400))], [i % 2 for i in range(1000)]))
+    assert (len(parts.train), len(parts.dev), len(parts.held_out)) == (700, 100, 200)
+    assert parts.separation.held_out == SENTENCES and "c7" in sentences_of(parts.train)
+
+
+def test_by_pairs_is_the_split_that_shares_sentences():
+    pairs = [(f"a{i // 2}", f"b{i}") for i in range(400)]
+    targets = [i % 2 for i in range(400)]
+    assert split(labelled(pairs, targets)).shared == 0
+    by_pairs = split(labelled(pairs, targets), by=PAIRS)
+    assert by_pairs.shared > 10 and by_pairs.separation.wanted == by_pairs.separation.held_out == PAIRS
+
+
+def test_by_a_column_each_value_is_in_one_part():
+    topics = [f"Topic {'x' if i % 3 else 'X'}{i % 20}" for i in range(600)]
+    examples = labelled([(f"a{i}", f"b{i}") for i in range(600)], [(i // 20) % 2 for i in range(600)])
+    parts = split(examples, column=Column("topic", topics))
+    topic_of = dict(zip(examples.rows.tolist(), (topic.casefold() for topic in topics), strict=True))
+    values = [{topic_of[row] for row in part.rows.tolist()} for part in three(parts)]
+    assert all(not one & other for one, other in itertools.combinations(values, 2)) and len(set.union(*values)) == 20
+    assert (len(parts.train), len(parts.dev), len(parts.held_out)) == (420, 60, 120)
+    assert (parts.separation.held_out, parts.separation.column) == (COLUMN, "topic")
+    assert "'topic'" in parts.separation.sentences()[0]
+
+
+def test_a_column_that_cannot_split_is_refused():
+    examples = labelled([(f"a{i}", f"b{i}") for i in range(100)], [i % 2 for i in range(100)])
+    for values in (["same"] * 100, ["large"] * 96 + ["small"] * 4):
+        with pytest.raises(UserError, match="The column 'topic' cannot split these 100 examples: (100|96) have the same value"):
+            split(examples, column=Column("topic", values))
+
+
+def test_two_values_of_a_column_are_split_and_the_dev_part_otherwise():
+    examples = labelled([(f"a{i}", f"b{i}") for i in range(100)], [i % 2 for i in range(100)])
+    parts = split(examples, column=Column("source", ["one"] * 60 + ["two"] * 40))
+    assert len(parts.held_out) == 40 and (parts.separation.held_out, parts.separation.dev) == (COLUMN, SENTENCES)
+    assert "The part for choosing the checkpoint is split by sentences." in parts.separation.sentences()
+
+
+def test_one_pair_only_is_refused():
+    with pytest.raises(UserError, match="Nearly all rows hold the same pair"):
+        split(labelled([("a", "b")] * 30, [i % 2 for i in range(30)]))
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12), st.integers(0, 1)), min_size=20, max_size=120))
 def test_no_pair_is_on_two_sides_and_nothing_is_lost(rows):
     examples = labelled([(f"s {a}", f"S  {b}") for a, b, _ in rows], [t for *_, t in rows])
-    parts = split(examples)
+    try:
+        parts = split(examples)
+    except UserError:
+        pairs = [pair for i in range(len(examples)) for pair in examples.pairs_of(i)]
+        assert max(map(pairs.count, pairs)) > len(pairs) / 2
+        return
     assert not keys(parts.train) & keys(parts.held_out)
     assert not keys(parts.train) & keys(parts.dev)
     assert not keys(parts.dev) & keys(parts.held_out)
@@ -51,6 +163,7 @@ def test_leaks_into_given_parts_are_counted_and_removed():
     assert parts.shared == 0
     parts = split(train, held_out=labelled([("a1", "new")] * 20, [0, 1] * 10), dev=held_out)
     assert parts.shared == 1
+    assert (parts.separation.held_out, parts.separation.dev) == (GIVEN, GIVEN)
 
 
 def test_triplets_leak_by_either_pair():
@@ -63,4 +176,6 @@ def test_triplets_leak_by_either_pair():
 def test_a_split_survives_its_file():
     parts = split(labelled([(f"a{i}", f'b{i}, "x"\n') for i in range(50)], [i % 2 for i in range(50)]))
     facts = {"kind": "labelled", "labels": ["no", "yes"], "positive": 1, "score_range": [0, 1], "leaks": 0, "shared": 0}
-    assert from_frame(to_frame(parts), facts).fingerprint == parts.fingerprint
+    old = from_frame(to_frame(parts), facts)  # of a version without the choice
+    assert old.fingerprint == parts.fingerprint and old.separation.held_out == PAIRS
+    assert from_frame(to_frame(parts), facts | {"split": parts.separation.to_json()}).separation == parts.separation

@@ -30,6 +30,8 @@ def go_on(trainings, run):
     with run.lock():
         events = list(trainings.steps(run))
     assert run.info().state == FINISHED
+    first, *others = run.events()
+    assert first["type"] == "baseline" and first["step"] == 0 and "baseline" not in [event["type"] for event in others]
     return events
 
 

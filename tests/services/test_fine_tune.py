@@ -9,16 +9,22 @@ import pytest
 from sentence_transformers import SentenceTransformer
 
 from sbert_app.errors import UserError
+from sbert_app.labelled.groups import PAIRS
+from sbert_app.labelled.separation import shared_warning
 from sbert_app.models.registry import DEFAULT_ENCODER, Registry
 from sbert_app.runs.execution import Execution
 from sbert_app.runs.plan import QUICK
+from sbert_app.runs.result import summary
 from sbert_app.runs.run import FAILED, FINISHED, INTERRUPTED, STOPPED
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.evaluation import EvaluationService
 from sbert_app.services.fine_tune import FineTuneService
+from sbert_app.services.labelled import DEV, TEST, SplitChoice
 from sbert_app.services.trained_models import TrainedModels
 from sbert_app.settings import HOSTED_LIMITS
+from sbert_app.storage import write_object
 from sbert_app.training.head import load_head, predict_labels
+from sbert_app.ui.fine_tune import verdict_view
 
 SCORED, LABELLED, TRIPLETS = "requests_scored.csv", "instructions_labelled.csv", "messages_triplets.csv"
 SHORT = {"epochs": 1, "learning_curve": False}
@@ -75,6 +81,7 @@ def test_a_run_is_judged_saved_and_loads_in_sentence_transformers(service, bench
     assert Registry(bench.settings).encoder(DEFAULT_ENCODER).fingerprint == fingerprint == shared.fingerprint
     card = (service.run(progress.info.id).model / "README.md").read_text()
     assert "Cosine regression, 1 epoch," in card and "80 held-out examples" in card and DEFAULT_ENCODER in card
+    assert "no held-out sentence occurs in training" in card and "optimistic" not in card
 
     models = TrainedModels(bench, service)
     name = models.save_model(progress.info.id, models.free_name(progress.info.name))
@@ -88,6 +95,54 @@ def test_a_run_is_judged_saved_and_loads_in_sentence_transformers(service, bench
             models.save_model(progress.info.id, wrong)
     with zipfile.ZipFile(models.zip_model(progress.info.id, tmp_path)) as archive:
         assert {"requests_scored/model.safetensors", "requests_scored/modules.json"} <= set(archive.namelist())
+
+
+def test_a_split_that_shares_sentences_says_so_wherever_its_result_is(service):
+    """The verdict, the model card and the summary for scripts; and the run remembers its file and its split."""
+    data = load(service, LABELLED, 420)
+    session = service._bench.sessions.open().id
+    data = service.labelled.load(session, data.table)
+    assert data.split.shared == 0
+    data = service.labelled.remap(session, data.mapping, PAIRS)
+    assert data.split.shared > 0 and service.labelled.current(session) is data
+    data = replace(data, split=replace(data.split, train=data.split.train.take(np.arange(32))))  # short; `shared` as it was
+    run = service.start(data, service.plan(QUICK, data, **SHORT))
+    progress = wait(service, run.id)
+    warning = shared_warning(data.split.shared)
+    assert warning.endswith("so the result is slightly optimistic.")
+    assert progress.shared == data.split.shared and progress.separation.held_out == PAIRS
+    assert warning in verdict_view.verdict(progress)
+    assert warning in (service.run(run.id).model / "README.md").read_text()
+    told = summary(progress.result)
+    assert told["shared_sentences"] == data.split.shared and told["split"]["held_out"] == "pairs"
+    assert told["examples_needed"] is None or told["verdict"] == "no clear change"
+    assert (progress.info.file, progress.info.fingerprint) == (LABELLED, data.split.fingerprint)
+    line = service.overview()[0]
+    assert (line.info.id, line.word, line.base) == (run.id, told["verdict"], DEFAULT_ENCODER) and line.nbytes > 50_000_000
+    old = {key: value for key, value in service.run(run.id).facts.items() if key not in ("split", "file")}
+    write_object(service.run(run.id).folder / "plan.json", old)  # as an older version wrote it
+    progress = service.progress(run.id)
+    assert progress.separation.held_out == PAIRS and progress.info.file == "" and warning in verdict_view.verdict(progress)
+    assert service.overview()[0].word == told["verdict"]
+
+
+def test_parts_of_ones_own_are_kept_with_other_columns_and_gone_with_other_data(service, write):
+    session, labelled = service._bench.sessions.open().id, service.labelled
+    data = labelled.load(session, labelled.example(SCORED))
+    rows = [f"own sentence {i},another of my own {i},{i % 6}" for i in range(30)]
+    own = labelled.read_file(write("own.csv", "\n".join(["sentence1,sentence2,score", *rows])))
+    data = labelled.set_part(session, TEST, own)
+    assert len(data.split.held_out) == 30 and data.split.separation.held_out == "file" and data.nbytes > 2 * data.table.nbytes
+    data = labelled.remap(session, data.mapping, PAIRS, "")
+    assert len(data.split.held_out) == 30 and data.split.separation.dev == PAIRS
+    with pytest.raises(UserError, match="Every pair of the dev part is also held out"):
+        labelled.set_part(session, DEV, own)
+    wrong = labelled.read_file(write("wrong.csv", "sentence1,sentence2\na,b\n"))
+    with pytest.raises(UserError, match="'wrong.csv' has no column 'score'"):
+        labelled.set_part(session, DEV, wrong)
+    assert labelled.current(session) is data
+    assert len(labelled.set_part(session, TEST, None).split.held_out) == 80
+    assert labelled.load(session, labelled.example(TRIPLETS)).choice == SplitChoice()
 
 
 def test_the_softmax_head_survives_save_and_load(service, bench):

@@ -145,6 +145,17 @@ def test_a_resumed_run_ends_with_the_same_weights(make, cut):
     assert resumed == scores[-len(resumed) :] and second.best == uninterrupted.best
 
 
+def test_measuring_the_base_first_changes_nothing(make):
+    weights, scores = [], []
+    for measured in (False, True):
+        _, trainer = make()
+        if measured:
+            scores = [score for score in trainer.measure() if score is not None]
+        drain(trainer)
+        weights.append(trainer.weights())
+    assert same(*weights) and len(scores) == 1 and -1 < scores[0] < 1
+
+
 def test_the_same_seed_gives_the_same_weights_and_another_seed_others(make):
     weights = []
     for seed in (1, 1, 2):

@@ -1,6 +1,7 @@
 """What goes into the page is escaped."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from markupsafe import Markup
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.errors import UserError
 from sbert_app.labelled.examples import Examples
+from sbert_app.runs.overview import RunOverview
 from sbert_app.runs.plan import QUICK
 from sbert_app.runs.run import RunInfo
 from sbert_app.services.corpora import CorpusService
@@ -19,9 +21,9 @@ from sbert_app.services.search import SearchService
 from sbert_app.services.similarity import ListComparison, SimilarityService
 from sbert_app.settings import ASSETS
 from sbert_app.ui.corpus import view as corpus_view
-from sbert_app.ui.fine_tune import verdict_view
+from sbert_app.ui.fine_tune import movers_view, runs_view, verdict_view
 from sbert_app.ui.fine_tune import view as fine_tune
-from sbert_app.ui.fine_tune.chart import distributions
+from sbert_app.ui.fine_tune.chart import distributions, training_curve
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import INTERNAL_ERROR, handler
 from sbert_app.ui.kit.templates import render
@@ -72,7 +74,7 @@ def test_figures_show_markup_as_text():
     for figure in figures:
         written = figure.to_json().replace(r"\u003c", "<")
         assert "&lt;img" in written and "<img" not in written
-    record = verdict_view.mover_record(held_out, {"before": half, "after": half, "gains": half}, 0)
+    record = movers_view.mover_record(held_out, {"before": half, "after": half, "gains": half}, 0)
     assert record["meant"] == ATTACK  # a file has the label as it is
 
 
@@ -128,7 +130,27 @@ def _fine_tuning(bench, session_id):
     run.set_state("failed", ATTACK)
     progress, held_out = service.progress(run.id), service.held_out(run.id)
     views = [fine_tune.training_data(data), fine_tune.live(progress), fine_tune.plan_line(plan), fine_tune.model_message(ATTACK)]
-    return [*views, verdict_view.verdict(progress), verdict_view.movers(progress, held_out)]
+    info = progress.info
+    views += [fine_tune.run_title(info), fine_tune.other_data(replace(info, fingerprint="another"), data)]
+    views += [runs_view.table(service.overview()), runs_view.question(info), runs_view.chosen(info), runs_view.deleted(ATTACK)]
+    return [*views, verdict_view.verdict(progress), movers_view.movers(progress, held_out)]
+
+
+def test_no_curve_is_drawn_before_there_is_a_point():
+    base = {"type": "baseline", "step": 0, "score": 0.5}
+    assert training_curve([]) is training_curve([base]) is None
+    step = {"type": "step", "step": 3, "loss": 0.2}
+    assert [line.name for line in training_curve([step]).data] == ["loss"]
+    names = [(line.name, line.line.dash, list(line.y)) for line in training_curve([base, step]).data]
+    assert names[1] == ("dev score before training", "dash", [50, 50])
+
+
+def test_histograms_share_one_scale():
+    pairs, scores = (["a"] * 9, ["b"] * 9), np.linspace(0, 1, 9)
+    held_out = Examples("scored", pairs, scores, np.arange(1, 10))
+    figure = distributions(held_out, np.full(9, 0.5), scores)
+    assert figure.layout.yaxis2.matches == "y"
+    assert {line.name for line in figure.data} == {"target below 1/3", "target 1/3 to 2/3", "target above 2/3"}
 
 
 @pytest.mark.parametrize(
@@ -147,4 +169,5 @@ def test_what_is_damaged_is_listed_with_the_way_out():
     assert "damaged, can only be deleted · 1.5 MB" in listed and "Delete my-file-0123456789ab from this machine?" in listed
     assert "my-file" not in corpus_view.start([entry], hosted=False)
     info = RunInfo("id", "name", "damaged", "This run is damaged. Delete it.", "2026-01-02", "", has_model=False)
-    assert fine_tune.run_line(info) == "name · damaged, delete it · 2026-01-02"
+    table = runs_view.table([RunOverview(info, "", "", 0, None, 1_500_000)])
+    assert "Damaged: delete it" in table and "1.5 MB" in table and ">name<" in table

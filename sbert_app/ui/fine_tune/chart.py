@@ -14,19 +14,30 @@ MORE_LABELS = ("#b45309", "#4f6fd0", "#8a8a94", "#7a5cc0", "#5a8f3c")
 BINS = 24
 
 
-def training_curve(events: Sequence[Mapping[str, Any]]) -> go.Figure:
-    """Loss and dev score by step, on two axes; the kept checkpoint has a large marker."""
-    steps = [event for event in events if event["type"] == "step"]
-    scores = [event for event in events if event["type"] == "evaluation"]
+def training_curve(events: Sequence[Mapping[str, Any]]) -> go.Figure | None:
+    """Loss and dev score by step, on two axes; the kept checkpoint has a large marker, a dashed line is the score before training.
+
+    None as long as there is no point to draw.
+    """
+    steps, scores, before = ([e for e in events if e["type"] == kind] for kind in ("step", "evaluation", "baseline"))
+    if not steps:
+        return None
     figure = make_subplots(specs=[[{"secondary_y": True}]])
     figure.add_scatter(
         x=[e["step"] for e in steps], y=[e["loss"] for e in steps], name="loss", mode="lines", line={"color": MIDDLE, "width": 1.5}
     )
-    markers = {"size": [12 if event is _best(scores) else 6 for event in scores], "color": TEAL}
-    figure.add_scatter(
-        x=[e["step"] for e in scores], y=[100 * e["score"] for e in scores], name="dev score (the large point is kept)",
-        mode="lines+markers", line={"color": TEAL, "width": 2.5}, marker=markers, secondary_y=True,
-    )  # fmt: skip
+    if before:
+        last, score = steps[-1]["step"], 100 * before[-1]["score"]
+        figure.add_scatter(
+            x=[0, last], y=[score, score], name="dev score before training", mode="lines",
+            line={"color": TEAL, "width": 1.5, "dash": "dash"}, secondary_y=True,
+        )  # fmt: skip
+    if scores:
+        markers = {"size": [12 if event is _best(scores) else 6 for event in scores], "color": TEAL}
+        figure.add_scatter(
+            x=[e["step"] for e in scores], y=[100 * e["score"] for e in scores], name="dev score (the large point is kept)",
+            mode="lines+markers", line={"color": TEAL, "width": 2.5}, marker=markers, secondary_y=True,
+        )  # fmt: skip
     quiet(figure, 300)
     legend = {"orientation": "h", "y": -0.25, "x": 0, "yanchor": "top"}
     figure.update_layout(legend=legend, hovermode="x unified", uirevision="keep")
@@ -38,7 +49,7 @@ def training_curve(events: Sequence[Mapping[str, Any]]) -> go.Figure:
 
 
 def distributions(held_out: Examples, before: Sequence[float], after: Sequence[float]) -> go.Figure:
-    """Histograms of the held-out examples' scores before and after, by label or score third."""
+    """Histograms of the held-out examples' scores before and after, by label or target, on the same scales."""
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
     is_margin = held_out.kind in ("triplets", "positives")
     limit = max(map(abs, (*before, *after)), default=1.0) or 1.0
@@ -58,14 +69,14 @@ def distributions(held_out: Examples, before: Sequence[float], after: Sequence[f
         figure.add_vline(0, line={"color": INK, "dash": "dot", "width": 1})
     figure.update_xaxes(title="cosine to the positive minus cosine to the negative" if is_margin else "cosine", row=2, col=1)
     figure.update_xaxes(showgrid=False, zeroline=False)
-    figure.update_yaxes(gridcolor=GRID, zeroline=False)
+    figure.update_yaxes(gridcolor=GRID, zeroline=False, rangemode="tozero", matches="y")
     figure.update_yaxes(title="examples before", row=1, col=1)
     figure.update_yaxes(title="examples after", row=2, col=1)
     return figure
 
 
 def _groups(held_out: Examples) -> list[tuple[str, str, Any]]:
-    """(name, colour, row mask) of each label, of each third of the score range, or of all examples."""
+    """(name, colour, row mask) of each label, of each third of the range 0 to 1 of the targets, or of all examples."""
     if held_out.kind == "labelled":
         others = iter([FAR, *MORE_LABELS] * len(held_out.labels))
         return [
@@ -75,9 +86,9 @@ def _groups(held_out: Examples) -> list[tuple[str, str, Any]]:
     if held_out.kind == "scored":
         gold = held_out.gold
         return [
-            ("meant to be far (lowest third)", FAR, gold < 1 / 3),
-            ("between", MIDDLE, (gold >= 1 / 3) & (gold <= 2 / 3)),
-            ("meant to be close (highest third)", TEAL, gold > 2 / 3),
+            ("target below 1/3", FAR, gold < 1 / 3),
+            ("target 1/3 to 2/3", MIDDLE, (gold >= 1 / 3) & (gold <= 2 / 3)),
+            ("target above 2/3", TEAL, gold > 2 / 3),
         ]
     return [("all; correct to the right of the dotted line", TEAL, np.ones(len(held_out), dtype=bool))]
 

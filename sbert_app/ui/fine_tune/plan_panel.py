@@ -14,12 +14,14 @@ Values = dict[Any, Any]  # component -> value, the argument of a handler with a 
 
 
 class PlanPanel:
-    """Components only. `tuned`: the settings that a plan fills and that can be changed."""
+    """Components, and the button that starts: always below the preset, above what folds. `tuned`: the settings a plan fills."""
 
     def __init__(self) -> None:
         self.preset = gr.Radio(list(PRESETS), value=QUICK, label="Preset", elem_id="preset")
         self.objective = choice("Objective", "objective")
         self.advice = gr.HTML(elem_id="advice", js_on_load=None)
+        self.start = gr.Button("Start training", variant="primary", elem_id="start")
+        self.estimate = gr.HTML(elem_id="estimate", js_on_load=None)
         with gr.Accordion("All settings", open=False, elem_id="all-settings"):
             with gr.Row():
                 self._epochs = gr.Number(4, label="Epochs (1 to 100)", elem_id="epochs")

@@ -1,4 +1,4 @@
-"""Panel for a training run: live progress, verdict, model, and earlier runs of the same owner."""
+"""Panel for a training run: live progress, verdict, model, and the table of all runs of the same owner."""
 
 import tempfile
 from collections import deque
@@ -7,21 +7,27 @@ from typing import Any
 
 import gradio as gr
 
+from sbert_app.errors import UserError
 from sbert_app.services.fine_tune import FineTuneService, RunProgress
 from sbert_app.services.trained_models import TrainedModels
-from sbert_app.ui.fine_tune import chart, verdict_view, view
+from sbert_app.ui.fine_tune import chart, movers_view, verdict_view, view
+from sbert_app.ui.fine_tune.runs_panel import RunsPanel
 from sbert_app.ui.header import ModelPicker
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 
 TICK_SECONDS = 1.0
 ZIPS_KEPT = 4
+CORPUS_STAYS = "An open corpus keeps the model it was indexed with until you index it again."
+ONE_DAY = "Download the model to keep it: a hosted app deletes runs after a day."
 
 
 class RunPanel:
     """Steps 3 and 4. `run_id`: the run shown; training runs in its own thread, independent of the page."""
 
-    def __init__(self, service: FineTuneService, models: TrainedModels, owner: Any, picker: ModelPicker) -> None:
-        self._service, self._models, self._owner, self._picker = service, models, owner, picker
+    def __init__(
+        self, service: FineTuneService, models: TrainedModels, session_id: gr.State, owner: Any, picker: ModelPicker
+    ) -> None:
+        self._service, self._models, self._session_id, self._owner, self._picker = service, models, session_id, owner, picker
         # Zips are kept until Gradio has copied them.
         self._zips: deque[tempfile.TemporaryDirectory[str]] = deque(maxlen=ZIPS_KEPT)
         self.run_id = gr.State("")
@@ -29,64 +35,61 @@ class RunPanel:
         self._timer = gr.Timer(TICK_SECONDS, active=False)
         self._draw_live()
         self._draw_verdict()
-        self._draw_runs()
+        self.runs = RunsPanel(service, owner)
         self._listen()
         self._listen_to_runs()
-
-    def _draw_runs(self) -> None:
-        with gr.Accordion("Earlier runs", open=False, elem_id="runs") as self.runs:
-            self.choice = gr.Dropdown([], label="Run", allow_custom_value=True, elem_id="run-choice")
-            with gr.Row():
-                self.open = gr.Button("Open", size="sm", elem_id="run-open")
-                self.resume = gr.Button("Resume", size="sm", elem_id="run-resume")
-                self.delete = gr.Button("Delete", size="sm", variant="stop", elem_id="run-delete")
-            with gr.Row(elem_classes="end-row"):
-                self.new_name = gr.Textbox(label="New name", max_lines=1, elem_id="run-new-name")
-                self.rename = gr.Button("Rename", size="sm", scale=0, min_width=120, elem_id="run-rename")
 
     def _draw_live(self) -> None:
         with gr.Column(visible=False, elem_id="step-live") as self.live:
             gr.HTML(view.step(3, "Training"), js_on_load=None)
+            self.title = gr.HTML(elem_id="run-title", js_on_load=None)
+            self.other_data = gr.HTML(elem_id="run-other-data", js_on_load=None)
             self.plan = gr.HTML(js_on_load=None)
             self.progress = gr.HTML(elem_id="run-progress", js_on_load=None)
             self.stop = gr.Button("Stop and keep the best checkpoint", size="sm", variant="stop", visible=False, elem_id="run-stop")
-            self.curve = gr.Plot(show_label=False, elem_id="run-curve")
+            self.curve = gr.Plot(show_label=False, visible=False, elem_id="run-curve")
 
     def _draw_verdict(self) -> None:
         with gr.Column(visible=False, elem_id="step-verdict") as self.verdict:
             gr.HTML(view.step(4, "Verdict"), js_on_load=None)
+            self.other_verdict = gr.HTML(elem_id="verdict-other-data", js_on_load=None)
             self.answer = gr.HTML(elem_id="verdict", js_on_load=None)
-            self.spread = gr.Plot(show_label=False, elem_id="distributions")
-            self.movers = gr.HTML(elem_id="movers", js_on_load=None)
             with gr.Row(elem_classes="end-row", elem_id="keep"):
                 named = not self._service.hosted
                 self.name = gr.Textbox(label="Save as model", max_lines=1, visible=named, elem_id="model-name")
-                title = "Save and use in all tabs" if named else "Use in all tabs"
+                title = "Save and use" if named else "Use this model"
                 self.use = gr.Button(title, variant="primary", elem_id="use-model")
                 self.pack = gr.Button("Download model", elem_id="pack-model")
                 self.download = gr.DownloadButton("Download model", visible=False, elem_id="download-model")
             self.model_message = gr.HTML(elem_id="kept", js_on_load=None)
+            self.spread = gr.Plot(show_label=False, elem_id="distributions")
+            self.movers = gr.HTML(elem_id="movers", js_on_load=None)
 
     def _listen(self) -> None:
         run = [self.run_id, self._owner]
-        self._timer.tick(handler(self._on_tick), [*run, self._shown], self.outputs, **PRIVATE)
+        self._timer.tick(handler(self._on_tick), [*run, self._shown, self.runs.chosen], self.outputs, **PRIVATE)
         self.stop.click(handler(self._on_stop), run, self.stop, queue=False, **PRIVATE)
         self.use.click(handler(self._on_use), [*run, self.name], [*self._picker.outputs, self.model_message], **PRIVATE)
         self.pack.click(handler(self._on_pack), run, self.download, **PRIVATE)
 
     def _listen_to_runs(self) -> None:
-        chosen = [self.choice, self._owner]
-        self.runs.expand(handler(self._list), self._owner, self.choice, **PRIVATE)
-        self.open.click(handler(self.attach), chosen, self.outputs, **PRIVATE)
-        self.resume.click(handler(self._on_resume), chosen, self.outputs, **PRIVATE)
-        self.delete.click(handler(self._on_delete), chosen, self.choice, **PRIVATE)
-        self.rename.click(handler(self._on_rename), [*chosen, self.new_name], [self.choice, self.new_name], **PRIVATE)
+        chosen = [self.runs.chosen, self._owner]
+        shown: dict[str, Any] = {"inputs": [self.run_id, self._owner], "outputs": self.outputs} | PRIVATE
+        self.runs.listen({"fn": handler(self._on_changed)} | shown)
+        for button, work in ((self.runs.open, self.attach), (self.runs.resume, self._on_resume)):
+            self.compare_after(button.click(handler(work), chosen, self.outputs, **PRIVATE))
+
+    def compare_after(self, event: Any) -> None:
+        """After an event that loads data or opens a run: show whether the run was trained on the data of step 1."""
+        inputs, lines = [self.run_id, self._owner, self._session_id], [self.other_data, self.other_verdict]
+        event.success(handler(self._compare), inputs, lines, **PRIVATE)
 
     @property
     def outputs(self) -> list[Any]:
         """The components that `attach` updates."""
-        verdict = [self.verdict, self.answer, self.spread, self.movers, self.name, self.download, self.model_message]
-        return [self.run_id, self._shown, self._timer, self.live, self.plan, self.progress, self.stop, self.curve, *verdict]
+        live = [self.live, self.title, self.other_data, self.plan, self.progress, self.stop, self.curve]
+        verdict = [self.verdict, self.other_verdict, self.answer, self.spread, self.movers, self.name, self.download]
+        return [self.run_id, self._shown, self._timer, *live, *verdict, self.model_message, self.runs.table]
 
     def attach(self, run_id: str, owner: str) -> Updates:
         """Show a run, and follow it while it is live."""
@@ -95,9 +98,11 @@ class RunPanel:
             self.run_id: run_id,
             self.live: gr.Column(visible=True),
             self.plan: view.plan_line(progress.plan),
+            self.other_data: "",
+            self.other_verdict: "",
             self.download: gr.DownloadButton(visible=False),
             self.model_message: "",
-            **self._show(progress, owner),
+            **self._show(progress, owner, run_id),
         }
 
     def attach_live(self, owner: str) -> Updates:
@@ -105,27 +110,38 @@ class RunPanel:
         active = self._service.active_run(owner)
         return self.attach(active.id, owner) if active else {self.run_id: ""}
 
-    def _on_tick(self, run_id: str, owner: str, shown: str) -> Updates:
-        progress = self._service.progress(run_id, owner)
-        return {self._shown: shown} if _state(progress) == shown else self._show(progress, owner)
+    def _compare(self, run_id: str, owner: str, session_id: str) -> list[Any]:
+        try:
+            data, info = self._service.labelled.current(session_id), self._service.info(run_id or "", owner)
+        except UserError:  # no data, or no run is shown
+            return ["", ""]
+        return [view.other_data(info, data)] * 2
 
-    def _show(self, progress: RunProgress, owner: str) -> Updates:
+    def _on_tick(self, run_id: str, owner: str, shown: str, chosen: str) -> Updates:
+        progress = self._service.progress(run_id, owner)
+        return {self._shown: shown} if _state(progress) == shown else self._show(progress, owner, chosen)
+
+    def _show(self, progress: RunProgress, owner: str, chosen: str) -> Updates:
         finished = progress.result is not None and not progress.live
+        curve = chart.training_curve(progress.events)
         updates: Updates = {
             self._shown: _state(progress),
             self._timer: gr.Timer(active=progress.live),
+            self.title: view.run_title(progress.info),
             self.progress: view.live(progress),
             self.stop: gr.Button(visible=progress.live, interactive=True),
-            self.curve: chart.training_curve(progress.events),
+            self.curve: gr.Plot(curve, visible=curve is not None),
             self.verdict: gr.Column(visible=finished),
         }
+        if not progress.live:
+            updates[self.runs.table] = self.runs.listed(owner, chosen)
         if not finished or progress.result is None:
             return updates
         held_out = self._service.held_out(progress.info.id, owner)
         return updates | {
             self.answer: verdict_view.verdict(progress),
             self.spread: chart.distributions(held_out, progress.result["before"], progress.result["after"]),
-            self.movers: verdict_view.movers(progress, held_out),
+            self.movers: movers_view.movers(progress, held_out),
             self.name: self._models.free_name(progress.info.name),
         }
 
@@ -136,10 +152,10 @@ class RunPanel:
     def _on_use(self, run_id: str, owner: str, name: str) -> Updates:
         if self._service.hosted:
             chosen = self._service.progress(run_id, owner).info.model
-            text = "In use in all tabs, only for you. Download the model to keep it: a hosted app deletes runs after a day."
+            text = f"Chosen in the header, only for you. {CORPUS_STAYS} {ONE_DAY}"
         else:
             chosen = self._models.save_model(run_id, name, owner)
-            text = f"Saved as {chosen} and in use in all tabs."
+            text = f"Saved as {chosen} and chosen in the header. {CORPUS_STAYS}"
         return {**self._picker.use(chosen), self.model_message: view.model_message(text)}
 
     def _on_pack(self, run_id: str, owner: str) -> Any:
@@ -148,24 +164,20 @@ class RunPanel:
         path = self._models.zip_model(run_id, Path(folder.name), owner)
         return gr.DownloadButton(f"Download {path.name} ({path.stat().st_size / 1e6:.0f} MB)", value=str(path), visible=True)
 
-    def _list(self, owner: str) -> Any:
-        choices = self._choices(owner)
-        return gr.Dropdown(choices=choices, value=choices[0][1] if choices else None)
-
-    def _choices(self, owner: str) -> list[tuple[str, str]]:
-        return [(view.run_line(info), info.id) for info in self._service.list(owner)]
-
     def _on_resume(self, run_id: str | None, owner: str) -> Updates:
         self._service.resume(run_id or "", owner)
         return self.attach(run_id or "", owner)
 
-    def _on_delete(self, run_id: str | None, owner: str) -> Any:
-        self._service.delete(run_id or "", owner)
-        return gr.Dropdown(choices=self._choices(owner), value=None)  # no selection, so that a second click deletes nothing
-
-    def _on_rename(self, run_id: str | None, owner: str, name: str) -> Updates:
-        self._service.rename(run_id or "", name, owner)
-        return {self.choice: self._list(owner), self.new_name: ""}
+    def _on_changed(self, run_id: str, owner: str) -> Updates:
+        """After a run was deleted or renamed: show the run's new name, or hide steps 3 and 4 if it is gone."""
+        if not run_id:
+            return {self.run_id: ""}
+        try:
+            progress = self._service.progress(run_id, owner)
+        except UserError:
+            hidden = {self.live: gr.Column(visible=False), self.verdict: gr.Column(visible=False)}
+            return {self.run_id: "", self._timer: gr.Timer(active=False), **hidden}
+        return {self.title: view.run_title(progress.info), self.answer: verdict_view.verdict(progress)}
 
 
 def _state(progress: RunProgress) -> str:

@@ -1,15 +1,16 @@
-"""Render a verdict: the result, its measures, the examples that changed most, and whether more labels would help."""
+"""Render a verdict: the result, what weakens it, its measures, and whether more labels would help."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from markupsafe import Markup
 
+from sbert_app.evaluation.needed import needed_sentence
 from sbert_app.evaluation.verdict import BETTER, LEAST_HELD_OUT, UNCLEAR
-from sbert_app.labelled.examples import Examples
+from sbert_app.labelled.separation import shared_warning
+from sbert_app.runs.result import needed_for
 from sbert_app.services.fine_tune import RunProgress
-from sbert_app.ui.fine_tune.view import target
+from sbert_app.ui.fine_tune.view import run_title
 from sbert_app.ui.kit import html
 from sbert_app.wording import duration
 
@@ -34,28 +35,60 @@ HELP = {
     "triplet_accuracy": "Triplet accuracy: the share of anchors closer to the positive than to the negative; 50 is chance.",
     "accuracy_at_1": "The share of sentences whose correct partner is the nearest of all held-out partners.",
 }
-RANKED = "Changes are measured by rank among the held-out pairs, because the cosines of two models are not on one scale."
-MARGIN = "Margin: cosine to the positive minus cosine to the negative (or to the nearest other); above 0 is correct."
-MOVERS = 5  # examples listed for each direction
 
 
 def verdict(progress: RunProgress) -> Markup:
-    """The verdict, its measures, and whether more labels would help."""
+    """The verdict with its one number, what weakens it, and all other measures folded away."""
     result = progress.result
     if result is None:
         return Markup()
     word, count, first = result["verdict"]["word"], result["verdict"]["examples"], result["verdict"]["changes"][0]
     few = count < LEAST_HELD_OUT
     title, meaning = TOO_FEW if few else WORDS.get(word, WORSE)
-    kind = {BETTER: "better", UNCLEAR: "unclear"}.get(word, "worse")
+    advice = [meaning, _needed(result["verdict"], progress.kind), "" if few else _curve(result.get("curve"))]
     card = Markup(
-        '<section class="verdict {kind}"><p class="eyebrow">Verdict on {count:,} held-out examples</p>'
-        '<p class="word" id="verdict-word">{title}</p><p>{meaning}</p>{intervals}</section>'
-    ).format(kind=kind, count=count, title=title, meaning=meaning, intervals=_intervals(first))
-    curve = "" if few else _curve(result.get("curve"))
-    lines = [HELP[first["metric"]], curve, _head(result.get("head")), _conditions(result, progress.info.created)]
-    measures = Markup().join([_measures(result["verdict"]["changes"]), *(html.hint(line) for line in lines if line)])
-    return Markup('<div class="verdicts">{}<section class="measures">{}</section></div>').format(card, measures)
+        '<section class="verdict {kind}">{run}<div class="verdict-sides"><div><p class="word" id="verdict-word">{title}</p>'
+        "{number}{advice}{warning}</div><div>{intervals}</div></div></section>"
+    ).format(
+        kind={BETTER: "better", UNCLEAR: "unclear"}.get(word, "worse"),
+        run=run_title(progress.info),
+        title=title,
+        number=_headline(first, count),
+        advice=Markup().join(Markup("<p>{}</p>").format(line) for line in advice if line),
+        warning=_warning(shared_warning(progress.shared)),
+        intervals=_intervals(first),
+    )
+    return Markup('<div class="verdicts one">{}{}</div>').format(card, _details(progress, result))
+
+
+def _headline(change: Mapping[str, Any], count: int) -> Markup:
+    """The one number: the first measure before and after, and the interval of the change."""
+    difference = change["difference"]
+    gained, least, most = (signed(difference[key]) for key in ("value", "low", "high"))
+    return Markup(
+        '<p class="headline"><b>{} → {}</b> {}</p><p>{:,} held-out examples. Change {}, 95 % interval {} to {}.</p>'
+    ).format(
+        number(change["before"]["value"]), number(change["after"]["value"]), METRIC_NAMES[change["metric"]], count,
+        gained, least, most,
+    )  # fmt: skip
+
+
+def _needed(verdict: dict[str, Any], kind: str) -> str:
+    change, noun = verdict["changes"][0]["difference"]["value"], "triplets" if kind == "triplets" else "pairs"
+    return needed_sentence(needed_for(verdict), verdict["examples"], change, noun)
+
+
+def _warning(text: str) -> Markup:
+    return Markup('<p class="caution">{}</p>').format(text) if text else Markup()
+
+
+def _details(progress: RunProgress, result: Mapping[str, Any]) -> Markup:
+    """All measures with p, the head's accuracy, the split and the conditions, in a fold."""
+    changes = result["verdict"]["changes"]
+    split = " ".join(progress.separation.sentences())
+    lines = [HELP[changes[0]["metric"]], _head(result.get("head")), split, _conditions(result, progress.info.created)]
+    content = Markup().join([_measures(changes), *(html.hint(line) for line in lines if line)])
+    return Markup('<details class="measures"><summary>Details</summary><div>{}</div></details>').format(content)
 
 
 def _intervals(change: Mapping[str, Any]) -> Markup:
@@ -74,11 +107,10 @@ def _intervals(change: Mapping[str, Any]) -> Markup:
     rows = []
     for side, s in sides.items():
         left, right, point = (percent(s[key]) for key in ("low", "high", "value"))
-        rows.append(row.format(side.lower(), side, left, right - left, point, _number(s["value"])))
-    difference, name = change["difference"], METRIC_NAMES[change["metric"]]
+        rows.append(row.format(side.lower(), side, left, right - left, point, number(s["value"])))
+    name = METRIC_NAMES[change["metric"]]
     label = f"{name}: {100 * sides['Before']['value']:.1f} before, {100 * sides['After']['value']:.1f} after"
-    mean, least, most = (_signed(difference[key]) for key in ("value", "low", "high"))
-    hint = html.hint(f"{name}. Change {mean}, 95 % interval {least} to {most}.")
+    hint = html.hint(f"{name}, with 95 % intervals.")
     return Markup('<div role="img" aria-label="{}">{}</div>{}').format(label, Markup().join(rows), hint)
 
 
@@ -86,9 +118,9 @@ def _measures(changes: Sequence[Mapping[str, Any]]) -> Markup:
     rows = [
         (
             METRIC_NAMES[c["metric"]],
-            _number(c["before"]["value"]),
-            _number(c["after"]["value"]),
-            f"{_signed(c['difference']['value'])} ({_signed(c['difference']['low'])} to {_signed(c['difference']['high'])})",
+            number(c["before"]["value"]),
+            number(c["after"]["value"]),
+            f"{signed(c['difference']['value'])} ({signed(c['difference']['low'])} to {signed(c['difference']['high'])})",
             _p(c["p"]),
         )
         for c in changes
@@ -96,11 +128,11 @@ def _measures(changes: Sequence[Mapping[str, Any]]) -> Markup:
     return html.table(("Measure", "Before", "After", "Change, 95 % interval", "p"), rows)
 
 
-def _signed(value: float) -> str:
+def signed(value: float) -> str:
     return f"{round(100 * value, 1) + 0.0:+.1f}".replace("-", "−")
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     return f"{round(100 * value, 1) + 0.0:.1f}".replace("-", "−")
 
 
@@ -139,43 +171,3 @@ def _conditions(result: Mapping[str, Any], created: str) -> str:
         f"{duration(result['seconds'])} of training, {result['pairs_per_second']:,.0f} examples/s.",
     ]
     return f"{', '.join(pieces)} Intervals and p: paired bootstrap, 2,000 resamples."
-
-
-def movers(progress: RunProgress, held_out: Examples) -> Markup:
-    """Tables of the held-out examples that changed most, for the better and for the worse, with downloads."""
-    result = progress.result
-    if result is None:
-        return Markup()
-    gains = np.array(result["gains"])
-    order = np.argsort(-gains)
-    improved = [i for i in order[:MOVERS].tolist() if gains[i] > 0]
-    worsened = [i for i in order[::-1][:MOVERS].tolist() if gains[i] < 0]
-    tables = [
-        Markup("<section><h3>{}</h3>{}</section>").format(title, _mover_table(held_out, result, indices))
-        for title, indices in (("Improved most", improved), ("Worsened most", worsened))
-    ]
-    records = [mover_record(held_out, result, i) for i in order.tolist()]
-    explained = html.hint(RANKED if held_out.gold.any() else MARGIN)
-    return Markup('<div class="movers">{}</div>{}{}').format(Markup().join(tables), explained, html.downloads("held-out", records))
-
-
-def _mover_table(held_out: Examples, result: Mapping[str, Any], indices: Sequence[int]) -> Markup:
-    if not indices:
-        return html.empty("None.")
-    rows = []
-    for i in indices:
-        sentences = (Markup('<span dir="auto">{}</span>').format(html.short(column[i], 160)) for column in held_out.sentences)
-        cells = [Markup("<br>").join(sentences), f"{result['before'][i]:.2f} → {result['after'][i]:.2f}"]
-        if held_out.kind in ("scored", "labelled"):
-            cells.append(target(held_out, i))
-        rows.append(cells)
-    score = "Margin" if held_out.kind in ("triplets", "positives") else "Cosine"
-    return html.table(("Sentences", score, *(["Target"] if held_out.kind in ("scored", "labelled") else [])), rows)
-
-
-def mover_record(held_out: Examples, result: Mapping[str, Any], index: int) -> dict[str, object]:
-    """A held-out example as a flat record for export."""
-    sentences = {f"sentence{k}": column[index] for k, column in enumerate(held_out.sentences, 1)}
-    meant = {"meant": target(held_out, index)} if held_out.kind in ("scored", "labelled") else {}
-    values = {name: round(float(result[name][index]), 4) for name in ("before", "after", "gains")}
-    return {"row": int(held_out.rows[index]), **sentences, **meant, **values}

@@ -7,13 +7,14 @@ from markupsafe import Markup
 from sbert_app.evaluation.verdict import LEAST_HELD_OUT
 from sbert_app.labelled.columns import KINDS
 from sbert_app.labelled.examples import Examples
+from sbert_app.labelled.separation import shared_warning
 from sbert_app.labelled.splits import Split
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.probe import TrainingEstimate
 from sbert_app.runs.run import DAMAGED, FAILED, FINISHED, INTERRUPTED, RUNNING, STOPPED, WAITING, RunInfo
 from sbert_app.services.fine_tune import RunProgress
 from sbert_app.services.labelled import TrainingData
-from sbert_app.tables.table import skipped_summary
+from sbert_app.tables.table import Table, skipped_summary
 from sbert_app.training.objectives import OBJECTIVES
 from sbert_app.ui.kit import html
 from sbert_app.wording import duration, plural
@@ -63,7 +64,8 @@ def training_data(data: TrainingData) -> Markup:
     count = len(split.held_out)
     warning = f"Only {count} held-out examples. Too few examples to judge. Upload at least 100 rows."
     notes = [warning if count < LEAST_HELD_OUT else "", *_leaks(split), *reading.notes, *skipped_summary(reading.skipped)]
-    return Markup().join([head, _split(data), _first_rows(examples), html.notes(notes)])
+    meaning = html.hint(" ".join(split.separation.sentences()))
+    return Markup().join([head, _first_rows(examples), _split(data), meaning, html.notes(notes)])
 
 
 def _labels(examples: Examples) -> Markup:
@@ -73,11 +75,11 @@ def _labels(examples: Examples) -> Markup:
 
 
 def _split(data: TrainingData) -> Markup:
-    split = data.split
+    split, files = data.split, data.choice
     sizes = {
         "train": (len(split.train), "for training"),
-        "dev": (len(split.dev), "for choosing the checkpoint"),
-        "held-out": (len(split.held_out), "held out for the verdict"),
+        "dev": (len(split.dev), f"for choosing the checkpoint{_origin(files.dev)}"),
+        "held-out": (len(split.held_out), f"held out for the verdict{_origin(files.held_out)}"),
     }
     total = sum(size for size, _ in sizes.values())
     segments = (Markup('<i class="{}" style="flex:{}"></i>').format(name, size) for name, (size, _) in sizes.items())
@@ -86,15 +88,16 @@ def _split(data: TrainingData) -> Markup:
     return bar.format(total, Markup().join(segments)) + Markup('<ul class="split-legend">{}</ul>').format(Markup().join(legend))
 
 
+def _origin(part: Table | None) -> str:
+    return f", from {part.name}" if part else ""
+
+
 def _leaks(split: Split) -> list[str]:
     lines = []
     if split.leaks:
         examples = plural(split.leaks, "example", "examples")
         lines.append(f"{split.leaks:,} {examples} removed, because the same pair is in the dev or held-out part.")
-    if split.shared:
-        occur = plural(split.shared, "sentence occurs", "sentences occur")
-        lines.append(f"{split.shared:,} held-out {occur} also in training, in other pairs, so the result is slightly optimistic.")
-    return lines
+    return [*lines, shared_warning(split.shared)]
 
 
 def _first_rows(examples: Examples) -> Markup:
@@ -136,8 +139,9 @@ def live(progress: RunProgress) -> Markup:
     info = progress.info
     steps = [event for event in progress.events if event["type"] == "step"]
     evaluations = [event for event in progress.events if event["type"] == "evaluation"]
+    before = [event for event in progress.events if event["type"] == "baseline"]
     if not steps:
-        return html.progress(0, 1, f"{info.name}: {STATES[info.state].lower()}. {info.message}".strip(), "Training")
+        return html.progress(0, 1, f"{STATES[info.state].rstrip('.')}. {info.message}".strip(), "Training")
     last = steps[-1]
     stage = STATES[info.state].split(":")[0]
     if progress.live and any(event["type"] == "kept" for event in progress.events):
@@ -146,10 +150,11 @@ def live(progress: RunProgress) -> Markup:
         stage = "Learning curve: training on half of the examples"
     elif progress.live and last["step"] == last["steps"]:
         stage = "Evaluating"
-    facts = [f"{info.name} · {stage}", f"step {last['step']:,} of {last['steps']:,}", f"loss {last['loss']:.4f}"]
+    facts = [stage, f"step {last['step']:,} of {last['steps']:,}", f"loss {last['loss']:.4f}"]
     if evaluations:
         best = max(evaluations, key=lambda event: float(event["score"]))
-        facts.append(f"best on dev {100 * best['score']:.1f} at step {best['step']:,}")
+        base = f" (before training {100 * before[0]['score']:.1f})" if before else ""
+        facts.append(f"best on dev {100 * best['score']:.1f} at step {best['step']:,}{base}")
     facts.append(f"{last['pairs_per_second']:,.0f} examples/s")
     if progress.live and last["step"] < last["steps"]:
         left = (last["steps"] - last["step"]) * last["seconds"] / max(1, last["step"])
@@ -165,10 +170,22 @@ def model_message(text: str) -> Markup:
     return Markup('<p class="read" role="status">{}</p>').format(text)
 
 
-def run_line(info: RunInfo) -> str:
-    """A run as a list entry."""
-    state = "damaged, delete it" if info.state == DAMAGED else info.state
-    return f"{info.name} · {state} · {info.created[:16]}"
+def run_title(info: RunInfo) -> Markup:
+    """Which run is shown: its name, its file and its date."""
+    file = f", from {info.file}" if info.file else ""
+    return Markup('<p class="read run-title">Run <b>{}</b>{}, {}</p>').format(info.name, file, info.created[:16])
+
+
+def other_data(info: RunInfo, data: TrainingData | None) -> Markup:
+    """A line that says that the run shown was not trained on the data loaded in step 1; empty if it was, or nothing is loaded."""
+    if data is None or info.fingerprint == data.split.fingerprint:
+        return Markup()
+    own, loaded = info.file or "other data", data.reading.name
+    if own == loaded:
+        text = f"This run was trained with other columns or another split of {own} than step 1 shows."
+    else:
+        text = f"This run was trained on {own}, not on {loaded}, which is loaded in step 1."
+    return Markup('<p class="other-data" role="status">{}</p>').format(text)
 
 
 def plan_line(plan: Plan) -> Markup:

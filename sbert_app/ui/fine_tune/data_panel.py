@@ -1,0 +1,130 @@
+"""Panel with the training data: file, columns, split, and files of one's own for the test and dev parts."""
+
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from sbert_app.labelled.columns import KINDS
+from sbert_app.labelled.groups import PAIRS, SENTENCES
+from sbert_app.services.labelled import DEV, TEST, LabelledData, TrainingData
+from sbert_app.ui.fine_tune import view
+from sbert_app.ui.fine_tune.plan_panel import Values, choice
+from sbert_app.ui.kit import html
+
+EXAMPLES = {
+    "requests_scored.csv": "scored pairs",
+    "instructions_labelled.csv": "labelled pairs",
+    "messages_triplets.csv": "triplets",
+}
+FILE_LABEL = "Labelled pairs or triplets: csv, tsv, jsonl, json, parquet, xlsx"
+SPLIT_CHOICES = [("By sentences: no sentence is in two parts", SENTENCES), ("By pairs only: a sentence may be in two parts", PAIRS)]
+NO_COLUMN = ("No column", "")
+OWN_FILES = "A file of its own replaces the part that is cut from the data. It needs the same columns and at least 20 rows."
+
+
+class DataPanel:
+    """Step 1, without visitors' data."""
+
+    def __init__(self, labelled: LabelledData, session_id: gr.State) -> None:
+        self._labelled, self.session_id = labelled, session_id
+        gr.HTML(view.step(1, "Data"), js_on_load=None)
+        with gr.Row(elem_classes="examples"):
+            self.examples = {
+                name: gr.Button(f"Example: {title}", size="sm", elem_id=f"example-{Path(name).stem}")
+                for name, title in EXAMPLES.items()
+            }
+        self.file = gr.File(label=FILE_LABEL, height=150, elem_id="labelled-file")
+        self.refused = gr.HTML(elem_id="refused", js_on_load=None)
+        self.summary = gr.HTML(view.no_data(), elem_id="labelled", js_on_load=None)
+        self._draw_split()
+        self._draw_columns()
+
+    def _draw_split(self) -> None:
+        with gr.Row(visible=False, elem_id="split-choice") as self.split_row:
+            self.split_by = gr.Radio(SPLIT_CHOICES, value=SENTENCES, label="Split", scale=3, min_width=280, elem_id="split-by")
+            self.split_column = gr.Dropdown(
+                [NO_COLUMN], value="", label="Or by the values of a column, such as topic", allow_custom_value=True, scale=2,
+                min_width=240, elem_id="split-column",
+            )  # fmt: skip
+        with gr.Accordion("Own test or dev file", open=False, visible=False, elem_id="own-files") as self.own_files:
+            gr.HTML(html.hint(OWN_FILES), js_on_load=None)
+            with gr.Row():
+                self.test_file = gr.File(label="Test file: held out for the verdict", height=120, elem_id="test-file")
+                self.dev_file = gr.File(label="Dev file: chooses the checkpoint", height=120, elem_id="dev-file")
+
+    def _draw_columns(self) -> None:
+        with gr.Accordion("Columns", open=False, visible=False, elem_id="mapping") as self.mapping:
+            self.kind = gr.Radio([(title, kind) for kind, title in KINDS.items()], label="Read as", elem_id="kind")
+            with gr.Row():
+                self.first = choice("First sentence (anchor)", "first-column")
+                self.second = choice("Second sentence (positive)", "second-column")
+                self.third = choice("Negative", "third-column")
+                self.target = choice("Score or label", "target-column")
+            self.positive = choice("Label for “same meaning”", "positive-label")
+
+    @property
+    def columns(self) -> list[Any]:
+        """The column mapping."""
+        return [self.kind, self.first, self.second, self.third, self.target, self.positive]
+
+    @property
+    def split(self) -> list[Any]:
+        """The two choices of the split."""
+        return [self.split_by, self.split_column]
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """The uploads of parts of one's own."""
+        return {TEST: self.test_file, DEV: self.dev_file}
+
+    @property
+    def outputs(self) -> list[Any]:
+        """The components that `show` and `hide` update."""
+        return [self.summary, self.mapping, self.split_row, self.own_files, *self.columns, *self.split, *self.parts.values()]
+
+    def show(self, data: TrainingData) -> Values:
+        """Show the data as read."""
+        table, mapping, examples = data.table, data.mapping, data.reading.examples
+        first, second, third = (*mapping.sentences, None)[:3]
+        labelled = mapping.kind == "labelled"
+        return {
+            **self.show_split(data),
+            self.mapping: gr.Accordion(visible=True),
+            self.split_row: gr.Row(visible=True),
+            self.own_files: gr.Accordion(visible=True),
+            self.kind: mapping.kind,
+            self.first: gr.update(choices=[*table.frame.columns], value=first),
+            self.second: gr.update(choices=[*table.frame.columns], value=second),
+            self.third: gr.update(choices=[*table.frame.columns], value=third, visible=mapping.kind == "triplets"),
+            self.target: gr.update(choices=[*table.frame.columns], value=mapping.target or None, visible=bool(mapping.target)),
+            self.positive: gr.update(
+                choices=list(examples.labels), value=examples.labels[examples.positive] if labelled else None, visible=labelled
+            ),
+        }
+
+    def show_split(self, data: TrainingData) -> Values:
+        """Show how the data is split."""
+        columns = [name for name in data.table.frame.columns if name != data.mapping.target]
+        return {
+            self.summary: view.training_data(data),
+            self.split_by: data.choice.by,
+            self.split_column: gr.update(choices=[NO_COLUMN, *((name, name) for name in columns)], value=data.choice.column),
+        }
+
+    def hide(self) -> Values:
+        """Nothing is loaded: hide what belongs to the data."""
+        hidden = {component: gr.update(visible=False) for component in (self.mapping, self.split_row, self.own_files)}
+        return {self.summary: view.no_data(), self.refused: "", **hidden, **self.without_files()}
+
+    def without_files(self) -> Values:
+        """Empty the uploads of parts, whose data is gone."""
+        return dict.fromkeys(self.parts.values())
+
+    def read(self, values: Values) -> TrainingData:
+        """Read the session's table with the columns and the split set on the page."""
+        session_id, labelled = values[self.session_id], self._labelled
+        sentences = [values[self.first], values[self.second], values[self.third]]
+        table = labelled.current(session_id).table
+        mapping = labelled.mapping(table, values[self.kind], sentences, values[self.target], values[self.positive])
+        return labelled.remap(session_id, mapping, values[self.split_by] or "", values[self.split_column] or "")
