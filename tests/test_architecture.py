@@ -17,7 +17,7 @@ ORDER = [
     {"__main__"},
     {"ui.app", "cli"},
     {f"ui.{tab}" for tab in TABS},
-    {"ui.header"},
+    {"ui.header", "ui.what_is_this"},
     {"ui.kit", "ui.theme", "ui.doors", "ui.pages"},
     {"jobs"},
     {"services"},

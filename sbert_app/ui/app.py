@@ -21,6 +21,7 @@ from sbert_app.ui.search import tab as search
 from sbert_app.ui.similarity import tab as similarity
 from sbert_app.ui.theme import STYLE, build_theme
 from sbert_app.ui.timing import tab as timing
+from sbert_app.ui.what_is_this import build as build_drawer
 
 CLEAN_SECONDS = 3600
 QUICK_AT_ONCE = 16  # concurrent quick requests of one kind; heavy jobs queue in the services
@@ -39,10 +40,11 @@ def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
         # Hosted: the owner of training runs, a secret stored in the browser, so that a reload finds the run again.
         owner = gr.BrowserState("", storage_key="sbert-studio-owner") if bench.settings.hosted else gr.State("")
         picker = ModelPicker(bench)
+        build_drawer()
         model = picker.in_use
         with gr.Tabs(elem_id="tabs"):
             with gr.Tab("Similarity", id="similarity"):
-                similarity.build(services.similarity, session_id, model, opened)
+                similarity.build(services, session_id, model, opened)
             with gr.Tab("Search", id="search"):
                 search.build_corpus(services, session_id, model, opened)
                 with gr.Tabs(elem_id="search-tabs"):
