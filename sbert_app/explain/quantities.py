@@ -16,6 +16,7 @@ MAGNITUDES = {
     "billion": 1e9,
     "bn": 1e9,
     "bil": 1e9,
+    "b": 1e9,
     "mln": 1e6,
     "k": 1e3,
     "dozen": 12.0,

@@ -40,8 +40,8 @@ class FilePanel:
             self.score = gr.Button("Score again", elem_id="pair-score")
         self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="pair-stop")
         self.stage = gr.HTML(elem_id="pair-stage", js_on_load=None)
-        self.result = gr.HTML(elem_id="pair-result", js_on_load=None)
         self.download = gr.DownloadButton("Download", variant="primary", visible=False, elem_id="pair-download")
+        self.result = gr.HTML(elem_id="pair-result", js_on_load=None)
 
     def _listen(self) -> None:
         session, chosen = self._session_id, [self.first, self.second, self._model]

@@ -24,7 +24,7 @@ def scored(result: ScoredPairs) -> Markup:
     """Summary, words with their share of the rows, first rows."""
     count, columns = len(result.scores), result.reading.mapping.sentences
     text = f"{count:,} {plural(count, 'row', 'rows')} of {result.table.name} scored in {duration(result.seconds)}"
-    how = html.hint(f"“{columns[0]}” against “{columns[1]}”; the file below has one more column, “{result.score_column}”.")
+    how = html.hint(f"“{columns[0]}” against “{columns[1]}”; the download has one more column, “{result.score_column}”.")
     notes = html.notes([*skipped_summary(result.reading.skipped), *result.reading.notes])
     head = Markup('<div class="could-go" role="status"><p><b>{}</b>.</p>{}{}</div>').format(text, how, notes)
     return Markup('{}<div class="pair-file">{}{}</div>').format(head, _words(result), _first_rows(result))
@@ -35,7 +35,7 @@ def _words(result: ScoredPairs) -> Markup:
     total = len(result.scores)
     cells = [(word, f"{count:,}", html.bar(count / total, "sbert", f"{count:,} of {total:,}")) for word, count in counts.items()]
     section = Markup("<section>{}{}</section>")
-    hint = html.hint("By the score alone: a negation or another number hardly lowers it.")
+    hint = html.hint("By the score alone, without the cautions of the tab “Two sentences”.")
     return section.format(html.table(("By score", "Rows", ""), cells), hint) if counts else Markup()
 
 

@@ -14,7 +14,7 @@ def build(services: Services, session_id: gr.State, model: gr.State, opened: gr.
     with gr.Tabs():
         with gr.Tab("Two sentences", id="pair"):
             PairPanel(services.similarity, session_id, model, opened)
-        with gr.Tab("A list against a list", id="lists"):
+        with gr.Tab("Two lists", id="lists"):
             ListsPanel(services.similarity, model)
         with gr.Tab("A file of pairs", id="pair-file"):
             FilePanel(services.pair_files, session_id, model)
