@@ -18,7 +18,8 @@ CONTRACTED = frozenset(
 )
 # A sentence with one of these denies something without a negation.
 DENYING = frozenset(
-    "fail failed fails failing failure unable refuse refused refuses lack lacks lacked deny denied rather instead".split()
+    """fail failed fails failing failure unable refuse refused refuses lack lacks lacked deny denied decline declined rather
+    instead""".split()
 )
 # Phrases with a negation that deny nothing.
 NO_DENIAL = re.compile(
@@ -29,7 +30,7 @@ NO_DENIAL = re.compile(
 SPLIT_CONTRACTION = re.compile(r"\b(\w+?) ?n ?['’`´] ?t\b")  # "do n't", "don ’t"
 ALIKE, HALF_ALIKE = 0.6, 0.5  # share of the shorter sentence's content that the other one has
 LEAST_ORDERED = 3  # words
-KINDS = {"weekday": "days", "month": "months", "day": "days", "clock": "times", "year": "years"}
+KINDS = {"weekday": "days", "month": "months", "day": "days", "clock": "times", "date": "dates", "year": "years"}
 SCORE_ALONE = "which the score alone cannot tell"
 
 

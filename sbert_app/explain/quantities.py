@@ -9,18 +9,8 @@ ONES = """zero one two three four five six seven eight nine ten eleven twelve th
 TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
 SMALL = {word: float(value) for value, word in enumerate(ONES)} | {word: 20.0 + 10 * i for i, word in enumerate(TENS)}
 ORDINALS = {word: float(i) for i, word in enumerate("first second third fourth fifth sixth seventh eighth ninth tenth".split(), 1)}
-MAGNITUDES = {
-    "hundred": 1e2,
-    "thousand": 1e3,
-    "million": 1e6,
-    "billion": 1e9,
-    "bn": 1e9,
-    "bil": 1e9,
-    "b": 1e9,
-    "mln": 1e6,
-    "k": 1e3,
-    "dozen": 12.0,
-}
+MAGNITUDES = {"hundred": 1e2, "dozen": 12.0} | dict.fromkeys(("thousand", "k"), 1e3) | dict.fromkeys(("million", "mil", "mln"), 1e6)
+MAGNITUDES |= dict.fromkeys(("billion", "bil", "bn", "b"), 1e9)
 # Unit -> (dimension, factor). Units of one dimension are compared after conversion.
 UNITS = {
     "second": ("time", 1.0), "sec": ("time", 1.0), "minute": ("time", 60.0), "min": ("time", 60.0), "hour": ("time", 3600.0),
@@ -38,6 +28,7 @@ UNITS = {
 }  # fmt: skip
 WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 MONTHS = "january february april june july august september october november december".split()  # "may" and "march" are verbs too
+BEFORE_DATE = {*MONTHS, *"may march jan feb mar apr jun jul aug sep sept oct nov dec".split()}
 DAYS = ("yesterday", "today", "tomorrow")
 NAMES = {name: kind for kind, names in (("weekday", WEEKDAYS), ("month", MONTHS), ("day", DAYS)) for name in names}
 CLOCK = re.compile(r"\b(\d{1,2})(?:[:.](\d\d))?\s?([ap])\.?m\b\.?|\b(\d{1,2}):(\d\d)\b")
@@ -155,7 +146,8 @@ def _number(tokens: list[str], position: int, length: int) -> Quantity:
         f"{unit}{written}" if unit == before else f"{written}{after}" if unit == "%" else f"{written} {after}" if unit else written
     )
     is_year = not unit and re.fullmatch(r"(1[89]|20)\d\d", written) is not None
-    return Quantity("year" if is_year else "number", value, dimension, value * factor, shown)
+    kind = "date" if before in BEFORE_DATE and not unit else "year" if is_year else "number"
+    return Quantity(kind, value, dimension, value * factor, shown)
 
 
 def _value(tokens: list[str]) -> float:

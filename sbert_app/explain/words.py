@@ -70,7 +70,7 @@ def has_content(words: Sequence[str]) -> NDArray[np.bool_]:
 
 
 def _is_punctuation(word: str) -> bool:
-    return all(unicodedata.category(character)[0] == "P" for character in word)
+    return all(unicodedata.category(c)[0] == "P" or (c.isascii() and not c.isalnum()) for c in word)
 
 
 def spans(sentence: str, words: Sequence[str]) -> list[tuple[int, int] | None]:

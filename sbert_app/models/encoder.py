@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from sbert_app.explain.languages import SAMPLE
 from sbert_app.models.batching import Rows, distinct
 from sbert_app.models.folders import Layout, read_layout, write_card, write_layout
 from sbert_app.models.forward import Features, attention_mask, forward_batches, infer, pad_rows
@@ -74,6 +75,11 @@ class Encoder:
             digest.update(name.encode())
             digest.update(weight.reshape(-1).view(torch.uint8).cpu().numpy())
         return digest.hexdigest()
+
+    @cached_property
+    def pieces_a_sample_word(self) -> float:
+        """Pieces that the tokeniser makes of an everyday word in another language than English, on average."""
+        return len(self.tokenize([SAMPLE])[0]) / len(SAMPLE.split())
 
     def prompt(self, *names: str) -> str:
         """The first of these named prompts that the model has (such as "query: " for queries), else ""."""

@@ -11,7 +11,7 @@ from sbert_app.corpus.lexical import word_overlap
 from sbert_app.errors import UserError
 from sbert_app.explain.attribution import Attribution, is_special, leave_one_out, split_mean_pooled
 from sbert_app.explain.cautions import Caution, cautions
-from sbert_app.explain.languages import SAMPLE, Pieces
+from sbert_app.explain.languages import Pieces
 from sbert_app.explain.scale import Scale
 from sbert_app.models.encoder import Encoder, TokenVectors
 from sbert_app.models.pooling import POOLINGS
@@ -209,7 +209,7 @@ def pieces_of(encoder: Encoder, tokens: TokenVectors) -> Pieces:
     """How the tokeniser split a sentence, without special tokens."""
     counts = np.bincount(tokens.word, minlength=len(tokens.words)).tolist()
     words = [(word, count) for word, count in zip(tokens.words, counts, strict=True) if not is_special(word)]
-    return Pieces(words, tokens.unknown, len(encoder.tokenize([SAMPLE])[0]) / len(SAMPLE.split()))
+    return Pieces(words, tokens.unknown, encoder.pieces_a_sample_word)
 
 
 def _truncation(encoder: Encoder, *tokens: TokenVectors) -> list[str]:

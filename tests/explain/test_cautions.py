@@ -34,6 +34,8 @@ SILENT = [
     ("The town is 30 miles away", "The town is 48 km away"),
     ("Three people died, twenty were hurt", "Three people died"),
     ("Shares fell 5 percent in 2015", "Shares fell to $12"),
+    ("It opens on Sept. 15", "It opens three weeks late"),
+    ("They offer $10 mil. for it", "They offer $10 million for it"),
     ("No one of them came", "One of them came, and not alone"),
     ("The same sentence.", "the same sentence"),
     ("", ""),
