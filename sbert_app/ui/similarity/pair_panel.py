@@ -14,7 +14,7 @@ NO_OTHER = "none"
 EMPTY = "Type two sentences. The score updates as you type."
 SHOW_ALL = "Show special tokens, punctuation and function words such as “the” too"
 EXAMPLES = {
-    "Paraphrase": ["The cat fell asleep on the warm keyboard.", "A kitten is napping on top of the laptop."],
+    "Paraphrase": ["The cat fell asleep on the warm keyboard.", "A kitten is napping on the keyboard because it is warm."],
     "One word, two meanings": ["The bank raised its interest rates again.", "We had a picnic on the bank of the river."],
     "Question and answer": ["How do I get my money back?", "Refunds are issued within five working days."],
     "Negation": ["I love this phone.", "I do not love this phone at all."],
