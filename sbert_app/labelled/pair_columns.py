@@ -19,6 +19,7 @@ def guess_pair_columns(frame: pd.DataFrame) -> tuple[str, str]:
     try:
         first, second, *_ = guess_mapping(frame).sentences
     except UserError:  # it has no two columns of prose: short phrases are pairs too
-        wordy = sorted(frame.columns, key=lambda column: -words_a_cell(frame[column].head(SAMPLE)))[:2]
-        first, second = (column for column in frame.columns if column in wordy)
+        words = {str(name): words_a_cell(frame[str(name)].head(SAMPLE)) for name in frame.columns}
+        wordy = sorted(words, key=lambda name: -words[name])[:2]
+        first, second = (name for name in words if name in wordy)
     return first, second

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -151,15 +150,14 @@ class PairFileService:
         unique, position = distinct(list(chain(*columns)))
         embeddings = np.empty((len(unique), encoder.dim), dtype=np.float32)
         progress = ScoringProgress("Encoding", 0, len(unique))
-        with closing(self._bench.device.stream(encoder, unique)) as batches:
-            for rows, vectors in batches:
-                embeddings[rows] = vectors
-                seconds = time.perf_counter() - start
-                progress = ScoringProgress("Encoding", progress.done + len(rows), len(unique), seconds)
-                if stop.is_set():
-                    yield ScoringProgress("Stopped", progress.done, len(unique), stopped=True)
-                    return
-                yield progress
+        for rows, vectors in self._bench.device.stream(encoder, unique):
+            embeddings[rows] = vectors
+            seconds = time.perf_counter() - start
+            progress = ScoringProgress("Encoding", progress.done + len(rows), len(unique), seconds)
+            if stop.is_set():
+                yield ScoringProgress("Stopped", progress.done, len(unique), stopped=True)
+                return
+            yield progress
         scores = _cosines(unit_rows(embeddings), position[: len(reading.examples)], position[len(reading.examples) :])
         scored = ScoredPairs(table, reading, scores, scale, time.perf_counter() - start)
         yield ScoringProgress("Scored", len(unique), len(unique), scored.seconds, scored=scored)

@@ -147,7 +147,7 @@ class SimilarityService:
             embeddings = encoder.encode(sentences)
             milliseconds = (time.perf_counter() - start) * 1e3
         score = cosine(*embeddings)
-        return ModelScore(model, score, milliseconds, _in_words(scale, score, cautions(*sentences)), scale)
+        return ModelScore(model, score, milliseconds, _in_words(scale, score, cautions(sentences[0], sentences[1])), scale)
 
     @property
     def cross_encoder_ready(self) -> bool:

@@ -34,6 +34,8 @@ SILENT = [
     ("The town is 30 miles away", "The town is 48 km away"),
     ("Three people died, twenty were hurt", "Three people died"),
     ("Shares fell 5 percent in 2015", "Shares fell to $12"),
+    ("Draw the heavy curtains in the hall", "Do not leave the heavy curtains in the hall open"),
+    ("The club opened in 2015", "The club opened with 40 members"),
     ("It opens on Sept. 15", "It opens three weeks late"),
     ("They offer $10 mil. for it", "They offer $10 million for it"),
     ("No one of them came", "One of them came, and not alone"),
