@@ -48,7 +48,7 @@ def _bar(score: float, scale: Scale | None, kind: str) -> Markup:
     marks = scale.marks if scale else ()
     listed = ", ".join(f"{MARK_NAMES[mark.name]} {rounded(mark.score, 2)}" for mark in marks)
     bar = html.bar(score, kind, f"cosine {rounded(score)} of 1" + (f"; medians: {listed}" if listed else ""))
-    mark = Markup('<span class="mark mark-{}" style="left:{:.1f}%"><i></i>{} {}</span>')
+    mark = Markup('<span class="mark mark-{}" style="--p:{:.1f}"><i></i>{} {}</span>')
     shown = [mark.format(m.name, 100 * max(0.0, min(1.0, m.score)), m.name, rounded(m.score, 2)) for m in marks]
     return Markup('<div class="scale">{}<div class="marks" aria-hidden="true">{}</div></div>').format(bar, Markup().join(shown))
 
