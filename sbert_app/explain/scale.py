@@ -50,6 +50,12 @@ class Scale:
         named = ("random", self.random.scores), ("related", self.references.related), ("paraphrase", self.references.paraphrases)
         return tuple(Mark(name, _quantile(scores, 0.5), len(scores)) for name, scores in named)
 
+    @property
+    def other_words(self) -> Mark:
+        """The median of pairs that mean the same without a word in common: how low such a pair may score."""
+        scores = self.references.other_words
+        return Mark("other words", _quantile(scores, 0.5), len(scores))
+
     def word(self, score: float) -> str:
         """One of WORDS, by the score alone."""
         return next((word for word, least in zip(WORDS, self.thresholds, strict=False) if score >= least), UNRELATED)

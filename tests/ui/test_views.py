@@ -136,6 +136,7 @@ def test_both_systems_have_their_time_in_one_unit(shared_bench):
     cross = replace(service.cross_encode("a cat", "a dog"), milliseconds=11.25)
     page = detail_view.details(replace(compared, cross_encoder=cross), "all-MiniLM-L6-v2")
     assert "<td>SBERT, all-MiniLM-L6-v2</td><td>4.0 ms</td>" in page and "</td><td>11.2 ms</td>" in page
+    assert "128 pairs that mean the same in entirely other words have a median of 0.4" in page
     assert page.count(" ms") == 2 and " ms" not in similarity.comparison(compared)  # and no other time on the tab
 
 

@@ -21,6 +21,9 @@ WORD_LENGTH = 30
 STRONGEST = 8
 POOLING_NAMES = {"mean": "mean of the tokens", "max": "max over time", "cls": "[CLS] token"}
 HINT = "Poolings the model was not trained with give cosines near 1: compare their order, not their values."
+OTHER_WORDS = (
+    "A low score proves no difference: {} pairs that mean the same in entirely other words have a median of {} with this model."
+)
 BY_SCORE = "By the score alone the answer would be “{}”; because of the caution it is “{}”."
 
 Mask = NDArray[np.bool_]
@@ -41,15 +44,16 @@ def _other_measures(result: Comparison) -> Markup:
         name = f"{POOLING_NAMES[pooling]}{' (this model)' if own else ''}"
         cells.append((name, rounded(value), html.bar(value, "sbert" if own else "plain")))
     cells.append(("word overlap (Jaccard)", rounded(result.word_overlap), html.bar(result.word_overlap, "plain")))
-    return html.table(("Other measures", "Score", ""), cells) + html.hint(HINT) + _word_by_score(result)
+    return html.table(("Other measures", "Score", ""), cells) + html.hint(HINT) + _limits(result)
 
 
-def _word_by_score(result: Comparison) -> Markup:
-    """A remark where a caution changed the answer."""
+def _limits(result: Comparison) -> Markup:
+    """How low the same meaning may score, and a remark where a caution changed the answer."""
     if result.scale is None:
         return Markup()
-    alone, word = result.scale.word(result.score), result.in_words.partition(":")[0]
-    return html.hint(BY_SCORE.format(alone, word)) if alone != word else Markup()
+    mark, alone, word = result.scale.other_words, result.scale.word(result.score), result.in_words.partition(":")[0]
+    low = html.hint(OTHER_WORDS.format(mark.pairs, rounded(mark.score, 2)))
+    return low + html.hint(BY_SCORE.format(alone, word)) if alone != word else low
 
 
 def _times(result: Comparison, model: str) -> Markup:

@@ -12,7 +12,7 @@ from sbert_app.wording import rounded
 
 MARK_NAMES = {"random": "random pairs", "related": "related pairs", "paraphrase": "paraphrases"}
 TOO_LONG = "These sentences are too long to explain by words. Shorten them to see which words match."
-NUMBERED = "Words with the same number match: together they add most to the score, a darker pair more."
+NUMBERED = "Words with the same number match. The stronger the colour, the more the two add to the score."
 
 
 def comparison(result: Comparison, model: str = "") -> Markup:
