@@ -57,3 +57,8 @@ def row_list(rows: Sequence[int], most: int = 10) -> str:
 
 def plural(count: int, one: str, many: str) -> str:
     return one if count == 1 else many
+
+
+def rounded(value: float, digits: int = 3) -> str:
+    """Format a number with this many decimals; a zero has no sign."""
+    return f"{round(value, digits) + 0.0:.{digits}f}"

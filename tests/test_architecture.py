@@ -18,7 +18,7 @@ ORDER = [
     {"ui.app", "cli"},
     {"ui.arrival"},
     {f"ui.{tab}" for tab in TABS},
-    {"ui.header"},
+    {"ui.header", "ui.what_is_this"},
     {"ui.corpus"},
     {"ui.kit", "ui.theme", "ui.doors", "ui.pages"},
     {"jobs"},

@@ -37,14 +37,18 @@ class Attribution:
     def residual(self) -> float:
         return self.score - float(self.contributions.sum(dtype=np.float64))
 
-    def strongest(self, count: int) -> list[Link]:
-        """The word pairs that add most, strongest first, without special tokens; repetitions of a word are added up."""
+    def strongest(self, count: int, keep: "tuple[NDArray[np.bool_], NDArray[np.bool_]] | None" = None) -> list[Link]:
+        """The word pairs that add most, strongest first; repetitions of a word are added up.
+
+        keep: which words of each sentence to consider, (n1,) and (n2,); all but special tokens if not given.
+        """
+        keep1, keep2 = keep or [np.array([not is_special(word) for word in words]) for words in (self.words1, self.words2)]
         unique1, index1 = np.unique(self.words1, return_inverse=True)
         unique2, index2 = np.unique(self.words2, return_inverse=True)
         sums = np.zeros((len(unique1), len(unique2)))
         np.add.at(sums, (index1[:, None], index2[None, :]), self.contributions)
-        sums[[is_special(word) for word in unique1]] = -np.inf
-        sums[:, [is_special(word) for word in unique2]] = -np.inf
+        sums[index1[~keep1]] = -np.inf
+        sums[:, index2[~keep2]] = -np.inf
         order = np.argsort(-sums, axis=None, kind="stable")[: min(count, int(np.isfinite(sums).sum()))]
         rows, columns = np.unravel_index(order, sums.shape)
         pairs = zip(rows.tolist(), columns.tolist(), strict=True)

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from sbert_app.explain.calibration import in_words
 from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step, cross_encoder_option, model_option
 from sbert_app.jobs.option import option, sentence
+from sbert_app.wording import rounded
 
 MOST_LINKS = 8
 HINT = "Type something to compare."
@@ -23,8 +23,10 @@ def similarity(call: Call, options: SimilarityOptions) -> Iterator[Step | Outcom
     """Compare two sentences by meaning: cosine of their embeddings, its percentile, and the words that contribute most.
 
     Returns:
-        score (cosine, -1..1), percentile (share of random pairs that score lower, 0..100), calibrated_on, pooling, poolings,
-        word_overlap, links (the strongest word pairs with their contribution), residual, cross_encoder_score, milliseconds.
+        score (cosine, -1..1), in_words (what the score means, in one sentence), cautions (sentences on what it does not tell: a
+        negation, another number, another word order, a language that the model does not read), percentile (share of random pairs
+        that score lower, 0..100), calibrated_on, pooling, poolings, word_overlap, links (the strongest word pairs with their
+        contribution), residual, cross_encoder_score, milliseconds (of the whole comparison).
     """
     service = call.services.similarity
     if not call.services.bench.registry.loaded("encoder", options.model):  # warm up, so that the time excludes loading
@@ -34,6 +36,8 @@ def similarity(call: Call, options: SimilarityOptions) -> Iterator[Step | Outcom
     attribution = result.attribution
     summary = {
         "score": result.score,
+        "in_words": result.in_words,
+        "cautions": list(result.cautions),
         "percentile": result.percentile,
         "calibrated_on": result.calibrated_on,
         "pooling": result.pooling,
@@ -44,11 +48,10 @@ def similarity(call: Call, options: SimilarityOptions) -> Iterator[Step | Outcom
         "cross_encoder_score": cross.score if cross else None,
         "milliseconds": result.milliseconds,
     }
-    lines = [f"{result.score:.4f}  cosine similarity, {options.model}"]
-    if result.percentile is not None:
-        lines.append(in_words(result.percentile, result.calibrated_on))
+    lines = [*filter(None, [result.in_words]), f"{rounded(result.score, 4)}  cosine similarity, {options.model}"]
     if cross is not None:
-        lines.append(f"{cross.score:.4f}  cross-encoder {cross.model}")
+        lines.append(f"{rounded(cross.score, 4)}  cross-encoder {cross.model}")
+    lines += [f"Caution: {caution}" for caution in result.cautions]
     yield Outcome(summary, lines)
 
 

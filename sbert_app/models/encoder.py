@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from sbert_app.explain.languages import SAMPLE
 from sbert_app.models.batching import Rows, distinct
 from sbert_app.models.folders import Layout, read_layout, write_card, write_layout
 from sbert_app.models.forward import Features, attention_mask, forward_batches, infer, pad_rows
@@ -32,6 +33,7 @@ class TokenVectors:
     word: NDArray[np.int64]  # (T,)
     vectors: Vectors  # (T, dim)
     truncated: bool
+    unknown: int = 0  # tokens that are not in the vocabulary
 
 
 class Encoder:
@@ -75,6 +77,11 @@ class Encoder:
             digest.update(weight.reshape(-1).view(torch.uint8).cpu().numpy())
         return digest.hexdigest()
 
+    @cached_property
+    def pieces_a_sample_word(self) -> float:
+        """Pieces that the tokeniser makes of an everyday word in another language than English, on average."""
+        return len(self.tokenize([SAMPLE])[0]) / len(SAMPLE.split())
+
     def prompt(self, *names: str) -> str:
         """The first of these named prompts that the model has (such as "query: " for queries), else ""."""
         return next((self.layout.prompts[name] for name in names if name in self.layout.prompts), "")
@@ -102,12 +109,19 @@ class Encoder:
         texts = [self._clean(sentence) for sentence in sentences]
         encodings = self._backend.encode_batch(texts)
         hidden = infer(self._hidden, self.pad([encoding.ids for encoding in encodings]))
-        return [_by_word(*row) for row in zip(encodings, texts, hidden, strict=True)]
+        unknown = self.tokenizer.unk_token
+        return [_by_word(*row, unknown) for row in zip(encodings, texts, hidden, strict=True)]
 
     def pool(self, tokens: TokenVectors, pooling: str) -> Vectors:
         """Pool one sentence's token vectors, (T, dim) -> (dim,), not normalised."""
         vectors = torch.from_numpy(tokens.vectors)[None]
         return POOLINGS[pooling](vectors, torch.ones(vectors.shape[:2], dtype=torch.long))[0].numpy()
+
+    def split(self, sentence: str) -> TokenVectors:
+        """The words of a sentence and their pieces, without vectors, (T, 0)."""
+        encoding = self._backend.encode(self._clean(sentence))
+        empty = np.empty((len(encoding.ids), 0), dtype=np.float32)
+        return _by_word(encoding, self._clean(sentence), empty, self.tokenizer.unk_token)
 
     def leave_one_out(self, sentence: str) -> tuple[list[str], Vectors]:
         """The w words of a sentence, and its embedding without each of them, (w, dim)."""
@@ -165,7 +179,7 @@ class Encoder:
         return torch.nn.functional.normalize(pooled, dim=1) if self.layout.normalize else pooled
 
 
-def _by_word(encoding: Any, text: str, hidden: Vectors) -> TokenVectors:
+def _by_word(encoding: Any, text: str, hidden: Vectors, unknown: str | None = None) -> TokenVectors:
     words: list[str] = []
     numbers: list[int] = []
     previous: int | None = None
@@ -178,4 +192,7 @@ def _by_word(encoding: Any, text: str, hidden: Vectors) -> TokenVectors:
             words[-1] += text[start:end]
         previous = word
         numbers.append(len(words) - 1)
-    return TokenVectors(words, np.array(numbers), hidden[: len(numbers)], truncated=bool(encoding.overflowing))
+    known = hidden[: len(numbers)]
+    return TokenVectors(
+        words, np.array(numbers), known, bool(encoding.overflowing), encoding.tokens.count(unknown) if unknown else 0
+    )

@@ -8,8 +8,10 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import guess_column, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.explain.calibration import Calibration
+from sbert_app.explain.scale import Scale
 from sbert_app.models.encoder import Encoder
 from sbert_app.runtime.embedding import Embedder
+from sbert_app.runtime.references import ReferenceScores
 from sbert_app.settings import ASSETS, Limits
 from sbert_app.tables import Table, read_table
 
@@ -28,6 +30,7 @@ class Examples:
 
     def __init__(self, embedder: Embedder, limits: Limits) -> None:
         self._embedder, self._limits = embedder, limits
+        self._references = ReferenceScores(embedder, limits)
         self._indexed: OrderedDict[tuple[str, str], IndexedCorpus] = OrderedDict()
         self._indexing: dict[tuple[str, str], threading.Lock] = {}
         self._lock = threading.Lock()
@@ -65,6 +68,11 @@ class Examples:
         """Calibration from this corpus if the encoder embedded it, else from the example support tickets."""
         calibration = corpus.calibration if corpus is not None and corpus.fingerprint == encoder.fingerprint else None
         return calibration or self.indexed(CALIBRATION_EXAMPLE, encoder).calibration
+
+    def scale(self, encoder: Encoder, corpus: IndexedCorpus | None = None) -> Scale | None:
+        """What this encoder's scores mean: random pairs as in `calibration`, and the reference pairs."""
+        calibration = self.calibration(encoder, corpus)
+        return Scale(calibration, self._references.of(encoder)) if calibration else None
 
     def _check(self, name: str) -> None:
         if name not in self.names():

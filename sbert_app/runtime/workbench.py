@@ -69,7 +69,7 @@ def warm_up(bench: Workbench) -> None:
         encoder = bench.registry.encoder(DEFAULT_ENCODER)
         for name in bench.examples.names():
             bench.examples.indexed(name, encoder)
-        bench.examples.calibration(encoder)
+        bench.examples.scale(encoder)
         bench.registry.cross_encoder(DEFAULT_CROSS_ENCODER)
         log.info("examples ready after %.1f s", time.perf_counter() - start)
         projection.warm_up()

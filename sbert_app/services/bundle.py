@@ -9,6 +9,7 @@ from sbert_app.services.duplicates import DuplicatesService
 from sbert_app.services.evaluation import EvaluationService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.overlap import OverlapService
+from sbert_app.services.pair_file import PairFileService
 from sbert_app.services.search import SearchService
 from sbert_app.services.similarity import SimilarityService
 from sbert_app.services.timing import TimingService
@@ -21,6 +22,7 @@ class Services:
 
     bench: Workbench
     similarity: SimilarityService
+    pair_files: PairFileService
     corpora: CorpusService
     search: SearchService
     duplicates: DuplicatesService
@@ -38,6 +40,7 @@ def build_services(bench: Workbench) -> Services:
     return Services(
         bench=bench,
         similarity=SimilarityService(bench),
+        pair_files=PairFileService(bench),
         corpora=CorpusService(bench),
         search=SearchService(bench),
         duplicates=DuplicatesService(bench),

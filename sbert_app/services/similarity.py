@@ -9,7 +9,10 @@ import numpy as np
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.lexical import word_overlap
 from sbert_app.errors import UserError
-from sbert_app.explain.attribution import Attribution, leave_one_out, split_mean_pooled
+from sbert_app.explain.attribution import Attribution, is_special, leave_one_out, split_mean_pooled
+from sbert_app.explain.cautions import Caution, cautions
+from sbert_app.explain.languages import Pieces
+from sbert_app.explain.scale import Scale
 from sbert_app.models.encoder import Encoder, TokenVectors
 from sbert_app.models.pooling import POOLINGS
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
@@ -24,28 +27,50 @@ LEAVE_ONE_OUT_WORDS = 64  # leave-one-out costs two forward passes per word: lon
 class Comparison:
     """Two sentences compared. `score` and `poolings` are cosines, `word_overlap` is 0..1, `percentile` 0..100."""
 
+    sentences: tuple[str, str]
     score: float
-    percentile: float | None
-    calibrated_on: str
+    in_words: str  # such as "Close in topic: higher than 99.1 % of random pairs of field_notes.csv"
+    cautions: tuple[str, ...]  # what the score does not tell, one sentence each
+    scale: Scale | None
     pooling: str
     poolings: dict[str, float]
     word_overlap: float
     attribution: Attribution | None
     notes: tuple[str, ...]
-    milliseconds: float
+    milliseconds: float  # of the whole comparison
+    encode_milliseconds: float  # of both sentences, part of `milliseconds`
     waited: float  # milliseconds of waiting for the device, not part of `milliseconds`
     cross_encoder: "ModelScore | None" = None
     other: "ModelScore | None" = None
 
+    @property
+    def percentile(self) -> float | None:
+        """Percentage of random pairs that score lower."""
+        return self.scale.random.percentile(self.score) if self.scale else None
+
+    @property
+    def calibrated_on(self) -> str:
+        """The corpus of the random pairs."""
+        return self.scale.random.name if self.scale else ""
+
 
 @dataclass(frozen=True)
 class ModelScore:
-    """Another model's score of the same two sentences: a cross-encoder's score or another encoder's cosine."""
+    """Another model's score of the same two sentences: a cross-encoder's score or another encoder's cosine.
+
+    `milliseconds` are those of the model alone, without waiting. A cross-encoder has no scale.
+    """
 
     model: str
     score: float
-    percentile: float | None
     milliseconds: float
+    in_words: str = ""
+    scale: Scale | None = None
+
+    @property
+    def percentile(self) -> float | None:
+        """Percentage of random pairs that score lower under this model."""
+        return self.scale.random.percentile(self.score) if self.scale else None
 
 
 @dataclass(frozen=True)
@@ -73,26 +98,30 @@ class SimilarityService:
 
     def compare(self, sentence1: str, sentence2: str, model: str = DEFAULT_ENCODER, session_id: str = "") -> Comparison:
         """Score two sentences and explain the score. Raises UserError for a blank sentence or an unknown model."""
-        sentences = [self._sentence(sentence1, "first"), self._sentence(sentence2, "second")]
+        sentences = self._sentence(sentence1, "first"), self._sentence(sentence2, "second")
         encoder = self._bench.registry.encoder(model)
-        corpus = self._bench.sessions.get(session_id).get(IndexedCorpus) if session_id else None
-        calibration = self._bench.examples.calibration(encoder, corpus)
+        scale = self._scale(encoder, session_id)
         start = time.perf_counter()  # after loading and calibration, which happen once per model and corpus
         with self._bench.device.hold(short=True) as waited:
             tokens1, tokens2 = encoder.token_vectors(sentences)
+        encoded = time.perf_counter()
         poolings = {p: cosine(encoder.pool(tokens1, p), encoder.pool(tokens2, p)) for p in POOLINGS}
         score = poolings[encoder.layout.pooling]
-        notes = [encoder.note, *self._truncation(encoder, tokens1, tokens2)]
+        noticed = cautions(*sentences, (pieces_of(encoder, tokens1), pieces_of(encoder, tokens2)))
+        attribution = self._attribution(encoder, tokens1, tokens2, sentences)
         return Comparison(
+            sentences=sentences,
             score=score,
-            percentile=calibration.percentile(score) if calibration else None,
-            calibrated_on=calibration.name if calibration else "",
+            in_words=_in_words(scale, score, noticed),
+            cautions=(*(caution.text for caution in noticed), *_truncation(encoder, tokens1, tokens2)),
+            scale=scale,
             pooling=encoder.layout.pooling,
             poolings=poolings,
             word_overlap=word_overlap(*sentences),
-            attribution=self._attribution(encoder, tokens1, tokens2, sentences),
-            notes=tuple(filter(None, notes)),
+            attribution=attribution,
+            notes=(encoder.note,) if encoder.note else (),
             milliseconds=(time.perf_counter() - start - waited) * 1e3,
+            encode_milliseconds=(encoded - start - waited) * 1e3,
             waited=waited * 1e3,
         )
 
@@ -102,21 +131,23 @@ class SimilarityService:
         cross = self._bench.registry.cross_encoder(cross_encoder)
         if cross.labels != 1:
             raise UserError(f"The cross-encoder '{cross_encoder}' returns {cross.labels} labels, not a score. Choose another.")
-        start = time.perf_counter()
         with self._bench.device.hold(short=True):
+            start = time.perf_counter()
             score = float(cross.score([pair])[0])
-        return ModelScore(cross_encoder, score, None, (time.perf_counter() - start) * 1e3)
+            milliseconds = (time.perf_counter() - start) * 1e3
+        return ModelScore(cross_encoder, score, milliseconds)
 
     def encoder_score(self, sentence1: str, sentence2: str, model: str, session_id: str = "") -> ModelScore:
-        """Another encoder's cosine of a pair, and its percentile among random pairs under that encoder."""
+        """Another encoder's cosine of a pair, and its place among random pairs under that encoder."""
         sentences = [self._sentence(sentence1, "first"), self._sentence(sentence2, "second")]
         encoder = self._bench.registry.encoder(model)
-        corpus = self._bench.sessions.get(session_id).get(IndexedCorpus) if session_id else None
-        calibration = self._bench.examples.calibration(encoder, corpus)
-        start = time.perf_counter()
-        score = cosine(*self._bench.device.encode(encoder, sentences))
-        milliseconds = (time.perf_counter() - start) * 1e3
-        return ModelScore(model, score, calibration.percentile(score) if calibration else None, milliseconds)
+        scale = self._scale(encoder, session_id)
+        with self._bench.device.hold(short=True):
+            start = time.perf_counter()
+            embeddings = encoder.encode(sentences)
+            milliseconds = (time.perf_counter() - start) * 1e3
+        score = cosine(*embeddings)
+        return ModelScore(model, score, milliseconds, _in_words(scale, score, cautions(sentences[0], sentences[1])), scale)
 
     @property
     def cross_encoder_ready(self) -> bool:
@@ -129,8 +160,8 @@ class SimilarityService:
 
     def compare_lists(self, lines1: str, lines2: str, model: str = DEFAULT_ENCODER) -> ListComparison:
         """Score every line of one text against every line of the other. Raises UserError for too many lines."""
-        start = time.perf_counter()
         encoder = self._bench.registry.encoder(model)
+        start = time.perf_counter()
         list1, list2 = self._lines(lines1, "first"), self._lines(lines2, "second")
         embeddings = unit_rows(self._bench.device.encode(encoder, list1 + list2))
         scores = embeddings[: len(list1)] @ embeddings[len(list1) :].T
@@ -164,6 +195,23 @@ class SimilarityService:
             )
         return lines
 
-    def _truncation(self, encoder: Encoder, *tokens: TokenVectors) -> list[str]:
-        truncated = any(sentence.truncated for sentence in tokens)
-        return [f"Only the first {encoder.max_length} tokens of each sentence were read: the model's limit."] if truncated else []
+    def _scale(self, encoder: Encoder, session_id: str) -> Scale | None:
+        """What this encoder's scores mean, by the visitor's corpus if the encoder embedded it."""
+        corpus = self._bench.sessions.get(session_id).get(IndexedCorpus) if session_id else None
+        return self._bench.examples.scale(encoder, corpus)
+
+
+def _in_words(scale: Scale | None, score: float, noticed: Sequence[Caution]) -> str:
+    return scale.sentence(score, scale.verdict(score, [caution.kind for caution in noticed])) if scale else ""
+
+
+def pieces_of(encoder: Encoder, tokens: TokenVectors) -> Pieces:
+    """How the tokeniser split a sentence, without special tokens."""
+    counts = np.bincount(tokens.word, minlength=len(tokens.words)).tolist()
+    words = [(word, count) for word, count in zip(tokens.words, counts, strict=True) if not is_special(word)]
+    return Pieces(words, tokens.unknown, encoder.pieces_a_sample_word)
+
+
+def _truncation(encoder: Encoder, *tokens: TokenVectors) -> list[str]:
+    truncated = any(sentence.truncated for sentence in tokens)
+    return [f"Only the first {encoder.max_length} tokens of each sentence were read: the model's limit."] if truncated else []

@@ -22,6 +22,7 @@ from sbert_app.ui.search.tab import SearchTab
 from sbert_app.ui.similarity import tab as similarity
 from sbert_app.ui.theme import SCRIPT, STYLE, build_theme
 from sbert_app.ui.timing import tab as timing
+from sbert_app.ui.what_is_this import build as build_drawer
 
 CLEAN_SECONDS = 3600
 QUICK_AT_ONCE = 16  # concurrent quick requests of one kind; heavy jobs queue in the services
@@ -42,10 +43,11 @@ def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
         model = picker.in_use
         corpus = CorpusPanel(services.corpora, session_id, model, picker.menu)
         opened = corpus.opened
+        build_drawer()
         tabs = {}
         with gr.Tabs(elem_id="tabs") as all_tabs:
             with gr.Tab("Similarity", id="similarity") as tabs["similarity"]:
-                similarity.build(services.similarity, session_id, model, opened)
+                similarity.build(services, session_id, model, opened)
             with gr.Tab("Search", id="search") as tabs["search"]:
                 search = SearchTab(services, session_id, opened)
             with gr.Tab("Duplicates", id="duplicates") as tabs["duplicates"]:

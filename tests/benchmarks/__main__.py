@@ -21,7 +21,7 @@ MEASURED = (
 
 def main(names: list[str]) -> None:
     from sbert_app.models.hardware import choose_hardware, machine
-    from tests.benchmarks import app, cluster_map, cross_encoder, duplicates, quality, search, speed, table, training
+    from tests.benchmarks import app, cautions, cluster_map, cross_encoder, duplicates, quality, search, speed, table, training
 
     suites = {
         "quality": quality.report,
@@ -34,6 +34,7 @@ def main(names: list[str]) -> None:
         "stsb": training.report,
         "rerank": quality.reranked,
         "cross_encoder": cross_encoder.report,
+        "cautions": cautions.report,
     }
     out = Path(".bench")
     out.mkdir(exist_ok=True)

@@ -32,6 +32,7 @@ def test_only_the_named_endpoints_are_public(client):
 
 def test_similarity_and_models(client):
     result = client.predict("A cat sits.", "A kitten rests.", api_name="/similarity")
+    assert result["in_words"].startswith("Close in ") and result["cautions"] == []
     assert result["score"] > 0.5 and abs(result["residual"]) < 1e-6 and result["links"][0]["word1"]
     assert client.predict(api_name="/models")[0]["name"] == "all-MiniLM-L6-v2"
 

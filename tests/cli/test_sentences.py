@@ -25,7 +25,10 @@ def test_similarity(shell):
     result = json.loads(shell("similarity", "A cat sits.", "A kitten rests.", "--json")[0])
     assert set(result) >= {"score", "percentile", "cross_encoder_score", "milliseconds"}
     assert result["score"] > 0.5 and result["percentile"] > 99 and result["cross_encoder_score"] is None
-    assert "cosine similarity" in shell("similarity", "A cat sits.", "A kitten rests.")[0]
+    assert result["in_words"].startswith("Close in ") and result["cautions"] == []
+    denied = shell("similarity", "It works.", "It does not work.")[0].splitlines()
+    assert denied[0].startswith("Close in topic: higher than ") and denied[1].endswith("cosine similarity, all-MiniLM-L6-v2")
+    assert denied[2].startswith("Caution: The second sentence has “not”")
 
 
 def test_encode_writes_an_array_in_file_order(shell, tmp_path, encoder, sentences):

@@ -57,6 +57,33 @@ def test_a_corpus_of_one_sentence_leaves_the_examples_to_calibrate(shared_bench,
     assert service.compare("a", "b", session_id=session.id).calibrated_on == "support_tickets.csv"
 
 
+TEN_PAIRS = [
+    ("paraphrase", "How can I change my password?", "What do I do to change my password?", "Same meaning", ""),
+    ("unrelated", "I was charged twice this month.", "The microphone has an echo.", "Unrelated", ""),
+    ("negation", "I love this phone.", "I do not love this phone at all.", "Close in topic", "has “not”, the first has not"),
+    ("number", "Increase my card limit by 500.", "Increase my card limit by 800.", "Close in topic", "“500” in the first"),
+    ("word order", "The dog bit the man.", "The man bit the dog.", "Close in topic", "another order"),
+    ("language", "Where is my luggage?", "Wo ist mein Gepäck?", "Uncertain", "is not in English"),
+    ("script", "Where is my luggage?", "Где мой багаж?", "Uncertain", "letter by letter"),
+    ("very long", "one", "word " * 5_000, "Unrelated", "first 256 tokens"),
+    ("emoji", "I love it", "😀", "Uncertain", "not in this model's vocabulary"),
+    ("twice", "The same sentence twice.", "The same sentence twice.", "Same meaning", ""),
+]
+
+
+@pytest.mark.parametrize(("name", "first", "second", "word", "caution"), TEN_PAIRS, ids=[pair[0] for pair in TEN_PAIRS])
+def test_ten_pairs_in_words(service, name, first, second, word, caution):
+    result = service.compare(first, second)
+    assert result.in_words.startswith(f"{word}: ") and result.in_words.endswith(" random pairs of support_tickets.csv")
+    assert len(result.cautions) == bool(caution) and caution in "".join(result.cautions)
+
+
+def test_the_marks_tell_random_related_and_paraphrased_pairs_apart(service):
+    random, related, paraphrase = service.compare("a", "b").scale.marks
+    assert random.score < related.score - 0.2 and related.score < paraphrase.score - 0.2
+    assert random.pairs == 20_000 and related.pairs > 50 < paraphrase.pairs
+
+
 @pytest.mark.parametrize("text", ["", "   ", "\0", "\n\t"])
 def test_blank_sentences_are_told(service, text):
     with pytest.raises(UserError, match="The second sentence is blank. Type something to compare"):
@@ -66,7 +93,7 @@ def test_blank_sentences_are_told(service, text):
 def test_odd_sentences_get_a_score(service):
     for odd in ("😀", "مرحبا", "\ud83d half", "a\0b", "x" * 1_000_000, "word " * 200_000):
         assert -1 <= service.compare("hello", odd).score <= 1
-    assert "first 256 tokens" in service.compare("hello", "word " * 200_000).notes[0]
+    assert "first 256 tokens" in service.compare("hello", "word " * 200_000).cautions[0]
 
 
 def test_an_unknown_model_is_named(service):

@@ -17,6 +17,7 @@ from sbert_app.runs.plan import QUICK
 from sbert_app.runs.run import RunInfo
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.fine_tune import FineTuneService
+from sbert_app.services.pair_file import PairFileService
 from sbert_app.services.search import SearchService
 from sbert_app.services.similarity import ListComparison, SimilarityService
 from sbert_app.settings import ASSETS
@@ -29,6 +30,7 @@ from sbert_app.ui.kit.events import INTERNAL_ERROR, handler
 from sbert_app.ui.kit.templates import render
 from sbert_app.ui.map import view as cluster_map
 from sbert_app.ui.search import view as search
+from sbert_app.ui.similarity import detail_view, file_view, lists_view
 from sbert_app.ui.similarity import view as similarity
 from sbert_app.ui.similarity.chart import heat_map
 from sbert_app.wording import duration
@@ -45,7 +47,12 @@ def test_sentences_names_and_metadata_are_escaped(bench):
     events = list(corpora.index(session.id, ["text"]))
     shown += [corpus_view.card(events[-1].corpus, events[-1]), corpus_view.progress(events[-1])]
     shown.append(search.results(SearchService(bench).search(session.id, "x")))
-    shown.append(similarity.comparison(SimilarityService(bench).compare(ATTACK, f"{ATTACK} again")))
+    compared = SimilarityService(bench).compare(ATTACK, f"{ATTACK} again")
+    shown += [
+        file_view.scored(_scored_pairs(bench, session.id)),
+        detail_view.details(compared, ATTACK),
+        similarity.comparison(compared),
+    ]
     for markup in [*shown, *_fine_tuning(bench, session.id)]:
         assert "<img" not in markup and 'onerror="' not in markup
     assert "&lt;img" in shown[-2]
@@ -113,6 +120,61 @@ def test_errors_are_shown_in_one_way_for_plain_and_generator_handlers(caplog):
         with pytest.raises(gr.Error, match=re.escape(INTERNAL_ERROR)):
             wrapped(RuntimeError("secret path"))
     assert "secret path" in caplog.text  # the log has it, the screen has not
+
+
+def test_a_zero_has_no_sign(shared_bench):
+    compared = replace(SimilarityService(shared_bench).compare("a b", "c d"), score=-0.0001)
+    assert '<span class="score" id="score">0.000</span>' in similarity.comparison(compared)
+    lists = ListComparison(["a"], ["b", "c"], np.array([[-0.00001, -0.004]], np.float32), 1.0)
+    assert [str(record["score"]) for record in lists_view.pair_records(lists, 2)] == ["0.0", "-0.004"]
+    cells = heat_map(lists).data[0]
+    assert [f"{value:.2f}" for value in cells.text[0]] == ["0.00", "0.00"] and not np.signbit(cells.z[0, 0])
+
+
+def test_both_systems_have_their_time_in_one_unit(shared_bench):
+    service = SimilarityService(shared_bench)
+    compared = replace(service.compare("a cat", "a dog"), encode_milliseconds=4.04, milliseconds=99.0)
+    cross = replace(service.cross_encode("a cat", "a dog"), milliseconds=11.25)
+    page = detail_view.details(replace(compared, cross_encoder=cross), "all-MiniLM-L6-v2")
+    assert "<td>SBERT, all-MiniLM-L6-v2</td><td>4.0 ms</td>" in page and "</td><td>11.2 ms</td>" in page
+    assert "128 pairs that mean the same in entirely other words have a median of 0.4" in page
+    assert page.count(" ms") == 2 and " ms" not in similarity.comparison(compared)  # and no other time on the tab
+
+
+def test_words_without_content_are_hidden_until_the_box_is_ticked(shared_bench):
+    page = detail_view.details(SimilarityService(shared_bench).compare("The cat sleeps.", "A cat is asleep."), "m")
+    for word in ("A", "is", "."):
+        assert f'<th scope="col" class="quiet"><span>{word}</span></th>' in page
+    assert (
+        '<th scope="col"><span>cat</span></th>' in page and '<tr class="quiet"><th scope="row" class="special">[CLS]</th>' in page
+    )
+    content, everything = re.findall(r'<div class="(?:content-only|quiet)">(.*?)</div>', page)
+    assert "cat ↔ cat" in content and "The ↔" not in content and "The ↔" in everything
+    assert "Hidden words still count: they take part in 0." in page
+
+
+def test_matched_words_have_one_number_in_both_sentences(shared_bench):
+    page = similarity.comparison(SimilarityService(shared_bench).compare("The cat, asleep.", "A kitten is napping <b>"))
+    first, second, _ = re.findall(r"<p[^>]*>(.*?)</p>", page.partition('<div class="matched">')[2])
+    numbers = [
+        re.findall(r'class="pair-(\d)" style="--w:[\d.]+" title="[^"]+">(\w+)<sup>\1</sup>', line) for line in (first, second)
+    ]
+    assert dict(numbers[0]).keys() == dict(numbers[1]).keys()
+    assert [dict(side)[next(n for n, word in numbers[0] if word == "cat")] for side in numbers] == ["cat", "kitten"]
+    assert re.sub(r"<sup>.*?</sup>|<[^>]+>", "", second) == "A kitten is napping &lt;b&gt;"
+
+
+def test_a_long_sentence_ends_where_the_model_stopped_reading(shared_bench):
+    page = similarity.comparison(SimilarityService(shared_bench).compare("a cat", "cat " + "word " * 3_000))
+    assert len(page) < 6_000 and "word …</p>" in page
+
+
+def _scored_pairs(bench, session_id):
+    path = bench.settings.home.parent / "p.csv"
+    pd.DataFrame({"sentence1": [ATTACK, ""], "sentence2": ["a plain line", "b"], ATTACK: ["x", "y"]}).to_csv(path, index=False)
+    service = PairFileService(bench)
+    _, columns = service.open_file(session_id, path)
+    return list(service.score(session_id, *columns))[-1].scored
 
 
 def _fine_tuning(bench, session_id):

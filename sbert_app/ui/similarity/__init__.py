@@ -1,1 +1,1 @@
-"""The Similarity tab: two sentences, or a list against a list."""
+"""The Similarity tab: two sentences, two lists, or a file of pairs."""

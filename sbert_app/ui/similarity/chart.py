@@ -1,5 +1,6 @@
 """Heat map of the similarities of two lists."""
 
+import numpy as np
 import plotly.graph_objects as go
 
 from sbert_app.services.similarity import ListComparison
@@ -16,14 +17,15 @@ def heat_map(result: ListComparison) -> go.Figure:
     labelled = result.scores.size <= LABELLED_CELLS
     figure = go.Figure(
         go.Heatmap(
-            z=result.scores,
+            z=np.round(result.scores, 3) + 0.0,
+            text=np.round(result.scores, 2) + 0.0,  # a zero without a sign
             x=[str(i) for i in range(1, len(result.sentences2) + 1)],
             y=_labels(result.sentences1, NAMED_ROWS),
             customdata=[_labels(result.sentences2, len(result.sentences2))] * len(result.sentences1),
             zmin=0,
             zmax=1,
             colorscale=SCALE,
-            texttemplate="%{z:.2f}" if labelled else None,
+            texttemplate="%{text:.2f}" if labelled else None,
             xgap=2 if labelled else 0,
             ygap=2 if labelled else 0,
             showscale=not labelled,

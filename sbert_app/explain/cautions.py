@@ -1,0 +1,116 @@
+"""Notice what a similarity score cannot tell: a denial, another number, another word order, a language the model does not read.
+
+Rules for English text. They miss much; what they report is meant to be true.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from sbert_app.explain.languages import Pieces, unread
+from sbert_app.explain.quantities import differing
+from sbert_app.explain.words import FUNCTION_WORDS, content, overlap, shared_content, stem, words_of
+
+NEGATION, NUMBERS, ORDER, LANGUAGE = "negation", "numbers", "order", "language"
+NEGATIONS = frozenset("not no never nobody none nothing nowhere neither nor cannot without".split())
+CONTRACTED = frozenset(
+    "dont doesnt didnt isnt arent wasnt werent wont cant couldnt shouldnt wouldnt hasnt havent hadnt aint".split()
+)
+# A sentence with one of these denies something without a negation.
+DENYING = frozenset(
+    """fail failed fails failing failure unable refuse refused refuses lack lacks lacked deny denied decline declined rather
+    instead""".split()
+)
+# Phrases with a negation that deny nothing.
+NO_DENIAL = re.compile(
+    r"\b(?:not only|not just|not to mention|no doubt|no matter|no more than|no less than|no later than|nothing but|whether or not|"
+    r"or not|if not|why not|why don't|no wonder|can't wait|can't help|don't forget|do not forget|no\.? \d+|not until|"
+    r"no sooner|never mind)\b|[\"“'](?:no|not|never)[\"”']|,\s*\w+n't \w+\s*\?"
+)
+SPLIT_CONTRACTION = re.compile(r"\b(\w+?) ?n ?['’`´] ?t\b")  # "do n't", "don ’t"
+ALIKE, HALF_ALIKE = 0.6, 0.5  # share of the shorter sentence's content that the other one has
+LEAST_ORDERED = 3  # words
+KINDS = {"weekday": "days", "month": "months", "day": "days", "clock": "times", "date": "dates", "year": "years"}
+SCORE_ALONE = "which the score alone cannot tell"
+
+
+@dataclass(frozen=True)
+class Caution:
+    """One plain sentence about a pair, and its kind."""
+
+    kind: str
+    text: str
+
+
+def cautions(sentence1: str, sentence2: str, pieces: tuple[Pieces, Pieces] | None = None) -> list[Caution]:
+    """What to mind when reading the score of these sentences. `pieces`: how the model's tokeniser splits them, if known."""
+    noticed = [*_language((sentence1, sentence2), pieces)] if pieces else []
+    noticed += _negation(sentence1, sentence2)
+    noticed += _numbers(sentence1, sentence2)
+    return noticed or [*_order(sentence1, sentence2)]
+
+
+def _language(sentences: Sequence[str], pieces: Sequence[Pieces]) -> Iterator[Caution]:
+    for which, sentence, split in zip(("first", "second"), sentences, pieces, strict=True):
+        if reason := unread(sentence, split):
+            yield Caution(LANGUAGE, f"The {which} sentence {reason}: do not rely on this score.")
+
+
+def _negation(sentence1: str, sentence2: str) -> Iterator[Caution]:
+    """One sentence has a negation, before a word that both sentences share, and the other has none."""
+    words = [_plain_words(sentence) for sentence in (sentence1, sentence2)]
+    negated = [[position for position, word in enumerate(these) if _is_negation(word)] for these in words]
+    if bool(negated[0]) == bool(negated[1]):
+        return
+    which = 0 if negated[0] else 1
+    denying, other = words[which], words[1 - which]
+    shared = _affirmed(other)
+    if DENYING.intersection(other):
+        return
+    if overlap(_affirmed(denying), shared) < ALIKE:
+        return
+    for position in negated[which]:
+        following = next((stem(word) for word in denying[position + 1 :] if _carries_content(word)), "")
+        if following in shared and (denying[position] != "without" or "with" in other):
+            order = ("first", "second") if which == 0 else ("second", "first")
+            word = denying[position]
+            yield Caution(
+                NEGATION,
+                f"The {order[0]} sentence has “{word}”, the {order[1]} has not: one may deny the other, {SCORE_ALONE}.",
+            )
+            return
+
+
+def _numbers(sentence1: str, sentence2: str) -> Iterator[Caution]:
+    different = differing(sentence1, sentence2)
+    if different is None:
+        return
+    if shared_content(sentence1, sentence2) >= HALF_ALIKE:
+        first, second = different
+        what = KINDS.get(first.kind, "units" if first.value == second.value else "numbers")
+        yield Caution(NUMBERS, f"The {what} differ: “{first.text}” in the first sentence, “{second.text}” in the second.")
+
+
+def _order(sentence1: str, sentence2: str) -> Iterator[Caution]:
+    first, second = words_of(sentence1), words_of(sentence2)
+    if len(first) >= LEAST_ORDERED and first != second and sorted(first) == sorted(second):
+        yield Caution(ORDER, f"Both sentences have the same words in another order: who does what may differ, {SCORE_ALONE}.")
+
+
+def _plain_words(sentence: str) -> list[str]:
+    """Lower-cased words, with contractions joined and without phrases such as "not only"."""
+    joined = SPLIT_CONTRACTION.sub(r"\1n't", sentence.lower().replace("’", "'"))
+    return words_of(NO_DENIAL.sub(" ", joined))
+
+
+def _is_negation(word: str) -> bool:
+    return word in NEGATIONS or word in CONTRACTED or word.endswith("n't")
+
+
+def _carries_content(word: str) -> bool:
+    return word not in FUNCTION_WORDS and not _is_negation(word) and word != "ever"
+
+
+def _affirmed(words: Sequence[str]) -> set[str]:
+    """The content without the negations."""
+    return content([word for word in words if not _is_negation(word)])

@@ -1,0 +1,163 @@
+"""Read the numbers of an English sentence, with units, clock times, days and months, and find those that differ between two."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
+    nineteen""".split()
+TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+SMALL = {word: float(value) for value, word in enumerate(ONES)} | {word: 20.0 + 10 * i for i, word in enumerate(TENS)}
+ORDINALS = {word: float(i) for i, word in enumerate("first second third fourth fifth sixth seventh eighth ninth tenth".split(), 1)}
+MAGNITUDES = {"hundred": 1e2, "dozen": 12.0} | dict.fromkeys(("thousand", "k"), 1e3) | dict.fromkeys(("million", "mil", "mln"), 1e6)
+MAGNITUDES |= dict.fromkeys(("billion", "bil", "bn", "b"), 1e9)
+# Unit -> (dimension, factor). Units of one dimension are compared after conversion.
+UNITS = {
+    "second": ("time", 1.0), "sec": ("time", 1.0), "minute": ("time", 60.0), "min": ("time", 60.0), "hour": ("time", 3600.0),
+    "hr": ("time", 3600.0), "day": ("time", 86400.0), "week": ("time", 604800.0), "month": ("months", 1.0),
+    "year": ("months", 12.0),
+    "mm": ("length", 0.001), "cm": ("length", 0.01), "km": ("length", 1000.0), "metre": ("length", 1.0), "meter": ("length", 1.0),
+    "kilometre": ("length", 1000.0), "kilometer": ("length", 1000.0), "mile": ("length", 1609.344), "foot": ("length", 0.3048),
+    "feet": ("length", 0.3048), "inch": ("length", 0.0254), "g": ("mass", 1.0), "kg": ("mass", 1000.0), "gram": ("mass", 1.0),
+    "kilo": ("mass", 1000.0), "kilogram": ("mass", 1000.0), "tonne": ("mass", 1e6), "litre": ("volume", 1.0),
+    "liter": ("volume", 1.0),
+    "ml": ("volume", 0.001), "mb": ("bytes", 1.0), "gb": ("bytes", 1000.0), "tb": ("bytes", 1e6), "%": ("share", 1.0),
+    "percent": ("share", 1.0), "pct": ("share", 1.0), "$": ("dollars", 1.0), "dollar": ("dollars", 1.0),
+    "€": ("euros", 1.0), "euro": ("euros", 1.0),
+    "£": ("pounds", 1.0), "pound": ("pounds", 1.0), "°c": ("celsius", 1.0), "°f": ("fahrenheit", 1.0),
+}  # fmt: skip
+WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+MONTHS = "january february april june july august september october november december".split()  # "may" and "march" are verbs too
+BEFORE_DATE = {*MONTHS, *"may march jan feb mar apr jun jul aug sep sept oct nov dec".split()}
+DAYS = ("yesterday", "today", "tomorrow")
+NAMES = {name: kind for kind, names in (("weekday", WEEKDAYS), ("month", MONTHS), ("day", DAYS)) for name in names}
+CLOCK = re.compile(r"\b(\d{1,2})(?:[:.](\d\d))?\s?([ap])\.?m\b\.?|\b(\d{1,2}):(\d\d)\b")
+# A number glued to letters on its left is part of a name; one glued to "m" is metres, minutes or millions: neither is read.
+TOKEN = re.compile(
+    r"(?<![\w.])\d+(?:st|nd|rd|th)\b|(?<![a-z0-9.,])(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?!\d*m\b)|per cent|°[cf]|[$€£%]|[a-z]+"
+)
+ROUNDED = 0.03  # share: 30 miles and 48 km are the same
+SIGNED = {"share", "dollars", "euros", "pounds"}  # units that are rarely left out
+DETERMINERS = {"the", "a", "my", "your", "his", "her", "its", "our", "their"}  # before "first" and "second" as ordinals
+# "one" counts nothing in "no one", "this one", "one of".
+BEFORE_PRONOUN, AFTER_PRONOUN = {"no", "any", "every", "some", "this", "that", "which", "another", "each", "the"}, {"of", "another"}
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number or date as written. `dimension` is "" without a unit; `converted` is the value in its dimension's basic unit."""
+
+    kind: str  # "number", "year", "ordinal", "clock", "weekday", "month" or "day"
+    value: float
+    dimension: str
+    converted: float
+    text: str
+
+    def equals(self, other: "Quantity") -> bool:
+        """Whether both mean the same amount. A missing unit fits any."""
+        if self.dimension and other.dimension:
+            same_unit = self.converted * other.value == other.converted * self.value
+            tolerance = 1e-6 if same_unit else ROUNDED
+            return self.dimension == other.dimension and abs(self.converted - other.converted) <= tolerance * abs(self.converted)
+        return self.value == other.value
+
+    def competes_with(self, other: "Quantity") -> bool:
+        """Whether both could count the same thing: not a year and a number of people, not dollars and per cent."""
+        missing = {self.dimension, other.dimension} - SIGNED if not (self.dimension and other.dimension) else set()
+        same = self.dimension == other.dimension or len(missing) == 2
+        return self.kind == other.kind and (same or self.value == other.value)
+
+
+def differing(sentence1: str, sentence2: str) -> tuple[Quantity, Quantity] | None:
+    """The first quantity of each sentence that the other contradicts. None if one's quantities are all in the other."""
+    first, second = list(quantities(sentence1)), list(quantities(sentence2))
+    only_first = [q for q in first if not any(q.equals(other) for other in second)]
+    only_second = [q for q in second if not any(q.equals(other) for other in first)]
+    return next(((a, b) for a in only_first for b in only_second if a.competes_with(b)), None)
+
+
+def quantities(sentence: str) -> Iterator[Quantity]:
+    """The numbers and dates of a sentence: clock times first, the others in order."""
+    text = sentence.lower()
+    for match in CLOCK.finditer(text):
+        yield _clock(match)
+    tokens = TOKEN.findall(CLOCK.sub(" ", text))
+    position = 0
+    while position < len(tokens):
+        token = tokens[position]
+        if token in NAMES:
+            yield Quantity(NAMES[token], _rank(token), "", 0.0, token.capitalize() if NAMES[token] != "day" else token)
+        elif (token in ORDINALS and position and tokens[position - 1] in DETERMINERS) or re.fullmatch(r"\d+(st|nd|rd|th)", token):
+            yield Quantity("ordinal", ORDINALS.get(token) or float(token[:-2]), "", 0.0, token)
+        elif length := _number_length(tokens, position):
+            yield _number(tokens, position, length)
+            position += length - 1
+        position += 1
+
+
+def _rank(name: str) -> float:
+    return float([*WEEKDAYS, *MONTHS, *DAYS].index(name))
+
+
+def _clock(match: re.Match[str]) -> Quantity:
+    """A time of day in minutes. Without am or pm both halves of the day are possible, so the value is within one half."""
+    hour, minute, half = match[1] or match[4], match[2] or match[5] or "0", match[3]
+    minutes = float(int(hour) % 12 * 60 + int(minute))
+    dimension = "" if half is None and int(hour) <= 12 else "pm" if half == "p" or int(hour) > 12 else "am"
+    return Quantity("clock", minutes, dimension, minutes, match[0].strip())
+
+
+def _number_length(tokens: list[str], position: int) -> int:
+    """How many tokens from here make one number, 0 if none: "250", "twenty five", "3.5 million", "two hundred"."""
+    first = tokens[position]
+    if first == "one":
+        around = (tokens[position - 1] if position else "", tokens[position + 1] if position + 1 < len(tokens) else "")
+        if around[0] in BEFORE_PRONOUN or around[1] in AFTER_PRONOUN:
+            return 0
+    if not first[0].isdigit() and first not in SMALL:
+        return 0
+    length = 1
+    while position + length < len(tokens) and _continues(
+        tokens[position + length - 1], tokens[position + length : position + length + 2]
+    ):
+        length += 1
+    return length
+
+
+def _continues(last: str, following: list[str]) -> bool:
+    """Whether a number goes on after its token `last`: "fifty five", "3 million", "hundred and fifty", "hundred fifty"."""
+    following = [word for word in following if word != "and"] if last in ("hundred", "thousand") else following
+    if not following or last == "and":
+        return last == "and"
+    if following[0] in MAGNITUDES:
+        return True
+    return following[0] in SMALL and (last in ("hundred", "thousand") or (last in TENS and following[0] in ONES[1:10]))
+
+
+def _number(tokens: list[str], position: int, length: int) -> Quantity:
+    """The number of `length` tokens from here, with the unit after it or the currency sign before it."""
+    value = _value(tokens[position : position + length])
+    before, after = (tokens[i] if 0 <= i < len(tokens) else "" for i in (position - 1, position + length))
+    after = "percent" if after == "per cent" else after
+    unit = before if before in "$€£" and before else next((u for u in (after, after.removesuffix("s")) if u in UNITS), "")
+    dimension, factor = UNITS.get(unit, ("", 1.0))
+    written = " ".join(tokens[position : position + length])
+    shown = (
+        f"{unit}{written}" if unit == before else f"{written}{after}" if unit == "%" else f"{written} {after}" if unit else written
+    )
+    is_year = not unit and re.fullmatch(r"(1[89]|20)\d\d", written) is not None
+    kind = "date" if before in BEFORE_DATE and not unit else "year" if is_year else "number"
+    return Quantity(kind, value, dimension, value * factor, shown)
+
+
+def _value(tokens: list[str]) -> float:
+    """Such as 250 of "two hundred and fifty"."""
+    total = current = 0.0
+    for token in tokens:
+        if token in MAGNITUDES and MAGNITUDES[token] > 100:
+            total, current = total + current * MAGNITUDES[token], 0.0
+        elif token in MAGNITUDES:
+            current *= MAGNITUDES[token]
+        elif token in SMALL or token[0].isdigit():
+            current += SMALL[token] if token in SMALL else float(token.replace(",", ""))
+    return total + current

@@ -1,0 +1,90 @@
+"""Put a score into words: where it lies among random pairs and among pairs written to be related or to mean the same."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sbert_app.explain.calibration import Calibration, in_words
+from sbert_app.explain.cautions import LANGUAGE, NEGATION, NUMBERS, ORDER
+
+SAME, CLOSE, TOPIC, LOOSE, UNRELATED = "Same meaning", "Close in meaning", "Close in topic", "Loosely related", "Unrelated"
+WORDS = (SAME, CLOSE, TOPIC, LOOSE, UNRELATED)
+UNCERTAIN = "Uncertain"  # the model does not read one of the sentences
+CONTRADICTIONS = frozenset((NEGATION, NUMBERS, ORDER))
+
+
+@dataclass(frozen=True)
+class References:
+    """Cosines, under one model, of pairs whose meaning is known, rising.
+
+    Related: about one subject. Paraphrases: the same meaning in partly the same words. Other words: the same meaning without a
+    word in common.
+    """
+
+    related: NDArray[np.float32]
+    paraphrases: NDArray[np.float32]
+    other_words: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A point on the scale: the median score of `pairs` pairs."""
+
+    name: str
+    score: float
+    pairs: int
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What scores of one model mean."""
+
+    random: Calibration
+    references: References
+
+    @property
+    def marks(self) -> tuple[Mark, ...]:
+        """The medians of random pairs, related pairs and paraphrases."""
+        named = ("random", self.random.scores), ("related", self.references.related), ("paraphrase", self.references.paraphrases)
+        return tuple(Mark(name, _quantile(scores, 0.5), len(scores)) for name, scores in named)
+
+    @property
+    def other_words(self) -> Mark:
+        """The median of pairs that mean the same without a word in common: how low such a pair may score."""
+        scores = self.references.other_words
+        return Mark("other words", _quantile(scores, 0.5), len(scores))
+
+    def word(self, score: float) -> str:
+        """One of WORDS, by the score alone."""
+        return next((word for word, least in zip(WORDS, self.thresholds, strict=False) if score >= least), UNRELATED)
+
+    @property
+    def thresholds(self) -> tuple[float, float, float, float]:
+        """The least score of each of WORDS but the last, falling.
+
+        A pair is loosely related if it is nearer to related pairs than to random ones, close in topic if it scores higher than a
+        quarter of the related pairs, close in meaning if it is nearer to paraphrases than to related pairs, and it has the same
+        meaning if it scores higher than half of the paraphrases.
+        """
+        random, related, paraphrase = (mark.score for mark in self.marks)
+        loose = (random + related) / 2
+        topic = max(loose, _quantile(self.references.related, 0.25))
+        close = max(topic, (related + paraphrase) / 2)
+        return max(close, paraphrase), close, topic, loose
+
+    def verdict(self, score: float, cautions: Collection[str]) -> str:
+        """The word for a pair with these kinds of cautions: what may contradict is at most close in topic."""
+        if LANGUAGE in cautions:
+            return UNCERTAIN
+        word = self.word(score)
+        return TOPIC if word in (SAME, CLOSE) and CONTRADICTIONS.intersection(cautions) else word
+
+    def sentence(self, score: float, word: str = "") -> str:
+        """Such as "Close in topic: higher than 99.1 % of random pairs of field_notes.csv". word: instead of the score's own."""
+        return f"{word or self.word(score)}: {in_words(self.random.percentile(score), self.random.name)}"
+
+
+def _quantile(rising: NDArray[np.float32], share: float) -> float:
+    return float(rising[int(share * (len(rising) - 1))])

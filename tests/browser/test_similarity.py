@@ -1,0 +1,92 @@
+"""The Similarity tab in a real browser: words, cautions, marks, matched words, details, and a file of pairs."""
+
+import csv
+import itertools
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+DETAILS = re.compile("^Details")
+
+
+def open_panel(page, name):
+    page.get_by_role("tab", name=name, exact=True).click()
+
+
+def test_the_answer_is_in_words_with_a_caution_and_marks(page):
+    expect(page.locator("#score-words")).to_have_text(
+        re.compile(r"^Close in \w+: higher than 9[\d.]+ % of random pairs of support_")
+    )
+    expect(page.locator(".cautions")).to_have_count(0)
+    page.get_by_role("button", name="Negation", exact=True).click()
+    expect(page.locator(".cautions li")).to_have_text(re.compile("The second sentence has “not”, the first has not"))
+    expect(page.locator("#score-words")).to_contain_text("Close in topic:")
+    expect(page.locator(".scale .mark")).to_have_text(
+        [re.compile(r"random 0\.\d\d"), re.compile("related 0"), re.compile("paraphrase 0")]
+    )
+    places = [mark.bounding_box() for mark in page.locator(".scale .mark").all()]
+    assert all(left["x"] < right["x"] for left, right in itertools.pairwise(places))
+    bar = page.locator("#comparison .bar").first
+    expect(bar).to_have_attribute(
+        "aria-label", re.compile(r"medians: random pairs 0\.\d\d, related pairs 0\.\d\d, paraphrases 0\.\d\d")
+    )
+
+
+def test_matched_words_are_marked_and_the_rest_is_in_the_details(page):
+    expect(page.locator(".matched mark.pair-1")).to_have_count(2)
+    expect(page.locator(".matched")).to_contain_text("The cat")
+    page.get_by_role("button", name=DETAILS).click()
+    expect(page.locator("table.matrix")).to_contain_text("keyboard")
+    special = page.locator("table.matrix th", has_text="[CLS]").first
+    expect(special).to_be_hidden()
+    page.locator("#all-words input").check()
+    expect(special).to_be_visible()
+    page.locator("#sentence1 textarea").fill("The dog is on the keyboard.")
+    expect(page.locator("table.matrix")).to_contain_text("dog")
+    expect(special).to_be_visible()  # fold and box stay as they are while one types
+    expect(page.locator("#why")).to_contain_text(re.compile(r"SBERT, all-MiniLM-L6-v2\s*[\d.]+ ms\s*cross-encoder, .*?[\d.]+ ms"))
+
+
+def test_a_heat_map_does_not_stay_below_an_error(page):
+    open_panel(page, "Two lists")
+    page.locator("#compare-lists").click()
+    expect(page.locator("#heat-map .js-plotly-plot")).to_be_visible()
+    page.locator("#lines2 textarea").fill(" ")
+    page.locator("#compare-lists").click()
+    expect(page.get_by_test_id("toast-body")).to_contain_text("The second list is blank")
+    expect(page.locator("#heat-map")).to_be_hidden()
+    expect(page.locator("#pairs")).to_be_hidden()
+
+
+def test_a_file_of_pairs_comes_back_with_a_score_column(page, write, tmp_path):
+    path = write("mine.csv", "id,left,right\n1,A red car,A crimson automobile\n2,A dog,\n3,A dog,The moon\n")
+    open_panel(page, "A file of pairs")
+    page.locator("#pair-file-upload input[type=file]").set_input_files(str(path))
+    expect(page.locator("#pair-result")).to_contain_text("2 rows of mine.csv scored in")
+    expect(page.locator("#pair-result")).to_contain_text("1 row skipped, blank sentence: row 2")
+    expect(page.locator("#pair-first input")).to_have_value("left")
+    with page.expect_download() as download:
+        page.locator("#pair-download").click()
+    assert download.value.suggested_filename == "mine_scored.csv"
+    rows = list(csv.DictReader(download.value.path().read_text(encoding="utf-8-sig").splitlines()))
+    assert [row["id"] for row in rows] == ["1", "2", "3"] and rows[1]["score"] == ""
+    assert float(rows[0]["score"]) > 0.5 > float(rows[2]["score"])
+    bad = write("one.csv", "text\nonly one column\n")
+    page.locator("#pair-file-upload").get_by_label("Clear").click()
+    page.locator("#pair-file-upload input[type=file]").set_input_files(str(bad))
+    expect(page.get_by_test_id("toast-body")).to_contain_text("needs two columns of text")
+    expect(page.locator("#pair-result")).to_be_hidden()
+    page.locator("#pair-example").click()
+    expect(page.locator("#pair-result")).to_contain_text("420 rows of instructions_labelled.csv")
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
+def test_the_drawer_explains_in_one_picture(visit, width, theme):
+    page = visit(width=width, theme=theme)
+    drawer = page.locator("#what-is-this")
+    expect(drawer.locator("svg").first).to_be_hidden()
+    drawer.locator("summary").press("Enter")
+    expect(drawer.get_by_role("img")).to_have_count(3)
+    expect(drawer).to_contain_text("10,000 sentences make 49,995,000 pairs")
+    assert page.evaluate("document.documentElement.scrollWidth") == width

@@ -1,0 +1,104 @@
+"""Cautions say what is true, and are silent where nothing is to say. All pairs were written for these tests."""
+
+import pytest
+
+from sbert_app.explain.cautions import LANGUAGE, NEGATION, NUMBERS, ORDER, cautions
+from sbert_app.explain.languages import Pieces, unread
+from sbert_app.explain.quantities import differing, quantities
+
+NOTICED = [
+    ("I love this phone.", "I do not love this phone at all.", NEGATION, "“not”"),
+    ("The parcel never arrived.", "The parcel arrived.", NEGATION, "“never”"),
+    ("It doesn't start", "It starts", NEGATION, "“doesn't”"),
+    ("Nobody opened the window", "Somebody opened the window", NEGATION, "“nobody”"),
+    ("Serve it with dressing", "Serve it without dressing", NEGATION, "“without”"),
+    ("Raise my limit by 500", "Raise my limit by 800", NUMBERS, "“500” in the first sentence, “800” in the second"),
+    ("Two men ride horses", "Three men ride horses", NUMBERS, "“two” in the first sentence, “three”"),
+    ("We meet on Monday", "We meet on Tuesday", NUMBERS, "The days differ: “Monday”"),
+    ("We meet in April", "We meet in June", NUMBERS, "The months differ"),
+    ("The train leaves at 3 pm", "The train leaves at 4 pm", NUMBERS, "The times differ: “3 pm”"),
+    ("The shop opened in 1998", "The shop opened in 2004", NUMBERS, "The years differ"),
+    ("It weighs 5 kg", "It weighs 5 pounds", NUMBERS, "The units differ: “5 kg”"),
+    ("The dog bit the man.", "The man bit the dog", ORDER, "same words in another order"),
+]
+SILENT = [
+    ("The cat fell asleep on the keyboard.", "A kitten is napping on the laptop."),
+    ("Draw the curtains, please", "Do not leave the curtains open, please"),
+    ("Don't forget to lock the door", "Remember to lock the door"),
+    ("Lock the door", "Not only lock the door, bolt it too"),
+    ("He failed to lock the door", "He did not lock the door"),
+    ("The train takes 90 minutes", "The train takes 1.5 hours"),
+    ("About two hundred and fifty people came", "About 250 people came"),
+    ("It costs $3 million", "It costs $3,000,000"),
+    ("We meet at 3 pm", "We meet at 15:00"),
+    ("The town is 30 miles away", "The town is 48 km away"),
+    ("Three people died, twenty were hurt", "Three people died"),
+    ("Shares fell 5 percent in 2015", "Shares fell to $12"),
+    ("Draw the heavy curtains in the hall", "Do not leave the heavy curtains in the hall open"),
+    ("The club opened in 2015", "The club opened with 40 members"),
+    ("It opens on Sept. 15", "It opens three weeks late"),
+    ("They offer $10 mil. for it", "They offer $10 million for it"),
+    ("No one of them came", "One of them came, and not alone"),
+    ("The same sentence.", "the same sentence"),
+    ("", ""),
+    ("!!!", "?"),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "kind", "text"), NOTICED)
+def test_what_the_score_hides_is_noticed_in_both_directions(first, second, kind, text):
+    (caution,) = cautions(first, second)
+    assert caution.kind == kind and text in caution.text
+    assert [other.kind for other in cautions(second, first)] == [kind]
+
+
+@pytest.mark.parametrize(("first", "second"), SILENT)
+def test_what_says_the_same_gets_no_caution(first, second):
+    assert cautions(first, second) == [] == cautions(second, first)
+
+
+def test_a_caution_names_the_sentence_that_denies():
+    assert cautions("It works", "It never works")[0].text.startswith("The second sentence has “never”, the first has not")
+
+
+def test_numbers_are_read_with_their_units():
+    read = {
+        (q.text, q.value, q.dimension)
+        for q in quantities("The 2nd order of 1,200 bolts, 3.5 kg, cost $40 and two hundred and five cents")
+    }
+    assert read == {
+        ("2nd", 2.0, ""),
+        ("1,200", 1200.0, ""),
+        ("3.5 kg", 3.5, "mass"),
+        ("$40", 40.0, "dollars"),
+        ("two hundred and five", 205.0, ""),
+    }
+    assert list(quantities("iphone5, no one, this one, COVID, u2")) == []
+    assert differing("It cost $55B", "It cost $55bn") is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "words", "unknown", "text"),
+    [
+        ("Где мой багаж", [("Где", 3), ("мой", 3), ("багаж", 5)], 0, "letter by letter"),
+        ("Где мой багаж", [("Где", 1), ("мой", 1), ("багаж", 2)], 0, ""),
+        ("荷物はどこ", [("荷", 1), ("物", 1), ("は", 1), ("どこ", 2)], 1, "vocabulary"),
+        ("荷物はどこ", [("荷物", 1), ("はどこ", 2)], 0, ""),
+        ("😀", [("😀", 1)], 1, "vocabulary"),
+        ("I love it 😀", [("I", 1), ("love", 1), ("it", 1), ("😀", 1)], 1, ""),
+        ("Ich möchte mein Passwort", [("Ich", 1), ("möchte", 3), ("mein", 1), ("Passwort", 2)], 0, "not in English"),
+        ("Ich möchte mein Passwort", [("Ich", 1), ("möchte", 1), ("mein", 1), ("Passwort", 1)], 0, ""),
+        ("Xylograph Qwertz Zorblax", [("Xylograph", 4), ("Qwertz", 3), ("Zorblax", 4)], 0, ""),
+        ("?!", [("?", 1), ("!", 1)], 0, ""),
+        ("", [], 0, ""),
+    ],
+)
+def test_a_sentence_is_unread_if_its_pieces_say_so(sentence, words, unknown, text):
+    reason = unread(sentence, Pieces(words, unknown, a_sample_word=1.4))
+    assert (text in reason) if text else reason == ""
+
+
+def test_an_unread_sentence_is_named():
+    split = Pieces([("hello", 1)], 0, 1.4), Pieces([("😀", 1)], 1, 1.4)
+    (caution,) = cautions("hello", "😀", split)
+    assert caution.kind == LANGUAGE and caution.text.startswith("The second sentence has signs")
