@@ -64,7 +64,7 @@ def _origin(scale: Scale) -> str:
 
 def _cross_encoder(cross: ModelScore | None) -> Markup:
     if cross is None:
-        return Markup('<p class="second">The cross-encoder is still loading.</p>')
+        return Markup('<p class="second">The cross-encoder is still loading: it scores the next change.</p>')
     line = Markup(
         '<p class="second" title="{}">The cross-encoder, which reads both sentences together, gives <b id="cross-score">{}</b>.</p>'
     )
