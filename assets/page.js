@@ -57,7 +57,9 @@
   // Called by the elements whose content the address names.
   function follow(element) {
     remember();
-    new MutationObserver(remember).observe(element, { childList: true, subtree: true });
+    // Gradio patches html in place: a new value may only change attributes.
+    const attributeFilter = ['data-opened', 'data-key', 'data-query'];
+    new MutationObserver(remember).observe(element, { childList: true, subtree: true, attributes: true, attributeFilter });
   }
 
   document.addEventListener('click', event => {

@@ -39,3 +39,39 @@ def test_nothing_serious_on_any_tab_and_nothing_sideways_on_a_phone(visit, theme
         if page.evaluate("document.documentElement.scrollWidth") > 390:
             found[tab].append("scrolls sideways")
     assert {place: broken for place, broken in found.items() if broken} == {}
+
+
+def reach(page: Page, selector: str, most: int = 80) -> None:
+    """Press Tab until an element is focused."""
+    for _ in range(most):
+        if page.evaluate("selector => document.activeElement.matches(selector)", selector):
+            return
+        page.keyboard.press("Tab")
+    raise AssertionError(f"Tab does not reach {selector}")
+
+
+def test_search_and_duplicates_by_keyboard_alone(page):
+    page.get_by_role("tab", name="Similarity", exact=True).focus()
+    page.keyboard.press("ArrowRight")
+    reach(page, ".start [data-name='field_notes.csv']")
+    page.keyboard.press("Enter")
+    expect(page.locator(".hit").first).to_be_visible()
+    reach(page, "#query :is(input, textarea)")
+    page.keyboard.press("Control+a")
+    page.keyboard.type("bread goes stale")
+    page.keyboard.press("Enter")
+    expect(page.locator(".hit").first).to_contain_text("Bread goes stale")
+    reach(page, "button.more")
+    page.keyboard.press("Enter")
+    expect(page.locator("#query :is(input, textarea)")).not_to_have_value("bread goes stale")
+    page.get_by_role("tab", name="Search", exact=True).focus()
+    page.keyboard.press("ArrowRight")
+    reach(page, "#find-duplicates")
+    page.keyboard.press("Enter")
+    expect(page.locator("#duplicates-headline")).to_contain_text("at cosine ≥")
+    reach(page, "#duplicates-threshold input[type=range]")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#duplicates-headline")).to_contain_text("at cosine ≥ 0.84")
+    reach(page, "#duplicates-files")
+    page.keyboard.press("Enter")
+    expect(page.locator("#duplicates-cleaned")).to_be_visible()
