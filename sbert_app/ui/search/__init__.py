@@ -1,1 +1,1 @@
-"""The Search tab: load a corpus and search it."""
+"""The Search tab: search the open corpus."""
