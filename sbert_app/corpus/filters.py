@@ -15,7 +15,7 @@ SCALE_SHARE = 0.5  # of the filled cells must be readable: a column may hold som
 DECIMAL_COMMA = r"[-+]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?"
 ISO_DATE = re.compile(r"\d{4}(-\d{2}){0,2}")
 PERIODS = {4: "Y", 7: "M"}  # by length: "2026" is a year, "2026-03" a month; longer ones are days
-LABEL_COLUMNS = 4
+LABEL_COLUMNS, LABEL_LENGTH = 4, 60  # columns; characters of the longest value
 FACET_VALUES = 100  # a column with more distinct values is filtered by text or range, not by a list
 
 
@@ -53,8 +53,9 @@ def ordered_values(cells: "pd.Series[str]") -> tuple[NDArray[np.float64], "pd.Se
 
 
 def label_columns(metadata: pd.DataFrame) -> dict[str, NDArray[np.object_]]:
-    """The first four columns with few distinct values: labels that groups of rows can be compared with."""
-    return {column: metadata[column].to_numpy(dtype=object) for column in list(facets(metadata))[:LABEL_COLUMNS]}
+    """The first four columns with few distinct short values: labels that groups of rows can be compared with."""
+    short = [column for column, values in facets(metadata).items() if max(map(len, values)) <= LABEL_LENGTH]
+    return {column: metadata[column].to_numpy(dtype=object) for column in short[:LABEL_COLUMNS]}
 
 
 def facets(metadata: pd.DataFrame) -> dict[str, dict[str, int]]:

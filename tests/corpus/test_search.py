@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sbert_app.corpus import index as module
-from sbert_app.corpus.filters import facets, matching_rows
+from sbert_app.corpus.filters import facets, label_columns, matching_rows
 from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.lexical import LexicalIndex, best_rows, fuse, tokenize, word_overlap
@@ -165,6 +165,11 @@ def test_unknown_filters_are_named():
 def test_facets_are_columns_with_few_repeated_values():
     assert next(iter(facets(METADATA)["team"].items())) == ("A", int((METADATA["team"] == "A").sum()))
     assert "cost" not in facets(METADATA)
+
+
+def test_a_text_is_no_label_though_it_is_repeated():
+    metadata = pd.DataFrame({"topic": ["a", "b"] * 3, "abstract": ["one long text " * 9, "another long text " * 9] * 3})
+    assert list(facets(metadata)) == ["topic", "abstract"] and list(label_columns(metadata)) == ["topic"]
 
 
 @pytest.fixture
