@@ -114,9 +114,10 @@ class SearchService:
         return self._result(text, indexed, ranking, {})
 
     def filters(self, session_id: str) -> tuple[list[tuple[str, str, int]], list[str]]:
-        """The filters of the corpus: (column, value, rows) for each value of columns with few values, and all columns."""
+        """The filters of the corpus: (column, value, rows) of columns with few values, the fewest first; and all columns."""
         corpus = self._bench.sessions.corpus(session_id).corpus
-        values = [(column, *counted) for column, counts in facets(corpus.metadata).items() for counted in counts.items()]
+        fewest_first = sorted(facets(corpus.metadata).items(), key=lambda item: len(item[1]))
+        values = [(column, *counted) for column, counts in fewest_first for counted in counts.items()]
         return values, list(corpus.filterable().columns)
 
     def first_query(self, session_id: str, query: str) -> str:

@@ -16,6 +16,7 @@ from sbert_app.ui.search.filters import Filters, Values
 LEAD = "Find sentences by what they **mean**, in your own file: different words, same idea."
 NOTHING = ""
 BESIDE = [("nothing", NOTHING), ("plain word search (BM25)", WORDS_ALONE)]
+BESIDE_CHIPS = {WORDS_ALONE: "word search", FORMER_MODEL: "former index"}
 # "picked" is a custom event: a row to look for more like it, or a filter to remove.
 PICKED = """
 element.addEventListener('click', event => {
@@ -144,5 +145,6 @@ class SearchTab:
     def _active(self, values: Values) -> str:
         """Chips for the options and filters in force."""
         chips = {name: label for name, (switch, label) in self._switches.items() if values[switch]}
-        beside = {str(self.beside.elem_id): "Compared"} if values[self.beside] else {}
-        return view.chips(chips | beside | self.filters.active(values))
+        beside = BESIDE_CHIPS.get(str(values[self.beside]))
+        compared = {str(self.beside.elem_id): f"Beside: {beside}"} if beside else {}
+        return view.chips(chips | compared | self.filters.active(values))
