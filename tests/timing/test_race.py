@@ -81,7 +81,7 @@ def test_the_race_finds_the_pair_that_brute_force_finds(models, sentences):
     assert (state.closest.row1, state.closest.row2) == np.unravel_index(scores.argmax(), scores.shape)
     assert state.sbert.done == 120 and state.answer_seconds > state.sbert.seconds > 0
     assert state.cross.total == 7_140 and 0 < state.cross.done < 7_140
-    assert 0.8 <= run.cross.seconds < 3
+    assert 0.8 <= run.cross.seconds < 8
 
 
 def test_the_lanes_take_turns_under_one_lock(models, sentences):
@@ -94,7 +94,7 @@ def test_the_lanes_take_turns_under_one_lock(models, sentences):
         lock.release()
 
     run = race.Race(*models, list(dict.fromkeys(sentences))[:60], device)
-    for _ in run.run(1.2):
+    for _ in run.run(4):
         holders.append((len(run.sbert.turns), len(run.cross.turns)))
     assert len(run.cross.turns) >= 2 and len(run.sbert.turns) >= 2
     assert max(abs(s - c) for s, c in holders) <= 2  # neither runs ahead
