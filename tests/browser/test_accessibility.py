@@ -21,12 +21,12 @@ def faults(page: Page) -> list[str]:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_nothing_serious_on_any_tab_and_nothing_sideways_on_a_phone(visit, theme):
     page = visit(width=390, theme=theme)
-    found = {}
+    broken_rules = {}
     go_to(page, "Search")
     expect(page.locator(".start:visible")).to_be_visible()
-    found["Search without a corpus"] = faults(page)
+    broken_rules["Search without a corpus"] = faults(page)
     open_menu(page)
-    found["the corpus menu"] = faults(page)
+    broken_rules["the corpus menu"] = faults(page)
     open_example(page, "Household advice")
     for tab in TABS:
         go_to(page, tab)
@@ -35,10 +35,10 @@ def test_nothing_serious_on_any_tab_and_nothing_sideways_on_a_phone(visit, theme
             expect(page.locator("#start")).to_be_visible()
         if tab == "Map":  # Gradio's own empty plot has a name that axe refuses
             expect(page.locator("#map-plot .js-plotly-plot")).to_be_visible()
-        found[tab] = faults(page)
+        broken_rules[tab] = faults(page)
         if page.evaluate("document.documentElement.scrollWidth") > 390:
-            found[tab].append("scrolls sideways")
-    assert {place: broken for place, broken in found.items() if broken} == {}
+            broken_rules[tab].append("scrolls sideways")
+    assert {place: broken for place, broken in broken_rules.items() if broken} == {}
 
 
 def reach(page: Page, selector: str, most: int = 80) -> None:

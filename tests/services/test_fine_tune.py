@@ -113,17 +113,17 @@ def test_a_split_that_shares_sentences_says_so_wherever_its_result_is(service):
     assert progress.shared == data.split.shared and progress.separation.held_out == PAIRS
     assert warning in verdict_view.verdict(progress)
     assert warning in (service.run(run.id).model / "README.md").read_text()
-    told = summary(progress.result)
-    assert told["shared_sentences"] == data.split.shared and told["split"]["held_out"] == "pairs"
-    assert told["examples_needed"] is None or told["verdict"] == "no clear change"
+    facts = summary(progress.result)
+    assert facts["shared_sentences"] == data.split.shared and facts["split"]["held_out"] == "pairs"
+    assert facts["examples_needed"] is None or facts["verdict"] == "no clear change"
     assert (progress.info.file, progress.info.fingerprint) == (LABELLED, data.split.fingerprint)
     line = service.overview()[0]
-    assert (line.info.id, line.word, line.base) == (run.id, told["verdict"], DEFAULT_ENCODER) and line.nbytes > 50_000_000
+    assert (line.info.id, line.word, line.base) == (run.id, facts["verdict"], DEFAULT_ENCODER) and line.nbytes > 50_000_000
     old = {key: value for key, value in service.run(run.id).facts.items() if key not in ("split", "file")}
     write_object(service.run(run.id).folder / "plan.json", old)  # as an older version wrote it
     progress = service.progress(run.id)
     assert progress.separation.held_out == PAIRS and progress.info.file == "" and warning in verdict_view.verdict(progress)
-    assert service.overview()[0].word == told["verdict"]
+    assert service.overview()[0].word == facts["verdict"]
 
 
 def test_parts_of_ones_own_are_kept_with_other_columns_and_gone_with_other_data(service, write):

@@ -58,8 +58,8 @@ class RunsPanel:
         run = [self.chosen, self._owner]
         self.fold.expand(handler(self.relisted), self._owner, self.outputs, **PRIVATE)
         self.table.picked(handler(self._on_picked), self._owner, self.outputs, trigger_mode="always_last", **PRIVATE)
-        asked = self.delete.click(handler(self._on_delete), run, self.outputs, **PRIVATE)
-        asked.success(None, None, None, js=FOCUS_KEEP)
+        question = self.delete.click(handler(self._on_delete), run, self.outputs, **PRIVATE)
+        question.success(None, None, None, js=FOCUS_KEEP)
         kept = self.keep.click(handler(self._unasked), None, self.outputs, **PRIVATE)
         kept.success(None, None, None, js=FOCUS_TABLE)
         deleted = self.confirm.click(handler(self._on_confirm), run, self.outputs, **PRIVATE)

@@ -116,7 +116,7 @@ class SearchTab:
         return gr.Radio(choices=[*BESIDE, *([(f"the index before, {model}", FORMER_MODEL)] if model else [])], value=NOTHING)
 
     def _on_search(self, values: Values) -> Updates:
-        session_id, query, top, filters = self._asked(values)
+        session_id, query, top, filters = self._request(values)
         result = self._service.search(session_id, query, top, filters, values[self.hybrid], values[self.rerank])
         beside = values[self.beside]
         other = self._service.beside(session_id, beside, query, top, filters) if beside else None
@@ -124,7 +124,7 @@ class SearchTab:
 
     def _on_more_like(self, values: Values, event: gr.EventData) -> Updates:
         row = event._data.get("row") if isinstance(event._data, dict) else None
-        session_id, _, top, filters = self._asked(values)
+        session_id, _, top, filters = self._request(values)
         result = self._service.more_like(session_id, row, top, filters)
         return {self.query: result.query, self.hits: view.results(result), self.chips: self._active(values)}
 
@@ -138,7 +138,7 @@ class SearchTab:
             changed = {switch: False} if switch else self.filters.without(values, name)
         return {**changed, **self._on_search(values | changed)}
 
-    def _asked(self, values: Values) -> tuple[str, str, int, dict[str, Any]]:
+    def _request(self, values: Values) -> tuple[str, str, int, dict[str, Any]]:
         """Session, query, number of hits, filters."""
         return values[self._session_id], values[self.query], values[self.top], self.filters.chosen(values)
 
