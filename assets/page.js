@@ -93,7 +93,7 @@
 
   // A file dropped anywhere becomes the corpus, on the Fine-tune tab the labelled pairs; a drop zone under it goes first.
   const hasFiles = event => [...(event.dataTransfer?.types ?? [])].includes('Files');
-  const hasZone = event => event.target.closest?.('.drop-zone, button:has(input[type=file]), .file-zone');
+  const hasZone = event => event.target.closest?.('.drop-zone, button:has(input[type=file])');
   let leaving = 0;
   document.addEventListener('dragover', event => {
     if (!hasFiles(event)) return;

@@ -110,10 +110,11 @@ class Indexer:
 
     def _saved(self, progress: IndexProgress) -> IndexProgress:
         """Save the corpus for next time. A full disk becomes a note: the corpus can be used all the same."""
-        if self._bench.settings.hosted or progress.corpus is None:
+        indexed = progress.corpus
+        if self._bench.settings.hosted or indexed is None or indexed.corpus.first_query:  # an example need not be saved
             return progress
         try:
-            return replace(progress, corpus=replace(progress.corpus, saved_id=self._bench.library.save(progress.corpus)))
+            return replace(progress, corpus=replace(indexed, saved_id=self._bench.library.save(indexed)))
         except OSError as error:
             log.warning("corpus not saved: %s", error)
             return replace(progress, notes=(f"Ready to search, but not saved for next time: {error.strerror or error}.",))

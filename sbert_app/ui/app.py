@@ -60,7 +60,8 @@ def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
                 timing.build(services.timings, session_id, model, opened)
         for job in JOBS:
             add_endpoint(job, services)
-        Arrival(services, picker, corpus, tabs, all_tabs).listen(app, session_id, search.query, starts)
+        corpus.listen(starts)
+        Arrival(services, picker, corpus, tabs, all_tabs).listen(app, session_id, search.query)
 
         def leave(request: gr.Request) -> None:
             bench.sessions.leave(request.session_hash or "")

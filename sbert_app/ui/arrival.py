@@ -14,7 +14,6 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.runtime.sessions import Session
 from sbert_app.services.bundle import Services
-from sbert_app.ui.corpus import view
 from sbert_app.ui.corpus.panel import CorpusPanel
 from sbert_app.ui.header import ModelPicker
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
@@ -61,11 +60,11 @@ class Arrival:
         self._tabs, self._all_tabs = tabs, all_tabs
         self._place = gr.Textbox(visible=False)
 
-    def listen(self, app: gr.Blocks, session_id: gr.State, query: gr.Textbox, starts: list[gr.HTML]) -> None:
-        """query: the Search tab's, filled in from the address. starts: the choices of corpora that tabs show while none is open."""
-        self._session_id, self._query, self._starts = session_id, query, starts
+    def listen(self, app: gr.Blocks, session_id: gr.State, query: gr.Textbox) -> None:
+        """query: the Search tab's, filled in from the address."""
+        self._session_id, self._query = session_id, query
         model = self._picker.in_use
-        outputs = [session_id, self._place, query, self._all_tabs, *starts, *self._picker.outputs, *self._panel.shown]
+        outputs = [session_id, self._place, query, self._all_tabs, *self._picker.outputs, *self._panel.shown]
         arrived = app.load(handler(self._on_arrival), [self._place, model], outputs, js=READ, **PRIVATE)
         arrived.then(None, self._place, None, js=KEEP, **PRIVATE)
         model.change(handler(self._on_model), [session_id, model], None, **PRIVATE)
@@ -83,8 +82,6 @@ class Arrival:
             updates[self._query] = place.query
         if place.tab in self._tabs:
             updates[self._all_tabs] = gr.Tabs(selected=place.tab)
-        corpora = self._services.corpora
-        updates |= dict.fromkeys(self._starts, view.start(corpora.saved(), corpora.hosted))
         return updates | self._panel.show(session.id)
 
     def _model(self, session: Session, model: str) -> Updates:

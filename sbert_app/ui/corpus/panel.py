@@ -40,7 +40,6 @@ class CorpusPanel:
             self.stale = gr.HTML(elem_id="stale", js_on_load=None)
             self.again = gr.Button("Index again", size="sm", scale=0, min_width=260, elem_id="index-again")
         self.job = LongJob(self.stop, self.progress, self.index, self.again)
-        self._listen()
 
     def _draw_sources(self) -> None:
         with gr.Row(elem_id="corpus-sources"):
@@ -69,9 +68,11 @@ class CorpusPanel:
     @property
     def shown(self) -> list[Any]:
         """The components that `show` updates."""
-        return [self.opened, self._menu, self.choices, self.choose]
+        return [self.opened, self._menu, self.choose, self.choices, *self._starts]
 
-    def _listen(self) -> None:
+    def listen(self, starts: list[gr.HTML]) -> None:
+        """Connect events. starts: the choices of corpora that tabs show while none is open."""
+        self._starts = starts
         session, with_model = [self._session_id], [self._session_id, self._model]
         table = [self.choose, self.summary, self.columns, self.preview, self.file, self.index]
         uploaded = self.file.upload(handler(self._on_file), [*session, self.file], table, **PRIVATE)
@@ -95,9 +96,14 @@ class CorpusPanel:
         return {
             self.opened: opened if indexed else "",
             self._menu: view.menu(indexed, opened),
-            self.choices: view.choices(self._corpora.saved()),
             self.choose: gr.Column(visible=False),
+            **self._listed(),
         }
+
+    def _listed(self) -> Updates:
+        """The corpora to choose from, in the panel and on the tabs."""
+        saved = self._corpora.saved()
+        return {self.choices: view.choices(saved), **dict.fromkeys(self._starts, view.start(saved, self._corpora.hosted))}
 
     def _on_file(self, session_id: str, file: str | None) -> Updates:
         with uploaded(file, "Choose a file.") as path:
@@ -132,7 +138,7 @@ class CorpusPanel:
                 self._corpora.open_saved(session_id, corpus_id)
             case {"delete": str(corpus_id)}:
                 self._corpora.delete_saved(corpus_id)
-                return {self.choices: view.choices(self._corpora.saved())}
+                return self._listed()
             case _:
                 raise UserError("Choose a corpus from the list.")
         return {**self.show(session_id), self.progress: ""}

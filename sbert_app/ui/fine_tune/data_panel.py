@@ -9,8 +9,9 @@ from sbert_app.labelled.columns import KINDS
 from sbert_app.labelled.groups import PAIRS, SENTENCES
 from sbert_app.services.labelled import DEV, TEST, LabelledData, TrainingData
 from sbert_app.ui.fine_tune import view
-from sbert_app.ui.fine_tune.plan_panel import Values, choice
+from sbert_app.ui.fine_tune.plan_panel import choice
 from sbert_app.ui.kit import html
+from sbert_app.ui.kit.events import Values
 
 EXAMPLES = {
     "requests_scored.csv": "scored pairs",

@@ -9,8 +9,7 @@ from sbert_app.runs.plan import PRESETS, QUICK, Plan
 from sbert_app.services.validation import one_of
 from sbert_app.training.objectives import CONCATENATIONS, DISTANCES, OBJECTIVES
 from sbert_app.ui.fine_tune import view
-
-Values = dict[Any, Any]  # component -> value, the argument of a handler with a set of inputs
+from sbert_app.ui.kit.events import Values
 
 
 class PlanPanel:

@@ -14,10 +14,10 @@ from sbert_app.services.trained_models import TrainedModels
 from sbert_app.tables import Table
 from sbert_app.ui.fine_tune import view
 from sbert_app.ui.fine_tune.data_panel import DataPanel
-from sbert_app.ui.fine_tune.plan_panel import PlanPanel, Values
+from sbert_app.ui.fine_tune.plan_panel import PlanPanel
 from sbert_app.ui.fine_tune.run_panel import RunPanel
 from sbert_app.ui.header import ModelPicker
-from sbert_app.ui.kit.events import PRIVATE, Updates, handler
+from sbert_app.ui.kit.events import PRIVATE, Updates, Values, handler
 from sbert_app.ui.kit.uploads import uploaded
 
 SHOW_RUN = "() => studio.show('step-live')"

@@ -15,6 +15,7 @@ log = logging.getLogger(__name__)
 
 # Hidden progress, because Gradio would show an error on top of every output, covering buttons.
 PRIVATE: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+Values = dict[Any, Any]  # component -> value, the argument of a handler with a set of inputs
 Updates = dict[Any, Any]  # component -> its new value or state; other components are unchanged
 
 INTERNAL_ERROR = "Something went wrong on our side. It has been logged; please try again."

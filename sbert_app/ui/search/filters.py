@@ -7,8 +7,8 @@ from typing import Any
 import gradio as gr
 
 from sbert_app.errors import UserError
+from sbert_app.ui.kit.events import Values
 
-Values = dict[Any, Any]  # component -> value, the argument of a handler with a set of inputs
 COLUMN = "column"  # the name of the chip of the one column; the chips of values are named by their JSON
 
 

@@ -9,9 +9,9 @@ from sbert_app.services.search import FORMER_MODEL, RERANKED, WORDS_ALONE
 from sbert_app.ui.corpus.start import corpus_start
 from sbert_app.ui.corpus.view import card
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import PRIVATE, Updates, handler, typed_text
+from sbert_app.ui.kit.events import PRIVATE, Updates, Values, handler, typed_text
 from sbert_app.ui.search import view
-from sbert_app.ui.search.filters import Filters, Values
+from sbert_app.ui.search.filters import Filters
 
 LEAD = "Find sentences by what they **mean**, in your own file: different words, same idea."
 NOTHING = ""
