@@ -4,7 +4,7 @@
   const menu = () => document.querySelector('#corpus-menu button');
   const input = selector => document.querySelector(`${selector} input[type=file]`);
   const isOpen = () => document.body.classList.contains('corpus-open');
-  let arrived = false;  // until then the address is what the visitor asked for
+  let arrived = false;  // until then the address is what the visitor asked for, and the menu stays as the visitor left it
 
   function unfold(open) {
     document.body.classList.toggle('corpus-open', open);
@@ -32,6 +32,7 @@
   function keep(session) {
     sessionStorage.setItem(SESSION, session);
     arrived = true;
+    document.body.classList.add('arrived');
     remember();
   }
 
@@ -40,7 +41,7 @@
   function remember() {
     const button = menu();
     if (!button) return;
-    if (button.dataset.opened !== token) unfold(false);
+    if (arrived && button.dataset.opened !== token) unfold(false);
     token = button.dataset.opened;
     button.setAttribute('aria-expanded', isOpen());
     place({ corpus: button.dataset.key });

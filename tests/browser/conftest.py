@@ -98,6 +98,7 @@ def visit(browser, app_url):
         page.on("request", lambda request: None if allowed(request.url) else bad.append(f"foreign request: {request.url}"))
         page.goto(f"{url}{'&' if '?' in url else '?'}__theme={theme}")
         page.get_by_role("tab", name="Similarity", exact=True).wait_for()
+        page.locator("body.arrived").wait_for()
         return page
 
     yield visit
