@@ -3,6 +3,7 @@
   const SESSION = 'sbert-studio-session';
   const menu = () => document.querySelector('#corpus-menu button');
   const input = selector => document.querySelector(`${selector} input[type=file]`);
+  const tabs = within => [...document.querySelectorAll(`${within} > .tab-wrapper [role=tab]`)];
   const isOpen = () => document.body.classList.contains('corpus-open');
   let arrived = false;  // until then the address is what the visitor asked for, and the menu stays as the visitor left it
 
@@ -14,6 +15,7 @@
   // The address names tab, corpus and query, so that a reload or a bookmark brings them back.
   function place(values) {
     if (!arrived) return;
+    if (values.tab) document.body.dataset.tab = values.tab;
     const url = new URL(location.href);
     for (const [key, value] of Object.entries(values)) {
       if (value) url.searchParams.set(key, value); else url.searchParams.delete(key);
@@ -33,6 +35,7 @@
     sessionStorage.setItem(SESSION, session);
     arrived = true;
     document.body.classList.add('arrived');
+    place({ tab: new URLSearchParams(location.search).get('tab') });
     remember();
   }
 
@@ -73,6 +76,8 @@
       else if (corpus === 'cancel') target.closest('.card').classList.remove('asking');
       else window.studio.pick({ [corpus]: name });
     }
+    const way = event.target.closest('button[data-tab]');
+    if (way) tabs('#tabs').find(tab => tab.textContent.trim() === way.dataset.tab)?.click();
     const more = event.target.closest('button[data-unfold]');
     if (more) {
       const open = more.closest('.hit').classList.toggle('unfolded');

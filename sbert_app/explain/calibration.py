@@ -12,10 +12,16 @@ PAIRS = 20_000
 
 @dataclass(frozen=True)
 class Calibration:
-    """Cosines of random pairs of one corpus, sorted, (m,)."""
+    """Cosines of random pairs of one corpus, sorted, (m,). example: whether it stands in, as the visitor has no corpus."""
 
     name: str
     scores: NDArray[np.float32]
+    example: bool = False
+
+    @property
+    def whose(self) -> str:
+        """The corpus, as a sentence names it."""
+        return f"the example {self.name}" if self.example else self.name
 
     @classmethod
     def from_embeddings(cls, name: str, embeddings: Vectors) -> "Calibration | None":
@@ -26,8 +32,8 @@ class Calibration:
         generator = np.random.default_rng(0)
         first = generator.integers(rows, size=PAIRS)
         second = (first + generator.integers(1, rows, size=PAIRS)) % rows
-        unit = unit_rows(embeddings)
-        return cls(name, np.sort(np.einsum("nd,nd->n", unit[first], unit[second])))
+        pairs = unit_rows(embeddings[first]), unit_rows(embeddings[second])
+        return cls(name, np.sort(np.einsum("nd,nd->n", *pairs)))
 
     def percentile(self, score: float) -> float:
         """Percentage of the random pairs that score lower, 0..100."""

@@ -27,6 +27,11 @@ class References:
     paraphrases: NDArray[np.float32]
     other_words: NDArray[np.float32]
 
+    @property
+    def weak(self) -> float:
+        """The score that 19 of 20 related pairs exceed."""
+        return _quantile(self.related, 0.05)
+
 
 @dataclass(frozen=True)
 class Mark:
@@ -83,7 +88,7 @@ class Scale:
 
     def sentence(self, score: float, word: str = "") -> str:
         """Such as "Close in topic: higher than 99.1 % of random pairs of field_notes.csv". word: instead of the score's own."""
-        return f"{word or self.word(score)}: {in_words(self.random.percentile(score), self.random.name)}"
+        return f"{word or self.word(score)}: {in_words(self.random.percentile(score), self.random.whose)}"
 
 
 def _quantile(rising: NDArray[np.float32], share: float) -> float:

@@ -39,8 +39,8 @@ class Separation:
         if self.wanted == SENTENCES and self.held_out == PAIRS:
             lines.insert(
                 0,
-                f"{self.connected:,} examples are connected by shared sentences, so too few are left to hold out. "
-                "The data is split by pairs instead.",
+                f"A split by sentences is not possible: {self.connected:,} examples are connected by shared sentences, so too few "
+                "are left to hold out. The data is split by pairs.",
             )
         elif self.dev not in (self.wanted, GIVEN):
             lines.append(f"The part for choosing the checkpoint is split {NAMES[self.dev]}.")
@@ -57,4 +57,4 @@ def shared_warning(shared: int) -> str:
     if not shared:
         return ""
     occur = plural(shared, "sentence occurs", "sentences occur")
-    return f"{shared:,} held-out {occur} also in training, in other pairs, so the result is slightly optimistic."
+    return f"{shared:,} held-out {occur} also in training, in other pairs: on new sentences the result may be lower."

@@ -8,7 +8,7 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import guess_column, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.explain.calibration import Calibration
-from sbert_app.explain.scale import Scale
+from sbert_app.explain.scale import References, Scale
 from sbert_app.models.encoder import Encoder
 from sbert_app.runtime.embedding import Embedder
 from sbert_app.runtime.references import ReferenceScores
@@ -67,12 +67,20 @@ class Examples:
     def calibration(self, encoder: Encoder, corpus: IndexedCorpus | None = None) -> Calibration | None:
         """Calibration from this corpus if the encoder embedded it, else from the example support tickets."""
         calibration = corpus.calibration if corpus is not None and corpus.fingerprint == encoder.fingerprint else None
-        return calibration or self.indexed(CALIBRATION_EXAMPLE, encoder).calibration
+        return calibration or self._example_calibration(encoder)
 
     def scale(self, encoder: Encoder, corpus: IndexedCorpus | None = None) -> Scale | None:
         """What this encoder's scores mean: random pairs as in `calibration`, and the reference pairs."""
         calibration = self.calibration(encoder, corpus)
-        return Scale(calibration, self._references.of(encoder)) if calibration else None
+        return Scale(calibration, self.references(encoder)) if calibration else None
+
+    def references(self, encoder: Encoder) -> References:
+        """How this encoder scores the reference pairs."""
+        return self._references.of(encoder)
+
+    def _example_calibration(self, encoder: Encoder) -> Calibration | None:
+        calibration = self.indexed(CALIBRATION_EXAMPLE, encoder).calibration
+        return replace(calibration, example=True) if calibration else None
 
     def _check(self, name: str) -> None:
         if name not in self.names():

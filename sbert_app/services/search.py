@@ -45,6 +45,7 @@ class SearchResult:
     model: str
     searched: int
     fitting: int
+    weak: float = -1.0  # 19 of 20 pairs written to be related score higher under this model; -1: not measured
 
 
 class SearchService:
@@ -92,6 +93,12 @@ class SearchService:
             raise UserError("Choose what to show beside the hits from the list.")
         vector, _ = self._encode(query, indexed)
         return self._result(query, indexed, indexed.rank_by_words(vector, query, top, filters or {}), {})
+
+    def with_weak(self, session_id: str, result: SearchResult) -> SearchResult:
+        """The result of a search in the session's corpus with the score below which its hits are weak."""
+        indexed = self._bench.sessions.corpus(session_id)
+        encoder = self._bench.registry.encoder_of(indexed.model, indexed.fingerprint)
+        return replace(result, weak=self._bench.examples.references(encoder).weak)
 
     def former_model(self, session_id: str) -> str:
         """The model with which the open corpus was indexed before, "" if it was indexed once."""

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -89,7 +90,7 @@ def test_a_filter_in_force_is_shown_though_it_is_folded_away_and_goes_with_one_c
     go_to(page, "Search")
     upload(page, places)
     index(page, "places.csv")
-    page.get_by_label("Query", exact=True).fill("walking")
+    page.get_by_label("Query", exact=True).fill("old walk")
     page.get_by_label("Query", exact=True).press("Enter")
     expect(page.locator("#hits")).to_contain_text("10 of 120")
     page.get_by_role("button", name="Options and filters").click()
@@ -108,6 +109,28 @@ def test_a_filter_in_force_is_shown_though_it_is_folded_away_and_goes_with_one_c
     expect(page.locator(".chip")).to_have_count(3)
 
 
+def test_a_menu_opened_before_the_page_is_loaded_stays_open(page):
+    def late(route):
+        time.sleep(0.7)
+        route.continue_()
+
+    page.route("**/queue/join*", late)
+    page.reload()
+    page.locator("#corpus-menu button").click()
+    page.locator("body.arrived").wait_for()
+    expect(page.locator("#corpus-menu button")).to_have_attribute("aria-expanded", "true")
+    expect(page.locator("#corpus-panel")).to_be_visible()
+
+
+def test_an_opened_corpus_says_where_to_go_on(page):
+    open_example(page, "Support tickets")
+    ready = page.locator(".ready")
+    expect(ready).to_contain_text("support_tickets.csv is ready: 926 rows.")
+    ready.get_by_role("button", name="Draw its map", exact=True).click()
+    expect(page.get_by_role("tab", name="Map", exact=True)).to_have_attribute("aria-selected", "true")
+    expect(ready).to_be_hidden()
+
+
 def test_a_reload_brings_back_tab_corpus_query_and_duplicates(page, places):
     upload(page, places)
     index(page, "places.csv")
@@ -115,6 +138,11 @@ def test_a_reload_brings_back_tab_corpus_query_and_duplicates(page, places):
     page.get_by_label("Query", exact=True).fill("walking about")
     page.get_by_label("Query", exact=True).press("Enter")
     expect(page.locator(".hit").first).to_be_visible()
+    page.get_by_role("button", name="Options and filters").click()
+    page.locator("#hybrid input").check()
+    page.locator("#facets input").click()
+    page.get_by_role("option", name="domain: food (30)", exact=True).click()
+    expect(page.locator(".chip")).to_have_text(["Hybrid ×", "domain: food ×"])
     go_to(page, "Duplicates")
     page.locator("#find-duplicates").click()
     expect(page.locator("#duplicates-headline")).to_contain_text("at cosine ≥")
@@ -124,7 +152,10 @@ def test_a_reload_brings_back_tab_corpus_query_and_duplicates(page, places):
     expect(page.locator("#duplicates-headline")).to_contain_text("at cosine ≥")
     go_to(page, "Search")
     expect(page.get_by_label("Query", exact=True)).to_have_value("walking about")
-    expect(page.locator(".hit").first).to_be_visible()
+    expect(page.locator("#hits")).to_contain_text("10 of 30 that fit (120 in all)")
+    expect(page.locator(".chip")).to_have_text(["Hybrid ×", "domain: food ×"])
+    page.get_by_role("button", name="Remove: domain: food", exact=True).click()
+    expect(page.locator("#hits")).to_contain_text("10 of 120")
     assert "session" not in page.url
 
 
@@ -153,7 +184,7 @@ def test_hosted_an_address_opens_nobody_elses_corpus(visit, hosted_url):
     other = visit(url=f"{hosted_url}?tab=search&corpus=pasted-a-secret-line-0123456789ab")
     go_to(other, "Search")
     expect(other.locator(".start:visible")).to_be_visible()
-    expect(other.locator("#corpus-menu")).to_contain_text("none yet")
+    expect(other.locator("#corpus-menu")).to_contain_text("Add a file")
 
 
 def test_a_saved_corpus_is_deleted_after_a_question_and_long_texts_are_counted(page, tmp_path):

@@ -34,7 +34,7 @@ def test_the_page_opens_with_a_score_and_follows_the_typing(page):
     expect(page.locator("#comparison")).to_contain_text("The score updates as you type")
     page.locator("#sentence2 textarea").press_sequentially("The cat fell asleep on the warm keyboard.", delay=5)
     expect(score).to_have_text("1.000")
-    expect(page.locator("#comparison")).to_contain_text("random pairs of support_tickets.csv")
+    expect(page.locator("#comparison")).to_contain_text("random pairs of the example support_tickets.csv")
     expect(page.locator(".matched")).to_contain_text("keyboard")
 
 

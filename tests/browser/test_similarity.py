@@ -16,7 +16,7 @@ def open_panel(page, name):
 
 def test_the_answer_is_in_words_with_a_caution_and_marks(page):
     expect(page.locator("#score-words")).to_have_text(
-        re.compile(r"^Close in \w+: higher than 9[\d.]+ % of random pairs of support_")
+        re.compile(r"^Close in \w+: higher than 9[\d.]+ % of random pairs of the example support_")
     )
     expect(page.locator(".cautions")).to_have_count(0)
     page.get_by_role("button", name="Negation", exact=True).click()

@@ -81,7 +81,7 @@ def test_a_run_is_judged_saved_and_loads_in_sentence_transformers(service, bench
     assert Registry(bench.settings).encoder(DEFAULT_ENCODER).fingerprint == fingerprint == shared.fingerprint
     card = (service.run(progress.info.id).model / "README.md").read_text()
     assert "Cosine regression, 1 epoch," in card and "80 held-out examples" in card and DEFAULT_ENCODER in card
-    assert "no held-out sentence occurs in training" in card and "optimistic" not in card
+    assert "no held-out sentence occurs in training" in card and "on new sentences" not in card
 
     models = TrainedModels(bench, service)
     name = models.save_model(progress.info.id, models.free_name(progress.info.name))
@@ -109,7 +109,7 @@ def test_a_split_that_shares_sentences_says_so_wherever_its_result_is(service):
     run = service.start(data, service.plan(QUICK, data, **SHORT))
     progress = wait(service, run.id)
     warning = shared_warning(data.split.shared)
-    assert warning.endswith("so the result is slightly optimistic.")
+    assert warning.endswith("on new sentences the result may be lower.")
     assert progress.shared == data.split.shared and progress.separation.held_out == PAIRS
     assert warning in verdict_view.verdict(progress)
     assert warning in (service.run(run.id).model / "README.md").read_text()

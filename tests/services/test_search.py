@@ -303,3 +303,15 @@ def test_two_visitors_at_once_see_their_own_corpus_only(bench):
     for thread in threads:
         thread.join()
     assert errors == [] and sessions["a"].id != sessions["b"].id
+
+
+def test_weak_hits_score_lower_than_nearly_all_related_pairs(shared_bench):
+    session, service = shared_bench.sessions.open(), SearchService(shared_bench)
+    CorpusService(shared_bench).open_example(session.id, "field_notes.csv", "all-MiniLM-L6-v2")
+    with QUERIES.open(newline="", encoding="utf-8") as stream:
+        wanted = {row["query"]: row["expected_text"] for row in csv.DictReader(stream)}
+    for query, text in wanted.items():
+        result = service.with_weak(session.id, service.search(session.id, query, 10))
+        assert all(hit.score > result.weak for hit in result.hits if hit.sentence == text)
+    far = service.with_weak(session.id, service.search(session.id, "quantum chromodynamics of gluons", 1))
+    assert far.hits[0].score < far.weak < 0.5

@@ -74,7 +74,7 @@ TEN_PAIRS = [
 @pytest.mark.parametrize(("name", "first", "second", "word", "caution"), TEN_PAIRS, ids=[pair[0] for pair in TEN_PAIRS])
 def test_ten_pairs_in_words(service, name, first, second, word, caution):
     result = service.compare(first, second)
-    assert result.in_words.startswith(f"{word}: ") and result.in_words.endswith(" random pairs of support_tickets.csv")
+    assert result.in_words.startswith(f"{word}: ") and result.in_words.endswith(" random pairs of the example support_tickets.csv")
     assert len(result.cautions) == bool(caution) and caution in "".join(result.cautions)
 
 

@@ -98,6 +98,22 @@ def test_metadata_does_not_overwrite_the_hits_own_columns():
     assert record == {"rank": 1, "row": 7, "score": 0.5, "sentence": "text", "score_": "theirs", "row_": "x", "team": "A"}
 
 
+def test_copies_are_one_card_and_weak_hits_stand_below_a_line():
+    from sbert_app.services.search import Hit, SearchResult
+
+    scores = ((0.9, "first"), (0.5, "first"), (0.2, "second"), (0.1, "third"))
+    hits = [Hit(rank, rank + 10, score, text, {}) for rank, (score, text) in enumerate(scores, 1)]
+    result = SearchResult("q", hits, {"search": 1.0}, "model", 9, 9, weak=0.3)
+    page = search.results(result)
+    assert page.count('class="hit"') == 3 and "The same text in row 12<" in page
+    assert page.index("first") < page.index(search.WEAK) < page.index("second") and page.count('class="weak"') == 1
+    assert search.ALL_WEAK in search.results(replace(result, weak=0.95))
+    assert 'class="weak"' not in search.results(replace(result, weak=-1.0))
+    re_ranked = replace(result, hits=[replace(hit, cross_score=0.5) for hit in hits])
+    assert 'class="weak"' not in search.results(re_ranked)  # its order is not that of the cosine
+    assert search.NO_WORDS in search.results(result, replace(result, hits=[]))
+
+
 @pytest.mark.parametrize(("seconds", "text"), [(0.44, "0.4 s"), (12.2, "12 s"), (200, "3 min 20 s")])
 def test_durations_are_readable(seconds, text):
     assert duration(seconds) == text

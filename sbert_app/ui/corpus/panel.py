@@ -141,7 +141,7 @@ class CorpusPanel:
                 return self._listed()
             case _:
                 raise UserError("Choose a corpus from the list.")
-        return {**self.show(session_id), self.progress: ""}
+        return {**self.show(session_id), self.progress: view.ready(self._corpora.current(session_id))}
 
     def _on_index(self, session_id: str, columns: list[str], model: str) -> Iterator[Updates]:
         yield from self._indexing(session_id, self._corpora.index(session_id, columns, model))
@@ -152,7 +152,7 @@ class CorpusPanel:
     def _indexing(self, session_id: str, events: Iterator[IndexProgress]) -> Iterator[Updates]:
         for event in throttled(events, lambda event: event.stopped or event.corpus is not None):
             if event.corpus:
-                yield {**self.show(session_id), **self.job.idle()}
+                yield {**self.show(session_id), **self.job.idle(view.ready(event.corpus))}
             elif event.stopped:
                 yield self.job.idle(view.progress(event))
             else:

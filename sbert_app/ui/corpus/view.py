@@ -1,6 +1,7 @@
 """Render a corpus: the menu's button, the corpora to choose from, what was read, indexing progress, and the open corpus."""
 
 from collections.abc import Sequence
+from pathlib import PurePath
 
 from markupsafe import Markup
 
@@ -17,7 +18,9 @@ EXAMPLES = {
     "support_tickets.csv": ("Support tickets", "926 short messages with team, product, priority and date"),
     "field_notes.csv": ("Household advice", "450 tips with a topic"),
 }
+NO_CORPUS = "Add a file, or try an example"
 RECENT_SHOWN = 5
+NEXT = {"Search": "Search it", "Duplicates": "Find duplicates", "Map": "Draw its map"}  # tab -> what to do there
 FORMATS = "csv, tsv, txt, jsonl, json, parquet or xlsx; the text formats also as .gz"
 
 
@@ -27,11 +30,11 @@ def rows(count: int) -> str:
 
 def menu(indexed: IndexedCorpus | None, opened: str) -> Markup:
     """The button in the header. opened: changes whenever another corpus is opened, which closes the panel."""
-    name, size = (indexed.corpus.name, rows(len(indexed.corpus))) if indexed else ("none yet", "")
+    name, size = (indexed.corpus.name, rows(len(indexed.corpus))) if indexed else (NO_CORPUS, "")
     return Markup(
-        '<button type="button" class="corpus-button" data-corpus="menu" data-opened="{}" data-key="{}" aria-expanded="false" '
+        '<button type="button" class="corpus-button{}" data-corpus="menu" data-opened="{}" data-key="{}" aria-expanded="false" '
         'aria-controls="corpus-panel"><small>Corpus</small><b>{}</b><span>{}</span><i aria-hidden="true"></i></button>'
-    ).format(opened, indexed.key if indexed else "", html.short(name, 40), size)
+    ).format("" if indexed else " none", opened, indexed.key if indexed else "", html.short(name, 40), size)
 
 
 def start(saved: Sequence[SavedCorpus], hosted: bool) -> Markup:
@@ -69,7 +72,7 @@ def _example(name: str, title: str, description: str) -> Markup:
 
 
 def _saved(entry: SavedCorpus, deletable: bool) -> Markup:
-    facts = f"{rows(entry.rows)} · {entry.model} · {entry.megabytes:.1f} MB · {entry.saved[:16].replace('T', ' ')}"
+    facts = f"{rows(entry.rows)} · {PurePath(entry.model).name} · {entry.megabytes:.1f} MB · {entry.saved[:16].replace('T', ' ')}"
     if entry.damaged:
         facts = f"damaged, can only be deleted · {entry.megabytes:.1f} MB"
     delete = Markup(
@@ -114,19 +117,26 @@ def card(indexed: IndexedCorpus, event: IndexProgress | None = None) -> Markup:
     """The open corpus: size, model and index, with notes and skipped rows below. event: the end of its indexing, if it was now."""
     report, source = indexed.index.report, indexed.corpus
     recall = f", recall@10 {report.recall:.3f}, measured on {report.recall_queries} rows" if report.kind == "approximate" else ""
-    facts = [
-        f"{len(source):,} {plural(len(source), 'sentence', 'sentences')}",
-        f"{indexed.embeddings.shape[1]} dimensions, {indexed.model}",
-        f"{report.kind} index, {report.megabytes:.1f} MB{recall}",
-    ]
+    size = f"{len(source):,} {plural(len(source), 'sentence', 'sentences')} · {PurePath(indexed.model).name}"
+    facts = [f"{indexed.embeddings.shape[1]} dimensions", f"{report.kind} index, {report.megabytes:.1f} MB{recall}"]
     if event and event.sentences_per_second:
         facts.append(f"encoded in {duration(event.seconds)} ({event.sentences_per_second:,.0f} sentences/s)")
     elif event:
         facts.append(f"from the cache in {duration(event.seconds)}")
     lines = [*(event.notes if event else ()), _truncated(indexed), *source.notes, *skipped_summary(source.skipped)]
-    return Markup('<div class="corpus" id="corpus-status"><p><b>{}</b> <span>{}</span></p>{}</div>').format(
-        source.name, " · ".join(facts), html.notes(lines)
+    return Markup('<div class="corpus" id="corpus-status"><div><b>{}</b> <span>{}</span> {}</div>{}</div>').format(
+        source.name, size, html.info(" · ".join(facts)), html.notes(lines)
     )
+
+
+def ready(indexed: IndexedCorpus | None) -> Markup:
+    """That the corpus is open and where to go on, on the tabs that do not show the corpus; assets/page.js listens."""
+    if indexed is None:
+        return Markup()
+    button = Markup('<button type="button" class="small" data-tab="{}">{}</button>')
+    buttons = Markup().join(button.format(tab, name) for tab, name in NEXT.items())
+    line = Markup('<p class="ready" role="status"><span><b>{}</b> is ready: {}.</span> {}</p>')
+    return line.format(indexed.corpus.name, rows(len(indexed.corpus)), buttons)
 
 
 def _truncated(indexed: IndexedCorpus) -> str:

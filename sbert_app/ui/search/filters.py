@@ -7,7 +7,7 @@ from typing import Any
 import gradio as gr
 
 from sbert_app.errors import UserError
-from sbert_app.ui.kit.events import Values
+from sbert_app.ui.kit.events import Updates, Values
 
 COLUMN = "column"  # the name of the chip of the one column; the chips of values are named by their JSON
 
@@ -35,11 +35,13 @@ class Filters:
         """The events after which the corpus is searched again."""
         return [self.facets.input, self.contains.submit, self.low.submit, self.high.submit]
 
-    def of_corpus(self, facets: Sequence[tuple[str, str, int]], columns: Sequence[str]) -> Values:
-        """Offer a corpus's filters, none chosen. facets: (column, value, rows)."""
+    def of_corpus(self, facets: Sequence[tuple[str, str, int]], columns: Sequence[str], values: Values) -> Updates:
+        """Offer a corpus's filters. facets: (column, value, rows); values: what is chosen."""
         choices = [(f"{column}: {value or '(blank)'} ({rows:,})", json.dumps([column, value])) for column, value, rows in facets]
-        empty = dict.fromkeys((self.contains, self.low, self.high), "")
-        return {self.facets: gr.Dropdown(choices=choices, value=[]), self.column: gr.Dropdown(choices=columns, value=None), **empty}
+        return {
+            self.facets: gr.Dropdown(choices=choices, value=values[self.facets] or []),
+            self.column: gr.Dropdown(choices=columns, value=values[self.column]),
+        }
 
     def chosen(self, values: Values) -> dict[str, Any]:
         """The search service's filters."""

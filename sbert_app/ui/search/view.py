@@ -9,10 +9,12 @@ from sbert_app.corpus.indexed import FUSION, WORDS
 from sbert_app.corpus.lexical import WORD, tokenize
 from sbert_app.services.search import Hit, SearchResult
 from sbert_app.ui.kit import html
+from sbert_app.wording import plural
 
 NO_QUERY = "Type what you are looking for, in any words, and press Enter."
 NO_HITS = "No row fits the filters. Remove one to see hits."
-NO_WORDS = "No row holds a word of the query."
+NO_WORDS = "Nothing beside the hits: word search needs a word of the query, and no row holds one."
+WEAK, ALL_WEAK = "Weak matches from here on", "No strong match: even the best are weak"
 METADATA_SHOWN = 3
 METADATA_LENGTH = 80
 LONG = 280  # characters that fill three lines; a longer sentence can be unfolded
@@ -28,11 +30,12 @@ def results(result: SearchResult, other: SearchResult | None = None) -> Markup:
     facts = Markup("{} {}").format(total, html.info(html.milliseconds(result.milliseconds)))
     head = html.head(facts, html.downloads("hits", records))
     if other is None:
-        return query.format(result.query, head + _hits(result.hits, result.query))
-    sides = [(result, other), (other, result)]
+        return query.format(result.query, head + _hits(result))
+    if not other.hits:
+        return query.format(result.query, html.empty(NO_WORDS) + head + _hits(result))
     sections = (
-        Markup("<section><h3>{}</h3>{}</section>").format(_title(side), _hits(side.hits, side.query, against.hits))
-        for side, against in sides
+        Markup("<section><h3>{}</h3>{}</section>").format(_title(side), _hits(side, against))
+        for side, against in ((result, other), (other, result))
     )
     return query.format(result.query, head + Markup('<div class="beside">{}</div>').format(Markup().join(sections)))
 
@@ -69,14 +72,32 @@ def hit_record(hit: Hit) -> dict[str, object]:
     return record | {(f"{key}_" if key in record else key): value for key, value in hit.metadata.items()}
 
 
-def _hits(hits: Sequence[Hit], query: str, other: Sequence[Hit] | None = None) -> Markup:
-    """Cards; `other`: the hits of another search, to show how each hit's rank differs there."""
-    if not hits:
-        return html.empty(NO_WORDS)
-    words = frozenset(tokenize(query))
-    ranks = None if other is None else {hit.row: hit.rank for hit in other}
-    cards = (_card(hit, words, "" if ranks is None else _moved(hit.rank, ranks.get(hit.row))) for hit in hits)
+def _hits(result: SearchResult, other: SearchResult | None = None) -> Markup:
+    """Cards, those of one text as one; `other`: another search, to show how each hit's rank differs there."""
+    words = frozenset(tokenize(result.query))
+    ranks = None if other is None else {hit.row: hit.rank for hit in other.hits}
+    same_text: dict[str, list[Hit]] = {}
+    for hit in result.hits:
+        same_text.setdefault(hit.sentence, []).append(hit)
+    first_weak = next((hit.rank for hit in result.hits if hit.score < result.weak), 0) if _by_cosine(result) else 0
+    cards = []
+    for hit, *copies in same_text.values():
+        if hit.rank == first_weak:
+            cards.append(_weak(first_weak, result.weak))
+        cards.append(_card(hit, copies, words, "" if ranks is None else _moved(hit.rank, ranks.get(hit.row))))
     return Markup('<ol class="hits">{}</ol>').format(Markup().join(cards))
+
+
+def _by_cosine(result: SearchResult) -> bool:
+    """Whether the cosine alone decides the order."""
+    return result.hits[0].cross_score is None and not {FUSION, WORDS} & result.milliseconds.keys()
+
+
+def _weak(rank: int, score: float) -> Markup:
+    """The line above the first weak hit."""
+    why = f"With this model, 19 of 20 pairs written to be related have a cosine above {score:.2f}; these hits are below it."
+    line = Markup('<li class="weak"><span>{} {}</span></li>')
+    return line.format(ALL_WEAK if rank == 1 else WEAK, html.info(why))
 
 
 def _moved(rank: int, other: int | None) -> Markup:
@@ -84,16 +105,32 @@ def _moved(rank: int, other: int | None) -> Markup:
     return Markup('<span class="moved">{}</span>').format(text)
 
 
-def _card(hit: Hit, words: frozenset[str], moved: str | Markup) -> Markup:
+def _card(hit: Hit, copies: Sequence[Hit], words: frozenset[str], moved: str | Markup) -> Markup:
+    """A hit. copies: later hits with the same text."""
     bars = Markup("<small>{}</small>{}").format("cosine", html.bar(hit.score, label=f"cosine {hit.score:.3f}"))
     if hit.cross_score is not None:
         bars += Markup('<div class="cross">{:.3f}</div><small>cross-encoder</small>').format(hit.cross_score)
         bars += html.bar(hit.cross_score, "cross", f"cross-encoder {hit.cross_score:.3f}")
     return Markup(
         '<li class="hit"><div class="hit-score"><b>{score:.3f}</b>{bars}{moved}</div>'
-        '<div class="hit-body">{sentence}<ul class="chips">{chips}</ul></div><button type="button" class="more" '
+        '<div class="hit-body">{sentence}{same}<ul class="chips">{chips}</ul></div><button type="button" class="more" '
         'data-row="{row}" aria-label="More like this: row {row}">More like this</button></li>'
-    ).format(score=hit.score, bars=bars, moved=moved, sentence=_sentence(hit, words), chips=_metadata(hit), row=hit.row)
+    ).format(
+        score=hit.score,
+        bars=bars,
+        moved=moved,
+        sentence=_sentence(hit, words),
+        same=_same(copies),
+        chips=_metadata(hit),
+        row=hit.row,
+    )
+
+
+def _same(copies: Sequence[Hit]) -> Markup:
+    if not copies:
+        return Markup()
+    rows = ", ".join(f"{copy.row:,}" for copy in copies)
+    return Markup('<p class="same">The same text in {} {}</p>').format(plural(len(copies), "row", "rows"), rows)
 
 
 def _sentence(hit: Hit, words: frozenset[str]) -> Markup:

@@ -57,7 +57,7 @@ def _origin(scale: Scale) -> str:
     """How the marks were measured."""
     counts = {mark.name: f"{mark.pairs:,}" for mark in scale.marks}
     return (
-        f"Marks: medians of {counts['random']} random pairs of {scale.random.name}, {counts['related']} related pairs and "
+        f"Marks: medians of {counts['random']} random pairs of {scale.random.whose}, {counts['related']} related pairs and "
         f"{counts['paraphrase']} paraphrases written for this app, measured with this model."
     )
 
