@@ -58,6 +58,11 @@
     document.getElementById(id)?.scrollIntoView({ behavior: calm ? 'auto' : 'smooth' });
   }
 
+  // Dim a result while the next one is computed; style.css waits a moment first, so that a quick answer does not flicker.
+  function wait(id, busy) {
+    document.getElementById(id)?.setAttribute('aria-busy', busy);
+  }
+
   // Called by the elements whose content the address names.
   function follow(element) {
     remember();
@@ -120,5 +125,5 @@
     target.dispatchEvent(new Event('change', { bubbles: true }));
   });
 
-  window.studio = { follow, place, read, keep, show };
+  window.studio = { follow, place, read, keep, show, wait };
 })();

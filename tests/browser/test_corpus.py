@@ -102,6 +102,7 @@ def test_a_filter_in_force_is_shown_though_it_is_folded_away_and_goes_with_one_c
     page.locator("#rerank input").check()
     page.locator("#hybrid input").check()
     expect(page.locator("#hits")).to_contain_text("ranked by the cross-encoder, the number below")
+    expect(page.locator("#hits")).to_have_attribute("aria-busy", "false")
     page.get_by_role("button", name="Options and filters").click()
     expect(page.locator(".chip")).to_have_count(4)
     page.get_by_role("button", name="Remove: domain: food", exact=True).click()

@@ -40,6 +40,16 @@ def handler(function: Callable[..., Any]) -> Callable[..., Any]:
     return plain
 
 
+def busy(elem_id: str) -> dict[str, Any]:
+    """Arguments of an event that takes long: the element is dimmed until `no_longer_busy` is called after the event."""
+    return PRIVATE | {"js": f"(...values) => {{ studio.wait('{elem_id}', true); return values; }}"}
+
+
+def no_longer_busy(event: Any, elem_id: str) -> None:
+    """Show the element as usual when the event's function has ended, also if it failed."""
+    event.then(None, None, None, js=f"() => studio.wait('{elem_id}', false)", **PRIVATE)
+
+
 def typed_text(value: Any) -> str:
     """The trimmed text of a text box; "" for any other value."""
     return value.strip() if isinstance(value, str) else ""

@@ -11,7 +11,7 @@ from sbert_app.services.search import SearchResult
 from sbert_app.ui.corpus.start import corpus_start
 from sbert_app.ui.corpus.view import card
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import PRIVATE, Updates, Values, handler, typed_text
+from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_longer_busy, typed_text
 from sbert_app.ui.search import view
 from sbert_app.ui.search.options import Options
 
@@ -74,10 +74,9 @@ class SearchTab:
         answer = [self.chips, self.hits]
         shown = [self.body, self.status, self.query, *answer, *options]
         opened.change(handler(self._on_opened), {self._session_id, self.query}, shown, **PRIVATE)
-        gr.on(
-            [self.query.submit, self.go.click, *self.options.changes],
-            handler(self._on_search), everything, answer, trigger_mode="always_last", **PRIVATE,
-        )  # fmt: skip
+        triggers = [self.query.submit, self.go.click, *self.options.changes]
+        searched = gr.on(triggers, handler(self._on_search), everything, answer, trigger_mode="always_last", **busy("hits"))
+        no_longer_busy(searched, "hits")
         self.hits.picked(handler(self._on_more_like), everything, [self.query, *answer], **PRIVATE)
         self.chips.picked(handler(self._on_removed), everything, [*options, *answer], **PRIVATE)
 

@@ -7,7 +7,7 @@ import gradio as gr
 
 from sbert_app.services.similarity import SimilarityService
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import PRIVATE, Updates, handler, typed_text
+from sbert_app.ui.kit.events import PRIVATE, Updates, busy, handler, no_longer_busy, typed_text
 from sbert_app.ui.similarity import detail_view, view
 
 NO_OTHER = "none"
@@ -37,7 +37,7 @@ class PairPanel:
         gr.Examples(
             list(EXAMPLES.values()), [self.sentence1, self.sentence2], example_labels=list(EXAMPLES), api_visibility="private"
         )
-        self.result = gr.HTML(elem_id="comparison", js_on_load=None)
+        self.result = gr.HTML(html.skeleton(4), elem_id="comparison", js_on_load=None)
         with gr.Accordion("Details: word by word, other measures, times", open=False, elem_id="details"):
             gr.Checkbox(label=SHOW_ALL, elem_id="all-words")  # read by the style sheet alone
             self.details = gr.HTML(elem_id="why", js_on_load=None)
@@ -58,8 +58,9 @@ class PairPanel:
             [*typed, model, self.other, session_id],
             outputs,
             trigger_mode="always_last",
-            **PRIVATE,
+            **busy("comparison"),
         )
+        no_longer_busy(compared, "comparison")
         compared.failure(lambda: ("", ""), None, outputs, **PRIVATE)  # not the result of earlier sentences
 
     def _on_change(self, sentence1: str, sentence2: str, model: str, other: str | None, session_id: str) -> Updates:
