@@ -57,7 +57,7 @@ def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
             with gr.Tab("Fine-tune", id="fine-tune") as tabs["fine-tune"]:
                 panel = fine_tune.build(services.trainings, services.models, session_id, owner, picker)
             with gr.Tab("Timing", id="timing") as tabs["timing"]:
-                timing.build(services.timings, session_id, model, opened)
+                timing.build(services.timings, session_id, model, opened, tabs["timing"])
         for job in JOBS:
             add_endpoint(job, services)
         corpus.listen(starts)

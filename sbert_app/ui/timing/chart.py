@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 
 from sbert_app.evaluation import paper
 from sbert_app.timing.extrapolation import Extrapolation
+from sbert_app.timing.published import Published
 from sbert_app.timing.result import APPROXIMATE, CROSS, EXACT, MOST_SENTENCES, SBERT, TimingResult
 from sbert_app.ui.kit.figures import GRID, INK, MIDDLE, TEAL, quiet
 from sbert_app.wording import spoken
@@ -32,7 +33,7 @@ class Style:
     band: str = ""
 
 
-def race_chart(result: TimingResult, sentences: int) -> go.Figure:
+def race_chart(result: TimingResult | Published, sentences: int) -> go.Figure:
     """The chart of all systems; a dotted line marks the chosen number of sentences."""
     figure = go.Figure()
     figure.add_vline(sentences, line={"color": INK, "dash": "dot", "width": 1})
@@ -55,7 +56,7 @@ def race_chart(result: TimingResult, sentences: int) -> go.Figure:
     return figure
 
 
-def _search(result: TimingResult, kind: str) -> tuple[Points, Callable[[int], Extrapolation]]:
+def _search(result: TimingResult | Published, kind: str) -> tuple[Points, Callable[[int], Extrapolation]]:
     points = [(q.rows, q.exact_seconds if kind == EXACT else q.approximate_seconds) for q in result.queries]
     return points, lambda n: Extrapolation(result.query_seconds(kind, n) or 0.0)
 

@@ -16,7 +16,7 @@ def race_corpus(corpus: RaceCorpus) -> Markup:
     """The corpus of the next race."""
     count, notes = len(corpus.sentences), " ".join(corpus.notes)
     facts = [f"{count:,} different sentences", f"{pairs_of(count):,} pairs", *([notes] if notes else [])]
-    return Markup('<div class="corpus"><p><b>{}</b><span>{}</span></p></div>').format(corpus.name, " · ".join(facts))
+    return Markup('<div class="corpus"><b>{}</b><span>{}</span></div>').format(corpus.name, " · ".join(facts))
 
 
 def waiting(before: int) -> Markup:

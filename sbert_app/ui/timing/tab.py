@@ -9,6 +9,7 @@ from markupsafe import Markup
 from sbert_app.errors import UserError
 from sbert_app.services.timing import DEFAULT_SECONDS, TimingService, Waiting
 from sbert_app.timing.experiment import FINAL_STAGES, Moment
+from sbert_app.timing.published import Published
 from sbert_app.timing.result import TimingResult
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
@@ -23,7 +24,9 @@ PAGE_NAME = "sbert-studio-timing.html"
 LEAD = "A cross-encoder reads every **pair**, SBERT reads every **sentence once**. Race them, on this machine."
 TABLE_7 = Markup("""<h2 class="section">Sentences per second, as in the paper's Table 7</h2>
 <p class="hint">Encodes up to 1,000 of the sentences with each system in turn, for about ten seconds on each device.</p>""")
-NOT_YET = "Nothing measured yet. Start the race: it takes about half a minute."
+NOW = Markup("""<h2 class="section">Now on this machine</h2>
+<p class="hint">Both systems take turns on the corpus, for about half a minute.</p>""")
+AT_FIRST = 4  # the slider's exponent: 10,000 sentences
 # Moves the dotted line in the browser, as the chart need not be sent again; names chart and slider's number for screen readers.
 MOVE_LINE = """exponent => {
   const sentences = Number((10 ** exponent).toPrecision(2));
@@ -37,10 +40,10 @@ MOVE_LINE = """exponent => {
 NOTHING = "Stopped before both systems finished a turn, so there is nothing to extrapolate from."
 
 
-def build(service: TimingService, session_id: gr.State, model: gr.State, opened: gr.State) -> None:
+def build(service: TimingService, session_id: gr.State, model: gr.State, opened: gr.State, tab: gr.Tab) -> None:
     """Build the tab. `opened` changes with the session's corpus, which the race uses."""
     gr.Markdown(LEAD, elem_classes="lead")
-    _TimingTab(service, session_id, model).listen(opened)
+    _TimingTab(service, session_id, model).listen(opened, tab)
 
 
 class _TimingTab:
@@ -49,13 +52,22 @@ class _TimingTab:
     def __init__(self, service: TimingService, session_id: gr.State, model: gr.State) -> None:
         self._service, self._session_id, self._model = service, session_id, model
         self._shelf = Shelf()
+        self._draw_story()
         self._draw_race()
         self._draw_result()
         self._draw_table_7()
         self.race = LongJob(self.stop, self.stage, self.start, self.measure)
         self.systems = LongJob(self.stop_measuring, self.measuring, self.start, self.measure)
 
+    def _draw_story(self) -> None:
+        self.words = gr.HTML(view.story(sentences_at(AT_FIRST)), elem_id="race-words", js_on_load=None)
+        self.sentences = gr.Slider(
+            2, 6, AT_FIRST, step=0.05, label="Number of sentences", elem_id="race-n", elem_classes="log-slider"
+        )
+        gr.HTML(view.ticks(), elem_id="race-ticks", js_on_load=None)
+
     def _draw_race(self) -> None:
+        gr.HTML(NOW, js_on_load=None)
         self.corpus = gr.HTML(race_view.race_corpus(self._service.race_corpus()), elem_id="course", js_on_load=None)
         with gr.Row(elem_classes="examples"):
             self.start = gr.Button("Start the race", variant="primary", elem_id="race")
@@ -66,16 +78,12 @@ class _TimingTab:
                 info="More seconds give a more precise rate. SBERT takes its turns in between.", elem_id="race-seconds",
             )  # fmt: skip
         self.stage = gr.HTML(elem_id="race-stage", js_on_load=None)
-        self.progress = gr.HTML(html.empty(NOT_YET), elem_id="lanes", js_on_load=None)
+        self.progress = gr.HTML(elem_id="lanes", js_on_load=None)
 
     def _draw_result(self) -> None:
+        self.chart = gr.Plot(label="Seconds by number of sentences", show_label=False, elem_id="race-chart")
+        gr.HTML(html.hint(view.HOW_TO_READ), js_on_load=None)
         with gr.Column(visible=False, elem_id="race-result") as self.result:
-            self.sentences = gr.Slider(
-                2, 6, 4, step=0.05, label="Number of sentences, from 100 to 1,000,000", elem_id="race-n", elem_classes="log-slider"
-            )
-            self.words = gr.HTML(elem_id="race-words", js_on_load=None)
-            self.chart = gr.Plot(label="Seconds by number of sentences", show_label=False, elem_id="race-chart")
-            gr.HTML(html.hint(view.HOW_TO_READ), js_on_load=None)
             self.agreement = gr.HTML(elem_id="race-agreement", js_on_load=None)
             with gr.Accordion("All numbers, and how they were obtained", open=False, elem_id="race-numbers-box"):
                 self.numbers = gr.HTML(elem_id="race-numbers", js_on_load=None)
@@ -91,7 +99,7 @@ class _TimingTab:
         self.measuring = gr.HTML(elem_id="table-7-stage", js_on_load=None)
         self.table_7 = gr.HTML(elem_id="table-7", js_on_load=None)
 
-    def listen(self, opened: gr.State) -> None:
+    def listen(self, opened: gr.State, tab: gr.Tab) -> None:
         session = [self._session_id]
         outputs = [self.progress, self.result, self.words, self.chart, self.agreement, self.numbers]
         replaced = [self.corpus, self.start, self.measure, self.stage, *outputs, self.download]
@@ -102,6 +110,7 @@ class _TimingTab:
         slider, changed = [*session, self.sentences], [self.words, self.download]
         self.sentences.change(handler(self._on_slide), slider, changed, queue=False, trigger_mode="always_last", **PRIVATE)
         gr.on([self.sentences.change, self.chart.change], None, self.sentences, None, js=MOVE_LINE, **PRIVATE)
+        tab.select(handler(self._on_tab_opened), slider, self.chart, **PRIVATE)
         self.save.click(handler(self._on_save), slider, self.download, **PRIVATE)
 
     def _on_opened(self, session_id: str, exponent: float) -> Updates:
@@ -116,10 +125,20 @@ class _TimingTab:
             self.corpus: corpus,
             **{button: gr.Button(interactive=can_race) for button in (self.start, self.measure)},
             self.stage: "",
-            self.progress: html.empty(NOT_YET) if can_race and result is None else "",
+            self.progress: "",
             self.download: gr.DownloadButton(visible=False),
-            **(self._shown(result, exponent) if result else {self.result: gr.Column(visible=False)}),
+            **(self._shown(result, exponent) if result else self._nothing_measured(exponent)),
         }
+
+    def _nothing_measured(self, exponent: float) -> Updates:
+        """Show the paper's times."""
+        number = sentences_at(exponent)
+        return {self.result: gr.Column(visible=False), self.words: view.story(number), self.chart: race_chart(Published(), number)}
+
+    def _on_tab_opened(self, session_id: str, exponent: float) -> Any:
+        """Draw the chart, which a page does not load before it is needed."""
+        result = self._service.last_result(session_id)
+        return race_chart(result or Published(), sentences_at(exponent))
 
     def _on_start(self, session_id: str, model: str, seconds: int, exponent: float) -> Iterator[Updates]:
         """Show the race live, then its result, which the session keeps for the slider and the export."""
@@ -149,7 +168,8 @@ class _TimingTab:
         }
 
     def _on_slide(self, session_id: str, exponent: float) -> Updates:
-        words = view.in_words(self._service.result(session_id), sentences_at(exponent))
+        result, number = self._service.last_result(session_id), sentences_at(exponent)
+        words = view.in_words(result, number) if result else view.story(number)
         return {self.words: words, self.download: gr.DownloadButton(visible=False)}  # the exported page shows another number
 
     def _on_save(self, session_id: str, exponent: float) -> Any:
