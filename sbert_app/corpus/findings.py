@@ -12,7 +12,6 @@ from sbert_app.corpus.duplicates import COPIES, SIMILAR, Duplicates, Pairs, Verd
 from sbert_app.corpus.filters import label_columns
 from sbert_app.corpus.groups import Grouping
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus.overlap import Overlap
 from sbert_app.corpus.reader import Corpus
 
 LABEL_AGREEMENT = 2 / 3  # the share of the groups within which a label is the same, at least
@@ -211,53 +210,3 @@ class Findings:
         scored = zip(pairs.rows1.tolist(), pairs.rows2.tolist(), pairs.scores.tolist(), strict=True)
         fields = ((int(rows[i]), int(rows[j]), score, texts[i], texts[j]) for i, j, score in scored)
         return [SentencePair(*pair, self.mined.cross_scores.get(pair[:2])) for pair in fields]
-
-
-@dataclass(frozen=True)
-class Match:
-    """A row of another file that occurs in the corpus: both rows as in their files, the cosine, whether the text is the same."""
-
-    row: int
-    sentence: str
-    corpus_row: int
-    corpus_sentence: str
-    score: float
-    same: bool
-
-
-@dataclass(frozen=True)
-class FileOverlap:
-    """The overlap of another file with the corpus, and seconds by stage."""
-
-    indexed: IndexedCorpus
-    other: Corpus
-    overlap: Overlap
-    seconds: dict[str, float]
-    of_corpus: ClassVar[bool] = True  # dropped with the corpus
-
-    def summary(self, threshold: float) -> dict[str, Any]:
-        """JSON for the shell: how many rows of the other file occur in the corpus, and which."""
-        matches = self.matches(threshold)
-        return {
-            "file": self.other.name,
-            "rows": len(self.other),
-            "found": len(matches),
-            "same_text": sum(match.same for match in matches),
-            "matches": [asdict(match) for match in matches],
-            "seconds": self.seconds,
-        }
-
-    def matches(self, threshold: float) -> list[Match]:
-        """The rows of the other file whose closest corpus row reaches the threshold, closest first."""
-        other, corpus, overlap = self.other, self.indexed.corpus, self.overlap
-        return [
-            Match(
-                row=int(other.rows[i]),
-                sentence=other.sentences[i],
-                corpus_row=int(corpus.rows[overlap.rows[i]]),
-                corpus_sentence=corpus.sentences[overlap.rows[i]],
-                score=float(overlap.scores[i]),
-                same=bool(overlap.same[i]),
-            )
-            for i in overlap.above(threshold).tolist()
-        ]

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sbert_app.corpus.duplicates import COPIES, SIMILAR
-from sbert_app.corpus.findings import FileOverlap, Findings
+from sbert_app.corpus.findings import Findings
 from sbert_app.corpus.mining import FLOOR
+from sbert_app.corpus.overlap import FileOverlap
 from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step
 from sbert_app.jobs.option import choice, number, option, output, upload, whole
 from sbert_app.services.duplicates import DEFAULT_THRESHOLD, MOST_LISTED

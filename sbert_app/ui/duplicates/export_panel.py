@@ -1,5 +1,6 @@
 """Buttons to download the corpus without duplicates, the list of what stays and goes, and the pairs."""
 
+from collections.abc import Callable
 from typing import Any
 
 import gradio as gr
@@ -33,18 +34,18 @@ class ExportPanel:
         """Show how much each file will hold."""
         pairs = min(findings.pair_count, MOST_LISTED)
         amounts = {
-            CLEANED: _amount(findings.staying, "row", "rows"),
-            VERDICTS: _amount(len(findings.corpus), "row", "rows"),
-            PAIRS: ("the best " if pairs < findings.pair_count else "") + _amount(pairs, "pair", "pairs"),
+            CLEANED: f"{findings.staying:,} {plural(findings.staying, 'row', 'rows')}",
+            VERDICTS: f"{len(findings.corpus):,} {plural(len(findings.corpus), 'row', 'rows')}",
+            PAIRS: f"{'the best ' if pairs < findings.pair_count else ''}{pairs:,} {plural(pairs, 'pair', 'pairs')}",
         }
-        return {file.button: file.labelled(amounts[name]) for name, file in self._files.items()}
+        return {file.button: file.labelled(amounts[name], visible=name != PAIRS or pairs > 0) for name, file in self._files.items()}
 
     def listen(self, inputs: list[Any]) -> None:
         """inputs: session, threshold, and which rows go."""
         for name, records in ((CLEANED, Findings.cleaned), (VERDICTS, _verdicts), (PAIRS, _pairs)):
             self._files[name].listen(self._content(records), inputs)
 
-    def _content(self, records: Any) -> Any:
+    def _content(self, records: Callable[[Findings], list[Any]]) -> Callable[..., str]:
         def content(session_id: str, threshold: float, remove: str) -> str:
             return csv_file(records(self._service.findings(session_id, threshold, remove)))
 
@@ -57,7 +58,3 @@ def _verdicts(findings: Findings) -> list[dict[str, Any]]:
 
 def _pairs(findings: Findings) -> list[dict[str, object]]:
     return [view.pair_record(pair) for pair in findings.pairs(MOST_LISTED)]
-
-
-def _amount(count: int, one: str, many: str) -> str:
-    return f"{count:,} {plural(count, one, many)}"

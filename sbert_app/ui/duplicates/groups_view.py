@@ -8,7 +8,7 @@ from markupsafe import Markup
 from sbert_app.corpus.duplicates import COPIES
 from sbert_app.corpus.findings import Findings, Group, Member
 from sbert_app.ui.kit import html
-from sbert_app.wording import plural
+from sbert_app.wording import plural, row_list
 
 FIRST, GROUPS_SHOWN, LINES_SHOWN = 10, 50, 8
 NUMBERS_SHOWN = 3  # rows named on one line
@@ -81,8 +81,6 @@ def _keep(number: int, group: Group) -> Markup:
 def _members(same: Sequence[Member], centre: Member) -> Markup:
     """One row, or several exact copies of a row."""
     member, count = same[0], len(same)
-    rows = ", ".join(f"{other.row:,}" for other in same[:NUMBERS_SHOWN])
-    more = f" and {count - NUMBERS_SHOWN:,} more" if count > NUMBERS_SHOWN else ""
     return Markup(
         '<li class="{verdict}"><span class="verdict">{verdict}</span><span class="reason">{reason}</span>'
         '<p dir="auto">{sentence}</p><span class="file-row">{rows}</span></li>'
@@ -90,7 +88,7 @@ def _members(same: Sequence[Member], centre: Member) -> Markup:
         verdict="keep" if member.keep else "drop",
         reason=_reason(member, centre, count),
         sentence=html.short(member.sentence, SENTENCE_LENGTH),
-        rows=f"{plural(count, 'row', 'rows')} {rows}{more}",
+        rows=row_list([other.row for other in same], NUMBERS_SHOWN),
     )
 
 
