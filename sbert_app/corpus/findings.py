@@ -140,7 +140,7 @@ class Findings:
     def summary(self, top: int) -> dict[str, Any]:
         """JSON for the shell and the API: the best `top` pairs, and every group by its row numbers."""
         pairs = self.mined.duplicates.pairs
-        groups = [[member.row for member in group.members] for group in self.groups()]
+        groups = [self.corpus.rows[self.grouping.group(number)[0]].tolist() for number in range(len(self.grouping))]
         return {
             "rows": len(self.corpus),
             "redundant": self.grouping.redundant,

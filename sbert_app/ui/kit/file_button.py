@@ -16,6 +16,7 @@ DOWNLOAD = """file => {
   link.click();
   link.remove();
 }"""
+BUSY = "() => {{ document.getElementById('{}')?.setAttribute('aria-busy', {}); }}"
 
 
 class FileButton:
@@ -34,8 +35,11 @@ class FileButton:
             (path,) = self._shelf.put({self.name: content(*values)})
             return str(path)
 
+        begun, ended = (BUSY.format(self.button.elem_id, state) for state in ("true", "false"))
+        self.button.click(None, None, None, js=begun, **PRIVATE)
         made = self.button.click(handler(make), inputs, self._file, **PRIVATE)
         made.success(None, self._file, None, js=DOWNLOAD, **PRIVATE)
+        made.then(None, None, None, js=ended, **PRIVATE)
 
     def labelled(self, amount: str, visible: bool = True) -> Any:
         """The button with the amount that its file will hold."""
