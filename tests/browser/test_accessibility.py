@@ -74,8 +74,8 @@ def test_search_and_duplicates_by_keyboard_alone(page):
     expect(page.locator("#duplicates-headline")).to_contain_text("cosine ≥ 0.84")
     page.keyboard.press("Home")
     expect(page.locator("#duplicates-headline")).to_contain_text("(cosine ≥ 0.5)")
-    reach(page, "#duplicates-remove input")
-    page.keyboard.press("ArrowRight")
+    reach(page, "#duplicates-remove input[value=similar]")
+    page.keyboard.press("Space")
     expect(page.locator(".keep-all").first).to_be_visible()
     reach(page, "#duplicates-cleaned")
     with page.expect_download():
