@@ -5,7 +5,7 @@ with score 1. The list of pairs holds each copy once, paired with the first row 
 the first rows: m copies are m - 1 pairs, not m(m-1)/2.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,6 +19,7 @@ from sbert_app.corpus.mining import FLOOR, MOST_PAIRS, Mining, SimilarPairs, min
 from sbert_app.vectors import Vectors
 
 Rows = NDArray[np.int64]
+COPIES, SIMILAR = "copies", "similar"  # rows to remove: exact copies only, or similar rows too
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,10 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """For each of n rows: whether to keep it, its group (from 1, 0 for none), its representative row and the score to that."""
+    """For each of n rows: whether to keep it, its group (from 1, 0 for none), its representative row and the score to that.
+
+    The representative of a row that goes is a row that stays in its place.
+    """
 
     keep: NDArray[np.bool_]
     group: Rows
@@ -92,8 +96,8 @@ class Duplicates:
         rows = self.copies.by_node[np.repeat(starts[nodes.rows], counts) + offsets]
         return Grouping(rows, np.repeat(nodes.scores, counts), np.concatenate([[0], ends])[nodes.starts])
 
-    def verdicts(self, grouping: Grouping) -> Verdicts:
-        """Decide for every row whether to keep it."""
+    def verdicts(self, grouping: Grouping, remove: str = SIMILAR, always: Collection[int] = ()) -> Verdicts:
+        """Decide for every row whether to keep it: of each group the centre, or of each text the first row. `always` stays."""
         n = len(self.copies.node)
         keep, group, score = np.ones(n, dtype=bool), np.zeros(n, dtype=np.int64), np.ones(n, dtype=np.float32)
         representative = np.arange(n)
@@ -102,6 +106,13 @@ class Duplicates:
         group[grouping.rows] = np.repeat(np.arange(1, len(grouping) + 1), grouping.sizes)
         representative[grouping.rows] = np.repeat(grouping.centres, grouping.sizes)
         score[grouping.rows] = grouping.scores
+        if remove == COPIES:
+            repeated = self.copies.repeated
+            keep[:] = True
+            keep[repeated] = False
+            representative[repeated] = self.copies.first[self.copies.node[repeated]]
+            score[repeated] = 1
+        keep[list(always)] = True
         return Verdicts(keep, group, representative, score)
 
     def best_pairs(self, threshold: float, most: int | None = None) -> Pairs:

@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from sbert_app.corpus.duplicates import Duplicates, Pairs
+from sbert_app.corpus.duplicates import COPIES, SIMILAR, Duplicates, Pairs, Verdicts
 from sbert_app.corpus.filters import label_columns
 from sbert_app.corpus.groups import Grouping
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus.overlap import Overlap
 from sbert_app.corpus.reader import Corpus
 
 LABEL_AGREEMENT = 2 / 3  # the share of the groups within which a label is the same, at least
@@ -20,12 +19,16 @@ LABEL_AGREEMENT = 2 / 3  # the share of the groups within which a label is the s
 
 @dataclass(frozen=True)
 class Mined:
-    """A corpus, its mined duplicates, seconds by stage, and the cross-encoder's scores so far by (row1, row2) of the file."""
+    """A corpus, its mined duplicates, seconds by stage, and the cross-encoder's scores so far by (row1, row2) of the file.
+
+    always: the rows of groups that the visitor keeps whole, counted from 0.
+    """
 
     indexed: IndexedCorpus
     duplicates: Duplicates
     seconds: dict[str, float]
     cross_scores: dict[tuple[int, int], float] = field(default_factory=dict)
+    always: set[int] = field(default_factory=set)
     of_corpus: ClassVar[bool] = True  # dropped with the corpus
 
 
@@ -43,21 +46,44 @@ class SentencePair:
 
 @dataclass(frozen=True)
 class Member:
-    """One row of a group, numbered as in the file. score: cosine to the row that is kept, 1 for that row."""
+    """One row of a group, numbered as in the file. score: cosine to the centre, 1 for the centre.
+
+    copy_of: the first row with the same text, None if this is the first.
+    """
 
     row: int
     score: float
     sentence: str
+    keep: bool
+    copy_of: int | None
+
+
+@dataclass(frozen=True)
+class Group:
+    """The rows of a group, the centre first. whole: whether the visitor keeps all of them."""
+
+    members: list[Member]
+    whole: bool
+
+    @property
+    def dropped(self) -> int:
+        """The number of rows that go."""
+        return sum(not member.keep for member in self.members)
 
 
 @dataclass(frozen=True)
 class Findings:
-    """One grouping of a corpus. The first member of each group is its centre: all others reach the threshold to it."""
+    """One grouping of a corpus. The first member of each group is its centre: all others reach the threshold to it.
+
+    remove: which rows go, COPIES or SIMILAR; but never those of `always`.
+    """
 
     mined: Mined
     threshold: float
     grouping: Grouping
     seconds: dict[str, float]
+    remove: str = SIMILAR
+    always: frozenset[int] = frozenset()
 
     @property
     def corpus(self) -> Corpus:
@@ -65,15 +91,41 @@ class Findings:
 
     @property
     def copies(self) -> int:
-        """The number of rows that repeat the text of an earlier row: dropped at any threshold."""
+        """The number of rows that repeat the text of an earlier row, at any threshold."""
         return len(self.mined.duplicates.copies.repeated)
+
+    @property
+    def similar(self) -> int:
+        """The number of further rows that could go: similar to the centre of their group, and the first with their text."""
+        return self.grouping.redundant - self.copies
+
+    @cached_property
+    def decided(self) -> Verdicts:
+        """What the screen and all exported files agree on."""
+        return self.mined.duplicates.verdicts(self.grouping, self.remove, self.always)
+
+    @property
+    def staying(self) -> int:
+        """The number of rows that stay."""
+        return int(self.decided.keep.sum())
 
     @cached_property
     def recall(self) -> float | None:
         """The share of the pairs above the threshold that was found, 1 if mining was exact; None if unknown."""
         return self.mined.duplicates.pairs.recall(self.threshold)
 
-    def groups(self, most: int | None = None) -> list[list[Member]]:
+    @property
+    def spared(self) -> int:
+        """The number of rows that stay only because the visitor keeps their groups."""
+        planned = self.copies if self.remove == COPIES else self.grouping.redundant
+        return planned - (len(self.corpus) - self.staying)
+
+    @property
+    def pair_count(self) -> int:
+        """The number of pairs that reach the threshold, exact copies included."""
+        return self.copies + self.mined.duplicates.pairs.above(self.threshold)
+
+    def groups(self, most: int | None = None) -> list[Group]:
         """The groups, largest first, at most `most`."""
         return [self._group(number) for number in range(len(self.grouping))[:most]]
 
@@ -88,7 +140,7 @@ class Findings:
     def summary(self, top: int) -> dict[str, Any]:
         """JSON for the shell and the API: the best `top` pairs, and every group by its row numbers."""
         pairs = self.mined.duplicates.pairs
-        groups = [[member.row for member in group] for group in self.groups()]
+        groups = [self.corpus.rows[self.grouping.group(number)[0]].tolist() for number in range(len(self.grouping))]
         return {
             "rows": len(self.corpus),
             "redundant": self.grouping.redundant,
@@ -119,7 +171,7 @@ class Findings:
 
     def verdicts(self) -> Iterator[dict[str, Any]]:
         """Yield a record per row: keep or drop, group, representative row and cosine to it, sentence, the corpus's columns."""
-        verdicts, corpus = self.mined.duplicates.verdicts(self.grouping), self.corpus
+        verdicts, corpus = self.decided, self.corpus
         columns = corpus.metadata.to_dict("records")
         for i, sentence in enumerate(corpus.sentences):
             record: dict[str, Any] = {
@@ -133,70 +185,28 @@ class Findings:
             yield record | {(f"{key}_" if key in record else str(key)): value for key, value in columns[i].items()}
 
     def cleaned(self) -> list[dict[str, str]]:
-        """The rows to keep with all their columns, the sentence first."""
-        keep = self.mined.duplicates.verdicts(self.grouping).keep
-        frame = self.corpus.filterable()[keep]
-        name = " + ".join(self.corpus.columns)
-        records = frame[[name, *(column for column in frame.columns if column != name)]].to_dict("records")
+        """The rows to keep with all their columns, in the order of the file."""
+        records = self.corpus.as_in_file()[self.decided.keep].to_dict("records")
         return [{str(key): value for key, value in record.items()} for record in records]
 
-    def _group(self, number: int) -> list[Member]:
-        corpus, (rows, scores) = self.corpus, self.grouping.group(number)
-        members = zip(rows.tolist(), scores.tolist(), strict=True)
-        return [Member(int(corpus.rows[i]), score, corpus.sentences[i]) for i, score in members]
+    def rows_of_group(self, centre: int) -> list[int]:
+        """The rows, counted from 0, of the group with this centre, numbered as in the file; empty if there is none."""
+        numbers = np.flatnonzero(self.corpus.rows[self.grouping.centres] == centre)
+        return self.grouping.group(int(numbers[0]))[0].tolist() if len(numbers) else []
+
+    def _group(self, number: int) -> Group:
+        rows, scores = self.grouping.group(number)
+        members = [self._member(i, score) for i, score in zip(rows.tolist(), scores.tolist(), strict=True)]
+        return Group(members, self.always.issuperset(rows.tolist()))
+
+    def _member(self, i: int, score: float) -> Member:
+        corpus, copies = self.corpus, self.mined.duplicates.copies
+        first = int(copies.first[copies.node[i]])
+        copy_of = None if first == i else int(corpus.rows[first])
+        return Member(int(corpus.rows[i]), score, corpus.sentences[i], bool(self.decided.keep[i]), copy_of)
 
     def _pairs(self, pairs: Pairs) -> list[SentencePair]:
         rows, texts = self.corpus.rows, self.corpus.sentences
         scored = zip(pairs.rows1.tolist(), pairs.rows2.tolist(), pairs.scores.tolist(), strict=True)
         fields = ((int(rows[i]), int(rows[j]), score, texts[i], texts[j]) for i, j, score in scored)
         return [SentencePair(*pair, self.mined.cross_scores.get(pair[:2])) for pair in fields]
-
-
-@dataclass(frozen=True)
-class Match:
-    """A row of another file that occurs in the corpus: both rows as in their files, the cosine, whether the text is the same."""
-
-    row: int
-    sentence: str
-    corpus_row: int
-    corpus_sentence: str
-    score: float
-    same: bool
-
-
-@dataclass(frozen=True)
-class FileOverlap:
-    """The overlap of another file with the corpus, and seconds by stage."""
-
-    indexed: IndexedCorpus
-    other: Corpus
-    overlap: Overlap
-    seconds: dict[str, float]
-    of_corpus: ClassVar[bool] = True  # dropped with the corpus
-
-    def summary(self, threshold: float) -> dict[str, Any]:
-        """JSON for the shell: how many rows of the other file occur in the corpus, and which."""
-        matches = self.matches(threshold)
-        return {
-            "file": self.other.name,
-            "rows": len(self.other),
-            "found": len(matches),
-            "same_text": sum(match.same for match in matches),
-            "matches": [asdict(match) for match in matches],
-            "seconds": self.seconds,
-        }
-
-    def matches(self, threshold: float) -> list[Match]:
-        """The rows of the other file whose closest corpus row reaches the threshold, closest first."""
-        other, corpus, overlap = self.other, self.indexed.corpus, self.overlap
-        return [
-            Match(
-                row=int(other.rows[i]),
-                sentence=other.sentences[i],
-                corpus_row=int(corpus.rows[overlap.rows[i]]),
-                corpus_sentence=corpus.sentences[overlap.rows[i]],
-                score=float(overlap.scores[i]),
-                same=bool(overlap.same[i]),
-            )
-            for i in overlap.above(threshold).tolist()
-        ]

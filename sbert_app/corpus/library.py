@@ -5,7 +5,7 @@ import os
 import re
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -75,12 +75,12 @@ class Library:
         return _read(self._path(corpus_id))
 
     def find(self, corpus: Corpus, fingerprint: str) -> IndexedCorpus | None:
-        """Return the saved copy of this corpus under this model, if any. Deletes a damaged copy."""
+        """Return this corpus with the saved index under this model, if any. Deletes a damaged copy."""
         path = self.folder / corpus_id(corpus, fingerprint)
         if not os.path.lexists(path):
             return None
         try:
-            return _read(path)
+            return replace(_read(path), corpus=corpus)
         except DamagedError:
             with suppress(OSError):
                 discard(path)
@@ -126,6 +126,7 @@ def _write(indexed: IndexedCorpus, folder: Path) -> None:
         "name": corpus.name,
         "rows": len(corpus),
         "columns": corpus.columns,
+        "place": corpus.place,
         "model": indexed.model,
         "fingerprint": indexed.fingerprint,
         "truncated": indexed.truncated,
@@ -152,6 +153,7 @@ def _read(folder: Path) -> IndexedCorpus:
             title_ends=frame[TITLE_END].to_numpy(dtype=np.int64) if TITLE_END in frame else None,
             skipped=tuple(Skip(**skip) for skip in manifest["skipped"]),
             notes=tuple(manifest["notes"]),
+            place=int(manifest.get("place", 0)),
         )
         embeddings = np.load(folder / "embeddings.npy", mmap_mode="r")
         index, lexical = VectorIndex.load(folder), LexicalIndex.load(folder)

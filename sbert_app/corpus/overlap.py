@@ -1,12 +1,15 @@
 """Find which rows of another file already occur in the corpus."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.corpus.index import VectorIndex
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.reader import Corpus
 from sbert_app.vectors import Vectors
 
 QUERIES = 1_024  # rows per search of the index
@@ -41,3 +44,53 @@ def find_overlap(
     scores = np.einsum("ij,ij->i", corpus[rows], vectors)
     scores[same >= 0] = 1
     yield Overlap(rows, np.minimum(scores, np.float32(1)), same >= 0)
+
+
+@dataclass(frozen=True)
+class Match:
+    """A row of another file that occurs in the corpus: both rows as in their files, the cosine, whether the text is the same."""
+
+    row: int
+    sentence: str
+    corpus_row: int
+    corpus_sentence: str
+    score: float
+    same: bool
+
+
+@dataclass(frozen=True)
+class FileOverlap:
+    """The overlap of another file with the corpus, and seconds by stage."""
+
+    indexed: IndexedCorpus
+    other: Corpus
+    overlap: Overlap
+    seconds: dict[str, float]
+    of_corpus: ClassVar[bool] = True  # dropped with the corpus
+
+    def summary(self, threshold: float) -> dict[str, Any]:
+        """JSON for the shell: how many rows of the other file occur in the corpus, and which."""
+        matches = self.matches(threshold)
+        return {
+            "file": self.other.name,
+            "rows": len(self.other),
+            "found": len(matches),
+            "same_text": sum(match.same for match in matches),
+            "matches": [asdict(match) for match in matches],
+            "seconds": self.seconds,
+        }
+
+    def matches(self, threshold: float) -> list[Match]:
+        """The rows of the other file whose closest corpus row reaches the threshold, closest first."""
+        other, corpus, overlap = self.other, self.indexed.corpus, self.overlap
+        return [
+            Match(
+                row=int(other.rows[i]),
+                sentence=other.sentences[i],
+                corpus_row=int(corpus.rows[overlap.rows[i]]),
+                corpus_sentence=corpus.sentences[overlap.rows[i]],
+                score=float(overlap.scores[i]),
+                same=bool(overlap.same[i]),
+            )
+            for i in overlap.above(threshold).tolist()
+        ]

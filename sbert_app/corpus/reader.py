@@ -27,6 +27,7 @@ class Corpus:
     """n sentences in file order, their metadata (n rows of strings) and their row numbers in the file, counted from 1.
 
     title_ends: if several columns were joined, the number of characters of each sentence that come from the first, (n,); else None.
+    place: the number of columns of the file before the sentence.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Corpus:
     notes: tuple[str, ...] = ()
     first_query: str = ""  # of an example: the query to show when it is opened
     title_ends: NDArray[np.int64] | None = None
+    place: int = 0
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -49,6 +51,12 @@ class Corpus:
     def filterable(self) -> pd.DataFrame:
         """The metadata with the sentences as one more column, named as in the file."""
         return self.metadata.assign(**{" + ".join(self.columns): self.sentences})
+
+    def as_in_file(self) -> pd.DataFrame:
+        """The metadata and the sentences, with the columns in the order of the file."""
+        frame, name = self.filterable(), " + ".join(self.columns)
+        others = [column for column in frame.columns if column != name]
+        return frame[[*others[: self.place], name, *others[self.place :]]]
 
 
 def guess_column(frame: pd.DataFrame) -> str:
@@ -102,6 +110,7 @@ def read_corpus(table: Table, columns: Sequence[str], limits: Limits) -> Corpus:
         skipped=tuple(sorted((*table.skipped, *blank), key=lambda skip: skip.row)),
         notes=(*table.notes, *_remarks(texts[filled].tolist(), sentences, rows, limits)),
         title_ends=np.array(parts[0].str.len(), dtype=np.int64)[filled] if len(columns) > 1 else None,
+        place=list(table.frame.columns).index(columns[0]),
     )
 
 

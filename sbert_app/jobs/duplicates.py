@@ -4,10 +4,12 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sbert_app.corpus.findings import FileOverlap, Findings
+from sbert_app.corpus.duplicates import COPIES, SIMILAR
+from sbert_app.corpus.findings import Findings
 from sbert_app.corpus.mining import FLOOR
+from sbert_app.corpus.overlap import FileOverlap
 from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step
-from sbert_app.jobs.option import number, option, output, upload, whole
+from sbert_app.jobs.option import choice, number, option, output, upload, whole
 from sbert_app.services.duplicates import DEFAULT_THRESHOLD, MOST_LISTED
 from sbert_app.storage import writing_to
 from sbert_app.tables import Table
@@ -20,6 +22,10 @@ class DuplicatesOptions:
     top: int = option("Number of pairs to list.", whole("number of pairs", 0, MOST_LISTED), 100)
     against: Table | None = option("Another file: also report its rows that duplicate rows of the corpus.", upload(), None)
     clean: Path | None = option("Write the rows to keep to this .csv file.", output(".csv", reason="the rows are a table"), None)
+    remove: str = option(
+        "Rows that --clean leaves out: 'copies' (exact copies only) or 'similar' (similar rows too).",
+        choice("rows to remove", (COPIES, SIMILAR)), SIMILAR, endpoint=False,
+    )  # fmt: skip
 
 
 def duplicates(call: Call, options: DuplicatesOptions) -> Iterator[Step | Outcome]:
@@ -34,7 +40,7 @@ def duplicates(call: Call, options: DuplicatesOptions) -> Iterator[Step | Outcom
     if not service.is_mined(call.session_id):
         for progress in service.find(call.session_id):
             yield Step("Comparing, per cent", round(100 * progress.share), 100)
-    findings = service.findings(call.session_id, options.threshold)
+    findings = service.findings(call.session_id, options.threshold, options.remove)
     summary, lines = findings.summary(options.top), _lines(findings, options.top)
     if options.against is not None:
         compared = yield from _compare(call, options.against)
@@ -43,7 +49,7 @@ def duplicates(call: Call, options: DuplicatesOptions) -> Iterator[Step | Outcom
         lines.append(f"{repeated:,} of {len(compared.other):,} rows of {compared.other.name} duplicate rows of the corpus.")
     if options.clean:
         _write(findings, options.clean)
-        lines.append(f"{len(findings.corpus) - findings.grouping.redundant:,} rows to keep -> {options.clean}")
+        lines.append(f"{findings.staying:,} rows to keep -> {options.clean}")
     yield Outcome(summary, lines)
 
 
@@ -57,8 +63,8 @@ def _compare(call: Call, other: Table) -> Generator[Step, None, FileOverlap]:
 def _lines(findings: Findings, top: int) -> list[str]:
     grouping = findings.grouping
     head = (
-        f"{grouping.redundant:,} of {len(findings.corpus):,} rows could be removed: {len(grouping):,} groups at cosine "
-        f">= {findings.threshold:.3g}; {findings.copies:,} exact copies."
+        f"{findings.copies:,} exact copies among {len(findings.corpus):,} rows; {findings.similar:,} more rows are similar to "
+        f"another (cosine >= {findings.threshold:.3g}); {len(grouping):,} groups."
     )
     pairs = [
         f"{pair.score:.3f}  rows {pair.row1} and {pair.row2}\n       {pair.sentence1}\n       {pair.sentence2}"

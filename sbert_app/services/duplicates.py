@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sbert_app.corpus.duplicates import Duplicates, find_duplicates
+from sbert_app.corpus.duplicates import COPIES, SIMILAR, Duplicates, find_duplicates
 from sbert_app.corpus.findings import Findings, Mined, SentencePair
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.errors import UserError
@@ -18,6 +18,7 @@ MOST_LISTED = 100_000  # pairs in one answer
 MOST_SCORED = 100  # pairs scored by the cross-encoder, one forward pass each
 MINE, GROUP = "compare", "group"  # stages
 MINING = "mining"  # job name
+NO_GROUP = "This group is not in the list any more. Choose one from the list."
 
 
 @dataclass(frozen=True)
@@ -71,16 +72,29 @@ class DuplicatesService:
         """Whether the session's corpus has been mined."""
         return self._bench.sessions.get(session_id).get(Mined) is not None
 
-    def findings(self, session_id: str, threshold: float = DEFAULT_THRESHOLD) -> Findings:
+    def findings(self, session_id: str, threshold: float = DEFAULT_THRESHOLD, remove: str = SIMILAR) -> Findings:
         """Group the mined pairs at a threshold, raised to the mining's floor. Raises UserError if the open corpus is not mined."""
         threshold = checked_threshold(threshold)
+        remove = validation.one_of(remove, "rows to remove", (COPIES, SIMILAR)) or SIMILAR
         mined = self._bench.sessions.get(session_id).get(Mined)
         if mined is None:
             raise UserError("This corpus has not been searched for duplicates yet. Find them first.")
         threshold = max(threshold, mined.duplicates.pairs.floor)
         start = time.perf_counter()
         grouping = mined.duplicates.grouping(threshold)
-        return Findings(mined, threshold, grouping, mined.seconds | {GROUP: time.perf_counter() - start})
+        seconds = mined.seconds | {GROUP: time.perf_counter() - start}
+        return Findings(mined, threshold, grouping, seconds, remove, frozenset(mined.always))
+
+    def keep_group(self, session_id: str, threshold: float, centre: object, whole: object) -> None:
+        """Keep all rows of a group, whatever is removed, or take that back. centre: the row number of its first member."""
+        findings = self.findings(session_id, threshold)
+        rows = findings.rows_of_group(centre) if isinstance(centre, int) else []
+        if not rows or not isinstance(whole, bool):
+            raise UserError(NO_GROUP)
+        if whole:
+            findings.mined.always.update(rows)
+        else:
+            findings.mined.always.difference_update(rows)
 
     def score_borderline(self, session_id: str, threshold: float, count: int = MOST_SCORED) -> tuple[list[SentencePair], float]:
         """Borderline pairs with cross-encoder scores, and the seconds it took; earlier scores are reused."""

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 
-from sbert_app.corpus.findings import FileOverlap, Match
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus.overlap import Overlap, find_overlap
+from sbert_app.corpus.overlap import FileOverlap, Match, Overlap, find_overlap
 from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.runtime.line import place_in_line

@@ -6,7 +6,7 @@ import re
 from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import go_to
-from tests.browser.corpus import index, open_example, paste
+from tests.browser.corpus import index, open_example, paste, upload
 
 
 def open_panel(page: Page) -> None:
@@ -20,13 +20,17 @@ def open_tickets(page: Page) -> None:
 
 def find(page: Page) -> None:
     page.locator("#find-duplicates").click()
-    expect(page.locator("#duplicates-headline")).to_contain_text("at cosine ≥ 0.85")
+    expect(page.locator("#duplicates-headline")).to_contain_text("cosine ≥ 0.85")
 
 
 def threshold(page: Page, slider: str, value: str) -> None:
     box = page.locator(f"{slider} input[type=number]")
     box.fill(value)
     box.press("Tab")
+
+
+def remove_similar_too(page: Page) -> None:
+    page.locator("#duplicates-remove").get_by_text("Exact copies and similar rows").click()
 
 
 def saved(page: Page, button: str) -> list[dict[str, str]]:
@@ -41,15 +45,20 @@ def test_duplicates_from_click_to_cleaned_corpus(page, write, sentences):
     expect(page.locator("#find-duplicates")).to_be_hidden()
     open_tickets(page)
     find(page)
-    expect(page.locator("#duplicates-headline")).to_contain_text("26 of 926 rows could be removed: 26 groups")
+    expect(page.locator("#duplicates-headline")).to_contain_text("No exact copies of earlier rows.26 rows are similar to another")
+    expect(page.locator("#duplicates-staying")).to_contain_text("926 of 926 rows stay in cleaned.csv, 0 are removed.")
     expect(page.locator(".dup-group")).to_have_count(26)
+    expect(page.locator(".dup-group").first.locator(".verdict")).to_have_text(["keep", "keep"])
+    expect(page.locator(".dup-group").first.locator(".reason")).to_have_text(["", re.compile(r"0\.\d\d similar")])
+    expect(page.locator(".dup-group").nth(9)).to_be_visible()
+    expect(page.locator(".dup-group").nth(10)).to_be_hidden()
+    remove_similar_too(page)
     expect(page.locator(".dup-group").first.locator(".verdict")).to_have_text(["keep", "drop"])
     threshold(page, "#duplicates-threshold", "0.95")
-    expect(page.locator("#duplicates-headline")).to_contain_text("at cosine ≥ 0.95")
+    expect(page.locator("#duplicates-headline")).to_contain_text("cosine ≥ 0.95")
     left = page.locator(".dup-group").count()
     assert 0 < left < 26
-    page.locator("#duplicates-files").click()
-    expect(page.locator("#duplicates-cleaned")).to_contain_text("rows")
+    expect(page.locator("#duplicates-staying")).to_contain_text(f"{926 - left} of 926 rows stay")
     cleaned = saved(page, "#duplicates-cleaned")
     assert len(cleaned) == 926 - left and set(cleaned[0]) == {"text", "team", "product", "priority", "date"}
     verdicts = saved(page, "#duplicates-keep-or-drop")
@@ -64,8 +73,53 @@ def test_duplicates_from_click_to_cleaned_corpus(page, write, sentences):
     page.get_by_text("Compare with another file").click()
     page.locator("#overlap-file input[type=file]").set_input_files(str(other))
     expect(page.locator("#overlap")).to_contain_text("1 of 2 rows of other.csv has a match in support_tickets.csv")
-    page.locator("#overlap-make").click()
-    assert [row["corpus_row"] for row in saved(page, "#overlap-download")] == ["1"]
+    assert [row["corpus_row"] for row in saved(page, "#overlap-export")] == ["1"]
+
+
+def test_the_visitor_decides_what_goes_and_the_files_follow(page, write):
+    """Seven exact copies, and four rows that are only similar; the groups beyond the tenth are folded."""
+    things = [
+        "printer",
+        "laptop",
+        "router",
+        "camera",
+        "kettle",
+        "violin",
+        "bicycle",
+        "tractor",
+        "candle",
+        "carpet",
+        "ladder",
+        "parrot",
+    ]
+    texts = [f"Where is the invoice for my {thing}?" for thing in things]
+    similar = [f"Where is the invoice for my {thing}" for thing in things[:4]]
+    rows = [f'{i},"{text}",{i % 3}' for i, text in enumerate([*texts, *similar, *texts[5:]], 1)]
+    upload(page, write("own.csv", "\n".join(["id,question,team", *rows]) + "\n"))
+    index(page, "own.csv")
+    open_panel(page)
+    page.locator("#find-duplicates").click()
+    threshold(page, "#duplicates-threshold", "0.97")
+    expect(page.locator("#duplicates-headline")).to_contain_text(
+        "7 exact copies of earlier rows: safe to remove.4 more rows are similar"
+    )
+    expect(page.locator("#duplicates-staying")).to_contain_text("16 of 23 rows stay in cleaned.csv, 7 are removed.")
+    cleaned = saved(page, "#duplicates-cleaned")
+    assert [row["id"] for row in cleaned] == [str(i) for i in range(1, 17)] and list(cleaned[0]) == ["id", "question", "team"]
+    remove_similar_too(page)
+    expect(page.locator("#duplicates-staying")).to_contain_text("12 of 23 rows stay")
+    page.locator(".dup-more summary").click()
+    last = page.locator(".dup-group").nth(10).get_by_role("button", name="Keep all of this group")
+    last.press("Enter")
+    expect(last).to_have_attribute("aria-pressed", "true")
+    expect(last).to_be_focused()
+    expect(page.locator(".dup-group").nth(10).locator(".verdict")).to_have_text(["keep", "keep"])
+    expect(page.locator("#duplicates-staying")).to_contain_text("13 of 23 rows stay in cleaned.csv, 10 are removed. 1 row stays")
+    kept = [row["id"] for row in saved(page, "#duplicates-cleaned")]
+    assert [row["id"] for row in saved(page, "#duplicates-keep-or-drop") if row["verdict"] == "keep"] == kept and len(kept) == 13
+    last.press("Enter")
+    expect(last).to_have_attribute("aria-pressed", "false")
+    expect(page.locator("#duplicates-staying")).to_contain_text("12 of 23 rows stay")
 
 
 def test_another_corpus_starts_afresh_and_markup_stays_text(visit):
@@ -74,14 +128,14 @@ def test_another_corpus_starts_afresh_and_markup_stays_text(visit):
     open_tickets(page)
     find(page)
     threshold(page, "#duplicates-threshold", "0.95")
-    expect(page.locator("#duplicates-headline")).to_contain_text("at cosine ≥ 0.95")
+    expect(page.locator("#duplicates-headline")).to_contain_text("cosine ≥ 0.95")
     attack = "<img src=x onerror=alert(1)> {{7*7}}"
     paste(page, [attack, attack, f"{attack} again", "a plain line"])
     index(page, "pasted: ")
     expect(page.locator("#duplicates-headline")).to_contain_text("Not searched yet")
     expect(page.locator(".dup-group")).to_have_count(0)
     find(page)
-    expect(page.locator("#duplicates-headline")).to_contain_text("of these rows is an exact copy of an earlier one")
+    expect(page.locator("#duplicates-headline")).to_contain_text("1 exact copy of earlier rows: safe to remove.")
     expect(page.locator(".dup-group p").first).to_contain_text(attack)
     assert page.locator("img[src=x]").count() == page.get_by_test_id("toast-body").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -23,8 +23,16 @@ def test_pairs_groups_and_a_cleaned_file(shell, tmp_path):
         before = list(csv.DictReader(file))
     with clean.open(encoding="utf-8", newline="") as file:
         after = list(csv.DictReader(file))
+    assert list(after[0]) == list(before[0])
     dropped = {row for group in groups for row in group["rows"][1:]}
     assert after == [row for number, row in enumerate(before, 1) if number not in dropped] and len(dropped) == result["redundant"]
+
+
+def test_copies_alone_can_be_left_out(shell, tmp_path, write):
+    clean, path = tmp_path / "clean.csv", write("cats.csv", "id,text\n1,the cat sleeps\n2,the cat is sleeping\n3,the cat sleeps\n")
+    out, _ = shell("duplicates", path, "--threshold", 0.9, "--clean", clean, "--remove", "copies")
+    assert "1 exact copies among 3 rows; 1 more rows are similar" in out and "2 rows to keep" in out
+    assert clean.read_text(encoding="utf-8").split() == ["id,text", "1,the", "cat", "sleeps", "2,the", "cat", "is", "sleeping"]
 
 
 def test_against_another_file(shell, write, sentences):
@@ -39,6 +47,7 @@ def test_against_another_file(shell, write, sentences):
     [
         ((TICKETS, "--threshold", 2), "Error: The threshold must be a number in 0.5..1, got 2.0."),
         ((TICKETS, "--top", -1), "Error: The number of pairs must be a whole number"),
+        ((TICKETS, "--remove", "all"), "Error: Unknown rows to remove 'all'. Must be one of copies, similar."),
         ((TICKETS, "--against", "nowhere.csv"), "Error: There is no file 'nowhere.csv'. Check the path."),
         ((TICKETS, "--clean", "clean.txt"), "Error: 'clean.txt' must end in .csv"),
         ((TICKETS, "--clean", "/nowhere/clean.csv"), "Error: Cannot write '/nowhere/clean.csv'"),

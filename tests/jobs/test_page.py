@@ -18,7 +18,7 @@ COMPONENTS = {
     "search": {
         "query": "query", "top": "top", "hybrid": "hybrid", "rerank": "rerank", "filters": "facets", "cross_encoder": "",
     },
-    "duplicates": {"threshold": "duplicates-threshold", "top": "", "against": "overlap-file"},
+    "duplicates": {"threshold": "duplicates-threshold", "top": "", "against": "overlap-file", "remove": ""},
     "cluster_map": {
         "clusters": "map-count", "method": "map-method", "outliers": "map-outliers", "colour": "map-colour", "places": "",
     },

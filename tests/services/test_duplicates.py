@@ -5,7 +5,8 @@ import math
 import pytest
 
 from sbert_app.corpus import mining
-from sbert_app.corpus.findings import FileOverlap, Mined
+from sbert_app.corpus.findings import Mined
+from sbert_app.corpus.overlap import FileOverlap
 from sbert_app.errors import UserError
 from sbert_app.services import duplicates as module
 from sbert_app.services.corpora import CorpusService
@@ -42,7 +43,7 @@ def test_found_once_and_grouped_at_any_threshold(service, session, monkeypatch):
     monkeypatch.setattr(module, "find_duplicates", None)  # another threshold compares nothing again
     strict, loose = service.findings(session.id, 0.95), service.findings(session.id, 0.85)
     assert 0 < strict.grouping.redundant < loose.grouping.redundant == 26
-    group = loose.groups(1)[0]
+    group = loose.groups(1)[0].members
     assert group[0].score == 1 and group[1].score >= 0.85 and group[1].sentence == loose.corpus.sentences[group[1].row - 1]
     assert {"compare", "group"} == set(loose.seconds) and loose.recall == 1
 
@@ -52,11 +53,79 @@ def test_rows_are_those_of_the_file_and_the_cleaned_corpus_keeps_all_columns(ben
     session, service = indexed(bench, path), DuplicatesService(bench)
     list(service.find(session.id))
     findings = service.findings(session.id, 0.9)
-    assert [[member.row for member in group] for group in findings.groups()] == [[1, 4, 5]] and findings.copies == 1
-    assert findings.cleaned() == [{"text": "the cat sleeps", "team": "A"}, {"text": "a parcel is late", "team": "C"}]
+    assert [[member.row for member in group.members] for group in findings.groups()] == [[1, 4, 5]] and findings.copies == 1
+    assert findings.cleaned() == [{"team": "A", "text": "the cat sleeps"}, {"team": "C", "text": "a parcel is late"}]
     verdicts = {record["row"]: (record["verdict"], record["representative"]) for record in findings.verdicts()}
     assert verdicts == {1: ("keep", 1), 3: ("keep", 3), 4: ("drop", 1), 5: ("drop", 1)}
     assert [(pair.row1, pair.row2) for pair in findings.pairs()] == [(1, 4), (1, 5)]
+
+
+CATS = ["the cat sleeps", "a parcel is late", "the cat is sleeping", "the cat sleeps", "the cat is sleeping", "it rains"]
+
+
+@pytest.fixture
+def cats(bench, write):
+    """A visitor whose rows 1, 3, 4, 5 are one group: 1 and 4 the same text, 3 and 5 the same text."""
+    rows = [f"{i},{text},{i % 2}" for i, text in enumerate(CATS, 1)]
+    session, service = indexed(bench, write("cats.csv", "\n".join(["id,text,label", *rows]) + "\n")), DuplicatesService(bench)
+    list(service.find(session.id))
+    return lambda remove: service.findings(session.id, 0.9, remove), lambda *group: service.keep_group(session.id, 0.9, *group)
+
+
+def staying(findings):
+    """The rows that stay; all that is exported agrees on them, and each row that goes has a row that stays in its place."""
+    verdicts = {record["row"]: record for record in findings.verdicts()}
+    kept = [row for row, record in verdicts.items() if record["verdict"] == "keep"]
+    assert [record["id"] for record in findings.cleaned()] == [str(row) for row in kept] and findings.staying == len(kept)
+    assert all(record["representative"] in kept for record in verdicts.values() if record["verdict"] == "drop")
+    members = [member for group in findings.groups() for member in group.members]
+    assert all(member.keep == (member.row in kept) for member in members)
+    return kept
+
+
+def test_copies_alone_leave_one_row_of_each_text_and_similar_rows_too_one_of_each_group(cats):
+    findings, _ = cats
+    copies, similar = findings("copies"), findings("similar")
+    assert staying(copies) == [1, 2, 3, 6] and staying(similar) == [1, 2, 6]
+    assert (copies.copies, copies.similar, copies.grouping.redundant) == (2, 1, 3)
+    placed = {record["row"]: (record["representative"], record["score"]) for record in copies.verdicts()}
+    assert placed[4] == (1, 1) and placed[5] == (3, 1) and placed[3][0] == 1 and 0.9 <= placed[3][1] < 1
+    assert {member.row: member.copy_of for member in copies.groups()[0].members} == {1: None, 4: 1, 3: None, 5: 3}
+
+
+@pytest.mark.parametrize("remove", ["copies", "similar"])
+def test_a_group_that_is_kept_whole_loses_no_row(cats, remove):
+    findings, keep_group = cats
+    before = staying(findings(remove))
+    keep_group(1, True)
+    whole = findings(remove)
+    assert staying(whole) == [1, 2, 3, 4, 5, 6] and whole.groups()[0].whole and whole.spared == 6 - len(before)
+    keep_group(1, False)
+    assert staying(findings(remove)) == before and findings(remove).spared == 0
+
+
+def test_only_a_group_of_the_list_can_be_kept(cats):
+    findings, keep_group = cats
+    for group in [(2, True), (4, True), (0, True), (10**30, True), ("1", True), (None, True), (1, 1), (1, None)]:
+        with pytest.raises(UserError, match="not in the list any more"):
+            keep_group(*group)
+    with pytest.raises(UserError, match="Unknown rows to remove"):
+        findings("all")
+    assert staying(findings("similar")) == [1, 2, 6]
+
+
+def test_the_cleaned_file_has_the_columns_of_the_file_also_when_its_index_was_saved(cats, bench, write):
+    findings, _ = cats
+    assert [list(record) for record in findings("copies").cleaned()] == [["id", "text", "label"]] * 4
+    service, corpora = DuplicatesService(bench), CorpusService(bench)
+    again, (saved,) = bench.sessions.open(), bench.library.list()
+    corpora.open_saved(again.id, saved.id)
+    list(service.find(again.id))
+    assert list(service.findings(again.id).cleaned()[0]) == ["id", "text", "label"]
+    moved = "\n".join(["id,label,text", *(f"{i},{i % 2},{text}" for i, text in enumerate(CATS, 1))]) + "\n"
+    session = indexed(bench, write("cats.csv", moved))  # the same corpus but for the order of its columns
+    list(service.find(session.id))
+    assert list(service.findings(session.id).cleaned()[0]) == ["id", "label", "text"]
 
 
 def test_groups_of_different_labels_are_counted_and_the_list_keeps_all_columns(bench, write):

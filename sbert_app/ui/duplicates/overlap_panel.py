@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Any
 
 import gradio as gr
 
@@ -14,9 +13,10 @@ from sbert_app.tables.writing import csv_file
 from sbert_app.ui.duplicates import overlap_view as view
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
+from sbert_app.ui.kit.file_button import FileButton
 from sbert_app.ui.kit.long_job import LongJob, throttled
-from sbert_app.ui.kit.shelf import Shelf
 from sbert_app.ui.kit.uploads import uploaded
+from sbert_app.wording import plural
 
 LEAD = "Find rows of another file that already occur in this corpus, such as test sentences in a training set."
 FILE = "overlap.csv"
@@ -27,7 +27,6 @@ class OverlapPanel:
 
     def __init__(self, services: Services, session_id: gr.State, opened: gr.State) -> None:
         self._service, self._corpora, self._session_id = services.overlap, services.corpora, session_id
-        self._shelf = Shelf()
         with gr.Accordion("Compare with another file", open=False, elem_id="overlap-box"):
             self._draw()
         self.job = LongJob(self.stop, self.stage)
@@ -44,20 +43,19 @@ class OverlapPanel:
             )
             self.overlap = gr.HTML(elem_id="overlap", js_on_load=None)
             with gr.Row(elem_classes="examples"):
-                self.make = gr.Button("Export results", size="sm", elem_id="overlap-make")
-                self.download = gr.DownloadButton(FILE, size="sm", visible=False, elem_id="overlap-download")
+                self.export = FileButton(FILE, "overlap-export")
 
     def _listen(self, opened: gr.State) -> None:
         session, with_threshold = [self._session_id], [self._session_id, self.threshold]
         opened.change(handler(self._on_opened), session, [self.file, self.stage, self.result], **PRIVATE)
-        compared = [self.result, self.overlap, self.download]
+        compared = [self.result, self.overlap, self.export.button]
         started = self.job.listen(
             self.file.upload, self._on_file, [*session, self.file, self.threshold], compared, self._service.stop
         )
         started.failure(lambda: None, None, self.file, **PRIVATE)  # so that another file can be uploaded
-        outputs = [self.overlap, self.download]
+        outputs = [self.overlap, self.export.button]
         self.threshold.change(handler(self._shown), with_threshold, outputs, trigger_mode="always_last", **PRIVATE)
-        self.make.click(handler(self._on_make), with_threshold, self.download, **PRIVATE)
+        self.export.listen(self._content, with_threshold)
 
     def _on_opened(self, session_id: str) -> Updates:
         """Clear the comparison with the previous corpus."""
@@ -79,11 +77,9 @@ class OverlapPanel:
 
     def _shown(self, session_id: str, threshold: float) -> Updates:
         compared, matches = self._service.matches(session_id, threshold)
-        return {self.overlap: view.overlap(compared, matches, threshold), self.download: gr.DownloadButton(visible=False)}
+        amount = f"{len(matches):,} {plural(len(matches), 'row', 'rows')}"
+        export = self.export.labelled(amount, visible=bool(matches))
+        return {self.overlap: view.overlap(compared, matches, threshold), self.export.button: export}
 
-    def _on_make(self, session_id: str, threshold: float) -> Any:
-        records = [asdict(match) for match in self._service.matches(session_id, threshold)[1]]
-        if not records:
-            return gr.DownloadButton(visible=False)
-        (path,) = self._shelf.put({FILE: csv_file(records)})
-        return gr.DownloadButton(f"{FILE}, {len(records):,} rows", value=str(path), visible=True)
+    def _content(self, session_id: str, threshold: float) -> str:
+        return csv_file([asdict(match) for match in self._service.matches(session_id, threshold)[1]])

@@ -8,7 +8,7 @@ from sbert_app.ui.duplicates.overlap_panel import OverlapPanel
 from sbert_app.ui.duplicates.panel import DuplicatesPanel
 from sbert_app.ui.kit.events import PRIVATE
 
-LEAD = "Find sentences that **repeat** each other, word for word or in other words. Keep one row of each group."
+LEAD = "Find sentences that **repeat** each other, word for word or in other words. Decide which of them go."
 
 
 def build(services: Services, session_id: gr.State, opened: gr.State) -> gr.HTML:
@@ -16,7 +16,9 @@ def build(services: Services, session_id: gr.State, opened: gr.State) -> gr.HTML
     gr.Markdown(LEAD, elem_classes="lead")
     start = corpus_start(services.corpora, opened)
     with gr.Column(visible=False) as body:
-        DuplicatesPanel(services.duplicates, session_id, opened)
+        duplicates = DuplicatesPanel(services.duplicates, session_id, opened)
         OverlapPanel(services, session_id, opened)
+        duplicates.draw_groups()
+        duplicates.listen()
     opened.change(lambda opened: gr.Column(visible=bool(opened)), opened, body, **PRIVATE)
     return start

@@ -1,10 +1,10 @@
-"""Render duplicates: summary, groups, borderline pairs."""
+"""Render duplicates: summary, what stays, borderline pairs."""
 
 from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from sbert_app.corpus.findings import Findings, Member, SentencePair
+from sbert_app.corpus.findings import Findings, SentencePair
 from sbert_app.runtime.line import place_in_line
 from sbert_app.services.duplicates import MiningProgress
 from sbert_app.ui.kit import html
@@ -13,8 +13,8 @@ from sbert_app.wording import duration, plural
 NOT_YET = "Not searched yet. “Find duplicates” compares every row with every other."
 ONE_ROW = "This corpus has only one row, so it has no duplicates."
 STOPPED = "Stopped. Partial results are not kept: start again from the beginning."
+CLEANED = "cleaned.csv"
 NO_BORDERLINE = "No pairs near this threshold."
-GROUPS_SHOWN, MEMBERS_SHOWN = 50, 8
 SENTENCE_LENGTH = 400
 
 
@@ -35,28 +35,26 @@ def pair_record(pair: SentencePair) -> dict[str, object]:
 
 
 def headline(findings: Findings) -> Markup:
-    """How many rows could be removed, and how the duplicates were found."""
-    rows, groups, redundant = len(findings.corpus), len(findings.grouping), findings.grouping.redundant
-    if not groups:
-        return Markup('<div role="status">{}</div>').format(html.empty(_nothing(findings)))
-    same = plural(findings.copies, "is an exact copy", "are exact copies")
-    copies = f" {findings.copies:,} of these rows {same} of an earlier one." if findings.copies else ""
-    stages = html.milliseconds({name: seconds * 1e3 for name, seconds in findings.seconds.items()})
-    which = f"{groups:,} {plural(groups, 'group', 'groups')} at cosine ≥ {findings.threshold:.3g}.{copies}"
-    how = html.hint(f"{stages}. {_how(findings)}") + html.notes([_mixed(findings)])
-    could_go = Markup('<div class="could-go" role="status"><p><b>{:,} of {:,} rows could be removed</b>: {}</p>{}</div>')
-    return could_go.format(redundant, rows, which, how)
+    """First what is certain, the exact copies, then what is only similar; how they were found is behind an i."""
+    how, notes = html.info(_how(findings)), html.notes([_mixed(findings)])
+    if not len(findings.grouping):
+        return Markup('<div class="could-go" role="status">{} {}</div>').format(_nothing(findings), how)
+    return Markup('<div class="could-go" role="status"><p>{}</p><div>{} {}</div>{}</div>').format(
+        _copies(findings), _similar(findings), how, notes
+    )
 
 
-def groups(findings: Findings) -> Markup:
-    """The largest groups: the row to keep and the rows to drop."""
-    total = len(findings.grouping)
-    if not total:
-        return Markup()
-    items = Markup().join(_group(number, members) for number, members in enumerate(findings.groups(GROUPS_SHOWN), 1))
-    which = f"The largest {GROUPS_SHOWN} of {total:,} groups; the export has all" if total > GROUPS_SHOWN else f"{total:,} in all"
-    return Markup('<h2 class="section">Groups</h2>{}<ol class="dup-groups">{}</ol>').format(
-        html.hint(f"{which}. The row to keep is the centre of its group: all other rows reach the threshold to it."), items
+def staying(findings: Findings) -> Markup:
+    """How many rows the cleaned file keeps."""
+    rows, left = len(findings.corpus), findings.staying
+    spared = findings.spared
+    whole = (
+        f" {spared:,} {plural(spared, 'row stays', 'rows stay')} because you keep {plural(spared, 'its group', 'their groups')}."
+        if spared
+        else ""
+    )
+    return Markup('<p class="dup-staying" role="status"><b>{:,} of {:,} {} stay</b> in {}, {:,} {} removed.{}</p>').format(
+        left, rows, plural(rows, "row", "rows"), CLEANED, rows - left, plural(rows - left, "is", "are"), whole
     )
 
 
@@ -79,13 +77,35 @@ def _nothing(findings: Findings) -> str:
     return f"No duplicates at cosine ≥ {findings.threshold:.3g} among {len(findings.corpus):,} rows. {closest}"
 
 
+def _copies(findings: Findings) -> Markup:
+    """How many rows have the text of an earlier row."""
+    if not findings.copies:
+        return Markup("<b>No exact copies</b> of earlier rows.")
+    copies = plural(findings.copies, "exact copy", "exact copies")
+    return Markup("<b>{:,} {}</b> of earlier rows: safe to remove.").format(findings.copies, copies)
+
+
+def _similar(findings: Findings) -> Markup:
+    """How many more rows are similar to another at the threshold."""
+    count, which = findings.similar, f"similar to another (cosine ≥ {findings.threshold:.3g})"
+    if not count:
+        return Markup("No more rows are {}.").format(which)
+    rows = f"{'more ' if findings.copies else ''}{plural(count, 'row', 'rows')}"
+    them = plural(count, "it", "them")
+    return Markup("<b>{:,} {}</b> {} {}: look at {} before you remove {}.").format(
+        count, rows, plural(count, "is", "are"), which, them, them
+    )
+
+
 def _how(findings: Findings) -> str:
-    """How many pairs were compared, and which were not kept."""
+    """The stages' times, how many pairs were compared, and which were not kept."""
     pairs = findings.mined.duplicates.pairs
     rows = len(findings.mined.duplicates.copies.first)
     compared = f"All {rows * (rows - 1) // 2:,} pairs of different sentences were compared."
     cut = f" More than {len(pairs.scores):,} pairs are close: those below {pairs.floor:.3f} were not kept." if pairs.raised else ""
-    return (compared if pairs.exact else _approximate(findings)) + cut
+    stages = html.milliseconds({name: seconds * 1e3 for name, seconds in findings.seconds.items()})
+    groups = f"{len(findings.grouping):,} {plural(len(findings.grouping), 'group', 'groups')}"
+    return f"{groups}. {compared if pairs.exact else _approximate(findings)}{cut} {stages}."
 
 
 def _mixed(findings: Findings) -> str:
@@ -100,24 +120,6 @@ def _approximate(findings: Findings) -> str:
         "" if findings.recall is None else f": {findings.recall:.1%} of the pairs above the threshold found, measured on a sample"
     )
     return f"Approximate: each row was compared with its nearest neighbours{share}."
-
-
-def _group(number: int, members: Sequence[Member]) -> Markup:
-    rows = [_member(member, members[0]) for member in members[:MEMBERS_SHOWN]]
-    more = len(members) - MEMBERS_SHOWN
-    if more > 0:
-        rows.append(Markup('<li class="rest">and {:,} more {} to drop</li>').format(more, plural(more, "row", "rows")))
-    group = Markup('<li class="dup-group" aria-label="Group {}, {:,} rows"><ul>{}</ul></li>')
-    return group.format(number, len(members), Markup().join(rows))
-
-
-def _member(member: Member, kept: Member) -> Markup:
-    verdict = "keep" if member is kept else "drop"
-    score = "" if member is kept else "copy" if member.sentence == kept.sentence else f"{member.score:.3f}"
-    return Markup(
-        '<li class="{verdict}"><span class="verdict">{verdict}</span><span class="cosine">{score}</span>'
-        '<p dir="auto">{sentence}</p><span class="file-row">row {row:,}</span></li>'
-    ).format(verdict=verdict, score=score, sentence=html.short(member.sentence, SENTENCE_LENGTH), row=member.row)
 
 
 def _pair(pair: SentencePair, threshold: float) -> Markup:

@@ -1,0 +1,60 @@
+"""Buttons to download the corpus without duplicates, the list of what stays and goes, and the pairs."""
+
+from collections.abc import Callable
+from typing import Any
+
+import gradio as gr
+
+from sbert_app.corpus.findings import Findings
+from sbert_app.services.duplicates import MOST_LISTED, DuplicatesService
+from sbert_app.tables.writing import csv_file
+from sbert_app.ui.duplicates import view
+from sbert_app.ui.kit.events import Updates
+from sbert_app.ui.kit.file_button import FileButton
+from sbert_app.wording import plural
+
+CLEANED, VERDICTS, PAIRS = view.CLEANED, "keep-or-drop.csv", "pairs.csv"
+
+
+class ExportPanel:
+    """Components and event handlers. A file is made when its button is clicked."""
+
+    def __init__(self, service: DuplicatesService) -> None:
+        self._service = service
+        with gr.Row(elem_classes="examples"):
+            names = (CLEANED, VERDICTS, PAIRS)
+            self._files = {name: FileButton(name, f"duplicates-{name.removesuffix('.csv')}") for name in names}
+
+    @property
+    def outputs(self) -> list[Any]:
+        """The components that `labelled` updates."""
+        return [file.button for file in self._files.values()]
+
+    def labelled(self, findings: Findings) -> Updates:
+        """Show how much each file will hold."""
+        pairs = min(findings.pair_count, MOST_LISTED)
+        amounts = {
+            CLEANED: f"{findings.staying:,} {plural(findings.staying, 'row', 'rows')}",
+            VERDICTS: f"{len(findings.corpus):,} {plural(len(findings.corpus), 'row', 'rows')}",
+            PAIRS: f"{'the best ' if pairs < findings.pair_count else ''}{pairs:,} {plural(pairs, 'pair', 'pairs')}",
+        }
+        return {file.button: file.labelled(amounts[name], visible=name != PAIRS or pairs > 0) for name, file in self._files.items()}
+
+    def listen(self, inputs: list[Any]) -> None:
+        """inputs: session, threshold, and which rows go."""
+        for name, records in ((CLEANED, Findings.cleaned), (VERDICTS, _verdicts), (PAIRS, _pairs)):
+            self._files[name].listen(self._content(records), inputs)
+
+    def _content(self, records: Callable[[Findings], list[Any]]) -> Callable[..., str]:
+        def content(session_id: str, threshold: float, remove: str) -> str:
+            return csv_file(records(self._service.findings(session_id, threshold, remove)))
+
+        return content
+
+
+def _verdicts(findings: Findings) -> list[dict[str, Any]]:
+    return list(findings.verdicts())
+
+
+def _pairs(findings: Findings) -> list[dict[str, object]]:
+    return [view.pair_record(pair) for pair in findings.pairs(MOST_LISTED)]

@@ -1,0 +1,102 @@
+"""Render groups of duplicates: the rows that stay and the rows that go, and a button to keep a whole group."""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from markupsafe import Markup
+
+from sbert_app.corpus.duplicates import COPIES
+from sbert_app.corpus.findings import Findings, Group, Member
+from sbert_app.ui.kit import html
+from sbert_app.wording import plural, row_list
+
+FIRST, GROUPS_SHOWN, LINES_SHOWN = 10, 50, 8
+NUMBERS_SHOWN = 3  # rows named on one line
+SENTENCE_LENGTH = 400
+
+
+def groups(findings: Findings, unfolded: bool = False) -> Markup:
+    """The largest groups: the first FIRST of them, the others to unfold."""
+    total = len(findings.grouping)
+    if not total:
+        return Markup()
+    shown = [_group(number, group) for number, group in enumerate(findings.groups(GROUPS_SHOWN), 1)]
+    rest = _rest(shown[FIRST:], total, unfolded) if total > FIRST else Markup()
+    title = Markup('<h2 class="section">{:,} {}</h2>').format(total, plural(total, "group", "groups"))
+    return title + html.hint(_which(findings)) + _list(shown[:FIRST]) + rest
+
+
+def _which(findings: Findings) -> str:
+    """What the words keep and drop mean here."""
+    if findings.remove == COPIES:
+        return "The first row of each text stays. Rows that are only similar stay too."
+    return "One row of each group stays: the one to which all others of the group are similar."
+
+
+def _list(items: Sequence[Markup]) -> Markup:
+    return Markup('<ol class="dup-groups">{}</ol>').format(Markup().join(items))
+
+
+def _rest(items: Sequence[Markup], total: int, unfolded: bool) -> Markup:
+    every = f"Show all {total:,} groups" if total <= GROUPS_SHOWN else f"Show the largest {GROUPS_SHOWN} of {total:,} groups"
+    more = html.hint("The file keep-or-drop.csv has all groups.") if total > GROUPS_SHOWN else Markup()
+    return Markup('<details class="dup-more"{}><summary>{}</summary>{}{}</details>').format(
+        Markup(" open") if unfolded else "", every, _list(items), more
+    )
+
+
+def _group(number: int, group: Group) -> Markup:
+    lines = [list(same) for _, same in groupby(group.members, key=_line)]
+    shown = [_members(same, group.members[0]) for same in lines[:LINES_SHOWN]]
+    more = [member for same in lines[LINES_SHOWN:] for member in same]
+    if more:
+        shown.append(Markup('<li class="rest">{}</li>').format(_more(more)))
+    return Markup('<li class="dup-group" aria-label="Group {}, {:,} rows"><ul>{}</ul>{}</li>').format(
+        number, len(group.members), Markup().join(shown), _keep(number, group)
+    )
+
+
+def _line(member: Member) -> tuple[int, bool, bool]:
+    """What the members on one line have in common: exact copies of a row share a line."""
+    return member.copy_of or member.row, member.copy_of is None, member.keep
+
+
+def _more(members: Sequence[Member]) -> str:
+    """The rows that are not listed."""
+    dropped = sum(not member.keep for member in members)
+    going = f", {dropped:,} to drop" if dropped else ""
+    return f"and {len(members):,} more {plural(len(members), 'row', 'rows')}{going}"
+
+
+def _keep(number: int, group: Group) -> Markup:
+    """The button that keeps the whole group, if it makes a difference."""
+    if not (group.dropped or group.whole):
+        return Markup()
+    return Markup(
+        '<button type="button" class="keep-all" data-centre="{}" aria-pressed="{}" aria-label="Keep all of this group, group {}">'
+        '<i aria-hidden="true"></i>Keep all of this group</button>'
+    ).format(group.members[0].row, "true" if group.whole else "false", number)
+
+
+def _members(same: Sequence[Member], centre: Member) -> Markup:
+    """One row, or several exact copies of a row."""
+    member, count = same[0], len(same)
+    return Markup(
+        '<li class="{verdict}"><span class="verdict">{verdict}</span><span class="reason">{reason}</span>'
+        '<p dir="auto">{sentence}</p><span class="file-row">{rows}</span></li>'
+    ).format(
+        verdict="keep" if member.keep else "drop",
+        reason=_reason(member, centre, count),
+        sentence=html.short(member.sentence, SENTENCE_LENGTH),
+        rows=row_list([other.row for other in same], NUMBERS_SHOWN),
+    )
+
+
+def _reason(member: Member, centre: Member, count: int) -> str:
+    """Why these rows are in the group."""
+    if member is centre:
+        return ""
+    if member.copy_of is None:
+        return f"{member.score:.2f} similar"
+    copies = "exact copy" if count == 1 else f"{count:,} exact copies"
+    return copies if member.copy_of == centre.row else f"{copies} of row {member.copy_of:,}"

@@ -1,0 +1,68 @@
+"""What the Duplicates tab shows of groups: copies of a row on one line, reasons in words, a button only where it matters."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sbert_app.corpus.duplicates import COPIES, SIMILAR, find_duplicates
+from sbert_app.corpus.findings import Findings, Mined
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.reader import Corpus
+from sbert_app.ui.duplicates import view
+from sbert_app.ui.duplicates.groups_view import groups
+from sbert_app.vectors import unit_rows
+
+
+def findings(sentences, vectors, remove, always=frozenset()):
+    corpus = Corpus("c", ("text",), sentences, pd.DataFrame(index=range(len(sentences))), np.arange(1, len(sentences) + 1))
+    indexed = IndexedCorpus.build(corpus, "m", "f", unit_rows(np.array(vectors, np.float32)))
+    *_, duplicates = find_duplicates(sentences, indexed.embeddings)
+    return Findings(Mined(indexed, duplicates, {"compare": 0.01}), 0.9, duplicates.grouping(0.9), {"compare": 0.01}, remove, always)
+
+
+@pytest.fixture
+def colours():
+    """Rows 1 to 5 are one group: five reds, two of which read "crimson"; rows 6 and 7 are similar, 8 is alone."""
+    sentences = ["red", "red", "crimson", "crimson", "red", "blue", "navy", "green"]
+    vectors = [(1, 0, 0) if s == "red" else (1, 0.3, 0) if s == "crimson" else (0, 0, 1) for s in sentences]
+    vectors[6], vectors[7] = (0, 0.2, 1), (0, 1, 0)
+    return lambda *how: findings(sentences, vectors, *how)
+
+
+def lines(html):
+    """Verdict, reason and rows of each line of each group."""
+    line = re.compile(r'class="verdict">(\w+)</span><span class="reason">([^<]*)</span>.*?class="file-row">([^<]*)<')
+    return [line.findall(group) for group in html.split('<li class="dup-group"')[1:]]
+
+
+def test_copies_of_a_row_share_a_line_with_the_reason_in_words(colours):
+    first, second = lines(groups(colours(COPIES)))
+    assert first == [("keep", "", "row 1"), ("drop", "2 exact copies", "rows 2, 5"), ("keep", "0.96 similar", "row 3"),
+                     ("drop", "exact copy of row 3", "row 4")]  # fmt: skip
+    assert second == [("keep", "", "row 6"), ("keep", "0.98 similar", "row 7")]
+
+
+def test_a_group_has_a_button_if_it_would_lose_a_row(colours):
+    assert [html.count("keep-all") for html in (groups(colours(COPIES)), groups(colours(SIMILAR)))] == [1, 2]
+    whole = groups(colours(SIMILAR, frozenset({5, 6})))
+    assert re.findall(r'data-centre="(\d)" aria-pressed="(\w+)"', whole) == [("1", "false"), ("6", "true")]
+    assert lines(whole)[1] == [("keep", "", "row 6"), ("keep", "0.98 similar", "row 7")]
+    assert "3 of 8 rows stay</b> in cleaned.csv, 5 are removed.<" in view.staying(colours(SIMILAR))
+    assert "4 of 8 rows stay</b> in cleaned.csv, 4 are removed. 1 row stays" in view.staying(colours(SIMILAR, frozenset({5, 6})))
+
+
+def test_the_headline_leads_with_what_is_certain(colours):
+    headline = re.sub("<[^>]*>", "", view.headline(colours(COPIES)))
+    assert headline.startswith("3 exact copies of earlier rows: safe to remove.2 more rows are similar to another (cosine ≥ 0.9)")
+    assert "ms" not in headline.split("before you remove them.")[0]
+
+
+def test_beyond_ten_the_groups_are_folded():
+    sentences = [f"text {i}" for i in range(11) for _ in (0, 1)]
+    vectors = np.repeat(np.eye(11), 2, axis=0)
+    folded = groups(findings(sentences, vectors, COPIES))
+    assert len(lines(folded)) == 11 and len(lines(folded.split("<details")[0])) == 10
+    assert '<details class="dup-more"><summary>Show all 11 groups<' in folded
+    assert '<details class="dup-more" open>' in groups(findings(sentences, vectors, COPIES), unfolded=True)
