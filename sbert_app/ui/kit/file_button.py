@@ -5,7 +5,7 @@ from typing import Any
 
 import gradio as gr
 
-from sbert_app.ui.kit.events import PRIVATE, handler
+from sbert_app.ui.kit.events import PRIVATE, busy, handler, no_longer_busy
 from sbert_app.ui.kit.shelf import Shelf
 
 # Gradio's DownloadButton downloads what was made before its click; this one downloads what its click has made.
@@ -16,7 +16,6 @@ DOWNLOAD = """file => {
   link.click();
   link.remove();
 }"""
-BUSY = "() => {{ document.getElementById('{}')?.setAttribute('aria-busy', {}); }}"
 
 
 class FileButton:
@@ -35,11 +34,10 @@ class FileButton:
             (path,) = self._shelf.put({self.name: content(*values)})
             return str(path)
 
-        begun, ended = (BUSY.format(self.button.elem_id, state) for state in ("true", "false"))
-        self.button.click(None, None, None, js=begun, **PRIVATE)
-        made = self.button.click(handler(make), inputs, self._file, **PRIVATE)
+        elem_id = str(self.button.elem_id)
+        made = self.button.click(handler(make), inputs, self._file, **busy(elem_id))
         made.success(None, self._file, None, js=DOWNLOAD, **PRIVATE)
-        made.then(None, None, None, js=ended, **PRIVATE)
+        no_longer_busy(made, elem_id)
 
     def labelled(self, amount: str, visible: bool = True) -> Any:
         """The button with the amount that its file will hold."""
