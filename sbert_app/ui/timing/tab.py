@@ -68,17 +68,17 @@ class _TimingTab:
 
     def _draw_race(self) -> None:
         gr.HTML(NOW, js_on_load=None)
-        self.corpus = gr.HTML(race_view.race_corpus(self._service.race_corpus()), elem_id="course", js_on_load=None)
-        with gr.Row(elem_classes="examples"):
+        with gr.Row(elem_id="race-top"):
             self.start = gr.Button("Start the race", variant="primary", elem_id="race")
             self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="race-stop")
+            self.corpus = gr.HTML(race_view.race_corpus(self._service.race_corpus()), elem_id="course", js_on_load=None)
+        self.stage = gr.HTML(elem_id="race-stage", js_on_load=None)
+        self.progress = gr.HTML(elem_id="lanes", js_on_load=None)
         with gr.Accordion("Options", open=False, elem_id="race-options"):
             self.seconds = gr.Slider(
                 2, self._service.most_seconds, DEFAULT_SECONDS, step=1, label="Seconds of work for the cross-encoder",
                 info="More seconds give a more precise rate. SBERT takes its turns in between.", elem_id="race-seconds",
             )  # fmt: skip
-        self.stage = gr.HTML(elem_id="race-stage", js_on_load=None)
-        self.progress = gr.HTML(elem_id="lanes", js_on_load=None)
 
     def _draw_result(self) -> None:
         self.chart = gr.Plot(label="Seconds by number of sentences", show_label=False, elem_id="race-chart")
