@@ -31,6 +31,17 @@
     return JSON.stringify({ ...values, session: sessionStorage.getItem(SESSION) || '' });
   }
 
+  // Open a tab by the name on it, or by its name in the address.
+  function tab(name) {
+    const plain = text => text.trim().toLowerCase();
+    tabs('#tabs').find(button => plain(button.textContent) === plain(name))?.click();
+  }
+
+  // The next load of this page begins a new session.
+  function forget() {
+    sessionStorage.removeItem(SESSION);
+  }
+
   function keep(session) {
     sessionStorage.setItem(SESSION, session);
     arrived = true;
@@ -82,7 +93,7 @@
       else window.studio.pick({ [corpus]: name });
     }
     const way = event.target.closest('button[data-tab]');
-    if (way) tabs('#tabs').find(tab => tab.textContent.trim() === way.dataset.tab)?.click();
+    if (way) tab(way.dataset.tab);
     const more = event.target.closest('button[data-unfold]');
     if (more) {
       const open = more.closest('.hit').classList.toggle('unfolded');
@@ -92,11 +103,11 @@
 
   document.addEventListener('keydown', event => {
     if (event.key === 'Escape' && isOpen() && !event.target.closest('input, textarea')) { unfold(false); menu()?.focus(); }
-    const tab = event.target.closest?.('[role=tab]');
+    const current = event.target.closest?.('[role=tab]');
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!tab || !step) return;
-    const tabs = [...tab.closest('[role=tablist]').querySelectorAll('[role=tab]')].filter(other => other.offsetParent && !other.disabled);
-    const next = tabs[(tabs.indexOf(tab) + step + tabs.length) % tabs.length];
+    if (!current || !step) return;
+    const row = [...current.closest('[role=tablist]').querySelectorAll('[role=tab]')].filter(other => other.offsetParent && !other.disabled);
+    const next = row[(row.indexOf(current) + step + row.length) % row.length];
     event.preventDefault();
     next.focus();
     next.click();
@@ -125,5 +136,5 @@
     target.dispatchEvent(new Event('change', { bubbles: true }));
   });
 
-  window.studio = { follow, place, read, keep, show, wait };
+  window.studio = { follow, forget, keep, place, read, show, tab, wait };
 })();

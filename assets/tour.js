@@ -1,0 +1,87 @@
+// The tour: six real actions on this page, each with a sentence. It works offline, can be left at any step, and leaves nothing behind.
+(() => {
+  const find = selector => document.querySelector(selector);
+  const tab = name => studio.tab(name);
+  const click = selector => find(selector)?.click();
+  const hasCorpus = () => !find('.corpus-button.none');
+
+  // at: what the sentence is about; act: what happens when the step begins.
+  const STEPS = [
+    {
+      say: 'Two sentences, one score for how close their meanings are. These two share nearly all their words and contradict each other: the line under the score says so.',
+      at: '#comparison', tab: 'Similarity', act: () => [...document.querySelectorAll('.gallery button, button.gallery-item')].find(b => b.textContent.trim() === 'Negation')?.click(),
+    },
+    {
+      say: 'All other tabs work on your texts: drop a csv, a sheet or a text file anywhere on this page. For the tour, an example with 926 support tickets is opened.',
+      at: '#corpus-menu', tab: 'Search', act: () => { if (!hasCorpus()) studio.pick({ example: 'support_tickets.csv' }); },
+    },
+    { say: 'Search by meaning: a good hit need not share a word with the query. Weak hits stand below a line.', at: '#hits', tab: 'Search' },
+    { say: 'Duplicates: rows that say the same in other words, each next to the row that would stay.', at: '#duplicates-headline', tab: 'Duplicates', act: () => click('#find-duplicates') },
+    { say: 'The map: each point is a row, and near points mean similar things. Click a point or a cluster to read it.', at: '#map-plot', tab: 'Map', act: () => { if (!find('#map-plot .annotation')) click('#map-draw'); } },
+    {
+      say: 'Why vectors: for 100,000 sentences, reading every pair takes months, comparing vectors takes about a minute. Start the race to measure both on this machine. And Fine-tune trains on your own pairs.',
+      at: '#race-words', tab: 'Timing', act: () => slide('#race-n input[type=range]', 5),
+    },
+  ];
+
+  let step = -1, before = null;
+
+  function slide(selector, value) {
+    const slider = find(selector);
+    if (!slider) return;
+    slider.value = value;
+    slider.dispatchEvent(new Event('input', { bubbles: true }));
+  }
+
+  function card() {
+    const box = document.createElement('section');
+    box.id = 'tour';
+    box.setAttribute('role', 'dialog');
+    box.setAttribute('aria-label', 'Tour');
+    box.innerHTML = '<p class="tour-count"></p><p class="tour-say" aria-live="polite"></p>'
+      + '<div><button type="button" class="small" data-tour="leave">Leave</button> <button type="button" class="tour-next" data-tour="next">Next</button></div>';
+    document.body.append(box);
+    return box;
+  }
+
+  function begin() {
+    if (step >= 0) return;
+    before = { url: location.href, corpus: hasCorpus() };
+    next();
+  }
+
+  function next() {
+    step += 1;
+    if (step >= STEPS.length) { leave(); return; }
+    const { say, at, tab: name, act } = STEPS[step];
+    const box = find('#tour') ?? card();
+    box.querySelector('.tour-count').textContent = `${step + 1} of ${STEPS.length}`;
+    box.querySelector('.tour-say').textContent = say;
+    const button = box.querySelector('.tour-next');
+    button.textContent = step + 1 < STEPS.length ? 'Next' : 'Done';
+    button.focus();
+    tab(name);
+    setTimeout(() => { // the tab's content is built when it is opened
+      act?.();
+      document.querySelectorAll('.tour-here').forEach(element => element.classList.remove('tour-here'));
+      find(at)?.classList.add('tour-here');
+    }, 300);
+  }
+
+  // Back to where the tour began. What it opened is forgotten: the page is loaded anew, without its session.
+  function leave() {
+    if (step < 0) return;
+    step = -1;
+    find('#tour')?.remove();
+    document.querySelectorAll('.tour-here').forEach(element => element.classList.remove('tour-here'));
+    if (before.corpus) { tab(new URL(before.url).searchParams.get('tab') ?? 'Similarity'); return; }
+    studio.forget();
+    location.replace(before.url);
+  }
+
+  document.addEventListener('click', event => {
+    const action = event.target.closest('[data-tour]')?.dataset.tour;
+    if (action) ({ begin, next, leave })[action]();
+  });
+  document.addEventListener('keydown', event => { if (event.key === 'Escape') leave(); });
+})();
