@@ -99,12 +99,20 @@ def test_scores_are_compared_with_a_column_of_labels(page, write):
     expect(result).not_to_contain_text("Calling a pair")
 
 
-def test_another_model_clears_the_scores_and_offers_to_score_again(page, write):
+def test_another_model_clears_the_scores_and_offers_to_score_again(page, other_model):
     open_panel(page, "A file of pairs")
-    expect(page.locator("#pair-score")).to_be_hidden()
     page.locator("#pair-example").click()
-    expect(page.locator("#pair-result")).to_contain_text("No threshold of the score beats calling every pair")
-    expect(page.locator("#pair-score")).to_be_hidden()
+    result, again = page.locator("#pair-result"), page.locator("#pair-score")
+    expect(result).to_contain_text("No threshold of the score beats calling every pair “opposite” or “other”")
+    expect(again).to_be_hidden()
+    page.get_by_label("Model", exact=True).fill(str(other_model))
+    page.get_by_label("Model", exact=True).press("Enter")
+    expect(again).to_have_text(re.compile("Score with .*first-token"))
+    expect(result).to_be_hidden()
+    expect(page.locator("#pair-download")).to_be_hidden()
+    again.click()
+    expect(result).to_contain_text(re.compile("with .*first-token; the download has one more column"))
+    expect(again).to_be_hidden()
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])

@@ -18,7 +18,7 @@ from sbert_app.ui.kit.shelf import Shelf
 from sbert_app.ui.kit.uploads import uploaded
 from sbert_app.ui.similarity import file_view as view
 
-LABEL = "Two text columns, and a column of labels if you have one: csv, tsv, jsonl, json, parquet, xlsx"
+LABEL = "Two text columns: csv, tsv, jsonl, json, parquet, xlsx"
 LEAD = (
     "Upload a file with two columns of text. You get the same file back with a score for each row. "
     "If it has a column of labels, such as grades from 0 to 5, you also see how well the scores agree with them."

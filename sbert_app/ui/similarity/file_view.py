@@ -35,8 +35,7 @@ def scored(result: ScoredPairs) -> Markup:
     count, columns = len(result.scores), result.columns
     text = f"{count:,} {plural(count, 'row', 'rows')} of {result.table.name} scored in {duration(result.seconds)}"
     how = html.hint(
-        f"“{columns.first}” against “{columns.second}” with {result.model}; "
-        f"the download has one more column, “{result.score_column}”."
+        f"“{columns.first}” and “{columns.second}” with {result.model}; the download has one more column, “{result.score_column}”."
     )
     left_out = wording.left_out(result.labels) if result.labels else []
     notes = html.notes([*left_out, *skipped_summary(result.reading.skipped), *result.reading.notes])
@@ -51,7 +50,7 @@ def _agreement(result: ScoredPairs) -> Markup:
         return Markup()
     sentence = wording.sentence(result.labels, result.agreement)
     details = html.info(wording.details(result.labels, result.agreement))
-    return Markup('<p class="pair-agreement">{} {}</p>').format(sentence, details)
+    return Markup('<div class="pair-agreement">{} {}</div>').format(sentence, details)
 
 
 def _words(result: ScoredPairs) -> Markup:
@@ -67,7 +66,7 @@ def _rows(result: ScoredPairs) -> Markup:
     """With labels, the pairs that disagree most with them; else the highest and the lowest scores."""
     if result.labels and result.agreement:
         titles, sides = wording.side_titles(result.labels), result.disagreeing()
-        lead = Markup("<p><b>Pairs that disagree most</b> {}</p>").format(html.info(RANKS))
+        lead = Markup('<div class="pair-lead"><b>Where score and label are furthest apart</b> {}</div>').format(html.info(RANKS))
     else:
         titles, sides, lead = wording.EXTREMES, result.extremes(), Markup()
     tables = [_table(title, pairs, result) for title, pairs in zip(titles, sides, strict=True) if pairs]
@@ -78,7 +77,7 @@ def _rows(result: ScoredPairs) -> Markup:
 
 def _table(title: str, pairs: Sequence[ShownPair], result: ScoredPairs) -> Markup:
     columns = result.columns
-    label = [columns.labels] if columns.labels else []
+    label = ["Label"] if columns.labels else []
     rows = [
         [
             f"{pair.row:,}",
