@@ -58,7 +58,7 @@ def best_threshold(predicted: Array, gold: Array) -> Threshold:
 def shortest_between(below: float, above: float) -> float:
     """The number of the fewest decimals, at least two, that is above `below` and at most `above`."""
     for decimals in range(2, MOST_DECIMALS):
-        value = math.floor(above * 10**decimals) / 10**decimals
+        value = math.floor(above * 10.0**decimals) / 10.0**decimals
         if value > below:
             return value
     return above

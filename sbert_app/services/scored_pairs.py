@@ -49,7 +49,8 @@ class ScoredPairs:
 
     @property
     def columns(self) -> PairColumns:
-        return PairColumns(*self.reading.mapping.sentences, self.labels.column if self.labels else "")
+        first, second = self.reading.mapping.sentences
+        return PairColumns(first, second, self.labels.column if self.labels else "")
 
     @property
     def score_column(self) -> str:

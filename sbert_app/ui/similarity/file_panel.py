@@ -63,12 +63,12 @@ class FilePanel:
         )
         by_file.failure(self._clear, None, [self.file, self.columns, *scored], **PRIVATE)  # so that another file can be uploaded
         self.file.clear(handler(self._on_clear), session, [self.columns, *scored, self.stage], **PRIVATE)
-        score = self._on_score, [session, *self._chosen, model], scored
-        for trigger, (work, inputs, outputs) in (
-            (self.example.click, (self._on_example, [session, model], [self.file, self.columns, *scored])),
-            (self.score.click, score),
-            *((column.input, score) for column in self._chosen),
-        ):
+        triggers: list[Any] = [self.score.click, *(column.input for column in self._chosen)]
+        listened: list[tuple[Any, Any, list[Any], list[Any]]] = [
+            (self.example.click, self._on_example, [session, model], [self.file, self.columns, *scored]),
+            *((trigger, self._on_score, [session, *self._chosen, model], scored) for trigger in triggers),
+        ]
+        for trigger, work, inputs, outputs in listened:
             started = trigger(handler(work), inputs, [*self.job.outputs, *outputs], concurrency_limit=None, **PRIVATE)
             started.failure(self._failed, None, [*self.job.outputs, *scored], **PRIVATE)
         model.change(handler(self._on_model), [session, self.first, model], [self.stage, *scored], **PRIVATE)
