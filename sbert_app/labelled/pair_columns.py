@@ -11,7 +11,7 @@ from sbert_app.labelled.columns import guess_mapping, is_id, named_targets, numb
 from sbert_app.labelled.pair_labels import GRADED, PairLabels, read_pair_labels
 
 SAMPLE = 200  # rows
-FEW_VALUES = 3
+FEW_VALUES, OFTEN = 3, 4
 NO_LABELS = "none"
 LOWEST, HIGHEST = -1.0, 10.0  # grades of a column without a known name: other numbers may be lengths or years
 
@@ -88,9 +88,9 @@ def _looks_like_labels(column: str, cells: list[str]) -> bool:
 
 
 def _has_few_values(cells: list[str]) -> bool:
-    """Whether each of at most FEW_VALUES texts occurs twice on average: labels in several words, rather than sentences."""
+    """Whether each of at most FEW_VALUES texts occurs OFTEN times on average: labels in several words, rather than sentences."""
     values = {cell.strip() for cell in cells if cell.strip()}
-    return len(values) <= FEW_VALUES and len(cells) >= 2 * len(values)
+    return len(values) <= FEW_VALUES and len(cells) >= OFTEN * len(values)
 
 
 def _numeric(cells: list[str]) -> bool:
