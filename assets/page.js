@@ -31,10 +31,13 @@
     return JSON.stringify({ ...values, session: sessionStorage.getItem(SESSION) || '' });
   }
 
-  // Open a tab by the name on it, or by its name in the address.
+  // Open a tab by the name on it, or by its name in the address. On a phone it may be in the menu behind the three dots.
   function tab(name) {
-    const plain = text => text.trim().toLowerCase();
-    tabs('#tabs').find(button => plain(button.textContent) === plain(name))?.click();
+    const named = button => button.textContent.trim().toLowerCase() === name.toLowerCase();
+    const button = tabs('#tabs').find(named);
+    if (button) { button.click(); return; }
+    document.querySelector('#tabs > .tab-wrapper .overflow-menu > button')?.click();
+    setTimeout(() => [...document.querySelectorAll('#tabs > .tab-wrapper .overflow-dropdown button')].find(named)?.click(), 50);
   }
 
   // The next load of this page begins a new session.

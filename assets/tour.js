@@ -8,7 +8,7 @@
   // at: what the sentence is about; act: what happens when the step begins.
   const STEPS = [
     {
-      say: 'Two sentences, one score for how close their meanings are. These two share nearly all their words and contradict each other: the line under the score says so.',
+      say: 'Two sentences, one score for how close their meanings are. These two share nearly all their words and contradict each other: the marked line says so.',
       at: '#comparison', tab: 'Similarity', act: () => [...document.querySelectorAll('.gallery button, button.gallery-item')].find(b => b.textContent.trim() === 'Negation')?.click(),
     },
     {
@@ -65,6 +65,7 @@
       act?.();
       document.querySelectorAll('.tour-here').forEach(element => element.classList.remove('tour-here'));
       find(at)?.classList.add('tour-here');
+      find(at)?.scrollIntoView({ block: 'center' });
     }, 300);
   }
 

@@ -39,6 +39,7 @@ SUBJECTS: dict[Needs, list[inspect.Parameter]] = {
     Needs.CORPUS: [FILE, COLUMN, INDEXED_WITH],
     Needs.SENTENCES: [FILE, COLUMN],
     Needs.EXAMPLE: [ANY_FILE, COLUMN],
+    Needs.PAIRS: [FILE],
     Needs.LABELLED: [FILE],
 }
 

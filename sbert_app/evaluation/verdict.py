@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.evaluation import weighted
+from sbert_app.evaluation.estimate import RESAMPLES, MetricEstimate, interval, resample_weights
 from sbert_app.evaluation.weighted import Array, Metric
 from sbert_app.vectors import Vectors, unit_rows
 
-RESAMPLES = 2_000
-CONFIDENCE = 0.95
 LEAST_HELD_OUT = 20  # rows; fewer never give a verdict
 
 BETTER, UNCLEAR, WORSE = "better", "no clear change", "worse: do not use it"
@@ -26,15 +25,6 @@ METRICS: dict[str, dict[str, Metric]] = {
     "triplets": {"triplet_accuracy": weighted.share_positive},
     "positives": {"accuracy_at_1": weighted.share_positive},
 }
-
-
-@dataclass(frozen=True)
-class MetricEstimate:
-    """A metric with its 95 % bootstrap interval, as fractions."""
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -88,15 +78,15 @@ def measure(kind: str, predicted: Array, gold: Array) -> dict[str, float]:
 def judge(kind: str, before: Array, after: Array, gold: Array, seed: int = 0) -> Verdict:
     """Compare predictions for the same n examples by a paired bootstrap: both use the same resamples."""
     count = len(gold)
-    weights = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), size=RESAMPLES).astype(np.float64)
+    weights = resample_weights(count, RESAMPLES, np.random.default_rng(seed))
     ones = np.ones((1, count))
     changes = []
     for name, metric in METRICS[kind].items():
         values = [metric(predicted, gold, ones)[0] for predicted in (before, after)]
         resampled = [metric(predicted, gold, weights) for predicted in (before, after)]
-        estimates = [_estimate(value, samples) for value, samples in zip(values, resampled, strict=True)]
+        estimates = [interval(value, samples) for value, samples in zip(values, resampled, strict=True)]
         difference = resampled[1] - resampled[0]
-        changes.append(Change(name, estimates[0], estimates[1], _estimate(values[1] - values[0], difference), _p(difference)))
+        changes.append(Change(name, estimates[0], estimates[1], interval(values[1] - values[0], difference), _p(difference)))
     return Verdict(_word(changes[0], count), tuple(changes), count)
 
 
@@ -104,14 +94,6 @@ def _word(change: Change, count: int) -> str:
     if count >= LEAST_HELD_OUT and change.difference.low > 0:
         return BETTER
     return WORSE if count >= LEAST_HELD_OUT and change.difference.high < 0 else UNCLEAR
-
-
-def _estimate(value: float, samples: Array) -> MetricEstimate:
-    samples = samples[np.isfinite(samples)]
-    if not np.isfinite(value) or not len(samples):
-        return MetricEstimate(-1.0, -1.0, 1.0)
-    low, high = np.quantile(samples, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
-    return MetricEstimate(float(value), float(low), float(high))
 
 
 def _p(difference: NDArray[np.float64]) -> float:

@@ -53,6 +53,19 @@ def best_f1(predicted: Array, gold: Array, weights: Array) -> Array:
     return f1
 
 
+def best_cut(predicted: Array, gold: Array) -> tuple[float, float]:
+    """Return the two neighbouring scores between which the threshold of `best_accuracy` lies: (below it, lowest at or above it).
+
+    (highest score, inf) if it is best to call no row positive, (-inf, lowest score) if all; of equally good ones, the highest.
+    """
+    distinct = np.unique(predicted)[::-1]
+    hits, rows = _cumulated(predicted, gold, np.ones((1, len(gold))))
+    correct = np.concatenate([[0.0], (2 * hits - rows)[0]])  # against calling no row positive
+    best = int(correct.argmax())
+    scores = [np.inf, *distinct.tolist(), -np.inf]
+    return scores[best + 1], scores[best]
+
+
 def share_positive(predicted: Array, gold: Array, weights: Array) -> Array:
     """Share of rows whose predicted margin is above zero, 0..1: triplet accuracy."""
     share: Array = (weights * (predicted > 0)).sum(1) / weights.sum(1)

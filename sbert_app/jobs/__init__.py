@@ -7,8 +7,9 @@ from sbert_app.jobs.evaluate import EVALUATE
 from sbert_app.jobs.fine_tune import FINE_TUNE
 from sbert_app.jobs.index_corpus import INDEX_CORPUS
 from sbert_app.jobs.models import MODELS
+from sbert_app.jobs.score_pairs import SCORE_PAIRS
 from sbert_app.jobs.search import SEARCH
 from sbert_app.jobs.similarity import SIMILARITY
 from sbert_app.jobs.timing import TIMING
 
-JOBS = (SIMILARITY, ENCODE, INDEX_CORPUS, SEARCH, DUPLICATES, CLUSTER_MAP, FINE_TUNE, EVALUATE, TIMING, MODELS)
+JOBS = (SIMILARITY, SCORE_PAIRS, ENCODE, INDEX_CORPUS, SEARCH, DUPLICATES, CLUSTER_MAP, FINE_TUNE, EVALUATE, TIMING, MODELS)

@@ -24,6 +24,7 @@ class Needs(Enum):
     CORPUS = "an indexed corpus: endpoints take its id, the shell indexes a file"
     SENTENCES = "sentences: a file; for endpoints also lines"
     EXAMPLE = "sentences as above; without any, the example's"
+    PAIRS = "a file of pairs"
     LABELLED = "a file with labelled pairs or triplets"
 
 

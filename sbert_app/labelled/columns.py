@@ -53,7 +53,7 @@ def guess_mapping(frame: pd.DataFrame) -> ColumnRoles:
     if all(_named(frame, names) for names in (ANCHOR, POSITIVE, NEGATIVE)):
         return ColumnRoles("triplets", (_named(frame, ANCHOR), _named(frame, POSITIVE), _named(frame, NEGATIVE)))
     first, second = _named(frame, FIRST), _named(frame, SECOND)
-    target = _named(frame, SCORES) or _named(frame, LABELS)
+    target = next(iter(named_targets(frame)), "")
     prose = _prose(frame, exclude={target})
     if not (first and second):
         if len(prose) == 3 and not target:
@@ -93,6 +93,12 @@ def guess_positive(labels: Sequence[str]) -> tuple[str, bool]:
     return named or labels[-1], bool(named)
 
 
+def named_targets(frame: pd.DataFrame) -> list[str]:
+    """The columns whose name says that they hold scores or labels, scores first."""
+    plain = {column: _plain(column) for column in frame.columns}
+    return [column for names in (SCORES, LABELS) for name in names for column in frame.columns if plain[column] == name]
+
+
 def number(text: str) -> float | None:
     """Parse a number with a decimal point or comma; may be nan or inf. None if it is not a number."""
     text = text.strip()
@@ -102,6 +108,11 @@ def number(text: str) -> float | None:
         return float(text) if "_" not in text else None
     except ValueError:
         return None
+
+
+def is_id(cells: Sequence[str]) -> bool:
+    """Whether it looks like an id column: whole numbers, all different."""
+    return len(set(cells)) == len(cells) and all(cell.isdigit() for cell in cells)
 
 
 def _named(frame: pd.DataFrame, names: Sequence[str]) -> str:
@@ -127,11 +138,6 @@ def _likely_target(frame: pd.DataFrame, exclude: set[str]) -> str:
             cells = frame[column].head(SAMPLE).str.strip()
             filled = [cell for cell in cells if cell]
             numeric = sum(number(cell) is not None for cell in filled)
-            if filled and (1 < len(set(filled)) <= MOST_VALUES or (numeric > len(filled) / 2 and not _is_id(filled))):
+            if filled and (1 < len(set(filled)) <= MOST_VALUES or (numeric > len(filled) / 2 and not is_id(filled))):
                 return column
     return ""
-
-
-def _is_id(cells: Sequence[str]) -> bool:
-    """Whether it looks like an id column: whole numbers, all different."""
-    return len(set(cells)) == len(cells) and all(cell.isdigit() for cell in cells)

@@ -34,7 +34,7 @@ class Reading:
 
 def read_examples(table: Table, mapping: ColumnRoles, limits: Limits, repeats: bool = False, least: int = LEAST_ROWS) -> Reading:
     """Read a table's examples. repeats: keep repeated rows. Raises UserError for a missing column or fewer than `least` rows."""
-    _check_columns(table, mapping)
+    check_columns(table, [*mapping.sentences, *([mapping.target] if mapping.target else [])])
     skipped, positions = list(table.skipped), []
     columns = [table.frame[name].str.strip().tolist() for name in mapping.sentences]
     raw = table.frame[mapping.target].str.split().str.join(" ").tolist() if mapping.target else [""] * len(table.rows)
@@ -61,8 +61,8 @@ def read_examples(table: Table, mapping: ColumnRoles, limits: Limits, repeats: b
     return Reading(table.name, mapping, examples, tuple(skipped), (*table.notes, *remarks))
 
 
-def _check_columns(table: Table, mapping: ColumnRoles) -> None:
-    chosen = [*mapping.sentences, *([mapping.target] if mapping.target else [])]
+def check_columns(table: Table, chosen: Sequence[str]) -> None:
+    """Raise UserError for a column that the table does not have, or that is chosen twice."""
     listed = f"Its columns are: {', '.join(table.frame.columns)}."
     for column in chosen:
         if column not in table.frame.columns:

@@ -1,31 +1,31 @@
-"""Score a file of pairs: read two text columns, encode each different sentence once, and add a column with the scores."""
+"""Score a file of pairs: encode each different sentence once, add a column of scores, and compare them with the file's labels."""
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.errors import UserError
-from sbert_app.explain.scale import WORDS, Scale
+from sbert_app.evaluation.label_agreement import label_agreement
 from sbert_app.labelled.columns import ColumnRoles
-from sbert_app.labelled.examples import Reading, read_examples
-from sbert_app.labelled.pair_columns import guess_pair_columns
+from sbert_app.labelled.examples import Reading, check_columns, read_examples
+from sbert_app.labelled.pair_columns import PairColumns, guess_pair_columns
+from sbert_app.labelled.pair_labels import PairLabels, read_pair_labels
 from sbert_app.models.batching import distinct
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services.labelled import EXAMPLES
+from sbert_app.services.scored_pairs import ScoredPairs
 from sbert_app.tables import Table, read_table
 from sbert_app.vectors import Vectors, unit_rows
 
 SCORING = "scoring"  # job name
-SCORE_NAMES = ("score", "cosine", "cosine_of_this_app")
 EXAMPLE = "instructions_labelled.csv"
 BLOCK = 100_000  # pairs multiplied at a time: bounds memory
 
@@ -39,43 +39,6 @@ class PairTable:
     @property
     def nbytes(self) -> int:
         return self.table.nbytes
-
-
-@dataclass(frozen=True)
-class ScoredPairs:
-    """A table of pairs and the cosine of each usable row. `reading.examples` holds those rows; `scores`: (n,)."""
-
-    table: Table
-    reading: Reading
-    scores: NDArray[np.float32]
-    scale: Scale | None
-    seconds: float
-
-    @property
-    def nbytes(self) -> int:
-        """Approximate bytes of memory: the texts are in the table and in the reading."""
-        return 2 * self.table.nbytes + self.scores.nbytes
-
-    @property
-    def score_column(self) -> str:
-        """The name of the added column: the first of SCORE_NAMES that the file does not use."""
-        return next((name for name in SCORE_NAMES if name not in self.table.frame.columns), SCORE_NAMES[-1] + "_")
-
-    def words(self) -> dict[str, int]:
-        """How many pairs each of the scale's words has."""
-        words = [self.scale.word(score) for score in self.scores.tolist()] if self.scale else []
-        return {word: words.count(word) for word in WORDS} if words else {}
-
-    def records(self) -> list[dict[str, Any]]:
-        """The file's rows with the score added, 4 decimals; None for a row that was skipped."""
-        scores = dict(zip(self.reading.examples.rows.tolist(), self.scores.tolist(), strict=True))
-        columns = [self.table.frame[column].tolist() for column in self.table.frame.columns]
-        names = [*self.table.frame.columns, self.score_column]
-        rows = zip(*columns, strict=True)
-        return [
-            dict(zip(names, [*cells, round(scores[row], 4) + 0.0 if row in scores else None], strict=True))
-            for row, cells in zip(self.table.rows.tolist(), rows, strict=True)
-        ]
 
 
 @dataclass(frozen=True)
@@ -97,38 +60,43 @@ class PairFileService:
         self._bench = workbench
         self._limits = workbench.settings.limits
 
-    def open_file(self, session_id: str, path: Path) -> tuple[Table, tuple[str, str]]:
-        """Read a file and keep it in the session. Returns it with the two columns that look like sentences."""
+    def open_file(self, session_id: str, path: Path) -> tuple[Table, PairColumns]:
+        """Read a file and keep it in the session. Returns it with its likely columns."""
         return self._open(session_id, read_table(path, self._limits))
 
-    def open_example(self, session_id: str) -> tuple[Table, tuple[str, str]]:
+    def open_example(self, session_id: str) -> tuple[Table, PairColumns]:
         """Open the bundled example as if it had been uploaded."""
         return self._open(session_id, read_table(EXAMPLES / EXAMPLE, self._limits))
 
-    def _open(self, session_id: str, table: Table) -> tuple[Table, tuple[str, str]]:
+    def _open(self, session_id: str, table: Table) -> tuple[Table, PairColumns]:
         columns = guess_pair_columns(table.frame)
         self._bench.sessions.get(session_id).put(PairTable(table))
         return table, columns
 
-    def score(
-        self, session_id: str, first: str | None, second: str | None, model: str = DEFAULT_ENCODER
-    ) -> Iterator[ScoringProgress]:
-        """Score the session's file by these columns. Raises UserError for a missing column or a file without a usable row."""
+    def has_file(self, session_id: str) -> bool:
+        return self._bench.sessions.get(session_id).get(PairTable) is not None
+
+    def score(self, session_id: str, columns: PairColumns, model: str = DEFAULT_ENCODER) -> Iterator[ScoringProgress]:
+        """Score the session's file by these columns. If only the labels are others than before, the scores are kept.
+
+        Raises UserError for a missing column, labels that cannot be compared, or a file without a usable row.
+        """
         session = self._bench.sessions.get(session_id)
-        kept = session.get(PairTable)
+        kept, earlier = session.get(PairTable), session.get(ScoredPairs)
         if kept is None:
             raise UserError("There is no file of pairs yet. Upload one, or open the example.")
-        mapping = ColumnRoles("positives", (str(first or ""), str(second or "")))
-        reading = read_examples(kept.table, mapping, self._limits, repeats=True, least=1)
+        reading, labels = self._read(kept.table, columns)
         stop = session.begin(SCORING)
-        with self._bench.lines.corpora.join(stop) as waiting:
-            for before in waiting:
-                yield ScoringProgress(place_in_line(before, "job"))
-            for progress in self._score(kept.table, reading, model, stop):
-                if progress.scored is None or session.put(progress.scored, stop):
-                    yield progress
-                else:  # another file was scored meanwhile
-                    yield ScoringProgress("Stopped", stopped=True)
+        for progress in self._steps(kept.table, reading, labels, model, stop, earlier):
+            if progress.scored is None or session.put(progress.scored, stop):
+                yield progress
+            else:  # another file was scored meanwhile
+                yield ScoringProgress("Stopped", stopped=True)
+
+    def score_table(self, table: Table, columns: PairColumns, model: str, stop: Stop) -> Iterator[ScoringProgress]:
+        """Score a table that is in no session, as `score` does."""
+        reading, labels = self._read(table, columns)
+        yield from self._steps(table, reading, labels, model, stop)
 
     def stop(self, session_id: str) -> None:
         """Stop this session's scoring after the current batch."""
@@ -140,6 +108,34 @@ class PairFileService:
         session.stop(SCORING)
         session.drop(PairTable)
         session.drop(ScoredPairs)
+
+    def _read(self, table: Table, columns: PairColumns) -> tuple[Reading, PairLabels | None]:
+        """Read the usable rows, and their labels if a column of labels is chosen."""
+        mapping = ColumnRoles("positives", columns.sentences)
+        reading = read_examples(table, mapping, self._limits, repeats=True, least=1)
+        if not columns.labels:
+            return reading, None
+        check_columns(table, [*columns.sentences, columns.labels])
+        cells = dict(zip(table.rows.tolist(), table.frame[columns.labels].tolist(), strict=True))
+        return reading, read_pair_labels(columns.labels, [cells[row] for row in reading.examples.rows.tolist()])
+
+    def _steps(
+        self, table: Table, reading: Reading, labels: PairLabels | None, model: str, stop: Stop, earlier: ScoredPairs | None = None
+    ) -> Iterator[ScoringProgress]:
+        """Wait in the queue and score, unless an earlier result has these scores; then compare with the labels."""
+        kept = earlier and earlier.table is table and (earlier.model, earlier.reading.mapping) == (model, reading.mapping)
+        scored = earlier if kept else None
+        if scored is None:
+            with self._bench.lines.corpora.join(stop) as waiting:
+                for before in waiting:
+                    yield ScoringProgress(place_in_line(before, "job"))
+                for progress in self._score(table, reading, model, stop):
+                    scored = progress.scored
+                    if scored is None:
+                        yield progress
+        if scored is not None:
+            yield ScoringProgress("Comparing with the labels" if labels else "Sorting")
+            yield ScoringProgress("Scored", seconds=scored.seconds, scored=_compared(scored, labels))
 
     def _score(self, table: Table, reading: Reading, model: str, stop: Stop) -> Iterator[ScoringProgress]:
         yield ScoringProgress("Loading the model")
@@ -159,8 +155,17 @@ class PairFileService:
                 return
             yield progress
         scores = _cosines(unit_rows(embeddings), position[: len(reading.examples)], position[len(reading.examples) :])
-        scored = ScoredPairs(table, reading, scores, scale, time.perf_counter() - start)
+        scored = ScoredPairs(table, reading, scores, scale, model, time.perf_counter() - start)
         yield ScoringProgress("Scored", len(unique), len(unique), scored.seconds, scored=scored)
+
+
+def _compared(scored: ScoredPairs, labels: PairLabels | None) -> ScoredPairs:
+    """The scores with these labels and their agreement."""
+    if labels is None:
+        return replace(scored, labels=None, agreement=None)
+    labelled = labels.labelled
+    agreement = label_agreement(labels.kind, scored.scores[labelled].astype(np.float64), labels.gold[labelled])
+    return replace(scored, labels=labels, agreement=agreement)
 
 
 def _cosines(unit: Vectors, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float32]:

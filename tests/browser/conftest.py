@@ -1,6 +1,8 @@
 """One real app for all browser tests; each test gets a fresh browser context that fails on errors and foreign requests."""
 
+import json
 import os
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -110,3 +112,13 @@ def visit(browser, app_url):
 @pytest.fixture
 def page(visit):
     return visit()
+
+
+@pytest.fixture
+def other_model(tmp_path, model_folder) -> Path:
+    """The bundled weights with another pooling: another encoder."""
+    folder = Path(shutil.copytree(model_folder, tmp_path / "first-token"))
+    config = folder / "1_Pooling" / "config.json"
+    settings = json.loads(config.read_text())
+    config.write_text(json.dumps(settings | {"pooling_mode_mean_tokens": False, "pooling_mode_cls_token": True}))
+    return folder

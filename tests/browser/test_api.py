@@ -18,6 +18,7 @@ def client(app_url):
 def test_only_the_named_endpoints_are_public(client):
     assert set(client.view_api(return_format="dict", print_info=False)["named_endpoints"]) == {
         "/similarity",
+        "/score_pairs",
         "/encode",
         "/index_corpus",
         "/search",

@@ -1,8 +1,6 @@
 """The corpus of all tabs: its menu in the header, its model, filters in force, and what a reload brings back."""
 
-import json
 import re
-import shutil
 import time
 from pathlib import Path
 
@@ -27,16 +25,6 @@ def places(tmp_path) -> Path:
     rows = [f"a walk through the old town number {i},{'travel' if i % 4 else 'food'},{i}" for i in range(120)]
     path.write_text("\n".join(["text,domain,number", *rows]) + "\n")
     return path
-
-
-@pytest.fixture
-def other_model(tmp_path, model_folder) -> Path:
-    """The bundled weights with another pooling: another encoder."""
-    folder = Path(shutil.copytree(model_folder, tmp_path / "first-token"))
-    config = folder / "1_Pooling" / "config.json"
-    settings = json.loads(config.read_text())
-    config.write_text(json.dumps(settings | {"pooling_mode_mean_tokens": False, "pooling_mode_cls_token": True}))
-    return folder
 
 
 def choose_model(page: Page, name: str) -> None:

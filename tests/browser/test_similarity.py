@@ -81,6 +81,40 @@ def test_a_file_of_pairs_comes_back_with_a_score_column(page, write, tmp_path):
     expect(page.locator("#pair-result")).to_contain_text("420 rows of instructions_labelled.csv")
 
 
+def test_scores_are_compared_with_a_column_of_labels(page, write):
+    rows = [f"{i % 2},The cat sat on mat {i},{f'A cat is on mat {i}' if i % 2 else f'Taxes rose in year {i}'}" for i in range(30)]
+    path = write("labels.csv", "\n".join(["label,left,right", *rows]) + "\n")
+    open_panel(page, "A file of pairs")
+    page.locator("#pair-file-upload input[type=file]").set_input_files(str(path))
+    result, labels = page.locator("#pair-result"), page.locator("#pair-labels input")
+    expect(result).to_contain_text(re.compile(r"Calling a pair “1” at 0\.\d+ or higher is right for 100 % of 30 labelled pairs\."))
+    expect(labels).to_have_value("label")
+    expect(result.get_by_text("Average precision")).to_be_hidden()
+    result.locator(".pair-agreement summary").click()
+    expect(result.get_by_text("Average precision ×100: 100.0")).to_be_visible()
+    expect(page.get_by_role("region", name="Highest scores not labelled “1”")).to_contain_text("Taxes rose")
+    labels.click()
+    page.get_by_role("option", name="none", exact=True).click()
+    expect(page.get_by_role("region", name="Lowest scores", exact=True)).to_contain_text("Taxes rose")
+    expect(result).not_to_contain_text("Calling a pair")
+
+
+def test_another_model_clears_the_scores_and_offers_to_score_again(page, other_model):
+    open_panel(page, "A file of pairs")
+    page.locator("#pair-example").click()
+    result, again = page.locator("#pair-result"), page.locator("#pair-score")
+    expect(result).to_contain_text("No threshold of the score beats calling every pair “opposite” or “other”")
+    expect(again).to_be_hidden()
+    page.get_by_label("Model", exact=True).fill(str(other_model))
+    page.get_by_label("Model", exact=True).press("Enter")
+    expect(again).to_have_text(re.compile("Score with .*first-token"))
+    expect(result).to_be_hidden()
+    expect(page.locator("#pair-download")).to_be_hidden()
+    again.click()
+    expect(result).to_contain_text(re.compile("with .*first-token; the download has one more column"))
+    expect(again).to_be_hidden()
+
+
 @pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
 def test_the_drawer_explains_in_one_picture(visit, width, theme):
     page = visit(width=width, theme=theme)

@@ -21,6 +21,13 @@ CASES = {
         ({"sentence1": "a", "sentence2": "b", "model": "./nowhere"}, "There is no model folder"),
         ({"sentence1": "a", "sentence2": "b", "cross_encoder": "./nowhere"}, "There is no model folder"),
     ],
+    "score_pairs": [
+        ({"first_column": "text"}, "Name both text columns, or neither: then they are guessed."),
+        ({"first_column": "text", "second_column": "nowhere"}, "has no column 'nowhere'. Its columns are: text, other, n."),
+        ({"first_column": "text", "second_column": "text"}, "The column 'text' is chosen twice."),
+        ({"label_column": "other"}, "The column 'other' is chosen twice."),
+        ({"model": "./nowhere"}, "There is no model folder"),
+    ],
     "encode": [({"model": "./nowhere"}, "There is no model folder")],
     "search": [
         ({"query": " "}, "The query is blank. Type what you are looking for."),

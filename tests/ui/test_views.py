@@ -190,7 +190,7 @@ def _scored_pairs(bench, session_id):
     pd.DataFrame({"sentence1": [ATTACK, ""], "sentence2": ["a plain line", "b"], ATTACK: ["x", "y"]}).to_csv(path, index=False)
     service = PairFileService(bench)
     _, columns = service.open_file(session_id, path)
-    return list(service.score(session_id, *columns))[-1].scored
+    return list(service.score(session_id, columns))[-1].scored
 
 
 def _fine_tuning(bench, session_id):

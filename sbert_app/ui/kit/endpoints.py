@@ -20,6 +20,7 @@ from sbert_app.ui.kit.visitors import visitor_of
 
 SEND_SECONDS = 0.5  # between two steps that are sent
 NO_FILE = "Send a file with labelled pairs or triplets."
+NO_PAIRS = "Send a file with two columns of text."
 
 
 def _subject(name: str, about: str, kind: Any, default: Any) -> Argument:
@@ -31,11 +32,13 @@ LINES = _subject("lines", "One sentence per line, used if there is no file.", te
 COLUMNS = _subject("columns", "The text columns (several are joined). Empty: guessed.", names("sentence columns"), [])
 CORPUS = _subject("corpus", "The id that /index_corpus returned.", text("corpus"), MISSING)
 LABELLED = _subject("file", "sentence1, sentence2, score or label; or anchor, positive, negative.", upload(), None)
+PAIRS = _subject("file", "A file with two columns of text, and if you like one of labels.", upload(), None)
 SUBJECTS: dict[Needs, list[Argument]] = {
     Needs.NOTHING: [],
     Needs.CORPUS: [CORPUS],
     Needs.SENTENCES: [FILE, LINES, COLUMNS],
     Needs.EXAMPLE: [FILE, LINES, COLUMNS],
+    Needs.PAIRS: [PAIRS],
     Needs.LABELLED: [LABELLED],
 }
 
@@ -136,7 +139,7 @@ def _table(job: Job, services: Services, subject: dict[str, Any]) -> Table | Non
     if job.needs in (Needs.NOTHING, Needs.CORPUS):
         return None
     file, lines = subject["file"], subject.get("lines", "")
-    if job.needs is Needs.LABELLED or file:
-        with uploaded(file, NO_FILE) as path:
+    if job.needs in (Needs.LABELLED, Needs.PAIRS) or file:
+        with uploaded(file, NO_PAIRS if job.needs is Needs.PAIRS else NO_FILE) as path:
             return services.corpora.read_file(path)
     return None if job.needs is Needs.EXAMPLE and not lines else services.corpora.read_lines(lines)

@@ -1,4 +1,4 @@
-"""Panel for a file of pairs: upload it, and get it back with a column of scores."""
+"""Panel for a file of pairs: upload it, see how well the scores agree with its labels, and get it back with a column of scores."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,7 +6,9 @@ from typing import Any
 
 import gradio as gr
 
-from sbert_app.services.pair_file import PairFileService, ScoredPairs, ScoringProgress
+from sbert_app.labelled.pair_columns import PairColumns
+from sbert_app.services.pair_file import PairFileService, ScoringProgress
+from sbert_app.services.scored_pairs import ScoredPairs
 from sbert_app.tables import Table
 from sbert_app.tables.writing import csv_file
 from sbert_app.ui.kit import html
@@ -17,7 +19,11 @@ from sbert_app.ui.kit.uploads import uploaded
 from sbert_app.ui.similarity import file_view as view
 
 LABEL = "Two text columns: csv, tsv, jsonl, json, parquet, xlsx"
-LEAD = "Upload a file with two columns of text. You get the same file back with a score for each row."
+LEAD = (
+    "Upload a file with two columns of text. You get the same file back with a score for each row. "
+    "If it has a column of labels, such as grades from 0 to 5, you also see how well the scores agree with them."
+)
+NO_COLUMN = ("none", "")
 
 
 class FilePanel:
@@ -37,70 +43,100 @@ class FilePanel:
         with gr.Row(visible=False, elem_id="pair-columns", elem_classes="query-row") as self.columns:
             self.first = gr.Dropdown(label="First sentence", allow_custom_value=True, elem_id="pair-first")
             self.second = gr.Dropdown(label="Second sentence", allow_custom_value=True, elem_id="pair-second")
-            self.score = gr.Button("Score again", elem_id="pair-score")
+            self.labels = gr.Dropdown(
+                [NO_COLUMN], value="", label="Column of labels", allow_custom_value=True, elem_id="pair-labels"
+            )
+        self.score = gr.Button("Score", variant="primary", visible=False, elem_id="pair-score")
         self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="pair-stop")
         self.stage = gr.HTML(elem_id="pair-stage", js_on_load=None)
         self.download = gr.DownloadButton("Download", variant="primary", visible=False, elem_id="pair-download")
         self.result = gr.HTML(elem_id="pair-result", js_on_load=None)
 
+    @property
+    def _chosen(self) -> list[gr.Dropdown]:
+        return [self.first, self.second, self.labels]
+
     def _listen(self) -> None:
-        session, chosen = self._session_id, [self.first, self.second, self._model]
-        shown, scored = [self.columns, self.first, self.second], [self.result, self.download]
+        session, model, scored = self._session_id, self._model, [self.score, *self._chosen, self.result, self.download]
         by_file = self.job.listen(
-            self.file.upload, self._on_file, [session, self.file, self._model], [*shown, *scored], self._service.stop
+            self.file.upload, self._on_file, [session, self.file, model], [self.columns, *scored], self._service.stop
         )
         by_file.failure(self._clear, None, [self.file, self.columns, *scored], **PRIVATE)  # so that another file can be uploaded
         self.file.clear(handler(self._on_clear), session, [self.columns, *scored, self.stage], **PRIVATE)
-        for button, work, inputs, outputs in (
-            (self.example, self._on_example, [session, self._model], [self.file, *shown, *scored]),
-            (self.score, self._on_score, [session, *chosen], scored),
-        ):
-            started = button.click(handler(work), inputs, [*self.job.outputs, *outputs], concurrency_limit=None, **PRIVATE)
+        triggers: list[Any] = [self.score.click, *(column.input for column in self._chosen)]
+        listened: list[tuple[Any, Any, list[Any], list[Any]]] = [
+            (self.example.click, self._on_example, [session, model], [self.file, self.columns, *scored]),
+            *((trigger, self._on_score, [session, *self._chosen, model], scored) for trigger in triggers),
+        ]
+        for trigger, work, inputs, outputs in listened:
+            started = trigger(handler(work), inputs, [*self.job.outputs, *outputs], concurrency_limit=None, **PRIVATE)
             started.failure(self._failed, None, [*self.job.outputs, *scored], **PRIVATE)
+        model.change(handler(self._on_model), [session, self.first, model], [self.stage, *scored], **PRIVATE)
 
     def _on_file(self, session_id: str, file: str | None, model: str) -> Iterator[Updates]:
         with uploaded(file, "Choose a file with two columns of text.") as path:
             table, columns = self._service.open_file(session_id, Path(path))
         yield self._shown(table, columns)
-        yield from self._on_score(session_id, *columns, model)
+        yield from self._scored(session_id, columns, model)
 
     def _on_example(self, session_id: str, model: str) -> Iterator[Updates]:
         table, columns = self._service.open_example(session_id)
         yield {self.file: None, **self._shown(table, columns)}
-        yield from self._on_score(session_id, *columns, model)
+        yield from self._scored(session_id, columns, model)
 
-    def _shown(self, table: Table, columns: tuple[str, str]) -> Updates:
+    def _on_score(
+        self, session_id: str, first: str | None, second: str | None, labels: str | None, model: str
+    ) -> Iterator[Updates]:
+        yield from self._scored(session_id, PairColumns(str(first or ""), str(second or ""), str(labels or "")), model)
+
+    def _on_model(self, session_id: str, first: str | None, model: str) -> Updates:
+        """Scores of another model than the header's are not kept below its name. Scoring again may take long: it has a button."""
+        if not first or not self._service.has_file(session_id):  # none, or that of the page before it was loaded again
+            return {self.stage: ""}
+        self._service.stop(session_id)
+        button = gr.Button(view.score_with(model), visible=True)
+        return {**self._cleared(), self.score: button, self.stage: html.status(view.OTHER_MODEL)}
+
+    def _shown(self, table: Table, columns: PairColumns) -> Updates:
         names = [*table.frame.columns]
-        first, second = (gr.Dropdown(choices=names, value=column) for column in columns)
-        return {self.columns: gr.Row(visible=True), self.first: first, self.second: second, **self._cleared()}
+        first, second = (gr.Dropdown(choices=names, value=column) for column in columns.sentences)
+        labels = gr.Dropdown(choices=[NO_COLUMN, *((name, name) for name in names)], value=columns.labels)
+        chosen = {self.first: first, self.second: second, self.labels: labels}
+        return {self.columns: gr.Row(visible=True), **chosen, **self._cleared()}
 
-    def _on_score(self, session_id: str, first: str | None, second: str | None, model: str) -> Iterator[Updates]:
-        steps = self._service.score(session_id, first, second, model)
+    def _scored(self, session_id: str, columns: PairColumns, model: str) -> Iterator[Updates]:
+        steps = self._service.score(session_id, columns, model)
         for event in throttled(steps, lambda event: event.stopped or event.scored is not None):
-            yield self._event(event)
+            yield self._event(event, model)
 
-    def _event(self, event: ScoringProgress) -> Updates:
+    def _event(self, event: ScoringProgress, model: str) -> Updates:
+        """The columns can be changed, and so the file scored again, when nothing is being scored."""
         if event.stopped:
-            return {**self.job.idle(html.status(view.STOPPED)), **self._cleared()}
+            again = gr.Button(view.score_with(model), visible=True, interactive=True)
+            return {**self.job.idle(html.status(view.STOPPED)), **self._cleared(), **self._open(True), self.score: again}
         if event.scored is None:
-            return {**self.job.busy(view.progress(event)), **self._cleared()}
-        return {**self.job.idle(), self.result: view.scored(event.scored), self.download: self._file(event.scored)}
+            return {**self.job.busy(view.progress(event)), **self._cleared(), **self._open(False)}
+        shown = {self.result: view.scored(event.scored), self.download: self._file(event.scored)}
+        return {**self.job.idle(), **shown, **self._open(True), self.score: gr.Button(visible=False, interactive=True)}
 
     def _file(self, scored: ScoredPairs) -> Any:
         name = f"{Path(scored.table.name).name.split('.')[0] or 'pairs'}_scored.csv"
         (path,) = self._shelf.put({name: csv_file(scored.records())})
         return gr.DownloadButton(f"Download {name}", value=str(path), visible=True)
 
+    def _open(self, interactive: bool) -> Updates:
+        return {column: gr.Dropdown(interactive=interactive) for column in self._chosen}
+
     def _cleared(self) -> Updates:
         """No result, such as that of an earlier file."""
-        return {self.result: "", self.download: gr.DownloadButton(visible=False)}
+        return {self.result: "", self.download: gr.DownloadButton(visible=False), self.score: gr.Button(visible=False)}
 
     def _clear(self) -> Updates:
-        return {self.file: None, self.columns: gr.Row(visible=False), **self._cleared()}
+        return {self.file: None, self.columns: gr.Row(visible=False), **self._cleared(), **self._open(True)}
 
     def _failed(self) -> Updates:
-        return {**self.job.idle(), **self._cleared()}
+        return {**self.job.idle(), **self._cleared(), **self._open(True)}
 
     def _on_clear(self, session_id: str) -> Updates:
         self._service.clear(session_id)
-        return {self.columns: gr.Row(visible=False), **self._cleared(), self.stage: ""}
+        return {self.columns: gr.Row(visible=False), **self._cleared(), **self._open(True), self.stage: ""}

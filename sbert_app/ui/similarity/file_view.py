@@ -1,15 +1,25 @@
-"""Render a scored file of pairs: how many rows, what their scores mean, the first rows, and what was skipped."""
+"""Render a scored file of pairs: its agreement with the labels, what the scores mean, and the rows that are worth reading."""
+
+from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from sbert_app.services.pair_file import ScoredPairs, ScoringProgress
+from sbert_app.labelled import agreement_wording as wording
+from sbert_app.services.pair_file import ScoringProgress
+from sbert_app.services.scored_pairs import ScoredPairs, ShownPair
 from sbert_app.tables.table import skipped_summary
 from sbert_app.ui.kit import html
 from sbert_app.wording import duration, plural, rounded
 
-FIRST_ROWS = 10
 SENTENCE_LENGTH = 300
-STOPPED = "Stopped. Nothing was scored: press “Score again” to start over."
+STOPPED = "Stopped. Nothing was scored."
+OTHER_MODEL = "The model was changed, so the scores of the one before are gone."
+RANKS = "Compared by rank: where the score puts the pair among all, against where its label puts it."
+
+
+def score_with(model: str) -> str:
+    """The label of the button that scores the file."""
+    return f"Score with {model}"
 
 
 def progress(event: ScoringProgress) -> Markup:
@@ -21,13 +31,26 @@ def progress(event: ScoringProgress) -> Markup:
 
 
 def scored(result: ScoredPairs) -> Markup:
-    """Summary, words with their share of the rows, first rows."""
-    count, columns = len(result.scores), result.reading.mapping.sentences
+    """Summary with the agreement, words with their share of the rows, and the rows worth reading."""
+    count, columns = len(result.scores), result.columns
     text = f"{count:,} {plural(count, 'row', 'rows')} of {result.table.name} scored in {duration(result.seconds)}"
-    how = html.hint(f"“{columns[0]}” against “{columns[1]}”; the download has one more column, “{result.score_column}”.")
-    notes = html.notes([*skipped_summary(result.reading.skipped), *result.reading.notes])
-    head = Markup('<div class="could-go" role="status"><p><b>{}</b>.</p>{}{}</div>').format(text, how, notes)
-    return Markup('{}<div class="pair-file">{}{}</div>').format(head, _words(result), _first_rows(result))
+    how = html.hint(
+        f"“{columns.first}” and “{columns.second}” with {result.model}; the download has one more column, “{result.score_column}”."
+    )
+    left_out = wording.left_out(result.labels) if result.labels else []
+    notes = html.notes([*left_out, *skipped_summary(result.reading.skipped), *result.reading.notes])
+    head = Markup('<div class="could-go" role="status"><p><b>{}</b>.</p>{}{}{}</div>')
+    body = Markup('<div class="pair-file">{}{}</div>').format(_words(result), _rows(result))
+    return head.format(text, _agreement(result), how, notes) + body
+
+
+def _agreement(result: ScoredPairs) -> Markup:
+    """One sentence, the figures behind an i."""
+    if result.labels is None or result.agreement is None:
+        return Markup()
+    sentence = wording.sentence(result.labels, result.agreement)
+    details = html.info(wording.details(result.labels, result.agreement))
+    return Markup('<div class="pair-agreement">{} {}</div>').format(sentence, details)
 
 
 def _words(result: ScoredPairs) -> Markup:
@@ -39,14 +62,32 @@ def _words(result: ScoredPairs) -> Markup:
     return section.format(html.table(("By score", "Rows", ""), cells), hint) if counts else Markup()
 
 
-def _first_rows(result: ScoredPairs) -> Markup:
-    examples, scores = result.reading.examples, result.scores.tolist()
+def _rows(result: ScoredPairs) -> Markup:
+    """With labels, the pairs that disagree most with them; else the highest and the lowest scores."""
+    if result.labels and result.agreement:
+        titles, sides = wording.side_titles(result.labels), result.disagreeing()
+        lead = Markup('<div class="pair-lead"><b>Where score and label are furthest apart</b> {}</div>').format(html.info(RANKS))
+    else:
+        titles, sides, lead = wording.EXTREMES, result.extremes(), Markup()
+    tables = [_table(title, pairs, result) for title, pairs in zip(titles, sides, strict=True) if pairs]
+    if not tables:
+        tables = [html.hint("No pair disagrees with its label.")]
+    return Markup('<section class="pair-rows">{}{}</section>').format(lead, Markup().join(tables))
+
+
+def _table(title: str, pairs: Sequence[ShownPair], result: ScoredPairs) -> Markup:
+    columns = result.columns
+    label = ["Label"] if columns.labels else []
     rows = [
-        (f"{row:,}", rounded(score), html.short(first, SENTENCE_LENGTH), html.short(second, SENTENCE_LENGTH))
-        for row, score, first, second in list(zip(examples.rows.tolist(), scores, *examples.sentences, strict=True))[:FIRST_ROWS]
+        [
+            f"{pair.row:,}",
+            rounded(pair.score),
+            *([html.short(pair.label, SENTENCE_LENGTH)] if label else []),
+            html.short(pair.sentence1, SENTENCE_LENGTH),
+            html.short(pair.sentence2, SENTENCE_LENGTH),
+        ]
+        for pair in pairs
     ]
-    table = html.table(("Row", "Score", *result.reading.mapping.sentences), rows)
-    title = f"The first {FIRST_ROWS} of them" if len(scores) > FIRST_ROWS else "All of them"
-    return Markup(
-        '<section class="pair-rows">{}<div class="scroll" tabindex="0" role="region" aria-label="First rows">{}</div></section>'
-    ).format(html.hint(title), table)
+    table = html.table(("Row", "Score", *label, *columns.sentences), rows)
+    region = Markup('{}<div class="scroll" tabindex="0" role="region" aria-label="{}">{}</div>')
+    return region.format(html.hint(title), title, table)

@@ -1,0 +1,50 @@
+"""Estimate a metric with its 95 % interval, by bootstrap: rows are drawn with replacement, and the metric is measured again."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sbert_app.evaluation.weighted import Array, Metric
+
+RESAMPLES = 2_000
+CONFIDENCE = 0.95
+BLOCK_CELLS = 1_000_000  # resampled rows measured at a time: bounds memory
+MOST_CELLS = 10_000_000  # resampled rows in all: bounds time, so that many rows get fewer resamples
+LEAST_RESAMPLES = 200
+
+
+@dataclass(frozen=True)
+class MetricEstimate:
+    """A metric with its 95 % bootstrap interval, as fractions."""
+
+    value: float
+    low: float
+    high: float
+
+
+def resample_weights(count: int, resamples: int, generator: np.random.Generator) -> Array:
+    """How often each of `count` rows is drawn in each resample, (resamples, count)."""
+    return generator.multinomial(count, np.full(count, 1 / count), size=resamples).astype(np.float64)
+
+
+def resamples_for(count: int) -> int:
+    """How many resamples `count` rows get: RESAMPLES, fewer for many rows, whose interval is narrow."""
+    return max(LEAST_RESAMPLES, min(RESAMPLES, MOST_CELLS // count))
+
+
+def estimate(metric: Metric, predicted: Array, gold: Array, seed: int = 0) -> MetricEstimate:
+    """The metric of n rows and its interval. predicted, gold: (n,). -1, from -1 to 1, if the metric is undefined."""
+    count, generator = len(gold), np.random.default_rng(seed)
+    resamples, block = resamples_for(count), max(1, BLOCK_CELLS // count)
+    sizes = [min(block, resamples - start) for start in range(0, resamples, block)]
+    samples = [metric(predicted, gold, resample_weights(count, size, generator)) for size in sizes]
+    return interval(float(metric(predicted, gold, np.ones((1, count)))[0]), np.concatenate(samples))
+
+
+def interval(value: float, samples: Array) -> MetricEstimate:
+    """A value with the interval of its resamples, (R,); resamples that are not finite are left out."""
+    samples = samples[np.isfinite(samples)]
+    if not np.isfinite(value) or not len(samples):
+        return MetricEstimate(-1.0, -1.0, 1.0)
+    low, high = np.quantile(samples, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    return MetricEstimate(float(value), float(low), float(high))
