@@ -5,7 +5,7 @@
   const click = selector => find(selector)?.click();
   const hasCorpus = () => !find('.corpus-button.none');
 
-  // at: what the sentence is about; act: what happens when the step begins.
+  // at: what the sentence is about; act: what happens when the step begins, or as soon as `when` is there.
   const STEPS = [
     {
       say: 'Two sentences, one score for how close their meanings are. These two share nearly all their words and contradict each other: the marked line says so.',
@@ -16,7 +16,7 @@
       at: '#corpus-menu', tab: 'Search', act: () => { if (!hasCorpus()) studio.pick({ example: 'support_tickets.csv' }); },
     },
     { say: 'Search by meaning: a good hit need not share a word with the query. Weak hits stand below a line.', at: '#hits', tab: 'Search' },
-    { say: 'Duplicates: rows that say the same in other words, each next to the row that would stay.', at: '#duplicates-headline', tab: 'Duplicates', act: () => click('#find-duplicates') },
+    { say: 'Duplicates: rows that say the same in other words, each next to the row that would stay.', at: '#duplicates-headline', tab: 'Duplicates', when: '#find-duplicates:not(:disabled)', act: () => click('#find-duplicates') },
     { say: 'The map: each point is a row, and near points mean similar things. Click a point or a cluster to read it.', at: '#map-plot', tab: 'Map', act: () => { if (!find('#map-plot .annotation')) click('#map-draw'); } },
     {
       say: 'Why vectors: for 100,000 sentences, reading every pair takes months, comparing vectors takes about a minute. Start the race to measure both on this machine. And Fine-tune trains on your own pairs.',
@@ -53,20 +53,30 @@
   function next() {
     step += 1;
     if (step >= STEPS.length) { leave(); return; }
-    const { say, at, tab: name, act } = STEPS[step];
+    const { say, tab: name } = STEPS[step];
     const box = find('#tour') ?? card();
     box.querySelector('.tour-count').textContent = `${step + 1} of ${STEPS.length}`;
     box.querySelector('.tour-say').textContent = say;
     const button = box.querySelector('.tour-next');
     button.textContent = step + 1 < STEPS.length ? 'Next' : 'Done';
     button.focus();
+    unmark();
     tab(name);
-    setTimeout(() => { // the tab's content is built when it is opened
-      act?.();
-      document.querySelectorAll('.tour-here').forEach(element => element.classList.remove('tour-here'));
-      find(at)?.classList.add('tour-here');
-      find(at)?.scrollIntoView({ block: 'center' });
-    }, 300);
+    setTimeout(show, 300, step);
+  }
+
+  // Act and mark the place, once it is there: a tab's content is built when it is opened.
+  function show(mine) {
+    if (step !== mine) return;
+    const { at, when, act } = STEPS[step];
+    if (!find(at) || (when && !find(when))) { setTimeout(show, 200, mine); return; }
+    act?.();
+    find(at).classList.add('tour-here');
+    find(at).scrollIntoView({ block: 'start' });
+  }
+
+  function unmark() {
+    document.querySelectorAll('.tour-here').forEach(element => element.classList.remove('tour-here'));
   }
 
   // Back to where the tour began. What it opened is forgotten: the page is loaded anew, without its session.
@@ -74,7 +84,7 @@
     if (step < 0) return;
     step = -1;
     find('#tour')?.remove();
-    document.querySelectorAll('.tour-here').forEach(element => element.classList.remove('tour-here'));
+    unmark();
     if (before.corpus) { tab(new URL(before.url).searchParams.get('tab') ?? 'Similarity'); return; }
     studio.forget();
     location.replace(before.url);

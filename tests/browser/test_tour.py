@@ -1,0 +1,55 @@
+"""The tour: six real actions by keyboard, left at any step, and nothing stays."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+
+def tell(page: Page, step: int) -> None:
+    expect(page.locator("#tour .tour-count")).to_have_text(f"{step} of 6")
+
+
+def begin(page: Page) -> None:
+    page.get_by_role("button", name="Tour, 60 seconds", exact=True).click()
+    tell(page, 1)
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
+def test_the_tour_goes_through_every_tab_by_keyboard_and_leaves_nothing(visit, width, theme):
+    page = visit(width, theme)
+    begin(page)
+    expect(page.locator("#comparison")).to_contain_text("one may deny the other")
+    expect(page.locator("#tour button", has_text="Next")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#corpus-menu")).to_contain_text("support_tickets.csv")
+    page.keyboard.press("Enter")
+    expect(page.locator("#hits.tour-here .hit")).to_have_count(10)
+    page.keyboard.press("Enter")
+    expect(page.locator("#duplicates-headline")).to_contain_text(re.compile("cop|similar"))
+    page.keyboard.press("Enter")
+    expect(page.locator("#map-plot .annotation").first).to_be_visible(timeout=120_000)
+    page.keyboard.press("Enter")
+    expect(page.locator("#race-words")).to_contain_text("100,000 sentences")
+    tell(page, 6)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.keyboard.press("Enter")
+    expect(page.locator("#tour")).to_have_count(0)
+    expect(page.locator("#corpus-menu")).to_contain_text("Add a file")
+    assert "corpus=" not in page.url
+
+
+def test_the_tour_is_left_at_any_step_and_keeps_ones_own_corpus(page):
+    page.locator("#corpus-menu button").click()
+    page.get_by_role("tab", name="Paste", exact=True).click()
+    page.locator("#pasted textarea").fill("one line\nanother line\na third one")
+    page.locator("#use-pasted").click()
+    page.locator("#index").click()
+    expect(page.locator(".ready")).to_contain_text("is ready")
+    begin(page)
+    page.keyboard.press("Enter")
+    tell(page, 2)
+    page.keyboard.press("Escape")
+    expect(page.locator("#tour")).to_have_count(0)
+    expect(page.locator("#corpus-menu")).to_contain_text("pasted: one line")
+    expect(page.get_by_role("tab", name="Similarity", exact=True)).to_have_attribute("aria-selected", "true")
