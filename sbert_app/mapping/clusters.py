@@ -22,6 +22,7 @@ METHODS = K_MEANS, AGGLOMERATIVE, DENSITY = "k-means", "agglomerative", "HDBSCAN
 CANDIDATES = (2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 20, 22, 25, 30, 35, 40, 50, 60, 80, 100)
 MOST_CLUSTERS = 100
 SILHOUETTE_TOLERANCE = 0.008  # silhouettes closer than this differ by sampling noise
+FEW, CLEARLY = 4, 0.05  # fewer clusters than FEW are chosen only if their silhouette is higher by CLEARLY
 SMALLEST_SHARE = 0.005  # of the rows: the smallest cluster that HDBSCAN may find
 LEAST_MEMBERS = 5
 LINKED = 10  # neighbours on the map that the agglomerative method may merge across
@@ -71,7 +72,7 @@ def cluster(points: Points, vectors: Vectors, method: str = K_MEANS, count: int 
 
 
 def _choose_count(points: Points, vectors: Vectors) -> tuple[int, str]:
-    """The largest number of clusters with nearly the best silhouette. The very best is mostly 2 if there are no clear clusters."""
+    """The largest number of clusters with nearly the best silhouette. Without clear clusters the very best is mostly 2."""
     from sklearn.metrics import silhouette_score
 
     sample = sample_of(len(points))
@@ -84,6 +85,9 @@ def _choose_count(points: Points, vectors: Vectors) -> tuple[int, str]:
             scores[count] = float(silhouette_score(distances, labels, metric="precomputed"))
     if not scores:
         return 1, "too few different rows to choose from"
+    several = {count: score for count, score in scores.items() if count >= FEW}
+    if several and max(several.values()) > max(scores.values()) - CLEARLY:
+        scores = several
     count = max(count for count, score in scores.items() if score >= max(scores.values()) - SILHOUETTE_TOLERANCE)
     ceiling = ", the most that was tried" if count == max(scores) else ""
     return count, (

@@ -58,6 +58,13 @@ def test_a_handful_of_rows_is_no_reason_to_fail(rows):
     assert cluster(np.zeros((9, 2), np.float32), np.ones((9, 4), np.float32)).count == 1
 
 
+def test_two_clusters_are_chosen_where_there_are_two_but_not_where_there_are_none():
+    random = np.random.default_rng(0).normal(size=(200, 64)).astype(np.float32)
+    vague, halves = unit_rows(random), unit_rows(random + 10 * np.repeat(np.eye(2, 64, dtype=np.float32), 100, axis=0))
+    assert cluster(vague[:, :2], vague).count >= 4  # the highest silhouette is that of 2
+    assert cluster(halves[:, :2], halves).count == 2
+
+
 def test_no_more_outliers_than_accepted_and_the_nearest_join_first():
     points = np.array([[0, 0], [0.1, 0], [5, 0], [5.1, 0], [0.5, 0], [4, 0], [2.6, 40]], np.float32)
     found = Clustering(np.array([0, 0, 1, 1, OUTLIER, OUTLIER, OUTLIER], np.int32), DENSITY, "")
