@@ -88,7 +88,7 @@ def _counted(rows: NDArray[np.integer], columns: NDArray[np.integer], shape: tup
 
 
 def _pairs(tokens: Tokens, forms: NDArray[np.int64], rows: int) -> tuple[NDArray[np.int64], list[str], "csr_matrix"]:
-    """Pairs of words side by side, used twice or more: their two words (p, 2), their most frequent spelling, their counts by row."""
+    """Pairs of words side by side, used twice or more: their words (p, 2), their most frequent spelling, their counts by row."""
     numbers, size = tokens.numbers, len(forms)
     first = np.flatnonzero(tokens.topical[:-1] & tokens.topical[1:] & (tokens.rows[:-1] == tokens.rows[1:]))
     first = first[forms[numbers[first]] != forms[numbers[first + 1]]]
@@ -122,7 +122,7 @@ def names(keywords: Sequence[Sequence[str]], most: int = 3) -> list[str]:
     taken: set[frozenset[str]] = set()
     names = []
     for number, terms in enumerate(keywords, 1):
-        chosen = _untaken(list(terms), taken) or [*terms[:LABEL], f"cluster {number}"][-LABEL:]
+        chosen = _untaken(list(terms), taken) or [*terms[:1], f"cluster {number}"]
         taken.add(frozenset(chosen[:LABEL]))
         names.append(SEPARATOR.join(chosen[:most]))
     return names
