@@ -63,7 +63,7 @@ class Words:
                 continue
             partner, term = partners.get(word, (word, self._words[word]))
             alone = partner == word or any(akin(self._words[partner], self._words[other]) for other in named)
-            terms.append(str(self._words[word] if alone else term))
+            terms.append(self._words[word] if alone else term)
             named += [word] if alone else [word, partner]
         return terms
 
@@ -73,7 +73,7 @@ class Words:
         uses[counts.indices] = counts.data
         both = np.sort(uses[self._pair_words[pairs.indices]], axis=1)  # the rarer word first
         often = (pairs.data >= PAIR_USES) & (pairs.data >= RARER_SHARE * both[:, 0]) & (pairs.data >= OTHER_SHARE * both[:, 1])
-        partners = {}
+        partners: dict[int, tuple[int, str]] = {}
         for pair in pairs.indices[often][np.argsort(pairs.data[often], kind="stable")].tolist():  # the most frequent pair wins
             first, second = self._pair_words[pair].tolist()
             partners |= {first: (second, self._pair_names[pair]), second: (first, self._pair_names[pair])}

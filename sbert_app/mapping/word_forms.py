@@ -49,21 +49,20 @@ class Tokens:
             line = [numbers[token] for token in TOKEN.findall(text)]
             tokens.extend(line)
             lengths.append(len(line))
-        self.words = np.array(list(numbers) or [""], dtype=object)
+        self.words = list(numbers) or [""]
         self.numbers = np.frombuffer(tokens, np.int32) if tokens else np.empty(0, np.int32)
         self.rows = np.repeat(np.arange(len(sentences), dtype=np.int32), np.frombuffer(lengths, np.int32) if lengths else 0)
         self.topical = np.array([_topical(word) for word in numbers] or [False])[self.numbers]  # per token
 
     def forms(self) -> NDArray[np.int64]:
-        """Per distinct word the number of the most frequent form of the same word."""
-        uses = np.bincount(self.numbers, minlength=len(self.words))
-        number_of = {word: number for number, word in enumerate(self.words.tolist()) if _topical(word)}
-        base = np.array([number_of.get(shortest_form(word, number_of), i) for i, word in enumerate(self.words.tolist())])
-        order = np.lexsort(([-len(word) for word in self.words], uses, base))  # of two as frequent forms, the shorter one
-        last = np.append(base[order][1:] != base[order][:-1], True)
-        shown = np.zeros(len(base), np.int64)
-        shown[base[order][last]] = order[last]
-        return shown[base]
+        """Per distinct word the number of the most frequent form of the same word; of two as frequent ones, of the shorter."""
+        uses = np.bincount(self.numbers, minlength=len(self.words)).tolist()
+        number_of = {word: number for number, word in enumerate(self.words) if _topical(word)}
+        bases = [shortest_form(word, number_of) for word in self.words]
+        shown: dict[str, int] = {}
+        for number in sorted(range(len(bases)), key=lambda i: (uses[i], -len(self.words[i]))):
+            shown[bases[number]] = number
+        return np.array([shown[base] for base in bases], np.int64)
 
 
 def shortest_form(word: str, known: Container[str]) -> str:
