@@ -147,7 +147,7 @@ def test_every_cluster_has_its_name_beside_it_or_a_line_to_it(page):
     shown = names(page)
     assert len(shown) == 20 and all(name["far"] <= 25 or name["led"] for name in shown)
     widths = "gd => Array.from(gd.querySelectorAll('.annotation text'), text => text.getBoundingClientRect().width)"
-    assert max(page.locator(PLOT).evaluate(widths)) < 220 and "…" not in page.locator(f"{PLOT} .infolayer").inner_text()
+    assert max(page.locator(PLOT).evaluate(widths)) < 220 and "…" not in page.locator(f"{PLOT} .infolayer").text_content()
     page.set_viewport_size({"width": 700, "height": 900})  # less room: some names move away from their clusters
     page.wait_for_function("() => document.querySelector('.leaders').getAttribute('d').includes('L')")
     assert all(name["far"] <= 25 or name["led"] for name in names(page))
