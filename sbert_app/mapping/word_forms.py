@@ -104,5 +104,6 @@ def akin(one: str, other: str) -> bool:
 
 
 def _topical(word: str) -> bool:
-    """Whether a word can name a topic: no stop word and no single letter, save an ideograph."""
-    return bool(word) and word not in STOP_WORDS and (len(word) > 1 or word > "\u2e80")
+    """Whether a word can name a topic: no stop word, no adverb such as accidentally, no single letter save an ideograph."""
+    adverb = len(word) > 6 and word.endswith("ally")
+    return bool(word) and word not in STOP_WORDS and not adverb and (len(word) > 1 or word > "\u2e80")
