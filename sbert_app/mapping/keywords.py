@@ -7,66 +7,105 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.mapping.quality import Labels
+from sbert_app.mapping.word_forms import Tokens, akin
 from sbert_app.vectors import Vectors
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 KEYWORDS = 6
-WORD = r"(?u)\b[^\W\d_][\w+#'-]{0,29}\b[+#]*"  # starts with a letter; c++ and c# stay whole
-# Words that carry no topic in any cluster.
-STOP_WORDS = """s t d m re ve ll n't
-a about after again all also am an and any are as at be because been before being but by can can't cannot could couldn't did
-didn't do does doesn't doing don don't down during each few for from get gets getting got had has have having he her here
-hers him his how i i'd i'll i'm i've if in into is isn it it's its just like make me more most my need never no nor not now
-of off on once one only or other our out over own please same she should so some still such than that that's the their them
-then there these they this those through to too trying two under until up use used using very want was way we were what when
-where which while who whom why will with without won't would you your yours
-""".split()
+SEPARATOR = " · "
+LABEL = 2  # terms of a name that no other cluster has
+# Two words are one term where they occur side by side: often enough, in most uses of the rarer and in many of the other word.
+PAIR_USES, RARER_SHARE, OTHER_SHARE = 3, 0.5, 0.25
 
 
 class Words:
-    """The words of n sentences, counted once, so that the keywords of any clustering take milliseconds."""
+    """The terms of n sentences, words and pairs of words, counted once: keywords of any clustering take milliseconds."""
 
     def __init__(self, sentences: Sequence[str]) -> None:
-        from sklearn.feature_extraction.text import CountVectorizer
-
-        vectorizer = CountVectorizer(token_pattern=WORD, stop_words=STOP_WORDS, dtype=np.int32)
-        try:
-            self._counts = vectorizer.fit_transform(sentences)
-        except ValueError:  # only stop words
-            self._counts, self._words = None, np.array([], dtype=object)
-            return
-        self._words = vectorizer.get_feature_names_out()
+        tokens = Tokens(sentences)
+        forms = tokens.forms()
+        self._words = tokens.words
+        self._counts = _counted(tokens.rows[tokens.topical], forms[tokens.numbers[tokens.topical]], (len(sentences), len(forms)))
+        self._pair_words, self._pair_names, self._pair_counts = _pairs(tokens, forms, len(sentences))
 
     def keywords(self, labels: Labels, most: int = KEYWORDS) -> list[list[str]]:
-        """The `most` most distinctive words of each cluster 0..k-1, best first; outliers (-1) are ignored."""
+        """The `most` most distinctive terms of each cluster 0..k-1, best first; outliers (-1) are ignored."""
         groups = int(labels.max(initial=-1)) + 1
-        if self._counts is None or not groups:
-            return [[] for _ in range(groups)]
-        from scipy.sparse import csr_matrix
-
+        if not groups:
+            return []
         inside = np.flatnonzero(labels >= 0)
-        member = csr_matrix((np.ones(len(inside)), (labels[inside], inside)), shape=(groups, len(labels)))
-        counts = (member @ self._counts).tocsr()
+        member = _counted(labels[inside], inside, (groups, len(labels)))
+        counts, pairs = member @ self._counts, member @ self._pair_counts
         totals = np.maximum(np.asarray(counts.sum(axis=1)).ravel(), 1)
-        frequency = np.asarray(counts.sum(axis=0)).ravel()
+        frequency = np.maximum(np.asarray(counts.sum(axis=0)).ravel(), 1)
         # Beyond the formula, also weigh by the share of a word's uses that fall in the cluster: "said" occurs in all news.
-        weight = np.log1p(totals.mean() / np.maximum(frequency, 1)) / np.maximum(frequency, 1)
-        return [self._best(counts[group], weight, most) for group in range(groups)]
+        weight = np.log1p(totals.mean() / frequency) / frequency
+        return [self._best(counts[group], pairs[group], weight, most) for group in range(groups)]
 
     def distinctive_words(self, rows: NDArray[np.integer], most: int = KEYWORDS) -> list[str]:
-        """The words that distinguish some rows from all the others."""
-        if self._counts is None:
-            return []
+        """The terms that distinguish some rows from all the others."""
         labels = np.ones(self._counts.shape[0], np.int32)
         labels[rows] = 0
         return self.keywords(labels, most)[0]
 
-    def _best(self, counts: "csr_matrix", weight: NDArray[np.float64], most: int) -> list[str]:
+    def _best(self, counts: "csr_matrix", pairs: "csr_matrix", weight: NDArray[np.float64], most: int) -> list[str]:
+        """The best terms of one cluster: words by score, but a pair of words in the place of both."""
         scores = counts.data.astype(np.float64) ** 2 * weight[counts.indices]
-        order = np.argsort(-scores, kind="stable")[:most]
-        return [str(word) for word in self._words[counts.indices[order]]]
+        partners = self._partners(counts, pairs)
+        terms: list[str] = []
+        named: list[int] = []
+        for word in counts.indices[np.argsort(-scores, kind="stable")].tolist():
+            if len(terms) == most:
+                break
+            if any(akin(self._words[word], self._words[other]) for other in named):
+                continue
+            partner, term = partners.get(word, (word, self._words[word]))
+            alone = partner == word or any(akin(self._words[partner], self._words[other]) for other in named)
+            terms.append(self._words[word] if alone else term)
+            named += [word] if alone else [word, partner]
+        return terms
+
+    def _partners(self, counts: "csr_matrix", pairs: "csr_matrix") -> dict[int, tuple[int, str]]:
+        """Per word of a cluster that mostly occurs beside another one: this word, and the pair as text."""
+        uses = np.zeros(len(self._words))
+        uses[counts.indices] = counts.data
+        both = np.sort(uses[self._pair_words[pairs.indices]], axis=1)  # the rarer word first
+        often = (pairs.data >= PAIR_USES) & (pairs.data >= RARER_SHARE * both[:, 0]) & (pairs.data >= OTHER_SHARE * both[:, 1])
+        partners: dict[int, tuple[int, str]] = {}
+        for pair in pairs.indices[often][np.argsort(pairs.data[often], kind="stable")].tolist():  # the most frequent pair wins
+            first, second = self._pair_words[pair].tolist()
+            partners |= {first: (second, self._pair_names[pair]), second: (first, self._pair_names[pair])}
+        return partners
+
+
+def _counted(rows: NDArray[np.integer], columns: NDArray[np.integer], shape: tuple[int, int]) -> "csr_matrix":
+    """How often each column occurs in each row."""
+    from scipy.sparse import csr_matrix
+
+    return csr_matrix((np.ones(len(rows), np.int32), (rows, columns)), shape=shape)
+
+
+def _pairs(tokens: Tokens, forms: NDArray[np.int64], rows: int) -> tuple[NDArray[np.int64], list[str], "csr_matrix"]:
+    """Pairs of words side by side, used twice or more: their words (p, 2), their most frequent spelling, their counts by row."""
+    numbers, size = tokens.numbers, len(forms)
+    first = np.flatnonzero(tokens.topical[:-1] & tokens.topical[1:] & (tokens.rows[:-1] == tokens.rows[1:]))
+    first = first[forms[numbers[first]] != forms[numbers[first + 1]]]
+    spelt, spelling, uses = np.unique(
+        numbers[first].astype(np.int64) * size + numbers[first + 1], return_inverse=True, return_counts=True
+    )
+    merged, pair = np.unique(forms[spelt // size] * size + forms[spelt % size], return_inverse=True)
+    best = np.zeros(len(merged), np.int64)
+    order = np.argsort(uses, kind="stable")
+    best[pair[order]] = spelt[order]
+    often = np.flatnonzero(np.bincount(pair, uses, minlength=len(merged)) > 1)
+    position = np.full(len(merged), -1)
+    position[often] = np.arange(len(often))
+    column = position[pair[spelling]]
+    counts = _counted(tokens.rows[first[column >= 0]], column[column >= 0], (rows, len(often)))
+    names = [f"{tokens.words[key // size]} {tokens.words[key % size]}" for key in best[often].tolist()]
+    return np.stack([merged[often] // size, merged[often] % size], axis=1), names, counts
 
 
 def central(vectors: Vectors, labels: Labels) -> dict[int, int]:
@@ -79,11 +118,20 @@ def central(vectors: Vectors, labels: Labels) -> dict[int, int]:
 
 
 def names(keywords: Sequence[Sequence[str]], most: int = 3) -> list[str]:
-    """A distinct name per cluster: its first keywords; a number if there are none or two clusters have the same."""
-    counts: dict[str, int] = {}
+    """A name per cluster from its first terms. Its first two are no other cluster's: where they are, the next term is used."""
+    taken: set[frozenset[str]] = set()
     names = []
-    for number, words in enumerate(keywords, 1):
-        name = " · ".join(words[:most]) or f"cluster {number}"
-        counts[name] = counts.get(name, 0) + 1
-        names.append(name if counts[name] == 1 else f"{name} ({counts[name]})")
+    for number, terms in enumerate(keywords, 1):
+        chosen = _untaken(list(terms), taken) or [*terms[:1], f"cluster {number}"]
+        taken.add(frozenset(chosen[:LABEL]))
+        names.append(SEPARATOR.join(chosen[:most]))
     return names
+
+
+def _untaken(terms: list[str], taken: set[frozenset[str]]) -> list[str]:
+    """The terms, with the second one changed until no other cluster begins with the same two; empty if there is no such term."""
+    for second in range(1, max(2, len(terms))):
+        chosen = [*terms[:1], *terms[second : second + 1], *terms[1:second], *terms[second + 1 :]]
+        if chosen and frozenset(chosen[:LABEL]) not in taken:
+            return chosen
+    return []

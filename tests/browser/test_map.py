@@ -112,16 +112,54 @@ def test_a_map_is_drawn_and_answers_to_click_lasso_list_and_query(page):
     assert bright(page) == 926
 
 
+# Of each cluster name: whether it is shown, its box, the pixels between it and its cluster's centre, whether a line leads to it.
+NAMES = """() => {
+  const gd = document.querySelector('#map-plot .js-plotly-plot'), {xaxis, yaxis, annotations} = gd._fullLayout;
+  const origin = gd.querySelector('.main-svg').getBoundingClientRect(), lines = gd.querySelector('.leaders').getAttribute('d');
+  const ends = lines.split('M').map(part => part.split('L')).filter(part => part[1]).map(([start]) => start.split(',').map(Number));
+  return [...gd.querySelectorAll('.annotation')].map(name => {
+    const {left, top, right, bottom} = name.getBoundingClientRect(), note = annotations[Number(name.dataset.index)];
+    const x = xaxis._offset + xaxis.d2p(note.x), y = yaxis._offset + yaxis.d2p(note.y);
+    const [dx, dy] = [[left, right, origin.left + x], [top, bottom, origin.top + y]].map(([a, b, c]) => Math.max(a - c, c - b, 0));
+    const led = ends.some(end => Math.hypot(end[0] - x, end[1] - y) < 2);
+    return {shown: name.style.visibility === 'visible', box: [left, top, right, bottom], far: Math.hypot(dx, dy), led};
+  });
+}"""
+
+
+def names(page: Page) -> list[dict]:
+    """The shown names of clusters; no two overlap."""
+    shown = [name for name in page.evaluate(NAMES) if name["shown"]]
+    for i, a in enumerate(shown):
+        for b in shown[:i]:
+            (left, top, right, bottom), other = a["box"], b["box"]
+            assert right <= other[0] or other[2] <= left or bottom <= other[1] or other[3] <= top
+    return shown
+
+
+def test_every_cluster_has_its_name_beside_it_or_a_line_to_it(page):
+    draw(page)
+    page.locator("#map-options button").first.click()
+    page.locator("#map-count input, #map-count textarea").first.fill("20")
+    page.keyboard.press("Enter")
+    expect(page.locator("#map-summary")).to_contain_text("20 clusters")
+    expect(page.locator(f"{PLOT} .annotation")).to_have_count(20)
+    shown = names(page)
+    assert len(shown) == 20 and all(name["far"] <= 25 or name["led"] for name in shown)
+    widths = "gd => Array.from(gd.querySelectorAll('.annotation text'), text => text.getBoundingClientRect().width)"
+    assert max(page.locator(PLOT).evaluate(widths)) < 220 and "…" not in page.locator(f"{PLOT} .infolayer").text_content()
+    page.set_viewport_size({"width": 700, "height": 900})  # less room: some names move away from their clusters
+    page.wait_for_function("() => document.querySelector('.leaders').getAttribute('d').includes('L')")
+    assert all(name["far"] <= 25 or name["led"] for name in names(page))
+    page.evaluate(f"() => Plotly.relayout(document.querySelector('{PLOT}'), {{'xaxis.range': [2, 3], 'yaxis.range': [2, 3]}})")
+    expect(page.locator(f"{PLOT} .leaders")).to_have_count(1)
+    assert all(name["far"] <= 25 or name["led"] for name in names(page))
+
+
 def test_on_a_phone_names_do_not_overlap_and_a_drop_down_stands_for_the_lasso(visit):
     page = visit(390, "dark")
     draw(page)
-    boxes = [box.bounding_box() for box in page.locator(f"{PLOT} .annotation").all() if box.is_visible()]
-    for i, a in enumerate(boxes):
-        for b in boxes[:i]:
-            assert (
-                a["x"] + a["width"] <= b["x"] or b["x"] + b["width"] <= a["x"]
-                or a["y"] + a["height"] <= b["y"] or b["y"] + b["height"] <= a["y"]
-            )  # fmt: skip
+    assert names(page)
     page.locator("#map-cluster input").click()
     page.get_by_role("option").first.click()
     expect(page.locator("#map-selection .hits-head")).to_have_text(re.compile(r"\d+ sentences in “"))

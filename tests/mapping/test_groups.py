@@ -96,27 +96,6 @@ def test_accord_with_labels_is_1_for_the_same_groups_and_0_by_chance():
     assert accord("t", np.array([0, 0, 1, 1], np.int32), np.array(["a", "a", "a", "a"], dtype=object)).purity == 1.0
 
 
-def test_keywords_stand_in_their_group_and_not_in_the_others():
-    sentences = ["the red apple is ripe", "a ripe green apple", "the old car broke down", "my car needs a new engine", "hello"]
-    labels = np.array([0, 0, 1, 1, OUTLIER], np.int32)
-    words = keywords.Words(sentences)
-    fruit, cars = words.keywords(labels)
-    assert set(fruit[:2]) == {"apple", "ripe"} and cars[0] == "car" and "the" not in fruit
-    assert words.distinctive_words(np.array([4])) == ["hello"]
-    once = ["urgent urgent apple", "urgent urgent apple pie", "urgent urgent car", "urgent urgent car"]
-    assert [words[0] for words in keywords.Words(once).keywords(np.array([0, 0, 1, 1], np.int32))] == ["apple", "car"]
-    assert keywords.Words(["the a of", "is"]).keywords(np.zeros(2, np.int32)) == [[]]
-
-
-def test_names_are_all_different_and_never_blank():
-    assert keywords.names([["a", "b", "c", "d"], [], ["a", "b", "c"], []]) == [
-        "a · b · c",
-        "cluster 2",
-        "a · b · c (2)",
-        "cluster 4",
-    ]
-
-
 def test_the_central_row_is_the_one_in_the_middle():
     vectors = unit_rows(np.array([[1, 0.4], [1, 0], [1, -0.4], [0, 1]], np.float32))
     assert keywords.central(vectors, np.array([0, 0, 0, 1], np.int32)) == {0: 1, 1: 3}

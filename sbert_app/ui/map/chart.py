@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus_map.colouring import Categories, Scale
 from sbert_app.corpus_map.result import CorpusMap
+from sbert_app.mapping.keywords import LABEL, SEPARATOR
 from sbert_app.mapping.projection import Points
 from sbert_app.ui.kit.figures import INK, TEAL, as_text, quiet
 from sbert_app.ui.kit.html import short
@@ -20,6 +21,7 @@ SCALE = [[0, "#a3a3ad"], [0.3, "#7fb0ac"], [0.55, "#14988d"], [0.8, "#d97706"], 
 TEXTS_UP_TO = 20_000  # points; with more, sentences are requested on hover, as they would be most of the data sent
 HOVER_LENGTH, LINE_LENGTH = 160, 56
 FEW_NAMES = 20  # with more clusters, names are smaller
+TERM_LENGTH, ONE_LINE = 24, 16  # characters of a term and of a name in one line
 BLANK = "rgba(138,138,148,0.35)"  # a row without a value
 HEIGHT = 600
 BUTTONS = 34  # pixels above the points, for plotly's buttons
@@ -120,15 +122,21 @@ def _legend(colours: Categories | Scale) -> bool:
 
 
 def _names(corpus_map: CorpusMap) -> list[dict[str, Any]]:
-    """Cluster names at the median of their points, largest cluster first; the page's script hides overlapping ones."""
+    """Cluster names at the median of their points, largest cluster first; the page's script moves those that overlap."""
     notes = []
-    size, length = (13, 34) if len(corpus_map.names) <= FEW_NAMES else (11, 24)
+    size = 13 if len(corpus_map.names) <= FEW_NAMES else 11
     for number, name in enumerate(corpus_map.names):
         members = corpus_map.clustering.members(number)
         x, y = np.median(corpus_map.projection.points[members], axis=0).tolist()
-        font = {"size": size, "color": INK}
-        notes.append({"x": x, "y": y, "text": as_text(short(name, length)), "showarrow": False, "font": font})
+        notes.append({"x": x, "y": y, "text": _label(name), "showarrow": False, "font": {"size": size, "color": INK}})
     return notes if len(notes) > 1 else []
+
+
+def _label(name: str) -> str:
+    """The first two terms of a cluster's name, in two lines unless both are short."""
+    terms = [short(term, TERM_LENGTH) for term in name.split(SEPARATOR)[:LABEL]]
+    line = SEPARATOR.join(terms)
+    return as_text(line) if len(line) <= ONE_LINE else "<br>".join(as_text(term) for term in terms)
 
 
 def _size(points: int) -> float:
