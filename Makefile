@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 CHROMIUM := $(or $(shell command -v chromium || command -v chromium-browser || command -v google-chrome),none)
 
-.PHONY: run test fuzz bench fix chromium
+.PHONY: run test fuzz bench screenshots fix chromium
 
 run: .venv/run
 	$(BIN)/python app.py
@@ -24,6 +24,10 @@ fuzz: .venv/dev
 
 bench: .venv/dev
 	$(BIN)/python -m tests.benchmarks
+
+# The README's pictures, taken of the real app.
+screenshots: .venv/dev chromium
+	$(BIN)/python -m tests.screenshots
 
 fix: .venv/dev
 	$(BIN)/ruff check --fix .
