@@ -21,7 +21,6 @@ TEXTS_UP_TO = 20_000  # points; with more, sentences are requested on hover, as 
 HOVER_LENGTH, LINE_LENGTH = 160, 56
 FEW_NAMES = 20  # with more clusters, names are smaller
 BLANK = "rgba(138,138,148,0.35)"  # a row without a value
-HEIGHT = 600
 BUTTONS = 34  # pixels above the points, for plotly's buttons
 LARGEST, SMALLEST = 8.0, 2.2  # point sizes in pixels
 
@@ -100,7 +99,7 @@ def _with_overlays(traces: list[go.Scattergl], query: NDArray[np.float32] | None
         for marker, points in zip((ring, star), positions, strict=True)
     ]
     figure = go.Figure([*traces, *overlays])
-    quiet(figure, HEIGHT)
+    quiet(figure, None)  # as high as its place on the page
     figure.update_layout(margin={"t": BUTTONS})
     axis = {"visible": False, "showgrid": False, "zeroline": False}
     figure.update_layout(
@@ -116,7 +115,7 @@ def _with_overlays(traces: list[go.Scattergl], query: NDArray[np.float32] | None
 
 def _legend(colours: Categories | Scale) -> bool:
     """Whether to show a legend: for categories of a column and rows without a value, not for clusters, named on the map."""
-    return colours.title != "cluster" if isinstance(colours, Categories) else not np.isfinite(colours.values).all()
+    return colours.of_column if isinstance(colours, Categories) else not np.isfinite(colours.values).all()
 
 
 def _names(corpus_map: CorpusMap) -> list[dict[str, Any]]:
