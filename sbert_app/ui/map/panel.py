@@ -7,11 +7,20 @@ from sbert_app.ui.kit import html
 from sbert_app.ui.map import view
 from sbert_app.ui.map.compare_panel import ComparePanel
 
-# Script of the list of clusters or values. "picked" is a custom event, as in assets/map_bridge.js.
+# Script of the list of clusters or values. "picked" is a custom event, as in assets/map_bridge.js. The list makes room for the
+# selected rows; the button of their tab then gets the focus, which the list's button had.
 GROUPS_SCRIPT = """
 element.addEventListener('click', event => {
   const button = event.target.closest('button[data-group]');
-  if (button) trigger('picked', {group: Number(button.dataset.group)});
+  if (!button) return;
+  trigger('picked', {group: Number(button.dataset.group)});
+  let checks = 0;
+  const watching = setInterval(() => {
+    const shown = button.isConnected && button.offsetParent;
+    const tab = document.querySelector('#map-panel [role=tab][aria-selected=true]');
+    if (!shown && document.activeElement === document.body) tab?.focus();
+    if (!shown || ++checks > 50) clearInterval(watching);
+  }, 100);
 });
 """
 CLUSTERS, SELECTION, COMPARE = "map-clusters-tab", "map-selection-tab", "map-compare-tab"

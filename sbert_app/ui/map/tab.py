@@ -118,10 +118,10 @@ class _MapTab:
         which also initialises plotly and WebGL."""
         if in_view is True and self._service.begins(session_id):
             yield from self._on_draw(session_id, model, still, method, count, outliers)
-        elif in_view is True and not self._service.draws(session_id):
-            preview = self._service.preview(session_id, model)
-            shown = {self.plot: chart.layout_figure(preview.points, preview.drawn), self.stage: view.PREVIEW} if preview else {}
-            yield shown or {self.plot: gr.skip()}
+        elif in_view is True and not self._service.draws(session_id) and (preview := self._service.preview(session_id, model)):
+            yield {self.plot: chart.layout_figure(preview.points, preview.drawn), self.stage: view.PREVIEW}
+        else:
+            yield {self.plot: gr.skip()}  # Gradio clears the outputs of a generator that yields nothing
 
     def _on_draw(self, session_id: str, model: str, still: bool, method: str, count: str, outliers: float) -> Iterator[Updates]:
         """Show the preview, the moving points (not if `still`), then the map."""
