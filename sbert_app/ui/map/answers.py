@@ -26,9 +26,15 @@ class MapAnswers:
         self.bridge = gr.HTML("", html_template="", js_on_load=SCRIPTS, visible="hidden", elem_id="map-bridge")
         self.pointed = gr.HTML(elem_id="map-pointed", js_on_load=None)
 
-    def listen(self, panel: MapPanel, shown_colour: gr.State) -> None:
-        """Connect events. panel: lists clusters and what is selected; shown_colour: the colouring of the plot."""
-        self._panel = panel
+        self.panel: MapPanel
+
+    def draw_panel(self) -> None:
+        """Build the panel beside the map, which lists clusters and what is selected."""
+        self.panel = MapPanel(self._service, self._session_id, self.bridge)
+
+    def listen(self, shown_colour: gr.State) -> None:
+        """Connect events. shown_colour: the colouring of the plot."""
+        panel = self.panel
         session = [self._session_id, shown_colour]
         outputs = [self.bridge, panel.selection, self.status, self.pointed, panel.groups, panel.tabs]
         panel.groups.picked(handler(self._on_listed), session, outputs, **PRIVATE)
@@ -36,7 +42,7 @@ class MapAnswers:
 
     def deselected(self) -> Updates:
         """Clear the selection."""
-        return {self._panel.selection: html.empty(view.NOTHING_CHOSEN), self.status: view.status(), self.pointed: ""}
+        return {self.panel.selection: html.empty(view.NOTHING_CHOSEN), self.status: view.status(), self.pointed: ""}
 
     def show_query(self, corpus_map: CorpusMap) -> Updates:
         """Select the rows nearest to the query on the map."""
@@ -44,7 +50,7 @@ class MapAnswers:
             return self.deselected()
         best, title = corpus_map.query.best(), view.query_title(corpus_map.query)
         selection = lists.selection(corpus_map, best, title, corpus_map.query.scores[best])
-        listed = {self._panel.groups: lists.cluster_list(corpus_map), self.bridge: message(**highlight(None))}
+        listed = {self.panel.groups: lists.cluster_list(corpus_map), self.bridge: message(**highlight(None))}
         return {**listed, **self._listed(title, selection)}
 
     def colour_list(self, corpus_map: CorpusMap, colour: str, chosen: int | None = None) -> Markup:
@@ -53,7 +59,7 @@ class MapAnswers:
 
     def _listed(self, title: str, selection: Markup) -> Updates:
         """Show the list of selected rows."""
-        return {self._panel.selection: selection, self.status: view.status(title), self._panel.tabs: gr.Tabs(selected=SELECTION)}
+        return {self.panel.selection: selection, self.status: view.status(title), self.panel.tabs: gr.Tabs(selected=SELECTION)}
 
     def _on_listed(self, session_id: str, colour: str, event: gr.EventData) -> Updates:
         """A cluster or a value was chosen in the list: its rows stay bright."""
@@ -66,7 +72,7 @@ class MapAnswers:
         else:
             members = self._service.members(session_id, group)
             title = f"{len(members):,} sentences in “{corpus_map.name_of(group)}”"
-        return {**self._selected(corpus_map, members, title), self._panel.groups: lists.colour_list(corpus_map, colours, group)}
+        return {**self._selected(corpus_map, members, title), self.panel.groups: lists.colour_list(corpus_map, colours, group)}
 
     def _on_picked(self, session_id: str, colour: str, event: gr.EventData) -> Updates:
         """An event of the plot: hover, click, lasso, or all (a double-click, which clears the selection)."""
@@ -77,7 +83,7 @@ class MapAnswers:
         rows = self._service.rows(session_id, event_data.get("rows"))
         if kind == "hover":
             return {self.pointed: view.hovered(corpus_map, int(rows[0])) if len(rows) else ""}
-        unlisted = {self._panel.groups: self.colour_list(corpus_map, colour)}
+        unlisted = {self.panel.groups: self.colour_list(corpus_map, colour)}
         if kind == "all" or not len(rows):
             return {**self.deselected(), **unlisted}
         if kind == "lasso":

@@ -18,7 +18,7 @@ element.addEventListener('click', event => {
   const watching = setInterval(() => {
     const shown = button.isConnected && button.offsetParent;
     const tab = document.querySelector('#map-panel [role=tab][aria-selected=true]');
-    if (!shown && document.activeElement === document.body) tab?.focus();
+    if (!shown && [document.body, button].includes(document.activeElement)) tab?.focus();
     if (!shown || ++checks > 50) clearInterval(watching);
   }, 100);
 });

@@ -15,7 +15,6 @@ from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.long_job import LongJob
 from sbert_app.ui.map import chart, lists, view
 from sbert_app.ui.map.answers import MapAnswers
-from sbert_app.ui.map.panel import MapPanel
 from sbert_app.ui.map.script_message import highlight, message, star
 from sbert_app.ui.map.toolbar import Toolbar
 
@@ -44,7 +43,8 @@ class _MapTab:
                 self.status = gr.HTML(elem_id="map-told", js_on_load=None)
                 self.answers = MapAnswers(service, session_id, self.status)
             with gr.Column(min_width=0, elem_id="map-side"):
-                self.panel = MapPanel(service, session_id, self.answers.bridge)
+                self.answers.draw_panel()
+        self.panel = self.answers.panel
         self.job = LongJob(self.bar.stop, self.stage, self.bar.start)
         self.reduced_motion = gr.Checkbox(visible="hidden", elem_id="map-reduced-motion")
         self.in_view = gr.Checkbox(visible="hidden", elem_id="map-in-view")
@@ -72,7 +72,7 @@ class _MapTab:
         coloured.failure(lambda shown: shown, self.shown_colour, bar.colour, **PRIVATE)
         queried = [self.plot, bar.colour, self.shown_colour, *selection, self.answers.bridge, panel.groups, panel.tabs]
         bar.query.submit(handler(self._on_query), [*session, bar.query, self.shown_colour], queried, **PRIVATE)
-        self.answers.listen(panel, self.shown_colour)
+        self.answers.listen(self.shown_colour)
         bar.all.click(handler(self._on_all), [*session, self.shown_colour], [*queried, bar.query], **PRIVATE)
         panel.compare.listen(bar.colour, self._model, [tab.select, opened.change, self._model.change])
         bar.listen()
