@@ -26,10 +26,12 @@ function hook() {
 // The figure is as large as its place on the page.
 let filling;
 function fill(gd) {
-  const {width, height} = gd._fullLayout ?? {};
-  if (!gd.clientWidth || (Math.abs(width - gd.clientWidth) < 1 && Math.abs(height - gd.clientHeight) < 1)) return;
   clearTimeout(filling);
-  filling = setTimeout(() => { if (gd.isConnected && gd.clientWidth) Plotly.Plots.resize(gd); }, 60);
+  filling = setTimeout(() => {  // plotly itself follows the window, but not its place on the page
+    const {width, height} = gd._fullLayout ?? {};
+    const fits = Math.abs(width - gd.clientWidth) < 1 && Math.abs(height - gd.clientHeight) < 1;
+    if (gd.clientWidth && !fits) Plotly.Plots.resize(gd);
+  }, 250);
 }
 
 // What is above the map, without the corpus panel, which pushes it down.

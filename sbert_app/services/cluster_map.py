@@ -49,7 +49,7 @@ class Grouping:
 
 @dataclass(frozen=True)
 class DrawingBegun:
-    """In the session: the drawing of its corpus has begun, so that opening the tab does not begin another."""
+    """In the session while its corpus is drawn, so that opening the tab does not begin another drawing."""
 
     of_corpus: ClassVar[bool] = True
 
@@ -102,7 +102,7 @@ class MapService:
         return session.put_first(DrawingBegun())
 
     def draws(self, session_id: str) -> bool:
-        """Whether the first map of the open corpus is being drawn, or its drawing was stopped before there was one."""
+        """Whether the first map of the open corpus is being drawn."""
         return self._bench.sessions.get(session_id).get(DrawingBegun) is not None and not self.has_map(session_id)
 
     def rows_without_map(self, session_id: str) -> int | None:
@@ -120,10 +120,9 @@ class MapService:
                 if stop.revoked or (isinstance(step, CorpusMap) and not session.put(step, stop)):
                     return  # another corpus was opened, or a new drawing was started
                 yield step
-        except GeneratorExit:  # the page was closed or reloaded: it may begin again
+        finally:
             if not stop.revoked:
-                session.drop(DrawingBegun)
-            raise
+                session.drop(DrawingBegun)  # if there is no map, because the page was left, it may begin again
 
     def draw_corpus(self, indexed: IndexedCorpus, grouping: Grouping, stop: Stop) -> Iterator[Points2D | CorpusMap]:
         """Draw any corpus, without a session."""

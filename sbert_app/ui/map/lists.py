@@ -82,7 +82,7 @@ def selection(
     labels = corpus_map.clustering.labels[listed].tolist()
     cards = Markup().join(_card(record, label) for record, label in zip(records[:SHOWN_ROWS], labels, strict=False))
     more = html.hint(f"The first {SHOWN_ROWS:,} of {len(rows):,}.") if len(rows) > SHOWN_ROWS else ""
-    return Markup('{}{}<ol class="selection" aria-label="Chosen sentences">{}</ol>{}').format(head, about, cards, more)
+    return Markup('{}{}<ol class="selection" aria-label="Chosen sentences" tabindex="0">{}</ol>{}').format(head, about, cards, more)
 
 
 def _card(record: dict[str, object], label: int) -> Markup:
