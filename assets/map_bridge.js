@@ -56,6 +56,7 @@ function restore(gd) {
   if (meta(gd).figure === drawn?.figure) return;
   const same = meta(gd).map && meta(gd).map === drawn?.map;
   drawn = {...meta(gd)};
+  setTimeout(() => { if (gd.isConnected) studioMap.declutter(gd); }, 500);  // when the figure has its size
   if (!same) {
     kept = {}; move = null;
     if (early && early.map === drawn.map) setTimeout(() => apply(early), 0);
