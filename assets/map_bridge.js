@@ -1,7 +1,6 @@
 // Runs in the app's page, after map.js: listens to the plot that Gradio draws and applies the messages from Python. Highlights,
 // zoom and the morph slider's position survive a redraw of the same map, for instance in other colours.
 const plot = () => document.querySelector('#map-plot .js-plotly-plot');
-const NARROW = 520; // pixels
 const seen = new WeakSet();
 let kept = {}, move = null, drawn = null, early = null; // early: a message about a map that is not drawn yet
 const meta = gd => gd?.layout?.meta ?? {};
@@ -10,6 +9,7 @@ function hook() {
   const gd = plot();
   if (!gd || !gd.on || seen.has(gd)) return;
   seen.add(gd);
+  new ResizeObserver(() => fill(gd)).observe(gd);
   studioMap.listen(gd, (kind, rows) => {
     if (meta(gd).preview || (kind === 'hover' && meta(gd).texts)) return; // no map on the server yet; the plot holds the texts
     if (kind === 'all') kept = {};
@@ -23,11 +23,40 @@ function hook() {
   restore(gd);
 }
 
+// The figure is as large as its place on the page.
+let filling;
+function fill(gd) {
+  clearTimeout(filling);
+  filling = setTimeout(() => {  // plotly itself follows the window, but not its place on the page
+    const {width, height} = gd._fullLayout ?? {};
+    const fits = Math.abs(width - gd.clientWidth) < 1 && Math.abs(height - gd.clientHeight) < 1;
+    if (gd.clientWidth && !fits) Plotly.Plots.resize(gd);
+  }, 250);
+}
+
+// What is above the map, without the corpus panel, which pushes it down.
+function measure() {
+  const row = document.getElementById('map-and-list');
+  if (!row?.offsetParent || document.body.classList.contains('corpus-open')) return;
+  document.documentElement.style.setProperty('--map-above', `${Math.ceil(row.getBoundingClientRect().top + scrollY)}px`);
+}
+new ResizeObserver(measure).observe(document.body);
+addEventListener('resize', measure);
+
+// A menu of the toolbar closes when the visitor goes on elsewhere.
+const unfolded = () => document.querySelectorAll('.popover > button.label-wrap.open');
+document.addEventListener('click', event => {
+  for (const button of unfolded()) if (!button.parentElement.contains(event.target)) button.click();
+});
+document.addEventListener('keydown', event => {
+  if (event.key === 'Escape') for (const button of unfolded()) { button.click(); button.focus(); }
+});
+
 function restore(gd) {
   if (meta(gd).figure === drawn?.figure) return;
   const same = meta(gd).map && meta(gd).map === drawn?.map;
   drawn = {...meta(gd)};
-  if (gd.clientWidth < NARROW) Plotly.relayout(gd, {height: gd.clientWidth + 100}); // no empty bands above and below
+  setTimeout(() => { if (gd.isConnected) studioMap.declutter(gd); }, 500);  // when the figure has its size
   if (!same) {
     kept = {}; move = null;
     if (early && early.map === drawn.map) setTimeout(() => apply(early), 0);

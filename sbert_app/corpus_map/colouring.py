@@ -1,6 +1,7 @@
 """Colour a map by cluster, by a column of the corpus, by similarity to a query, or by drift under another model."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,12 +21,30 @@ OUTLIERS = "outliers"
 
 @dataclass(frozen=True)
 class Categories:
-    """A colour per category. `codes` (n,): the category of each row, -1 for none; `names`: by category; `rest`: the name of -1."""
+    """A colour per category. `codes` (n,): the category of each row, -1 for none; `names`: by category; `rest`: the name of -1.
+
+    of_column: categories are the values of a column, not clusters.
+    """
 
     title: str
     codes: NDArray[np.int32]
     names: list[str]
     rest: str = OUTLIERS
+    of_column: bool = False
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Rows of each category, and last those without one."""
+        return np.roll(np.bincount(self.codes + 1, minlength=len(self.names) + 1), -1)
+
+    def name_of(self, code: int) -> str:
+        return self.names[code] if code >= 0 else self.rest
+
+    def members(self, code: Any) -> NDArray[np.int64]:
+        """The rows of one category; -1 means those without one. Raises UserError for an unknown category."""
+        if type(code) is not int or not -1 <= code < len(self.names):
+            raise UserError(f"“{self.title}” has no value {code!r}. Choose one from the list.")
+        return np.flatnonzero(self.codes == code)
 
 
 @dataclass(frozen=True)
@@ -68,7 +87,7 @@ def _column(name: str, cells: "pd.Series[str]") -> Categories | Scale:
     frequent = [str(value) for value in counts.index[: MOST_CATEGORIES if len(counts) <= MOST_CATEGORIES else MOST_CATEGORIES - 1]]
     codes = pd.Categorical(cells, categories=frequent).codes.astype(np.int32)
     others = len(counts) - len(frequent)
-    return Categories(name, codes, [value or BLANK for value in frequent], rest=f"{others:,} other values")
+    return Categories(name, codes, [value or BLANK for value in frequent], rest=f"{others:,} other values", of_column=True)
 
 
 def _scale(title: str, values: NDArray[np.floating], text: "pd.Series[str] | None" = None) -> Scale:

@@ -62,6 +62,11 @@ class Session:
             self._values[type(value)] = value
             return True
 
+    def put_first(self, value: object) -> bool:
+        """Store a value, unless one of its type is stored: then returns False."""
+        with self._lock:
+            return self._values.setdefault(type(value), value) is value
+
     def swap(self, before: object, after: object) -> bool:
         """Replace `before` by `after`. Returns False, storing nothing, if `before` is not the stored value any more."""
         with self._lock:

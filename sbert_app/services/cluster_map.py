@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from sbert_app.vectors import Vectors, unit_rows
 AUTO = "auto"
 MAP = "map"  # job name, for drawing a map and for comparing it with another model
 DEFAULT_OUTLIERS = 10  # per cent
+DRAWN_AT_ONCE = 20_000  # rows; a larger corpus is drawn when its visitor asks for it
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,13 @@ class Grouping:
         automatic = count in (AUTO, None, "", 0)
         number = None if automatic else validation.whole_number(count, "number of clusters", 2, clusters.MOST_CLUSTERS)
         return cls(method, number, validation.number(percent, "per cent of outliers", 0, 100) / 100)
+
+
+@dataclass(frozen=True)
+class DrawingBegun:
+    """In the session while its corpus is drawn, so that opening the tab does not begin another drawing."""
+
+    of_corpus: ClassVar[bool] = True
 
 
 class MapService:
@@ -85,14 +93,36 @@ class MapService:
         drawn = fitted_rows(len(indexed.embeddings))
         return Points2D("Preview", drawn, projection.preview(indexed.embeddings[drawn]))
 
+    def begins(self, session_id: str) -> bool:
+        """Whether to draw the open corpus now, without a click: once for each corpus of at most DRAWN_AT_ONCE rows."""
+        session = self._bench.sessions.get(session_id)
+        indexed = session.get(IndexedCorpus)
+        if indexed is None or len(indexed.corpus) > DRAWN_AT_ONCE or self.has_map(session_id):
+            return False
+        return session.put_first(DrawingBegun())
+
+    def draws(self, session_id: str) -> bool:
+        """Whether the first map of the open corpus is being drawn."""
+        return self._bench.sessions.get(session_id).get(DrawingBegun) is not None and not self.has_map(session_id)
+
+    def rows_without_map(self, session_id: str) -> int | None:
+        """The rows of the open corpus, None without one: the example would be drawn."""
+        indexed = self._bench.sessions.get(session_id).get(IndexedCorpus)
+        return len(indexed.corpus) if indexed else None
+
     def draw(self, session_id: str, grouping: Grouping, model: str = DEFAULT_ENCODER) -> Iterator[Points2D | CorpusMap]:
         """Draw the session's corpus: yields a preview, moving points, then the map, which the session keeps. Stoppable."""
         session, indexed = self._bench.sessions.get(session_id), self.corpus(session_id, model)
         stop = session.begin(MAP)
-        for step in self.draw_corpus(indexed, grouping, stop):
-            if stop.revoked or (isinstance(step, CorpusMap) and not session.put(step, stop)):
-                return  # another corpus was opened, or a new drawing was started
-            yield step
+        session.put(DrawingBegun(), stop)
+        try:
+            for step in self.draw_corpus(indexed, grouping, stop):
+                if stop.revoked or (isinstance(step, CorpusMap) and not session.put(step, stop)):
+                    return  # another corpus was opened, or a new drawing was started
+                yield step
+        finally:
+            if not stop.revoked:
+                session.drop(DrawingBegun)  # if there is no map, because the page was left, it may begin again
 
     def draw_corpus(self, indexed: IndexedCorpus, grouping: Grouping, stop: Stop) -> Iterator[Points2D | CorpusMap]:
         """Draw any corpus, without a session."""

@@ -18,6 +18,7 @@ from sbert_app.corpus_map.result import CorpusMap, ModelComparison
 from sbert_app.errors import UserError
 from sbert_app.mapping.clusters import AGGLOMERATIVE, DENSITY, K_MEANS
 from sbert_app.models.encoder import Encoder
+from sbert_app.services import cluster_map
 from sbert_app.services.cluster_map import Grouping, MapService
 from sbert_app.services.corpora import CorpusService
 from sbert_app.tables import Table
@@ -133,6 +134,24 @@ def test_another_corpus_meanwhile_gets_no_map_of_the_one_before(shared_bench, se
         service.map(session_id)
 
 
+def test_a_small_corpus_begins_once_unless_its_page_was_left_and_a_large_one_waits(shared_bench, service, session_id, monkeypatch):
+    corpora = CorpusService(shared_bench)
+    assert not service.begins(session_id)  # the example waits for a click
+    corpora.open_example(session_id, "field_notes.csv")
+    assert service.begins(session_id) and service.draws(session_id) and not service.begins(session_id)
+    corpora.open_example(session_id, "support_tickets.csv")
+    steps = service.draw(session_id, Grouping())
+    next(steps)
+    assert not service.begins(session_id)  # it is being drawn
+    steps.close()
+    assert service.begins(session_id)
+    drawn(service, session_id)
+    assert not service.begins(session_id) and not service.draws(session_id)
+    corpora.open_example(session_id, "field_notes.csv")
+    monkeypatch.setattr(cluster_map, "DRAWN_AT_ONCE", 449)
+    assert not service.begins(session_id)
+
+
 @pytest.mark.parametrize(
     ("texts", "method"),
     [
@@ -220,6 +239,11 @@ def test_colours_by_kind_by_number_by_date_and_with_too_many_kinds(shared_bench,
     assert choices(corpus_map) == [CLUSTERS, *(f"{COLUMN}{name}" for name in ("kind", "size", "day", "grade", "blank"))]
     kinds = colouring(corpus_map, f"{COLUMN}kind")
     assert isinstance(kinds, Categories) and len(kinds.names) == MOST_CATEGORIES - 1 and kinds.rest == "481 other values"
+    counts = kinds.counts.tolist()
+    assert sum(counts) == 600 and counts[0] == 2 and len(kinds.members(-1)) == counts[-1] == 562
+    assert kinds.codes[kinds.members(3)].tolist() == [3, 3]
+    with pytest.raises(UserError, match="“kind” has no value 19"):
+        kinds.members(19)
     size = colouring(corpus_map, f"{COLUMN}size")
     assert isinstance(size, Scale) and np.isnan(size.values[::7]).all() and size.ticks == [(0.0, "0.5"), (299.0, "299.5")]
     assert [text for _, text in colouring(corpus_map, f"{COLUMN}day").ticks] == ["2026-01-01", "2026-01-28"]

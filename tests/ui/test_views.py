@@ -28,7 +28,7 @@ from sbert_app.ui.fine_tune.chart import distributions, training_curve
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import INTERNAL_ERROR, handler
 from sbert_app.ui.kit.templates import render
-from sbert_app.ui.map import view as cluster_map
+from sbert_app.ui.map import lists as map_lists
 from sbert_app.ui.search import view as search
 from sbert_app.ui.similarity import detail_view, file_view, lists_view
 from sbert_app.ui.similarity import view as similarity
@@ -87,8 +87,8 @@ def test_figures_show_markup_as_text():
 
 def test_a_column_is_named_as_in_the_file():
     records = [{"row": 1, "sentence": "a", "cluster": "b", "map_x": 0.0, "map_y": 0.0, "R&D": "x&y"}]
-    table = cluster_map._table(records, scored=False)
-    assert ">R&amp;D</th>" in table and "<small>x&amp;y</small>" in table
+    card = map_lists._card(records[0], 0)
+    assert 'title="R&amp;D">x&amp;y</span>' in card and "cosine" not in card
 
 
 def test_metadata_does_not_overwrite_the_hits_own_columns():

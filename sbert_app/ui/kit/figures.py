@@ -15,8 +15,8 @@ def as_text(text: str) -> str:
     return str(escape(text))
 
 
-def quiet(figure: go.Figure, height: int) -> None:
-    """Set a transparent background, the app's font and small margins."""
+def quiet(figure: go.Figure, height: int | None) -> None:
+    """Set a transparent background, the app's font and small margins. height: pixels; None: that of its place on the page."""
     figure.update_layout(
         height=height,
         paper_bgcolor="rgba(0,0,0,0)",

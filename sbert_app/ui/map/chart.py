@@ -23,7 +23,6 @@ HOVER_LENGTH, LINE_LENGTH = 160, 56
 FEW_NAMES = 20  # with more clusters, names are smaller
 TERM_LENGTH, ONE_LINE = 24, 16  # characters of a term and of a name in one line
 BLANK = "rgba(138,138,148,0.35)"  # a row without a value
-HEIGHT = 600
 BUTTONS = 34  # pixels above the points, for plotly's buttons
 LARGEST, SMALLEST = 8.0, 2.2  # point sizes in pixels
 
@@ -102,7 +101,7 @@ def _with_overlays(traces: list[go.Scattergl], query: NDArray[np.float32] | None
         for marker, points in zip((ring, star), positions, strict=True)
     ]
     figure = go.Figure([*traces, *overlays])
-    quiet(figure, HEIGHT)
+    quiet(figure, None)  # as high as its place on the page
     figure.update_layout(margin={"t": BUTTONS})
     axis = {"visible": False, "showgrid": False, "zeroline": False}
     figure.update_layout(
@@ -118,7 +117,7 @@ def _with_overlays(traces: list[go.Scattergl], query: NDArray[np.float32] | None
 
 def _legend(colours: Categories | Scale) -> bool:
     """Whether to show a legend: for categories of a column and rows without a value, not for clusters, named on the map."""
-    return colours.title != "cluster" if isinstance(colours, Categories) else not np.isfinite(colours.values).all()
+    return colours.of_column if isinstance(colours, Categories) else not np.isfinite(colours.values).all()
 
 
 def _names(corpus_map: CorpusMap) -> list[dict[str, Any]]:

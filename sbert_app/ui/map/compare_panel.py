@@ -1,4 +1,4 @@
-"""Panel to compare the map with another model's map of the same rows, with a slider between the two."""
+"""Compare the map with another model's map of the same rows, with a slider between the two. A tab of the panel beside the map."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +17,7 @@ from sbert_app.ui.kit.long_job import LongJob
 from sbert_app.ui.map import view
 from sbert_app.ui.map.script_message import message, move
 
-ABOUT = "For instance a fine-tuned model, to see what the training changed."
+ABOUT = "Its map of the same rows, for instance to see what a training changed."
 NO_OTHER = "No other model is available yet. Save one in the Fine-tune tab, or type the name of one."
 MORPH = "share => window.studioMapMorph(share)"
 
@@ -25,23 +25,21 @@ MORPH = "share => window.studioMapMorph(share)"
 class ComparePanel:
     """Components and event handlers. `bridge`: messages to the map's script."""
 
-    def __init__(self, service: MapService, session_id: gr.State, bridge: gr.HTML) -> None:
-        self._service, self._session_id, self._bridge = service, session_id, bridge
-        with gr.Accordion("Compare with another model's map", open=False, elem_id="map-compare") as self.panel:
-            with gr.Row(elem_classes="query-row"):
-                self.model = gr.Dropdown(
-                    [], value=None, label="The other model", allow_custom_value=True, scale=4, elem_id="map-other",
-                    info=ABOUT,
-                )  # fmt: skip
-                self.start = gr.Button("Compare", size="sm", scale=0, min_width=110, elem_id="map-compare-start")
-                self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, scale=0, elem_id="map-compare-stop")
-            self.stage = gr.HTML(elem_id="map-compare-stage", js_on_load=None)
-            self.job = LongJob(self.stop, self.stage, self.start)
-            self.share = gr.Slider(
-                0, 1, 0, step=0.01, label="From the first model (left) to the other (right)", visible=False,
-                elem_id="map-share", elem_classes="log-slider",
-            )  # fmt: skip
-            self.summary = gr.HTML(elem_id="map-moved", js_on_load=None)
+    def __init__(self, service: MapService, session_id: gr.State, bridge: gr.HTML, tab: gr.Tab) -> None:
+        self._service, self._session_id, self._bridge, self._tab = service, session_id, bridge, tab
+        self.model = gr.Dropdown(
+            [], value=None, label="The other model", allow_custom_value=True, min_width=0, elem_id="map-other", info=ABOUT,
+        )  # fmt: skip
+        with gr.Row(elem_id="map-compare-buttons"):
+            self.start = gr.Button("Compare", size="sm", min_width=0, elem_id="map-compare-start")
+            self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, min_width=0, elem_id="map-compare-stop")
+        self.stage = gr.HTML(elem_id="map-compare-stage", js_on_load=None)
+        self.job = LongJob(self.stop, self.stage, self.start)
+        self.share = gr.Slider(
+            0, 1, 0, step=0.01, label="From the first model (left) to the other (right)", visible=False,
+            elem_id="map-share", elem_classes="log-slider",
+        )  # fmt: skip
+        self.summary = gr.HTML(elem_id="map-moved", js_on_load=None)
 
     @property
     def reset(self) -> list[Any]:
@@ -66,7 +64,7 @@ class ComparePanel:
     def listen(self, colour: gr.Dropdown, model: gr.State, changes: list[Any]) -> None:
         """Connect events. changes: the events, besides this panel's, after which other models may be available."""
         session = [self._session_id]
-        gr.on([*changes, self.panel.expand], handler(self._on_models), [*session, model, self.model], self.model, **PRIVATE)
+        gr.on([*changes, self._tab.select], handler(self._on_models), [*session, model, self.model], self.model, **PRIVATE)
         changed = [self.share, self.summary, self._bridge, colour]
         self.job.listen(self.start.click, self._on_compare(colour), [*session, self.model], changed, self._service.stop)
         self.share.change(None, self.share, None, js=MORPH, **PRIVATE)

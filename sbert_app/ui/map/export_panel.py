@@ -1,4 +1,4 @@
-"""Panel to export the map as a self-contained web page, or all rows with their clusters as csv."""
+"""A menu to export the map as a self-contained web page, or all rows with their clusters as csv."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ class ExportPanel:
 
     def __init__(self, service: MapService, session_id: gr.State, colour: gr.Dropdown) -> None:
         self._service, self._session_id, self._colour, self._shelf = service, session_id, colour, Shelf()
-        with gr.Row(elem_classes="examples"):
+        with gr.Accordion("Export", open=False, elem_id="map-export", elem_classes="popover"):
             self.make_page = gr.Button("Export as web page", size="sm", elem_id="map-page")
             self.page = gr.DownloadButton("Download", size="sm", visible=False, elem_id="map-download")
             self.make_csv = gr.Button("Export as table (csv)", size="sm", elem_id="map-csv")

@@ -13,7 +13,7 @@ class MapOptions:
     """The components. `values` has the order of Grouping.read's arguments."""
 
     def __init__(self) -> None:
-        with gr.Accordion("Options", open=False, elem_id="map-options"):
+        with gr.Accordion("Options", open=False, elem_id="map-options", elem_classes="popover"):
             self.method = gr.Radio(
                 list(METHODS), value=next(iter(METHODS)), label="Clustering method",
                 info="HDBSCAN finds dense regions and their number, and leaves other rows as outliers.", elem_id="map-method",

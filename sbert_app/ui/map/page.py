@@ -8,6 +8,7 @@ from sbert_app.ui.kit.figures import PAGE_CONFIG
 from sbert_app.ui.kit.templates import render
 from sbert_app.ui.map import view
 
+HEIGHT = 640  # pixels
 BUTTONS = {"displayModeBar": True, "scrollZoom": True}  # the map keeps plotly's buttons, in a strip above its points
 
 
@@ -22,7 +23,7 @@ def page(corpus_map: CorpusMap, chart: go.Figure) -> str:
         "map_page.html",
         title=f"Map of {corpus.name}",
         summary=view.summary(corpus_map),
-        plot=chart.to_html(full_html=False, include_plotlyjs=True, config=PAGE_CONFIG | BUTTONS),
+        plot=chart.to_html(full_html=False, include_plotlyjs=True, default_height=f"{HEIGHT}px", config=PAGE_CONFIG | BUTTONS),
         clusters=html.table(["cluster", "rows", "distinctive words", "most central sentence"], rows),
         numbers=view.numbers(corpus_map),
         model=corpus_map.model,

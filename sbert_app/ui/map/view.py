@@ -1,35 +1,21 @@
 """Render the text around the map: clusters, selection, quality measures."""
 
-from collections.abc import Sequence
-
-import numpy as np
 from markupsafe import Markup
-from numpy.typing import NDArray
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus_map.projecting import Points2D
 from sbert_app.corpus_map.result import CorpusMap, QueryOnMap
-from sbert_app.mapping.quality import OUTLIER, SAMPLE
+from sbert_app.mapping.quality import SAMPLE
 from sbert_app.ui.kit import html
-from sbert_app.ui.map.palette import GREY, PALETTE
-from sbert_app.vectors import Vectors
 from sbert_app.wording import plural
 
-HOW_TO = "Hover to read a sentence, click it for its neighbours, draw a lasso to list points, double-click to show all again."
+HOW_TO = "Hover: its sentence. Click: its neighbours. Lasso: the points inside. Double-click: all again."
 NEAR = "Near points are similar; distances between clusters and their sizes on the map mean little."
 PREVIEW = Markup('<p class="stage">Preview: the first two principal components. Draw the map to see named clusters.</p>')
+NO_MAP = "Similar sentences will be close on the map, in named groups, which are listed here."
 NOTHING_CHOSEN = "Click a point, draw a lasso, or choose a cluster to list sentences here."
 EXAMPLE = "support_tickets.csv"
-SHOWN_ROWS = 200
-SAVED_IN_PAGE = 2_000  # rows; a larger selection has no download links
-SENTENCE_LENGTH = 90
 NAME_LENGTH = 60
-METADATA_SHOWN = 4
-METADATA_LENGTH = 40
-BUTTON = Markup(
-    '<li><button type="button" data-cluster="{}" aria-pressed="{}"><i style="background:{}"></i><b>{}</b><span>{}</span>{}'
-    "</button></li>"
-)
 
 
 def corpus_line(indexed: IndexedCorpus | None = None) -> Markup:
@@ -37,8 +23,13 @@ def corpus_line(indexed: IndexedCorpus | None = None) -> Markup:
     name, facts = EXAMPLE, ", the example"
     if indexed is not None:
         rows = len(indexed.corpus)
-        name, facts = indexed.corpus.name, f": {rows:,} {plural(rows, 'sentence', 'sentences')}, {indexed.model}"
-    return html.status(Markup("<b>{}</b>{}. Open another one under “Corpus”, at the top.").format(name, facts))
+        name, facts = indexed.corpus.name, f": {rows:,} {plural(rows, 'sentence', 'sentences')}"
+    return html.status(Markup("<b>{}</b>{}").format(name, facts))
+
+
+def draw_label(rows: int | None) -> str:
+    """On the button while there is no map. rows: of the open corpus; None: the example will be drawn."""
+    return "Draw the example’s map" if rows is None else f"Draw the map of {rows:,} {plural(rows, 'row', 'rows')}"
 
 
 def stage(step: Points2D) -> Markup:
@@ -61,69 +52,11 @@ def summary(corpus_map: CorpusMap) -> Markup:
     return Markup('<div class="map-summary"><p role="status">{}</p>{}{}</div>').format(head, folded, html.notes(projection.notes))
 
 
-def status(title: str = "", detail: str = "") -> Markup:
-    """The line above the map: the selection with a link to its list; without one, how to select."""
-    if not title:
-        return Markup('<p class="hint" role="status">{}</p>').format(HOW_TO)
-    more = f": {html.short(detail, 110)}" if detail else ""
-    return html.status(Markup('<b>{}</b>{} <a href="#map-selection">listed below the map</a>').format(title, more))
-
-
-def cluster_list(corpus_map: CorpusMap, chosen: int | None = None) -> Markup:
-    """Clusters as buttons with colour, name, size and most central sentence; the chosen one is marked."""
-    largest = int(corpus_map.clustering.sizes.max(initial=1))
-    rows = [_cluster(corpus_map, number, largest, number == chosen) for number in range(corpus_map.clustering.count)]
-    if corpus_map.clustering.outliers:
-        size = f"{corpus_map.clustering.outliers:,}"
-        rows.append(BUTTON.format(OUTLIER, str(chosen == OUTLIER).lower(), GREY, "outliers", size, ""))
-    return Markup('<ul class="clusters" aria-label="Clusters">{}</ul>').format(Markup().join(rows))
-
-
-def _cluster(corpus_map: CorpusMap, number: int, largest: int, chosen: bool) -> Markup:
-    size = int(corpus_map.clustering.sizes[number])
-    sentence = html.short(corpus_map.projection.indexed.corpus.sentences[corpus_map.central[number]], SENTENCE_LENGTH)
-    name, colour = html.short(corpus_map.names[number], NAME_LENGTH), PALETTE[number % len(PALETTE)]
-    share = Markup('<em style="width:{:.1f}%;background:{}"></em>').format(100 * size / largest, colour)
-    central = Markup('<q dir="auto">{}</q>').format(sentence)
-    return BUTTON.format(number, str(chosen).lower(), colour, name, f"{size:,}", share + central)
-
-
-def cluster_choices(corpus_map: CorpusMap) -> list[tuple[str, int]]:
-    """Choices for the drop-down: name and size of each cluster."""
-    sizes = corpus_map.clustering.sizes
-    named = [(f"{html.short(name, NAME_LENGTH)} ({sizes[number]:,})", number) for number, name in enumerate(corpus_map.names)]
-    return [*named, *([(f"outliers ({corpus_map.clustering.outliers:,})", OUTLIER)] if corpus_map.clustering.outliers else [])]
-
-
-def selection(
-    corpus_map: CorpusMap, rows: NDArray[np.int64], title: str, scores: Vectors | None = None, words: Sequence[str] = ()
-) -> Markup:
-    """Rows (k,) as a table. scores (k,): cosines, for neighbours and hits; words: the rows' distinctive words."""
-    if not len(rows):
-        return html.empty(NOTHING_CHOSEN)
-    listed = rows if len(rows) <= SAVED_IN_PAGE else rows[:SHOWN_ROWS]
-    records = corpus_map.records(listed)
-    if scores is not None:
-        records = [{"score": round(float(score), 4), **record} for score, record in zip(scores, records, strict=True)]
-    save = html.downloads("selection", records) if len(rows) <= SAVED_IN_PAGE else Markup()
-    head = html.head(Markup("<b>{}</b>").format(title), save)
-    about = html.hint(Markup("Distinctive words: <b>{}</b>").format(", ".join(words))) if words else ""
-    more = html.hint(f"The first {SHOWN_ROWS:,} of {len(rows):,}.") if len(rows) > SHOWN_ROWS else ""
-    return Markup('{}{}<div class="selection scroll" role="region" aria-label="Chosen sentences" tabindex="0">{}</div>{}').format(
-        head, about, _table(records[:SHOWN_ROWS], scores is not None), more
+def status(title: str = "") -> Markup:
+    """The line on the map: what is selected; without a selection, how to select."""
+    return (
+        html.status(Markup("<b>{}</b>").format(title)) if title else Markup('<p class="hint" role="status">{}</p>').format(HOW_TO)
     )
-
-
-def _table(records: Sequence[dict[str, object]], scored: bool) -> Markup:
-    columns = [key for key in records[0] if key not in ("row", "sentence", "cluster", "map_x", "map_y", "score")][:METADATA_SHOWN]
-    header = [*(["cosine"] if scored else []), "row", "sentence", "cluster", *columns]
-    rows = []
-    for record in records:
-        score = [Markup("<b>{:.3f}</b>").format(record["score"])] if scored else []
-        extra = [Markup("<small>{}</small>").format(html.short(str(record[key]), METADATA_LENGTH)) for key in columns]
-        row, sentence = Markup("<b>{:,}</b>").format(record["row"]), Markup('<span dir="auto">{}</span>').format(record["sentence"])
-        rows.append([*score, row, sentence, str(record["cluster"]), *extra])
-    return html.table(header, rows)
 
 
 def numbers(corpus_map: CorpusMap) -> Markup:

@@ -1,0 +1,98 @@
+"""Render the lists beside the map: its clusters or the values of a column, as buttons, and the selected rows, as cards."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from sbert_app.corpus_map.colouring import Categories, Scale
+from sbert_app.corpus_map.result import CorpusMap
+from sbert_app.mapping.quality import OUTLIER
+from sbert_app.ui.kit import html
+from sbert_app.ui.map.palette import GREY, PALETTE
+from sbert_app.ui.map.view import NAME_LENGTH, NOTHING_CHOSEN
+from sbert_app.vectors import Vectors
+
+SENTENCE_LENGTH = 90
+SHOWN_ROWS = 200
+SAVED_IN_PAGE = 2_000  # rows; a larger selection has no download links
+METADATA_SHOWN, METADATA_LENGTH = 4, 40
+OWN_KEYS = ("row", "sentence", "cluster", "map_x", "map_y", "score")
+BUTTON = Markup(
+    '<li><button type="button" data-group="{}" aria-pressed="{}"><i style="background:{}"></i><b>{}</b><span>{}</span>{}'
+    "</button></li>"
+)
+
+
+def colour_list(corpus_map: CorpusMap, colours: Categories | Scale, chosen: int | None = None) -> Markup:
+    """The values of the column that colours the map; the clusters if it is coloured otherwise."""
+    if not isinstance(colours, Categories) or not colours.of_column:
+        return cluster_list(corpus_map, chosen)
+    counts = colours.counts.tolist()
+    rows = [
+        _button(code, chosen, _colour(code), colours.name_of(code), counts[code], max(counts))
+        for code in [*range(len(colours.names)), -1]
+        if counts[code]
+    ]
+    return _list(f"Values of {colours.title}", rows)
+
+
+def cluster_list(corpus_map: CorpusMap, chosen: int | None = None) -> Markup:
+    """Clusters as buttons with colour, name, size and most central sentence; the chosen one is marked."""
+    sizes, largest = corpus_map.clustering.sizes.tolist(), int(corpus_map.clustering.sizes.max(initial=1))
+    sentences, rows = corpus_map.projection.indexed.corpus.sentences, []
+    for number, name in enumerate(corpus_map.names):
+        central = html.short(sentences[corpus_map.central[number]], SENTENCE_LENGTH)
+        detail = Markup('<q dir="auto">{}</q>').format(central)
+        rows.append(_button(number, chosen, _colour(number), name, sizes[number], largest, detail))
+    if outliers := corpus_map.clustering.outliers:
+        rows.append(_button(OUTLIER, chosen, GREY, "outliers", outliers, largest))
+    return _list("Clusters", rows)
+
+
+def _colour(code: int) -> str:
+    return PALETTE[code % len(PALETTE)] if code >= 0 else GREY
+
+
+def _list(label: str, buttons: Sequence[Markup]) -> Markup:
+    return Markup('<ul class="clusters" aria-label="{}">{}</ul>').format(label, Markup().join(buttons))
+
+
+def _button(number: int, chosen: int | None, colour: str, name: str, size: int, largest: int, detail: Markup = Markup()) -> Markup:
+    width = min(100.0, 100 * size / largest)
+    share = Markup('<em style="width:{:.1f}%;background:{}"></em>').format(width, colour)
+    pressed = str(number == chosen).lower()
+    return BUTTON.format(number, pressed, colour, html.short(name, NAME_LENGTH), f"{size:,}", share + detail)
+
+
+def selection(
+    corpus_map: CorpusMap, rows: NDArray[np.int64], title: str, scores: Vectors | None = None, words: Sequence[str] = ()
+) -> Markup:
+    """Rows (k,) as cards. scores (k,): cosines, for neighbours and hits; words: the rows' distinctive words."""
+    if not len(rows):
+        return html.empty(NOTHING_CHOSEN)
+    listed = rows if len(rows) <= SAVED_IN_PAGE else rows[:SHOWN_ROWS]
+    records = corpus_map.records(listed)
+    if scores is not None:
+        records = [{"score": round(float(score), 4), **record} for score, record in zip(scores, records, strict=True)]
+    save = html.downloads("selection", records) if len(rows) <= SAVED_IN_PAGE else Markup()
+    head = html.head(Markup("<b>{}</b>").format(title), save)
+    about = html.hint(Markup("Distinctive words: <b>{}</b>").format(", ".join(words))) if words else ""
+    labels = corpus_map.clustering.labels[listed].tolist()
+    cards = Markup().join(_card(record, label) for record, label in zip(records[:SHOWN_ROWS], labels, strict=False))
+    more = html.hint(f"The first {SHOWN_ROWS:,} of {len(rows):,}.") if len(rows) > SHOWN_ROWS else ""
+    return Markup('{}{}<ol class="selection" aria-label="Chosen sentences" tabindex="0">{}</ol>{}').format(head, about, cards, more)
+
+
+def _card(record: dict[str, object], label: int) -> Markup:
+    """A selected row: its sentence, cosine, file row, cluster and first columns."""
+    score = Markup('<b title="cosine">{:.3f}</b>').format(record["score"]) if "score" in record else ""
+    extra = [
+        Markup('<span title="{}">{}</span>').format(key, html.short(str(value), METADATA_LENGTH))
+        for key, value in record.items()
+        if key not in OWN_KEYS and str(value).strip()
+    ]
+    cluster = Markup('<span><i style="background:{}"></i>{}</span>').format(_colour(label), html.short(str(record["cluster"]), 40))
+    facts = Markup("{}<span>row {:,}</span>{}{}").format(score, record["row"], cluster, Markup().join(extra[:METADATA_SHOWN]))
+    return Markup('<li><p dir="auto">{}</p><small>{}</small></li>').format(record["sentence"], facts)
