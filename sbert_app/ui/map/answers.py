@@ -1,5 +1,7 @@
 """Selections on the map: clicks, lassos and chosen clusters highlight points and list their sentences."""
 
+from typing import Any
+
 import gradio as gr
 import numpy as np
 from markupsafe import Markup
