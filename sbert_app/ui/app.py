@@ -20,7 +20,7 @@ from sbert_app.ui.kit.events import PRIVATE, handler
 from sbert_app.ui.map import tab as cluster_map
 from sbert_app.ui.search.tab import SearchTab
 from sbert_app.ui.similarity import tab as similarity
-from sbert_app.ui.theme import SCRIPT, STYLE, build_theme
+from sbert_app.ui.theme import SCRIPTS, STYLE, build_theme
 from sbert_app.ui.timing import tab as timing
 from sbert_app.ui.what_is_this import build as build_drawer
 
@@ -81,7 +81,7 @@ def launch_options(bench: Workbench) -> dict[str, Any]:
     return {
         "theme": build_theme(),
         "css_paths": [STYLE],
-        "head": f"<script>{SCRIPT.read_text(encoding='utf-8')}</script>",
+        "head": "".join(f"<script>{script.read_text(encoding='utf-8')}</script>" for script in SCRIPTS),
         "favicon_path": LOGO,
         "max_file_size": bench.settings.limits.file_bytes,
         "max_threads": THREADS,

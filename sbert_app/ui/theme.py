@@ -4,7 +4,7 @@ import gradio as gr
 
 from sbert_app.settings import ASSETS
 
-STYLE, SCRIPT = ASSETS / "style.css", ASSETS / "page.js"
+STYLE, SCRIPTS = ASSETS / "style.css", (ASSETS / "page.js", ASSETS / "take_home.js")
 ACCENT = "#0f766e"  # SBERT's colour on the page; figures use a lighter teal, readable on light and dark
 
 

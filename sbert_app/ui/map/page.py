@@ -5,10 +5,23 @@ import plotly.graph_objects as go
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.figures import PAGE_CONFIG
+from sbert_app.ui.kit.take_home import Caption
 from sbert_app.ui.kit.templates import render
 from sbert_app.ui.map import view
+from sbert_app.wording import plural
 
 BUTTONS = {"displayModeBar": True, "scrollZoom": True}  # the map keeps plotly's buttons, in a strip above its points
+
+
+def caption(corpus_map: CorpusMap) -> Caption:
+    """The map's title and source, for pictures and pages."""
+    projection, count = corpus_map.projection, corpus_map.clustering.count
+    sentences = len(projection.points)
+    title = (
+        f"Map of {projection.indexed.corpus.name}: {sentences:,} {plural(sentences, 'sentence', 'sentences')} in {count} "
+        f"{plural(count, 'cluster', 'clusters')}"
+    )
+    return Caption.of(title, corpus_map.model, projection.method)
 
 
 def page(corpus_map: CorpusMap, chart: go.Figure) -> str:

@@ -130,7 +130,7 @@ class _MapTab:
     def _cleared(self) -> Updates:
         """Clear everything about the previous map except the plot."""
         empty = dict.fromkeys((self.summary, self.clusters, self.answers.pointed, self.answers.selection, self.query), "")
-        return {**empty, **self.compare.hidden(), **self.export.hidden()}
+        return {**empty, **self.compare.hidden()}
 
     def _panels(self, visible: bool) -> Updates:
         """Show or hide the panels. Not hidden for a redraw: Gradio loses a `visible=True` that follows within milliseconds."""
@@ -162,14 +162,14 @@ class _MapTab:
             self.shown_colour: colouring.CLUSTERS,
             self.numbers: view.numbers(corpus_map),
             **self.answers.deselected(),
+            **self.export.shown(corpus_map),
         }
 
     def _on_regroup(self, session_id: str, method: str, count: str, outliers: float) -> Updates:
         grouping = Grouping.read(method, count, outliers)
         if not self._service.has_map(session_id):
             return {self.plot: gr.skip()}  # the options are for the map that will be drawn
-        corpus_map = self._service.regroup(session_id, grouping)
-        return {**self._grouped(corpus_map), **self.export.hidden()}
+        return self._grouped(self._service.regroup(session_id, grouping))
 
     def _on_colour(self, session_id: str, column: str, shown: str) -> Updates:
         """Recolour the map. Gradio sends each choice twice; the second is ignored, because the points are megabytes."""
