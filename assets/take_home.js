@@ -1,6 +1,8 @@
 // What a visitor takes home: pictures of charts, commands to copy, and a result that fills the screen.
 (() => {
   const LOCAL = 'http://127.0.0.1:7860';  // the address in the copied Python, replaced by that of this page
+  // A picture cannot use the page's fonts: labels are measured in the font that draws them.
+  const FONT = 'Arial, Liberation Sans, Helvetica, sans-serif';
   const INK = '#1c1c1f', LEAST_WIDTH = 720, TITLE = 18, SOURCE = 13;  // of a picture, in pixels
   const chartIn = id => document.getElementById(id)?.querySelector('.js-plotly-plot');
   const escaped = text => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
@@ -35,16 +37,17 @@
     const [titles, sources] = [wrapped(title, width / (TITLE * 0.52)), wrapped(source, width / (SOURCE * 0.52))];
     const head = 30 + 1.3 * (TITLE * titles.length + SOURCE * sources.length);
     const small = `<span style="font-size:${SOURCE}px;color:#55555e">${sources.join('<br>')}</span>`;
+    const height = Math.round(chart.clientHeight + head + 8);
     layout.title = {
-      text: [...titles, small].join('<br>'), font: { size: TITLE, color: INK }, automargin: false,
-      x: 0, xanchor: 'left', xref: 'container', y: 1, yanchor: 'top', yref: 'container', pad: { l: 16, t: 14 },
+      text: [...titles, small].join('<br>'), font: { size: TITLE, color: INK, family: FONT }, automargin: false,
+      x: 16 / width, xanchor: 'left', xref: 'container', y: 1 - 16 / height, yanchor: 'top', yref: 'container',
     };
     layout.margin = { ...layout.margin, l: Math.max(16, layout.margin.l), t: layout.margin.t + head, b: layout.margin.b + 8 };
     layout.annotations = withoutHidden(chart, layout.annotations).map(name => (
       { ...name, font: { ...name.font, color: INK }, bgcolor: 'rgba(255,255,255,0.82)' }));
-    Object.assign(layout, { paper_bgcolor: '#fff', plot_bgcolor: '#fff', font: { ...layout.font, color: '#3f3f46' }, autosize: false });
+    Object.assign(layout, { paper_bgcolor: '#fff', plot_bgcolor: '#fff', font: { ...layout.font, color: '#3f3f46', family: FONT }, autosize: false });
     if (layout.legend) layout.legend.font = { color: '#3f3f46' };
-    return { data, layout, width, height: Math.round(chart.clientHeight + head + 8) };
+    return { data, layout, width, height };
   }
 
   // Plotly draws the picture in this browser: nothing is sent.

@@ -4,7 +4,8 @@ import gradio as gr
 
 from sbert_app.settings import ASSETS
 
-STYLE, SCRIPTS = ASSETS / "style.css", (ASSETS / "page.js", ASSETS / "take_home.js")
+STYLE = ASSETS / "style.css"
+SCRIPTS = tuple(ASSETS / f"{name}.js" for name in ("page", "take_home", "present"))
 ACCENT = "#0f766e"  # SBERT's colour on the page; figures use a lighter teal, readable on light and dark
 
 

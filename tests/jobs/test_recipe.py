@@ -85,8 +85,6 @@ def test_the_copied_commands_run(tmp_path):
     command = shell(SEARCH, {"query": "-where is my parcel", "top": 1}, Input(NASTY, ("text",)))
     hits = json.loads(ran(f"{command} --json", tmp_path))["hits"]
     assert [hit["sentence"] for hit in hits] == ["My parcel is late"]
-    answer = json.loads(ran(f"{shell(SIMILARITY, {'sentence1': 'a dog', 'sentence2': 'a puppy'}, Input())} --json", tmp_path))
-    assert answer["score"] > 0.5
     values = {"sentence1": "- a dog", "sentence2": "- a puppy"}
     assert "cosine similarity" in ran(shell(SIMILARITY, values, Input()), tmp_path)
 

@@ -54,7 +54,7 @@ class RunPanel:
         with gr.Column(visible=False, elem_id="step-verdict") as self.verdict:
             gr.HTML(view.step(4, "Verdict"), js_on_load=None)
             self.other_verdict = gr.HTML(elem_id="verdict-other-data", js_on_load=None)
-            self.answer = gr.HTML(elem_id="verdict", js_on_load=None)
+            self.answer = gr.HTML(elem_id=links_view.VERDICT, js_on_load=None)
             with gr.Row(elem_classes="end-row", elem_id="keep"):
                 named = not self._service.hosted
                 self.name = gr.Textbox(label="Save as model", max_lines=1, visible=named, elem_id="model-name")

@@ -1,4 +1,4 @@
-"""Links under a result to take it along: pictures of its chart, and the commands that make it again. assets/take_home.js acts."""
+"""Links under a result to take it along, for assets/take_home.js and present.js: picture, commands, full screen."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -44,6 +44,12 @@ def pictures(elem_id: str, name: str, caption: Caption) -> Markup:
         for kind, label in FORMATS.items()
     )
     return _group("Picture:", *buttons)
+
+
+def present(caption: Caption, *elem_ids: str) -> Markup:
+    """A button to show these elements, charts or texts, alone on the full screen with the caption above them."""
+    shared = {"data-present": " ".join(elem_ids), "data-title": caption.title, "data-source": caption.source}
+    return Markup('<span class="take">{}</span>').format(BUTTON.format(_attributes(shared), "Present"))
 
 
 def commands(job: Job, values: Mapping[str, Any], source: Input) -> Markup:

@@ -7,11 +7,12 @@ import numpy as np
 
 from sbert_app.corpus_map.colouring import colouring
 from sbert_app.corpus_map.result import CorpusMap
-from sbert_app.services.cluster_map import MapService
+from sbert_app.jobs.cluster_map import CLUSTER_MAP
+from sbert_app.services.cluster_map import AUTO, MapService
 from sbert_app.tables.writing import csv_file
 from sbert_app.ui.kit.events import Updates
 from sbert_app.ui.kit.file_button import FileButton
-from sbert_app.ui.kit.take_home import pictures, row
+from sbert_app.ui.kit.take_home import commands, input_of, pictures, present, row
 from sbert_app.ui.map.chart import map_figure
 from sbert_app.ui.map.page import caption, page
 
@@ -36,7 +37,11 @@ class ExportPanel:
 
     def shown(self, corpus_map: CorpusMap) -> Updates:
         """Offer what belongs to this map."""
-        return {self.links: row(pictures(PLOT, "sbert-studio-map", caption(corpus_map)))}
+        method, count = corpus_map.grouping
+        values = {"out": "map.html", "method": method, "clusters": str(count or AUTO), "outliers": round(100 * corpus_map.outliers)}
+        copies = commands(CLUSTER_MAP, values, input_of(corpus_map.projection.indexed))
+        about = caption(corpus_map)
+        return {self.links: row(present(about, PLOT), pictures(PLOT, "sbert-studio-map", about), copies)}
 
     def listen(self) -> None:
         self.page.listen(self._page, [self._session_id, self._colour])

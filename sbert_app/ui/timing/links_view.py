@@ -1,25 +1,31 @@
-"""What to take home from the chart of times: a picture with its title and source."""
+"""What to take home from the chart of times: a picture with its title and source, and the command."""
 
 from markupsafe import Markup
 
+from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.evaluation import paper
+from sbert_app.jobs.recipe import Input
+from sbert_app.jobs.timing import TIMING
 from sbert_app.timing.published import Published
 from sbert_app.timing.result import TimingResult
-from sbert_app.ui.kit.take_home import Caption, pictures, row
+from sbert_app.ui.kit.take_home import Caption, commands, input_of, pictures, present, row
 
-CHART = "race-chart"  # the element of the chart
+WORDS, CHART = "race-words", "race-chart"  # the elements of the sentence and of the chart
 
 
-def links(times: TimingResult | Published) -> Markup:
-    """The links under the chart."""
-    return row(pictures(CHART, "sbert-studio-timing", caption(times)))
+def links(times: TimingResult | Published, sentences: int, indexed: IndexedCorpus | None) -> Markup:
+    """The links under the chart. indexed: the corpus that is raced, None for the example."""
+    about = caption(times)
+    shown = present(about, WORDS, CHART), pictures(CHART, "sbert-studio-timing", about)
+    model = {} if isinstance(times, Published) else {"model": times.conditions.encoder}
+    return row(*shown, commands(TIMING, {"sentences": sentences, **model}, input_of(indexed) if indexed else Input()))
 
 
 def caption(times: TimingResult | Published) -> Caption:
     """The chart's title and source."""
     title = "Time to find the most similar pair, by number of sentences"
     if isinstance(times, Published):
-        return Caption.of(title, f"{paper.SOURCE}, section 1, on a {paper.CLOSEST_PAIR_HARDWARE}")
+        return Caption(title, f"{paper.SOURCE}, section 1, on a {paper.CLOSEST_PAIR_HARDWARE} · SBERT Studio")
     conditions = times.conditions
     corpus = f"{conditions.corpus} ({conditions.sentences:,} sentences)"
     models = f"{conditions.encoder} and {conditions.cross_encoder}"

@@ -59,7 +59,7 @@ class _TimingTab:
         self.systems = LongJob(self.stop_measuring, self.measuring, self.start, self.measure)
 
     def _draw_story(self) -> None:
-        self.words = gr.HTML(view.story(sentences_at(AT_FIRST)), elem_id="race-words", js_on_load=None)
+        self.words = gr.HTML(view.story(sentences_at(AT_FIRST)), elem_id=links_view.WORDS, js_on_load=None)
         self.sentences = gr.Slider(
             2, 6, AT_FIRST, step=0.05, label="Number of sentences", elem_id="race-n", elem_classes="log-slider"
         )
@@ -82,7 +82,8 @@ class _TimingTab:
     def _draw_result(self) -> None:
         self.chart = gr.Plot(label="Seconds by number of sentences", show_label=False, elem_id=links_view.CHART)
         gr.HTML(html.hint(view.HOW_TO_READ), js_on_load=None)
-        self.links = gr.HTML(elem_id="race-take-home", js_on_load=None)
+        links = links_view.links(Published(), sentences_at(AT_FIRST), None)
+        self.links = gr.HTML(links, elem_id="race-take-home", js_on_load=None)
         with gr.Column(visible=False, elem_id="race-result") as self.result:
             self.agreement = gr.HTML(elem_id="race-agreement", js_on_load=None)
             with gr.Accordion("All numbers, and how they were obtained", open=False, elem_id="race-numbers-box"):
@@ -107,7 +108,9 @@ class _TimingTab:
         self.race.listen(self.start.click, self._on_start, inputs, outputs, self._service.stop)
         self.systems.listen(self.measure.click, self._on_measure, [*session, self._model], [self.table_7], self._service.stop)
         slider = [*session, self.sentences]
-        self.sentences.change(handler(self._on_slide), slider, [self.words], queue=False, trigger_mode="always_last", **PRIVATE)
+        self.sentences.change(
+            handler(self._on_slide), slider, [self.words, self.links], queue=False, trigger_mode="always_last", **PRIVATE
+        )
         gr.on([self.sentences.change, self.chart.change], None, self.sentences, None, js=MOVE_LINE, **PRIVATE)
         tab.select(handler(self._on_tab_opened), slider, self.chart, **PRIVATE)
         self.page.listen(self._page, slider)
@@ -125,18 +128,14 @@ class _TimingTab:
             **{button: gr.Button(interactive=can_race) for button in (self.start, self.measure)},
             self.stage: "",
             self.progress: "",
-            **(self._shown(result, exponent) if result else self._nothing_measured(exponent)),
+            **(self._shown(session_id, result, exponent) if result else self._nothing_measured(session_id, exponent)),
         }
 
-    def _nothing_measured(self, exponent: float) -> Updates:
+    def _nothing_measured(self, session_id: str, exponent: float) -> Updates:
         """Show the paper's times."""
         number = sentences_at(exponent)
-        return {
-            self.result: gr.Column(visible=False),
-            self.words: view.story(number),
-            self.chart: race_chart(Published(), number),
-            self.links: links_view.links(Published()),
-        }
+        shown = {self.result: gr.Column(visible=False), self.chart: race_chart(Published(), number)}
+        return shown | self._in_words(session_id, None, number)
 
     def _on_tab_opened(self, session_id: str, exponent: float) -> Any:
         """Draw the chart, which a page does not load before it is needed."""
@@ -157,22 +156,28 @@ class _TimingTab:
             yield self._idle(session_id, self.race)
             return
         ended = {self.stage: "" if last.result else html.status(NOTHING), self.progress: race_view.progress(last, ended=True)}
-        shown = self._shown(last.result, exponent) if last.result else {}
+        shown = self._shown(session_id, last.result, exponent) if last.result else {}
         yield {**self._idle(session_id, self.race), **ended, **shown}
 
-    def _shown(self, result: TimingResult, exponent: float) -> Updates:
+    def _shown(self, session_id: str, result: TimingResult, exponent: float) -> Updates:
+        number = sentences_at(exponent)
         return {
+            **self._in_words(session_id, result, number),
             self.result: gr.Column(visible=True),
-            self.words: view.in_words(result, sentences_at(exponent)),
-            self.chart: race_chart(result, sentences_at(exponent)),
-            self.links: links_view.links(result),
+            self.chart: race_chart(result, number),
             self.agreement: view.agreement(result),
             self.numbers: numbers_view.numbers(result),
         }
 
     def _on_slide(self, session_id: str, exponent: float) -> Updates:
-        result, number = self._service.last_result(session_id), sentences_at(exponent)
-        return {self.words: view.in_words(result, number) if result else view.story(number)}
+        return self._in_words(session_id, self._service.last_result(session_id), sentences_at(exponent))
+
+    def _in_words(self, session_id: str, result: TimingResult | None, number: int) -> Updates:
+        """What depends on the number of sentences, besides the chart; without a result, the paper's."""
+        return {
+            self.words: view.in_words(result, number) if result else view.story(number),
+            self.links: links_view.links(result or Published(), number, self._service.indexed(session_id)),
+        }
 
     def _page(self, session_id: str, exponent: float) -> str:
         result, number = self._service.result(session_id), sentences_at(exponent)
