@@ -1,25 +1,27 @@
 // Present: a result alone on the full screen, large enough for the last row. Its charts and texts are copies: the page stays as it is.
 (() => {
-  const FONT = 21, NAME = 23, LARGER = 1.7;  // pixels; how much larger marks and lines are
   const { chartIn, copied } = window.studioCharts;
   let leave = null;
 
-  const larger = size => (Array.isArray(size) || ArrayBuffer.isView(size) ? Array.from(size, one => one * LARGER) : size * LARGER);
+  // Pixels of the letters, and how much larger marks and lines are than on the page: 22 and 1.7 on a screen of 1920 pixels.
+  const letters = () => Math.round(Math.max(12, Math.min(32, innerWidth * 0.0115)));
+  const growth = () => Math.max(1, Math.min(2.2, innerWidth / 1130));
+  const larger = size => (Array.isArray(size) || ArrayBuffer.isView(size) ? Array.from(size, one => one * growth()) : size * growth());
 
   // Grow everything that has a size of its own; the rest inherits the font.
   function enlarged(chart) {
     const { data, layout } = copied(chart);
     const ink = getComputedStyle(document.body).getPropertyValue('--ink').trim();
-    const font = { ...layout.font, size: FONT, color: ink };
+    const size = letters(), font = { ...layout.font, size, color: ink };
     for (const trace of data) {
       if (trace.marker?.size) trace.marker.size = larger(trace.marker.size);
       if (trace.line?.width) trace.line.width = larger(trace.line.width);
-      if (trace.textfont || trace.text) trace.textfont = { ...trace.textfont, size: FONT };
+      if (trace.textfont || trace.text) trace.textfont = { ...trace.textfont, size };
     }
     for (const shape of layout.shapes ?? []) if (shape.line?.width) shape.line.width = larger(shape.line.width);
-    layout.annotations = layout.annotations.map(name => ({ ...name, font: { ...name.font, size: NAME, color: ink } }));
-    if (layout.legend) layout.legend.font = { size: FONT };
-    if (layout.hoverlabel) layout.hoverlabel.font = { ...layout.hoverlabel.font, size: FONT };
+    layout.annotations = layout.annotations.map(name => ({ ...name, font: { ...name.font, size: size + 1, color: ink, weight: 700 } }));
+    if (layout.legend) Object.assign(layout.legend, { font: { size }, itemwidth: 50 });
+    if (layout.hoverlabel) layout.hoverlabel.font = { ...layout.hoverlabel.font, size };
     Object.assign(layout, { font, autosize: true, dragmode: layout.dragmode === 'lasso' ? 'pan' : false, selections: [] });
     delete layout.width;
     delete layout.height;

@@ -40,11 +40,12 @@
     const height = Math.round(chart.clientHeight + head + 8);
     layout.title = {
       text: [...titles, small].join('<br>'), font: { size: TITLE, color: INK, family: FONT }, automargin: false,
-      x: 16 / width, xanchor: 'left', xref: 'container', y: 1 - 16 / height, yanchor: 'top', yref: 'container',
+      // Of a title with several lines plotly places the first baseline.
+      x: 16 / width, xanchor: 'left', xref: 'container', y: 1 - (12 + TITLE) / height, yanchor: 'top', yref: 'container',
     };
     layout.margin = { ...layout.margin, l: Math.max(16, layout.margin.l), t: layout.margin.t + head, b: layout.margin.b + 8 };
     layout.annotations = withoutHidden(chart, layout.annotations).map(name => (
-      { ...name, font: { ...name.font, color: INK }, bgcolor: 'rgba(255,255,255,0.82)' }));
+      { ...name, font: { ...name.font, color: INK, weight: 700 }, bgcolor: 'rgba(255,255,255,0.82)' }));
     Object.assign(layout, { paper_bgcolor: '#fff', plot_bgcolor: '#fff', font: { ...layout.font, color: '#3f3f46', family: FONT }, autosize: false });
     if (layout.legend) layout.legend.font = { color: '#3f3f46' };
     return { data, layout, width, height };

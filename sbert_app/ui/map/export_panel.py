@@ -8,13 +8,13 @@ import numpy as np
 from sbert_app.corpus_map.colouring import colouring
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.jobs.cluster_map import CLUSTER_MAP
-from sbert_app.services.cluster_map import AUTO, MapService
+from sbert_app.services.cluster_map import MapService
 from sbert_app.tables.writing import csv_file
 from sbert_app.ui.kit.events import Updates
 from sbert_app.ui.kit.file_button import FileButton
 from sbert_app.ui.kit.take_home import commands, input_of, pictures, present, row
 from sbert_app.ui.map.chart import map_figure
-from sbert_app.ui.map.page import caption, page
+from sbert_app.ui.map.page import caption, options, page
 
 PAGE_NAME, CSV_NAME = "sbert-studio-map.html", "sbert-studio-map.csv"
 PLOT = "map-plot"  # the element of the map
@@ -37,9 +37,7 @@ class ExportPanel:
 
     def shown(self, corpus_map: CorpusMap) -> Updates:
         """Offer what belongs to this map."""
-        method, count = corpus_map.grouping
-        values = {"out": "map.html", "method": method, "clusters": str(count or AUTO), "outliers": round(100 * corpus_map.outliers)}
-        copies = commands(CLUSTER_MAP, values, input_of(corpus_map.projection.indexed))
+        copies = commands(CLUSTER_MAP, options(corpus_map), input_of(corpus_map.projection.indexed))
         about = caption(corpus_map)
         return {self.links: row(present(about, PLOT), pictures(PLOT, "sbert-studio-map", about), copies)}
 

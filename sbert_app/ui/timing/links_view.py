@@ -1,5 +1,7 @@
 """What to take home from the chart of times: a picture with its title and source, and the command."""
 
+from typing import Any
+
 from markupsafe import Markup
 
 from sbert_app.corpus.indexed import IndexedCorpus
@@ -15,10 +17,19 @@ WORDS, CHART = "race-words", "race-chart"  # the elements of the sentence and of
 
 def links(times: TimingResult | Published, sentences: int, indexed: IndexedCorpus | None) -> Markup:
     """The links under the chart. indexed: the corpus that is raced, None for the example."""
-    about = caption(times)
+    about, values, source = caption(times), options(times, sentences), input_of_race(indexed)
     shown = present(about, WORDS, CHART), pictures(CHART, "sbert-studio-timing", about)
-    model = {} if isinstance(times, Published) else {"model": times.conditions.encoder}
-    return row(*shown, commands(TIMING, {"sentences": sentences, **model}, input_of(indexed) if indexed else Input()))
+    return row(*shown, commands(TIMING, values, source))
+
+
+def input_of_race(indexed: IndexedCorpus | None) -> Input:
+    """The raced corpus as a file, none for the example, which the job takes without one."""
+    return input_of(indexed) if indexed else Input()
+
+
+def options(times: TimingResult | Published, sentences: int) -> dict[str, Any]:
+    """The options of the job that runs the race again."""
+    return {"sentences": sentences} | ({} if isinstance(times, Published) else {"model": times.conditions.encoder})
 
 
 def caption(times: TimingResult | Published) -> Caption:

@@ -181,7 +181,7 @@ class _TimingTab:
 
     def _page(self, session_id: str, exponent: float) -> str:
         result, number = self._service.result(session_id), sentences_at(exponent)
-        return page(result, number, race_chart(result, number))
+        return page(result, number, race_chart(result, number), links_view.input_of_race(self._service.indexed(session_id)))
 
     def _on_measure(self, session_id: str, model: str) -> Iterator[Updates]:
         yield self.systems.busy(race_view.stage("Loading the model"))
