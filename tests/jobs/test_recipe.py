@@ -23,7 +23,7 @@ from sbert_app.jobs.similarity import SIMILARITY
 from sbert_app.jobs.timing import TIMING
 
 ROOT = Path(__file__).parents[2]
-NASTY = 'bob\'s "best" $HOME; rm -rf.csv'
+NASTY = 'bob\'s "best" $HOME; touch gone.csv'
 
 
 def test_only_options_that_differ_from_their_default_are_written():
