@@ -39,7 +39,7 @@
     const small = `<span style="font-size:${SOURCE}px;color:#55555e">${sources.join('<br>')}</span>`;
     const height = Math.round(chart.clientHeight + head + 8);
     layout.title = {
-      text: [...titles, small].join('<br>'), font: { size: TITLE, color: INK, family: FONT, weight: 700 }, automargin: false,
+      text: [...titles.map(line => `<b>${line}</b>`), small].join('<br>'), font: { size: TITLE, color: INK, family: FONT }, automargin: false,
       // Of a title with several lines plotly places the first baseline.
       x: 16 / width, xanchor: 'left', xref: 'container', y: 1 - (12 + TITLE) / height, yanchor: 'top', yref: 'container',
     };
