@@ -69,7 +69,7 @@ def _option(job: Job, argument: Argument) -> inspect.Parameter:
     kind = argument.kind.type if argument.kind.type in (str, int, float, bool, Path) else str
     if argument.required and job.needs is Needs.NOTHING:
         return _parameter(argument.name, kind, typer.Argument(help=argument.about))
-    name = argument.flag or f"--{argument.name.replace('_', '-')}"
+    name = argument.shell_name
     if kind is bool and argument.default:
         name = f"{name}/--no-{name[2:]}"
     declared = typer.Option(name, help=argument.about)

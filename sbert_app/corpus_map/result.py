@@ -79,6 +79,7 @@ class CorpusMap:
     seconds: dict[str, float] = field(default_factory=dict)
     comparison: ModelComparison | None = None
     query: QueryOnMap | None = None
+    outliers: float = 0.1  # the accepted share
     of_corpus: ClassVar[bool] = True  # dropped with the corpus
 
     @classmethod
@@ -92,6 +93,7 @@ class CorpusMap:
         return cls(
             projection=projection,
             uncut=uncut,
+            outliers=outliers,
             grouping=grouping,
             clustering=clustering,
             names=keywords.names(words),

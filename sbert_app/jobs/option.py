@@ -41,6 +41,11 @@ class Argument:
     def required(self) -> bool:
         return self.default is MISSING
 
+    @property
+    def shell_name(self) -> str:
+        """Its flag in the shell, such as --batch-size."""
+        return self.flag or f"--{self.name.replace('_', '-')}"
+
 
 def option(
     about: str, kind: Kind, default: Any = MISSING, *, flag: str = "", shell: bool = True, endpoint: bool | None = None

@@ -71,6 +71,10 @@ class TimingService:
             return self.prepare(indexed.corpus.name, indexed.corpus.sentences, labelled)
         return self.prepare(EXAMPLE_NAME, self._bench.examples.table(CALIBRATION_EXAMPLE).frame["text"].tolist(), labelled)
 
+    def indexed(self, session_id: str) -> IndexedCorpus | None:
+        """The session's corpus, None if the example is raced."""
+        return self._bench.sessions.get(session_id).get(IndexedCorpus) if session_id else None
+
     def prepare(self, name: str, sentences: Sequence[str], labelled: Examples | None = None) -> RaceCorpus:
         """Remove repeated sentences, shuffle, and cut to the limit. Raises UserError for too few."""
         unique = list(dict.fromkeys(sentences))

@@ -5,7 +5,7 @@ import gradio as gr
 from sbert_app.settings import ASSETS
 
 STYLE = ASSETS / "style.css"
-SCRIPTS = ASSETS / "page.js", ASSETS / "tour.js"
+SCRIPTS = tuple(ASSETS / f"{name}.js" for name in ("page", "take_home", "present", "tour"))
 ACCENT = "#0f766e"  # SBERT's colour on the page; figures use a lighter teal, readable on light and dark
 
 

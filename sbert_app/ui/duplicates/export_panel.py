@@ -24,21 +24,25 @@ class ExportPanel:
         with gr.Row(elem_classes="examples"):
             names = (CLEANED, VERDICTS, PAIRS)
             self._files = {name: FileButton(name, f"duplicates-{name.removesuffix('.csv')}") for name in names}
+        self._links = gr.HTML(elem_id="duplicates-take-home", js_on_load=None)
 
     @property
     def outputs(self) -> list[Any]:
         """The components that `labelled` updates."""
-        return [file.button for file in self._files.values()]
+        return [*(file.button for file in self._files.values()), self._links]
 
     def labelled(self, findings: Findings) -> Updates:
-        """Show how much each file will hold."""
+        """Show how much each file will hold, and offer the commands."""
         pairs = min(findings.pair_count, MOST_LISTED)
         amounts = {
             CLEANED: f"{findings.staying:,} {plural(findings.staying, 'row', 'rows')}",
             VERDICTS: f"{len(findings.corpus):,} {plural(len(findings.corpus), 'row', 'rows')}",
             PAIRS: f"{'the best ' if pairs < findings.pair_count else ''}{pairs:,} {plural(pairs, 'pair', 'pairs')}",
         }
-        return {file.button: file.labelled(amounts[name], visible=name != PAIRS or pairs > 0) for name, file in self._files.items()}
+        buttons = {
+            file.button: file.labelled(amounts[name], visible=name != PAIRS or pairs > 0) for name, file in self._files.items()
+        }
+        return {**buttons, self._links: view.copy_links(findings)}
 
     def listen(self, inputs: list[Any]) -> None:
         """inputs: session, threshold, and which rows go."""

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from sbert_app.corpus.findings import Findings, SentencePair
+from sbert_app.jobs.duplicates import DUPLICATES
 from sbert_app.runtime.line import place_in_line
 from sbert_app.services.duplicates import MiningProgress
 from sbert_app.ui.kit import html
+from sbert_app.ui.kit.take_home import commands, input_of, row
 from sbert_app.wording import duration, plural
 
 NOT_YET = "Not searched yet. “Find duplicates” compares every row with every other."
@@ -32,6 +34,12 @@ def pair_record(pair: SentencePair) -> dict[str, object]:
     """A pair as a flat record for export."""
     rows = {"row1": pair.row1, "row2": pair.row2, "score": round(pair.score, 4)}
     return {**rows, "sentence1": pair.sentence1, "sentence2": pair.sentence2}
+
+
+def copy_links(findings: Findings) -> Markup:
+    """The links to copy the command that finds the duplicates and, unless groups are kept by hand, writes the cleaned file."""
+    cleaned = {} if findings.always else {"clean": CLEANED, "remove": findings.remove}
+    return row(commands(DUPLICATES, {"threshold": findings.threshold, **cleaned}, input_of(findings.mined.indexed)))
 
 
 def headline(findings: Findings) -> Markup:

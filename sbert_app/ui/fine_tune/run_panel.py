@@ -10,7 +10,7 @@ import gradio as gr
 from sbert_app.errors import UserError
 from sbert_app.services.fine_tune import FineTuneService, RunProgress
 from sbert_app.services.trained_models import TrainedModels
-from sbert_app.ui.fine_tune import chart, movers_view, verdict_view, view
+from sbert_app.ui.fine_tune import chart, links_view, movers_view, verdict_view, view
 from sbert_app.ui.fine_tune.runs_panel import RunsPanel
 from sbert_app.ui.header import ModelPicker
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
@@ -47,13 +47,14 @@ class RunPanel:
             self.plan = gr.HTML(js_on_load=None)
             self.progress = gr.HTML(elem_id="run-progress", js_on_load=None)
             self.stop = gr.Button("Stop and keep the best checkpoint", size="sm", variant="stop", visible=False, elem_id="run-stop")
-            self.curve = gr.Plot(show_label=False, visible=False, elem_id="run-curve")
+            self.curve = gr.Plot(show_label=False, visible=False, elem_id=links_view.CURVE)
+            self.curve_links = gr.HTML(elem_id="curve-take-home", js_on_load=None)
 
     def _draw_verdict(self) -> None:
         with gr.Column(visible=False, elem_id="step-verdict") as self.verdict:
             gr.HTML(view.step(4, "Verdict"), js_on_load=None)
             self.other_verdict = gr.HTML(elem_id="verdict-other-data", js_on_load=None)
-            self.answer = gr.HTML(elem_id="verdict", js_on_load=None)
+            self.answer = gr.HTML(elem_id=links_view.VERDICT, js_on_load=None)
             with gr.Row(elem_classes="end-row", elem_id="keep"):
                 named = not self._service.hosted
                 self.name = gr.Textbox(label="Save as model", max_lines=1, visible=named, elem_id="model-name")
@@ -62,7 +63,8 @@ class RunPanel:
                 self.pack = gr.Button("Download model", elem_id="pack-model")
                 self.download = gr.DownloadButton("Download model", visible=False, elem_id="download-model")
             self.model_message = gr.HTML(elem_id="kept", js_on_load=None)
-            self.spread = gr.Plot(show_label=False, elem_id="distributions")
+            self.spread = gr.Plot(show_label=False, elem_id=links_view.SPREAD)
+            self.spread_links = gr.HTML(elem_id="spread-take-home", js_on_load=None)
             self.movers = gr.HTML(elem_id="movers", js_on_load=None)
 
     def _listen(self) -> None:
@@ -87,9 +89,10 @@ class RunPanel:
     @property
     def outputs(self) -> list[Any]:
         """The components that `attach` updates."""
-        live = [self.live, self.title, self.other_data, self.plan, self.progress, self.stop, self.curve]
-        verdict = [self.verdict, self.other_verdict, self.answer, self.spread, self.movers, self.name, self.download]
-        return [self.run_id, self._shown, self._timer, *live, *verdict, self.model_message, self.runs.table]
+        live = [self.live, self.title, self.other_data, self.plan, self.progress, self.stop, self.curve, self.curve_links]
+        verdict = [self.verdict, self.other_verdict, self.answer, self.spread, self.spread_links, self.movers]
+        model = [self.name, self.download, self.model_message]
+        return [self.run_id, self._shown, self._timer, *live, *verdict, *model, self.runs.table]
 
     def attach(self, run_id: str, owner: str) -> Updates:
         """Show a run, and follow it while it is live."""
@@ -131,6 +134,7 @@ class RunPanel:
             self.progress: view.live(progress),
             self.stop: gr.Button(visible=progress.live, interactive=True),
             self.curve: gr.Plot(curve, visible=curve is not None),
+            self.curve_links: links_view.curve_links(progress) if curve else "",
             self.verdict: gr.Column(visible=finished),
         }
         if not progress.live:
@@ -141,6 +145,7 @@ class RunPanel:
         return updates | {
             self.answer: verdict_view.verdict(progress),
             self.spread: chart.distributions(held_out, progress.result["before"], progress.result["after"]),
+            self.spread_links: links_view.spread_links(progress),
             self.movers: movers_view.movers(progress, held_out),
             self.name: self._models.free_name(progress.info.name),
         }

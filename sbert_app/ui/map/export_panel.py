@@ -1,55 +1,47 @@
-"""A menu to export the map as a self-contained web page, or all rows with their clusters as csv."""
-
-from typing import Any
+"""The menu of what to take home from a map: a self-contained web page, all rows with their clusters as csv, and a picture."""
 
 import gradio as gr
 import numpy as np
 
 from sbert_app.corpus_map.colouring import colouring
+from sbert_app.corpus_map.result import CorpusMap
+from sbert_app.jobs.cluster_map import CLUSTER_MAP
 from sbert_app.services.cluster_map import MapService
 from sbert_app.tables.writing import csv_file
-from sbert_app.ui.kit.events import PRIVATE, Updates, handler
-from sbert_app.ui.kit.shelf import Shelf
+from sbert_app.ui.kit.events import Updates
+from sbert_app.ui.kit.file_button import FileButton
+from sbert_app.ui.kit.take_home import commands, input_of, pictures, present, row
 from sbert_app.ui.map.chart import map_figure
-from sbert_app.ui.map.page import page
+from sbert_app.ui.map.page import caption, options, page
 
 PAGE_NAME, CSV_NAME = "sbert-studio-map.html", "sbert-studio-map.csv"
+PLOT = "map-plot"  # the element of the map
 
 
 class ExportPanel:
-    """Components and event handlers. `colour`: the column that colours the page."""
+    """Components and event handlers; a file is made when its button is clicked. `colour`: the column that colours the page."""
 
     def __init__(self, service: MapService, session_id: gr.State, colour: gr.Dropdown) -> None:
-        self._service, self._session_id, self._colour, self._shelf = service, session_id, colour, Shelf()
+        self._service, self._session_id, self._colour = service, session_id, colour
         with gr.Accordion("Export", open=False, elem_id="map-export", elem_classes="popover"):
-            self.make_page = gr.Button("Export as web page", size="sm", elem_id="map-page")
-            self.page = gr.DownloadButton("Download", size="sm", visible=False, elem_id="map-download")
-            self.make_csv = gr.Button("Export as table (csv)", size="sm", elem_id="map-csv")
-            self.csv = gr.DownloadButton("Download", size="sm", visible=False, elem_id="map-csv-download")
+            self.page = FileButton(PAGE_NAME, "map-page")
+            self.csv = FileButton(CSV_NAME, "map-csv")
+            self.links = gr.HTML(elem_id="map-take-home", js_on_load=None)
 
-    @property
-    def reset(self) -> list[Any]:
-        """The components that `hidden` updates."""
-        return [self.page, self.csv]
-
-    def hidden(self) -> Updates:
-        """Hide the files exported from the previous map."""
-        return {button: gr.DownloadButton(visible=False) for button in (self.page, self.csv)}
+    def shown(self, corpus_map: CorpusMap) -> Updates:
+        """Offer what belongs to this map."""
+        copies = commands(CLUSTER_MAP, options(corpus_map), input_of(corpus_map.projection.indexed))
+        about = caption(corpus_map)
+        return {self.links: row(present(about, PLOT), pictures(PLOT, "sbert-studio-map", about), copies)}
 
     def listen(self) -> None:
-        self.make_page.click(handler(self._on_page), [self._session_id, self._colour], self.page, **PRIVATE)
-        self.make_csv.click(handler(self._on_csv), self._session_id, self.csv, **PRIVATE)
+        self.page.listen(self._page, [self._session_id, self._colour])
+        self.csv.listen(self._csv, [self._session_id])
 
-    def _on_page(self, session_id: str, column: str) -> Any:
+    def _page(self, session_id: str, column: str) -> str:
         corpus_map = self._service.map(session_id)
-        return self._download(PAGE_NAME, page(corpus_map, map_figure(corpus_map, colouring(corpus_map, column), texts=True)))
+        return page(corpus_map, map_figure(corpus_map, colouring(corpus_map, column), texts=True))
 
-    def _on_csv(self, session_id: str) -> Any:
+    def _csv(self, session_id: str) -> str:
         corpus_map = self._service.map(session_id)
-        records = corpus_map.records(np.arange(len(corpus_map.projection.points)))
-        return self._download(CSV_NAME, csv_file(records))
-
-    def _download(self, name: str, text: str) -> Any:
-        """Write a file and show its download button."""
-        (path,) = self._shelf.put({name: text})
-        return gr.DownloadButton(f"Download {name} ({path.stat().st_size / 1e6:.1f} MB)", value=str(path), visible=True)
+        return csv_file(corpus_map.records(np.arange(len(corpus_map.projection.points))))

@@ -53,8 +53,17 @@ class _MapTab:
         bar, panel = self.bar, self.panel
         session = [self._session_id]
         selection = [self.status, panel.selection, self.answers.pointed]
-        grouped = [self.plot, panel.summary, panel.groups, bar.colour, self.shown_colour, panel.numbers, *selection]
-        outputs = [*grouped, bar.controls, panel.result, *panel.compare.reset, *bar.reset, bar.corpus_line, bar.query]
+        grouped = [
+            self.plot,
+            panel.summary,
+            panel.groups,
+            bar.colour,
+            self.shown_colour,
+            panel.numbers,
+            *selection,
+            bar.export.links,
+        ]
+        outputs = [*grouped, bar.controls, panel.result, *panel.compare.reset, bar.corpus_line, bar.query]
         everything = [*outputs, *self.job.outputs, self.answers.bridge, *bar.options.values]
         shown = opened.change(handler(self._on_opened), [*session, self._model], everything, **PRIVATE)
         begun = [
@@ -66,7 +75,7 @@ class _MapTab:
         for event in begun:
             trigger = functools.partial(event.then, trigger_mode="multiple")
             self.job.listen(trigger, self._on_in_view, [*inputs, self.in_view], outputs, None)
-        gr.on(bar.options.changes, handler(self._on_regroup), [*session, *bar.options.values], [*grouped, *bar.reset], **PRIVATE)
+        gr.on(bar.options.changes, handler(self._on_regroup), [*session, *bar.options.values], grouped, **PRIVATE)
         inputs = [*session, bar.colour, self.shown_colour]
         coloured = bar.colour.input(handler(self._on_colour), inputs, [self.plot, self.shown_colour, panel.groups], **PRIVATE)
         coloured.failure(lambda shown: shown, self.shown_colour, bar.colour, **PRIVATE)
@@ -75,7 +84,7 @@ class _MapTab:
         self.answers.listen(self.shown_colour)
         bar.all.click(handler(self._on_all), [*session, self.shown_colour], [*queried, bar.query], **PRIVATE)
         panel.compare.listen(bar.colour, self._model, [tab.select, opened.change, self._model.change])
-        bar.listen()
+        bar.export.listen()
 
     def _on_opened(self, session_id: str, model: str) -> Updates:
         """Show what the session holds: its corpus, and the map of it if one was drawn before the page was reloaded."""
@@ -99,7 +108,7 @@ class _MapTab:
         """Clear everything about the previous map except the plot."""
         empty = dict.fromkeys((self.panel.groups, self.answers.pointed, self.bar.query, self.status), "")
         empty |= {self.panel.selection: html.empty(view.NOTHING_CHOSEN), self.panel.summary: html.empty(view.NO_MAP)}
-        return {**empty, **self.panel.compare.hidden(), **self.bar.hidden()}
+        return {**empty, **self.panel.compare.hidden()}
 
     def _with_map(self) -> Updates:
         """Show what a map needs. Not hidden for a redraw: Gradio loses a `visible=True` that follows within milliseconds."""
@@ -149,14 +158,14 @@ class _MapTab:
             self.shown_colour: colouring.CLUSTERS,
             self.panel.numbers: view.numbers(corpus_map),
             **self.answers.deselected(),
+            **self.bar.export.shown(corpus_map),
         }
 
     def _on_regroup(self, session_id: str, method: str, count: str, outliers: float) -> Updates:
         grouping = Grouping.read(method, count, outliers)
         if not self._service.has_map(session_id):
             return {self.plot: gr.skip()}  # the options are for the map that will be drawn
-        corpus_map = self._service.regroup(session_id, grouping)
-        return {**self._grouped(corpus_map), **self.bar.hidden()}
+        return self._grouped(self._service.regroup(session_id, grouping))
 
     def _on_colour(self, session_id: str, column: str, shown: str) -> Updates:
         """Recolour the map. Gradio sends each choice twice; the second is ignored, because the points are megabytes."""

@@ -1,12 +1,9 @@
 """The line above the map: its corpus, what to find on it, its colours; options and files open below it, over the map."""
 
-from typing import Any
-
 import gradio as gr
 
 from sbert_app.corpus_map import colouring
 from sbert_app.services.cluster_map import MapService
-from sbert_app.ui.kit.events import Updates
 from sbert_app.ui.map import view
 from sbert_app.ui.map.export_panel import ExportPanel
 from sbert_app.ui.map.options import MapOptions
@@ -34,15 +31,3 @@ class Toolbar:
             elem_id="map-colour",
         )  # fmt: skip
         self.all = gr.Button("Show all", size="sm", elem_id="map-all")
-
-    @property
-    def reset(self) -> list[Any]:
-        """The components that `hidden` updates."""
-        return self.export.reset
-
-    def hidden(self) -> Updates:
-        """Hide the files exported from the previous map."""
-        return self.export.hidden()
-
-    def listen(self) -> None:
-        self.export.listen()

@@ -6,12 +6,14 @@ from typing import Any, ClassVar
 import gradio as gr
 from markupsafe import Markup
 
+from sbert_app.jobs.search import SEARCH
 from sbert_app.services.bundle import Services
 from sbert_app.services.search import SearchResult
 from sbert_app.ui.corpus.start import corpus_start
 from sbert_app.ui.corpus.view import card
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_longer_busy, typed_text
+from sbert_app.ui.kit.take_home import commands, input_of, row
 from sbert_app.ui.search import view
 from sbert_app.ui.search.options import Options
 
@@ -113,7 +115,14 @@ class SearchTab:
         result = self._service.search(session_id, query, top, filters, values[options.hybrid], values[options.rerank])
         beside = values[options.beside]
         other = self._service.beside(session_id, beside, query, top, filters) if beside else None
-        return {self.hits: self._results(session_id, result, other), self.chips: view.chips(options.active(values))}
+        links = self._copy_links(session_id, query, top, filters, values) if result.hits else Markup()
+        return {self.hits: self._results(session_id, result, other) + links, self.chips: view.chips(options.active(values))}
+
+    def _copy_links(self, session_id: str, query: str, top: int, filters: dict[str, Any], values: Values) -> Markup:
+        """The links to copy the search as a command."""
+        indexed = self._sessions.corpus(session_id)
+        switches = {"hybrid": values[self.options.hybrid], "rerank": values[self.options.rerank]}
+        return row(commands(SEARCH, {"query": query, "top": top, "filters": filters or None, **switches}, input_of(indexed)))
 
     def _on_more_like(self, values: Values, event: gr.EventData) -> Updates:
         row = event._data.get("row") if isinstance(event._data, dict) else None

@@ -26,7 +26,7 @@ class ListsPanel:
             self.lines2 = gr.Textbox(LISTS[1], label="Second list, one sentence per line", elem_id="lines2", **size)
         self.compare = gr.Button("Compare lists", variant="primary", elem_id="compare-lists")
         self.summary = gr.HTML(elem_id="lists-summary", js_on_load=None)
-        self.plot = gr.Plot(show_label=False, elem_id="heat-map", visible=False)
+        self.plot = gr.Plot(show_label=False, elem_id=lists_view.HEAT_MAP, visible=False)
         self.pairs = gr.HTML(elem_id="pairs", js_on_load=None)
         self._listen(model)
 
@@ -41,7 +41,7 @@ class ListsPanel:
         result = self._service.compare_lists(lines1, lines2, model)
         records = lists_view.pair_records(result, SAVED_PAIRS)
         return {
-            self.summary: lists_view.summary(result, records),
+            self.summary: lists_view.summary(result, records, model),
             self.plot: gr.Plot(chart.heat_map(result), visible=True),
             self.pairs: lists_view.pair_table(records),
         }

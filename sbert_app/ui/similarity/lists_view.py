@@ -6,18 +6,21 @@ from markupsafe import Markup
 
 from sbert_app.services.similarity import ListComparison
 from sbert_app.ui.kit import html
+from sbert_app.ui.kit.take_home import Caption, pictures, row
 from sbert_app.wording import plural, rounded
 
 SHOWN_PAIRS = 100
+HEAT_MAP = "heat-map"  # the element of the chart
 
 
-def summary(result: ListComparison, records: Sequence[Mapping[str, object]]) -> Markup:
-    """Number of pairs, time, and downloads."""
+def summary(result: ListComparison, records: Sequence[Mapping[str, object]], model: str) -> Markup:
+    """Number of pairs, time, and downloads, also of the heat map."""
     count = result.scores.size
     text = f"{count:,} {plural(count, 'pair', 'pairs')} in {result.milliseconds:.1f} ms"
     if count > SHOWN_PAIRS:
         text += f" · the closest {SHOWN_PAIRS} are listed, {len(records):,} are in the download"
-    return html.head(text, html.downloads("pairs", records))
+    caption = Caption.of("Cosine of every sentence of one list with every sentence of the other", model)
+    return html.head(text, html.downloads("pairs", records)) + row(pictures(HEAT_MAP, "sbert-studio-heat-map", caption))
 
 
 def pair_table(records: Sequence[Mapping[str, object]]) -> Markup:

@@ -71,7 +71,8 @@ class PairPanel:
             compared = replace(compared, cross_encoder=self._service.cross_encode(sentence1, sentence2))
         if other:
             compared = replace(compared, other=self._service.encoder_score(sentence1, sentence2, other, session_id))
-        return {self.result: view.comparison(compared, model), self.details: detail_view.details(compared, model)}
+        answer = view.comparison(compared, model) + view.copy_links(sentence1, sentence2, model, compared.cross_encoder)
+        return {self.result: answer, self.details: detail_view.details(compared, model)}
 
     def _list_models(self, model: str) -> Any:
         names = [name for name in self._service.encoders() if name != model]

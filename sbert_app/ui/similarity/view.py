@@ -6,8 +6,11 @@ from markupsafe import Markup
 
 from sbert_app.explain.scale import Scale
 from sbert_app.explain.words import MatchedPair, matched_pairs, spans
+from sbert_app.jobs.recipe import Input
+from sbert_app.jobs.similarity import SIMILARITY
 from sbert_app.services.similarity import Comparison, ModelScore
 from sbert_app.ui.kit import html
+from sbert_app.ui.kit.take_home import commands, row
 from sbert_app.wording import rounded
 
 MARK_NAMES = {"random": "random pairs", "related": "related pairs", "paraphrase": "paraphrases"}
@@ -23,6 +26,12 @@ def comparison(result: Comparison, model: str = "") -> Markup:
     if other:
         cards += Markup('<section class="score-card other">{}</section>').format(_score(other, other.model, "plain", "other-score"))
     return Markup('<div class="result{}">{}</div>{}').format(" two" if other else "", cards, matched_words(result))
+
+
+def copy_links(sentence1: str, sentence2: str, model: str, cross_encoder: ModelScore | None) -> Markup:
+    """The links to copy the comparison as a command."""
+    values = {"sentence1": sentence1, "sentence2": sentence2, "model": model}
+    return row(commands(SIMILARITY, values | ({"cross_encoder": cross_encoder.model} if cross_encoder else {}), Input()))
 
 
 def _answer(result: Comparison, name: str) -> Markup:

@@ -94,7 +94,7 @@ def _paper(figure: go.Figure) -> None:
     points = {"65 hours": paper.CLOSEST_PAIR_SECONDS[CROSS], "5 seconds": paper.CLOSEST_PAIR_SECONDS[SBERT]}
     figure.add_scatter(
         x=[paper.CLOSEST_PAIR_SENTENCES] * len(points), y=list(points.values()), customdata=list(points), mode="markers+text",
-        text=[f"paper, {text}" for text in points], textposition=["top left", "bottom left"],
+        text=[f"paper, {text}" for text in points], textposition=["top left", "bottom right"],
         name=f"The paper: BERT-base on a {paper.CLOSEST_PAIR_HARDWARE}",
         marker={"symbol": "star", "size": 13, "color": INK, "line": {"width": 1, "color": "white"}},
         hovertemplate=f"%{{x:,}} sentences: %{{customdata}}<br>published<extra>{paper.SOURCE}</extra>",

@@ -13,9 +13,9 @@ from sbert_app.timing.published import Published
 from sbert_app.timing.result import TimingResult
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
+from sbert_app.ui.kit.file_button import FileButton
 from sbert_app.ui.kit.long_job import LongJob, throttled
-from sbert_app.ui.kit.shelf import Shelf
-from sbert_app.ui.timing import numbers_view, race_view, view
+from sbert_app.ui.timing import links_view, numbers_view, race_view, view
 from sbert_app.ui.timing.chart import race_chart
 from sbert_app.ui.timing.page import page
 
@@ -51,7 +51,6 @@ class _TimingTab:
 
     def __init__(self, service: TimingService, session_id: gr.State, model: gr.State) -> None:
         self._service, self._session_id, self._model = service, session_id, model
-        self._shelf = Shelf()
         self._draw_story()
         self._draw_race()
         self._draw_result()
@@ -60,7 +59,7 @@ class _TimingTab:
         self.systems = LongJob(self.stop_measuring, self.measuring, self.start, self.measure)
 
     def _draw_story(self) -> None:
-        self.words = gr.HTML(view.story(sentences_at(AT_FIRST)), elem_id="race-words", js_on_load=None)
+        self.words = gr.HTML(view.story(sentences_at(AT_FIRST)), elem_id=links_view.WORDS, js_on_load=None)
         self.sentences = gr.Slider(
             2, 6, AT_FIRST, step=0.05, label="Number of sentences", elem_id="race-n", elem_classes="log-slider"
         )
@@ -81,15 +80,16 @@ class _TimingTab:
             )  # fmt: skip
 
     def _draw_result(self) -> None:
-        self.chart = gr.Plot(label="Seconds by number of sentences", show_label=False, elem_id="race-chart")
+        self.chart = gr.Plot(label="Seconds by number of sentences", show_label=False, elem_id=links_view.CHART)
         gr.HTML(html.hint(view.HOW_TO_READ), js_on_load=None)
+        links = links_view.links(Published(), sentences_at(AT_FIRST), None)
+        self.links = gr.HTML(links, elem_id="race-take-home", js_on_load=None)
         with gr.Column(visible=False, elem_id="race-result") as self.result:
             self.agreement = gr.HTML(elem_id="race-agreement", js_on_load=None)
             with gr.Accordion("All numbers, and how they were obtained", open=False, elem_id="race-numbers-box"):
                 self.numbers = gr.HTML(elem_id="race-numbers", js_on_load=None)
             with gr.Row(elem_classes="examples"):
-                self.save = gr.Button("Export as web page", size="sm", elem_id="race-page")
-                self.download = gr.DownloadButton("Download", size="sm", visible=False, elem_id="race-download")
+                self.page = FileButton(PAGE_NAME, "race-page")
 
     def _draw_table_7(self) -> None:
         gr.HTML(TABLE_7, js_on_load=None)
@@ -101,17 +101,19 @@ class _TimingTab:
 
     def listen(self, opened: gr.State, tab: gr.Tab) -> None:
         session = [self._session_id]
-        outputs = [self.progress, self.result, self.words, self.chart, self.agreement, self.numbers]
-        replaced = [self.corpus, self.start, self.measure, self.stage, *outputs, self.download]
+        outputs = [self.progress, self.result, self.words, self.chart, self.links, self.agreement, self.numbers]
+        replaced = [self.corpus, self.start, self.measure, self.stage, *outputs]
         opened.change(handler(self._on_opened), [*session, self.sentences], replaced, **PRIVATE)
         inputs = [*session, self._model, self.seconds, self.sentences]
-        self.race.listen(self.start.click, self._on_start, inputs, [*outputs, self.download], self._service.stop)
+        self.race.listen(self.start.click, self._on_start, inputs, outputs, self._service.stop)
         self.systems.listen(self.measure.click, self._on_measure, [*session, self._model], [self.table_7], self._service.stop)
-        slider, changed = [*session, self.sentences], [self.words, self.download]
-        self.sentences.change(handler(self._on_slide), slider, changed, queue=False, trigger_mode="always_last", **PRIVATE)
+        slider = [*session, self.sentences]
+        self.sentences.change(
+            handler(self._on_slide), slider, [self.words, self.links], queue=False, trigger_mode="always_last", **PRIVATE
+        )
         gr.on([self.sentences.change, self.chart.change], None, self.sentences, None, js=MOVE_LINE, **PRIVATE)
         tab.select(handler(self._on_tab_opened), slider, self.chart, **PRIVATE)
-        self.save.click(handler(self._on_save), slider, self.download, **PRIVATE)
+        self.page.listen(self._page, slider)
 
     def _on_opened(self, session_id: str, exponent: float) -> Updates:
         """Show the session's corpus and the result of its last race, if there is one."""
@@ -126,14 +128,14 @@ class _TimingTab:
             **{button: gr.Button(interactive=can_race) for button in (self.start, self.measure)},
             self.stage: "",
             self.progress: "",
-            self.download: gr.DownloadButton(visible=False),
-            **(self._shown(result, exponent) if result else self._nothing_measured(exponent)),
+            **(self._shown(session_id, result, exponent) if result else self._nothing_measured(session_id, exponent)),
         }
 
-    def _nothing_measured(self, exponent: float) -> Updates:
+    def _nothing_measured(self, session_id: str, exponent: float) -> Updates:
         """Show the paper's times."""
         number = sentences_at(exponent)
-        return {self.result: gr.Column(visible=False), self.words: view.story(number), self.chart: race_chart(Published(), number)}
+        shown = {self.result: gr.Column(visible=False), self.chart: race_chart(Published(), number)}
+        return shown | self._in_words(session_id, None, number)
 
     def _on_tab_opened(self, session_id: str, exponent: float) -> Any:
         """Draw the chart, which a page does not load before it is needed."""
@@ -142,8 +144,7 @@ class _TimingTab:
 
     def _on_start(self, session_id: str, model: str, seconds: int, exponent: float) -> Iterator[Updates]:
         """Show the race live, then its result, which the session keeps for the slider and the export."""
-        hidden = {self.result: gr.Column(visible=False), self.download: gr.DownloadButton(visible=False)}
-        yield {**self.race.busy(race_view.stage("Starting")), **hidden, self.progress: ""}
+        yield {**self.race.busy(race_view.stage("Starting")), self.result: gr.Column(visible=False), self.progress: ""}
         last = Moment("")
         for step in throttled(self._service.race_session(session_id, model, seconds), _ended, REFRESH_SECONDS):
             if isinstance(step, Waiting):
@@ -155,28 +156,32 @@ class _TimingTab:
             yield self._idle(session_id, self.race)
             return
         ended = {self.stage: "" if last.result else html.status(NOTHING), self.progress: race_view.progress(last, ended=True)}
-        shown = self._shown(last.result, exponent) if last.result else {}
+        shown = self._shown(session_id, last.result, exponent) if last.result else {}
         yield {**self._idle(session_id, self.race), **ended, **shown}
 
-    def _shown(self, result: TimingResult, exponent: float) -> Updates:
+    def _shown(self, session_id: str, result: TimingResult, exponent: float) -> Updates:
+        number = sentences_at(exponent)
         return {
+            **self._in_words(session_id, result, number),
             self.result: gr.Column(visible=True),
-            self.words: view.in_words(result, sentences_at(exponent)),
-            self.chart: race_chart(result, sentences_at(exponent)),
+            self.chart: race_chart(result, number),
             self.agreement: view.agreement(result),
             self.numbers: numbers_view.numbers(result),
         }
 
     def _on_slide(self, session_id: str, exponent: float) -> Updates:
-        result, number = self._service.last_result(session_id), sentences_at(exponent)
-        words = view.in_words(result, number) if result else view.story(number)
-        return {self.words: words, self.download: gr.DownloadButton(visible=False)}  # the exported page shows another number
+        return self._in_words(session_id, self._service.last_result(session_id), sentences_at(exponent))
 
-    def _on_save(self, session_id: str, exponent: float) -> Any:
-        result = self._service.result(session_id)
-        number = sentences_at(exponent)
-        (path,) = self._shelf.put({PAGE_NAME: page(result, number, race_chart(result, number))})
-        return gr.DownloadButton(f"Download {PAGE_NAME} ({path.stat().st_size / 1e6:.0f} MB)", value=str(path), visible=True)
+    def _in_words(self, session_id: str, result: TimingResult | None, number: int) -> Updates:
+        """What depends on the number of sentences, besides the chart; without a result, the paper's."""
+        return {
+            self.words: view.in_words(result, number) if result else view.story(number),
+            self.links: links_view.links(result or Published(), number, self._service.indexed(session_id)),
+        }
+
+    def _page(self, session_id: str, exponent: float) -> str:
+        result, number = self._service.result(session_id), sentences_at(exponent)
+        return page(result, number, race_chart(result, number), links_view.input_of_race(self._service.indexed(session_id)))
 
     def _on_measure(self, session_id: str, model: str) -> Iterator[Updates]:
         yield self.systems.busy(race_view.stage("Loading the model"))

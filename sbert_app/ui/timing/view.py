@@ -26,11 +26,18 @@ STSB_FIGURES = {
 }
 
 
-def in_words(result: TimingResult, sentences: int) -> Markup:
-    """The times extrapolated from a race to a number of sentences."""
+def in_words(result: TimingResult, sentences: int, with_method: bool = True) -> Markup:
+    """The times extrapolated from a race to a number of sentences, and how, unless a page says that elsewhere."""
     warning = Markup('<p class="disturbed" role="note">{}</p>').format(DISTURBED) if result.disturbed else Markup()
-    hints = Markup().join(html.hint(text) for text in (_query(result, sentences), _from(result)) if text)
-    return _times(result, sentences, f"On this machine, {result.conditions.date}", warning + _moment(result), hints)
+    after = html.hint(text) if (text := _query(result, sentences)) else Markup()
+    method_after = method(result) if with_method else Markup()
+    where = f"On this machine, {result.conditions.date}" if with_method else f"On {result.conditions.machine}"
+    return _times(result, sentences, where, warning + _moment(result), after + method_after)
+
+
+def method(result: TimingResult) -> Markup:
+    """How the times were obtained."""
+    return html.hint(_from(result))
 
 
 def story(sentences: int) -> Markup:

@@ -1,0 +1,100 @@
+// Present: a result alone on the full screen, large enough for the last row. Its charts and texts are copies: the page stays as it is.
+(() => {
+  const { chartIn, copied } = window.studioCharts;
+  let leave = null;
+
+  // Pixels of the letters, and how much larger marks and lines are than on the page: 22 and 1.7 on a screen of 1920 pixels.
+  const letters = () => Math.round(Math.max(12, Math.min(32, innerWidth * 0.0115)));
+  const growth = () => Math.max(1, Math.min(2.2, innerWidth / 1130));
+  const larger = size => (Array.isArray(size) || ArrayBuffer.isView(size) ? Array.from(size, one => one * growth()) : size * growth());
+
+  // Grow everything that has a size of its own; the rest inherits the font.
+  function enlarged(chart) {
+    const { data, layout } = copied(chart);
+    const ink = getComputedStyle(document.body).getPropertyValue('--ink').trim();
+    const size = letters(), font = { ...layout.font, size, color: ink };
+    for (const trace of data) {
+      if (trace.marker?.size) trace.marker.size = larger(trace.marker.size);
+      if (trace.line?.width) trace.line.width = larger(trace.line.width);
+      if (trace.textfont || trace.text) trace.textfont = { ...trace.textfont, size };
+    }
+    for (const shape of layout.shapes ?? []) if (shape.line?.width) shape.line.width = larger(shape.line.width);
+    layout.annotations = layout.annotations.map(name => ({ ...name, font: { ...name.font, size: size + 1, color: ink, weight: 700 } }));
+    if (layout.legend) Object.assign(layout.legend, { font: { size }, itemwidth: 50 });
+    if (layout.hoverlabel) layout.hoverlabel.font = { ...layout.hoverlabel.font, size };
+    Object.assign(layout, { font, autosize: true, dragmode: layout.dragmode === 'lasso' ? 'pan' : false, selections: [] });
+    delete layout.width;
+    delete layout.height;
+    return { data, layout };
+  }
+
+  // Hide names that would lie over those before them, the larger clusters'.
+  function declutter(box) {
+    const shown = [];
+    for (const name of box.querySelectorAll('.annotation')) {
+      const { left, right, top, bottom } = name.getBoundingClientRect();
+      const over = shown.some(other => left < other.right && other.left < right && top < other.bottom && other.top < bottom);
+      name.style.visibility = over ? 'hidden' : 'visible';
+      if (!over) shown.push({ left, right, top, bottom });
+    }
+  }
+
+  // A copy of the chart that fills its box, whatever size the box gets.
+  async function draw(box, chart) {
+    const { data, layout } = enlarged(chart);
+    await Plotly.newPlot(box, data, layout, { displayModeBar: false, scrollZoom: layout.dragmode === 'pan', doubleClick: 'reset' });
+    box.on('plotly_afterplot', () => declutter(box));
+    new ResizeObserver(() => { if (box.isConnected) Plotly.Plots.resize(box); }).observe(box);
+    declutter(box);
+  }
+
+  function copyOf(element) {
+    const copy = element.cloneNode(true);
+    for (const named of [copy, ...copy.querySelectorAll('[id]')]) named.removeAttribute('id');
+    copy.querySelectorAll('details, .downloads, .take-home').forEach(part => part.remove());
+    return copy;
+  }
+
+  function screenOf({ title, source }) {
+    const screen = document.createElement('div');
+    screen.className = 'present prose';
+    screen.innerHTML = '<header><div><h2></h2><p></p></div><button type="button">Leave (Esc)</button></header><main></main>';
+    screen.querySelector('h2').textContent = title;
+    screen.querySelector('header p').textContent = source;
+    for (const [name, value] of [['role', 'dialog'], ['aria-modal', 'true'], ['aria-label', title]]) screen.setAttribute(name, value);
+    return screen;
+  }
+
+  async function present(button) {
+    leave?.();
+    const screen = screenOf(button.dataset), main = screen.querySelector('main'), behind = [...document.body.children];
+    document.body.append(screen);
+    behind.forEach(element => { element.inert = true; });
+    leave = () => {
+      leave = null;
+      behind.forEach(element => { element.inert = false; });
+      if (document.fullscreenElement) document.exitFullscreen();
+      screen.querySelectorAll('.js-plotly-plot').forEach(chart => Plotly.purge(chart));
+      screen.remove();
+      button.focus();
+    };
+    screen.querySelector('button').focus();
+    // Where the browser refuses the full screen, for instance on a phone or in a frame, the page is covered all the same.
+    await screen.requestFullscreen?.().catch(() => {});
+    for (const id of button.dataset.present.split(' ')) {
+      const chart = chartIn(id), box = chart ? document.createElement('div') : copyOf(document.getElementById(id));
+      box.classList.add(chart ? 'present-chart' : 'present-text');
+      main.append(box);
+      if (chart) await draw(box, chart);
+    }
+  }
+
+  document.addEventListener('click', event => {
+    const button = event.target.closest?.('button[data-present]');
+    if (button) present(button);
+    else if (event.target.closest?.('.present header button')) leave?.();
+  });
+  document.addEventListener('keydown', event => { if (event.key === 'Escape') leave?.(); });
+  // On the full screen the browser keeps Escape for itself.
+  document.addEventListener('fullscreenchange', () => { if (!document.fullscreenElement) leave?.(); });
+})();

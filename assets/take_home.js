@@ -1,0 +1,101 @@
+// What a visitor takes home: pictures of charts, commands to copy, and a result that fills the screen.
+(() => {
+  const LOCAL = 'http://127.0.0.1:7860';  // the address in the copied Python, replaced by that of this page
+  // A picture cannot use the page's fonts: labels are measured in the font that draws them.
+  const FONT = 'Arial, Liberation Sans, Helvetica, sans-serif';
+  const INK = '#1c1c1f', LEAST_WIDTH = 720, TITLE = 18, SOURCE = 13;  // of a picture, in pixels
+  const chartIn = id => document.getElementById(id)?.querySelector('.js-plotly-plot');
+  const escaped = text => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
+
+  // Lines of at most so many characters, as plotly does not wrap a title.
+  function wrapped(text, most) {
+    const lines = [''];
+    for (const word of text.split(' ')) {
+      if (lines.at(-1) && lines.at(-1).length + word.length >= most) lines.push('');
+      lines.push(`${lines.pop()} ${word}`.trim());
+    }
+    return lines.map(escaped);
+  }
+
+  // A copy of the chart as it is shown, so that the shown one stays as it is.
+  function copied(chart) {
+    const { data, layout } = structuredClone({ data: chart.data, layout: chart.layout });
+    return { data, layout: { ...layout, annotations: layout.annotations ?? [], margin: { ...chart._fullLayout.margin } } };
+  }
+
+  // Names that are hidden because they would lie over others stay hidden in the picture.
+  function withoutHidden(chart, annotations) {
+    const hidden = [...chart.querySelectorAll('.annotation')].filter(name => name.style.visibility === 'hidden');
+    const indexes = new Set(hidden.map(name => Number(name.dataset.index)));
+    return annotations.filter((_, index) => !indexes.has(index));
+  }
+
+  // The chart on white, below a title and its source.
+  function printed(chart, title, source) {
+    const { data, layout } = copied(chart);
+    const width = Math.max(chart.clientWidth, LEAST_WIDTH);
+    const [titles, sources] = [wrapped(title, width / (TITLE * 0.52)), wrapped(source, width / (SOURCE * 0.52))];
+    const head = 30 + 1.3 * (TITLE * titles.length + SOURCE * sources.length);
+    const small = `<span style="font-size:${SOURCE}px;color:#55555e">${sources.join('<br>')}</span>`;
+    const height = Math.round(chart.clientHeight + head + 8);
+    layout.title = {
+      text: [...titles.map(line => `<b>${line}</b>`), small].join('<br>'), font: { size: TITLE, color: INK, family: FONT }, automargin: false,
+      // Of a title with several lines plotly places the first baseline.
+      x: 16 / width, xanchor: 'left', xref: 'container', y: 1 - (12 + TITLE) / height, yanchor: 'top', yref: 'container',
+    };
+    layout.margin = { ...layout.margin, l: Math.max(16, layout.margin.l), t: layout.margin.t + head, b: layout.margin.b + 8 };
+    layout.annotations = withoutHidden(chart, layout.annotations).map(name => (
+      { ...name, font: { ...name.font, color: INK, weight: 700 }, bgcolor: 'rgba(255,255,255,0.82)' }));
+    Object.assign(layout, { paper_bgcolor: '#fff', plot_bgcolor: '#fff', font: { ...layout.font, color: '#3f3f46', family: FONT }, autosize: false });
+    if (layout.legend) layout.legend.font = { color: '#3f3f46' };
+    return { data, layout, width, height };
+  }
+
+  // Plotly draws the picture in this browser: nothing is sent.
+  async function takePicture(button) {
+    const { picture: format, plot, name, title, source } = button.dataset;
+    const chart = chartIn(plot);
+    if (!chart) return;
+    const { data, layout, width, height } = printed(chart, title, source);
+    const url = await Plotly.toImage({ data, layout }, { format, width, height, scale: format === 'png' ? 2 : 1 });
+    const href = URL.createObjectURL(await (await fetch(url)).blob());
+    const link = Object.assign(document.createElement('a'), { href, download: `${name}.${format}` });
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(href), 60_000);
+  }
+
+  // Browsers offer the clipboard to https and localhost only; elsewhere the older command copies a selection.
+  async function copyText(text) {
+    try {
+      await navigator.clipboard.writeText(text);
+      return true;
+    } catch {
+      const box = Object.assign(document.createElement('textarea'), { value: text, className: 'off-screen' });
+      document.body.append(box);
+      box.select();
+      const done = document.execCommand('copy');
+      box.remove();
+      return done;
+    }
+  }
+
+  async function copy(button) {
+    const address = location.origin + location.pathname.replace(/\/$/, '');
+    const done = await copyText(button.dataset.copy.replaceAll(LOCAL, address));
+    const { label } = button.dataset;
+    button.textContent = done ? 'Copied' : 'Not copied';
+    button.focus();
+    setTimeout(() => { button.textContent = label; }, 2000);
+  }
+
+  document.addEventListener('click', async event => {
+    const button = event.target.closest?.('button[data-picture], button[data-copy]');
+    if (!button) return;
+    button.setAttribute('aria-busy', 'true');
+    try { await ('picture' in button.dataset ? takePicture(button) : copy(button)); } finally { button.removeAttribute('aria-busy'); }
+  });
+
+  window.studioCharts = { chartIn, copied };
+})();

@@ -1,0 +1,79 @@
+"""Links under a result to take it along, for assets/take_home.js and present.js: picture, commands, full screen."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from markupsafe import Markup
+
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.jobs import recipe
+from sbert_app.jobs.job import Job
+from sbert_app.jobs.recipe import Input
+from sbert_app.settings import ASSETS
+
+FORMATS = {"png": "PNG", "svg": "SVG"}
+PASTED, PASTED_FILE = "pasted: ", "pasted.txt"  # how pasted lines are named, and a name for a file of them
+BUTTON = Markup('<button type="button" {}>{}</button>')
+
+
+@dataclass(frozen=True)
+class Caption:
+    """What stands above a result outside the app: its title, and where it comes from."""
+
+    title: str
+    source: str
+
+    @classmethod
+    def of(cls, title: str, *facts: str, day: str = "") -> "Caption":
+        """A title, and a source made of facts such as model and machine, the day (empty: today) and the app's name."""
+        return cls(title, " · ".join([*filter(None, facts), day or date.today().isoformat(), "SBERT Studio"]))
+
+
+def row(*groups: Markup) -> Markup:
+    """The groups of links in one line; nothing if there are none."""
+    return Markup('<div class="take-home">{}</div>').format(Markup().join(groups)) if any(groups) else Markup()
+
+
+def pictures(elem_id: str, name: str, caption: Caption) -> Markup:
+    """Buttons to save the chart inside the element as a picture with the caption above it. name: of the file, without its end."""
+    shared = {"data-plot": elem_id, "data-name": name, "data-title": caption.title, "data-source": caption.source}
+    buttons = (
+        BUTTON.format(_attributes({"data-picture": kind, "aria-label": f"Save the chart as {label}", **shared}), label)
+        for kind, label in FORMATS.items()
+    )
+    return _group("Picture:", *buttons)
+
+
+def present(caption: Caption, *elem_ids: str) -> Markup:
+    """A button to show these elements, charts or texts, alone on the full screen with the caption above them."""
+    shared = {"data-present": " ".join(elem_ids), "data-title": caption.title, "data-source": caption.source}
+    return Markup('<span class="take">{}</span>').format(BUTTON.format(_attributes(shared), "Present"))
+
+
+def commands(job: Job, values: Mapping[str, Any], source: Input) -> Markup:
+    """Buttons to copy what makes the result again, as Python and for a shell. values: the job's options as used."""
+    texts = {"Python": recipe.python(job, values, source), "shell": recipe.shell(job, values, source)}
+    buttons = (
+        BUTTON.format(_attributes({"data-copy": text, "data-label": label, "aria-label": f"Copy as {label}"}), label)
+        for label, text in texts.items()
+    )
+    return _group("Copy as", *buttons)
+
+
+def input_of(indexed: IndexedCorpus) -> Input:
+    """The corpus as a file that a command reads. Files of the examples are beside the program; a visitor's are with the visitor."""
+    corpus = indexed.corpus
+    if corpus.name.startswith(PASTED):
+        return Input(PASTED_FILE, model=indexed.model)
+    example = (ASSETS / "examples" / corpus.name).is_file()
+    return Input(f"assets/examples/{corpus.name}" if example else corpus.name, corpus.columns, indexed.model)
+
+
+def _attributes(values: dict[str, str]) -> Markup:
+    return Markup(" ").join(Markup('{}="{}"').format(name, value) for name, value in values.items())
+
+
+def _group(label: str, *buttons: Markup) -> Markup:
+    return Markup('<span class="take">{} {}</span>').format(label, Markup(" · ").join(buttons))

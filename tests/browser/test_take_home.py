@@ -1,0 +1,142 @@
+"""What a visitor takes home from a result: pictures of charts, commands to copy, the full screen."""
+
+import ast
+import contextlib
+import io
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+from PIL import Image
+from playwright.sync_api import Page, expect
+
+from tests.browser.chromium import go_to
+from tests.browser.corpus import open_example
+from tests.browser.test_map import draw
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def saved(page: Page, button: str) -> tuple[str, bytes]:
+    """The name and content of the file that a button saves."""
+    with page.expect_download() as download:
+        page.locator(button).click()
+    return download.value.suggested_filename, Path(download.value.path()).read_bytes()
+
+
+def parsed(picture: bytes) -> ElementTree.Element:
+    root = ElementTree.fromstring(picture)  # noqa: S314 - this page made it
+    assert root.tag == f"{SVG}svg"
+    return root
+
+
+def svg_size(picture: bytes) -> tuple[float, float]:
+    root = parsed(picture)
+    return float(root.attrib["width"]), float(root.attrib["height"])
+
+
+def words(picture: bytes) -> str:
+    return " ".join("".join(element.itertext()) for element in parsed(picture).iter(f"{SVG}text"))
+
+
+def shown(page: Page, plot: str) -> str:
+    """What a picture changes in its copy of a chart."""
+    parts = "{title, margin, font, paper_bgcolor, annotations, width}"
+    return page.evaluate(
+        f"() => {{ const {parts} = document.querySelector('{plot} .js-plotly-plot').layout; return JSON.stringify({parts}); }}"
+    )
+
+
+def test_a_heat_map_is_saved_as_a_picture_and_stays_as_it_is(page):
+    page.get_by_role("tab", name="Two lists").click()
+    page.locator("#compare-lists").click()
+    page.locator("#heat-map .js-plotly-plot").wait_for()
+    before = shown(page, "#heat-map")
+    name, vector = saved(page, "#lists-summary [data-picture=svg]")
+    assert name == "sbert-studio-heat-map.svg"
+    assert "one list" in words(vector) and "all-MiniLM-L6-v2" in words(vector) and "SBERT Studio" in words(vector)
+    name, png = saved(page, "#lists-summary [data-picture=png]")
+    assert name == "sbert-studio-heat-map.png"
+    image, (width, height) = Image.open(io.BytesIO(png)), svg_size(vector)
+    assert image.size == (2 * width, 2 * height)
+    assert image.convert("RGB").getpixel((2, 2)) == (255, 255, 255)
+    assert shown(page, "#heat-map") == before
+    expect(page.locator("#heat-map .gtitle")).to_have_count(0)
+
+
+def test_a_map_is_saved_as_a_picture_with_its_names(page):
+    draw(page)
+    visible = page.locator("#map-plot .annotation").evaluate_all("all => all.filter(n => n.style.visibility != 'hidden').length")
+    name, vector = saved(page, "#map-take-home [data-picture=svg]")
+    assert name == "sbert-studio-map.svg"
+    assert "Map of support_tickets.csv" in words(vector)
+    names = [g for g in parsed(vector).iter(f"{SVG}g") if g.attrib.get("class") == "annotation"]
+    assert len(names) == visible > 1
+    _, png = saved(page, "#map-take-home [data-picture=png]")
+    image, (width, height) = Image.open(io.BytesIO(png)).convert("RGB"), svg_size(vector)
+    assert image.size == (2 * width, 2 * height)
+    assert len(image.getcolors(maxcolors=1 << 24)) > 200  # the points are drawn
+
+
+def copied(page: Page, button: str) -> str:
+    """What a button copies; it says so, and then has its own name again."""
+    link = page.locator(button)
+    label = link.get_attribute("data-label")
+    link.click()
+    expect(link).to_have_text("Copied")
+    expect(link).to_have_text(label)
+    return page.evaluate("() => navigator.clipboard.readText()")
+
+
+def test_a_copied_script_runs_against_this_app(page, monkeypatch):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    monkeypatch.chdir(Path(__file__).parents[2])
+    open_example(page, "Support tickets")
+    go_to(page, "Search")
+    best = page.locator("#hits .hit").first
+    expect(best).to_be_visible()
+    script = copied(page, "#hits [data-label=Python]")
+    assert page.evaluate("() => location.origin") in script and "127.0.0.1:7860" not in script
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(script, {})  # noqa: S102 - what a visitor does with it
+    sentence = ast.literal_eval(printed.getvalue().splitlines()[-1])["hits"][0]["sentence"]
+    assert " ".join(sentence.split()) in " ".join(best.inner_text().split())
+    assert copied(page, "#hits [data-label=shell]").startswith("python -m sbert_app search assets/examples/support_tickets.csv")
+
+
+def test_copying_works_without_the_clipboard_of_secure_pages(page):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.evaluate("() => Object.defineProperty(navigator, 'clipboard', {value: undefined, configurable: true})")
+    link = page.locator("#comparison [data-label=shell]")
+    link.click()
+    expect(link).to_have_text("Copied")
+    page.locator("#sentence1 textarea").fill("")
+    page.locator("#sentence1 textarea").press("Control+v")
+    expect(page.locator("#sentence1 textarea")).to_have_value(re.compile("^python -m sbert_app similarity .*warm keyboard"))
+
+
+# The sizes of all letters that a presented result shows.
+LETTERS = """() => [...document.querySelectorAll('.present :is(text, main p, main b, h2, header p)')]
+  .filter(element => element.textContent.trim()).map(element => parseFloat(getComputedStyle(element).fontSize))"""
+
+
+def test_a_result_is_presented_large_and_escape_brings_the_page_back(visit):
+    page = visit(1920)
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    go_to(page, "Timing")
+    page.locator("#race-chart .js-plotly-plot").wait_for()
+    before, button = shown(page, "#race-chart"), page.locator("#race-take-home [data-present]")
+    button.click()
+    screen = page.get_by_role("dialog", name="Time to find the most similar pair")
+    expect(screen.locator(".present-chart .legend")).to_be_visible()
+    assert screen.bounding_box() == {"x": 0, "y": 0, "width": 1920, "height": 1080}
+    expect(screen).to_contain_text("Reimers & Gurevych 2019")
+    expect(screen.locator(".present-text")).to_contain_text("10,000 sentences are 49,995,000 pairs")
+    box, chart = (screen.locator(part).first.bounding_box() for part in (".present-chart", ".present-chart .main-svg"))
+    assert box["height"] > 700 and abs(box["width"] - chart["width"]) < 2 and abs(box["height"] - chart["height"]) < 2
+    assert min(page.evaluate(LETTERS)) >= 20
+    page.keyboard.press("Escape")
+    expect(page.locator(".present")).to_have_count(0)
+    expect(button).to_be_focused()
+    assert page.evaluate("() => [document.querySelectorAll('[inert]').length, document.fullscreenElement]") == [0, None]
+    assert shown(page, "#race-chart") == before

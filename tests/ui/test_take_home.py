@@ -1,0 +1,42 @@
+"""The links under a result hold its title, its source and its commands as text, whatever a visitor's names hold."""
+
+import re
+from datetime import date
+
+from markupsafe import Markup
+
+from sbert_app.jobs.recipe import Input
+from sbert_app.jobs.search import SEARCH
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.services.corpora import CorpusService
+from sbert_app.timing.published import Published
+from sbert_app.ui.kit.take_home import Caption, commands, input_of, pictures, present, row
+from sbert_app.ui.timing import links_view
+
+ATTACK = '"><img src=x onerror=alert(1)>'
+
+
+def test_names_cannot_leave_their_attribute():
+    about = Caption.of(ATTACK, ATTACK)
+    links = row(present(about, "map-plot"), pictures("map-plot", "map", about), commands(SEARCH, {"query": ATTACK}, Input(ATTACK)))
+    assert isinstance(links, Markup) and "<img" not in links
+    assert re.findall("<([a-z]+)", links) == ["div", "span", "button", "span", "button", "button", "span", "button", "button"]
+
+
+def test_a_caption_names_its_facts_its_day_and_the_app():
+    assert Caption.of("Map", "model", "", day="2026-11-22").source == "model · 2026-11-22 · SBERT Studio"
+    assert date.today().isoformat() in Caption.of("Map").source
+    assert row(Markup()) == ""
+
+
+def test_a_corpus_is_written_as_the_file_that_a_command_reads(shared_bench: Workbench):
+    corpora, session = CorpusService(shared_bench), shared_bench.sessions.open()
+    corpora.put_table(session.id, corpora.read_lines("one line\nanother line"))
+    *_, last = corpora.index(session.id, ["text"])
+    assert input_of(last.corpus) == Input("pasted.txt", (), last.corpus.model)
+
+
+def test_the_published_times_are_not_dated_and_take_no_file():
+    links = links_view.links(Published(), 500, None)
+    assert str(date.today().year) not in links_view.caption(Published()).source
+    assert "python -m sbert_app timing --sentences 500" in links and "handle_file" not in links
