@@ -19,7 +19,7 @@ class Page:
 
     def __init__(self, bench: Workbench) -> None:
         self.bench, self.app = bench, build_app(bench)
-        self.functions = [function for function in self.app.fns.values() if function.fn and not function.js]
+        self.functions = [function for function in self.app.fns.values() if function.fn]
         corpora = CorpusService(bench)
         self.session = bench.sessions.open()
         corpora.put_table(self.session.id, corpora.read_lines(LINES))
