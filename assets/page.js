@@ -14,8 +14,8 @@
 
   // The address names tab, corpus and query, so that a reload or a bookmark brings them back.
   function place(values) {
+    if (values.tab) document.body.dataset.tab = values.tab;  // for style.css
     if (!arrived) return;
-    if (values.tab) document.body.dataset.tab = values.tab;
     const url = new URL(location.href);
     for (const [key, value] of Object.entries(values)) {
       if (value) url.searchParams.set(key, value); else url.searchParams.delete(key);
