@@ -186,7 +186,7 @@ def test_own_coordinates_are_not_projected_again_unless_some_are_missing(shared_
 
 def test_beyond_the_limit_a_sample_is_projected_and_the_others_are_placed(service, session_id, monkeypatch):
     monkeypatch.setattr(projecting, "MOST_FITTED", 300)
-    corpus_map = drawn(service, session_id)
+    corpus_map = drawn(service, session_id, "k-means", 3)
     assert (
         len(corpus_map.projection.drawn) == 300
         and np.isfinite(corpus_map.projection.points).all()
