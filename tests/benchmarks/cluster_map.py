@@ -197,6 +197,6 @@ def _lasso(page: Any) -> dict[str, Any]:
         page.mouse.move(x + dx, y + dy, steps=6)
     page.mouse.up()
     start = time.perf_counter()
-    page.wait_for_function("document.querySelector('#map-selection').innerText.includes('inside the outline')")
+    page.wait_for_function("document.querySelector('#map-selection').innerText.includes('inside the lasso')")
     seconds = time.perf_counter() - start
     return {"seconds": seconds, "head": page.locator("#map-selection .hits-head b").inner_text()}
