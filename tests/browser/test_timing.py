@@ -50,6 +50,7 @@ def test_a_race_on_the_example_from_click_to_chart(page, visit, tmp_path):
     open_tab(page)
     words = page.locator("#race-words")
     expect(words).to_contain_text(re.compile("In the paper.*2 days 17 hours.*5.0 seconds", re.DOTALL))  # without a click
+    page.locator("#race-chart .js-plotly-plot").wait_for()
     slide(page, 5)
     expect(words).to_contain_text("100,000 sentences are 4,999,950,000 pairs")
     page.wait_for_function("() => document.querySelector('#race-chart .js-plotly-plot')?.layout.shapes[0].x0 === 100000")
