@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 CHROMIUM := $(or $(shell command -v chromium || command -v chromium-browser || command -v google-chrome),none)
 
-.PHONY: run test fuzz bench screenshots fix chromium
+.PHONY: run test fuzz bench screenshots shipped fix chromium
 
 run: .venv/run
 	$(BIN)/python app.py
@@ -28,6 +28,10 @@ bench: .venv/dev
 # The README's pictures, taken of the real app.
 screenshots: .venv/dev chromium
 	$(BIN)/python -m tests.screenshots
+
+# The embeddings of the sentences that come with the app; due when those change, as a test tells.
+shipped: .venv/dev
+	$(BIN)/python -m tests.shipped
 
 fix: .venv/dev
 	$(BIN)/ruff check --fix .

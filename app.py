@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
-WARM_UP_DELAY = 1.5  # seconds: the first page comes sooner where nothing competes with it for the processor
+# Seconds: the first page and its score come sooner where nothing competes with them for the processor.
+WARM_UP_DELAY, PAUSE_AFTER_FIRST_PAGE, LONGEST_PAUSE = 1.5, 5.0, 30.0
 ENDING_SECONDS = 3  # for the work of visitors to stop and keep what it has
 LAST_SECONDS = 4.5  # after which the process ends whatever happens
 
@@ -60,7 +61,7 @@ def serve(settings: "Settings") -> NoReturn:
         raise UserError("MCP needs one more package: pip install 'gradio[mcp]'. Or unset SBERT_STUDIO_MCP.")
     bench = open_workbench(settings)
     page = build_app(bench)
-    warming = threading.Timer(WARM_UP_DELAY, warm_up, [bench])
+    warming = threading.Timer(WARM_UP_DELAY, warm_up, [bench, lambda: wait_for_a_page(bench)])
     warming.daemon = True
     warming.start()
     try:
@@ -74,6 +75,14 @@ def serve(settings: "Settings") -> NoReturn:
             time.sleep(3600)  # a signal wakes the main thread
     finally:
         end(page, bench)
+
+
+def wait_for_a_page(bench: "Workbench") -> None:
+    """Wait until the first page is open and shows its score, or for a while."""
+    deadline = time.monotonic() + LONGEST_PAUSE
+    while not len(bench.sessions) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    time.sleep(PAUSE_AFTER_FIRST_PAGE)
 
 
 def end(page: "Blocks", bench: "Workbench") -> NoReturn:

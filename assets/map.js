@@ -87,6 +87,16 @@ const studioMap = (() => {
     Plotly.restyle(gd, {selectedpoints: selected}, indices(traces));
   }
 
+  // Change the names of clusters. The axes are held before: names are part of what they make room for, and the map would jump.
+  async function rename(gd, names) {
+    const {xaxis, yaxis, annotations} = gd._fullLayout, range = axis => Object.fromEntries(
+      axis.range.map((end, i) => [`${axis._name}.range[${i}]`, end]));
+    const changes = names.flatMap((name, i) => (annotations?.[i] && annotations[i].text !== name ? [[`annotations[${i}].text`, name]] : []));
+    if (!changes.length) return;
+    if (xaxis.autorange || yaxis.autorange) await Plotly.relayout(gd, {...range(xaxis), ...range(yaxis)});
+    await Plotly.relayout(gd, Object.fromEntries(changes));
+  }
+
   // Draw rings around rows (overlay 0) or the query's star (overlay 1). positions: x, y, x, y, …
   function mark(gd, overlay, positions) {
     const xs = [], ys = [];
@@ -139,5 +149,5 @@ const studioMap = (() => {
     declutter(gd);
   }
 
-  return {declutter, highlight, mark, morph, listen, ints, floats};
+  return {declutter, highlight, rename, mark, morph, listen, ints, floats};
 })();

@@ -45,8 +45,12 @@ addEventListener('resize', measure);
 
 // A menu of the toolbar closes when the visitor goes on elsewhere.
 const unfolded = () => document.querySelectorAll('.popover > button.label-wrap.open');
+let pressed = []; // where the pointer went down: a list of choices, or a chip that is removed, is gone when the click comes
+document.addEventListener('pointerdown', event => { pressed = event.composedPath(); }, true);
 document.addEventListener('click', event => {
-  for (const button of unfolded()) if (!button.parentElement.contains(event.target)) button.click();
+  const path = event.isTrusted ? [...pressed, ...event.composedPath()] : event.composedPath();
+  pressed = [];
+  for (const button of unfolded()) if (!path.includes(button.parentElement)) button.click();
 });
 document.addEventListener('keydown', event => {
   if (event.key === 'Escape') for (const button of unfolded()) { button.click(); button.focus(); }
@@ -78,6 +82,7 @@ function apply(message) {
   if (!gd) return;
   if ('highlight' in message) studioMap.highlight(gd, studioMap.ints(message.highlight));
   if ('rings' in message) studioMap.mark(gd, 0, message.rings);
+  if ('names' in message) studioMap.rename(gd, message.names);
   if ('query' in message) studioMap.mark(gd, 1, message.query);
   if ('from' in message) {
     const rows = studioMap.ints(message.rows);

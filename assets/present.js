@@ -1,6 +1,7 @@
 // Present: a result alone on the full screen, large enough for the last row. Its charts and texts are copies: the page stays as it is.
 (() => {
-  const { chartIn, copied } = window.studioCharts;
+  const { aboutResult, chartIn, copied, copyOf } = window.studioResults;
+  const NOT_PRESENTED = 'details, .downloads, .take-home, button';
   let leave = null;
 
   // Pixels of the letters, and how much larger marks and lines are than on the page: 22 and 1.7 on a screen of 1920 pixels.
@@ -19,7 +20,7 @@
       if (trace.textfont || trace.text) trace.textfont = { ...trace.textfont, size };
     }
     for (const shape of layout.shapes ?? []) if (shape.line?.width) shape.line.width = larger(shape.line.width);
-    layout.annotations = layout.annotations.map(name => ({ ...name, font: { ...name.font, size: size + 1, color: ink, weight: 700 } }));
+    layout.annotations = layout.annotations.map(name => ({ ...name, font: { ...name.font, size: Math.round(size * 1.25), color: ink, weight: 700 } }));
     if (layout.legend) Object.assign(layout.legend, { font: { size }, itemwidth: 50 });
     if (layout.hoverlabel) layout.hoverlabel.font = { ...layout.hoverlabel.font, size };
     Object.assign(layout, { font, autosize: true, dragmode: layout.dragmode === 'lasso' ? 'pan' : false, selections: [] });
@@ -48,16 +49,16 @@
     declutter(box);
   }
 
-  function copyOf(element) {
-    const copy = element.cloneNode(true);
-    for (const named of [copy, ...copy.querySelectorAll('[id]')]) named.removeAttribute('id');
-    copy.querySelectorAll('details, .downloads, .take-home').forEach(part => part.remove());
-    return copy;
+  // A chart comes after its text when plotly is still on its way: wait for it, unless the screen is left.
+  async function arrived(id, screen) {
+    while (!chartIn(id)?._fullLayout && screen.isConnected) await new Promise(done => { setTimeout(done, 100); });
+    return chartIn(id);
   }
 
   function screenOf({ title, source }) {
     const screen = document.createElement('div');
     screen.className = 'present prose';
+    screen.style.setProperty('--growth', growth());
     screen.innerHTML = '<header><div><h2></h2><p></p></div><button type="button">Leave (Esc)</button></header><main></main>';
     screen.querySelector('h2').textContent = title;
     screen.querySelector('header p').textContent = source;
@@ -67,7 +68,8 @@
 
   async function present(button) {
     leave?.();
-    const screen = screenOf(button.dataset), main = screen.querySelector('main'), behind = [...document.body.children];
+    const about = aboutResult(button), screen = screenOf(about), main = screen.querySelector('main'), behind = [...document.body.children];
+    const plots = [...button.closest('.take-home').querySelectorAll('[data-plot]')].map(link => link.dataset.plot);
     document.body.append(screen);
     behind.forEach(element => { element.inert = true; });
     leave = () => {
@@ -81,8 +83,10 @@
     screen.querySelector('button').focus();
     // Where the browser refuses the full screen, for instance on a phone or in a frame, the page is covered all the same.
     await screen.requestFullscreen?.().catch(() => {});
-    for (const id of button.dataset.present.split(' ')) {
-      const chart = chartIn(id), box = chart ? document.createElement('div') : copyOf(document.getElementById(id));
+    for (const id of about.shows.split(' ')) {
+      const chart = plots.includes(id) ? await arrived(id, screen) : null;
+      if (!screen.isConnected) return;
+      const box = chart ? document.createElement('div') : copyOf(document.getElementById(id), NOT_PRESENTED);
       box.classList.add(chart ? 'present-chart' : 'present-text');
       main.append(box);
       if (chart) await draw(box, chart);

@@ -4,6 +4,7 @@
   // A picture cannot use the page's fonts: labels are measured in the font that draws them.
   const FONT = 'Arial, Liberation Sans, Helvetica, sans-serif';
   const INK = '#1c1c1f', LEAST_WIDTH = 720, TITLE = 18, SOURCE = 13;  // of a picture, in pixels
+  const aboutResult = button => button.closest('.take-home').dataset;  // its title, its source, the elements that show it
   const chartIn = id => document.getElementById(id)?.querySelector('.js-plotly-plot');
   const escaped = text => text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 
@@ -30,40 +31,51 @@
     return annotations.filter((_, index) => !indexes.has(index));
   }
 
-  // The chart on white, below a title and its source.
-  function printed(chart, title, source) {
-    const { data, layout } = copied(chart);
-    const width = Math.max(chart.clientWidth, LEAST_WIDTH);
-    const [titles, sources] = [wrapped(title, width / (TITLE * 0.52)), wrapped(source, width / (SOURCE * 0.52))];
-    const head = 30 + 1.3 * (TITLE * titles.length + SOURCE * sources.length);
-    const small = `<span style="font-size:${SOURCE}px;color:#55555e">${sources.join('<br>')}</span>`;
-    const height = Math.round(chart.clientHeight + head + 8);
-    layout.title = {
-      text: [...titles.map(line => `<b>${line}</b>`), small].join('<br>'), font: { size: TITLE, color: INK, family: FONT }, automargin: false,
-      // Of a title with several lines plotly places the first baseline.
-      x: 16 / width, xanchor: 'left', xref: 'container', y: 1 - (12 + TITLE) / height, yanchor: 'top', yref: 'container',
-    };
-    layout.margin = { ...layout.margin, l: Math.max(16, layout.margin.l), t: layout.margin.t + head, b: layout.margin.b + 8 };
+  // The chart on white. It may stand on a tab that is not open, where it has no size but that of its last drawing.
+  function printed(chart) {
+    const { data, layout } = copied(chart), { width, height } = chart._fullLayout;
     layout.annotations = withoutHidden(chart, layout.annotations).map(name => (
       { ...name, font: { ...name.font, color: INK, weight: 700 }, bgcolor: 'rgba(255,255,255,0.82)' }));
     Object.assign(layout, { paper_bgcolor: '#fff', plot_bgcolor: '#fff', font: { ...layout.font, color: '#3f3f46', family: FONT }, autosize: false });
     if (layout.legend) layout.legend.font = { color: '#3f3f46' };
-    return { data, layout, width, height };
+    return { data, layout, width: Math.max(width, LEAST_WIDTH), height };
   }
 
-  // Plotly draws the picture in this browser: nothing is sent.
-  async function takePicture(button) {
-    const { picture: format, plot, name, title, source } = button.dataset;
-    const chart = chartIn(plot);
-    if (!chart) return;
-    const { data, layout, width, height } = printed(chart, title, source);
-    const url = await Plotly.toImage({ data, layout }, { format, width, height, scale: format === 'png' ? 2 : 1 });
-    const href = URL.createObjectURL(await (await fetch(url)).blob());
-    const link = Object.assign(document.createElement('a'), { href, download: `${name}.${format}` });
+  // A printed chart below a title and its source.
+  function captioned({ data, layout, width, height }, { title, source }) {
+    const [titles, sources] = [wrapped(title, width / (TITLE * 0.52)), wrapped(source, width / (SOURCE * 0.52))];
+    const head = 30 + 1.3 * (TITLE * titles.length + SOURCE * sources.length);
+    const small = `<span style="font-size:${SOURCE}px;color:#55555e">${sources.join('<br>')}</span>`;
+    const whole = Math.round(height + head + 8);
+    layout.title = {
+      text: [...titles.map(line => `<b>${line}</b>`), small].join('<br>'), font: { size: TITLE, color: INK, family: FONT }, automargin: false,
+      // Of a title with several lines plotly places the first baseline.
+      x: 16 / width, xanchor: 'left', xref: 'container', y: 1 - (12 + TITLE) / whole, yanchor: 'top', yref: 'container',
+    };
+    layout.margin = { ...layout.margin, l: Math.max(16, layout.margin.l), t: layout.margin.t + head, b: layout.margin.b + 8 };
+    return { data, layout, width, height: whole };
+  }
+
+  // A picture as a data: address, a PNG with two pixels for one.
+  const drawn = ({ data, layout, width, height }, format) => (
+    Plotly.toImage({ data, layout }, { format, width, height, scale: format === 'png' ? 2 : 1 }));
+
+  // Save what this page has made as a file.
+  function save(href, download) {
+    const link = Object.assign(document.createElement('a'), { href, download });
     document.body.append(link);
     link.click();
     link.remove();
     setTimeout(() => URL.revokeObjectURL(href), 60_000);
+  }
+
+  // Plotly draws the picture in this browser: nothing is sent.
+  async function takePicture(button) {
+    const { picture: format, plot, name } = button.dataset;
+    const chart = chartIn(plot);
+    if (!chart) return;
+    const picture = await drawn(captioned(printed(chart), aboutResult(button)), format);
+    save(URL.createObjectURL(await (await fetch(picture)).blob()), `${name}.${format}`);
   }
 
   // Browsers offer the clipboard to https and localhost only; elsewhere the older command copies a selection.
@@ -81,9 +93,10 @@
     }
   }
 
+  const commandOf = button => button.dataset.copy.replaceAll(LOCAL, location.origin + location.pathname.replace(/\/$/, ''));
+
   async function copy(button) {
-    const address = location.origin + location.pathname.replace(/\/$/, '');
-    const done = await copyText(button.dataset.copy.replaceAll(LOCAL, address));
+    const done = await copyText(commandOf(button));
     const { label } = button.dataset;
     button.textContent = done ? 'Copied' : 'Not copied';
     button.focus();
@@ -97,5 +110,13 @@
     try { await ('picture' in button.dataset ? takePicture(button) : copy(button)); } finally { button.removeAttribute('aria-busy'); }
   });
 
-  window.studioCharts = { chartIn, copied };
+  // A copy of a result's text, without ids and without what these selectors name.
+  function copyOf(element, without) {
+    const copy = element.cloneNode(true);
+    for (const named of [copy, ...copy.querySelectorAll('[id]')]) named.removeAttribute('id');
+    copy.querySelectorAll(without).forEach(part => part.remove());
+    return copy;
+  }
+
+  window.studioResults = { aboutResult, chartIn, commandOf, copied, copyOf, drawn, printed, save };
 })();

@@ -62,3 +62,13 @@ def plural(count: int, one: str, many: str) -> str:
 def rounded(value: float, digits: int = 3) -> str:
     """Format a number with this many decimals; a zero has no sign."""
     return f"{round(value, digits) + 0.0:.{digits}f}"
+
+
+def times_100(value: float) -> str:
+    """Write a share or a correlation times 100: "82.4", "−3.1"; a zero has no sign."""
+    return f"{round(100 * value, 1) + 0.0:.1f}".replace("-", "−")
+
+
+def change_100(value: float) -> str:
+    """Write a change of such a value: "+4.0", "−3.1"."""
+    return f"{round(100 * value, 1) + 0.0:+.1f}".replace("-", "−")

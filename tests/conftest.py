@@ -9,7 +9,6 @@ if "PYTEST_XDIST_WORKER" in os.environ:  # one thread each: workers that all tak
 
 import csv
 import gzip
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -151,23 +150,11 @@ def write(tmp_path: Path) -> Callable[[str, str | bytes], Path]:
     return write
 
 
-@pytest.fixture(scope="session")
-def embedded(tmp_path_factory: pytest.TempPathFactory, sentences: list[str]) -> Path:
-    """A cache that holds the embeddings of the example tickets."""
-    bench = _workbench(tmp_path_factory.mktemp("embedded"))
-    for _ in bench.embedder.job(bench.registry.encoder(), sentences).run():
-        pass
-    return bench.settings.cache
-
-
 @pytest.fixture
-def shell(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, embedded: Path
-) -> Callable[..., tuple[str, str]]:
+def shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., tuple[str, str]]:
     """Run a command of the shell in this process, with a home of its own: what it writes to stdout and to stderr."""
     from sbert_app.cli import main
 
-    shutil.copytree(embedded, tmp_path / "home" / "cache")
     monkeypatch.setenv("SBERT_STUDIO_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("SBERT_STUDIO_DEVICE", "cpu")
 

@@ -33,15 +33,20 @@ def search(page: Page) -> None:
 
 def cluster_map(page: Page) -> None:
     go_to(page, "Map")
-    draw = page.locator("#map-draw")
-    if draw.is_enabled() and not page.locator("#map-plot .annotation").count():
-        draw.click()
+    page.locator("#map-clusters [data-group]").first.wait_for()
     page.locator("#map-plot .annotation").first.wait_for()
 
 
 def timing(page: Page) -> None:
     go_to(page, "Timing")
     page.locator("#race-chart .js-plotly-plot").wait_for()
+
+
+def evaluation(page: Page) -> None:
+    go_to(page, "Evaluation")
+    page.locator("#eval-start").click()
+    page.locator("#eval-words li").first.wait_for()
+    page.locator("#eval-grid").evaluate("grid => window.scrollTo(0, grid.getBoundingClientRect().top + scrollY - 24)")
 
 
 @contextmanager
@@ -62,7 +67,7 @@ def main() -> None:
         url = next(app)
         browser = playwright.chromium.launch(**chromium())
         for theme in ("light", "dark"):
-            for show in (similarity, search, cluster_map, timing):
+            for show in (similarity, search, cluster_map, timing, evaluation):
                 with opened(browser, url, theme) as page:
                     show(page)
                     page.wait_for_timeout(1_500)  # until nothing moves

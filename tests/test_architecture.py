@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 ROOT = Path(__file__).parents[1]
 FILES = sorted((ROOT / "sbert_app").rglob("*.py"))
-TABS = ("similarity", "search", "duplicates", "map", "fine_tune", "timing")
+TABS = ("similarity", "search", "duplicates", "map", "fine_tune", "timing", "evaluation")
 # From top to bottom; a module may import from its own line and from lines below. Everything may import errors.
 ORDER = [
     {"__main__"},
@@ -23,7 +23,7 @@ ORDER = [
     {"ui.kit", "ui.theme", "ui.doors", "ui.pages"},
     {"jobs"},
     {"services"},
-    {"corpus_map"},
+    {"corpus_map", "grid"},
     {"runtime"},
     {"runs"},
     {"training", "timing"},

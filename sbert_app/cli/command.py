@@ -27,6 +27,7 @@ def _parameter(name: str, kind: Any, declared: Any, default: Any = inspect.Param
 
 FILE = _parameter("file", Path, typer.Argument(help=FORMATS))
 ANY_FILE = _parameter("file", Path | None, typer.Argument(help=f"{FORMATS} Default: the example tickets."), None)
+FILE_OR_FOLDER = _parameter("file", Path | None, typer.Argument(help=f"{FORMATS} Or none, with --data."), None)
 COLUMN = _parameter(
     "column", list[str] | None, typer.Option("--column", help="Text column; repeat to join several. Default: guessed."), None
 )
@@ -41,6 +42,8 @@ SUBJECTS: dict[Needs, list[inspect.Parameter]] = {
     Needs.EXAMPLE: [ANY_FILE, COLUMN],
     Needs.PAIRS: [FILE],
     Needs.LABELLED: [FILE],
+    Needs.CLASSES: [FILE],
+    Needs.DATA_SET: [FILE_OR_FOLDER],
 }
 
 

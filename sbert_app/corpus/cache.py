@@ -10,12 +10,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from sbert_app.settings import ASSETS
 from sbert_app.storage import DamagedError, UnreadableError, atomic_folder, discard, reading, write_failure
 from sbert_app.vectors import Vectors
 
 log = logging.getLogger(__name__)
 
 CACHE_BYTES = 4 * 1024**3  # about 2.7 million embeddings of 384 dimensions
+SHIPPED = ASSETS / "embeddings"  # of what comes with the app, by `python -m tests.shipped`
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # odd, well-mixed bits; changing it would make every segment count as damaged
 
 Keys = NDArray[np.uint64]
@@ -23,15 +25,16 @@ Known = NDArray[np.bool_]
 
 
 class EmbeddingCache:
-    """Append-only segments under `folder/<model fingerprint>/`.
+    """Append-only segments under `folder/<model fingerprint>/`, besides those that come with the app.
 
-    keys.npy: (n,) uint64, sorted digests of the sentences. vectors.npy: (n, dim) float32. checksums.npy: (n,) uint64, one for
-    each key and vector. A damaged segment is deleted and its sentences are encoded again.
+    folder: None to keep nothing. keys.npy: (n,) uint64, sorted digests of the sentences. vectors.npy: (n, dim) float32.
+    checksums.npy: (n,) uint64, one for each key and vector. A damaged segment is deleted and its sentences are encoded again.
     """
 
-    def __init__(self, folder: Path, limit_bytes: int = CACHE_BYTES) -> None:
+    def __init__(self, folder: Path | None, limit_bytes: int = CACHE_BYTES, shipped: Path = SHIPPED) -> None:
         self.folder = folder
         self.limit_bytes = limit_bytes
+        self.shipped = shipped
 
     def lookup(self, model: str, sentences: Sequence[str], dim: int) -> tuple[Vectors, Known]:
         """Return cached embeddings, (n, dim) float32, zero where unknown, and which sentences are known, (n,) bool."""
@@ -43,8 +46,9 @@ class EmbeddingCache:
                 with reading(f"The cache segment {segment.name}", "It is deleted."):
                     positions, values = _find(segment, keys, np.flatnonzero(~known), dim)
             except DamagedError:
-                with suppress(OSError):  # another process may have deleted it
-                    discard(segment)
+                if self.shipped not in segment.parents:
+                    with suppress(OSError):  # another process may have deleted it
+                        discard(segment)
                 continue
             except UnreadableError:
                 continue
@@ -54,12 +58,12 @@ class EmbeddingCache:
 
     def add(self, model: str, sentences: Sequence[str], vectors: Vectors) -> None:
         """Store the embeddings of n sentences, (n, dim). A failed write is only logged."""
-        if not len(sentences):
+        if self.folder is None or not len(sentences):
             return
         try:
             with atomic_folder(self.folder / model / uuid.uuid4().hex) as segment:
                 _write(segment, keys_of(sentences), vectors)
-            self._trim()
+            self._trim(self.folder)
         except Exception as error:
             failure = write_failure(error)
             if failure is None:
@@ -67,10 +71,11 @@ class EmbeddingCache:
             log.warning("embeddings could not be cached: %s", failure)
 
     def _segments(self, model: str) -> list[Path]:
-        return sorted((self.folder / model).glob("[!.]*"))
+        folders = [folder / model for folder in (self.shipped, self.folder) if folder is not None]
+        return [segment for folder in folders for segment in sorted(folder.glob("[!.]*"))]
 
-    def _trim(self) -> None:
-        segments = [(p.lstat().st_mtime, sum(f.lstat().st_size for f in p.rglob("*")), p) for p in self.folder.glob("*/[!.]*")]
+    def _trim(self, folder: Path) -> None:
+        segments = [(p.lstat().st_mtime, sum(f.lstat().st_size for f in p.rglob("*")), p) for p in folder.glob("*/[!.]*")]
         excess = sum(size for _, size, _ in segments) - self.limit_bytes
         for _, size, path in sorted(segments):
             if excess <= 0:

@@ -16,6 +16,7 @@ DECIMAL_COMMA = r"[-+]?(\d+|\d{1,3}(\.\d{3})+)(,\d+)?"
 ISO_DATE = re.compile(r"\d{4}(-\d{2}){0,2}")
 PERIODS = {4: "Y", 7: "M"}  # by length: "2026" is a year, "2026-03" a month; longer ones are days
 LABEL_COLUMNS, LABEL_LENGTH = 4, 60  # columns; characters of the longest value
+BLANK = "(blank)"  # how an empty cell is shown
 FACET_VALUES = 100  # a column with more distinct values is filtered by text or range, not by a list
 
 
@@ -63,6 +64,26 @@ def facets(metadata: pd.DataFrame) -> dict[str, dict[str, int]]:
     counts = {column: metadata[column].value_counts() for column in metadata.columns}
     few = {c: n for c, n in counts.items() if 1 < len(n) <= FACET_VALUES and len(n) < len(metadata)}
     return {column: {str(value): int(rows) for value, rows in counted.items()} for column, counted in few.items()}
+
+
+def facet_list(metadata: pd.DataFrame) -> list[tuple[str, str, int]]:
+    """(column, value, rows) of each facet, the columns with the fewest values first."""
+    fewest_first = sorted(facets(metadata).items(), key=lambda item: len(item[1]))
+    return [(column, *counted) for column, counts in fewest_first for counted in counts.items()]
+
+
+def in_words(filters: Mapping[str, Any]) -> str:
+    """Filters that `matching_rows` accepts, as a phrase: "team: Billing or Technical, amount from 3 to 5"."""
+    return ", ".join(_phrase(column, condition) for column, condition in filters.items())
+
+
+def _phrase(column: str, condition: Any) -> str:
+    if not isinstance(condition, Mapping):
+        values = condition if isinstance(condition, list) else [condition]
+        return f"{column}: {' or '.join(str(value) or BLANK for value in values)}"
+    text = f"“{condition['contains']}” in {column}" if condition.get("contains") else ""
+    bounds = [f"{end} {condition[end]}" for end in ("from", "to") if condition.get(end) not in (None, "")]
+    return ", ".join(filter(None, [text, " ".join([column, *bounds]) if bounds else ""]))
 
 
 def _matches(column: str, cells: "pd.Series[str]", condition: Any) -> NDArray[np.bool_]:

@@ -67,6 +67,22 @@ def word_overlap(sentence1: str, sentence2: str) -> float:
     return len(words1 & words2) / len(words1 | words2) if words1 | words2 else 0.0
 
 
+def tf_idf_cosines(columns: Sequence[Sequence[str]]) -> list[NDArray[np.float64]]:
+    """The cosine of each first sentence with that of every other column, (n,) each, by words weighted by how rare they are.
+
+    columns: n sentences each; how rare a word is, is counted over all of them.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer  # takes a second
+
+    vectorizer = TfidfVectorizer(token_pattern=WORD.pattern)
+    try:
+        vectorizer.fit(dict.fromkeys(sentence for column in columns for sentence in column))
+    except ValueError:  # no sentence has a word
+        return [np.zeros(len(columns[0])) for _ in columns[1:]]
+    first, *others = (vectorizer.transform(column) for column in columns)
+    return [np.asarray(first.multiply(other).sum(axis=1), dtype=np.float64).ravel() for other in others]
+
+
 def best_rows(scores: NDArray[np.float32], top: int) -> Rows:
     """Rows of the largest positive scores, best first, at most `top`."""
     top = min(top, len(scores))

@@ -7,16 +7,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sbert_app.corpus.filters import ordered_values
-from sbert_app.corpus_map.result import CorpusMap
+from sbert_app.corpus.filters import BLANK, ordered_values
+from sbert_app.corpus_map.result import OUTLIER_NAMES, CorpusMap
 from sbert_app.errors import UserError
 
 CLUSTERS, QUERY, DRIFT = "Clusters", "Similarity to the query", "Drift under the other model"
 COLUMN = "Column: "
 MOST_CATEGORIES = 20  # colours that an eye can distinguish; the values beyond share one
 FEW_VALUES = 12  # numbers with at most this many distinct values, such as grades, are categories
-BLANK = "(blank)"
-OUTLIERS = "outliers"
+OUTLIERS = OUTLIER_NAMES[1]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.filters import label_columns
 from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.errors import UserError
 from sbert_app.mapping import keywords
 from sbert_app.mapping.clusters import Clustering, with_fewer_outliers
 from sbert_app.mapping.drift import Drift
@@ -19,6 +20,8 @@ from sbert_app.mapping.quality import Accord, accord, silhouettes
 from sbert_app.vectors import Vectors
 
 NEAREST = 10
+NAME_LENGTH = 60  # characters of a name that a visitor gives
+OUTLIER_NAMES = ("outlier", "outliers")  # of a row, and of all of them
 
 
 @dataclass(frozen=True)
@@ -64,13 +67,13 @@ class QueryOnMap:
 
 @dataclass(frozen=True)
 class CorpusMap:
-    """A clustered map. `names`, `keywords` and `central` have one entry per cluster."""
+    """A clustered map. `made_names`, `keywords` and `central` have one entry per cluster; `given_names`: those a visitor typed."""
 
     projection: Projection
     uncut: Clustering  # before outliers above the accepted share were assigned
     grouping: tuple[str, int | None]  # the requested method and number of clusters
     clustering: Clustering
-    names: list[str]
+    made_names: list[str]  # from the keywords
     keywords: list[list[str]]
     central: list[int]
     silhouette: float | None
@@ -80,6 +83,7 @@ class CorpusMap:
     comparison: ModelComparison | None = None
     query: QueryOnMap | None = None
     outliers: float = 0.1  # the accepted share
+    given_names: dict[int, str] = field(default_factory=dict)  # by cluster
     of_corpus: ClassVar[bool] = True  # dropped with the corpus
 
     @classmethod
@@ -96,7 +100,7 @@ class CorpusMap:
             outliers=outliers,
             grouping=grouping,
             clustering=clustering,
-            names=keywords.names(words),
+            made_names=keywords.names(words),
             keywords=words,
             central=[central[number] for number in range(clustering.count)],
             silhouette=silhouette,
@@ -105,16 +109,42 @@ class CorpusMap:
         )
 
     def with_outliers(self, share: float) -> "CorpusMap":
-        """The same clustering with another accepted share of outliers."""
+        """The same clustering with another accepted share of outliers. Clusters keep the names they were given."""
         rebuilt = CorpusMap.build(self.projection, self.uncut, share, self.grouping)
-        return replace(rebuilt, seconds=self.seconds, comparison=self.comparison, query=self.query)
+        given = self._given_names_in(rebuilt)
+        return replace(rebuilt, seconds=self.seconds, comparison=self.comparison, query=self.query, given_names=given)
+
+    def renamed(self, cluster: int, name: str) -> "CorpusMap":
+        """The map with another name for a cluster; "" brings back the name made from its keywords. Raises UserError.
+
+        No two clusters may have the same name: their rows could not be told apart in a table that is kept.
+        """
+        others = [self.made_names[number] for number in range(self.clustering.count) if number != cluster]
+        others += [given for number, given in self.given_names.items() if number != cluster]
+        if name.casefold() in {other.casefold() for other in [*others, *OUTLIER_NAMES]}:
+            raise UserError(f"“{name}” belongs to another group of this map. Choose another name.")
+        given = {number: other for number, other in self.given_names.items() if number != cluster}
+        return replace(self, given_names=given if name in ("", self.made_names[cluster]) else given | {cluster: name})
+
+    def _given_names_in(self, other: "CorpusMap") -> dict[int, str]:
+        """The given names by the cluster of another map of the same clustering. Only outliers change their cluster."""
+        given, inside = {}, self.uncut.labels >= 0
+        for cluster, name in self.given_names.items():
+            row = np.flatnonzero(inside & (self.clustering.labels == cluster))[0]
+            given[int(other.clustering.labels[row])] = name
+        return given
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The name of each cluster: the given one, else the one made from its keywords."""
+        return [self.given_names.get(number, name) for number, name in enumerate(self.made_names)]
 
     @property
     def model(self) -> str:
         return self.projection.indexed.model
 
     def name_of(self, label: int) -> str:
-        return self.names[label] if label >= 0 else "outlier"
+        return self.names[label] if label >= 0 else OUTLIER_NAMES[0]
 
     def summary(self) -> dict[str, Any]:
         """The map as plain JSON: counts, clusters with names and keywords, quality, seconds by stage."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sbert_app.evaluation.weighted import Array, Metric
 
@@ -34,11 +35,19 @@ def resamples_for(count: int) -> int:
 
 def estimate(metric: Metric, predicted: Array, gold: Array, seed: int = 0) -> MetricEstimate:
     """The metric of n rows and its interval. predicted, gold: (n,). -1, from -1 to 1, if the metric is undefined."""
-    count, generator = len(gold), np.random.default_rng(seed)
+    samples = resampled(metric, predicted, gold, np.arange(len(gold)), seed)
+    return interval(float(metric(predicted, gold, np.ones((1, len(gold))))[0]), samples)
+
+
+def resampled(metric: Metric, predicted: Array, gold: Array, groups: NDArray[np.int64], seed: int = 0) -> Array:
+    """The metric of each resample, (R,): whole groups of rows are drawn with replacement. The same draws for equal groups and seed.
+
+    groups: (n,), 0 to G-1, the group of each row.
+    """
+    count, drawn, generator = len(gold), int(groups.max()) + 1, np.random.default_rng(seed)
     resamples, block = resamples_for(count), max(1, BLOCK_CELLS // count)
     sizes = [min(block, resamples - start) for start in range(0, resamples, block)]
-    samples = [metric(predicted, gold, resample_weights(count, size, generator)) for size in sizes]
-    return interval(float(metric(predicted, gold, np.ones((1, count)))[0]), np.concatenate(samples))
+    return np.concatenate([metric(predicted, gold, resample_weights(drawn, size, generator)[:, groups]) for size in sizes])
 
 
 def interval(value: float, samples: Array) -> MetricEstimate:

@@ -72,6 +72,12 @@ def share_positive(predicted: Array, gold: Array, weights: Array) -> Array:
     return share
 
 
+def mean(predicted: Array, gold: Array, weights: Array) -> Array:
+    """Mean of the rows' values, such as of a measure of each query."""
+    average: Array = (weights * predicted).sum(1) / weights.sum(1)
+    return average
+
+
 def _ranks(values: Array, weights: Array) -> Array:
     """Rank of each row in each resample, ties sharing their mean. (n,), (R, n) -> (R, n)."""
     _, group, order, starts = _groups(values)

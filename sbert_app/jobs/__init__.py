@@ -11,5 +11,19 @@ from sbert_app.jobs.score_pairs import SCORE_PAIRS
 from sbert_app.jobs.search import SEARCH
 from sbert_app.jobs.similarity import SIMILARITY
 from sbert_app.jobs.timing import TIMING
+from sbert_app.jobs.transfer import TRANSFER
 
-JOBS = (SIMILARITY, SCORE_PAIRS, ENCODE, INDEX_CORPUS, SEARCH, DUPLICATES, CLUSTER_MAP, FINE_TUNE, EVALUATE, TIMING, MODELS)
+JOBS = (
+    SIMILARITY,
+    SCORE_PAIRS,
+    ENCODE,
+    INDEX_CORPUS,
+    SEARCH,
+    DUPLICATES,
+    CLUSTER_MAP,
+    FINE_TUNE,
+    EVALUATE,
+    TRANSFER,
+    TIMING,
+    MODELS,
+)

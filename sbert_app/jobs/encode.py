@@ -10,11 +10,11 @@ import numpy as np
 
 from sbert_app.corpus.reader import guess_column, read_corpus
 from sbert_app.errors import UserError
-from sbert_app.jobs.job import APP_STOPPING, Call, Job, Needs, Outcome, Step, model_option
+from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step, model_option
 from sbert_app.jobs.option import option, output
 from sbert_app.models.encoder import Encoder
 from sbert_app.runtime.line import place_in_line
-from sbert_app.runtime.stop import Stop
+from sbert_app.runtime.stop import APP_STOPPING, Stop
 from sbert_app.storage import writing, writing_to
 from sbert_app.vectors import Vectors
 

@@ -1,34 +1,65 @@
-"""The job evaluate: measure systems on labelled examples."""
+"""The job evaluate: measure systems on data whose right answers are known."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+from sbert_app.errors import UserError
+from sbert_app.grid.cell import Cell
+from sbert_app.grid.data_sets import TASKS
+from sbert_app.grid.export import as_markdown
+from sbert_app.grid.result import Grid
+from sbert_app.grid.systems import SBERT, SYSTEMS, Choice
 from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step, cross_encoder_option, model_option
-from sbert_app.jobs.option import names, option
+from sbert_app.jobs.option import local_file, local_folder, names, option
 from sbert_app.jobs.remarks import remarks
+from sbert_app.labelled.columns import has_pairs
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER
-from sbert_app.services.evaluation import SBERT, SYSTEMS
+from sbert_app.runtime.stop import APP_STOPPING, Stop
+from sbert_app.tables import Table
+
+NAMED = "; ".join(f"{name} ({about})" for name, about in SYSTEMS.items())
+TASKS_NAMED = "; ".join(f"{name} ({about})" for name, about in TASKS.items())
 
 
 @dataclass(frozen=True)
 class EvaluateOptions:
     model: str = model_option()
-    systems: list[str] = option(f"Any of {', '.join(SYSTEMS)}; in the shell separated by commas.", names("systems"), [SBERT])
+    systems: list[str] = option(
+        f"Any of these or names of models, in the shell separated by commas: {NAMED}.", names("systems"), [SBERT]
+    )
     cross_encoder: str = cross_encoder_option(DEFAULT_CROSS_ENCODER, "The model of the system cross-encoder.")
+    word_vectors: Path | None = option(
+        "A GloVe text file for the system word-vectors, gzipped or not.", local_file(), None, endpoint=False
+    )
+    data: Path | None = option("Instead of a file, a folder of data sets.", local_folder(), None, endpoint=False)
+    tasks: list[str] = option(f"Of the folder, only data sets with these tasks: {TASKS_NAMED}.", names("tasks"), [], endpoint=False)
 
 
 def evaluate(call: Call, options: EvaluateOptions) -> Iterator[Step | Outcome]:
-    """Evaluate systems on labelled pairs or triplets: Spearman, or the measures that fit the columns.
+    """Evaluate systems on labelled pairs, triplets or labelled sentences: Spearman, or the measures that fit the columns.
 
     Returns:
-        For each system: model, measures as fractions (spearman, pearson; average_precision, accuracy, f1; or
-        triplet_accuracy), sentences, seconds.
+        For each system: model, measures as fractions (spearman, pearson; average_precision, accuracy, f1; triplet_accuracy; or
+        accuracy of a linear classifier), sentences, seconds. For a folder the same for each data set, or the reason why
+        not, with the 95 % interval and how many of the pairs the system was trained on (seen);
+        where a column is named subset, genre or topic, its measure by subset.
     """
+    if options.data is None and call.table is None:
+        raise UserError("Give a file of pairs or labelled sentences, or a folder of them with --data.")
+    if options.data is None and has_pairs(call.required_table().frame):
+        yield from _pairs(call, options, call.required_table())
+    else:
+        yield from _grid(call, options)
+
+
+def _pairs(call: Call, options: EvaluateOptions, table: Table) -> Iterator[Step | Outcome]:
     service = call.services.evaluation
-    reading = service.read(call.required_table())
+    reading = service.read(table)
     yield from map(Step, remarks(reading))
     systems = options.systems or [SBERT]
-    results = service.evaluate(reading.examples, options.model, systems, options.cross_encoder, visitor=call.visitor)
+    results = service.evaluate(reading.examples, options.model, systems, options.cross_encoder, options.word_vectors, call.visitor)
     summary = {r.system: {"model": r.model, **r.measures, "sentences": r.sentences, "seconds": r.seconds} for r in results}
     lines = [
         f"{r.system:14} " + "  ".join(f"{name} {100 * value:.2f}" for name, value in r.measures.items())
@@ -38,4 +69,61 @@ def evaluate(call: Call, options: EvaluateOptions) -> Iterator[Step | Outcome]:
     yield Outcome(summary, lines)
 
 
-EVALUATE = Job("evaluate", Needs.LABELLED, EvaluateOptions, evaluate, "evaluate")
+def _grid(call: Call, options: EvaluateOptions) -> Iterator[Step | Outcome]:
+    service = call.services.grids
+    systems = options.systems or [SBERT]
+    if options.data is None:
+        grid = service.of_table(call.required_table(), systems)
+    else:
+        grid = service.of_folder(options.data, systems, options.tasks)
+    choice = Choice(options.model, options.cross_encoder or DEFAULT_CROSS_ENCODER, options.word_vectors)
+    for step in service.fill(grid, choice, Stop(call.visitor)):
+        grid = step.grid
+        now = f"{step.place[0]} on {grid.data_sets[step.place[1]].name}" if step.place else step.waiting
+        if now:
+            yield Step(now)
+    if not grid.complete:
+        raise UserError(APP_STOPPING)
+    if options.data is None:
+        yield _of_one(grid)
+    else:
+        yield Outcome(_summary(grid), [*as_markdown(grid).splitlines(), *_reasons(grid)])
+
+
+def _of_one(grid: Grid) -> Outcome:
+    """The outcome for a single data set. Raises UserError if a system has no figure."""
+    for reason in grid.cells.values():
+        if isinstance(reason, str):
+            raise UserError(reason)
+    lines = [
+        f"{cell.system:14} {cell.measure} {100 * cell.value:.2f}  ({cell.sentences:,} sentences, {cell.seconds:.1f} s)"
+        for cell in grid
+    ]
+    return Outcome(_summary(grid)[grid.data_sets[0].name], lines)
+
+
+def _summary(grid: Grid) -> dict[str, Any]:
+    return {
+        data.name: {system: _facts(grid.cells[system, number]) for system in grid.systems if (system, number) in grid.cells}
+        for number, data in enumerate(grid.data_sets)
+    }
+
+
+def _facts(cell: Cell | str) -> dict[str, Any]:
+    if isinstance(cell, str):
+        return {"reason": cell}
+    facts = {"model": cell.model, **cell.measures, "interval": [cell.low, cell.high], "sentences": cell.sentences}
+    return facts | {"seconds": cell.seconds, "day": cell.day, "seen": cell.seen, "subsets": cell.subsets}
+
+
+def _reasons(grid: Grid) -> list[str]:
+    """Why there is no figure, one line for each cell, and which data sets could not be read."""
+    cells = [
+        f"{system} on {grid.data_sets[number].name}: {cell}"
+        for (system, number), cell in grid.cells.items()
+        if isinstance(cell, str)
+    ]
+    return ["", *cells, *grid.unreadable] if cells or grid.unreadable else []
+
+
+EVALUATE = Job("evaluate", Needs.DATA_SET, EvaluateOptions, evaluate, "evaluate")

@@ -3,7 +3,7 @@
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,9 @@ from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step, model_option
 from sbert_app.jobs.option import choice, flag, number, option, output, text, upload, whole
 from sbert_app.jobs.remarks import remarks
 from sbert_app.labelled.columns import guess_mapping
-from sbert_app.labelled.groups import SENTENCES, SPLITS
-from sbert_app.labelled.separation import shared_warning
-from sbert_app.runs.plan import PRESETS, QUICK, Plan
+from sbert_app.labelled.groups import COLUMN, SENTENCES, SPLITS
+from sbert_app.labelled.separation import GIVEN, shared_warning
+from sbert_app.runs.plan import PRESETS, QUICK, Plan, preset
 from sbert_app.runs.result import summary
 from sbert_app.runs.run import Run
 from sbert_app.services.fine_tune import FineTuneService, RunProgress
@@ -67,7 +67,8 @@ def fine_tune(call: Call, options: FineTuneOptions) -> Iterator[Step | Outcome]:
     Returns:
         While running: run, state, message, step, steps, loss. At the end also model (a name for all jobs, or the folder), verdict,
         before, after, difference, examples, split, shared_sentences (held-out sentences that training has too), examples_needed
-        (to settle a change that is not clear), seconds, pairs_per_second.
+        (to settle a change that is not clear), head (the softmax head's accuracy on held-out pairs, and that of always giving the
+        most frequent label; null without a head), seconds, pairs_per_second.
     """
     if options.out and options.out.exists():
         raise UserError(f"'{options.out}' already exists. Choose another --out.")
@@ -81,6 +82,22 @@ def fine_tune(call: Call, options: FineTuneOptions) -> Iterator[Step | Outcome]:
         yield from _in_shell(service, data, plan, options.out)
     else:
         yield from _in_background(service, data, plan, options.owner)
+
+
+def options_of(progress: RunProgress) -> dict[str, Any] | None:
+    """The options that train a finished run again. None if no command can: parts of their own, or settings that are no options."""
+    plan, parts, split = progress.plan, progress.result["parts"] if progress.result else {}, progress.separation
+    if not (parts and progress.info.file) or GIVEN in (split.held_out, split.dev):
+        return None
+    numbers = {name: getattr(plan.options, name) for name in ("epochs", "batch_size", "learning_rate", "seed")}
+    options = {"objective": plan.objective, "model": plan.base, "learning_curve": plan.learning_curve, **numbers}
+    options |= {"split_column": split.column} if split.wanted == COLUMN else {"split": split.wanted}
+    for name in PRESETS:
+        like = preset(name, progress.kind, parts["train"], plan.base)
+        settings = replace(like.options, **numbers)
+        if replace(like, objective=plan.objective, options=settings, learning_curve=plan.learning_curve) == plan:
+            return options | {"out": "model", "preset": name}
+    return None
 
 
 def _plan(service: FineTuneService, data: TrainingData, options: FineTuneOptions) -> Plan:
@@ -137,6 +154,8 @@ def _lines(result: dict[str, Any], model: str) -> list[str]:
         f"(change {100 * c['difference']['low']:+.2f} to {100 * c['difference']['high']:+.2f}, p {c['p']:.3f})"
         for c in result["verdict"]["changes"]
     ]
+    if head := result.get("head"):
+        lines.append(f"labels: {100 * head['accuracy']:.1f} % correct ({100 * head['majority']:.1f} % by the most frequent label)")
     speed = f"{result['seconds']:.1f} s, {result['pairs_per_second']:.0f}/s -> {model}"
     warning = shared_warning(result.get("shared", 0))
     return [*lines, f"verdict: {result['verdict']['word']}", *([warning] if warning else []), speed]

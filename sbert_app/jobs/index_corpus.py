@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sbert_app.errors import UserError
-from sbert_app.jobs.job import APP_STOPPING, Call, Job, Needs, Outcome, Step, model_option
+from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step, model_option
+from sbert_app.runtime.stop import APP_STOPPING
 from sbert_app.tables.table import skipped_summary
 
 

@@ -13,9 +13,6 @@ from sbert_app.runtime.stop import Visitor
 from sbert_app.services.bundle import Services
 from sbert_app.tables import Table
 
-# Only the end of the app stops an endpoint's job.
-APP_STOPPING = "The job was stopped, because the app is shutting down. Send it again."
-
 
 class Needs(Enum):
     """The input of a job, besides its options."""
@@ -26,6 +23,8 @@ class Needs(Enum):
     EXAMPLE = "sentences as above; without any, the example's"
     PAIRS = "a file of pairs"
     LABELLED = "a file with labelled pairs or triplets"
+    CLASSES = "a file with labelled sentences"
+    DATA_SET = "a file with labelled pairs, triplets or labelled sentences; in the shell also a folder of them, as an option"
 
 
 @dataclass(frozen=True)

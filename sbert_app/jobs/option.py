@@ -154,6 +154,26 @@ def upload() -> Kind:
     return Kind(Path, check, upload=True)
 
 
+def local_file() -> Kind:
+    """A file that is read where the job runs: for the shell, as an endpoint takes no paths."""
+    return _local("file", Path.is_file)
+
+
+def local_folder() -> Kind:
+    """A folder that is read where the job runs, as `local_file`."""
+    return _local("folder", Path.is_dir)
+
+
+def _local(thing: str, exists: Callable[[Path], bool]) -> Kind:
+    def check(value: Any, _: Limits) -> Path:
+        path = Path(value)
+        if not exists(path):
+            raise UserError(f"There is no {thing} '{path}'. Check the path.")
+        return path
+
+    return Kind(Path, check)
+
+
 def output(*suffixes: str, reason: str = "") -> Kind:
     """An output file or folder with one of these suffixes."""
 

@@ -56,7 +56,7 @@ def python(job: Job, values: Mapping[str, Any], source: Input) -> str:
         call = _call(INDEX_CORPUS, [*_subject(source), *model])
         lines.append(f'corpus = {call}["corpus"]')
         options = ["corpus", *options]
-    elif job.needs is Needs.LABELLED:
+    elif job.needs in (Needs.LABELLED, Needs.CLASSES, Needs.DATA_SET):
         options = [f"file=handle_file({source.file!r})", *options]
     elif job.needs is not Needs.NOTHING:
         options = [*_subject(source), *options]

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from sbert_app.corpus.reader import guess_column, read_corpus
 from sbert_app.errors import UserError
-from sbert_app.jobs.job import APP_STOPPING, Call, Job, Needs, Outcome, Step, model_option
+from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step, model_option
 from sbert_app.jobs.option import flag, option, whole
-from sbert_app.runtime.stop import Stop
+from sbert_app.runtime.stop import APP_STOPPING, Stop
 from sbert_app.services.timing import DEFAULT_SECONDS, RaceCorpus, Waiting
 from sbert_app.timing.disturbance import DISTURBED
 from sbert_app.timing.experiment import Moment

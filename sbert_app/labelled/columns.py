@@ -20,6 +20,7 @@ SECOND = (
     "passage answer positive right"
 ).split()
 ANCHOR, POSITIVE, NEGATIVE = ["anchor", "query", "question"], ["positive", "pos", "answer"], ["negative", "neg", "negative_1"]
+SINGLE = ["text", "sentence"]  # names of the only column of sentences
 SCORES = "score scores similarity similarity_score relatedness relatedness_score rating gold gold_score".split()
 LABELS = "label labels gold_label class relation is_duplicate duplicate entailment_judgment judgment judgement quality".split()
 SAME = "same entailment entails duplicate paraphrase similar equivalent match positive yes true y t gleich ja".split()
@@ -66,6 +67,13 @@ def guess_mapping(frame: pd.DataFrame) -> ColumnRoles:
         )
     target = target or _likely_target(frame, exclude={first, second})
     return ColumnRoles(target_kind(frame, target), (first, second), target) if target else ColumnRoles("positives", (first, second))
+
+
+def has_pairs(frame: pd.DataFrame) -> bool:
+    """Whether the table holds pairs or triplets, not single sentences with a label: by the names of its columns, then by prose."""
+    if _named(frame, FIRST) and _named(frame, SECOND):
+        return True
+    return not _named(frame, SINGLE) and len(_prose(frame, exclude=set())) >= 2
 
 
 def target_kind(frame: pd.DataFrame, column: str) -> str:

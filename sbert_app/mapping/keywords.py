@@ -1,4 +1,4 @@
-"""Describe clusters: keywords by class-based tf-idf (Grootendorst 2022, BERTopic), and the central sentence."""
+"""Describe clusters: keywords that many of its sentences have and few others, names made of them, and the central sentence."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -38,11 +38,8 @@ class Words:
         inside = np.flatnonzero(labels >= 0)
         member = _counted(labels[inside], inside, (groups, len(labels)))
         counts, pairs = member @ self._counts, member @ self._pair_counts
-        totals = np.maximum(np.asarray(counts.sum(axis=1)).ravel(), 1)
-        frequency = np.maximum(np.asarray(counts.sum(axis=0)).ravel(), 1)
-        # Beyond the formula, also weigh by the share of a word's uses that fall in the cluster: "said" occurs in all news.
-        weight = np.log1p(totals.mean() / frequency) / frequency
-        return [self._best(counts[group], pairs[group], weight, most) for group in range(groups)]
+        scores = _distinctive(counts, np.bincount(labels[inside], minlength=groups))
+        return [self._best(scores[group], counts[group], pairs[group], most) for group in range(groups)]
 
     def distinctive_words(self, rows: NDArray[np.integer], most: int = KEYWORDS) -> list[str]:
         """The terms that distinguish some rows from all the others."""
@@ -50,13 +47,12 @@ class Words:
         labels[rows] = 0
         return self.keywords(labels, most)[0]
 
-    def _best(self, counts: "csr_matrix", pairs: "csr_matrix", weight: NDArray[np.float64], most: int) -> list[str]:
+    def _best(self, scores: "csr_matrix", counts: "csr_matrix", pairs: "csr_matrix", most: int) -> list[str]:
         """The best terms of one cluster: words by score, but a pair of words in the place of both."""
-        scores = counts.data.astype(np.float64) ** 2 * weight[counts.indices]
         partners = self._partners(counts, pairs)
         terms: list[str] = []
         named: list[int] = []
-        for word in counts.indices[np.argsort(-scores, kind="stable")].tolist():
+        for word in scores.indices[np.argsort(-scores.data, kind="stable")].tolist():
             if len(terms) == most:
                 break
             if any(akin(self._words[word], self._words[other]) for other in named):
@@ -78,6 +74,22 @@ class Words:
             first, second = self._pair_words[pair].tolist()
             partners |= {first: (second, self._pair_names[pair]), second: (first, self._pair_names[pair])}
         return partners
+
+
+def _distinctive(counts: "csr_matrix", sizes: NDArray[np.int64]) -> "csr_matrix":
+    """The score of each word in each cluster: excess² / (uses + size), where excess is how often the word occurs in the cluster
+    beyond the cluster's share of all words, uses how often it occurs anywhere, and size the cluster's sentences.
+
+    Like an F-measure, it is high for a word that many sentences of the cluster have and few others: a word of one sentence scores
+    low, though no other cluster has it, and so does "said" in news.
+    """
+    scores = counts.astype(np.float64)
+    group = np.repeat(np.arange(len(sizes)), np.diff(scores.indptr))
+    uses = np.asarray(counts.sum(axis=0)).ravel()[scores.indices]
+    words = np.asarray(counts.sum(axis=1)).ravel()
+    share = words / max(1, words.sum()) if len(sizes) > 1 else np.zeros(1)  # the only cluster is compared with nothing
+    scores.data = np.maximum(0, scores.data - share[group] * uses) ** 2 / (uses + sizes[group])
+    return scores
 
 
 def _counted(rows: NDArray[np.integer], columns: NDArray[np.integer], shape: tuple[int, int]) -> "csr_matrix":

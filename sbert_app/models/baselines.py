@@ -20,12 +20,18 @@ class AverageWordVectors:
         self._vectors = encoder.transformer.get_input_embeddings().weight.detach().float().cpu().numpy()
 
     def stream(self, sentences: Sequence[str]) -> Iterator[tuple[Rows, Vectors]]:
-        """Yield (row numbers, (b, dim) float32 vectors) batch by batch. Special tokens are averaged too."""
+        """Yield (row numbers, (b, dim) float32 vectors) batch by batch. Special tokens are no words: without a word, zero."""
+        special = self._encoder.tokenizer.all_special_ids
         for start in range(0, len(sentences), BATCH):
             ids = self._encoder.tokenize(sentences[start : start + BATCH])
-            lengths = np.array([len(row) for row in ids])
-            sums = np.add.reduceat(self._vectors[np.concatenate(ids)], np.cumsum(lengths) - lengths)
-            yield np.arange(start, start + len(ids)), (sums / lengths[:, None]).astype(np.float32)
+            starts = np.cumsum([0, *map(len, ids[:-1])])
+            tokens = np.concatenate(ids)
+            is_word = ~np.isin(tokens, special)
+            counts = np.add.reduceat(is_word, starts, dtype=np.int64)
+            vectors = self._vectors[tokens]
+            vectors[~is_word] = 0
+            means = np.add.reduceat(vectors, starts) / np.maximum(counts, 1)[:, None]
+            yield np.arange(start, start + len(ids)), means.astype(np.float32)
 
 
 def plain_stream(encoder: Encoder, sentences: Sequence[str], batch_size: int) -> Iterator[tuple[Rows, Vectors]]:

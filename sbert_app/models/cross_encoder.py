@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from torch import Tensor
 from sbert_app.models.attention import use_fastest_attention
 from sbert_app.models.batching import Rows
 from sbert_app.models.encoder import WINDOW
+from sbert_app.models.fingerprint import fingerprint
 from sbert_app.models.folders import read_json
 from sbert_app.models.forward import Features, attention_mask, forward_batches, pad_rows
 from sbert_app.models.hardware import Hardware
@@ -67,6 +69,11 @@ class CrossEncoder:
                 warnings.simplefilter("ignore", FutureWarning)  # from peft about transformers, nothing a user can act on
                 merged = PeftModel.from_pretrained(model, adapter).merge_and_unload()
             return cls(name, merged.eval(), tokenizer, fp32).cast(hardware)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Differs between cross-encoders whose scores differ. 16 hex digits."""
+        return fingerprint(f"{self.max_length}{self.hardware.precision}{_activation_name(self.model.config)}", self.model)
 
     def cast(self, hardware: Hardware) -> "CrossEncoder":
         """Convert the weights to the precision of `hardware`, for scoring. They are shared: do not use this object afterwards."""

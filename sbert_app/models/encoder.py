@@ -1,8 +1,7 @@
 """The encoder (bi-encoder): turns each sentence into one vector, independently of all others."""
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,14 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 
 from sbert_app.explain.languages import SAMPLE
 from sbert_app.models.batching import Rows, distinct
-from sbert_app.models.folders import Layout, read_layout, write_card, write_layout
+from sbert_app.models.card import write_card
+from sbert_app.models.dense import Dense, read_dense, write_dense
+from sbert_app.models.fingerprint import fingerprint
+from sbert_app.models.folders import WORDS, Layout, read_layout, write_layout
 from sbert_app.models.forward import Features, attention_mask, forward_batches, infer, pad_rows
 from sbert_app.models.hardware import Hardware
 from sbert_app.models.loading import length_limit, load_transformer
@@ -37,16 +39,22 @@ class TokenVectors:
 
 
 class Encoder:
-    """A transformer with pooling. `encode` returns (n, dim) float32, equal to sentence-transformers for the same folder."""
+    """A transformer, pooling, dense layers if it has any. `encode` returns (n, dim) float32, equal to sentence-transformers."""
 
-    def __init__(self, name: str, transformer: Any, tokenizer: Any, layout: Layout, hardware: Hardware) -> None:
+    def __init__(
+        self, name: str, transformer: Any, tokenizer: Any, layout: Layout, hardware: Hardware, dense: Sequence[Dense] = ()
+    ) -> None:
         self.name = name
         self.transformer = transformer
         self.tokenizer = tokenizer
         self.layout = layout
+        self.dense, self._layers = nn.Sequential(*dense).to(hardware.device), tuple(dense)  # fp32, as pooling
         self.folder: Path | None = None  # where it was loaded from; may hold a softmax head too
         self.hardware = hardware
-        self.dim = int(transformer.config.hidden_size)
+        if self.of_words:
+            self.hardware = replace(hardware, dtype=torch.float32)
+            transformer.freeze()
+        self.dim = dense[-1].linear.out_features if dense else int(transformer.config.hidden_size)
         self.max_length = length_limit(layout.max_length, tokenizer, transformer.config)
         # Set once: changing truncation while another thread tokenises would be a race.
         self._backend = tokenizer.backend_tokenizer
@@ -59,9 +67,15 @@ class Encoder:
         name = name or folder.name
         layout = read_layout(folder, name)
         transformer, tokenizer = load_transformer(folder / layout.transformer_path, hardware, name=name)
-        encoder = cls(name, transformer, tokenizer, layout, hardware)
+        dense = [read_dense(folder / path, name) for path in layout.dense]
+        encoder = cls(name, transformer, tokenizer, layout, hardware, dense)
         encoder.folder = folder
         return encoder
+
+    @property
+    def of_words(self) -> bool:
+        """Whether it reads word vectors with a network of this app, which is no transformer."""
+        return bool(self.transformer.config.model_type == WORDS)
 
     @property
     def note(self) -> str:
@@ -71,11 +85,9 @@ class Encoder:
     @cached_property
     def fingerprint(self) -> str:
         """Hash of weights, layout and precision: differs between encoders whose embeddings differ. 16 hex digits."""
-        digest = hashlib.blake2b(f"{self.layout}{self.max_length}{self.hardware.precision}".encode(), digest_size=8)
-        for name, weight in self.transformer.state_dict().items():
-            digest.update(name.encode())
-            digest.update(weight.reshape(-1).view(torch.uint8).cpu().numpy())
-        return digest.hexdigest()
+        activations = "".join(layer.activation for layer in self._layers)
+        settings = f"{self.layout}{self.max_length}{self.hardware.precision}{activations}"
+        return fingerprint(settings, self.transformer, self.dense)
 
     @cached_property
     def pieces_a_sample_word(self) -> float:
@@ -113,9 +125,12 @@ class Encoder:
         return [_by_word(*row, unknown) for row in zip(encodings, texts, hidden, strict=True)]
 
     def pool(self, tokens: TokenVectors, pooling: str) -> Vectors:
-        """Pool one sentence's token vectors, (T, dim) -> (dim,), not normalised."""
-        vectors = torch.from_numpy(tokens.vectors)[None]
-        return POOLINGS[pooling](vectors, torch.ones(vectors.shape[:2], dtype=torch.long))[0].numpy()
+        """Pool one sentence's token vectors, (T, width) -> (dim,), through the dense layers, not normalised."""
+        vectors = torch.from_numpy(tokens.vectors)[None].to(self.hardware.device)
+        mask = torch.ones(vectors.shape[:2], dtype=torch.long, device=vectors.device)
+        with torch.inference_mode():
+            pooled: Vectors = self.dense(POOLINGS[pooling](vectors, mask))[0].cpu().numpy()
+        return pooled
 
     def split(self, sentence: str) -> TokenVectors:
         """The words of a sentence and their pieces, without vectors, (T, 0)."""
@@ -141,9 +156,11 @@ class Encoder:
         folder.mkdir(parents=True, exist_ok=True)
         self.transformer.save_pretrained(folder, safe_serialization=True)
         self.tokenizer.save_pretrained(folder)
-        write_layout(folder, self.layout, self.dim, self.max_length)
+        write_layout(folder, self.layout, int(self.transformer.config.hidden_size), self.max_length)
+        for path, layer in zip(self.layout.dense, self._layers, strict=True):
+            write_dense(folder / path, layer)
         base = {"base model": self.name, "dimensions": f"{self.dim}", "tokens": f"{self.max_length}"}
-        write_card(folder, title or folder.name, base | {"pooling": self.layout.pooling} | dict(facts or {}))
+        write_card(folder, title or folder.name, base | {"pooling": self.layout.pooling} | dict(facts or {}), own=self.of_words)
 
     def _clean(self, sentence: str) -> str:
         return sentence.lower() if self.layout.lower_case else sentence
@@ -175,7 +192,7 @@ class Encoder:
 
     def embed(self, features: Features) -> Tensor:
         """(B, T) ids -> (B, dim). Pooled in float32: bf16 sums over many tokens lose digits."""
-        pooled = POOLINGS[self.layout.pooling](self._hidden(features).float(), features["attention_mask"])
+        pooled = self.dense(POOLINGS[self.layout.pooling](self._hidden(features).float(), features["attention_mask"]))
         return torch.nn.functional.normalize(pooled, dim=1) if self.layout.normalize else pooled
 
 

@@ -12,33 +12,14 @@ FILES = (".json", ".safetensors", ".txt", ".model")
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt", ".pickle")
 DEFAULT_MAX_LENGTH = 512
 SHOWN_CHARACTERS = 80  # of a model name in a message
+WORDS = "sbert-studio-words"  # the model_type of encoders over word vectors, which only this app opens
+MODULES = ("Transformer", "Pooling", "Dense", "Normalize")  # in the order in which they compute
 WITH_MODULES = ("1_Pooling", "sentence_bert_config.json", "config_sentence_transformers.json")  # all need modules.json
-CARD = """---
-library_name: sentence-transformers
-pipeline_tag: sentence-similarity
-tags: [sentence-transformers, sentence-similarity]
----
-
-# {title}
-
-Saved by SBERT Studio.
-
-| | |
-| --- | --- |
-{rows}
-
-```python
-from sentence_transformers import SentenceTransformer
-
-model = SentenceTransformer("path/to/this/folder")
-embeddings = model.encode(["a sentence", "another one"])
-```
-"""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The settings around the transformer: length limit, pooling, normalising, prompts."""
+    """The settings around the transformer: length limit, pooling, dense layers, normalising, prompts."""
 
     pooling: str = "mean"
     normalize: bool = False
@@ -47,6 +28,18 @@ class Layout:
     transformer_path: str = ""
     prompts: dict[str, str] = field(default_factory=dict)
     note: str = ""
+    dense: tuple[str, ...] = field(default=(), repr=False)  # folders of the dense layers after pooling
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """One row of the model list."""
+
+    name: str
+    kind: str  # "encoder", "cross-encoder" or "damaged"
+    origin: str  # "bundled", "hub", "untrained" or "saved"
+    dim: int | None
+    available: bool
 
 
 def read_layout(folder: Path, name: str = "") -> Layout:
@@ -67,12 +60,12 @@ def read_layout(folder: Path, name: str = "") -> Layout:
 
 
 def _layout(folder: Path, name: str) -> Layout:
-    modules = {module["type"].rsplit(".", 1)[-1]: module["path"] for module in read_json(folder / "modules.json", name)}
-    unknown = modules.keys() - {"Transformer", "Pooling", "Normalize"}
-    if unknown or "Transformer" not in modules:
+    listed = [(module["type"].rsplit(".", 1)[-1], "" + module["path"]) for module in read_json(folder / "modules.json", name)]
+    modules, kinds = dict(listed), [kind for kind, _ in listed]
+    if "Transformer" not in modules or not set(kinds) <= set(MODULES) or kinds != sorted(kinds, key=MODULES.index):
         raise UserError(
-            f"The model {quoted(name)} is built from the modules {', '.join(modules) or 'none'}. "
-            "This app supports Transformer, Pooling and Normalize: choose another model."
+            f"The model {quoted(name)} is built from the modules {', '.join(kinds) or 'none'}. "
+            f"This app supports {', '.join(MODULES)}, in this order: choose another model."
         )
     sentence_bert = read_json(folder / modules["Transformer"] / "sentence_bert_config.json", name)
     prompts = read_json(folder / "config_sentence_transformers.json", name).get("prompts") or {}
@@ -84,6 +77,7 @@ def _layout(folder: Path, name: str) -> Layout:
         lower_case=bool(sentence_bert.get("do_lower_case")),
         transformer_path=modules["Transformer"],
         prompts={key: "" + text for key, text in prompts.items() if text},
+        dense=tuple(path for kind, path in listed if kind == "Dense"),
     )
 
 
@@ -120,8 +114,9 @@ def check_files(folder: Path, name: str = "") -> None:
 
 
 def write_layout(folder: Path, layout: Layout, dim: int, max_length: int) -> None:
-    """Write the module files in the dialect that all sentence-transformers versions read."""
-    modules = [("Transformer", ""), ("Pooling", "1_Pooling")] + ([("Normalize", "2_Normalize")] if layout.normalize else [])
+    """Write the module files in the dialect that all sentence-transformers versions read. dim: before the dense layers."""
+    modules = [("Transformer", ""), ("Pooling", "1_Pooling"), *(("Dense", path) for path in layout.dense)]
+    modules += [("Normalize", f"{len(modules)}_Normalize")] if layout.normalize else []
     write_json(
         folder / "modules.json",
         [
@@ -146,12 +141,6 @@ def write_layout(folder: Path, layout: Layout, dim: int, max_length: int) -> Non
         folder / "config_sentence_transformers.json",
         {"prompts": layout.prompts, "default_prompt_name": None, "similarity_fn_name": "cosine"},
     )
-
-
-def write_card(folder: Path, title: str, facts: dict[str, str]) -> None:
-    """Write the model card (README.md) that the Hub shows."""
-    rows = "\n".join(f"| {name} | {' '.join(value.split()).replace('|', '&#124;')} |" for name, value in facts.items())
-    (folder / "README.md").write_text(CARD.format(title=title, rows=rows), encoding="utf-8")
 
 
 def read_json(path: Path, name: str = "") -> Any:
@@ -197,3 +186,17 @@ def quoted(name: str) -> str:
 def first_line(error: Exception) -> str:
     """The first line of an error's text, short enough for a message."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)[:200].rstrip(".")
+
+
+def describe(folder: Path) -> ModelInfo:
+    """One saved model; a damaged folder is listed as damaged."""
+    try:
+        kind = "cross-encoder" if is_cross_encoder(folder) else "encoder"
+        return ModelInfo(folder.name, kind, "saved", _dim(folder, kind), (folder / "model.safetensors").is_file())
+    except (UserError, KeyError, TypeError, ValueError, OSError):
+        return ModelInfo(folder.name, "damaged", "saved", None, available=False)
+
+
+def _dim(folder: Path, kind: str) -> int:
+    dense = read_layout(folder).dense if kind == "encoder" else ()
+    return int(read_config(folder / dense[-1])["out_features"] if dense else read_config(folder)["hidden_size"])

@@ -37,17 +37,25 @@ def load_transformer(
         check_complete(name, report, prefix, auto_class == ENCODER_CLASS or labels is not None)
         check_finite(name, model)
         check_tokenizer(name, tokenizer, model)
-        cast(model, hardware.dtype)
+        cast(model, torch.float32 if getattr(model, "only_fp32", False) else hardware.dtype)
         use_fastest_attention(model, hardware)
         return model.eval().to(hardware.device), tokenizer
 
 
-def _from_disk(folder: Path, auto_class: str, labels: int | None, name: str) -> tuple[Any, Any, dict[str, Any]]:
-    """Return (model, tokenizer, transformers' report on the weights). The caller holds LOADING."""
+def import_transformers() -> Any:
+    """Import transformers without its progress bars, and with this app's own network known to it. The caller holds LOADING."""
     import transformers  # slow: half a second
+
+    import sbert_app.models.words.network  # noqa: F401 - makes it known to AutoModel
 
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
+    return transformers
+
+
+def _from_disk(folder: Path, auto_class: str, labels: int | None, name: str) -> tuple[Any, Any, dict[str, Any]]:
+    """Return (model, tokenizer, transformers' report on the weights). The caller holds LOADING."""
+    transformers = import_transformers()
     options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     head = {} if labels is None else {"num_labels": labels}
     try:

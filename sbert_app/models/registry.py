@@ -4,8 +4,8 @@ import logging
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,10 +16,11 @@ from sbert_app.errors import UserError
 from sbert_app.models.bundled import CROSS_ENCODER, bundled_cross_encoder, bundled_folder, checked_bundled_folder
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.folders import first_line, is_cross_encoder, quoted, read_config
-from sbert_app.models.hardware import choose_hardware
+from sbert_app.models.folders import ModelInfo, describe, first_line, is_cross_encoder, quoted
+from sbert_app.models.hardware import Hardware, choose_hardware
 from sbert_app.models.hub import HUB_NAME, from_hub
 from sbert_app.models.names import expand_home, is_folder, plain_name, subfolders
+from sbert_app.models.words.untrained import DESIGNS, is_untrained, untrained
 from sbert_app.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -34,19 +35,8 @@ SAMPLE = "Does this model read a sentence?"
 Model = TypeVar("Model", Encoder, CrossEncoder)
 
 
-@dataclass(frozen=True)
-class ModelInfo:
-    """One row of the model list."""
-
-    name: str
-    kind: str  # "encoder", "cross-encoder" or "damaged"
-    origin: str  # "bundled", "saved" or "hub"
-    dim: int | None
-    available: bool
-
-
 class Registry:
-    """Models by name: a bundled model, one saved by this app, a Hub name, or (local mode) any folder."""
+    """Models by name: bundled, untrained, saved by this app, a Hub name, or (local mode) any folder."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -56,12 +46,18 @@ class Registry:
         self._lock = threading.Lock()
 
     def list(self) -> list[ModelInfo]:
-        """The bundled models, the allowed Hub models and, in local mode, the saved ones."""
+        """The bundled models, the allowed Hub models, the untrained networks and, in local mode, the saved models."""
         bundled = bundled_folder()
         models = [ModelInfo(DEFAULT_ENCODER, "encoder", "bundled", 384 if bundled else None, bundled is not None)]
         models.append(ModelInfo(DEFAULT_CROSS_ENCODER, "cross-encoder", "bundled", None, CROSS_ENCODER.is_dir()))
         models += [ModelInfo(name, "encoder", "hub", None, True) for name in self.settings.allowed_models]
-        return models if self.settings.hosted else [*models, *map(_describe, subfolders(self.settings.models))]
+        models += [ModelInfo(name, "encoder", "untrained", design.dim, bundled is not None) for name, design in DESIGNS.items()]
+        return models if self.settings.hosted else [*models, *map(describe, subfolders(self.settings.models))]
+
+    def encoders(self, untrained: bool = False) -> Sequence[str]:
+        """The names of the encoders available without a download; untrained: also of those that are there to be trained."""
+        known = (info for info in self.list() if info.kind == "encoder" and info.available)
+        return [info.name for info in known if untrained or info.origin != "untrained"]
 
     def encoder(self, name: str = DEFAULT_ENCODER) -> Encoder:
         """The encoder of that name, loaded at most once. Raises UserError for an unknown name."""
@@ -83,7 +79,7 @@ class Registry:
     def cross_encoder_like(self, encoder: Encoder) -> tuple[CrossEncoder, bool]:
         """Return (cross-encoder of the same backbone, whether its head is trained); an untrained one only serves for timing."""
         bundled = self.cross_encoder(DEFAULT_CROSS_ENCODER)
-        if same_backbone(encoder, bundled) or encoder.folder is None:
+        if same_backbone(encoder, bundled) or encoder.folder is None or encoder.of_words:
             return bundled, True
         fp32 = replace(self.hardware, dtype=torch.float32)
         untrained = CrossEncoder.untrained(encoder.folder / encoder.layout.transformer_path, fp32, labels=1)
@@ -97,6 +93,14 @@ class Registry:
         if encoder.hardware.device.type != "cpu" and encoder.folder is not None:
             yield Encoder.from_folder(encoder.folder, choose_hardware("cpu"), encoder.name)
 
+    def folder(self, name: str) -> Path:
+        """Where the model of that name is. Raises UserError for an unknown name."""
+        return self._folder(plain_name(name))
+
+    def kind(self, name: str) -> str:
+        """Whether the model of that name is an encoder or a cross-encoder. Raises UserError for an unknown name."""
+        return "encoder" if is_untrained(name) else _kind_of(name, self.folder(name))
+
     def loaded(self, kind: str, name: str) -> bool:
         """Whether the model is in memory already."""
         return (kind, name) in self._loaded
@@ -104,9 +108,7 @@ class Registry:
     def trainable(self, name: str = DEFAULT_ENCODER) -> Encoder:
         """A separate fp32 copy of an encoder, for training: the shared one is never changed."""
         name = plain_name(name) or DEFAULT_ENCODER
-        folder = self._folder(name)
-        _check_kind("encoder", name, folder)
-        return _tested(Encoder.from_folder(folder, replace(self.hardware, dtype=torch.float32), name))
+        return self._read("encoder", name, Encoder.from_folder, replace(self.hardware, dtype=torch.float32))
 
     def _get(self, kind: str, name: str, load: Callable[..., Model]) -> Model:
         key = kind, plain_name(name) or DEFAULT_ENCODER
@@ -131,11 +133,23 @@ class Registry:
                 self._loaded.popitem(last=False)
 
     def _load(self, kind: str, name: str, load: Callable[..., Model]) -> Model:
-        folder = self._folder(name)
-        _check_kind(kind, name, folder)
-        model = _tested(load(folder, self.hardware, name))
+        model = self._read(kind, name, load, self.hardware)
         log.info("loaded %s %s on %s", kind, name, self.hardware)
         return model
+
+    def _read(self, kind: str, name: str, load: Callable[..., Model], hardware: Hardware) -> Model:
+        if is_untrained(name):
+            _check_kind(kind, name, "encoder")
+            new: Any = self._untrained(name, hardware)
+            model: Model = _tested(new)
+            return model
+        folder = self._folder(name)
+        _check_kind(kind, name, _kind_of(name, folder))
+        return _tested(load(folder, hardware, name))
+
+    def _untrained(self, name: str, hardware: Hardware) -> Encoder:
+        new = untrained(name, hardware, files=not self.settings.hosted)
+        return Encoder(name, new.network, new.tokenizer, new.layout, hardware, new.dense)
 
     def _folder(self, name: str) -> Path:
         if name == DEFAULT_ENCODER:
@@ -177,17 +191,10 @@ def same_backbone(encoder: Encoder, cross: CrossEncoder) -> bool:
     return all(getattr(first, key, None) == getattr(second, key, None) for key in BACKBONE)
 
 
-def _check_kind(kind: str, name: str, folder: Path) -> None:
-    actual = "cross-encoder" if name == DEFAULT_CROSS_ENCODER or is_cross_encoder(folder, name) else "encoder"
+def _kind_of(name: str, folder: Path) -> str:
+    return "cross-encoder" if name == DEFAULT_CROSS_ENCODER or is_cross_encoder(folder, name) else "encoder"
+
+
+def _check_kind(kind: str, name: str, actual: str) -> None:
     if actual != kind:
         raise UserError(f"The model {quoted(name)} is of kind {actual}; this needs a model of kind {kind}.")
-
-
-def _describe(folder: Path) -> ModelInfo:
-    """One saved model; a damaged folder is listed as damaged."""
-    try:
-        dim = read_config(folder)["hidden_size"]
-        kind = "cross-encoder" if is_cross_encoder(folder) else "encoder"
-        return ModelInfo(folder.name, kind, "saved", int(dim), (folder / "model.safetensors").is_file())
-    except (UserError, KeyError, TypeError, ValueError, OSError):
-        return ModelInfo(folder.name, "damaged", "saved", None, available=False)

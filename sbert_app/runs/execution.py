@@ -12,6 +12,7 @@ from sbert_app.evaluation.verdict import judge, predict
 from sbert_app.evaluation.weighted import Array
 from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.splits import Split
+from sbert_app.labelled.training_pairs import remember, trained_on
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.hardware import Hardware
 from sbert_app.runs.clock import Clock
@@ -200,6 +201,7 @@ class Execution:
             siamese.encoder.save(folder, self._run.facts["name"], card_facts(self._plan, result))
             if isinstance(siamese.objective, Classification):
                 save_head(folder, siamese.objective, split.train.labels)
+            remember(folder, split.train, trained_on(siamese.encoder.folder))
 
 
 def finish(siamese: Siamese) -> None:

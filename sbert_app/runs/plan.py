@@ -1,17 +1,19 @@
 """The settings of a run: base model, objective and options, with three presets."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from sbert_app.errors import UserError
 from sbert_app.labelled.columns import KINDS
-from sbert_app.training.objectives import OBJECTIVES, ObjectiveOptions
+from sbert_app.models.words.untrained import is_untrained
+from sbert_app.training.objectives import INFERSENT_CONCATENATION, OBJECTIVES, ObjectiveOptions
 from sbert_app.training.options import Options
 
 QUICK, THOROUGH, PAPER = "quick", "thorough", "as in the paper"
 PAPER_OBJECTIVES = {"scored": "regression", "labelled": "classification", "triplets": "triplet", "positives": "ranking"}
 PRESETS = (QUICK, THOROUGH, PAPER)
 SMALL_OBJECTIVES = {"scored": "regression", "labelled": "regression", "triplets": "triplet", "positives": "ranking"}
+UNTRAINED_BATCH, UNTRAINED_RATE = 64, 1e-3  # for a network that starts with random weights
 CURVE_MOST = 3_000  # most training examples for which a learning curve is the default
 
 
@@ -45,7 +47,16 @@ class Plan:
 
 
 def preset(name: str, kind: str, examples: int, base: str) -> Plan:
-    """The plan of a preset, for this number and kind of training examples."""
+    """The plan of a preset, for this number and kind of training examples. An untrained base learns in larger steps."""
+    plan = _preset(name, kind, examples, base)
+    if not is_untrained(base):
+        return plan
+    adjust = ObjectiveOptions(concatenation=INFERSENT_CONCATENATION)
+    options = replace(plan.options, batch_size=UNTRAINED_BATCH, learning_rate=UNTRAINED_RATE, head_rate=UNTRAINED_RATE)
+    return replace(plan, options=options, adjust=adjust)
+
+
+def _preset(name: str, kind: str, examples: int, base: str) -> Plan:
     if name == PAPER:  # section 3.1: batch 16, Adam, 2e-5, warm-up 10 %; NLI and triplets one epoch, STSb four
         epochs = 4 if kind == "scored" else 1
         return Plan(base, PAPER_OBJECTIVES[kind], Options(epochs=epochs, batch_size=16, learning_rate=2e-5, head_rate=2e-5))

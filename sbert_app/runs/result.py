@@ -85,6 +85,7 @@ def summary(result: dict[str, Any]) -> dict[str, Any]:
         "device": result["device"],
         "best_step": result["best_step"],
         "curve": result["curve"],
+        "head": result.get("head"),
     }
 
 

@@ -13,9 +13,9 @@ CACHE_EVERY = 20_000  # sentences between writes to the cache: work lost if the 
 
 
 class Embedder:
-    """Creates embedding jobs. Hosted, there is no cache: its speed would reveal to others which sentences it holds."""
+    """Creates embedding jobs. Hosted, the cache keeps nothing: its speed would reveal to others which sentences it holds."""
 
-    def __init__(self, device: Device, cache: EmbeddingCache | None) -> None:
+    def __init__(self, device: Device, cache: EmbeddingCache) -> None:
         self._device, self._cache = device, cache
 
     def job(self, encoder: Encoder, sentences: Sequence[str]) -> "EmbeddingJob":
@@ -25,13 +25,9 @@ class Embedder:
 class EmbeddingJob:
     """`run` yields the number of sentences done after each batch; then `embeddings` (n, dim) is complete."""
 
-    def __init__(self, device: Device, cache: EmbeddingCache | None, encoder: Encoder, sentences: Sequence[str]) -> None:
+    def __init__(self, device: Device, cache: EmbeddingCache, encoder: Encoder, sentences: Sequence[str]) -> None:
         self._device, self._cache, self._encoder, self._sentences = device, cache, encoder, sentences
-        if cache is None:
-            self.embeddings = np.zeros((len(sentences), encoder.dim), dtype=np.float32)
-            known = np.zeros(len(sentences), dtype=bool)
-        else:
-            self.embeddings, known = cache.lookup(encoder.fingerprint, sentences, encoder.dim)
+        self.embeddings, known = cache.lookup(encoder.fingerprint, sentences, encoder.dim)
         self._missing = np.flatnonzero(~known)
         self.cached = len(sentences) - len(self._missing)
 
@@ -53,7 +49,7 @@ class EmbeddingJob:
             self._write_cache(unsaved)
 
     def _write_cache(self, unsaved: list[Rows]) -> None:
-        if unsaved and self._cache is not None:
+        if unsaved:
             rows = np.concatenate(unsaved)
             self._cache.add(self._encoder.fingerprint, [self._sentences[i] for i in rows.tolist()], self.embeddings[rows])
         unsaved.clear()

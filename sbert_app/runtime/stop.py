@@ -4,6 +4,9 @@ import threading
 import time
 from dataclasses import dataclass
 
+# Only the end of the app stops an endpoint's job.
+APP_STOPPING = "The job was stopped, because the app is shutting down. Send it again."
+
 
 @dataclass(frozen=True)
 class Visitor:

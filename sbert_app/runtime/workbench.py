@@ -2,6 +2,7 @@
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sbert_app.corpus.cache import EmbeddingCache
@@ -48,7 +49,7 @@ class Workbench:
 def open_workbench(settings: Settings) -> Workbench:
     """Build all parts. Loads no model."""
     limits, device, active = settings.limits, Device(), ActiveJobs(settings.limits)
-    embedder = Embedder(device, None if settings.hosted else EmbeddingCache(settings.cache / "embeddings"))
+    embedder = Embedder(device, EmbeddingCache(None if settings.hosted else settings.cache / "embeddings"))
     corpora, maps, timing = (Line(places, active, limits.job_seconds) for places in (EMBEDDING_JOBS, 1, 1))
     return Workbench(
         settings=settings,
@@ -62,15 +63,19 @@ def open_workbench(settings: Settings) -> Workbench:
     )
 
 
-def warm_up(bench: Workbench) -> None:
-    """Load the default models and index the examples, so that the first request is fast."""
+def warm_up(bench: Workbench, pause: Callable[[], None] = lambda: None) -> None:
+    """Load the default models and index the examples, so that the first request is fast.
+
+    pause: called between what the first page shows, the score of two sentences on its scale, and the rest.
+    """
     start = time.perf_counter()
     try:
         encoder = bench.registry.encoder(DEFAULT_ENCODER)
+        bench.examples.scale(encoder)
+        pause()
+        bench.registry.cross_encoder(DEFAULT_CROSS_ENCODER)
         for name in bench.examples.names():
             bench.examples.indexed(name, encoder)
-        bench.examples.scale(encoder)
-        bench.registry.cross_encoder(DEFAULT_CROSS_ENCODER)
         log.info("examples ready after %.1f s", time.perf_counter() - start)
         projection.warm_up()
     except UserError as error:

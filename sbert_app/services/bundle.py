@@ -7,6 +7,7 @@ from sbert_app.services.cluster_map import MapService
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.duplicates import DuplicatesService
 from sbert_app.services.evaluation import EvaluationService
+from sbert_app.services.evaluation_grid import GridService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.overlap import OverlapService
 from sbert_app.services.pair_file import PairFileService
@@ -14,6 +15,7 @@ from sbert_app.services.search import SearchService
 from sbert_app.services.similarity import SimilarityService
 from sbert_app.services.timing import TimingService
 from sbert_app.services.trained_models import TrainedModels
+from sbert_app.services.transfer import TransferService
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Services:
     trainings: FineTuneService
     models: TrainedModels
     evaluation: EvaluationService
+    grids: GridService
+    transfers: TransferService
     timings: TimingService
 
 
@@ -49,5 +53,7 @@ def build_services(bench: Workbench) -> Services:
         trainings=trainings,
         models=TrainedModels(bench, trainings),
         evaluation=evaluation,
+        grids=GridService(bench),
+        transfers=TransferService(bench),
         timings=TimingService(bench, evaluation),
     )

@@ -1,26 +1,27 @@
-"""Draw the map of a corpus, cluster it, and look up its rows. Each map is in its visitor's session."""
+"""Draw the map of a corpus, cluster it, name its clusters, search it. Each map is in its visitor's session."""
 
+import functools
 import time
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus_map.comparing import ComparisonProgress, compare, drawn_sentences
 from sbert_app.corpus_map.projecting import Points2D, fitted_rows, project
-from sbert_app.corpus_map.result import NEAREST, CorpusMap, ModelComparison, Projection, QueryOnMap
+from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap, ModelComparison, Projection, QueryOnMap
 from sbert_app.errors import UserError
 from sbert_app.mapping import clusters, projection
-from sbert_app.mapping.quality import OUTLIER
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
-from sbert_app.vectors import Vectors, unit_rows
+from sbert_app.services.map_selections import MapSelections, current_map, known_cluster
+from sbert_app.vectors import unit_rows
 
 AUTO = "auto"
 MAP = "map"  # job name, for drawing a map and for comparing it with another model
@@ -55,23 +56,17 @@ class DrawingBegun:
 
 
 class MapService:
-    """All state is in the visitor's session."""
+    """All state is in the visitor's session. `selections`: what is selected on its map."""
 
     def __init__(self, workbench: Workbench) -> None:
         self._bench = workbench
         self._limits = workbench.settings.limits
+        self.selections = MapSelections(workbench.sessions)
 
     def corpus(self, session_id: str, model: str = DEFAULT_ENCODER) -> IndexedCorpus:
         """The session's corpus, or the example tickets embedded with this model."""
         corpus = self._bench.sessions.get(session_id).get(IndexedCorpus)
         return corpus or self._bench.examples.indexed(CALIBRATION_EXAMPLE, self._bench.registry.encoder(model))
-
-    def members(self, session_id: str, cluster: Any) -> NDArray[np.int64]:
-        """The rows of one cluster; -1 means the outliers. Raises UserError for an unknown cluster."""
-        clustering = self.map(session_id).clustering
-        if type(cluster) is not int or not OUTLIER <= cluster < clustering.count:
-            raise UserError(f"There is no cluster {cluster!r}. Choose one from the list.")
-        return clustering.members(cluster)
 
     def own_model(self, session_id: str, model: str = DEFAULT_ENCODER) -> str:
         """The model of the session's map, else of its corpus; without both `model`, the header's, which embeds the example."""
@@ -82,7 +77,7 @@ class MapService:
     def other_models(self, session_id: str, model: str = DEFAULT_ENCODER) -> list[str]:
         """The encoders to compare the map with: all available ones and `model`, the header's, except the map's own."""
         own = self.own_model(session_id, model)
-        available = [info.name for info in self._bench.registry.list() if info.kind == "encoder" and info.available]
+        available = self._bench.registry.encoders()
         return [name for name in dict.fromkeys([*available, model]) if name != own]
 
     def preview(self, session_id: str, model: str = DEFAULT_ENCODER) -> Points2D | None:
@@ -139,34 +134,20 @@ class MapService:
 
     def map(self, session_id: str) -> CorpusMap:
         """The session's map. Raises UserError if the open corpus has none yet."""
-        current = self._bench.sessions.get(session_id).get(CorpusMap)
-        if current is None:
-            raise UserError("There is no map of this corpus yet. Draw it first.")
-        return current
+        return current_map(self._bench.sessions, session_id)
+
+    def rename(self, session_id: str, cluster: Any, name: Any) -> CorpusMap:
+        """Give a cluster another name; a blank one brings back the name made from its keywords. Raises UserError."""
+        before, name = self.map(session_id), _cluster_name(name)
+        return self._change(session_id, before, lambda current: current.renamed(known_cluster(current, cluster), name))
 
     def regroup(self, session_id: str, grouping: Grouping) -> CorpusMap:
         """Cluster the session's points again without moving them."""
         before = self.map(session_id)
         if before.grouping == (grouping.method, grouping.count):
-            return self._keep(session_id, before, before.with_outliers(grouping.outliers))
-        after = replace(_clustered(before.projection, grouping), comparison=before.comparison, query=before.query)
-        return self._keep(session_id, before, after)
-
-    def rows(self, session_id: str, indices: Any) -> NDArray[np.int64]:
-        """Validate row indices sent by the page, for instance from a lasso: sorted, unique, invalid ones dropped."""
-        total = len(self.map(session_id).projection.points)
-        if not isinstance(indices, list) or len(indices) > total:
-            raise UserError("A selection must be a list of rows of the map.")
-        return np.unique(np.array([index for index in indices if type(index) is int and 0 <= index < total], dtype=np.int64))
-
-    def neighbours(self, session_id: str, index: Any) -> tuple[NDArray[np.int64], Vectors]:
-        """A row followed by its nearest rows in the embedding space: rows (k,), cosines (k,)."""
-        indexed = self.map(session_id).projection.indexed
-        row = validation.whole_number(index, "row", 0, len(indexed.embeddings) - 1)
-        ranking = indexed.rank(indexed.embeddings[row], "", NEAREST + 1, {}, hybrid=False)
-        others = ranking.rows != row
-        rows, scores = ranking.rows[others][:NEAREST], ranking.scores[others][:NEAREST]
-        return np.concatenate([[row], rows]), np.concatenate([[1.0], scores]).astype(np.float32)
+            return self._change(session_id, before, lambda current: current.with_outliers(grouping.outliers))
+        after = _clustered(before.projection, grouping)
+        return self._change(session_id, before, lambda now: replace(after, comparison=now.comparison, query=now.query))
 
     def query(self, session_id: str, text: str) -> CorpusMap:
         """Place a query on the map and score every row against it; the map keeps both. Raises UserError for a blank query."""
@@ -180,12 +161,12 @@ class MapService:
         nearest = np.argsort(-scores, kind="stable")[: projection.NEIGHBOURS]
         point = projection.placed(nearest[None], projected.points)[0]
         query = QueryOnMap(text, point, scores, (time.perf_counter() - start) * 1e3)
-        return self._keep(session_id, before, replace(before, query=query))
+        return self._change(session_id, before, lambda current: replace(current, query=query))
 
     def remove_query(self, session_id: str) -> CorpusMap:
         """Remove the query from the session's map."""
         before = self.map(session_id)
-        return self._keep(session_id, before, replace(before, query=None))
+        return self._change(session_id, before, lambda current: replace(current, query=None))
 
     def has_map(self, session_id: str) -> bool:
         """Whether the session's corpus has a map."""
@@ -200,14 +181,24 @@ class MapService:
             if stop.revoked:
                 return
             if isinstance(step, ModelComparison):
-                current = self.map(session_id)  # it may have been regrouped meanwhile: its points are the same
-                self._keep(session_id, current, replace(current, comparison=step))
+                self._change(session_id, before, functools.partial(replace, comparison=step))
             yield step
 
-    def _keep(self, session_id: str, before: CorpusMap, after: CorpusMap) -> CorpusMap:
-        """Keep the changed map, unless meanwhile another map was drawn or another corpus opened."""
-        self._bench.sessions.get(session_id).swap(before, after)
-        return after
+    def _change(self, session_id: str, before: CorpusMap, change: Callable[[CorpusMap], CorpusMap]) -> CorpusMap:
+        """Change the session's map, which may have been grouped or named anew since `before`, but not drawn again: UserError."""
+        session = self._bench.sessions.get(session_id)
+        while (current := self.map(session_id)).projection is before.projection:
+            if session.swap(current, after := change(current)):
+                return after
+        raise UserError("Meanwhile the map was drawn again. Do it once more on the new one.")
+
+
+def _cluster_name(value: Any) -> str:
+    """A name on one line, "" if nothing of it can be seen. Raises UserError."""
+    name = " ".join(validation.line(value, "name").split())
+    if len(name) > NAME_LENGTH:
+        raise UserError(f"The name has {len(name):,} characters, more than {NAME_LENGTH}. Shorten it.")
+    return name if any(unicodedata.category(character)[0] not in "CZ" for character in name) else ""
 
 
 def _clustered(projected: Projection, grouping: Grouping) -> CorpusMap:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sbert_app.corpus.filters import facets
+from sbert_app.corpus.filters import facet_list
 from sbert_app.corpus.indexed import IndexedCorpus, Ranking
 from sbert_app.errors import UserError
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER
@@ -123,9 +123,7 @@ class SearchService:
     def filters(self, session_id: str) -> tuple[list[tuple[str, str, int]], list[str]]:
         """The filters of the corpus: (column, value, rows) of columns with few values, the fewest first; and all columns."""
         corpus = self._bench.sessions.corpus(session_id).corpus
-        fewest_first = sorted(facets(corpus.metadata).items(), key=lambda item: len(item[1]))
-        values = [(column, *counted) for column, counts in fewest_first for counted in counts.items()]
-        return values, list(corpus.filterable().columns)
+        return facet_list(corpus.metadata), list(corpus.filterable().columns)
 
     def first_query(self, session_id: str, query: str) -> str:
         """The query to show when a corpus is opened: the typed one; the example's if none or another example's is there."""

@@ -156,7 +156,7 @@ class SimilarityService:
 
     def encoders(self) -> list[str]:
         """Names of the available encoders."""
-        return [info.name for info in self._bench.registry.list() if info.kind == "encoder" and info.available]
+        return list(self._bench.registry.encoders())
 
     def compare_lists(self, lines1: str, lines2: str, model: str = DEFAULT_ENCODER) -> ListComparison:
         """Score every line of one text against every line of the other. Raises UserError for too many lines."""
@@ -170,7 +170,7 @@ class SimilarityService:
     def _attribution(
         self, encoder: Encoder, tokens1: TokenVectors, tokens2: TokenVectors, sentences: Sequence[str]
     ) -> Attribution | None:
-        if encoder.layout.pooling == "mean":
+        if encoder.layout.pooling == "mean" and not encoder.layout.dense:
             return split_mean_pooled(tokens1, tokens2)
         if max(len(tokens1.words), len(tokens2.words)) > LEAVE_ONE_OUT_WORDS:
             return None

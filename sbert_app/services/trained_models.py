@@ -46,7 +46,7 @@ class TrainedModels:
         return next(name for name in names if name not in used)
 
     def zip_model(self, run_id: str, folder: Path, owner: str = "") -> Path:
-        """Pack a run's model as a zip in `folder`; its content loads in sentence-transformers."""
+        """Pack a run's model as a zip in `folder`, a folder that loads in sentence-transformers if the model is a transformer."""
         run = self._with_model(run_id, owner)
         name = re.sub(r"[^\w.-]+", "-", run.info().name).strip("-.") or "model"
         path = folder / f"{name}.zip"

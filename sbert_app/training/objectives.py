@@ -20,6 +20,7 @@ CONCATENATIONS: dict[str, Callable[[Tensor, Tensor], list[Tensor]]] = {
     "(u, v, |u − v|, u ∗ v)": lambda u, v: [u, v, (u - v).abs(), u * v],
 }
 PAPER_CONCATENATION = "(u, v, |u − v|)"
+INFERSENT_CONCATENATION = "(u, v, |u − v|, u ∗ v)"
 
 # A distance: lower is closer. (B, dim), (B, dim) -> (B,)
 DISTANCES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {

@@ -24,7 +24,7 @@ class Siamese:
     def __init__(self, encoder: Encoder, objective: nn.Module, train: Examples, dev: Examples) -> None:
         self.encoder = encoder
         self.objective = objective.to(encoder.hardware.device)
-        self.module = nn.ModuleDict({"encoder": encoder.transformer, "objective": self.objective})
+        self.module = nn.ModuleDict({"encoder": encoder.transformer, "dense": encoder.dense, "objective": self.objective})
         self._train, self._dev = usable_examples(train, objective), dev
         ids = [[encoder.tokenize(column) for column in part.sentences] for part in (self._train, dev)]
         padding = encoder.tokenizer.pad_token_id or 0

@@ -13,6 +13,7 @@ from sbert_app.ui.arrival import Arrival
 from sbert_app.ui.corpus.panel import CorpusPanel
 from sbert_app.ui.doors import Doors
 from sbert_app.ui.duplicates import tab as duplicates
+from sbert_app.ui.evaluation import tab as evaluation
 from sbert_app.ui.fine_tune import tab as fine_tune
 from sbert_app.ui.header import LOGO, TITLE, ModelPicker
 from sbert_app.ui.kit.endpoints import add_endpoint
@@ -20,7 +21,7 @@ from sbert_app.ui.kit.events import PRIVATE, handler
 from sbert_app.ui.map import tab as cluster_map
 from sbert_app.ui.search.tab import SearchTab
 from sbert_app.ui.similarity import tab as similarity
-from sbert_app.ui.theme import SCRIPTS, STYLE, build_theme
+from sbert_app.ui.theme import STYLE, build_theme, page_head
 from sbert_app.ui.timing import tab as timing
 from sbert_app.ui.what_is_this import build as build_drawer
 
@@ -58,6 +59,8 @@ def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
                 panel = fine_tune.build(services.trainings, services.models, session_id, owner, picker)
             with gr.Tab("Timing", id="timing") as tabs["timing"]:
                 timing.build(services.timings, session_id, model, opened, tabs["timing"])
+            with gr.Tab("Evaluation", id="evaluation") as tabs["evaluation"]:
+                evaluation.build(services.grids, session_id, model, not bench.settings.hosted, tabs["evaluation"])
         for job in JOBS:
             add_endpoint(job, services)
         corpus.listen(starts)
@@ -81,7 +84,7 @@ def launch_options(bench: Workbench) -> dict[str, Any]:
     return {
         "theme": build_theme(),
         "css_paths": [STYLE],
-        "head": "".join(f"<script>{script.read_text(encoding='utf-8')}</script>" for script in SCRIPTS),
+        "head": page_head(),
         "favicon_path": LOGO,
         "max_file_size": bench.settings.limits.file_bytes,
         "max_threads": THREADS,

@@ -48,7 +48,7 @@ class ModelPicker:
 
     def names(self) -> list[str]:
         """The encoders available without a download."""
-        return [info.name for info in self._bench.registry.list() if info.kind == "encoder" and info.available]
+        return list(self._bench.registry.encoders(untrained=True))
 
     def refresh(self) -> dict[Any, Any]:
         """Update the list, as models are saved while the app runs."""

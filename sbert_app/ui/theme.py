@@ -1,12 +1,20 @@
-"""The theme: IBM Plex, a teal accent for SBERT, greys. Everything else is in assets/style.css."""
+"""The theme: IBM Plex, a teal accent for SBERT, greys; and the scripts of the page. Everything else is in assets/style.css."""
 
 import gradio as gr
 
 from sbert_app.settings import ASSETS
+from sbert_app.ui.kit.templates import render
 
 STYLE = ASSETS / "style.css"
-SCRIPTS = tuple(ASSETS / f"{name}.js" for name in ("page", "take_home", "present", "tour"))
+SCRIPTS = tuple(ASSETS / f"{name}.js" for name in ("page", "take_home", "present", "keep_session", "tour"))
 ACCENT = "#0f766e"  # SBERT's colour on the page; figures use a lighter teal, readable on light and dark
+
+
+def page_head() -> str:
+    """The page's scripts, and the empty page that keep_session.js fills in, as text that the browser does not read."""
+    scripts = "".join(f"<script>{script.read_text(encoding='utf-8')}</script>" for script in SCRIPTS)
+    empty = render("session_page.html", title="", source="")
+    return f'{scripts}<script type="text/plain" id="session-page">{empty}</script>'
 
 
 def build_theme() -> gr.themes.Base:

@@ -1,6 +1,7 @@
 """The map: stage by stage on 20,000 titles, UMAP beside umap-learn's plain call, first use, 100,000 points in a browser."""
 
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -18,9 +19,11 @@ from sbert_app.corpus.reader import Corpus
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.mapping import projection
 from sbert_app.mapping.clusters import METHODS, cluster
+from sbert_app.mapping.keywords import Words
 from sbert_app.mapping.neighbours import NeighbourIndex
 from sbert_app.mapping.projection import NEIGHBOURS, Layout, Points
 from sbert_app.mapping.quality import accord
+from sbert_app.mapping.word_forms import akin
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
 from sbert_app.runtime.stop import Stop
@@ -58,10 +61,29 @@ def report() -> dict[str, object]:
         vectors = np.ascontiguousarray(titles.embeddings[sample])
         return {
             "titles": end_to_end(bench, titles),
+            "names": names(),
             "umap_of_10000": beside_umap_learn(vectors),
             "first_use": first_use(vectors),
             "browser": browser(bench),
         }
+
+
+def names() -> dict[str, float]:
+    """Groups of questions by intent: the share of groups whose name has a word of the intent's own title, within so many terms."""
+    table = data.rows("topics/banking77_test")
+    intents, labels = np.unique([row["label"] for row in table], return_inverse=True)
+    terms = Words([row["text"] for row in table]).keywords(labels.astype(np.int32))
+    titles = [re.split(r"[\W_]+", intent.lower()) for intent in intents]
+    return {
+        f"within_{most}": float(
+            np.mean([_named(" ".join(group[:most]), title) for group, title in zip(terms, titles, strict=True)])
+        )
+        for most in (1, 2)
+    }
+
+
+def _named(name: str, title: list[str]) -> bool:
+    return any(word == other or akin(word, other) for word in name.split() for other in title)
 
 
 def indexed(bench: Workbench, sentences: list[str], labels: list[str]) -> IndexedCorpus:
@@ -197,6 +219,6 @@ def _lasso(page: Any) -> dict[str, Any]:
         page.mouse.move(x + dx, y + dy, steps=6)
     page.mouse.up()
     start = time.perf_counter()
-    page.wait_for_function("document.querySelector('#map-selection').innerText.includes('inside the lasso')")
+    page.wait_for_function("document.querySelector('#map-selection')?.innerText.includes('inside the lasso')")
     seconds = time.perf_counter() - start
     return {"seconds": seconds, "head": page.locator("#map-selection .hits-head b").inner_text()}

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.chromium import go_to
 from tests.browser.corpus import open_example, open_menu
 
-TABS = ("Similarity", "Search", "Duplicates", "Map", "Fine-tune", "Timing")
+TABS = ("Similarity", "Search", "Duplicates", "Map", "Fine-tune", "Timing", "Evaluation")
 SERIOUS = ("serious", "critical")
 OPTIONS = {"resultTypes": ["violations"]}
 

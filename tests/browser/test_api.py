@@ -26,6 +26,7 @@ def test_only_the_named_endpoints_are_public(client):
         "/models",
         "/fine_tune",
         "/evaluate",
+        "/transfer",
         "/timing",
         "/cluster_map",
     }

@@ -14,6 +14,7 @@ from sbert_app.services.labelled import EXAMPLES
 from tests.browser.chromium import go_to
 from tests.browser.conftest import SERVED
 from tests.browser.corpus import open_example
+from tests.browser.present import smallest_presented
 
 TRAINED = 400_000  # milliseconds a run may take beside other work
 pytestmark = pytest.mark.usefixtures("no_training_left")
@@ -92,6 +93,7 @@ def test_a_warning_of_step_1_stays_in_the_verdict(page, tmp_path):
     assert page.evaluate(f"{groups}.data.map(line => line.name)")[:1] == ["target below 1/3"]
     ranges = page.evaluate(f"[{groups}.layout.yaxis.range, {groups}.layout.yaxis2.range]")
     assert ranges[0] == ranges[1]
+    assert smallest_presented(page, "#spread-take-home [data-present]") >= 20
     page.locator("#use-model").click()
     expect(page.locator("#kept")).to_have_text(
         "Saved as letters and chosen in the header. An open corpus keeps the model it was indexed with until you index it again."
@@ -226,6 +228,25 @@ def test_each_example_gets_better(page, name, epochs):
     expect(page.locator("#movers")).to_contain_text("Improved most")
     expect(page.locator("#run-curve .js-plotly-plot")).to_be_visible()
     expect(page.locator("#distributions .js-plotly-plot")).to_be_visible()
+
+
+def test_an_untrained_network_is_chosen_in_the_header_gets_its_own_settings_and_learns(page):
+    open_tab(page)
+    page.locator("#example-messages_triplets").click()
+    expect(page.locator("#estimate")).to_contain_text("Extrapolated")
+    page.get_by_role("button", name=re.compile("All settings")).click()
+    expect(page.locator("#rate input")).to_have_value("0.00005")
+    page.locator("#model input").click()
+    page.get_by_role("option", name="new/dan").click()
+    expect(page.locator("#model-note")).to_contain_text("Not trained yet: a deep averaging network", timeout=90_000)
+    expect(page.locator("#rate input")).to_have_value("0.001")
+    expect(page.locator("#batch-size input")).to_have_value("64")
+    page.locator("#epochs input").fill("2")
+    page.locator("#epochs input").press("Tab")
+    page.locator("#learning-curve input").set_checked(False)
+    expect(page.locator("#estimate")).to_contain_text("Extrapolated")
+    page.locator("#start").click()
+    expect(page.locator("#verdict-word")).to_be_visible(timeout=TRAINED)
 
 
 def test_a_trained_model_is_saved_used_everywhere_and_taken_away(page, tmp_path):

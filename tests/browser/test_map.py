@@ -124,11 +124,11 @@ def test_a_small_corpus_is_drawn_once_when_the_tab_opens(page):
 
 def test_coloured_by_a_column_the_cards_are_its_values_and_one_isolates_its_rows(page):
     draw(page)
-    clusters = page.locator("#map-clusters button > b").all_inner_texts()
+    clusters = page.locator("#map-clusters [data-group] > b").all_inner_texts()
     colour_by(page, "Column: team")
-    cards = page.locator("#map-clusters button")
+    cards = page.locator("#map-clusters [data-group]")
     expect(cards.first).to_contain_text("Technical")
-    counts = [int(count) for count in page.locator("#map-clusters button > span").all_inner_texts()]
+    counts = [int(count) for count in page.locator("#map-clusters [data-group] > span").all_inner_texts()]
     assert sum(counts) == 926 and counts == sorted(counts, reverse=True)
     cards.nth(1).click()
     expect(page.locator("#map-selection .hits-head")).to_contain_text(f"{counts[1]} sentences with team “Billing”")
@@ -137,7 +137,7 @@ def test_coloured_by_a_column_the_cards_are_its_values_and_one_isolates_its_rows
     show(page, "Clusters")
     expect(cards.nth(1)).to_have_attribute("aria-pressed", "true")
     colour_by(page, "Clusters")
-    expect(page.locator("#map-clusters button > b")).to_have_text(clusters)
+    expect(page.locator("#map-clusters [data-group] > b")).to_have_text(clusters)
 
 
 def test_a_map_is_drawn_and_answers_to_click_lasso_list_and_query(page):
@@ -166,12 +166,12 @@ def test_a_map_is_drawn_and_answers_to_click_lasso_list_and_query(page):
     lasso(page, 60)  # a second outline inside the first is a new one
     expect(head).not_to_have_text(re.compile(f"^{chosen} "))
     show(page, "Clusters")
-    page.locator("#map-clusters button").nth(1).focus()
+    page.locator("#map-clusters [data-group]").nth(1).focus()
     page.keyboard.press("Enter")
     expect(head).to_have_text(re.compile(r"\d+ sentences in “"))
     expect(page.locator("#map-panel").get_by_role("tab", name="Selection", exact=True)).to_be_focused()
     page.keyboard.press("ArrowLeft")
-    expect(page.locator("#map-clusters button").nth(1)).to_be_visible()
+    expect(page.locator("#map-clusters [data-group]").nth(1)).to_be_visible()
     expect(page.locator("#map-told")).to_contain_text("sentences in “")
     page.locator("#map-query input, #map-query textarea").first.fill("charged two times")
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
@@ -179,7 +179,7 @@ def test_a_map_is_drawn_and_answers_to_click_lasso_list_and_query(page):
     expect(page.locator("#map-selection")).to_contain_text("Nearest to “charged two times”")
     expect(page.locator("#map-colour input")).to_have_value("Similarity to the query")
     page.wait_for_function(f"() => !document.querySelector('{PLOT}')._fullData[0].selectedpoints")
-    expect(page.locator("#map-clusters button[aria-pressed=true]")).to_have_count(0)
+    expect(page.locator("#map-clusters [aria-pressed=true]")).to_have_count(0)
     assert page.evaluate(f"() => document.querySelector('{PLOT}')._fullData.at(-1).x.length") == 1  # the star
     page.locator("#map-all").click()
     expect(page.locator("#map-selection")).to_contain_text("Click a point")
@@ -239,7 +239,7 @@ def test_on_a_phone_names_do_not_overlap_and_the_list_below_stands_for_the_lasso
     assert names(page)
     plot, panel = box_of(page, "#map-plot"), box_of(page, "#map-panel")
     assert plot["y"] + plot["height"] <= panel["y"] and plot["width"] > 350
-    page.locator("#map-clusters button").first.click()
+    page.locator("#map-clusters [data-group]").first.click()
     expect(page.locator("#map-selection .hits-head")).to_have_text(re.compile(r"\d+ sentences in “"))
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
@@ -260,7 +260,7 @@ def test_before_the_map_is_drawn_nothing_answers_and_nothing_complains(page):
 
 def test_a_choice_and_a_zoom_survive_other_colours_and_a_double_click_ends_both(page):
     draw(page)
-    page.locator("#map-clusters button").nth(1).click()
+    page.locator("#map-clusters [data-group]").nth(1).click()
     expect(page.locator("#map-selection .hits-head")).to_have_text(re.compile(r"\d+ sentences in “"))
     page.wait_for_function(f"() => document.querySelector('{PLOT}')._fullData[0].selectedpoints")
     chosen = bright(page)
@@ -317,12 +317,12 @@ def test_markup_in_sentences_and_columns_stays_text(page, tmp_path):
     go_to(page, "Map")
     expect(page.locator("#map-course")).to_contain_text("odd.csv: 40 sentences")
     expect(page.locator("#map-summary")).to_contain_text("cluster", timeout=120_000)
-    page.locator("#map-clusters button").first.click()
+    page.locator("#map-clusters [data-group]").first.click()
     expect(page.locator("#map-selection li").first).to_contain_text(attack)
     expect(page.locator("#map-selection li").first).to_contain_text("<i>kind")
     colour_by(page, "Column: <u>kind</u>")
     show(page, "Clusters")
-    expect(page.locator("#map-clusters button").first).to_contain_text("<i>kind")
+    expect(page.locator("#map-clusters [data-group]").first).to_contain_text("<i>kind")
     page.locator("#map-numbers-box button").first.click()
     expect(page.locator("#map-numbers")).to_contain_text("<u>kind</u>")
     assert page.locator("img[src=x], #map-selection i:not([style]), #map-clusters b *").count() == 0
@@ -381,3 +381,85 @@ def test_the_kept_page_opens_from_disk_and_asks_nobody(page, browser, tmp_path):
         page.locator("#map-csv").click()
     rows = list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8-sig"))))
     assert len(rows) == 926 and {"row", "sentence", "cluster", "map_x", "map_y", "team"} <= set(rows[0])
+
+
+def place(page: Page) -> list[float]:
+    """Where the first point is on the screen."""
+    return [round(value, 1) for value in page.evaluate(PLACE, [0, 0])[:2]]
+
+
+def test_a_cluster_is_renamed_in_place_and_the_map_stays_where_it_is(page):
+    draw(page)
+    cards = page.locator("#map-clusters li")
+    made = cards.nth(1).locator("b").inner_text()
+    cards.nth(1).locator("[data-group]").click()
+    expect(page.locator("#map-told")).to_contain_text(f"in “{made}”")
+    page.wait_for_function(f"() => document.querySelector('{PLOT}')._fullData[0].selectedpoints")
+    show(page, "Clusters")
+    before = place(page), bright(page), page.evaluate(f"() => document.querySelector('{PLOT}').layout.meta.figure")
+    pencil, field = page.get_by_role("button", name=f"Rename {made}", exact=True), page.locator("#map-clusters .new-name")
+    pencil.focus()
+    page.keyboard.press("Enter")
+    expect(field).to_be_focused()
+    expect(field).to_have_value(made)
+    field.fill("never")
+    page.keyboard.press("Escape")
+    expect(pencil).to_be_focused()
+    expect(cards.nth(1).locator("b")).to_have_text(made)
+    pencil.click()
+    field.fill("outlier")
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("toast-body")).to_contain_text("belongs to another group")
+    expect(field).to_have_value("outlier")  # to be mended
+    field.fill("Refunds <b>& more</b>")
+    page.keyboard.press("Enter")
+    expect(cards.nth(1).locator("b")).to_have_text("Refunds <b>& more</b>")
+    expect(page.get_by_role("button", name="Rename Refunds <b>& more</b>", exact=True)).to_be_focused()
+    expect(page.locator(f"{PLOT} .annotation", has_text="Refunds <b>& more</b>")).to_be_visible()
+    expect(page.locator("#map-told")).to_contain_text("in “Refunds <b>& more</b>”")
+    assert (place(page), bright(page), page.evaluate(f"() => document.querySelector('{PLOT}').layout.meta.figure")) == before
+    show(page, "Selection")
+    expect(page.locator("#map-selection .selection li").first).to_contain_text("Refunds <b>& more</b>")
+    colour_by(page, "Column: team")
+    expect(page.locator(f"{PLOT} .legend")).to_contain_text("Billing")
+    expect(page.locator(f"{PLOT} .annotation", has_text="Refunds <b>& more</b>")).to_be_visible()
+    colour_by(page, "Clusters")
+    show(page, "Clusters")
+    cards.nth(1).locator(".rename").click()
+    field.fill("")
+    cards.nth(2).locator(".rename").focus()  # leaving the field keeps what is in it
+    expect(cards.nth(1).locator("b")).to_have_text(made)
+    expect(page.locator(f"{PLOT} .annotation", has_text="Refunds")).to_have_count(0)
+
+
+def test_a_filter_fades_the_other_points_and_another_selection_ends_it(page):
+    draw(page)
+    page.locator("#map-filter > button").click()
+    page.locator("#map-facets input").click()
+    page.get_by_role("option", name="team: Billing").click()
+    expect(page.locator("#map-told")).to_have_text(re.compile(r"\d+ sentences with team: Billing"))
+    expect(page.locator("#map-filter > button.open")).to_contain_text("Filter: 1")  # it stays open for the next choice
+    billing = int(re.match(r"[\d,]+", page.locator("#map-told").inner_text().strip()).group())
+    page.wait_for_function(f"() => document.querySelector('{PLOT}')._fullData[0].selectedpoints")
+    assert 0 < bright(page) == billing < 926
+    page.keyboard.press("Tab")  # the list of values closes
+    page.locator("#map-filter-column input").click()
+    page.get_by_role("option", name="text", exact=True).click()
+    page.locator("#map-filter-contains input, #map-filter-contains textarea").first.fill("zzzz")
+    page.keyboard.press("Enter")
+    expect(page.locator("#map-told")).to_contain_text("No sentences with team: Billing, “zzzz” in text")
+    expect(page.locator("#map-selection")).to_contain_text("Remove a filter")
+    page.wait_for_function(f"() => document.querySelector('{PLOT}')._fullData[0].selectedpoints?.length === 0")
+    assert bright(page) == 0
+    page.locator("#map-filter-contains input, #map-filter-contains textarea").first.fill("")
+    page.keyboard.press("Enter")
+    expect(page.locator("#map-told")).not_to_contain_text("zzzz")
+    page.keyboard.press("Escape")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="csv", exact=True).click()
+    rows = list(csv.DictReader(io.StringIO(download.value.path().read_text(encoding="utf-8-sig"))))
+    assert len(rows) == billing and {row["team"] for row in rows} == {"Billing"}
+    page.locator("#map-all").click()
+    expect(page.locator("#map-selection")).to_contain_text("Click a point")
+    expect(page.locator("#map-filter > button")).not_to_contain_text("1")
+    assert bright(page) == 926 and page.locator("#map-facets .token").count() == 0

@@ -4,14 +4,16 @@ import ast
 import contextlib
 import io
 import re
+import shlex
 from pathlib import Path
 from xml.etree import ElementTree
 
 from PIL import Image
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.chromium import go_to
 from tests.browser.corpus import open_example
+from tests.browser.present import smallest_letters, smallest_presented
 from tests.browser.test_map import draw
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -64,7 +66,7 @@ def test_a_heat_map_is_saved_as_a_picture_and_stays_as_it_is(page):
     expect(page.locator("#heat-map .gtitle")).to_have_count(0)
 
 
-def test_a_map_is_saved_as_a_picture_with_its_names(page):
+def test_a_map_is_saved_as_a_picture_with_its_names_and_presented(page):
     draw(page)
     visible = page.locator("#map-plot .annotation").evaluate_all("all => all.filter(n => n.style.visibility != 'hidden').length")
     page.locator("#map-export button").first.click()  # the menu closes after a choice
@@ -78,6 +80,10 @@ def test_a_map_is_saved_as_a_picture_with_its_names(page):
     image, (width, height) = Image.open(io.BytesIO(png)).convert("RGB"), svg_size(vector)
     assert image.size == (2 * width, 2 * height)
     assert len(image.getcolors(maxcolors=1 << 24)) > 200  # the points are drawn
+    page.locator("#map-export button").first.click()
+    assert smallest_presented(page, "#map-take-home [data-present]") >= 20
+    go_to(page, "Similarity")
+    assert smallest_presented(page, "#comparison [data-present]") >= 20
 
 
 def copied(page: Page, button: str) -> str:
@@ -106,6 +112,45 @@ def test_a_copied_script_runs_against_this_app(page, monkeypatch):
     assert copied(page, "#hits [data-label=shell]").startswith("python -m sbert_app search assets/examples/support_tickets.csv")
 
 
+def commands(section: Locator, kind: str) -> str:
+    """A command of a kept result, "shell" or "Python"."""
+    section.get_by_text("Make it again", exact=True).click()
+    return section.locator(f".hint:text-is('{kind}') + pre").inner_text()
+
+
+def test_a_kept_session_opens_without_network_and_its_commands_make_the_same_results(page, browser, tmp_path, shell, monkeypatch):
+    open_example(page, "Support tickets")
+    go_to(page, "Search")
+    expect(page.locator("#hits .hit").first).to_be_visible()
+    draw(page)
+    score = page.locator("#hits .hit-score b").first.inner_text()
+    _, content = saved(page, "[data-keep-session]")
+    (tmp_path / "session.html").write_bytes(content)
+    asked, errors = [], []
+    kept = browser.new_context(offline=True, viewport={"width": 390, "height": 900}, color_scheme="dark").new_page()
+    kept.on("request", lambda request: None if request.url.startswith(("file:", "data:")) else asked.append(request.url))
+    kept.on("pageerror", lambda error: errors.append(str(error)))
+    kept.goto((tmp_path / "session.html").as_uri())
+    similarity, search, drawn = (
+        kept.locator("section").filter(has=kept.locator(f"h2:has-text('{title}')"))
+        for title in ("How similar", "Search: charged two times", "Map of support_tickets.csv")
+    )
+    expect(similarity.locator(".score")).to_have_text(page.locator("#score").text_content())
+    expect(search.locator(".hit")).to_have_count(10)
+    assert drawn.locator("img").evaluate("image => [image.naturalWidth > 1000, image.alt]")[0]
+    assert kept.evaluate("document.documentElement.scrollWidth") == 390 and kept.locator("button").count() == 0
+    monkeypatch.chdir(Path(__file__).parents[2])
+    command = shlex.split(commands(search, "shell"))
+    assert command[:3] == ["python", "-m", "sbert_app"]
+    assert score in shell(*command[3:])[0].splitlines()[0]
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(commands(similarity, "Python"), {})  # noqa: S102 - what a visitor does with it
+    assert f"{ast.literal_eval(printed.getvalue().splitlines()[-1])['score']:.3f}" == page.locator("#score").text_content()
+    assert "map assets/examples/support_tickets.csv" in commands(drawn, "shell")
+    kept.context.close()
+    assert asked == [] and errors == []
+
+
 def test_copying_works_without_the_clipboard_of_secure_pages(page):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.evaluate("() => Object.defineProperty(navigator, 'clipboard', {value: undefined, configurable: true})")
@@ -117,9 +162,14 @@ def test_copying_works_without_the_clipboard_of_secure_pages(page):
     expect(page.locator("#sentence1 textarea")).to_have_value(re.compile("^python -m sbert_app similarity .*warm keyboard"))
 
 
-# The sizes of all letters that a presented result shows.
-LETTERS = """() => [...document.querySelectorAll('.present :is(text, main p, main b, h2, header p)')]
-  .filter(element => element.textContent.trim()).map(element => parseFloat(getComputedStyle(element).fontSize))"""
+def test_a_chart_that_comes_late_is_presented_all_the_same(page):
+    page.route(re.compile("plotly", re.IGNORECASE), lambda route: (page.wait_for_timeout(3_000), route.continue_()))
+    go_to(page, "Timing")
+    page.locator("#race-take-home [data-present]").click()
+    expect(page.locator(".present-text")).to_contain_text("10,000 sentences are 49,995,000 pairs")
+    assert page.locator("#race-chart .js-plotly-plot").count() == 0  # still on its way
+    expect(page.locator(".present-chart .main-svg").first).to_be_visible()
+    assert smallest_letters(page) >= 12
 
 
 def test_a_result_is_presented_large_and_escape_brings_the_page_back(visit):
@@ -136,7 +186,7 @@ def test_a_result_is_presented_large_and_escape_brings_the_page_back(visit):
     expect(screen.locator(".present-text")).to_contain_text("10,000 sentences are 49,995,000 pairs")
     box, chart = (screen.locator(part).first.bounding_box() for part in (".present-chart", ".present-chart .main-svg"))
     assert box["height"] > 700 and abs(box["width"] - chart["width"]) < 2 and abs(box["height"] - chart["height"]) < 2
-    assert min(page.evaluate(LETTERS)) >= 20
+    assert smallest_letters(page) >= 20
     page.keyboard.press("Escape")
     expect(page.locator(".present")).to_have_count(0)
     expect(button).to_be_focused()

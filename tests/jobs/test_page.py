@@ -30,7 +30,7 @@ COMPONENTS = {
     },
     "timing": {"seconds": "race-seconds", "sentences": "race-n", "model": "model", "table_7": "table-7-measure"},
 }  # fmt: skip
-WITHOUT_A_TAB = {"encode", "evaluate", "index_corpus", "models"}
+WITHOUT_A_TAB = {"encode", "evaluate", "index_corpus", "models", "transfer"}
 TRIGGERS = {
     "search": ("search", "click"),
     "duplicates": ("duplicates-threshold", "change"),

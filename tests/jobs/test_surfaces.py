@@ -59,6 +59,12 @@ CASES = {
     "evaluate": [
         ({"systems": "magic"}, "Unknown system 'magic'."),
         ({"systems": "cross-encoder", "cross_encoder": "./nowhere"}, "There is no model folder"),
+        ({"systems": "sbert, ./nowhere"}, "There is no model folder"),
+    ],
+    "transfer": [
+        ({"text_column": "nowhere"}, ".csv' has no column 'nowhere'. Its columns are: text, other, n."),
+        ({"text_column": "text"}, "Which column holds the labels? Name one of: other, n."),
+        ({"label_column": "other"}, "The class"),
     ],
     "timing": [
         ({"sentences": 1}, "The number of sentences must be a whole number in 2..1,000,000, got 1."),
@@ -88,7 +94,8 @@ def test_the_endpoint_has_what_is_declared(endpoints, job):
     parameters = inspect.signature(endpoints[job.name]).parameters
     declared = {a.name: a for a in arguments(job.options) if a.endpoint}
     assert [name for name in parameters if name not in SUBJECTS] == list(declared)
-    assert [a.name for a in arguments(job.options) if not a.endpoint and not a.kind.output] in ([], ["colour"], ["remove"])
+    shell_only = [a.name for a in arguments(job.options) if not a.endpoint and not a.kind.output]
+    assert shell_only in ([], ["colour"], ["remove"], ["word_vectors", "data", "tasks"])
     for name, argument in declared.items():
         assert parameters[name].default == (inspect.Parameter.empty if argument.required else argument.default)
         assert f"{name}: {argument.about}" in endpoints[job.name].__doc__

@@ -25,6 +25,18 @@ def test_keywords_are_frequent_in_their_cluster_and_rare_in_the_others():
     assert [words[0] for words in Words(once).keywords(np.array([0, 0, 1, 1], np.int32))] == ["apple", "car"]
 
 
+def test_a_word_of_one_sentence_names_no_cluster_though_no_other_has_it():
+    topics = ["refund", "parcel", "salary", "cheque", "dentist", "bicycle", "piano", "garden"]
+    odd = ["curreng", "heyy", "boyfriend", "kensington", "landlord", "zebra", "drawl", "placard"]
+
+    def sentences(topic: str) -> list[str]:
+        """Half of them about the topic, each other topic in three of them, an odd word in one."""
+        half = [f"card, {topic}"] * 9 + [f"card, {topic}, {odd[topics.index(topic)]}"]
+        return [*half, *(f"card, {other}" for other in topics if other != topic for _ in range(3))]
+
+    assert [group[0] for group in terms(*map(sentences, topics))] == topics
+
+
 @pytest.mark.parametrize("sentences", [["the a of", "is"], ["", "12 %"], ["<br>", "&nbsp;"]])
 def test_sentences_without_a_topic_have_no_terms(sentences):
     assert Words(sentences).keywords(np.zeros(2, np.int32)) == [[]]

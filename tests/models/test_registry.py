@@ -12,6 +12,7 @@ from sbert_app.errors import UserError
 from sbert_app.models import bundled
 from sbert_app.models import registry as module
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, Registry
+from sbert_app.models.words.untrained import DESIGNS
 from sbert_app.settings import Settings
 
 
@@ -33,8 +34,9 @@ def test_default_encoder_is_loaded_once_and_listed(registry):
     assert [(m.name, m.kind, m.dim, m.available) for m in registry.list()] == [
         (DEFAULT_ENCODER, "encoder", 384, True),
         (DEFAULT_CROSS_ENCODER, "cross-encoder", None, True),
+        *((name, "encoder", 512, True) for name in DESIGNS),
     ]
-    assert {m.origin for m in registry.list()} == {"bundled"}
+    assert [m.origin for m in registry.list()] == ["bundled", "bundled", "untrained", "untrained"]
 
 
 def test_the_bundled_cross_encoder_scores_pairs_and_is_small(registry):
@@ -141,9 +143,9 @@ def test_damaged_weights_are_a_message(registry, copy):
 
 def test_unsupported_modules_are_named(registry, copy):
     modules = json.loads((copy / "modules.json").read_text())
-    modules.append({"idx": 3, "name": "3", "path": "3_Dense", "type": "sentence_transformers.models.Dense"})
+    modules.append({"idx": 3, "name": "3", "path": "3_CNN", "type": "sentence_transformers.models.CNN"})
     (copy / "modules.json").write_text(json.dumps(modules))
-    with pytest.raises(UserError, match="built from the modules Transformer, Pooling, Normalize, Dense"):
+    with pytest.raises(UserError, match="built from the modules Transformer, Pooling, Normalize, CNN"):
         registry.encoder("mine")
 
 
@@ -160,7 +162,7 @@ def test_an_encoder_is_not_taken_for_a_cross_encoder(registry):
 
 def test_hosted_mode_takes_allowed_names_only(registry, copy):
     hosted = Registry(replace(registry.settings, hosted=True, allowed_models=("org/allowed",)))
-    assert [m.name for m in hosted.list()] == [DEFAULT_ENCODER, DEFAULT_CROSS_ENCODER, "org/allowed"]
+    assert [m.name for m in hosted.list()] == [DEFAULT_ENCODER, DEFAULT_CROSS_ENCODER, "org/allowed", *DESIGNS]
     for name in ("mine", str(copy), "org/other", "../models/mine"):
         with pytest.raises(UserError, match="Unknown model .* Must be one of all-MiniLM-L6-v2, cross-MiniLM-L6-stsb, org/allowed"):
             hosted.encoder(name)

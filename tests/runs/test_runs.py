@@ -204,6 +204,14 @@ def test_the_papers_preset_is_the_papers():
     assert preset(PAPER, "triplets", 100, "base").adjust.margin == 1
 
 
+@pytest.mark.parametrize("name", PRESETS)
+def test_an_untrained_network_learns_in_larger_steps_from_what_infersent_reads(name):
+    plan, usual = preset(name, "labelled", 500, "new/infersent"), preset(name, "labelled", 500, "base")
+    assert (plan.options.learning_rate, plan.options.head_rate, plan.options.batch_size) == (1e-3, 1e-3, 64)
+    assert plan.adjust.concatenation == "(u, v, |u − v|, u ∗ v)" != usual.adjust.concatenation
+    assert (plan.options.epochs, plan.objective) == (usual.options.epochs, usual.objective)
+
+
 def test_a_plan_that_does_not_fit_is_refused():
     with pytest.raises(UserError, match="cannot learn from triplets. Use triplet, ranking"):
         preset(QUICK, "scored", 100, "base").check("triplets")

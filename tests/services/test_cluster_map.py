@@ -307,14 +307,17 @@ def test_mistakes_are_told(service, session_id, call, message):
 
 def test_what_the_page_sends_is_checked(service, session_id):
     drawn(service, session_id)
-    assert service.rows(session_id, [3, -1, 926, "4", 5, 5, True, None]).tolist() == [3, 5]
+    selections = service.selections
+    assert selections.rows(session_id, [3, -1, 926, "4", 5, 5, True, None]).tolist() == [3, 5]
     with pytest.raises(UserError, match="list of rows"):
-        service.rows(session_id, {"rows": 1})
+        selections.rows(session_id, {"rows": 1})
     with pytest.raises(UserError, match="row must be a whole number"):
-        service.neighbours(session_id, 926)
+        selections.neighbours(session_id, 926)
     with pytest.raises(UserError, match="There is no cluster"):
-        service.members(session_id, "0; drop")
+        selections.group(session_id, CLUSTERS, "0; drop")
+    with pytest.raises(UserError, match="no query on the map"):
+        selections.hits(session_id)
     with pytest.raises(UserError, match="query is blank"):
         service.query(session_id, "  ")
-    rows, scores = service.neighbours(session_id, 7)
-    assert rows[0] == 7 and len(set(rows.tolist())) == 11 and (np.diff(scores) <= 1e-6).all()
+    near = selections.neighbours(session_id, 7)
+    assert near.rows[0] == 7 and len(set(near.rows.tolist())) == 11 and (np.diff(near.scores) <= 1e-6).all()

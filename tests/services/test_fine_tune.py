@@ -59,6 +59,30 @@ def wait(service, run_id, owner="", seconds=300, until=None):
     raise AssertionError(f"still {progress.info}")
 
 
+@pytest.mark.parametrize(
+    ("name", "file", "objective"),
+    [("infersent", LABELLED, "classification"), ("dan", LABELLED, "classification"), ("infersent", TRIPLETS, "triplet")],
+)
+def test_a_network_over_word_vectors_is_trained_saved_and_used_as_any_model(bench, service, name, file, objective):
+    data = load(service, file, rows=80)
+    plan = service.plan(QUICK, data, f"new/{name}", objective=objective, epochs=8, batch_size=16, learning_curve=False)
+    progress = wait(service, service.start(data, plan).id)
+    assert progress.info.state == FINISHED, progress.info.message
+    losses = [event["loss"] for event in progress.events if event["type"] == "step"]
+    assert np.mean(losses[-5:]) < 0.9 * np.mean(losses[:5])
+    run = service.run(progress.info.id)
+    saved = TrainedModels(bench, service).save_model(run.id, "mine")
+    ours, theirs = bench.registry.encoder(run.info().model), Registry(bench.settings).encoder(saved)
+    sentences = data.reading.examples.sentences[0][:20]
+    assert np.abs(ours.encode(sentences) - theirs.encode(sentences)).max() < 1e-6 and theirs.note == ""
+    before, after = (part.transformer.embeddings.weight for part in (bench.registry.encoder(plan.base), theirs))
+    assert bool((before == after).all()) == (name == "infersent")  # its word vectors stay, as in the paper
+    assert (saved, "encoder", 512) in [(row.name, row.kind, row.dim) for row in bench.registry.list()]
+    head = summary(progress.result)["head"]
+    assert (load_head(run.model) is None and head is None) if objective == "triplet" else 0 < head["accuracy"] <= 1
+    assert "new/" + name in (run.model / "README.md").read_text()
+
+
 def train(service, name=SCORED, owner="", rows=100, **changes):
     data = load(service, name, rows)
     run = service.start(data, service.plan(QUICK, data, **SHORT | changes), owner)

@@ -28,40 +28,46 @@ def indexed(bench, lines, columns=("text",)):
     return session, list(corpora.index(session.id, list(columns)))
 
 
-def test_indexing_reports_progress_up_to_a_searchable_corpus(bench, sentences):
-    session, events = indexed(bench, sentences[:300])
+@pytest.fixture(scope="module")
+def unknown(sentences):
+    """Sentences whose embeddings do not come with the app."""
+    return [f"{sentence} Please help." for sentence in sentences]
+
+
+def test_indexing_reports_progress_up_to_a_searchable_corpus(bench, unknown):
+    session, events = indexed(bench, unknown[:300])
     done = [event.done for event in events]
     assert done == sorted(done) and done[-1] == 300 and len(set(done)) > 3
     assert events[-1].corpus is session.get(IndexedCorpus) and events[-1].sentences_per_second > 0
-    hit = SearchService(bench).search(session.id, sentences[17], 1).hits[0]
-    assert (hit.sentence, hit.row, hit.rank) == (sentences[17], 18, 1) and hit.score > 0.99
+    hit = SearchService(bench).search(session.id, unknown[17], 1).hits[0]
+    assert (hit.sentence, hit.row, hit.rank) == (unknown[17], 18, 1) and hit.score > 0.99
 
 
-def test_indexing_again_encodes_nothing(bench, sentences):
-    indexed(bench, sentences[:100])
-    _, events = indexed(bench, sentences[:100])
+def test_indexing_again_encodes_nothing(bench, unknown):
+    indexed(bench, unknown[:100])
+    _, events = indexed(bench, unknown[:100])
     assert events[-1].stage == "Opened" and events[-1].cached == 100
-    _, events = indexed(bench, [*sentences[:100], "one new sentence"])  # another corpus: only the new sentence is encoded
+    _, events = indexed(bench, [*unknown[:100], "one new sentence"])  # another corpus: only the new sentence is encoded
     assert events[-1].stage == "Indexed" and events[-1].cached == 100
 
 
-def test_stopping_keeps_what_was_encoded_and_the_corpus_before(bench, sentences):
+def test_stopping_keeps_what_was_encoded_and_the_corpus_before(bench, unknown):
     session, _ = indexed(bench, ["the corpus before"])
     before, corpora = session.get(IndexedCorpus), CorpusService(bench)
-    corpora.put_table(session.id, corpora.read_lines("\n".join(sentences)))
+    corpora.put_table(session.id, corpora.read_lines("\n".join(unknown)))
     seen = []
     for event in corpora.index(session.id, ["text"]):
         seen.append(event)
         if event.done > 100:
             corpora.stop(session.id)
-    assert seen[-1].stopped and 100 < seen[-1].done < len(sentences) and session.get(IndexedCorpus) is before
+    assert seen[-1].stopped and 100 < seen[-1].done < len(unknown) and session.get(IndexedCorpus) is before
     again = list(corpora.index(session.id, ["text"]))
     assert again[-1].cached == seen[-1].done and session.get(IndexedCorpus) is not before
 
 
-def test_closing_the_generator_keeps_what_was_encoded(bench, sentences):
+def test_closing_the_generator_keeps_what_was_encoded(bench, unknown):
     corpora, session = CorpusService(bench), bench.sessions.open()
-    corpora.put_table(session.id, corpora.read_lines("\n".join(sentences[:300])))
+    corpora.put_table(session.id, corpora.read_lines("\n".join(unknown[:300])))
     work = corpora.index(session.id, ["text"])
     event = next(event for event in work if event.done > 50)
     work.close()
@@ -272,10 +278,10 @@ def test_a_changed_model_is_noticed(bench):
         SearchService(bench).search(session.id, "a")
 
 
-def test_hosted_mode_leaves_nothing_on_disk(tmp_path, sentences):
+def test_hosted_mode_leaves_nothing_on_disk(tmp_path, unknown):
     hosted = open_workbench(Settings(home=tmp_path / "home", device="cpu", hosted=True))
-    session, events = indexed(hosted, sentences[:30])
-    assert events[-1].cached == 0 and indexed(hosted, sentences[:30])[1][-1].cached == 0
+    session, events = indexed(hosted, unknown[:30])
+    assert events[-1].cached == 0 and indexed(hosted, unknown[:30])[1][-1].cached == 0
     assert not (tmp_path / "home").exists()
     corpora = CorpusService(hosted)
     assert corpora.saved() == []

@@ -112,6 +112,14 @@ def test_other_poolings_are_explained_by_leaving_tokens_out(bench, model_folder)
     assert SimilarityService(bench).compare(long, "x", "max-pooled").attribution is None
 
 
+@pytest.mark.parametrize("name", ["new/infersent", "new/dan"])
+def test_an_untrained_network_says_so_and_is_explained_by_leaving_words_out(service, name):
+    result = service.compare("my dog likes music", "the puppy sleeps", name)
+    assert result.notes[0].startswith("Not trained yet:") and -1 <= result.score <= 1
+    assert result.attribution.method == "leave-one-token-out" and result.attribution.words2 == ["the", "puppy", "sleeps"]
+    assert result.attribution.score == pytest.approx(result.score, abs=1e-5) == service.encoder_score(*result.sentences, name).score
+
+
 def test_lists_are_compared_each_with_each(service):
     result = service.compare_lists("a red car\na dog\n\n", "the crimson automobile\na puppy\nthe moon")
     assert result.scores.shape == (2, 3)

@@ -40,7 +40,7 @@ def test_a_gzip_bomb_is_cut_off(write):
 
 @pytest.mark.parametrize("name", ["a.csv.gz", "a.tsv.gz", "a.txt.gz", "a.jsonl.gz"])
 def test_millions_of_short_lines_are_counted_and_not_kept(name, write):
-    path = write(name, gzip.compress(b"1\n" * 3_000_000))
+    path = write(name, gzip.compress(b"1\n" * 1_500_000))
     tracemalloc.start()
     with pytest.raises(UserError, match=r"the limit is 50,000"):
         read_table(path, HOSTED)

@@ -160,9 +160,11 @@ def test_average_word_vectors_are_the_mean_of_the_input_vectors(encoder, sentenc
     chosen = [*sentences[:5], "one"]
     ((rows, vectors),) = AverageWordVectors(encoder).stream(chosen)
     weights = encoder.transformer.get_input_embeddings().weight.detach().numpy()
-    expected = [weights[ids].mean(0) for ids in encoder.tokenize(chosen)]
+    expected = [weights[ids[1:-1]].mean(0) for ids in encoder.tokenize(chosen)]  # without [CLS] and [SEP]
     assert rows.tolist() == list(range(6))
     assert np.abs(vectors - np.stack(expected)).max() < 1e-5
+    ((_, none),) = AverageWordVectors(encoder).stream(["", "a"])
+    assert not none[0].any() and none[1].any()
 
 
 def test_without_smart_batching_the_embeddings_are_the_same(encoder, sentences):

@@ -42,7 +42,7 @@ class ExportPanel:
         buttons = {
             file.button: file.labelled(amounts[name], visible=name != PAIRS or pairs > 0) for name, file in self._files.items()
         }
-        return {**buttons, self._links: view.copy_links(findings)}
+        return {**buttons, self._links: view.links(findings)}
 
     def listen(self, inputs: list[Any]) -> None:
         """inputs: session, threshold, and which rows go."""

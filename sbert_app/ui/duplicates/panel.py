@@ -44,7 +44,7 @@ class DuplicatesPanel:
             self.find = gr.Button("Find duplicates", variant="primary", interactive=False, elem_id="find-duplicates")
             self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="duplicates-stop")
         self.stage = gr.HTML(elem_id="duplicates-stage", js_on_load=None)
-        self.headline = gr.HTML(html.empty(view.NOT_YET), elem_id="duplicates-headline", js_on_load=None)
+        self.headline = gr.HTML(html.empty(view.NOT_YET), elem_id=view.HEADLINE, js_on_load=None)
         with gr.Column(visible=False, elem_id="duplicates-result") as self.result:
             with gr.Row(elem_id="duplicates-choices"):
                 self.threshold = gr.Slider(
@@ -52,7 +52,7 @@ class DuplicatesPanel:
                     info="A lower threshold finds more rows, also less similar ones.", elem_id="duplicates-threshold",
                 )  # fmt: skip
                 self.remove = gr.Radio(REMOVALS, value=COPIES, label="Remove", min_width=300, elem_id="duplicates-remove")
-            self.staying = gr.HTML(elem_id="duplicates-staying", js_on_load=None)
+            self.staying = gr.HTML(elem_id=view.STAYING, js_on_load=None)
             self.export = ExportPanel(self._service)
 
     def draw_groups(self) -> None:
@@ -62,7 +62,7 @@ class DuplicatesPanel:
                 with gr.Row(elem_classes="examples"):
                     self.score = gr.Button("Score with the cross-encoder", size="sm", elem_id="duplicates-ask")
                 self.borderline = gr.HTML(elem_id="duplicates-borderline", js_on_load=None)
-            self.groups = gr.HTML(elem_id="duplicates-groups", js_on_load=PICKED)
+            self.groups = gr.HTML(elem_id=view.GROUPS, js_on_load=PICKED)
 
     def listen(self) -> None:
         session = [self._session_id]

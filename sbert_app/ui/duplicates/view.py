@@ -9,13 +9,14 @@ from sbert_app.jobs.duplicates import DUPLICATES
 from sbert_app.runtime.line import place_in_line
 from sbert_app.services.duplicates import MiningProgress
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.take_home import commands, input_of, row
+from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
 from sbert_app.wording import duration, plural
 
 NOT_YET = "Not searched yet. “Find duplicates” compares every row with every other."
 ONE_ROW = "This corpus has only one row, so it has no duplicates."
 STOPPED = "Stopped. Partial results are not kept: start again from the beginning."
 CLEANED = "cleaned.csv"
+HEADLINE, STAYING, GROUPS = "duplicates-headline", "duplicates-staying", "duplicates-groups"  # the elements of the result
 NO_BORDERLINE = "No pairs near this threshold."
 SENTENCE_LENGTH = 400
 
@@ -36,10 +37,13 @@ def pair_record(pair: SentencePair) -> dict[str, object]:
     return {**rows, "sentence1": pair.sentence1, "sentence2": pair.sentence2}
 
 
-def copy_links(findings: Findings) -> Markup:
-    """The links to copy the command that finds the duplicates and, unless groups are kept by hand, writes the cleaned file."""
+def links(findings: Findings) -> Markup:
+    """The links under the result. The command also writes the cleaned file, unless groups are kept by hand."""
     cleaned = {} if findings.always else {"clean": CLEANED, "remove": findings.remove}
-    return row(commands(DUPLICATES, {"threshold": findings.threshold, **cleaned}, input_of(findings.mined.indexed)))
+    indexed = findings.mined.indexed
+    caption = Caption.of(f"Duplicates in {indexed.corpus.name}", f"cosine ≥ {findings.threshold:.3g}", indexed.model)
+    copies = commands(DUPLICATES, {"threshold": findings.threshold, **cleaned}, input_of(indexed))
+    return row(caption, [HEADLINE, STAYING, GROUPS], present(), copies)
 
 
 def headline(findings: Findings) -> Markup:

@@ -16,6 +16,7 @@ class PlanPanel:
     """Components, and the button that starts: always below the preset, above what folds. `tuned`: the settings a plan fills."""
 
     def __init__(self) -> None:
+        self.base = gr.State("")  # the model that the settings were made for
         self.preset = gr.Radio(list(PRESETS), value=QUICK, label="Preset", elem_id="preset")
         self.objective = choice("Objective", "objective")
         self.advice = gr.HTML(elem_id="advice", js_on_load=None)
@@ -57,6 +58,7 @@ class PlanPanel:
             self._distance: gr.Dropdown(value=plan.adjust.distance, visible=plan.objective == "triplet"),
             self._curve: plan.learning_curve,
             self.advice: view.objective(plan.objective),
+            self.base: plan.base,
         }
 
     def explain(self, objective: str) -> Values:

@@ -8,9 +8,10 @@ from markupsafe import Markup
 from sbert_app.evaluation.verdict import LEAST_HELD_OUT
 from sbert_app.runs.overview import RunOverview
 from sbert_app.runs.run import DAMAGED, RunInfo
-from sbert_app.ui.fine_tune.verdict_view import METRIC_NAMES, TOO_FEW, number, signed
+from sbert_app.ui.fine_tune.verdict_view import METRIC_NAMES, TOO_FEW
 from sbert_app.ui.fine_tune.view import STATES
 from sbert_app.ui.kit import html
+from sbert_app.wording import change_100, times_100
 
 HEADER = ("Run", "State", "Verdict", "Before → after", "Created", "Base model", "On disk")
 NO_RUNS = "No runs yet. The first one starts in step 2."
@@ -46,9 +47,14 @@ def _scores(change: Mapping[str, Any] | None) -> Markup:
     """The first measure before and after, and the interval of the change."""
     if change is None:
         return Markup()
-    gained, least, most = (signed(change["difference"][key]) for key in ("value", "low", "high"))
+    gained, least, most = (change_100(change["difference"][key]) for key in ("value", "low", "high"))
     return Markup("<b>{} → {}</b> <small>{}, change {} (95 % interval {} to {})</small>").format(
-        number(change["before"]["value"]), number(change["after"]["value"]), METRIC_NAMES[change["metric"]], gained, least, most
+        times_100(change["before"]["value"]),
+        times_100(change["after"]["value"]),
+        METRIC_NAMES[change["metric"]],
+        gained,
+        least,
+        most,
     )
 
 

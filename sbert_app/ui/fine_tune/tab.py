@@ -7,6 +7,7 @@ from typing import Any
 import gradio as gr
 
 from sbert_app.errors import UserError
+from sbert_app.models.words.untrained import is_untrained
 from sbert_app.runs.plan import Plan
 from sbert_app.services.fine_tune import BUSY, FineTuneService
 from sbert_app.services.labelled import SplitChoice, TrainingData
@@ -47,9 +48,9 @@ class _FineTuneTab:
         """Connect events; `panel` shows the run that is started."""
         self._panel = panel
         data, plan = self.data, self.plan
-        state = {self._session_id, self._model, self._owner, plan.preset}
+        state = {self._session_id, self._model, self._owner, plan.preset, plan.base}
         self._everything = {*state, *data.columns, *data.split, *plan.tuned}
-        settings = [*plan.tuned, plan.advice]
+        settings = [*plan.tuned, plan.advice, plan.base]
         loaded = [*data.outputs, self.settings, *settings, data.refused, data.file]
         session = [self._session_id, plan.preset, self._model]
         upload = data.file.upload(handler(self._on_file), [*session, data.file], loaded, **PRIVATE)
@@ -66,6 +67,7 @@ class _FineTuneTab:
             panel.compare_after(changed)
         panel.compare_after(cleared)
         self._estimate_after(plan.preset.input(handler(self._on_preset), self._everything, settings, **PRIVATE))
+        self._model.change(handler(self._on_model), self._everything, [*settings, plan.estimate], **PRIVATE)
         plan.objective.input(handler(plan.explain), plan.objective, settings, **PRIVATE)
         gr.on([c.input for c in plan.tuned], trigger_mode="always_last", **self._estimating)
         started = plan.start.click(handler(self._on_start), self._everything, panel.outputs, **PRIVATE)
@@ -164,6 +166,13 @@ class _FineTuneTab:
     def _on_preset(self, values: Values) -> Updates:
         data = self.data.read(values)
         return self.plan.show(self._service.plan(values[self.plan.preset], data, values[self._model]), data.reading.examples.kind)
+
+    def _on_model(self, values: Values) -> Updates:
+        """An untrained network needs other settings than a trained model: show the preset's. Else keep what is set."""
+        base, model = values[self.plan.base], values[self._model]
+        if not base or is_untrained(base) == is_untrained(model):
+            return {self.plan.base: base}
+        return {**self._on_preset(values), self.plan.estimate: ""}
 
     def _on_estimate(self, values: Values) -> Iterator[str]:
         yield view.ESTIMATING

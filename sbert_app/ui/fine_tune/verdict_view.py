@@ -12,7 +12,7 @@ from sbert_app.runs.result import needed_for
 from sbert_app.services.fine_tune import RunProgress
 from sbert_app.ui.fine_tune.view import run_title
 from sbert_app.ui.kit import html
-from sbert_app.wording import duration
+from sbert_app.wording import change_100, duration, times_100
 
 METRIC_NAMES = {
     "spearman": "Spearman ×100",
@@ -64,11 +64,11 @@ def verdict(progress: RunProgress) -> Markup:
 def _headline(change: Mapping[str, Any], count: int) -> Markup:
     """The one number: the first measure before and after, and the interval of the change."""
     difference = change["difference"]
-    gained, least, most = (signed(difference[key]) for key in ("value", "low", "high"))
+    gained, least, most = (change_100(difference[key]) for key in ("value", "low", "high"))
     return Markup(
         '<p class="headline"><b>{} → {}</b> {}</p><p>{:,} held-out examples. Change {}, 95 % interval {} to {}.</p>'
     ).format(
-        number(change["before"]["value"]), number(change["after"]["value"]), METRIC_NAMES[change["metric"]], count,
+        times_100(change["before"]["value"]), times_100(change["after"]["value"]), METRIC_NAMES[change["metric"]], count,
         gained, least, most,
     )  # fmt: skip
 
@@ -107,9 +107,9 @@ def _intervals(change: Mapping[str, Any]) -> Markup:
     rows = []
     for side, s in sides.items():
         left, right, point = (percent(s[key]) for key in ("low", "high", "value"))
-        rows.append(row.format(side.lower(), side, left, right - left, point, number(s["value"])))
+        rows.append(row.format(side.lower(), side, left, right - left, point, times_100(s["value"])))
     name = METRIC_NAMES[change["metric"]]
-    label = f"{name}: {100 * sides['Before']['value']:.1f} before, {100 * sides['After']['value']:.1f} after"
+    label = f"{name}: {times_100(sides['Before']['value'])} before, {times_100(sides['After']['value'])} after"
     hint = html.hint(f"{name}, with 95 % intervals.")
     return Markup('<div role="img" aria-label="{}">{}</div>{}').format(label, Markup().join(rows), hint)
 
@@ -118,22 +118,14 @@ def _measures(changes: Sequence[Mapping[str, Any]]) -> Markup:
     rows = [
         (
             METRIC_NAMES[c["metric"]],
-            number(c["before"]["value"]),
-            number(c["after"]["value"]),
-            f"{signed(c['difference']['value'])} ({signed(c['difference']['low'])} to {signed(c['difference']['high'])})",
+            times_100(c["before"]["value"]),
+            times_100(c["after"]["value"]),
+            "{} ({} to {})".format(*(change_100(c["difference"][key]) for key in ("value", "low", "high"))),
             _p(c["p"]),
         )
         for c in changes
     ]
     return html.table(("Measure", "Before", "After", "Change, 95 % interval", "p"), rows)
-
-
-def signed(value: float) -> str:
-    return f"{round(100 * value, 1) + 0.0:+.1f}".replace("-", "−")
-
-
-def number(value: float) -> str:
-    return f"{round(100 * value, 1) + 0.0:.1f}".replace("-", "−")
 
 
 def _p(value: float) -> str:
@@ -145,7 +137,7 @@ def _curve(curve: Mapping[str, Any] | None) -> str:
         return ""
     change = curve["change"]
     gain = change["difference"]
-    at_half, at_all = (f"{100 * change[side]['value']:.1f}" for side in ("before", "after"))
+    at_half, at_all = (times_100(change[side]["value"]) for side in ("before", "after"))
     from_half = f"From {curve['half']:,} to {curve['whole']:,} training examples, the measure changed from {at_half} to {at_all}"
     if gain["low"] > 0:
         return f"{from_half}. More labels would very likely help."

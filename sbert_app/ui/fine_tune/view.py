@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import numpy as np
 from markupsafe import Markup
 
 from sbert_app.evaluation.verdict import LEAST_HELD_OUT
@@ -17,7 +18,7 @@ from sbert_app.services.labelled import TrainingData
 from sbert_app.tables.table import Table, skipped_summary
 from sbert_app.training.objectives import OBJECTIVES
 from sbert_app.ui.kit import html
-from sbert_app.wording import duration, plural
+from sbert_app.wording import duration, plural, times_100
 
 STATES = {
     WAITING: "Waiting for its turn",
@@ -153,8 +154,8 @@ def live(progress: RunProgress) -> Markup:
     facts = [stage, f"step {last['step']:,} of {last['steps']:,}", f"loss {last['loss']:.4f}"]
     if evaluations:
         best = max(evaluations, key=lambda event: float(event["score"]))
-        base = f" (before training {100 * before[0]['score']:.1f})" if before else ""
-        facts.append(f"best on dev {100 * best['score']:.1f} at step {best['step']:,}{base}")
+        base = f" (before training {times_100(before[0]['score'])})" if before else ""
+        facts.append(f"best on dev {times_100(best['score'])} at step {best['step']:,}{base}")
     facts.append(f"{last['pairs_per_second']:,.0f} examples/s")
     if progress.live and last["step"] < last["steps"]:
         left = (last["steps"] - last["step"]) * last["seconds"] / max(1, last["step"])
@@ -192,5 +193,6 @@ def plan_line(plan: Plan) -> Markup:
     """A run's settings in one line."""
     options = plan.options
     epochs = f"{options.epochs} {plural(options.epochs, 'epoch', 'epochs')}, batch {options.batch_size}"
-    facts = f"{OBJECTIVES[plan.objective].title}, {epochs}, rate {options.learning_rate:g}, seed {options.seed}"
+    rate = np.format_float_positional(options.learning_rate)
+    facts = f"{OBJECTIVES[plan.objective].title}, {epochs}, rate {rate}, seed {options.seed}"
     return html.hint(f"From {plan.base}: {facts}.")

@@ -19,8 +19,12 @@ from sbert_app.ui.kit.uploads import uploaded
 from sbert_app.ui.kit.visitors import visitor_of
 
 SEND_SECONDS = 0.5  # between two steps that are sent
-NO_FILE = "Send a file with labelled pairs or triplets."
-NO_PAIRS = "Send a file with two columns of text."
+NO_FILE = {
+    Needs.LABELLED: "Send a file with labelled pairs or triplets.",
+    Needs.PAIRS: "Send a file with two columns of text.",
+    Needs.CLASSES: "Send a file with labelled sentences.",
+    Needs.DATA_SET: "Send a file with labelled pairs, triplets or labelled sentences.",
+}
 
 
 def _subject(name: str, about: str, kind: Any, default: Any) -> Argument:
@@ -33,6 +37,8 @@ COLUMNS = _subject("columns", "The text columns (several are joined). Empty: gue
 CORPUS = _subject("corpus", "The id that /index_corpus returned.", text("corpus"), MISSING)
 LABELLED = _subject("file", "sentence1, sentence2, score or label; or anchor, positive, negative.", upload(), None)
 PAIRS = _subject("file", "A file with two columns of text, and if you like one of labels.", upload(), None)
+DATA_SET = _subject("file", "sentence1, sentence2, score or label; anchor, positive, negative; or text, label.", upload(), None)
+CLASSES = _subject("file", "A file with a column of text and one of labels.", upload(), None)
 SUBJECTS: dict[Needs, list[Argument]] = {
     Needs.NOTHING: [],
     Needs.CORPUS: [CORPUS],
@@ -40,6 +46,8 @@ SUBJECTS: dict[Needs, list[Argument]] = {
     Needs.EXAMPLE: [FILE, LINES, COLUMNS],
     Needs.PAIRS: [PAIRS],
     Needs.LABELLED: [LABELLED],
+    Needs.CLASSES: [CLASSES],
+    Needs.DATA_SET: [DATA_SET],
 }
 
 
@@ -121,7 +129,7 @@ def _steps(job: Job, services: Services, shelf: Shelf, request: gr.Request, valu
     with ExitStack() as files:
         for argument in declared:
             if argument.kind.upload and raw[argument.name]:
-                raw[argument.name] = files.enter_context(uploaded(raw[argument.name], NO_FILE))
+                raw[argument.name] = files.enter_context(uploaded(raw[argument.name], NO_FILE[Needs.LABELLED]))
         options = read(job.options, raw, limits)
     call = Call(
         services,
@@ -139,7 +147,7 @@ def _table(job: Job, services: Services, subject: dict[str, Any]) -> Table | Non
     if job.needs in (Needs.NOTHING, Needs.CORPUS):
         return None
     file, lines = subject["file"], subject.get("lines", "")
-    if job.needs in (Needs.LABELLED, Needs.PAIRS) or file:
-        with uploaded(file, NO_PAIRS if job.needs is Needs.PAIRS else NO_FILE) as path:
+    if job.needs in NO_FILE or file:
+        with uploaded(file, NO_FILE.get(job.needs, "")) as path:
             return services.corpora.read_file(path)
     return None if job.needs is Needs.EXAMPLE and not lines else services.corpora.read_lines(lines)

@@ -90,11 +90,17 @@ def downloads(name: str, records: Sequence[Mapping[str, Any]]) -> Markup:
     if not records:
         return Markup()
     lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
-    return Markup('<span class="downloads">Save as {} {}</span>').format(
-        _link(f"{name}.csv", "csv", csv_file(records), "text/csv"), _link(f"{name}.jsonl", "jsonl", lines, "application/json")
+    return links(
+        link(f"{name}.csv", "csv", csv_file(records), "text/csv"), link(f"{name}.jsonl", "jsonl", lines, "application/json")
     )
 
 
-def _link(file: str, label: str, content: str, kind: str) -> Markup:
+def links(*files: Markup) -> Markup:
+    """Links to files, as `link` makes them, in one line."""
+    return Markup('<span class="downloads">Save as {}</span>').format(Markup(" ").join(files))
+
+
+def link(file: str, label: str, content: str, kind: str) -> Markup:
+    """A link to save a file whose content is in the link. kind: its media type."""
     data = base64.b64encode(content.encode()).decode()
     return Markup('<a download="{}" href="data:{};charset=utf-8;base64,{}">{}</a>').format(file, kind, data, label)

@@ -1,6 +1,6 @@
 """Links under a result to take it along, for assets/take_home.js and present.js: picture, commands, full screen."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -31,25 +31,28 @@ class Caption:
         return cls(title, " · ".join([*filter(None, facts), day or date.today().isoformat(), "SBERT Studio"]))
 
 
-def row(*groups: Markup) -> Markup:
-    """The groups of links in one line; nothing if there are none."""
-    return Markup('<div class="take-home">{}</div>').format(Markup().join(groups)) if any(groups) else Markup()
+def row(caption: Caption, elem_ids: Sequence[str], *groups: Markup) -> Markup:
+    """The links of one result in one line. elem_ids: the elements, charts and texts, that make up the result.
+
+    The scripts read caption and elements from this line, also for the page that keeps the whole session (keep_session.js).
+    """
+    about = {"data-shows": " ".join(elem_ids), "data-title": caption.title, "data-source": caption.source}
+    return Markup('<div class="take-home" {}>{}</div>').format(_attributes(about), Markup().join(groups))
 
 
-def pictures(elem_id: str, name: str, caption: Caption) -> Markup:
-    """Buttons to save the chart inside the element as a picture with the caption above it. name: of the file, without its end."""
-    shared = {"data-plot": elem_id, "data-name": name, "data-title": caption.title, "data-source": caption.source}
+def pictures(elem_id: str, name: str) -> Markup:
+    """Buttons to save the chart inside the element as a picture, captioned. name: of the file, without its end."""
+    of_chart = {"data-plot": elem_id, "data-name": name}
     buttons = (
-        BUTTON.format(_attributes({"data-picture": kind, "aria-label": f"Save the chart as {label}", **shared}), label)
+        BUTTON.format(_attributes({"data-picture": kind, "aria-label": f"Save the chart as {label}", **of_chart}), label)
         for kind, label in FORMATS.items()
     )
     return _group("Picture:", *buttons)
 
 
-def present(caption: Caption, *elem_ids: str) -> Markup:
-    """A button to show these elements, charts or texts, alone on the full screen with the caption above them."""
-    shared = {"data-present": " ".join(elem_ids), "data-title": caption.title, "data-source": caption.source}
-    return Markup('<span class="take">{}</span>').format(BUTTON.format(_attributes(shared), "Present"))
+def present() -> Markup:
+    """A button to show the result alone on the full screen, captioned."""
+    return Markup('<span class="take">{}</span>').format(BUTTON.format(Markup("data-present"), "Present"))
 
 
 def commands(job: Job, values: Mapping[str, Any], source: Input) -> Markup:

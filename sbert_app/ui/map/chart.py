@@ -1,6 +1,7 @@
 """The map as a plotly figure: WebGL points as 32-bit numbers, one trace per colour, fast enough for 100,000 points."""
 
 import secrets
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -124,18 +125,29 @@ def _names(corpus_map: CorpusMap) -> list[dict[str, Any]]:
     """Cluster names at the median of their points, largest cluster first; the page's script moves those that overlap."""
     notes = []
     size = 13 if len(corpus_map.names) <= FEW_NAMES else 11
-    for number, name in enumerate(corpus_map.names):
+    for number, label in enumerate(labels(corpus_map)):
         members = corpus_map.clustering.members(number)
         x, y = np.median(corpus_map.projection.points[members], axis=0).tolist()
-        notes.append({"x": x, "y": y, "text": _label(name), "showarrow": False, "font": {"size": size, "color": INK}})
+        notes.append({"x": x, "y": y, "text": label, "showarrow": False, "font": {"size": size, "color": INK}})
     return notes if len(notes) > 1 else []
 
 
+def labels(corpus_map: CorpusMap) -> list[str]:
+    """The name of each cluster as it is on the map."""
+    given = corpus_map.given_names
+    return [_given(given[number]) if number in given else _label(name) for number, name in enumerate(corpus_map.made_names)]
+
+
 def _label(name: str) -> str:
-    """The first two terms of a cluster's name, in two lines unless both are short."""
+    """The first two terms of a name made from keywords, in two lines unless both are short."""
     terms = [short(term, TERM_LENGTH) for term in name.split(SEPARATOR)[:LABEL]]
     line = SEPARATOR.join(terms)
     return as_text(line) if len(line) <= ONE_LINE else "<br>".join(as_text(term) for term in terms)
+
+
+def _given(name: str) -> str:
+    """The whole name that a visitor gave, in lines."""
+    return "<br>".join(as_text(line) for line in textwrap.wrap(name, TERM_LENGTH))
 
 
 def _size(points: int) -> float:

@@ -26,13 +26,15 @@ class ExportPanel:
         with gr.Accordion("Export", open=False, elem_id="map-export", elem_classes="popover"):
             self.page = FileButton(PAGE_NAME, "map-page")
             self.csv = FileButton(CSV_NAME, "map-csv")
-            self.links = gr.HTML(elem_id="map-take-home", js_on_load=None)
+            in_menu = gr.HTML(elem_id="map-take-home", js_on_load=None)
+        # Gradio takes a closed menu off the page: the twin stays there, for keep_session.js.
+        self.links = [in_menu, gr.HTML(visible="hidden", elem_id="map-kept", js_on_load=None)]
 
     def shown(self, corpus_map: CorpusMap) -> Updates:
         """Offer what belongs to this map."""
         copies = commands(CLUSTER_MAP, options(corpus_map), input_of(corpus_map.projection.indexed))
-        about = caption(corpus_map)
-        return {self.links: row(present(about, PLOT), pictures(PLOT, "sbert-studio-map", about), copies)}
+        links = row(caption(corpus_map), [PLOT], present(), pictures(PLOT, "sbert-studio-map"), copies)
+        return dict.fromkeys(self.links, links)
 
     def listen(self) -> None:
         self.page.listen(self._page, [self._session_id, self._colour])

@@ -2,26 +2,30 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 from markupsafe import Markup
-from numpy.typing import NDArray
 
-from sbert_app.corpus_map.colouring import Categories, Scale
-from sbert_app.corpus_map.result import CorpusMap
+from sbert_app.corpus_map.colouring import OUTLIERS, Categories, Scale
+from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap
+from sbert_app.corpus_map.selection import Selection
 from sbert_app.mapping.quality import OUTLIER
 from sbert_app.ui.kit import html
 from sbert_app.ui.map.palette import GREY, PALETTE
-from sbert_app.ui.map.view import NAME_LENGTH, NOTHING_CHOSEN
-from sbert_app.vectors import Vectors
+from sbert_app.ui.map.view import NO_ROWS
 
 SENTENCE_LENGTH = 90
 SHOWN_ROWS = 200
 SAVED_IN_PAGE = 2_000  # rows; a larger selection has no download links
 METADATA_SHOWN, METADATA_LENGTH = 4, 40
+EMPTY = Markup()
 OWN_KEYS = ("row", "sentence", "cluster", "map_x", "map_y", "score")
 BUTTON = Markup(
-    '<li><button type="button" data-group="{}" aria-pressed="{}"><i style="background:{}"></i><b>{}</b><span>{}</span>{}'
-    "</button></li>"
+    '<li><button type="button" data-group="{}" aria-pressed="{}"><i style="background:{}"></i><b dir="auto">{}</b><span>{}</span>{}'
+    "</button>{}</li>"
+)
+# assets/map_clusters.js turns the name into a text field, which shows data-made when it is empty.
+RENAME = Markup(
+    '<button type="button" class="rename" data-rename="{}" data-name="{}" data-made="{}" data-most="{}" aria-label="Rename {}" '
+    'title="Rename"><svg viewBox="0 0 16 16" aria-hidden="true"><path d="M10.5 2.5l3 3L5 14H2v-3zM8.7 4.3l3 3"/></svg></button>'
 )
 
 
@@ -39,15 +43,16 @@ def colour_list(corpus_map: CorpusMap, colours: Categories | Scale, chosen: int 
 
 
 def cluster_list(corpus_map: CorpusMap, chosen: int | None = None) -> Markup:
-    """Clusters as buttons with colour, name, size and most central sentence; the chosen one is marked."""
+    """Clusters as buttons with colour, name, size and most central sentence, each with a pencil; the chosen one is marked."""
     sizes, largest = corpus_map.clustering.sizes.tolist(), int(corpus_map.clustering.sizes.max(initial=1))
     sentences, rows = corpus_map.projection.indexed.corpus.sentences, []
     for number, name in enumerate(corpus_map.names):
         central = html.short(sentences[corpus_map.central[number]], SENTENCE_LENGTH)
         detail = Markup('<q dir="auto">{}</q>').format(central)
-        rows.append(_button(number, chosen, _colour(number), name, sizes[number], largest, detail))
+        rename = RENAME.format(number, name, corpus_map.made_names[number], NAME_LENGTH, name)
+        rows.append(_button(number, chosen, _colour(number), name, sizes[number], largest, detail, rename))
     if outliers := corpus_map.clustering.outliers:
-        rows.append(_button(OUTLIER, chosen, GREY, "outliers", outliers, largest))
+        rows.append(_button(OUTLIER, chosen, GREY, OUTLIERS, outliers, largest))
     return _list("Clusters", rows)
 
 
@@ -59,25 +64,27 @@ def _list(label: str, buttons: Sequence[Markup]) -> Markup:
     return Markup('<ul class="clusters" aria-label="{}">{}</ul>').format(label, Markup().join(buttons))
 
 
-def _button(number: int, chosen: int | None, colour: str, name: str, size: int, largest: int, detail: Markup = Markup()) -> Markup:
+def _button(
+    number: int, chosen: int | None, colour: str, name: str, size: int, largest: int, detail: Markup = EMPTY, beside: Markup = EMPTY
+) -> Markup:
+    """detail: what is in the button below the name; beside: what is beside the button."""
     width = min(100.0, 100 * size / largest)
     share = Markup('<em style="width:{:.1f}%;background:{}"></em>').format(width, colour)
     pressed = str(number == chosen).lower()
-    return BUTTON.format(number, pressed, colour, html.short(name, NAME_LENGTH), f"{size:,}", share + detail)
+    return BUTTON.format(number, pressed, colour, html.short(name, NAME_LENGTH), f"{size:,}", share + detail, beside)
 
 
-def selection(
-    corpus_map: CorpusMap, rows: NDArray[np.int64], title: str, scores: Vectors | None = None, words: Sequence[str] = ()
-) -> Markup:
-    """Rows (k,) as cards. scores (k,): cosines, for neighbours and hits; words: the rows' distinctive words."""
+def selection(corpus_map: CorpusMap, selected: Selection, words: Sequence[str] = ()) -> Markup:
+    """The selected rows as cards. words: the rows' distinctive words."""
+    rows, scores = selected.rows, selected.scores
     if not len(rows):
-        return html.empty(NOTHING_CHOSEN)
+        return html.empty(NO_ROWS)
     listed = rows if len(rows) <= SAVED_IN_PAGE else rows[:SHOWN_ROWS]
     records = corpus_map.records(listed)
     if scores is not None:
         records = [{"score": round(float(score), 4), **record} for score, record in zip(scores, records, strict=True)]
     save = html.downloads("selection", records) if len(rows) <= SAVED_IN_PAGE else Markup()
-    head = html.head(Markup("<b>{}</b>").format(title), save)
+    head = html.head(Markup("<b>{}</b>").format(selected.title(corpus_map)), save)
     about = html.hint(Markup("Distinctive words: <b>{}</b>").format(", ".join(words))) if words else ""
     labels = corpus_map.clustering.labels[listed].tolist()
     cards = Markup().join(_card(record, label) for record, label in zip(records[:SHOWN_ROWS], labels, strict=False))

@@ -3,26 +3,12 @@
 import gradio as gr
 
 from sbert_app.services.cluster_map import MapService
+from sbert_app.settings import ASSETS
 from sbert_app.ui.kit import html
 from sbert_app.ui.map import view
 from sbert_app.ui.map.compare_panel import ComparePanel
 
-# Script of the list of clusters or values. "picked" is a custom event, as in assets/map_bridge.js. The list makes room for the
-# selected rows; the button of their tab then gets the focus, which the list's button had.
-GROUPS_SCRIPT = """
-element.addEventListener('click', event => {
-  const button = event.target.closest('button[data-group]');
-  if (!button) return;
-  trigger('picked', {group: Number(button.dataset.group)});
-  let checks = 0;
-  const watching = setInterval(() => {
-    const shown = button.isConnected && button.offsetParent;
-    const tab = document.querySelector('#map-panel [role=tab][aria-selected=true]');
-    if (!shown && [document.body, button].includes(document.activeElement)) tab?.focus();
-    if (!shown || ++checks > 50) clearInterval(watching);
-  }, 100);
-});
-"""
+LIST_SCRIPT = (ASSETS / "map_clusters.js").read_text(encoding="utf-8")
 CLUSTERS, SELECTION, COMPARE = "map-clusters-tab", "map-selection-tab", "map-compare-tab"
 
 
@@ -33,7 +19,7 @@ class MapPanel:
         with gr.Tabs(elem_id="map-panel") as self.tabs:
             with gr.Tab("Clusters", id=CLUSTERS):
                 self.summary = gr.HTML(html.empty(view.NO_MAP), elem_id="map-summary", js_on_load=None)
-                self.groups = gr.HTML(elem_id="map-clusters", js_on_load=GROUPS_SCRIPT)
+                self.groups = gr.HTML(elem_id="map-clusters", js_on_load=LIST_SCRIPT)
                 with gr.Accordion(
                     "How good are the clusters?", open=False, visible=False, elem_id="map-numbers-box"
                 ) as self.result:

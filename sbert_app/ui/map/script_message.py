@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.mapping.projection import Points
 
+NO_ROW = -1  # alone, it fades all rows; the page takes an empty list for "all bright"
+
 
 def message(**parts: Any) -> str:
     """Encode a message, with a random number so that the page also notices a repeated one."""
@@ -19,7 +21,7 @@ def message(**parts: Any) -> str:
 
 def highlight(rows: NDArray[np.integer] | None, ringed: Points | None = None) -> dict[str, Any]:
     """Keep these rows bright and fade the others (None: all bright); draw rings around the `ringed` positions, (k, 2)."""
-    bright = np.array([], np.int32) if rows is None else rows
+    bright = np.array([] if rows is None else [NO_ROW], np.int32) if rows is None or not len(rows) else rows
     return {"highlight": _base64(bright, np.int32), "rings": [] if ringed is None else ringed.ravel().tolist()}
 
 

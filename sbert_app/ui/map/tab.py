@@ -41,7 +41,7 @@ class _MapTab:
                 self.plot = gr.Plot(label="Map of the corpus", show_label=False, elem_id="map-plot")
                 self.stage = gr.HTML(elem_id="map-stage", js_on_load=None)
                 self.status = gr.HTML(elem_id="map-told", js_on_load=None)
-                self.answers = MapAnswers(service, session_id, self.status)
+                self.answers = MapAnswers(service, session_id, self.status, self.bar.filter)
             with gr.Column(min_width=0, elem_id="map-side"):
                 self.answers.draw_panel()
         self.panel = self.answers.panel
@@ -52,7 +52,6 @@ class _MapTab:
     def listen(self, opened: gr.State, tab: gr.Tab) -> None:
         bar, panel = self.bar, self.panel
         session = [self._session_id]
-        selection = [self.status, panel.selection, self.answers.pointed]
         grouped = [
             self.plot,
             panel.summary,
@@ -60,8 +59,8 @@ class _MapTab:
             bar.colour,
             self.shown_colour,
             panel.numbers,
-            *selection,
-            bar.export.links,
+            *self.answers.deselecting,
+            *bar.export.links,
         ]
         outputs = [*grouped, bar.controls, panel.result, *panel.compare.reset, bar.corpus_line, bar.query]
         everything = [*outputs, *self.job.outputs, self.answers.bridge, *bar.options.values]
@@ -79,7 +78,15 @@ class _MapTab:
         inputs = [*session, bar.colour, self.shown_colour]
         coloured = bar.colour.input(handler(self._on_colour), inputs, [self.plot, self.shown_colour, panel.groups], **PRIVATE)
         coloured.failure(lambda shown: shown, self.shown_colour, bar.colour, **PRIVATE)
-        queried = [self.plot, bar.colour, self.shown_colour, *selection, self.answers.bridge, panel.groups, panel.tabs]
+        queried = [
+            self.plot,
+            bar.colour,
+            self.shown_colour,
+            *self.answers.deselecting,
+            self.answers.bridge,
+            panel.groups,
+            panel.tabs,
+        ]
         bar.query.submit(handler(self._on_query), [*session, bar.query, self.shown_colour], queried, **PRIVATE)
         self.answers.listen(self.shown_colour)
         bar.all.click(handler(self._on_all), [*session, self.shown_colour], [*queried, bar.query], **PRIVATE)
@@ -97,8 +104,8 @@ class _MapTab:
         corpus_map = self._service.map(session_id)
         query = corpus_map.query.query if corpus_map.query else ""
         shown = {
-            **self._grouped(corpus_map),
-            **self._with_map(),
+            **self._grouped(session_id, corpus_map),
+            **self._with_map(session_id),
             self.bar.query: query,
             **self.bar.options.set(*corpus_map.grouping),
         }
@@ -108,11 +115,13 @@ class _MapTab:
         """Clear everything about the previous map except the plot."""
         empty = dict.fromkeys((self.panel.groups, self.answers.pointed, self.bar.query, self.status), "")
         empty |= {self.panel.selection: html.empty(view.NOTHING_CHOSEN), self.panel.summary: html.empty(view.NO_MAP)}
+        empty |= dict.fromkeys(self.bar.export.links, "")
         return {**empty, **self.panel.compare.hidden()}
 
-    def _with_map(self) -> Updates:
+    def _with_map(self, session_id: str) -> Updates:
         """Show what a map needs. Not hidden for a redraw: Gradio loses a `visible=True` that follows within milliseconds."""
         shown = {self.bar.controls: gr.Row(visible=True), self.panel.result: gr.Accordion(visible=True)}
+        shown |= self.bar.filter.offered(session_id)
         return {**shown, self.bar.start: gr.Button("Draw again", variant="secondary", interactive=True)}
 
     def _without_map(self, session_id: str) -> Updates:
@@ -139,7 +148,7 @@ class _MapTab:
         shown, seconds = 0.0, math.inf if still else REFRESH_SECONDS
         for step in self._service.draw(session_id, grouping, model):
             if isinstance(step, CorpusMap):
-                yield {**self.job.idle(), **self._grouped(step), **self._with_map()}
+                yield {**self.job.idle(), **self._grouped(session_id, step), **self._with_map(session_id)}
             elif not shown or time.monotonic() - shown > max(seconds, len(step.points) / REFRESH_POINTS):
                 moving = {self.stage: view.stage(step), self.plot: chart.layout_figure(step.points, step.drawn)}
                 yield moving if shown else {**self._cleared(), **moving}
@@ -149,7 +158,7 @@ class _MapTab:
         if not self._service.draws(session_id):  # else another corpus was opened, which is being drawn
             yield self.job.idle()
 
-    def _grouped(self, corpus_map: CorpusMap) -> Updates:
+    def _grouped(self, session_id: str, corpus_map: CorpusMap) -> Updates:
         return {
             self.plot: chart.map_figure(corpus_map, colouring.colouring(corpus_map)),
             self.panel.summary: view.summary(corpus_map),
@@ -157,7 +166,7 @@ class _MapTab:
             self.bar.colour: gr.Dropdown(choices=colouring.choices(corpus_map), value=colouring.CLUSTERS),
             self.shown_colour: colouring.CLUSTERS,
             self.panel.numbers: view.numbers(corpus_map),
-            **self.answers.deselected(),
+            **self.answers.deselected(session_id),
             **self.bar.export.shown(corpus_map),
         }
 
@@ -165,7 +174,7 @@ class _MapTab:
         grouping = Grouping.read(method, count, outliers)
         if not self._service.has_map(session_id):
             return {self.plot: gr.skip()}  # the options are for the map that will be drawn
-        return self._grouped(self._service.regroup(session_id, grouping))
+        return self._grouped(session_id, self._service.regroup(session_id, grouping))
 
     def _on_colour(self, session_id: str, column: str, shown: str) -> Updates:
         """Recolour the map. Gradio sends each choice twice; the second is ignored, because the points are megabytes."""
@@ -179,20 +188,20 @@ class _MapTab:
     def _on_query(self, session_id: str, text: str, shown: str) -> Updates:
         """Place the query and select the rows near it; an empty query removes the star."""
         if isinstance(text, str) and not text.strip():
-            return self._without_query(session_id, shown)
+            return {**self.answers.deselected(session_id), **self._without_query(session_id, shown)}
         corpus_map = self._service.query(session_id, text)
         return {
             self.plot: chart.map_figure(corpus_map, colouring.colouring(corpus_map, colouring.QUERY)),
             self.bar.colour: gr.Dropdown(choices=colouring.choices(corpus_map), value=colouring.QUERY),
             self.shown_colour: colouring.QUERY,
-            **self.answers.show_query(corpus_map),
+            **self.answers.show_query(session_id, corpus_map),
         }
 
     def _on_all(self, session_id: str, shown: str) -> Updates:
         """Clear the selection and the query."""
         corpus_map = self._service.map(session_id)
         listed = {self.panel.groups: self.answers.colour_list(corpus_map, shown), self.bar.query: ""}
-        return {**self.answers.deselected(), **listed, **self._without_query(session_id, shown)}
+        return {**self.answers.deselected(session_id), **listed, **self._without_query(session_id, shown)}
 
     def _without_query(self, session_id: str, shown: str) -> Updates:
         corpus_map = self._service.remove_query(session_id)

@@ -4,18 +4,18 @@ from markupsafe import Markup
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus_map.projecting import Points2D
-from sbert_app.corpus_map.result import CorpusMap, QueryOnMap
+from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap
 from sbert_app.mapping.quality import SAMPLE
 from sbert_app.ui.kit import html
-from sbert_app.wording import plural
+from sbert_app.wording import change_100, plural
 
 HOW_TO = "Hover: its sentence. Click: its neighbours. Lasso: the points inside. Double-click: all again."
 NEAR = "Near points are similar; distances between clusters and their sizes on the map mean little."
 PREVIEW = Markup('<p class="stage">Preview: the first two principal components. Draw the map to see named clusters.</p>')
 NO_MAP = "Similar sentences will be close on the map, in named groups, which are listed here."
 NOTHING_CHOSEN = "Click a point, draw a lasso, or choose a cluster to list sentences here."
+NO_ROWS = "No sentence has this. Remove a filter, or choose “Show all”."
 EXAMPLE = "support_tickets.csv"
-NAME_LENGTH = 60
 
 
 def corpus_line(indexed: IndexedCorpus | None = None) -> Markup:
@@ -104,10 +104,6 @@ def hovered(corpus_map: CorpusMap, row: int) -> Markup:
     return Markup('<p class="under-pointer" dir="auto">{}</p>').format(sentence)
 
 
-def query_title(query: QueryOnMap) -> str:
-    return f"Nearest to “{html.short(query.query, 60)}” ({query.milliseconds:.0f} ms; the star marks its position)"
-
-
 def model_comparison(corpus_map: CorpusMap) -> Markup:
     """How neighbours and same-label shares change under the other model."""
     if corpus_map.comparison is None:
@@ -124,7 +120,7 @@ def model_comparison(corpus_map: CorpusMap) -> Markup:
     if not corpus_map.comparison.same_label:
         return html.notes(lines)
     rows = [
-        [column, f"{100 * before:.1f} %", f"{100 * after:.1f} %", f"{100 * (after - before):+.1f} points"]
+        [column, f"{100 * before:.1f} %", f"{100 * after:.1f} %", f"{change_100(after - before)} points"]
         for column, (before, after) in corpus_map.comparison.same_label.items()
     ]
     table = html.table(["nearest rows with the same", corpus_map.model, corpus_map.comparison.model, "change"], rows)

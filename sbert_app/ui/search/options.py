@@ -6,8 +6,8 @@ from typing import Any
 import gradio as gr
 
 from sbert_app.services.search import FORMER_MODEL, RERANKED, WORDS_ALONE
+from sbert_app.ui.corpus.filters import Filters
 from sbert_app.ui.kit.events import Updates, Values
-from sbert_app.ui.search.filters import Filters
 
 NOTHING = ""
 BESIDE = [("nothing", NOTHING), ("plain word search (BM25)", WORDS_ALONE)]

@@ -13,10 +13,11 @@ from sbert_app.ui.corpus.start import corpus_start
 from sbert_app.ui.corpus.view import card
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_longer_busy, typed_text
-from sbert_app.ui.kit.take_home import commands, input_of, row
+from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
 from sbert_app.ui.search import view
 from sbert_app.ui.search.options import Options
 
+HITS = "hits"  # the element of the result
 LEAD = "Find sentences by what they **mean**, in your own file: different words, same idea."
 # "picked" is a custom event: a row to look for more like it, or a filter to remove.
 PICKED = """
@@ -68,7 +69,7 @@ class SearchTab:
         self.chips = gr.HTML(elem_id="chips", js_on_load=PICKED)
         with gr.Accordion("Options and filters", open=False, elem_id="options"):
             self.options = Options()
-        self.hits = gr.HTML(elem_id="hits", js_on_load=PICKED)
+        self.hits = gr.HTML(elem_id=HITS, js_on_load=PICKED)
 
     def _listen(self, opened: gr.State) -> None:
         options = self.options.components
@@ -77,8 +78,8 @@ class SearchTab:
         shown = [self.body, self.status, self.query, *answer, *options]
         opened.change(handler(self._on_opened), {self._session_id, self.query}, shown, **PRIVATE)
         triggers = [self.query.submit, self.go.click, *self.options.changes]
-        searched = gr.on(triggers, handler(self._on_search), everything, answer, trigger_mode="always_last", **busy("hits"))
-        no_longer_busy(searched, "hits")
+        searched = gr.on(triggers, handler(self._on_search), everything, answer, trigger_mode="always_last", **busy(HITS))
+        no_longer_busy(searched, HITS)
         self.hits.picked(handler(self._on_more_like), everything, [self.query, *answer], **PRIVATE)
         self.chips.picked(handler(self._on_removed), everything, [*options, *answer], **PRIVATE)
 
@@ -115,14 +116,15 @@ class SearchTab:
         result = self._service.search(session_id, query, top, filters, values[options.hybrid], values[options.rerank])
         beside = values[options.beside]
         other = self._service.beside(session_id, beside, query, top, filters) if beside else None
-        links = self._copy_links(session_id, query, top, filters, values) if result.hits else Markup()
+        links = self._links(session_id, query, top, filters, values) if result.hits else Markup()
         return {self.hits: self._results(session_id, result, other) + links, self.chips: view.chips(options.active(values))}
 
-    def _copy_links(self, session_id: str, query: str, top: int, filters: dict[str, Any], values: Values) -> Markup:
-        """The links to copy the search as a command."""
+    def _links(self, session_id: str, query: str, top: int, filters: dict[str, Any], values: Values) -> Markup:
+        """The links under the hits: full screen, commands."""
         indexed = self._sessions.corpus(session_id)
         switches = {"hybrid": values[self.options.hybrid], "rerank": values[self.options.rerank]}
-        return row(commands(SEARCH, {"query": query, "top": top, "filters": filters or None, **switches}, input_of(indexed)))
+        copies = commands(SEARCH, {"query": query, "top": top, "filters": filters or None, **switches}, input_of(indexed))
+        return row(Caption.of(f"Search: {query}", indexed.corpus.name, indexed.model), [HITS], present(), copies)
 
     def _on_more_like(self, values: Values, event: gr.EventData) -> Updates:
         row = event._data.get("row") if isinstance(event._data, dict) else None

@@ -6,11 +6,11 @@ from markupsafe import Markup
 
 from sbert_app.services.similarity import ListComparison
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.take_home import Caption, pictures, row
+from sbert_app.ui.kit.take_home import Caption, pictures, present, row
 from sbert_app.wording import plural, rounded
 
 SHOWN_PAIRS = 100
-HEAT_MAP = "heat-map"  # the element of the chart
+HEAT_MAP, PAIRS = "heat-map", "pairs"  # the elements of the chart and of the table
 
 
 def summary(result: ListComparison, records: Sequence[Mapping[str, object]], model: str) -> Markup:
@@ -20,7 +20,8 @@ def summary(result: ListComparison, records: Sequence[Mapping[str, object]], mod
     if count > SHOWN_PAIRS:
         text += f" · the closest {SHOWN_PAIRS} are listed, {len(records):,} are in the download"
     caption = Caption.of("Cosine of every sentence of one list with every sentence of the other", model)
-    return html.head(text, html.downloads("pairs", records)) + row(pictures(HEAT_MAP, "sbert-studio-heat-map", caption))
+    links = row(caption, [HEAT_MAP, PAIRS], present(), pictures(HEAT_MAP, "sbert-studio-heat-map"))
+    return html.head(text, html.downloads("pairs", records)) + links
 
 
 def pair_table(records: Sequence[Mapping[str, object]]) -> Markup:

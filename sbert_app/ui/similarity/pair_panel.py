@@ -37,7 +37,7 @@ class PairPanel:
         gr.Examples(
             list(EXAMPLES.values()), [self.sentence1, self.sentence2], example_labels=list(EXAMPLES), api_visibility="private"
         )
-        self.result = gr.HTML(html.skeleton(4), elem_id="comparison", js_on_load=None)
+        self.result = gr.HTML(html.skeleton(4), elem_id=view.COMPARISON, js_on_load=None)
         with gr.Accordion("Details: word by word, other measures, times", open=False, elem_id="details"):
             gr.Checkbox(label=SHOW_ALL, elem_id="all-words")  # read by the style sheet alone
             self.details = gr.HTML(elem_id="why", js_on_load=None)
@@ -58,9 +58,9 @@ class PairPanel:
             [*typed, model, self.other, session_id],
             outputs,
             trigger_mode="always_last",
-            **busy("comparison"),
+            **busy(view.COMPARISON),
         )
-        no_longer_busy(compared, "comparison")
+        no_longer_busy(compared, view.COMPARISON)
         compared.failure(lambda: ("", ""), None, outputs, **PRIVATE)  # not the result of earlier sentences
 
     def _on_change(self, sentence1: str, sentence2: str, model: str, other: str | None, session_id: str) -> Updates:
@@ -71,7 +71,7 @@ class PairPanel:
             compared = replace(compared, cross_encoder=self._service.cross_encode(sentence1, sentence2))
         if other:
             compared = replace(compared, other=self._service.encoder_score(sentence1, sentence2, other, session_id))
-        answer = view.comparison(compared, model) + view.copy_links(sentence1, sentence2, model, compared.cross_encoder)
+        answer = view.comparison(compared, model) + view.links(sentence1, sentence2, model, compared.cross_encoder)
         return {self.result: answer, self.details: detail_view.details(compared, model)}
 
     def _list_models(self, model: str) -> Any:

@@ -10,9 +10,10 @@ from sbert_app.jobs.recipe import Input
 from sbert_app.jobs.similarity import SIMILARITY
 from sbert_app.services.similarity import Comparison, ModelScore
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.take_home import commands, row
+from sbert_app.ui.kit.take_home import Caption, commands, present, row
 from sbert_app.wording import rounded
 
+COMPARISON = "comparison"  # the element of the result
 MARK_NAMES = {"random": "random pairs", "related": "related pairs", "paraphrase": "paraphrases"}
 TOO_LONG = "These sentences are too long to explain by words. Shorten them to see which words match."
 NUMBERED = "Words with the same number match. The stronger the colour, the more the two add to the score."
@@ -28,10 +29,12 @@ def comparison(result: Comparison, model: str = "") -> Markup:
     return Markup('<div class="result{}">{}</div>{}').format(" two" if other else "", cards, matched_words(result))
 
 
-def copy_links(sentence1: str, sentence2: str, model: str, cross_encoder: ModelScore | None) -> Markup:
-    """The links to copy the comparison as a command."""
+def links(sentence1: str, sentence2: str, model: str, cross_encoder: ModelScore | None) -> Markup:
+    """The links under the comparison: full screen, commands."""
     values = {"sentence1": sentence1, "sentence2": sentence2, "model": model}
-    return row(commands(SIMILARITY, values | ({"cross_encoder": cross_encoder.model} if cross_encoder else {}), Input()))
+    values |= {"cross_encoder": cross_encoder.model} if cross_encoder else {}
+    caption = Caption.of("How similar are two sentences?", model, cross_encoder.model if cross_encoder else "")
+    return row(caption, [COMPARISON], present(), commands(SIMILARITY, values, Input()))
 
 
 def _answer(result: Comparison, name: str) -> Markup:

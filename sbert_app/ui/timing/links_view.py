@@ -18,8 +18,8 @@ WORDS, CHART = "race-words", "race-chart"  # the elements of the sentence and of
 def links(times: TimingResult | Published, sentences: int, indexed: IndexedCorpus | None) -> Markup:
     """The links under the chart. indexed: the corpus that is raced, None for the example."""
     about, values, source = caption(times), options(times, sentences), input_of_race(indexed)
-    shown = present(about, WORDS, CHART), pictures(CHART, "sbert-studio-timing", about)
-    return row(*shown, commands(TIMING, values, source))
+    shown = present(), pictures(CHART, "sbert-studio-timing"), commands(TIMING, values, source)
+    return row(about, [WORDS, CHART], *shown)
 
 
 def input_of_race(indexed: IndexedCorpus | None) -> Input:

@@ -9,7 +9,7 @@ from sbert_app.timing.extrapolation import Extrapolation, pairs_of
 from sbert_app.timing.published import Published
 from sbert_app.timing.result import APPROXIMATE, EXACT, TimingResult
 from sbert_app.ui.kit import html
-from sbert_app.wording import spoken
+from sbert_app.wording import change_100, spoken, times_100
 
 # The first and last figure are from `python -m tests.benchmarks quality`, the second from `stsb`.
 STSB = "STSb test, 1,379 pairs, Spearman ×100, measured with this app on 2026-11-20"
@@ -149,7 +149,7 @@ def _agreed(result: TimingResult) -> Markup:
     rows = [
         ["Closest pair", "the same" if agreement.same_first else "not the same"],
         [f"The {agreement.top} closest of each: in both lists", f"{agreement.shared} of {agreement.top}"],
-        ["Spearman ×100 of all scores (100: the same order)", f"{100 * agreement.spearman:.1f}"],
+        ["Spearman ×100 of all scores (100: the same order)", f"{times_100(agreement.spearman)}"],
     ]
     sampled = " drawn at random" if last.sentences < conditions.sentences else ""
     how = f"All {agreement.pairs:,} pairs of {last.sentences} sentences{sampled}, scored by both."
@@ -165,12 +165,12 @@ def _pair(pair: Pair) -> Markup:
 def _quality(result: TimingResult, live: bool) -> Markup:
     change = result.quality.changes[0] if result.quality else None
     if change and result.quality:
-        rows = [[name, f"{100 * side.value:.1f} ({100 * side.low:.1f} to {100 * side.high:.1f})"]
+        rows = [[name, f"{times_100(side.value)} ({times_100(side.low)} to {times_100(side.high)})"]
                 for name, side in (("SBERT", change.before), ("Cross-encoder", change.after))]  # fmt: skip
         gap = change.difference
         how = (
             f"{change.metric.replace('_', ' ')} ×100 on {result.quality.examples:,} of the labelled examples in the Fine-tune tab. "
-            f"Cross-encoder minus SBERT: {100 * gap.value:+.1f} ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})."
+            f"Cross-encoder minus SBERT: {change_100(gap.value)} ({change_100(gap.low)} to {change_100(gap.high)})."
         )
     else:
         rows = [[name, f"{value:.1f}"] for name, value in STSB_FIGURES.items()]

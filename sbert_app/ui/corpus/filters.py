@@ -1,4 +1,4 @@
-"""The filters of the Search tab: values of columns with few values, and one column by a text it contains or a range."""
+"""Filters over the corpus's columns: values of columns with few values, and one column by a text it contains or a range."""
 
 import json
 from collections.abc import Sequence
@@ -6,6 +6,7 @@ from typing import Any
 
 import gradio as gr
 
+from sbert_app.corpus.filters import BLANK
 from sbert_app.errors import UserError
 from sbert_app.ui.kit.events import Updates, Values
 
@@ -13,18 +14,18 @@ COLUMN = "column"  # the name of the chip of the one column; the chips of values
 
 
 class Filters:
-    """The components, and what their values mean."""
+    """The components, and what their values mean. prefix: of their elem_ids, for each tab another."""
 
-    def __init__(self) -> None:
+    def __init__(self, prefix: str = "") -> None:
         self.facets = gr.Dropdown(
-            label="Only rows where", multiselect=True, elem_id="facets",
+            label="Only rows where", multiselect=True, elem_id=f"{prefix}facets",
             info="Within a column: any of these. Across columns: all of these.",
         )  # fmt: skip
         with gr.Row():
-            self.column = gr.Dropdown(label="Column", elem_id="filter-column")
-            self.contains = gr.Textbox(label="Contains", elem_id="filter-contains")
-            self.low = gr.Textbox(label="From", placeholder="number or date", elem_id="filter-from")
-            self.high = gr.Textbox(label="To", placeholder="number or date", elem_id="filter-to")
+            self.column = gr.Dropdown(label="Column", elem_id=f"{prefix}filter-column")
+            self.contains = gr.Textbox(label="Contains", elem_id=f"{prefix}filter-contains")
+            self.low = gr.Textbox(label="From", placeholder="number or date", elem_id=f"{prefix}filter-from")
+            self.high = gr.Textbox(label="To", placeholder="number or date", elem_id=f"{prefix}filter-to")
 
     @property
     def components(self) -> list[Any]:
@@ -32,19 +33,23 @@ class Filters:
 
     @property
     def changes(self) -> list[Any]:
-        """The events after which the corpus is searched again."""
+        """The events after which the filters are in force."""
         return [self.facets.input, self.contains.submit, self.low.submit, self.high.submit]
 
     def of_corpus(self, facets: Sequence[tuple[str, str, int]], columns: Sequence[str], values: Values) -> Updates:
         """Offer a corpus's filters. facets: (column, value, rows); values: what is chosen."""
-        choices = [(f"{column}: {value or '(blank)'} ({rows:,})", json.dumps([column, value])) for column, value, rows in facets]
+        choices = [(f"{column}: {value or BLANK} ({rows:,})", json.dumps([column, value])) for column, value, rows in facets]
         return {
-            self.facets: gr.Dropdown(choices=choices, value=values[self.facets] or []),
+            self.facets: gr.Dropdown(choices=choices, value=values[self.facets] or [], multiselect=True),
             self.column: gr.Dropdown(choices=columns, value=values[self.column]),
         }
 
+    def removed(self) -> Values:
+        """The components to change so that no filter is in force."""
+        return {self.facets: [], self.column: None, self.contains: "", self.low: "", self.high: ""}
+
     def chosen(self, values: Values) -> dict[str, Any]:
-        """The search service's filters."""
+        """The filters as services take them."""
         filters: dict[str, Any] = {}
         for facet in values[self.facets] or []:
             name, value = _pair(facet)
@@ -56,7 +61,7 @@ class Filters:
 
     def active(self, values: Values) -> dict[str, str]:
         """Chip name -> label, of each filter in force."""
-        chips = {facet: f"{name}: {value or '(blank)'}" for facet in values[self.facets] or [] for name, value in [_pair(facet)]}
+        chips = {facet: f"{name}: {value or BLANK}" for facet in values[self.facets] or [] for name, value in [_pair(facet)]}
         bounds = self._bounds(values)
         if values[self.column] and bounds:
             chips[COLUMN] = " ".join([values[self.column], *(f"{name} {value}" for name, value in bounds.items())])

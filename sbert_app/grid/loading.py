@@ -1,0 +1,189 @@
+"""Load the systems of an evaluation: their models, and how each scores examples."""
+
+import copy
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from sbert_app.corpus.lexical import tf_idf_cosines, word_overlap
+from sbert_app.errors import UserError
+from sbert_app.evaluation.verdict import predict
+from sbert_app.evaluation.weighted import Array
+from sbert_app.grid.ranking import both, by_pairs, by_vectors, by_words, reranked
+from sbert_app.grid.systems import (
+    BM25,
+    CROSS,
+    HYBRID,
+    OVERLAP,
+    POOLED,
+    RANKERS,
+    SBERT,
+    SYSTEMS,
+    TF_IDF,
+    WORD_VECTORS,
+    Choice,
+    System,
+)
+from sbert_app.labelled.example_set import Examples
+from sbert_app.labelled.queries import Queries
+from sbert_app.labelled.queries import Rows as BestRows
+from sbert_app.labelled.training_pairs import trained_on
+from sbert_app.models.baselines import AverageWordVectors
+from sbert_app.models.batching import Rows
+from sbert_app.models.cross_encoder import CrossEncoder, Pair
+from sbert_app.models.encoder import Encoder
+from sbert_app.models.words.vectors import WordVectors, words
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.vectors import Vectors
+
+PAIRS_AT_ONCE = 2_048  # for a cross-encoder: a few seconds; within them, batches are of equal length
+
+
+def load_system(
+    bench: Workbench, name: str, choice: Choice, texts: Iterable[Sequence[str]] = (), tick: Callable[[], None] = lambda: None
+) -> System:
+    """One of SYSTEMS, or a model by its name or folder, ready to score. Raises UserError for a model or file that cannot be read.
+
+    texts: all sentences it will see, to read only their words' vectors from a file. tick: called between batches, may raise.
+    """
+    if name not in SYSTEMS:
+        if bench.registry.kind(name) == "encoder":
+            return of_encoder(bench, bench.registry.encoder(name), name, tick)
+        return of_cross_encoder(bench, bench.registry.cross_encoder(name), name, tick)
+    if name == CROSS:
+        return of_cross_encoder(bench, bench.registry.cross_encoder(choice.cross_encoder), name, tick)
+    if name == TF_IDF:
+        about = "rarity counted on these sentences"
+        return System(TF_IDF, about, about, lambda examples: _apart(examples, tf_idf_cosines(examples.sentences)))
+    if name == OVERLAP:
+        return System(OVERLAP, "Jaccard", "Jaccard", lambda examples: _of_pairs(examples, _overlaps))
+    if name == WORD_VECTORS and choice.word_vectors is not None:
+        return _word_vectors(choice.word_vectors, texts)
+    if name in RANKERS:
+        return _ranking(bench, name, choice, tick)
+    encoder = bench.registry.encoder(choice.model)
+    if name == WORD_VECTORS:
+        average = AverageWordVectors(encoder)
+        return _embedding(name, f"input vectors of {choice.model}", f"{encoder.fingerprint} input", average.stream)
+    return of_encoder(bench, pooled_by(encoder, POOLED[name]) if name in POOLED else encoder, name, tick)
+
+
+def pooled_by(encoder: Encoder, pooling: str) -> Encoder:
+    """An encoder with the same weights and another pooling, one of POOLINGS."""
+    if pooling == encoder.layout.pooling:
+        return encoder
+    other = copy.copy(encoder)
+    other.layout = replace(encoder.layout, pooling=pooling)
+    other.__dict__.pop("fingerprint", None)  # it was computed with the other pooling
+    return other
+
+
+def of_encoder(bench: Workbench, encoder: Encoder, name: str = SBERT, tick: Callable[[], None] = lambda: None) -> System:
+    """An encoder as a system; the device is released between batches."""
+
+    def stream(sentences: Sequence[str], prompt: str = "") -> Iterator[tuple[Rows, Vectors]]:
+        for batch in bench.device.stream(encoder, sentences, prompt):
+            tick()
+            yield batch
+
+    def rank(data: Queries) -> list[BestRows]:
+        queries = joined(len(data.queries), stream(data.queries, encoder.prompt("query")))
+        documents = stream(data.documents, encoder.prompt("document", "passage", "corpus"))
+        return by_vectors(data, queries, joined(len(data.documents), documents))
+
+    system = _embedding(name, encoder.name, encoder.fingerprint, stream)
+    return replace(system, ranker=rank, trained_on=trained_on(encoder.folder))
+
+
+def of_cross_encoder(bench: Workbench, cross: CrossEncoder, name: str = CROSS, tick: Callable[[], None] = lambda: None) -> System:
+    """A cross-encoder as a system. Raises UserError for one with more than one output."""
+    if cross.labels != 1:
+        raise UserError(f"The cross-encoder '{cross.name}' returns {cross.labels} labels, not a score. Choose another.")
+
+    scores = _pair_scores(bench, cross, tick)
+
+    def score(examples: Examples) -> Array:
+        return _of_pairs(examples, scores)
+
+    system = System(name, cross.name, cross.fingerprint, score, ranker=lambda data: by_pairs(data, scores))
+    return replace(system, trained_on=trained_on(bench.registry.folder(cross.name)))
+
+
+def _pair_scores(bench: Workbench, cross: CrossEncoder, tick: Callable[[], None]) -> Callable[[list[Pair]], Array]:
+    def scores(pairs: list[Pair]) -> Array:
+        parts = []
+        for start in range(0, len(pairs), PAIRS_AT_ONCE):
+            tick()
+            parts.append(bench.device.scores(cross, pairs[start : start + PAIRS_AT_ONCE]).astype(np.float64))
+        return np.concatenate(parts)
+
+    return scores
+
+
+def _ranking(bench: Workbench, name: str, choice: Choice, tick: Callable[[], None]) -> System:
+    """A system that ranks documents and does nothing else."""
+
+    def score(examples: Examples) -> Array:
+        raise UserError("Ranks documents only: there are none here.")
+
+    if name == BM25:
+        return System(BM25, "k1 1.2, b 0.75", "bm25", score, ranker=lambda data: by_words(data, tick))
+    dense = of_encoder(bench, bench.registry.encoder(choice.model), tick=tick)
+    if name == HYBRID:
+        fused = f"{choice.model} and BM25"
+        return System(
+            name, fused, f"{dense.identity} bm25", score, ranker=lambda data: both(dense.rank(data), by_words(data, tick))
+        )
+    cross = bench.registry.cross_encoder(choice.cross_encoder)
+    model, identity, scores = (
+        f"{choice.model}, {cross.name}",
+        f"{dense.identity} {cross.fingerprint}",
+        _pair_scores(bench, cross, tick),
+    )
+    return System(name, model, identity, score, ranker=lambda data: reranked(data, dense.rank(data), scores))
+
+
+def _embedding(name: str, model: str, identity: str, stream: Callable[[Sequence[str]], Iterator[tuple[Rows, Vectors]]]) -> System:
+    def embed(sentences: Sequence[str]) -> Vectors:
+        return joined(len(sentences), stream(sentences))
+
+    def score(examples: Examples) -> Array:
+        return predict(examples.kind, [embed(column) for column in examples.sentences])
+
+    def rank(data: Queries) -> list[BestRows]:
+        return by_vectors(data, embed(data.queries), embed(data.documents))
+
+    return System(name, model, identity, score, embed, rank)
+
+
+def _word_vectors(file: Path, texts: Iterable[Sequence[str]]) -> System:
+    vectors = WordVectors.read(file, {word for column in texts for sentence in column for word in words(sentence)})
+    digest = hashlib.blake2b(vectors.content, digest_size=8).hexdigest()
+    return _embedding(WORD_VECTORS, file.name, digest, vectors.stream)
+
+
+def joined(count: int, batches: Iterable[tuple[Rows, Vectors]]) -> Vectors:
+    """The vectors of all batches in the order of their rows, (count, dim)."""
+    parts = list(batches)
+    embeddings = np.empty((count, parts[0][1].shape[1]), np.float32)
+    for rows, vectors in parts:
+        embeddings[rows] = vectors
+    return embeddings
+
+
+def _apart(examples: Examples, scores: Sequence[Array]) -> Array:
+    """The score of each example; for triplets that of the positive minus that of the negative."""
+    return scores[0] - scores[1] if examples.kind == "triplets" else scores[0]
+
+
+def _of_pairs(examples: Examples, score: Callable[[list[Pair]], Array]) -> Array:
+    """Score each example with a pair scorer, (n,), higher is closer."""
+    anchor, *others = examples.sentences
+    return _apart(examples, [score(list(zip(anchor, other, strict=True))) for other in others])
+
+
+def _overlaps(pairs: list[Pair]) -> Array:
+    return np.array([word_overlap(first, second) for first, second in pairs])

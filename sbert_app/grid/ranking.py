@@ -1,0 +1,91 @@
+"""Rank documents for queries, by vectors, words, both, or a cross-encoder over the best, and measure the rankings."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from sbert_app.corpus.lexical import LexicalIndex, best_rows, fuse
+from sbert_app.errors import UserError
+from sbert_app.evaluation.weighted import Array
+from sbert_app.labelled.queries import Queries, Rows
+from sbert_app.vectors import Vectors, unit_rows
+
+DEPTH = 100  # documents of a ranking
+RERANKED = 30  # of them that a cross-encoder reads again, as in Search
+CUT = 10
+MOST_PAIRS = 100_000  # of query and candidate that a cross-encoder reads
+RANKING = ("ndcg_at_10", "mrr_at_10", "recall_at_100")
+PairScores = Callable[[list[tuple[str, str]]], Array]
+
+
+def by_vectors(data: Queries, queries: Vectors, documents: Vectors) -> list[Rows]:
+    """The best documents of each query by cosine, best first. queries (Q, dim), documents (D, dim)."""
+    scores = unit_rows(queries) @ unit_rows(documents).T
+    return [_best(row, data, number) for number, row in enumerate(scores)]
+
+
+def by_words(data: Queries, tick: Callable[[], None]) -> list[Rows]:
+    """The best documents by BM25; those without a word of the query are not ranked."""
+    index = LexicalIndex.build(data.documents)
+    rankings = []
+    for number, query in enumerate(data.queries):
+        tick()
+        scores = index.scores(query)
+        if data.candidates is not None:
+            masked = np.zeros_like(scores)
+            masked[data.candidates[number]] = scores[data.candidates[number]]
+            scores = masked
+        rankings.append(best_rows(scores, DEPTH))
+    return rankings
+
+
+def both(first: Sequence[Rows], second: Sequence[Rows]) -> list[Rows]:
+    """Both rankings of each query, fused by reciprocal ranks."""
+    return [fuse(one, other)[:DEPTH] for one, other in zip(first, second, strict=True)]
+
+
+def reranked(data: Queries, rankings: Sequence[Rows], score: PairScores) -> list[Rows]:
+    """The first RERANKED of each ranking in the order of a cross-encoder, then the others."""
+    heads = [ranking[:RERANKED] for ranking in rankings]
+    return [
+        np.concatenate([head[order], ranking[RERANKED:]])
+        for head, order, ranking in zip(heads, _orders(data, heads, score), rankings, strict=True)
+    ]
+
+
+def by_pairs(data: Queries, score: PairScores) -> list[Rows]:
+    """The candidates in the order of a cross-encoder. Raises UserError where it would have to read every document."""
+    if data.candidates is None or sum(map(len, data.candidates)) > MOST_PAIRS:
+        pairs = len(data.queries) * len(data.documents)
+        raise UserError(f"Would read {pairs:,} pairs of query and document. Use the system re-ranked.")
+    orders = _orders(data, data.candidates, score)
+    return [rows[order] for rows, order in zip(data.candidates, orders, strict=True)]
+
+
+def measures(data: Queries, rankings: Sequence[Rows]) -> dict[str, Array]:
+    """The measures of RANKING for each query, (Q,), 0..1: gain discounted by rank, one over the first right rank, share found."""
+    discounts = 1 / np.log2(np.arange(CUT) + 2)
+    values: dict[str, list[float]] = {name: [] for name in RANKING}
+    for ranking, relevant in zip(rankings, data.relevant, strict=True):
+        gains = np.array([relevant.get(row, 0.0) for row in ranking.tolist()])
+        ideal = np.sort(np.array(list(relevant.values())))[::-1][:CUT]
+        top = gains[:CUT]
+        right = np.flatnonzero(top)
+        values["ndcg_at_10"].append(float(top @ discounts[: len(top)]) / float(ideal @ discounts[: len(ideal)]))
+        values["mrr_at_10"].append(1 / (int(right[0]) + 1) if len(right) else 0.0)
+        values["recall_at_100"].append(int((gains[:DEPTH] > 0).sum()) / len(relevant))
+    return {name: np.array(column) for name, column in values.items()}
+
+
+def _best(scores: Vectors, data: Queries, number: int) -> Rows:
+    rows = np.arange(len(scores)) if data.candidates is None else data.candidates[number]
+    top = min(DEPTH, len(rows))
+    head = rows[np.argpartition(-scores[rows], top - 1)[:top]]
+    return head[np.argsort(-scores[head], kind="stable")]
+
+
+def _orders(data: Queries, rows: Sequence[Rows], score: PairScores) -> list[Rows]:
+    """The order of each query's rows by the score of query and document."""
+    pairs = [(data.queries[number], data.documents[row]) for number, head in enumerate(rows) for row in head.tolist()]
+    parts = np.split(score(pairs), np.cumsum([len(head) for head in rows])[:-1]) if pairs else [np.empty(0) for _ in rows]
+    return [np.argsort(-part, kind="stable") for part in parts]

@@ -1,0 +1,98 @@
+"""The grid so far: its systems and data sets, and of each cell the figure, why there is none, or nothing yet."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sbert_app.evaluation.estimate import MetricEstimate, interval
+from sbert_app.grid.cell import Cell
+from sbert_app.grid.data_sets import DataSet
+
+SEEN_SHARE = 0.01  # of a data set's pairs: fewer hardly change a figure, and even published parts share a few
+Place = tuple[str, int]  # a system's name and a data set's number
+
+
+@dataclass(frozen=True)
+class Grid:
+    """systems: their names, in rows; data_sets in columns. cells: figures, or the reason why a system has none.
+
+    unreadable: names of data sets that could not be read, and why.
+    """
+
+    systems: tuple[str, ...]
+    data_sets: tuple[DataSet, ...]
+    cells: dict[Place, Cell | str] = field(default_factory=dict)
+    unreadable: tuple[str, ...] = ()
+
+    @property
+    def places(self) -> list[Place]:
+        """All cells in the order in which they are filled: a data set after the other."""
+        return [(system, number) for number in range(len(self.data_sets)) for system in self.systems]
+
+    @property
+    def complete(self) -> bool:
+        return all(place in self.cells for place in self.places)
+
+    def has(self, place: object) -> bool:
+        """Whether there is a figure in this cell."""
+        return isinstance(place, tuple) and isinstance(self.cells.get(place), Cell)
+
+    def figures(self, number: int) -> dict[str, Cell]:
+        """The figures of one data set by system, best first."""
+        column = ((system, self.cells.get((system, number))) for system in self.systems)
+        known = [(system, cell) for system, cell in column if isinstance(cell, Cell)]
+        return dict(sorted(known, key=lambda item: -item[1].value))
+
+    def level(self, number: int) -> list[str]:
+        """The best system of a data set, and those whose difference from it may be chance, best first.
+
+        Systems that were trained on its pairs do not count.
+        """
+        figures = {name: cell for name, cell in self.figures(number).items() if not self.was_seen(cell, number)}
+        best = next(iter(figures.values()), None)
+        return [name for name, cell in figures.items() if best is not None and (cell is best or difference(best, cell).low <= 0)]
+
+    def was_seen(self, cell: Cell, number: int) -> bool:
+        """Whether the system was trained on more than a few of the data set's pairs."""
+        return cell.seen > SEEN_SHARE * self.data_sets[number].size
+
+    @property
+    def common(self) -> list[int]:
+        """The data sets that means are taken over: every system has a figure that has one at all, and none was trained on them."""
+        able = {system for (system, _), cell in self.cells.items() if isinstance(cell, Cell)}
+        columns = {number: self.figures(number) for number in range(len(self.data_sets))}
+        whole = [number for number, column in columns.items() if able and able == set(column)]
+        return [number for number in whole if not any(self.was_seen(cell, number) for cell in columns[number].values())]
+
+    def means(self) -> dict[str, float]:
+        """Each system's mean of the main measures over the data sets in `common`; empty where there are none."""
+        columns = [self.figures(number) for number in self.common]
+        systems = columns[0] if columns else {}
+        return {system: float(np.mean([column[system].value for column in columns])) for system in systems}
+
+    def speed(self, system: str) -> float:
+        """Sentences a second over all cells of a system; 0 where it has none, or was too quick to measure."""
+        cells = [cell for (name, _), cell in self.cells.items() if name == system and isinstance(cell, Cell)]
+        seconds = sum(cell.seconds for cell in cells)
+        return sum(cell.sentences for cell in cells) / seconds if seconds > 0 else 0.0
+
+    def seconds_left(self) -> float | None:
+        """The time that the empty cells will take, by each system's speed so far; None before every system has been measured."""
+        sentences, seconds = dict.fromkeys(self.systems, 0), dict.fromkeys(self.systems, 0.0)
+        for (system, _), cell in self.cells.items():
+            if isinstance(cell, Cell):
+                sentences[system] += cell.sentences
+                seconds[system] += cell.seconds
+        empty = [(system, self.data_sets[number]) for system, number in self.places if (system, number) not in self.cells]
+        if any(not sentences[system] for system, _ in empty):
+            return None
+        return sum(seconds[system] / sentences[system] * sum(map(len, data.columns)) for system, data in empty)
+
+    def __iter__(self) -> Iterator[Cell]:
+        return (cell for place in self.places if isinstance(cell := self.cells.get(place), Cell))
+
+
+def difference(first: Cell, second: Cell) -> MetricEstimate:
+    """How much higher the first cell is than the second, on the same resamples, with its 95 % interval."""
+    return interval(first.value - second.value, (first.samples - second.samples).astype(np.float64))

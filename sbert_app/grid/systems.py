@@ -1,0 +1,87 @@
+"""The systems of an evaluation: SBERT and what the paper compares it with. Each scores examples; most also embed sentences."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from sbert_app.errors import UserError
+from sbert_app.evaluation.weighted import Array
+from sbert_app.labelled.example_set import Examples
+from sbert_app.labelled.queries import Queries, Rows
+from sbert_app.labelled.training_pairs import Digests
+from sbert_app.models.pooling import POOLINGS
+from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.vectors import Vectors
+
+SBERT, CROSS, WORD_VECTORS, TF_IDF, OVERLAP = "sbert", "cross-encoder", "word-vectors", "tf-idf", "word-overlap"
+RANKERS = BM25, HYBRID, RERANKED = "bm25", "hybrid", "re-ranked"  # they rank documents, no more
+POOLED = {f"sbert-{pooling}": pooling for pooling in POOLINGS}
+SYSTEMS = {  # what each is, and its place in the paper
+    SBERT: "the cosine of the model's embeddings",
+    **{name: f"the same model with {pooling} pooling, as in Table 6" for name, pooling in POOLED.items()},
+    CROSS: "reads both sentences together; the paper's BERT in Tables 2 and 3",
+    WORD_VECTORS: "the average of a sentence's word vectors, as GloVe in Table 1; without a file, of the model's input vectors",
+    TF_IDF: "words weighted by how rare they are; the first row of Table 3",
+    OVERLAP: "the share of words that both sentences have",
+    BM25: "ranks documents by their words",
+    HYBRID: "the model's ranking and BM25's, fused by rank",
+    RERANKED: "the model's best 30 documents in the order of the cross-encoder",
+}
+
+Embed = Callable[[Sequence[str]], Vectors]
+Rank = Callable[[Queries], list[Rows]]
+Score = Callable[[Examples], Array]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The models that systems are made of: the encoder, the cross-encoder, and a GloVe file for the system word-vectors."""
+
+    model: str = DEFAULT_ENCODER
+    cross_encoder: str = DEFAULT_CROSS_ENCODER
+    word_vectors: Path | None = None
+
+
+@dataclass(frozen=True)
+class System:
+    """A system ready to score. identity: of its weights, equal only for systems with equal results.
+
+    embed: n sentences -> (n, dim), None for a system that only scores pairs. scorer, ranker: see `score` and `rank`. trained_on:
+    digests of the pairs that it was trained on, as far as they are known.
+    """
+
+    name: str
+    model: str
+    identity: str
+    scorer: Score
+    embed: Embed | None = None
+    ranker: Rank | None = None
+    trained_on: Digests = field(default_factory=lambda: np.empty(0, np.uint64))
+
+    def score(self, examples: Examples) -> Array:
+        """A score of each example, (n,), higher is closer; for triplets that of the positive minus that of the negative.
+
+        Raises UserError for pairs that belong together, if it has no embeddings to find the partner among all.
+        """
+        if examples.kind == "positives" and self.embed is None:
+            raise UserError("Scores pairs only: cannot find a sentence's partner among all sentences.")
+        return self.scorer(examples)
+
+    def rank(self, data: Queries) -> list[Rows]:
+        """The best documents of each query, best first. Raises UserError for a system that cannot rank."""
+        if self.ranker is None:
+            raise UserError("Scores pairs only: use bm25 to rank documents by their words.")
+        return self.ranker(data)
+
+
+def check_names(bench: Workbench, systems: Sequence[str]) -> None:
+    """Raise UserError for a name that is neither one of SYSTEMS nor a model, or for no name."""
+    models = {info.name for info in bench.registry.list()}
+    unknown = [name for name in systems if name not in SYSTEMS and name not in models and "/" not in name]
+    if unknown or not systems:
+        raise UserError(
+            f"Unknown system {(unknown or [''])[0]!r}. Must be one of {', '.join(SYSTEMS)}, or a model's name or folder."
+        )

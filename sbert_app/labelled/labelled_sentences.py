@@ -1,0 +1,93 @@
+"""Labelled sentences: a text and a class each, to learn a linear classifier from; with a test part and a dev part, or without."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from sbert_app.corpus.reader import guess_column, read_corpus
+from sbert_app.errors import UserError
+from sbert_app.settings import Limits
+from sbert_app.tables import Table
+
+LABEL_NAMES = ("label", "labels", "class", "category", "topic", "intent", "sentiment", "target")
+MOST_CLASSES = 200
+LEAST_ROWS = 12  # of each class, so that each part of the nested folds has one
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class LabelledSentences:
+    """n sentences with a class each, by its number in `classes`; test and dev: the rows of these parts, None if there are none."""
+
+    sentences: list[str]
+    targets: NDArray[np.int64]
+    classes: list[str]
+    test: Mask | None
+    dev: Mask | None
+
+    @property
+    def most_frequent(self) -> float:
+        """The accuracy of always predicting the most frequent class of the training rows, on the rows that are tested."""
+        tested = np.ones(len(self.targets), bool) if self.test is None else self.test
+        train = tested if self.test is None else ~tested
+        return float((self.targets[tested] == np.bincount(self.targets[train]).argmax()).mean())
+
+
+def read_labelled_sentences(
+    table: Table, limits: Limits, text: str = "", label: str = "", test: Table | None = None, dev: Table | None = None
+) -> LabelledSentences:
+    """Read the tables, with guessed columns if these are "". Raises UserError for data that cannot be learnt from."""
+    text = _known(table, text) if text else guess_column(table.frame)
+    label = label or _label_column(table.frame, text)
+    parts = [part for part in (table, test, dev) if part is not None]
+    read = [_part(part, text, label, limits) for part in parts]
+    labels = np.concatenate([values for _, values in read])
+    classes, targets = np.unique(labels.astype(str), return_inverse=True)
+    number = np.repeat(np.arange(len(parts)), [len(values) for _, values in read])
+    masks = {id(part): number == i for i, part in enumerate(parts)}
+    data = LabelledSentences(
+        [sentence for sentences, _ in read for sentence in sentences], targets.astype(np.int64), classes.tolist(),
+        masks.get(id(test)) if test else None, masks.get(id(dev)) if dev else None,
+    )  # fmt: skip
+    _check(data, number == 0)
+    return data
+
+
+def _part(table: Table, text: str, label: str, limits: Limits) -> tuple[list[str], NDArray[np.object_]]:
+    """The sentences of one table and their labels; rows without a label are left out."""
+    corpus = read_corpus(table, [_known(table, text)], limits)
+    labels = corpus.metadata[_known(table, label)].str.strip().to_numpy(dtype=object)
+    usable = [bool(value) for value in labels]
+    return [s for s, good in zip(corpus.sentences, usable, strict=True) if good], labels[usable]
+
+
+def _known(table: Table, column: str) -> str:
+    """The column, if the table has it. Raises UserError otherwise."""
+    if column not in table.frame.columns:
+        raise UserError(f"'{table.name}' has no column '{column}'. Its columns are: {', '.join(table.frame.columns)}.")
+    return column
+
+
+def _label_column(frame: pd.DataFrame, text: str) -> str:
+    """The column of the labels, by its name, else the only other one."""
+    others = [column for column in frame.columns if column != text]
+    by_name = {column.strip().lower(): column for column in reversed(others)}
+    named = next((by_name[name] for name in LABEL_NAMES if name in by_name), others[0] if len(others) == 1 else "")
+    if not named:
+        raise UserError(f"Which column holds the labels? Name one of: {', '.join(others) or 'none, the file has one column'}.")
+    return named
+
+
+def _check(data: LabelledSentences, train: Mask) -> None:
+    """Raise UserError if the classes cannot be learnt and tested."""
+    counts = np.bincount(data.targets[train], minlength=len(data.classes))
+    if len(data.classes) < 2 or len(data.classes) > MOST_CLASSES:
+        raise UserError(f"The labels have {len(data.classes):,} different values; 2 to {MOST_CLASSES} can be learnt.")
+    rare = int(counts.argmin())
+    if counts[rare] < LEAST_ROWS and data.dev is None:
+        raise UserError(
+            f"The class '{data.classes[rare]}' has {counts[rare]:,} rows to learn from. Folds need at least "
+            f"{LEAST_ROWS} of each class: add rows, or remove those of this class."
+        )

@@ -1,0 +1,41 @@
+"""The model card, README.md of a saved folder: what the Hub shows, and how to use the model."""
+
+from pathlib import Path
+
+CARD = """---
+{about}
+---
+
+# {title}
+
+Saved by SBERT Studio.
+
+| | |
+| --- | --- |
+{rows}
+
+{usage}
+"""
+ABOUT = """library_name: sentence-transformers
+pipeline_tag: sentence-similarity
+tags: [sentence-transformers, sentence-similarity]"""
+USAGE = """```python
+from sentence_transformers import SentenceTransformer
+
+model = SentenceTransformer("path/to/this/folder")
+embeddings = model.encode(["a sentence", "another one"])
+```"""
+OWN_ABOUT = """pipeline_tag: sentence-similarity
+tags: [sentence-similarity]"""
+OWN_USAGE = """An encoder over word vectors: only SBERT Studio opens this folder, sentence-transformers has no module for it.
+
+```
+python -m sbert_app encode sentences.txt --model path/to/this/folder --out embeddings.npy
+```"""
+
+
+def write_card(folder: Path, title: str, facts: dict[str, str], own: bool = False) -> None:
+    """Write the card. own: only this app opens the folder, so the card must not name another library."""
+    rows = "\n".join(f"| {name} | {' '.join(value.split()).replace('|', '&#124;')} |" for name, value in facts.items())
+    about, usage = (OWN_ABOUT, OWN_USAGE) if own else (ABOUT, USAGE)
+    (folder / "README.md").write_text(CARD.format(about=about, title=title, rows=rows, usage=usage), encoding="utf-8")

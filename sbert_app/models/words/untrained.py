@@ -1,0 +1,123 @@
+"""Build the networks that the paper compares with, untrained: models of the registry whose names start with `new/`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from sbert_app.errors import UserError
+from sbert_app.models.bundled import checked_bundled_folder
+from sbert_app.models.dense import Dense
+from sbert_app.models.folders import Layout, quoted
+from sbert_app.models.hardware import Hardware
+from sbert_app.models.loading import LOADING, import_transformers, load_transformer
+from sbert_app.models.words.tokens import SPECIAL, word_tokenizer
+from sbert_app.models.words.vectors import read_all
+
+PREFIX = "new/"
+SEED = 7
+MAX_LENGTH = 256  # tokens, as of the bundled encoder
+SPREAD = 0.4  # standard deviation of the numbers in a word vector, about that of GloVe's
+
+
+@dataclass(frozen=True)
+class Design:
+    """units: of the BiLSTM in each direction, 0 for none; dense: sizes of the layers after pooling; frozen: the word vectors."""
+
+    about: str
+    units: int
+    pooling: str
+    dense: tuple[int, ...]
+    frozen: bool
+
+    @property
+    def dim(self) -> int:
+        return self.dense[-1] if self.dense else 2 * self.units
+
+
+DESIGNS = {
+    f"{PREFIX}infersent": Design(
+        "InferSent (with the triplet objective: Dor et al.): a BiLSTM over word vectors, the largest value over time",
+        units=256, pooling="max", dense=(), frozen=True,
+    ),
+    f"{PREFIX}dan": Design(
+        "a deep averaging network, as in the Universal Sentence Encoder: the mean of word vectors, then two tanh layers",
+        units=0, pooling="mean", dense=(512, 512), frozen=False,
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Untrained:
+    """The parts of an encoder with random weights; the word vectors alone are given."""
+
+    network: Any
+    tokenizer: Any
+    layout: Layout
+    dense: list[Dense]
+
+
+def is_untrained(name: str) -> bool:
+    """Whether a model's name asks for an untrained network."""
+    return name.startswith(PREFIX)
+
+
+def untrained(name: str, hardware: Hardware, files: bool) -> Untrained:
+    """Build the network of that name, always with the same weights. After a colon the name may give a file of word vectors.
+
+    files: whether such a file is allowed. Raises UserError for an unknown name or a file that cannot be read.
+    """
+    known, _, path = name.partition(":")
+    if known not in DESIGNS or (path and not files):
+        raise UserError(f"Unknown model {quoted(name)}. Must be one of {', '.join(DESIGNS)}.")
+    design = DESIGNS[known]
+    tokenizer, vectors = _from_file(Path(path).expanduser()) if path else _bundled(hardware)
+    generator = torch.Generator().manual_seed(SEED)
+    sizes = design.dense and (vectors.shape[1], *design.dense)
+    dense = [Dense(*pair) for pair in pairwise(sizes)]
+    network = _network(vectors, design)
+    _fill([*dense, *filter(None, [network.lstm])], generator)
+    note = f"Not trained yet: {design.about}. Its weights are random: train it on the Fine-tune tab."
+    folders = tuple(f"{number}_Dense" for number, _ in enumerate(dense, 2))
+    layout = Layout(design.pooling, max_length=MAX_LENGTH, note=note, dense=folders)
+    return Untrained(network.eval().to(hardware.device), tokenizer, layout, dense)
+
+
+def _network(vectors: Tensor, design: Design) -> Any:
+    with LOADING:  # creating it changes torch's global state
+        import_transformers()
+        from sbert_app.models.words.network import WordConfig, WordNetwork
+
+        network = WordNetwork(WordConfig(len(vectors), vectors.shape[1], design.units, design.frozen))
+    network.embeddings.weight.data.copy_(vectors)
+    return network
+
+
+def _fill(modules: Sequence[nn.Module], generator: torch.Generator) -> None:
+    """Draw the weights from the generator: torch's own would depend on what other threads draw."""
+    for module in modules:
+        for parameter in module.parameters():
+            bound = parameter.shape[-1] ** -0.5
+            parameter.data.uniform_(-bound, bound, generator=generator)
+
+
+def _bundled(hardware: Hardware) -> tuple[Any, Tensor]:
+    """Tokenizer and input word vectors of the bundled encoder; each dimension is centred and scaled to SPREAD."""
+    model, tokenizer = load_transformer(checked_bundled_folder(), hardware)
+    vectors = model.get_input_embeddings().weight.detach().float().cpu()
+    vectors = SPREAD * (vectors - vectors.mean(0)) / vectors.std(0)
+    vectors[tokenizer.all_special_ids] = 0  # special tokens are no words
+    return tokenizer, vectors
+
+
+def _from_file(path: Path) -> tuple[Any, Tensor]:
+    """A tokenizer of whole words and their vectors, from a GloVe file."""
+    words, vectors = read_all(path)
+    with LOADING:
+        tokenizer = word_tokenizer(words, MAX_LENGTH)
+    table = torch.from_numpy(vectors)
+    return tokenizer, torch.cat([torch.zeros(len(SPECIAL), table.shape[1]), table])

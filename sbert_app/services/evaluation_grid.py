@@ -1,0 +1,214 @@
+"""Fill a grid of systems and data sets cell by cell, for a page, an endpoint or the shell; keep it in the visitor's session."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from sbert_app.errors import UserError
+from sbert_app.grid.cell import Cell, measure_cell
+from sbert_app.grid.data_sets import TASKS, DataSet, plain_name, read_data_set, read_folder
+from sbert_app.grid.examples import own_data_sets
+from sbert_app.grid.loading import load_system
+from sbert_app.grid.result import Grid, Place
+from sbert_app.grid.store import CellStore
+from sbert_app.grid.systems import Choice, System, check_names
+from sbert_app.runtime.line import place_in_line
+from sbert_app.runtime.stop import Stop
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.services import validation
+from sbert_app.tables import Table, read_table
+
+JOB = "evaluation"  # the session's name for a run
+MOST_UPLOADED = 20  # data sets of one visitor
+MOST_SYSTEMS = 20
+
+
+@dataclass(frozen=True)
+class Uploaded:
+    """The data sets that a visitor has uploaded, oldest first."""
+
+    data_sets: tuple[DataSet, ...] = ()
+
+    @property
+    def nbytes(self) -> int:
+        """Approximate bytes in memory."""
+        return sum(data.nbytes for data in self.data_sets)
+
+
+@dataclass(frozen=True)
+class ShownGrid:
+    """A visitor's grid, complete or not, and the models it is made with."""
+
+    grid: Grid
+    choice: Choice
+
+    @property
+    def nbytes(self) -> int:
+        """Approximate bytes in memory, without the data sets."""
+        return sum(cell.samples.nbytes + cell.predicted.nbytes for cell in self.grid)
+
+
+@dataclass(frozen=True)
+class Halted:
+    """The visitor pressed Stop: a reload does not go on."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The grid so far. place: the cell that is being measured; waiting: what for, before the first one."""
+
+    grid: Grid
+    place: Place | None = None
+    waiting: str = ""
+
+
+class StoppedError(Exception):
+    """The visitor or the end of the app stopped the work on a cell."""
+
+
+class GridService:
+    """All state is in the visitor's session. Hosted, no cell is kept on disk: its speed would tell others what was measured."""
+
+    def __init__(self, workbench: Workbench) -> None:
+        self._bench = workbench
+        self._store = CellStore(None if workbench.settings.hosted else workbench.settings.cache / "evaluations")
+
+    def upload(self, session_id: str, path: Path, name: str) -> DataSet:
+        """Read a file and add it to the visitor's data sets, replacing one of the same name. Raises UserError."""
+        session = self._bench.sessions.get(session_id)
+        limits = self._bench.settings.limits
+        data = read_data_set(read_table(path, limits, name), limits, plain_name(name))
+        others = [other for other in self._uploaded(session_id) if other.name != data.name]
+        if len(others) >= MOST_UPLOADED:
+            raise UserError(f"You have {MOST_UPLOADED} data sets, the most that are kept. Reload the page to begin anew.")
+        session.put(Uploaded((*others, data)))
+        return data
+
+    def data_sets(self, session_id: str) -> dict[str, DataSet]:
+        """By name: those that come with the app, and the visitor's own."""
+        return self.own() | {data.name: data for data in self._uploaded(session_id)}
+
+    def choose(self, session_id: str, systems: Sequence[str], names: Sequence[str]) -> Grid:
+        """An empty grid of these systems and data sets. Raises UserError for unknown ones, for none, and for too many."""
+        known, names, systems = self.data_sets(session_id), *map(validation.names, (names, systems), ("data sets", "systems"))
+        if unknown := [name for name in names if name not in known]:
+            raise UserError(f"There is no data set {unknown[0]!r}. Must be one of {', '.join(known)}.")
+        if not names or not systems:
+            raise UserError("Choose at least one system and one data set.")
+        if len(systems) > MOST_SYSTEMS:
+            raise UserError(f"{len(systems)} systems are chosen, at most {MOST_SYSTEMS} fit a grid.")
+        check_names(self._bench, systems)
+        return Grid(tuple(dict.fromkeys(systems)), tuple(known[name] for name in dict.fromkeys(names)))
+
+    def of_table(self, table: Table, systems: Sequence[str]) -> Grid:
+        """An empty grid of one data set. Raises UserError for data that cannot be evaluated, or an unknown system."""
+        check_names(self._bench, systems)
+        return Grid(tuple(dict.fromkeys(systems)), (read_data_set(table, self._bench.settings.limits),))
+
+    def of_folder(self, folder: Path, systems: Sequence[str], tasks: Sequence[str] = ()) -> Grid:
+        """An empty grid of a folder's data sets, of those with these tasks if there are any. Raises UserError without any set."""
+        check_names(self._bench, systems)
+        if unknown := [task for task in tasks if task not in TASKS]:
+            raise UserError(f"Unknown task {unknown[0]!r}. Must be one of {', '.join(TASKS)}.")
+        read = list(read_folder(folder, self._bench.settings.limits))
+        data_sets = tuple(data for data in read if isinstance(data, DataSet) and (not tasks or data.task in tasks))
+        unreadable = tuple(str(error) for error in read if isinstance(error, UserError))
+        if not data_sets:
+            raise UserError(f"'{folder.name}' has no data set to measure. {' '.join(unreadable)}".strip())
+        return Grid(tuple(dict.fromkeys(systems)), data_sets, unreadable=unreadable)
+
+    def fill(self, grid: Grid, choice: Choice, stop: Stop) -> Iterator[Progress]:
+        """Fill the empty cells of a grid, after waiting in the queue.
+
+        A cell that was measured before on this machine is taken from the store. A system that cannot be loaded or cannot do a task
+        has the reason in its cells. Raises UserError for an unknown system.
+        """
+        check_names(self._bench, grid.systems)
+        with self._bench.lines.corpora.join(stop) as waiting:
+            yield from (Progress(grid, waiting=place_in_line(before, "job")) for before in waiting)
+            systems = Systems(self._bench, grid, choice, stop)
+            for place in grid.places:
+                if stop.is_set():
+                    return
+                if place not in grid.cells:
+                    yield Progress(grid, place)
+                    grid = self._with_cell(grid, place, systems)
+            yield Progress(grid)
+
+    def fill_session(self, session_id: str, grid: Grid, choice: Choice) -> Iterator[Progress]:
+        """Fill a grid for a page; the session keeps it after each cell, so that a reload finds it. See `fill`."""
+        session = self._bench.sessions.get(session_id)
+        stop = session.begin(JOB)
+        session.drop(Halted)
+        for step in self.fill(grid, choice, stop):
+            if not session.put(ShownGrid(step.grid, choice), stop):
+                return
+            yield step
+
+    def stop(self, session_id: str) -> None:
+        """Stop filling the grid of this session."""
+        session = self._bench.sessions.get(session_id)
+        session.put(Halted())
+        session.stop(JOB)
+
+    def shown(self, session_id: str) -> ShownGrid | None:
+        """The grid of this session, complete or not; None if there is none."""
+        return self._bench.sessions.get(session_id).get(ShownGrid)
+
+    def unfinished(self, session_id: str) -> ShownGrid | None:
+        """The grid to go on with, because the page was left before it was complete; None if the visitor stopped it."""
+        kept, session = self.shown(session_id), self._bench.sessions.get(session_id)
+        return kept if kept and not kept.grid.complete and session.get(Halted) is None else None
+
+    def models(self) -> list[str]:
+        """The trained models that can be a row of their own: the default ones have one already."""
+        known = (info for info in self._bench.registry.list() if info.available and info.origin not in ("bundled", "untrained"))
+        return [info.name for info in known if info.kind in ("encoder", "cross-encoder")]
+
+    def own(self) -> dict[str, DataSet]:
+        """The data sets that come with the app, by name."""
+        return {data.name: data for data in own_data_sets(self._bench.settings.limits)}
+
+    def _with_cell(self, grid: Grid, place: Place, systems: "Systems") -> Grid:
+        """The grid with a figure in this cell, or with the reason why there is none; as it was if the work was stopped."""
+        data = grid.data_sets[place[1]]
+        try:
+            system = systems.get(place[0])
+            cell: Cell | str | None = self._store.get(system, data)
+            if cell is None:
+                cell = measure_cell(system, data, systems.tick)
+                self._store.put(system, data, cell)
+        except StoppedError:
+            return grid
+        except UserError as error:
+            cell = str(error)
+        return replace(grid, cells={**grid.cells, place: cell})
+
+    def _uploaded(self, session_id: str) -> tuple[DataSet, ...]:
+        return (self._bench.sessions.get(session_id).get(Uploaded) or Uploaded()).data_sets
+
+
+class Systems:
+    """The systems of one run, each loaded at its first use; one that cannot be loaded is not tried again."""
+
+    def __init__(self, bench: Workbench, grid: Grid, choice: Choice, stop: Stop) -> None:
+        self._bench, self._grid, self._choice, self._stop = bench, grid, choice, stop
+        self._loaded: dict[str, System | UserError] = {}
+
+    def get(self, name: str) -> System:
+        """The system of that name. Raises UserError if it cannot be loaded."""
+        if name not in self._loaded:
+            texts = [column for data in self._grid.data_sets for column in data.columns]
+            try:
+                self._loaded[name] = load_system(self._bench, name, self._choice, texts, self.tick)
+            except UserError as error:
+                self._loaded[name] = error
+        system = self._loaded[name]
+        if isinstance(system, UserError):
+            raise system
+        return system
+
+    def tick(self) -> None:
+        """Raise StoppedError if the run was stopped."""
+        if self._stop.is_set():
+            raise StoppedError

@@ -1,0 +1,127 @@
+"""Many linear classifiers on the same features at once: each learns from its own rows, with its own strength of weight decay."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+# As in SentEval (Conneau & Kiela 2018), its settings for published tables.
+BATCH, EPOCHS_A_ROUND, PATIENCE, MOST_EPOCHS, RATE = 64, 4, 5, 200, 1e-3
+BETAS, EPSILON = (0.9, 0.999), 1e-8  # of Adam
+ROWS_AT_ONCE = 8_192
+
+
+@dataclass(frozen=True)
+class Heads:
+    """H classifiers: weight (dim, H, C), bias (H, C), and the share of dev rows that each predicts, (H,)."""
+
+    weight: Tensor
+    bias: Tensor
+    dev: Tensor
+
+    def predict(self, features: Tensor) -> Tensor:
+        """The class that each head gives each row, (n, H). features (n, dim)."""
+        parts = [
+            _logits(features[start : start + ROWS_AT_ONCE], self.weight, self.bias).argmax(2)
+            for start in range(0, len(features), ROWS_AT_ONCE)
+        ]
+        return torch.cat(parts)
+
+    def correct(self, features: Tensor, targets: Tensor) -> Tensor:
+        """Whether each head predicts each row, (n, H). features (n, dim), targets (n,)."""
+        return self.predict(features) == targets[:, None]
+
+
+@torch.inference_mode()
+def fit_heads(
+    features: Tensor,
+    targets: Tensor,
+    train: Tensor,
+    dev: Tensor,
+    l2: Tensor,
+    seed: int = 0,
+    tick: Callable[[], None] = lambda: None,
+) -> Heads:
+    """Fit H heads by Adam on the cross-entropy; each keeps its best round on its dev rows and stops after PATIENCE worse ones.
+
+    features (n, dim); targets (n,), 0..C-1; train, dev: boolean (H, n); l2: weight decay, (H,). tick is called after each round.
+    All heads see the rows in one order, each only its own: a step is one matrix product for all of them.
+    """
+    run = _Training(features, targets, train, l2, torch.Generator().manual_seed(seed))
+    count, numbers = len(l2), torch.arange(len(l2))
+    best = Heads(run.weight.clone(), run.bias.clone(), torch.full((count,), -1.0))
+    waited = torch.zeros(count, dtype=torch.int64)
+    for _ in range(0, MOST_EPOCHS, EPOCHS_A_ROUND):
+        for _ in range(EPOCHS_A_ROUND):
+            run.epoch()
+        correct = Heads(run.weight, run.bias, best.dev).correct(features, targets)
+        held = dev[numbers].T
+        accuracy = (correct & held).sum(0) / held.sum(0).clamp(min=1)
+        better = accuracy > best.dev[numbers]
+        improved = numbers[better]
+        best.weight[:, improved], best.bias[improved], best.dev[improved] = (
+            run.weight[:, better],
+            run.bias[better],
+            accuracy[better],
+        )
+        waited[numbers[~better]] += 1
+        going = waited[numbers] <= PATIENCE
+        numbers = numbers[going]
+        tick()
+        if not len(numbers):
+            break
+        run.keep(going)
+    return best
+
+
+class _Training:
+    """The heads that are still learning, with Adam's averages."""
+
+    def __init__(self, features: Tensor, targets: Tensor, train: Tensor, l2: Tensor, random: torch.Generator) -> None:
+        classes, dim = int(targets.max()) + 1, features.shape[1]
+        self._features, self._random = features, random
+        self._wanted = torch.nn.functional.one_hot(targets, classes).to(features.dtype)
+        self._train, self._l2 = train.T.to(features.dtype), l2
+        bound = 1 / math.sqrt(dim)
+        start = [torch.empty(shape).uniform_(-bound, bound, generator=random) for shape in ((dim, 1, classes), (1, classes))]
+        self.weight, self.bias = start[0].repeat(1, len(l2), 1), start[1].repeat(len(l2), 1)
+        self._moments = [(torch.zeros_like(values), torch.zeros_like(values)) for values in (self.weight, self.bias)]
+        self._step = 0
+        # Of so many rows, each head has about BATCH of its own.
+        self._batch = max(1, round(BATCH * len(features) / max(1.0, float(self._train.sum(0).mean()))))
+
+    def epoch(self) -> None:
+        """All rows once, in a new order."""
+        order = torch.randperm(len(self._features), generator=self._random)
+        for rows in order.split(self._batch):
+            self._learn(rows)
+
+    def _learn(self, rows: Tensor) -> None:
+        features, own = self._features[rows], self._train[rows]
+        wrong = _logits(features, self.weight, self.bias).softmax(2) - self._wanted[rows, None]
+        wrong *= (own / own.sum(0).clamp(min=1))[:, :, None]
+        self._step += 1
+        gradient = (features.T @ wrong.flatten(1)).view_as(self.weight)
+        self._adam(self.weight, gradient + self._l2[None, :, None] * self.weight, *self._moments[0])
+        self._adam(self.bias, wrong.sum(0) + self._l2[:, None] * self.bias, *self._moments[1])
+
+    def _adam(self, values: Tensor, gradient: Tensor, mean: Tensor, square: Tensor) -> None:
+        mean.lerp_(gradient, 1 - BETAS[0])
+        square.mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
+        correction = math.sqrt(1 - BETAS[1] ** self._step)
+        rate = RATE * correction / (1 - BETAS[0] ** self._step)
+        values.addcdiv_(mean, square.sqrt().add_(EPSILON * correction), value=-rate)
+
+    def keep(self, going: Tensor) -> None:
+        """Go on with some of the heads only."""
+        self.weight, self.bias = self.weight[:, going], self.bias[going]
+        (mean, square), (bias_mean, bias_square) = self._moments
+        self._moments = [(mean[:, going], square[:, going]), (bias_mean[going], bias_square[going])]
+        self._train, self._l2 = self._train[:, going], self._l2[going]
+
+
+def _logits(features: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """(n, dim) -> (n, H, C)."""
+    return (features @ weight.flatten(1)).view(len(features), *bias.shape) + bias

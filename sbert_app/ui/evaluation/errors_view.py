@@ -1,0 +1,44 @@
+"""Render what a system gets wrong on a data set, and where another system disagrees with it most."""
+
+from markupsafe import Markup
+
+from sbert_app.grid.cell import Cell
+from sbert_app.grid.errors import Mistake, disagreements, mistakes
+from sbert_app.grid.result import Grid, Place
+from sbert_app.ui.evaluation.grid_view import name_of
+from sbert_app.ui.kit import html
+from sbert_app.wording import times_100
+
+MOST = 8  # examples in each list
+
+
+def errors(grid: Grid, place: Place) -> Markup:
+    """Both lists of one cell."""
+    data, system = grid.data_sets[place[1]], name_of(place[0])
+    figures = grid.figures(place[1])
+    cell = figures.pop(place[0])
+    worst = mistakes(data, cell, MOST)
+    parts = [_subsets(cell), _list(f"{system} on {data.name}: the worst errors", worst)]
+    if figures:
+        name, other = next(iter(figures.items()))
+        better = disagreements(data, cell, other, MOST)
+        parts.append(_list(f"{data.name}: where {name_of(name)} does better", better))
+    return Markup('<div class="eval-errors">{}</div>').format(Markup().join(parts))
+
+
+def _subsets(cell: Cell) -> Markup:
+    """The figures of the subsets, with their mean; nothing for a data set without subsets."""
+    if not cell.subsets:
+        return Markup()
+    rows = [[name, times_100(value)] for name, value in cell.subsets.items()]
+    mean = sum(cell.subsets.values()) / len(cell.subsets)
+    table = html.table(("subset", "figure × 100"), [*rows, ["mean of the subsets", times_100(mean)]])
+    return Markup("<section><h3>{} on {}, by subset</h3>{}</section>").format(name_of(cell.system), cell.data_set, table)
+
+
+def _list(title: str, examples: list[Mistake]) -> Markup:
+    rows = [[Markup("<br>").join(mistake.sentences), mistake.expected, mistake.given] for mistake in examples]
+    table = html.table(("sentences", "right answer", "answer"), rows) if rows else html.hint("None.")
+    return Markup('<section><h3>{}</h3><div class="scroll" tabindex="0" role="region" aria-label="{}">{}</div></section>').format(
+        title, title, table
+    )

@@ -1,0 +1,156 @@
+"""Render the grid: a row for each system, a column for each data set, and in words which differences are real."""
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from sbert_app.evaluation.paper import SOURCE
+from sbert_app.grid.cell import Cell
+from sbert_app.grid.data_sets import CLASSES, RETRIEVAL, DataSet
+from sbert_app.grid.published import published
+from sbert_app.grid.result import Grid, Place, difference
+from sbert_app.grid.systems import BM25, CROSS, HYBRID, OVERLAP, POOLED, RERANKED, SBERT, TF_IDF, WORD_VECTORS, Choice
+from sbert_app.ui.kit import html
+from sbert_app.wording import digits, duration, times_100
+
+NAMES = {
+    SBERT: "SBERT",
+    **{name: f"SBERT, {pooling.replace('cls', 'CLS')} pooling" for name, pooling in POOLED.items()},
+    CROSS: "Cross-encoder",
+    WORD_VECTORS: "Average word vectors",
+    TF_IDF: "tf-idf",
+    OVERLAP: "Word overlap",
+    BM25: "BM25",
+    HYBRID: "Hybrid search",
+    RERANKED: "Re-ranked search",
+}
+MEASURES = {
+    "spearman": "Spearman",
+    "average_precision": "Average precision",
+    "triplet_accuracy": "Triplets right",
+    "accuracy_at_1": "Partner first",
+    "accuracy": "Accuracy",
+    "ndcg_at_10": "nDCG@10",
+}
+COUNTED = {"scored": "pairs", "labelled": "pairs", "triplets": "triplets", "positives": "pairs", CLASSES: "sentences"}
+COUNTED[RETRIEVAL] = "queries"
+SEEN_MARK = "†"
+NOTHING = "Choose systems and data sets, then measure: each cell fills as soon as it is known."
+HOW_TO_READ = (
+    "All figures × 100, below them the range of 95 % of the data's resamples. Bold: the best, and what may be as good by chance. "
+    "Click a figure for its errors."
+)
+
+
+def grid(grid: Grid, choice: Choice, current: Place | None = None) -> Markup:
+    """The table. current: the cell that is being measured."""
+    level = [grid.level(number) if len(grid.figures(number)) > 1 else [] for number in range(len(grid.data_sets))]
+    means = grid.means()
+    top = max(means.values(), default=0.0)
+    rows = []
+    for system in grid.systems:
+        cells = [_cell(grid, (system, number), system in level[number], current) for number in range(len(grid.data_sets))]
+        mean = times_100(means[system]) if system in means else ""
+        cells.append(Markup('<td class="mean{}">{}</td>').format(" best" if mean and means[system] == top else "", mean))
+        cells.append(Markup('<td class="mean">{}</td>').format(digits(speed) if (speed := grid.speed(system)) else ""))
+        rows.append(Markup('<tr><th scope="row">{}</th>{}</tr>').format(_named(system, choice), Markup().join(cells)))
+    rows += [_published(name, figures) for name, figures in published(grid.data_sets).items()]
+    heads = [_head(data) for data in grid.data_sets]
+    heads += [_mean_head(grid), Markup('<th scope="col">Speed<small>sentences a second</small></th>')]
+    return Markup(
+        '<div class="scroll eval" tabindex="0" role="region" aria-label="Figures by system and data set"><table class="plain">'
+        '<thead><tr><th scope="col">System</th>{}</tr></thead><tbody>{}</tbody></table></div>'
+    ).format(Markup().join(heads), Markup().join(rows))
+
+
+def name_of(system: str) -> str:
+    """A system's name on the page: one of NAMES, else the model's name."""
+    return NAMES.get(system, system)
+
+
+def _named(system: str, choice: Choice) -> Markup:
+    models = {SBERT: choice.model, CROSS: choice.cross_encoder, **dict.fromkeys(POOLED, choice.model)}
+    return Markup("{}<small>{}</small>").format(name_of(system), models.get(system, ""))
+
+
+def _head(data: DataSet) -> Markup:
+    about = f"{MEASURES[data.measure]}, {data.size:,} {COUNTED[data.task]}"
+    return Markup('<th scope="col">{}<small>{}</small></th>').format(data.name, about)
+
+
+def _published(name: str, figures: Sequence[float | None]) -> Markup:
+    cells = Markup().join(Markup('<td class="paper">{}</td>').format("" if f is None else f"{f:.1f}") for f in figures)
+    row = Markup('<tr class="paper"><th scope="row">{}<small>{}</small></th>{}<td></td><td></td></tr>')
+    return row.format(name, f"published: {SOURCE}", cells)
+
+
+def _mean_head(grid: Grid) -> Markup:
+    common = len(grid.common)
+    of = f"of {common} of {len(grid.data_sets)} sets" if common < len(grid.data_sets) else ""
+    return Markup('<th scope="col">Mean<small>{}</small></th>').format(of)
+
+
+def _cell(grid: Grid, place: Place, level: bool, current: Place | None) -> Markup:
+    cell = grid.cells.get(place)
+    if isinstance(cell, Cell):
+        data = Markup('data-system="{}" data-number="{}"').format(*place)
+        label = f"{name_of(place[0])} on {grid.data_sets[place[1]].name}: {times_100(cell.value)}. Show its errors"
+        mark = SEEN_MARK if grid.was_seen(cell, place[1]) else ""
+        figure = Markup('<button type="button" class="{}" {} aria-label="{}"><b>{}{}</b><small>{}</small></button>').format(
+            "best" if level else "", data, label, times_100(cell.value), mark, f"{times_100(cell.low)} to {times_100(cell.high)}"
+        )
+        return Markup("<td>{}</td>").format(figure)
+    if cell is not None:
+        return Markup('<td class="none" title="{}"><abbr title="{}">–</abbr></td>').format(cell, cell)
+    if place == current:
+        return Markup('<td class="current"><i role="img" aria-label="being measured"></i></td>')
+    return Markup('<td class="pending"></td>')
+
+
+def stage(grid: Grid, place: Place | None, waiting: str) -> Markup:
+    """What is being measured or waited for, how many cells are filled, and the time left."""
+    left = grid.seconds_left()
+    now = f"{name_of(place[0])} on {grid.data_sets[place[1]].name}" if place else waiting
+    parts = [now, f"{len(grid.cells):,} of {len(grid.places):,} cells", f"about {duration(left)} left" if left else ""]
+    return html.status(" · ".join(filter(None, parts)))
+
+
+def in_words(grid: Grid) -> Markup:
+    """One sentence for each data set: which system is best, and by how much or whether that may be chance."""
+    sentences = [sentence for number in range(len(grid.data_sets)) if (sentence := _sentence(grid, number))]
+    reasons: dict[str, list[str]] = {}
+    for (system, _), cell in grid.cells.items():
+        if isinstance(cell, str) and name_of(system) not in reasons.setdefault(cell, []):
+            reasons[cell].append(name_of(system))
+    empty = [f"No figure for {_list(names)}: {reason[:1].lower()}{reason[1:]}" for reason, names in reasons.items()]
+    return html.notes([*sentences, *_seen(grid), *empty, *grid.unreadable])
+
+
+def _seen(grid: Grid) -> list[str]:
+    """Which figures say nothing about new sentences, and why."""
+    return [
+        f"{SEEN_MARK} {name_of(system)} was trained on {cell.seen:,} of the {grid.data_sets[number].size:,} pairs of "
+        f"{grid.data_sets[number].name}: its figure there says nothing about new pairs."
+        for number in range(len(grid.data_sets))
+        for system, cell in grid.figures(number).items()
+        if grid.was_seen(cell, number)
+    ]
+
+
+def _sentence(grid: Grid, number: int) -> str:
+    level = grid.level(number)
+    figures = {name: cell for name, cell in grid.figures(number).items() if not grid.was_seen(cell, number)}
+    if len(figures) < 2:
+        return ""
+    data, names = grid.data_sets[number], list(figures)
+    if len(level) > 1:
+        return f"{data.name}: {_list([name_of(name) for name in level])} differ by no more than chance may explain."
+    ahead = difference(figures[names[0]], figures[names[1]])
+    return (
+        f"{data.name}: {name_of(names[0])} is best, {times_100(ahead.value)} ahead of {name_of(names[1])} "
+        f"({times_100(ahead.low)} to {times_100(ahead.high)})."
+    )
+
+
+def _list(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]

@@ -1,0 +1,150 @@
+"""The Evaluation tab: systems × data sets, a grid that fills while one looks, and what lies behind each figure."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import gradio as gr
+
+from sbert_app.errors import UserError
+from sbert_app.grid.result import Grid
+from sbert_app.grid.systems import CROSS, OVERLAP, POOLED, SBERT, SYSTEMS, TF_IDF, WORD_VECTORS, Choice
+from sbert_app.services.evaluation_grid import GridService, ShownGrid
+from sbert_app.ui.evaluation import errors_view, grid_view, links_view
+from sbert_app.ui.evaluation.chart import chart
+from sbert_app.ui.kit import html
+from sbert_app.ui.kit.events import PRIVATE, Updates, handler
+from sbert_app.ui.kit.long_job import LongJob
+from sbert_app.ui.kit.uploads import uploaded
+
+LEAD = "How good is a model, and is a difference real? Measure **systems** side by side, on **data with known answers**."
+AT_FIRST = [SBERT, CROSS, WORD_VECTORS, TF_IDF, OVERLAP]
+SETS_AT_FIRST = 2  # of the data sets that come with the app
+FILE_HELP = (
+    "Pairs with a score or label, triplets, sentences with a label, or questions with judged answers: csv, tsv, jsonl or parquet, "
+    "also as .gz. Columns as sentence1, sentence2, score; anchor, positive, negative; text, label; or question, answer, label."
+)
+NO_FILE = "Choose a file first."
+# "picked" is a custom event: the cell whose errors are asked for.
+PICKED = """
+element.addEventListener('click', event => {
+  const button = event.target.closest('button[data-system]');
+  if (button) trigger('picked', {system: button.dataset.system, number: Number(button.dataset.number)});
+});
+"""
+
+
+def build(service: GridService, session_id: gr.State, model: gr.State, custom: bool, tab: gr.Tab) -> None:
+    """Build the tab. custom: whether any model folder or Hub name may be typed."""
+    gr.Markdown(LEAD, elem_classes="lead")
+    _EvaluationTab(service, session_id, model, custom).listen(tab)
+
+
+class _EvaluationTab:
+    """Components and event handlers; data sets and grid are in the visitor's session."""
+
+    def __init__(self, service: GridService, session_id: gr.State, model: gr.State, custom: bool) -> None:
+        self._service, self._session_id, self._model = service, session_id, model
+        self._draw_choices(custom)
+        with gr.Row(elem_classes="examples"):
+            self.start = gr.Button("Measure", variant="primary", elem_id="eval-start")
+            self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="eval-stop")
+        self.stage = gr.HTML(elem_id="eval-stage", js_on_load=None)
+        self.table = gr.HTML(html.empty(grid_view.NOTHING), elem_id=links_view.TABLE, js_on_load=PICKED)
+        with gr.Column(visible=False, elem_id="eval-result") as self.result:
+            gr.HTML(html.hint(grid_view.HOW_TO_READ), js_on_load=None)
+            self.words = gr.HTML(elem_id=links_view.WORDS, js_on_load=None)
+            self.errors = gr.HTML(elem_id="eval-errors", js_on_load=None)
+            self.links = gr.HTML(elem_id="eval-links", js_on_load=None)
+            self.chart = gr.Plot(label="Quality by speed", show_label=False, elem_id=links_view.CHART)
+        self.job = LongJob(self.stop, self.stage, self.start)
+
+    def _draw_choices(self, custom: bool) -> None:
+        with gr.Row(elem_id="eval-choices"):
+            with gr.Column(min_width=300):
+                named = [(grid_view.name_of(name), name) for name in SYSTEMS if name not in POOLED]
+                pooled = [(grid_view.name_of(name), name) for name in POOLED]
+                self.systems = gr.CheckboxGroup([*named, *pooled], value=AT_FIRST, label="Systems", elem_id="eval-systems")
+                self.models = gr.Dropdown(
+                    self._service.models(), value=[], multiselect=True, allow_custom_value=custom, label="Other models",
+                    info="Saved, fine-tuned, or a Hub name: each becomes a row." if custom else "Each becomes a row.",
+                    elem_id="eval-models",
+                )  # fmt: skip
+            with gr.Column(min_width=300):
+                names = list(self._service.own())
+                self.sets = gr.CheckboxGroup(names, value=names[:SETS_AT_FIRST], label="Data sets", elem_id="eval-sets")
+                self.file = gr.File(label="Add a data set", height=150, elem_id="eval-file", elem_classes="drop-zone")
+                gr.HTML(html.hint(FILE_HELP), js_on_load=None)
+
+    def listen(self, tab: gr.Tab) -> None:
+        session = [self._session_id]
+        results = [self.table, self.result, self.words, self.errors, self.links, self.chart]
+        arrived = self._session_id.change(handler(self._on_arrival), session, [self.sets, *results], **PRIVATE)
+        tab.select(handler(self._on_tab_opened), session, [self.models, self.chart], **PRIVATE)
+        self.file.upload(handler(self._on_file), [*session, self.file, self.sets], [self.sets, self.file, self.stage], **PRIVATE)
+        inputs = [*session, self._model, self.systems, self.models, self.sets]
+        self.job.listen(self.start.click, self._on_start, inputs, results, self._service.stop)
+        self.job.listen(arrived.then, self._on_resume, session, results, None)
+        self.table.picked(handler(self._on_picked), session, self.errors, **PRIVATE)
+
+    def _on_arrival(self, session_id: str) -> Updates:
+        """Show what the session holds: the visitor's data sets, and the grid as far as it was filled."""
+        names = list(self._service.data_sets(session_id)) if session_id else []
+        current = self._service.shown(session_id) if session_id else None
+        chosen = {self.sets: gr.CheckboxGroup(names)} if names else {}
+        return {**chosen, **(self._shown(current) if current else {self.table: html.empty(grid_view.NOTHING)})}
+
+    def _on_tab_opened(self, session_id: str) -> Updates:
+        """List the models that were saved meanwhile; draw the chart, which needs the tab's width."""
+        current = self._service.shown(session_id)
+        with_chart = {self.chart: chart(current.grid)} if current and current.grid.means() else {}
+        return {self.models: gr.Dropdown(choices=self._service.models()), **with_chart}
+
+    def _on_file(self, session_id: str, file: str | None, chosen: list[str]) -> Updates:
+        with uploaded(file, NO_FILE) as path:
+            data = self._service.upload(session_id, path, path.name)
+        names = list(self._service.data_sets(session_id))
+        values = list(dict.fromkeys([*(chosen or []), data.name]))
+        return {self.sets: gr.CheckboxGroup(names, value=values), self.file: None, self.stage: html.notes(data.notes)}
+
+    def _on_start(self, session_id: str, model: str, systems: list[str], models: list[str], sets: list[str]) -> Iterator[Updates]:
+        grid = self._service.choose(session_id, [*(systems or []), *(models or [])], sets or [])
+        yield from self._fill(session_id, grid, Choice(model))
+
+    def _on_resume(self, session_id: str) -> Iterator[Updates]:
+        """Go on with a grid that a reload interrupted."""
+        current = self._service.unfinished(session_id) if session_id else None
+        if current is None:
+            yield {self.stage: ""}
+        else:
+            yield from self._fill(session_id, current.grid, current.choice)
+
+    def _fill(self, session_id: str, grid: Grid, choice: Choice) -> Iterator[Updates]:
+        yield {**self.job.busy(html.status("Starting")), **self._filling(grid, choice)}
+        for step in self._service.fill_session(session_id, grid, choice):
+            grid = step.grid
+            stage = grid_view.stage(grid, step.place, step.waiting)
+            yield {self.stage: stage, self.table: grid_view.grid(grid, choice, step.place)}
+        if grid.complete:
+            yield {**self.job.idle(), **self._shown(ShownGrid(grid, choice))}
+        else:
+            yield {**self.job.idle(html.status("Stopped. The figures so far stay.")), **self._shown(ShownGrid(grid, choice))}
+
+    def _filling(self, grid: Grid, choice: Choice) -> Updates:
+        return {self.table: grid_view.grid(grid, choice), self.result: gr.Column(visible=False), self.errors: ""}
+
+    def _shown(self, current: ShownGrid) -> Updates:
+        grid = current.grid
+        return {
+            self.table: grid_view.grid(grid, current.choice),
+            self.result: gr.Column(visible=True),
+            self.words: grid_view.in_words(grid),
+            self.links: links_view.links(grid, current.choice),
+            self.chart: chart(grid) if grid.means() else None,
+        }
+
+    def _on_picked(self, session_id: str, event: gr.EventData) -> Any:
+        current = self._service.shown(session_id)
+        place = event._data.get("system"), event._data.get("number")
+        if current is None or not current.grid.has(place):
+            raise UserError("This figure is not there any more. Measure again.")
+        return errors_view.errors(current.grid, place)

@@ -1,0 +1,98 @@
+"""The grid as a person sees it: it fills, is stopped, comes back after a reload, shows errors; a visitor's data set is a column."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.chromium import go_to
+from tests.browser.test_accessibility import faults
+
+FILLED = 180_000  # milliseconds on a busy machine
+PAIRS = "sentence1,sentence2,score\n" + "".join(
+    f"{one},{two},{score}\n"
+    for one, two, score in [
+        ("the cat sleeps", "a cat is asleep", 5), ("it rains", "the tax is due", 0), ("a red car", "a blue car", 3),
+        ("we won the match", "the match was ours", 4), ("my tooth hurts", "the lake is cold", 0),
+    ]
+)  # fmt: skip
+
+
+def choose(page: Page, group: str, *names: str) -> None:
+    """Check these boxes of a group and no others."""
+    boxes = page.locator(f"#{group} label")
+    for label in boxes.all():
+        wanted = label.inner_text().strip() in names
+        if label.locator("input").is_checked() != wanted:
+            label.locator("input").click()
+
+
+def measure(page: Page) -> None:
+    page.locator("#eval-start").click()
+    expect(page.locator("#eval-words li").first).to_be_visible(timeout=FILLED)
+
+
+@pytest.fixture
+def evaluation(page: Page) -> Page:
+    go_to(page, "Evaluation")
+    expect(page.locator("#eval-sets")).to_contain_text("Everyday pairs")
+    return page
+
+
+def test_the_grid_fills_says_what_is_real_and_shows_errors(evaluation):
+    page = evaluation
+    choose(page, "eval-systems", "SBERT", "Average word vectors", "tf-idf")
+    choose(page, "eval-sets", "Everyday pairs", "Tickets by team")
+    measure(page)
+    grid = page.locator("#eval-grid")
+    expect(grid.locator("tbody tr")).to_have_count(3)
+    expect(grid.locator("tbody tr").first.locator("button.best")).to_have_count(2)
+    expect(grid.locator("td.none")).to_have_count(1)
+    words = page.locator("#eval-words")
+    expect(words).to_contain_text(re.compile(r"Everyday pairs: SBERT is best, \d+\.\d ahead of"))
+    expect(words).to_contain_text("No figure for tf-idf: scores pairs only")
+    grid.locator("button[data-system=tf-idf]").click()
+    expect(page.locator("#eval-errors h3").first).to_have_text("tf-idf on Everyday pairs: the worst errors")
+    expect(page.locator("#eval-errors section").nth(1).locator("tbody tr").first).to_be_visible()
+    expect(page.locator("#eval-chart .js-plotly-plot")).to_be_visible()
+    assert faults(page) == []
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Markdown").click()
+    assert "| sbert | **" in download.value.path().read_text()
+
+
+def test_on_a_phone_an_upload_becomes_a_column_and_all_comes_back_after_a_reload(visit, tmp_path):
+    page = visit(width=390, theme="dark")
+    go_to(page, "Evaluation")
+    (tmp_path / "mine.csv").write_text(PAIRS)
+    page.locator("#eval-file input[type=file]").set_input_files(tmp_path / "mine.csv")
+    expect(page.locator("#eval-sets")).to_contain_text("mine")
+    choose(page, "eval-systems", "tf-idf", "Word overlap")
+    choose(page, "eval-sets", "mine")
+    measure(page)
+    expect(page.locator("#eval-chart .js-plotly-plot")).to_be_visible()  # axe refuses Gradio's own empty plot
+    assert faults(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.reload()
+    expect(page.locator("#eval-grid th small").first).to_contain_text("Spearman, 5 pairs", timeout=60_000)
+    expect(page.locator("#eval-sets")).to_contain_text("mine")
+
+
+def test_a_reload_in_the_middle_goes_on_and_stop_stops(evaluation):
+    page = evaluation
+    choose(page, "eval-systems", "SBERT", "SBERT, max pooling", "SBERT, CLS pooling", "tf-idf")
+    choose(page, "eval-sets", "Hard requests", "Hard messages", "Hard instructions")
+    page.locator("#eval-start").click()
+    expect(page.locator("#eval-grid button[data-system]").first).to_be_visible(timeout=FILLED)
+    page.reload()
+    expect(page.locator("#eval-stop")).to_be_visible(timeout=60_000)
+    expect(page.locator("#eval-grid button[data-system]").nth(2)).to_be_visible(timeout=FILLED)
+    page.locator("#eval-stop").click()
+    expect(page.locator("#eval-stage")).to_contain_text("Stopped", timeout=FILLED)
+    expect(page.locator("#eval-start")).to_be_enabled()
+
+
+def test_a_file_that_cannot_be_evaluated_is_a_sentence(evaluation, tmp_path):
+    page = evaluation
+    (tmp_path / "same.csv").write_text("sentence1,sentence2,score\na b,c d,1\ne f,g h,1\n")
+    page.locator("#eval-file input[type=file]").set_input_files(tmp_path / "same.csv")
+    expect(page.get_by_text("Every score in 'same.csv' is 1")).to_be_visible()

@@ -1,0 +1,31 @@
+"""evaluate in the shell: a file of labelled sentences, a folder of data sets, and what it refuses."""
+
+import json
+
+PAIRS = "sentence1,sentence2,score\na cat sleeps,a cat rests,5\nit rains,the sun shines,1\na dog,a puppy,4\n"
+CLASSED = "text,label\n" + "".join(f"the cat number {i} sleeps,animal\nthe bill number {i} is due,money\n" for i in range(14))
+
+
+def test_a_folder_is_a_table_of_systems_and_data_sets(shell, tmp_path):
+    (tmp_path / "pairs.csv").write_text(PAIRS)
+    (tmp_path / "topics.csv").write_text(CLASSED)
+    (tmp_path / "same.csv").write_text(PAIRS.replace(",5", ",1").replace(",4", ",1"))
+    out, err = shell("evaluate", "--data", tmp_path, "--systems", "word-vectors,tf-idf")
+    lines = out.splitlines()
+    assert lines[0] == "| system | pairs | topics | mean |" and lines[2].startswith("| word-vectors |")
+    assert "tf-idf on topics: Scores pairs only" in out and "same.csv: Every score" in out and "tf-idf on pairs" in err
+    summary = json.loads(shell("evaluate", "--data", tmp_path, "--systems", "tf-idf", "--tasks", "scored", "--json")[0])
+    assert list(summary) == ["pairs"] and summary["pairs"]["tf-idf"]["interval"][0] <= summary["pairs"]["tf-idf"]["spearman"]
+
+
+def test_labelled_sentences_are_a_data_set_too(shell, write):
+    file = write("topics.csv", CLASSED)
+    summary = json.loads(shell("evaluate", file, "--systems", "word-vectors", "--json")[0])
+    assert summary["word-vectors"]["accuracy"] > 0.9
+    _, err = shell("evaluate", file, "--systems", "tf-idf", status=2)
+    assert err.splitlines()[-1].startswith("Error: Scores pairs only")
+
+
+def test_without_a_file_or_a_folder_there_is_a_sentence(shell, tmp_path):
+    assert "or a folder of them with --data" in shell("evaluate", status=2)[1]
+    assert "There is no folder" in shell("evaluate", "--data", tmp_path / "nowhere", status=2)[1]

@@ -1,0 +1,117 @@
+"""Figures of cells: measures as libraries compute them, intervals from paired resamples, kept on disk by content."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from sbert_app.errors import UserError
+from sbert_app.evaluation.estimate import resampled
+from sbert_app.evaluation.weighted import pearson, share_positive
+from sbert_app.grid.cell import measure_cell
+from sbert_app.grid.data_sets import DataSet, read_data_set
+from sbert_app.grid.errors import disagreements, mistakes
+from sbert_app.grid.examples import own_data_sets
+from sbert_app.grid.loading import load_system
+from sbert_app.grid.result import Grid, difference
+from sbert_app.grid.store import CellStore
+from sbert_app.grid.systems import OVERLAP, SBERT, TF_IDF, Choice, System
+from sbert_app.settings import Limits
+from sbert_app.tables import read_table
+
+NOISE = np.random.default_rng(0)
+
+
+@pytest.fixture(scope="module")
+def pairs(scored):
+    return DataSet("scored", scored)
+
+
+def made(name: str, scores) -> System:
+    return System(name, name, name, lambda examples: np.asarray(scores, np.float64))
+
+
+@pytest.fixture(scope="module")
+def cells(pairs):
+    """A system that knows the answers but for noise, one that knows less, and one that guesses."""
+    gold = pairs.content.gold
+    noise = {"good": 0.05, "fair": 0.2, "guess": 50.0}
+    return {name: measure_cell(made(name, gold + NOISE.normal(0, sigma, len(gold))), pairs) for name, sigma in noise.items()}
+
+
+def test_the_figure_is_the_librarys_and_lies_in_its_interval(pairs, cells):
+    for cell in cells.values():
+        assert cell.value == pytest.approx(spearmanr(cell.predicted, pairs.content.gold).statistic, abs=1e-6)
+        assert cell.low < cell.value < cell.high and cell.sentences == 240
+
+
+def test_a_difference_is_paired_so_it_is_surer_than_two_intervals(cells):
+    ahead = difference(cells["good"], cells["fair"])
+    assert 0 < ahead.low < ahead.value < ahead.high < cells["good"].high - cells["fair"].low
+    assert difference(cells["good"], cells["good"]).high == 0
+
+
+def test_best_and_what_may_be_as_good_by_chance(pairs, cells):
+    twin = replace(cells["good"], value=cells["good"].value - 1e-4, samples=cells["good"].samples[::-1])
+    grid = Grid(("guess", "good", "twin", "none"), (pairs,), {(n, 0): c for n, c in {**cells, "twin": twin}.items() if n != "fair"})
+    assert grid.level(0) == ["good", "twin"] and list(grid.figures(0)) == ["good", "twin", "guess"]
+    assert grid.common == [0] and set(grid.means()) == {"guess", "good", "twin"} and not grid.complete
+    assert grid.seconds_left() is None
+
+
+def test_whole_groups_are_drawn():
+    predicted = np.array([1.0, 1, 1, -1, -1, -1])
+    ones = np.ones(6)
+    alone = resampled(share_positive, predicted, ones, np.arange(6))
+    grouped = resampled(share_positive, predicted, ones, np.array([0, 0, 0, 1, 1, 1]))
+    assert set(grouped.tolist()) == {0.0, 0.5, 1.0} and len(set(alone.tolist())) > 3
+    assert (resampled(pearson, predicted, ones, np.arange(6), seed=1).shape) == alone.shape
+
+
+def test_classes_are_learnt_from_embeddings_only(shared_bench):
+    tickets = next(data for data in own_data_sets(Limits()) if data.name == "Tickets by team")
+    sbert = load_system(shared_bench, SBERT, Choice())
+    cell = measure_cell(sbert, tickets)
+    right = cell.predicted == tickets.content.targets
+    assert 0.65 < cell.value < 0.85 and cell.value == pytest.approx(right.mean(), abs=0.005) and cell.low < cell.value < cell.high
+    worst = mistakes(tickets, cell, 5)
+    assert len(worst) == 5 and all(mistake.expected != mistake.given for mistake in worst)
+    with pytest.raises(UserError, match="Scores pairs only"):
+        measure_cell(load_system(shared_bench, OVERLAP, Choice()), tickets)
+
+
+def test_mistakes_come_worst_first_and_disagreements_favour_the_other(pairs, cells):
+    (worst, *_) = mistakes(pairs, cells["guess"], 3)
+    assert worst.expected.split()[0] in {f"{5 * gold:.3g}" for gold in pairs.content.gold} and "closer than" in worst.given
+    assert len(disagreements(pairs, cells["guess"], cells["good"], 4)) == 4
+    assert not disagreements(pairs, cells["guess"], cells["guess"], 4)
+
+
+def test_a_cell_is_kept_by_content_and_a_damaged_one_is_forgotten(tmp_path, pairs, shared_bench):
+    store, system = CellStore(tmp_path / "cells"), load_system(shared_bench, TF_IDF, Choice())
+    cell = measure_cell(system, pairs)
+    assert store.get(system, pairs) is None
+    store.put(system, pairs, cell)
+    renamed = replace(pairs, name="renamed")
+    again = CellStore(tmp_path / "cells").get(system, renamed)
+    assert again == replace(cell, data_set="renamed") and (again.samples == cell.samples).all()
+    assert store.get(made("other", pairs.content.gold), pairs) is None
+    (file,) = (tmp_path / "cells").iterdir()
+    file.write_bytes(file.read_bytes()[:-100])
+    assert store.get(system, pairs) is None and not file.exists()
+    CellStore(None).put(system, pairs, cell)
+    assert CellStore(None).get(system, pairs) is None
+
+
+def test_subsets_have_figures_of_their_own(write, shared_bench):
+    rows = [
+        f"the cat number {i}\tthe {'cat' if i % 3 else 'dog'} number {i}\t{i % 5}\t{'odd' if i % 2 else 'even'}\n"
+        for i in range(24)
+    ]
+    table = read_table(write("a.tsv", "sentence1\tsentence2\tscore\tsubset\n" + "".join(rows)), Limits())
+    data = read_data_set(table, Limits())
+    cell = measure_cell(load_system(shared_bench, OVERLAP, Choice()), data)
+    odd = np.arange(1, 24, 2)
+    expected = spearmanr(cell.predicted[odd], data.content.gold[odd]).statistic
+    assert list(cell.subsets) == ["even", "odd"] and cell.subsets["odd"] == pytest.approx(expected, abs=1e-6)

@@ -1,0 +1,74 @@
+"""Files become data sets by their columns; what cannot be evaluated is a sentence, and the others go on."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+from sbert_app.errors import UserError
+from sbert_app.grid.data_sets import CLASSES, DataSet, read_data_set, read_folder
+from sbert_app.grid.examples import own_data_sets
+from sbert_app.grid.published import in_paper, published
+from sbert_app.labelled.example_set import Examples
+from sbert_app.settings import Limits
+from sbert_app.tables import read_table
+
+LIMITS = Limits()
+PAIRS = "sentence1\tsentence2\tscore\na cat sleeps\ta cat rests\t5\nit rains\tthe sun shines\t1\na dog\ta puppy\t4\n"
+CLASSED = "text\tlabel\n" + "".join(f"the cat number {i}\tanimal\nthe bill number {i}\tmoney\n" for i in range(14))
+
+
+def test_the_task_is_known_by_the_columns(write):
+    triplets = "anchor,positive,negative\nlate parcel,parcel is late,red apple\nred apple,a ripe apple,late parcel\n"
+    ambiguous = "first,second,label\nthe parcel is late,my parcel came late,yes\nthe cat is here,a red apple fell,no\n"
+    titled = "text,label,title\n" + "".join(
+        f"the cat number {i},a,on cats again\nthe bill number {i},b,on bills again\n" for i in range(14)
+    )
+    files = {"a.tsv": PAIRS, "b.csv": triplets, "c.csv": ambiguous, "d.tsv": CLASSED, "e.csv": titled}
+    sets = {name: read_data_set(read_table(write(name, content), LIMITS), LIMITS) for name, content in files.items()}
+    assert [data.task for data in sets.values()] == ["scored", "triplets", "labelled", CLASSES, CLASSES]
+    assert [data.measure for data in sets.values()] == ["spearman", "triplet_accuracy", "average_precision", "accuracy", "accuracy"]
+    assert sets["a.tsv"].size == 3 and sets["d.tsv"].size == 28
+
+
+def test_the_digest_tells_content_apart_not_names(write):
+    one, same = (read_data_set(read_table(write(name, PAIRS), LIMITS), LIMITS) for name in ("a.tsv", "b.tsv"))
+    other = read_data_set(read_table(write("c.tsv", PAIRS.replace("\t4", "\t3")), LIMITS), LIMITS)
+    assert one.digest == same.digest != other.digest
+
+
+def test_rows_with_the_same_first_sentence_are_one_group():
+    examples = Examples("scored", (["A  cat", "a cat", "b"], ["x", "y", "z"]), np.array([0.0, 1.0, 0.5]), np.arange(1, 4))
+    assert DataSet("d", examples).groups.tolist() == [0, 0, 1]
+
+
+def test_a_folder_gives_its_data_sets_and_says_which_it_cannot_read(tmp_path):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "a.tsv.gz").write_bytes(gzip.compress(PAIRS.encode()))
+    (tmp_path / "same.tsv").write_text(PAIRS.replace("\t5", "\t1").replace("\t4", "\t1"))
+    (tmp_path / "one_class.csv").write_text("text,label\n" + "the cat,animal\n" * 20)
+    (tmp_path / "trec_train.tsv").write_text(CLASSED)
+    (tmp_path / "trec_test.tsv").write_text("text\tlabel\nthe cat of the house\tanimal\nthe bill of the cat\tmoney\n")
+    read = list(read_folder(tmp_path, LIMITS))
+    sets = {data.name: data for data in read if isinstance(data, DataSet)}
+    assert set(sets) == {"a", "trec_train"} and sets["trec_train"].size == 2 and sets["trec_train"].tested.tolist() == [28, 29]
+    errors = sorted(str(error) for error in read if isinstance(error, UserError))
+    assert (
+        errors[0].startswith("one_class.csv: ") and "at least 12" not in errors[0] and errors[1].startswith("same.tsv: Every score")
+    )
+    with pytest.raises(UserError, match="holds no data sets"):
+        list(read_folder(tmp_path / "nothing", LIMITS))
+
+
+def test_the_apps_own_data_sets_can_all_be_read():
+    tasks = {data.name: data.task for data in own_data_sets(LIMITS)}
+    assert tasks["Everyday pairs"] == "scored" and tasks["Tickets by team"] == CLASSES and len(tasks) == 6
+
+
+def test_the_papers_data_sets_are_known_by_name_and_size():
+    def scored(name: str, size: int) -> DataSet:
+        return DataSet(name, Examples("scored", (["a"] * size, ["b"] * size), np.zeros(size), np.arange(size)))
+
+    stsb = scored("stsb_test", 1_379)
+    assert in_paper(stsb) == "STSb" and in_paper(scored("stsb_dev", 1_500)) == "" and in_paper(scored("mine", 1_379)) == ""
+    assert published((stsb, scored("mine", 5)))["SBERT-NLI-base"] == [77.03, None] and published((scored("mine", 5),)) == {}

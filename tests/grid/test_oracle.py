@@ -1,0 +1,55 @@
+"""The figures of the grid are those of sentence-transformers' own evaluators, on the app's own data sets."""
+
+import numpy as np
+import pytest
+
+from sbert_app.grid.cell import measure_cell
+from sbert_app.grid.examples import own_data_sets
+from sbert_app.grid.loading import load_system
+from sbert_app.grid.systems import SBERT, Choice
+from sbert_app.settings import Limits
+
+
+@pytest.fixture(scope="module")
+def oracle(model_folder):
+    from sentence_transformers import SentenceTransformer
+
+    return SentenceTransformer(str(model_folder), device="cpu")
+
+
+@pytest.fixture(scope="module")
+def sbert(shared_bench):
+    return load_system(shared_bench, SBERT, Choice())
+
+
+def own(name: str):
+    return next(data for data in own_data_sets(Limits()) if data.name == name)
+
+
+def test_scored_pairs(oracle, sbert):
+    from sentence_transformers.evaluation import EmbeddingSimilarityEvaluator
+
+    data = own("Everyday pairs")
+    expected = EmbeddingSimilarityEvaluator(*data.content.sentences, data.content.gold.tolist())(oracle)
+    cell = measure_cell(sbert, data)
+    assert cell.measures["spearman"] == pytest.approx(expected["spearman_cosine"], abs=2e-4)
+    assert cell.measures["pearson"] == pytest.approx(expected["pearson_cosine"], abs=2e-4)
+
+
+def test_triplets(oracle, sbert):
+    from sentence_transformers.evaluation import TripletEvaluator
+
+    data = own("Hard messages")
+    expected = TripletEvaluator(*data.content.sentences)(oracle)
+    assert measure_cell(sbert, data).value == pytest.approx(expected["cosine_accuracy"], abs=1 / data.size)
+
+
+def test_labelled_pairs(oracle, sbert):
+    from sentence_transformers.evaluation import BinaryClassificationEvaluator
+
+    data = own("Hard instructions")
+    labels = data.content.gold.astype(np.int64).tolist()
+    expected = BinaryClassificationEvaluator(*data.content.sentences, labels, similarity_fn_names=["cosine"])(oracle)
+    cell = measure_cell(sbert, data)
+    assert cell.measures["average_precision"] == pytest.approx(expected["cosine_ap"], abs=1e-3)
+    assert cell.measures["f1"] == pytest.approx(expected["cosine_f1"], abs=1e-3)

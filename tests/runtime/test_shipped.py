@@ -1,0 +1,34 @@
+"""The embeddings that come with the app: of all its sentences, as the encoder gives them, and never deleted."""
+
+import shutil
+
+import numpy as np
+import pytest
+
+from sbert_app.corpus.cache import SHIPPED, EmbeddingCache
+from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.runtime.workbench import open_workbench
+from sbert_app.settings import Settings
+from tests.shipped import shipped_sentences
+
+
+@pytest.mark.parametrize("hosted", [False, True])
+def test_what_the_first_page_shows_needs_no_encoding(tmp_path, hosted):
+    bench = open_workbench(Settings(home=tmp_path, device="cpu", precision="fp32", hosted=hosted))
+    job = bench.embedder.job(bench.registry.encoder(DEFAULT_ENCODER), [*shipped_sentences(), "not among them"])
+    assert job.cached == len(job.embeddings) - 1, "run `make shipped`"
+
+
+def test_shipped_embeddings_are_those_of_the_encoder(encoder):
+    sentences = shipped_sentences()[::20]
+    shipped, known = EmbeddingCache(None).lookup(encoder.fingerprint, sentences, encoder.dim)
+    assert known.all(), "run `make shipped`"
+    np.testing.assert_allclose(shipped, encoder.encode(sentences), atol=2e-6)
+
+
+def test_a_damaged_shipped_segment_is_neither_used_nor_deleted(tmp_path, encoder):
+    copied = shutil.copytree(SHIPPED, tmp_path / "shipped")
+    vectors = next(copied.rglob("vectors.npy"))
+    vectors.write_bytes(vectors.read_bytes()[:-1])
+    _, known = EmbeddingCache(tmp_path / "own", shipped=copied).lookup(encoder.fingerprint, shipped_sentences()[:5], encoder.dim)
+    assert not known.any() and vectors.exists()

@@ -1,0 +1,70 @@
+"""Labelled sentences are read with guessed columns, learnt from, and refused with a sentence where nothing can be learnt."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sbert_app.errors import UserError
+from sbert_app.services.transfer import TransferResult, TransferService, lines
+from sbert_app.tables import Table
+
+
+@pytest.fixture(scope="module")
+def service(shared_bench):
+    return TransferService(shared_bench)
+
+
+def table(rows: list[tuple[str, str]], name: str = "labels.csv", columns: tuple[str, str] = ("text", "label")) -> Table:
+    return Table(name, pd.DataFrame(rows, columns=list(columns)), np.arange(1, len(rows) + 1))
+
+
+def animals_and_bills(count: int, first: int = 0) -> list[tuple[str, str]]:
+    animals, bills = "the {} sleeps in room {}", "the invoice of the {} is {} euros too high"
+    kinds = ["cat", "dog", "horse", "bird", "fish"]
+    rows = [(animals.format(kinds[i % 5], i), "animal") for i in range(first, first + count)]
+    return rows + [(bills.format(kinds[i % 5], i), "bill") for i in range(first, first + count)]
+
+
+def result_of(service, data):
+    *stages, result = service.measure(data)
+    assert isinstance(result, TransferResult) and any("Embedding" in stage for stage in stages)
+    return result
+
+
+def test_what_embeddings_tell_apart_is_learnt(service):
+    data = service.read(table(animals_and_bills(40)))
+    result = result_of(service, data)
+    assert result.accuracy > 0.95 and result.most_frequent == 0.5 and len(result.folds) == 10
+    assert result.protocol == "nested cross-validation, 10 folds" and result.seconds.keys() == {"embedding", "classifiers"}
+    assert "80 sentences, 2 classes" in lines(result, data)[0]
+
+
+def test_a_test_and_a_dev_file_are_parts_of_their_own(service):
+    held, dev = table(animals_and_bills(5, 100), "test.csv"), table(animals_and_bills(5, 200), "dev.csv")
+    data = service.read(table([*animals_and_bills(30), (" ", "bill"), ("no label", "")]), test=held, dev=dev)
+    assert len(data.sentences) == 80 and data.test.sum() == 10 and data.dev.sum() == 10
+    assert data.sentences[np.flatnonzero(data.test)[0]] == "the cat sleeps in room 100"
+    result = result_of(service, data)
+    assert result.accuracy == 1.0 and result.protocol == "test part, weight decay chosen on the dev part"
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([("a b", "x")] * 20, "1 different values"),
+        ([*animals_and_bills(20), ("one more", "rare")], "The class 'rare' has 1 rows"),
+    ],
+)
+def test_classes_that_cannot_be_learnt_get_a_sentence(service, rows, message):
+    with pytest.raises(UserError, match=message):
+        service.read(table(rows))
+
+
+def test_columns_are_guessed_or_named(service):
+    topics = table(animals_and_bills(20), columns=("question", "kind"))
+    assert service.read(topics).classes == ["animal", "bill"]
+    with pytest.raises(UserError, match=r"'labels.csv' has no column 'nowhere'. Its columns are: question, kind."):
+        service.read(topics, label="nowhere")
+    frame = topics.frame.assign(other="z")
+    with pytest.raises(UserError, match="Which column holds the labels"):
+        service.read(Table("three.csv", frame, topics.rows))
