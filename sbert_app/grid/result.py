@@ -34,9 +34,9 @@ class Grid:
     def complete(self) -> bool:
         return all(place in self.cells for place in self.places)
 
-    def has(self, place: object) -> bool:
+    def has(self, place: Place) -> bool:
         """Whether there is a figure in this cell."""
-        return isinstance(place, tuple) and isinstance(self.cells.get(place), Cell)
+        return isinstance(self.cells.get(place), Cell)
 
     def figures(self, number: int) -> dict[str, Cell]:
         """The figures of one data set by system, best first."""

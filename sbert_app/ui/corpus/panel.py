@@ -14,7 +14,7 @@ from sbert_app.tables import Table
 from sbert_app.ui.corpus import view
 from sbert_app.ui.corpus.export_panel import ExportPanel
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import PRIVATE, Updates, handler
+from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
 from sbert_app.ui.kit.long_job import LongJob, throttled
 from sbert_app.ui.kit.uploads import uploaded
 
@@ -131,7 +131,7 @@ class CorpusPanel:
 
     def _on_picked(self, session_id: str, model: str, event: gr.EventData) -> Updates:
         """A corpus was chosen or deleted, here or on a tab without a corpus."""
-        match event._data:
+        match sent(event):
             case {"example": str(name)}:
                 self._corpora.open_example(session_id, name, model)
             case {"open": str(corpus_id)}:

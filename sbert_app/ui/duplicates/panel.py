@@ -15,7 +15,7 @@ from sbert_app.ui.duplicates import view
 from sbert_app.ui.duplicates.export_panel import ExportPanel
 from sbert_app.ui.duplicates.groups_view import groups
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import PRIVATE, Updates, handler
+from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
 from sbert_app.ui.kit.long_job import LongJob, throttled
 
 BORDERLINE = 50  # borderline pairs to show and to score with the cross-encoder
@@ -139,7 +139,7 @@ class DuplicatesPanel:
 
     def _on_picked(self, session_id: str, threshold: float, remove: str, event: gr.EventData) -> Updates:
         """A group is to be kept whole, or not any more."""
-        match event._data:
+        match sent(event):
             case {"centre": int(centre), "whole": bool(whole), "unfolded": bool(unfolded)}:
                 self._service.keep_group(session_id, threshold, centre, whole)
             case _:

@@ -12,7 +12,7 @@ from sbert_app.services.evaluation_grid import GridService, ShownGrid
 from sbert_app.ui.evaluation import errors_view, grid_view, links_view
 from sbert_app.ui.evaluation.chart import chart
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import PRIVATE, Updates, handler
+from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
 from sbert_app.ui.kit.long_job import LongJob
 from sbert_app.ui.kit.uploads import uploaded
 
@@ -144,7 +144,7 @@ class _EvaluationTab:
 
     def _on_picked(self, session_id: str, event: gr.EventData) -> Any:
         current = self._service.shown(session_id)
-        place = event._data.get("system"), event._data.get("number")
-        if current is None or not current.grid.has(place):
-            raise UserError("This figure is not there any more. Measure again.")
-        return errors_view.errors(current.grid, place)
+        match sent(event):
+            case {"system": str(system), "number": int(number)} if current and current.grid.has((system, number)):
+                return errors_view.errors(current.grid, (system, number))
+        raise UserError("This figure is not there any more. Measure again.")

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from sbert_app.runs.run import DAMAGED, FAILED, INTERRUPTED, RunInfo
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.ui.fine_tune import runs_view
-from sbert_app.ui.kit.events import PRIVATE, Updates, handler
+from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
 
 PICK_SCRIPT = """
 element.addEventListener('change', event => {
@@ -77,7 +77,7 @@ class RunsPanel:
         return runs_view.table(self._service.overview(owner), chosen)
 
     def _on_picked(self, owner: str, event: gr.EventData) -> Updates:
-        run_id = event._data.get("run") if isinstance(event._data, dict) else None
+        run_id = sent(event).get("run")
         info = self._info(run_id, owner)
         return {self.chosen: info.id, self.message: runs_view.chosen(info), **self._unasked(), **self._enabled(info)}
 

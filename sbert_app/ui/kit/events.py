@@ -55,6 +55,11 @@ def typed_text(value: Any) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
+def sent(event: gr.EventData) -> dict[str, Any]:
+    """What the page's script sent with an event; nothing if it is no object, since anybody can call a handler with anything."""
+    return event._data if isinstance(event._data, dict) else {}
+
+
 @contextmanager
 def _errors_shown() -> Iterator[None]:
     try:

@@ -12,7 +12,7 @@ from sbert_app.corpus_map.selection import Selection
 from sbert_app.services.cluster_map import MapService
 from sbert_app.settings import ASSETS
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import PRIVATE, Updates, Values, handler
+from sbert_app.ui.kit.events import PRIVATE, Updates, Values, handler, sent
 from sbert_app.ui.map import chart, lists, view
 from sbert_app.ui.map.filter_panel import FilterPanel
 from sbert_app.ui.map.panel import SELECTION, MapPanel
@@ -69,7 +69,7 @@ class MapAnswers:
 
     def _on_listed(self, session_id: str, colour: str, event: gr.EventData) -> Updates:
         """A cluster or a value was chosen in the list: its rows stay bright."""
-        group = _sent(event).get("group")
+        group = sent(event).get("group")
         corpus_map, selected = self._service.map(session_id), self._service.selections.group(session_id, colour, group)
         marked = {self.panel.groups: self.colour_list(corpus_map, colour, group)}
         return {**self._selected(corpus_map, selected), **self._filter.removed(), **marked}
@@ -78,8 +78,8 @@ class MapAnswers:
         """An event of the plot: hover, click, lasso, or all (a double-click, which clears the selection)."""
         if not self._service.has_map(session_id):
             return {self.pointed: ""}
-        corpus_map, kind, selections = self._service.map(session_id), _sent(event).get("kind"), self._service.selections
-        rows = selections.rows(session_id, _sent(event).get("rows"))
+        corpus_map, kind, selections = self._service.map(session_id), sent(event).get("kind"), self._service.selections
+        rows = selections.rows(session_id, sent(event).get("rows"))
         if kind == "hover":
             return {self.pointed: view.hovered(corpus_map, int(rows[0])) if len(rows) else ""}
         unlisted = {self.panel.groups: self.colour_list(corpus_map, colour), **self._filter.removed()}
@@ -106,7 +106,7 @@ class MapAnswers:
 
     def _on_renamed(self, session_id: str, colour: str, event: gr.EventData) -> Updates:
         """A cluster got another name: change it wherever it is, without drawing the points again."""
-        corpus_map = self._service.rename(session_id, _sent(event).get("group"), _sent(event).get("name"))
+        corpus_map = self._service.rename(session_id, sent(event).get("group"), sent(event).get("name"))
         selected = self._service.selections.current(session_id)
         renamed = {
             self.bridge: message(map=corpus_map.projection.id, names=chart.labels(corpus_map)),
@@ -134,8 +134,3 @@ class MapAnswers:
             self.panel.selection: lists.selection(corpus_map, selected, words),
             self.status: view.status(selected.title(corpus_map)),
         }
-
-
-def _sent(event: gr.EventData) -> dict[str, Any]:
-    """What the page's script sent with an event."""
-    return event._data if isinstance(event._data, dict) else {}

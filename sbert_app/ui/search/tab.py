@@ -12,7 +12,7 @@ from sbert_app.services.search import SearchResult
 from sbert_app.ui.corpus.start import corpus_start
 from sbert_app.ui.corpus.view import card
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_longer_busy, typed_text
+from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_longer_busy, sent, typed_text
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
 from sbert_app.ui.search import view
 from sbert_app.ui.search.options import Options
@@ -127,7 +127,7 @@ class SearchTab:
         return row(Caption.of(f"Search: {query}", indexed.corpus.name, indexed.model), [HITS], present(), copies)
 
     def _on_more_like(self, values: Values, event: gr.EventData) -> Updates:
-        row = event._data.get("row") if isinstance(event._data, dict) else None
+        row = sent(event).get("row")
         session_id, _, top, filters = self._request(values)
         result = self._service.more_like(session_id, row, top, filters)
         chips = view.chips(self.options.active(values))
@@ -135,7 +135,7 @@ class SearchTab:
 
     def _on_removed(self, values: Values, event: gr.EventData) -> Updates:
         """Remove the filter or switch off the option whose chip was clicked, and search again."""
-        name = event._data.get("filter") if isinstance(event._data, dict) else None
+        name = sent(event).get("filter")
         changed = self.options.without(values, name)
         return {**changed, **self._on_search(values | changed)}
 
