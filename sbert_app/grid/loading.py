@@ -20,6 +20,7 @@ from sbert_app.grid.systems import (
     OVERLAP,
     POOLED,
     RANKERS,
+    RAW,
     SBERT,
     SYSTEMS,
     TF_IDF,
@@ -64,11 +65,12 @@ def load_system(
         return _word_vectors(choice.word_vectors, texts)
     if name in RANKERS:
         return _ranking(bench, name, choice, tick)
-    encoder = bench.registry.encoder(choice.model)
+    encoder = bench.registry.encoder(choice.bert if name in RAW else choice.model)
     if name == WORD_VECTORS:
         average = AverageWordVectors(encoder)
         return _embedding(name, f"input vectors of {choice.model}", f"{encoder.fingerprint} input", average.stream)
-    return of_encoder(bench, pooled_by(encoder, POOLED[name]) if name in POOLED else encoder, name, tick)
+    pooling = {**POOLED, **RAW}.get(name, encoder.layout.pooling)
+    return of_encoder(bench, pooled_by(encoder, pooling), name, tick)
 
 
 def pooled_by(encoder: Encoder, pooling: str) -> Encoder:

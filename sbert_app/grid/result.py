@@ -38,6 +38,11 @@ class Grid:
         """Whether there is a figure in this cell."""
         return isinstance(self.cells.get(place), Cell)
 
+    def missing(self, system: str) -> str:
+        """Why a system has no figure at all, where it is one reason for every data set; "" otherwise."""
+        cells = [self.cells.get((system, number)) for number in range(len(self.data_sets))]
+        return cells[0] if isinstance(cells[0], str) and len(set(map(str, cells))) == 1 else ""
+
     def figures(self, number: int) -> dict[str, Cell]:
         """The figures of one data set by system, best first."""
         column = ((system, self.cells.get((system, number))) for system in self.systems)

@@ -19,10 +19,13 @@ from sbert_app.vectors import Vectors
 SBERT, CROSS, WORD_VECTORS, TF_IDF, OVERLAP = "sbert", "cross-encoder", "word-vectors", "tf-idf", "word-overlap"
 RANKERS = BM25, HYBRID, RERANKED = "bm25", "hybrid", "re-ranked"  # they rank documents, no more
 POOLED = {f"sbert-{pooling}": pooling for pooling in POOLINGS}
+RAW = {"bert-mean": "mean", "bert-cls": "cls"}  # a transformer that was never trained to compare sentences: its pooling
 SYSTEMS = {  # what each is, and its place in the paper
     SBERT: "the cosine of the model's embeddings",
     **{name: f"the same model with {pooling} pooling, as in Table 6" for name, pooling in POOLED.items()},
     CROSS: "reads both sentences together; the paper's BERT in Tables 2 and 3",
+    "bert-mean": "the average of BERT's outputs, without siamese training: Avg. BERT in Tables 1 and 5",
+    "bert-cls": "BERT's first output, without siamese training: BERT CLS-vector in Tables 1 and 5",
     WORD_VECTORS: "the average of a sentence's word vectors, as GloVe in Table 1; without a file, of the model's input vectors",
     TF_IDF: "words weighted by how rare they are; the first row of Table 3",
     OVERLAP: "the share of words that both sentences have",
@@ -31,6 +34,8 @@ SYSTEMS = {  # what each is, and its place in the paper
     RERANKED: "the model's best 30 documents in the order of the cross-encoder",
 }
 
+BERT = "google-bert/bert-base-uncased"
+
 Embed = Callable[[Sequence[str]], Vectors]
 Rank = Callable[[Queries], list[Rows]]
 Score = Callable[[Examples], Array]
@@ -38,10 +43,11 @@ Score = Callable[[Examples], Array]
 
 @dataclass(frozen=True)
 class Choice:
-    """The models that systems are made of: the encoder, the cross-encoder, and a GloVe file for the system word-vectors."""
+    """The models that systems are made of. word_vectors: a GloVe file for the system of that name."""
 
     model: str = DEFAULT_ENCODER
     cross_encoder: str = DEFAULT_CROSS_ENCODER
+    bert: str = BERT
     word_vectors: Path | None = None
 
 

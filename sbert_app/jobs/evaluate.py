@@ -10,9 +10,9 @@ from sbert_app.grid.cell import Cell
 from sbert_app.grid.data_sets import TASKS
 from sbert_app.grid.export import as_markdown
 from sbert_app.grid.result import Grid
-from sbert_app.grid.systems import SBERT, SYSTEMS, Choice
+from sbert_app.grid.systems import BERT, SBERT, SYSTEMS, Choice
 from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step, cross_encoder_option, model_option
-from sbert_app.jobs.option import local_file, local_folder, names, option
+from sbert_app.jobs.option import local_file, local_folder, names, option, text
 from sbert_app.jobs.remarks import remarks
 from sbert_app.labelled.columns import has_pairs
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER
@@ -30,6 +30,7 @@ class EvaluateOptions:
         f"Any of these or names of models, in the shell separated by commas: {NAMED}.", names("systems"), [SBERT]
     )
     cross_encoder: str = cross_encoder_option(DEFAULT_CROSS_ENCODER, "The model of the system cross-encoder.")
+    bert: str = option("Hub name or folder of the model of the systems bert-mean and bert-cls.", text("bert"), BERT)
     word_vectors: Path | None = option(
         "A GloVe text file for the system word-vectors, gzipped or not.", local_file(), None, endpoint=False
     )
@@ -54,12 +55,16 @@ def evaluate(call: Call, options: EvaluateOptions) -> Iterator[Step | Outcome]:
         yield from _grid(call, options)
 
 
+def _choice(options: EvaluateOptions) -> Choice:
+    return Choice(options.model, options.cross_encoder or DEFAULT_CROSS_ENCODER, options.bert or BERT, options.word_vectors)
+
+
 def _pairs(call: Call, options: EvaluateOptions, table: Table) -> Iterator[Step | Outcome]:
     service = call.services.evaluation
     reading = service.read(table)
     yield from map(Step, remarks(reading))
     systems = options.systems or [SBERT]
-    results = service.evaluate(reading.examples, options.model, systems, options.cross_encoder, options.word_vectors, call.visitor)
+    results = service.evaluate(reading.examples, systems, _choice(options), call.visitor)
     summary = {r.system: {"model": r.model, **r.measures, "sentences": r.sentences, "seconds": r.seconds} for r in results}
     lines = [
         f"{r.system:14} " + "  ".join(f"{name} {100 * value:.2f}" for name, value in r.measures.items())
@@ -76,8 +81,7 @@ def _grid(call: Call, options: EvaluateOptions) -> Iterator[Step | Outcome]:
         grid = service.of_table(call.required_table(), systems)
     else:
         grid = service.of_folder(options.data, systems, options.tasks)
-    choice = Choice(options.model, options.cross_encoder or DEFAULT_CROSS_ENCODER, options.word_vectors)
-    for step in service.fill(grid, choice, Stop(call.visitor)):
+    for step in service.fill(grid, _choice(options), Stop(call.visitor)):
         grid = step.grid
         now = f"{step.place[0]} on {grid.data_sets[step.place[1]].name}" if step.place else step.waiting
         if now:

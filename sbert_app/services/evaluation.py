@@ -4,7 +4,6 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -15,7 +14,6 @@ from sbert_app.labelled.columns import ColumnRoles, guess_mapping
 from sbert_app.labelled.examples import Examples, Reading, read_examples
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.runtime.stop import Stop, Visitor
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
@@ -47,20 +45,14 @@ class EvaluationService:
     def evaluate(
         self,
         examples: Examples,
-        model: str = DEFAULT_ENCODER,
         systems: Sequence[str] = (SBERT,),
-        cross_encoder: str = "",
-        word_vectors: Path | None = None,
+        choice: Choice = Choice(),  # noqa: B008 - cannot be changed
         visitor: Visitor | None = None,
     ) -> list[SystemResult]:
-        """Measure each system on the same examples, after waiting in the queue. Raises UserError for an unknown system.
-
-        word_vectors: a GloVe file for the system word-vectors.
-        """
+        """Measure each system on the same examples, after waiting in the queue. Raises UserError for an unknown system."""
         check_names(self._bench, validation.names(list(systems), "systems"))
         with self._bench.lines.corpora.join(Stop(visitor)) as waiting:
             deque(waiting, maxlen=0)
-            choice = Choice(model, cross_encoder or DEFAULT_CROSS_ENCODER, word_vectors)
             return [self._measure(load_system(self._bench, name, choice, examples.sentences), examples) for name in systems]
 
     def compare(self, examples: Examples, encoder: Encoder, cross: CrossEncoder, most: int) -> Verdict | None:

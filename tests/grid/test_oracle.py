@@ -5,8 +5,7 @@ import pytest
 
 from sbert_app.grid.cell import measure_cell
 from sbert_app.grid.examples import own_data_sets
-from sbert_app.grid.loading import load_system
-from sbert_app.grid.systems import SBERT, Choice
+from sbert_app.grid.loading import of_encoder
 from sbert_app.settings import Limits
 
 
@@ -19,7 +18,7 @@ def oracle(model_folder):
 
 @pytest.fixture(scope="module")
 def sbert(shared_bench):
-    return load_system(shared_bench, SBERT, Choice())
+    return of_encoder(shared_bench, shared_bench.registry.trainable())  # in fp32, as the oracle, also where the processor has bf16
 
 
 def own(name: str):
@@ -32,8 +31,8 @@ def test_scored_pairs(oracle, sbert):
     data = own("Everyday pairs")
     expected = EmbeddingSimilarityEvaluator(*data.content.sentences, data.content.gold.tolist())(oracle)
     cell = measure_cell(sbert, data)
-    assert cell.measures["spearman"] == pytest.approx(expected["spearman_cosine"], abs=2e-4)
-    assert cell.measures["pearson"] == pytest.approx(expected["pearson_cosine"], abs=2e-4)
+    assert cell.measures["spearman"] == pytest.approx(expected["spearman_cosine"], abs=1e-4)
+    assert cell.measures["pearson"] == pytest.approx(expected["pearson_cosine"], abs=1e-4)
 
 
 def test_triplets(oracle, sbert):

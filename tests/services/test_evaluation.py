@@ -6,7 +6,7 @@ from scipy.stats import spearmanr
 
 from sbert_app.corpus.lexical import tf_idf_cosines
 from sbert_app.errors import UserError
-from sbert_app.grid.systems import CROSS, OVERLAP, RANKERS, SBERT, SYSTEMS, TF_IDF, WORD_VECTORS
+from sbert_app.grid.systems import CROSS, OVERLAP, RANKERS, SBERT, SYSTEMS, TF_IDF, WORD_VECTORS, Choice
 from sbert_app.services.evaluation import EvaluationService
 from sbert_app.tables import read_table
 
@@ -18,20 +18,21 @@ def service(shared_bench):
     return EvaluationService(shared_bench)
 
 
-def test_every_system_gives_its_row(service, scored):
+def test_every_system_gives_its_row(service, scored, model_folder):
     systems = [name for name in SYSTEMS if name not in RANKERS]
-    results = {result.system: result for result in service.evaluate(scored, systems=systems)}
+    results = {result.system: result for result in service.evaluate(scored, systems, Choice(bert=str(model_folder)))}
     assert list(results) == systems
     for result in results.values():
         assert set(result.measures) == {"spearman", "pearson"} and result.sentences == 240 and result.seconds > 0
     assert results[CROSS].measures["spearman"] > results[SBERT].measures["spearman"]
     assert results[WORD_VECTORS].model == "input vectors of all-MiniLM-L6-v2" and results[OVERLAP].model == "Jaccard"
+    assert results["bert-mean"].measures == pytest.approx(results[SBERT].measures) != results["bert-cls"].measures
     expected = spearmanr(tf_idf_cosines(scored.sentences)[0], scored.targets).statistic
     assert results[TF_IDF].measures["spearman"] == pytest.approx(expected, abs=1e-9)
 
 
 def test_word_vectors_of_a_file(service, scored, write):
-    (result,) = service.evaluate(scored, systems=[WORD_VECTORS], word_vectors=write("glove.txt", GLOVE))
+    (result,) = service.evaluate(scored, [WORD_VECTORS], Choice(word_vectors=write("glove.txt", GLOVE)))
     assert result.model == "glove.txt" and -1 <= result.measures["spearman"] <= 1
 
 

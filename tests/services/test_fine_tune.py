@@ -9,6 +9,7 @@ import pytest
 from sentence_transformers import SentenceTransformer
 
 from sbert_app.errors import UserError
+from sbert_app.grid.systems import Choice
 from sbert_app.labelled.groups import PAIRS
 from sbert_app.labelled.separation import shared_warning
 from sbert_app.models.registry import DEFAULT_ENCODER, Registry
@@ -179,7 +180,7 @@ def test_the_softmax_head_survives_save_and_load(service, bench):
     columns = [encoder.encode(column) for column in held_out.sentences]
     accuracy = (predict_labels(head, *columns) == held_out.targets).mean()
     assert accuracy == pytest.approx(progress.result["head"]["accuracy"], abs=1.5 / len(held_out))  # bf16 may turn one
-    evaluation = EvaluationService(bench).evaluate(held_out, progress.info.model, ["sbert", "word-overlap"])
+    evaluation = EvaluationService(bench).evaluate(held_out, ["sbert", "word-overlap"], Choice(progress.info.model))
     assert evaluation[0].measures["head_accuracy"] == pytest.approx(accuracy, abs=1.5 / len(held_out))
     assert SentenceTransformer(str(folder), device="cpu").encode(["a"]).shape == (1, 384)
     assert load_head(bench.registry.encoder().folder) is None

@@ -1,5 +1,7 @@
 """Render what a system gets wrong on a data set, and where another system disagrees with it most."""
 
+from collections import Counter
+
 from markupsafe import Markup
 
 from sbert_app.grid.cell import Cell
@@ -7,7 +9,7 @@ from sbert_app.grid.errors import Mistake, disagreements, mistakes
 from sbert_app.grid.result import Grid, Place
 from sbert_app.ui.evaluation.grid_view import name_of
 from sbert_app.ui.kit import html
-from sbert_app.wording import times_100
+from sbert_app.wording import digits, times_100
 
 MOST = 8  # examples in each list
 
@@ -18,7 +20,7 @@ def errors(grid: Grid, place: Place) -> Markup:
     figures = grid.figures(place[1])
     cell = figures.pop(place[0])
     worst = mistakes(data, cell, MOST)
-    parts = [_subsets(cell), _list(f"{system} on {data.name}: the worst errors", worst)]
+    parts = [_subsets(cell, Counter(data.subsets)), _list(f"{system} on {data.name}: the worst errors", worst)]
     if figures:
         name, other = next(iter(figures.items()))
         better = disagreements(data, cell, other, MOST)
@@ -26,13 +28,15 @@ def errors(grid: Grid, place: Place) -> Markup:
     return Markup('<div class="eval-errors">{}</div>').format(Markup().join(parts))
 
 
-def _subsets(cell: Cell) -> Markup:
-    """The figures of the subsets, with their mean; nothing for a data set without subsets."""
+def _subsets(cell: Cell, sizes: Counter[str]) -> Markup:
+    """The figures of the subsets with both means that papers print; nothing for a data set without subsets."""
     if not cell.subsets:
         return Markup()
-    rows = [[name, times_100(value)] for name, value in cell.subsets.items()]
+    rows = [[name, digits(sizes[name]), times_100(value)] for name, value in cell.subsets.items()]
     mean = sum(cell.subsets.values()) / len(cell.subsets)
-    table = html.table(("subset", "figure × 100"), [*rows, ["mean of the subsets", times_100(mean)]])
+    weighted = sum(sizes[name] * value for name, value in cell.subsets.items()) / sizes.total()
+    rows += [["mean of the subsets", "", times_100(mean)], ["mean by pairs", digits(sizes.total()), times_100(weighted)]]
+    table = html.table(("subset", "pairs", "figure × 100"), rows)
     return Markup("<section><h3>{} on {}, by subset</h3>{}</section>").format(name_of(cell.system), cell.data_set, table)
 
 

@@ -9,13 +9,15 @@ from sbert_app.grid.cell import Cell
 from sbert_app.grid.data_sets import CLASSES, RETRIEVAL, DataSet
 from sbert_app.grid.published import published
 from sbert_app.grid.result import Grid, Place, difference
-from sbert_app.grid.systems import BM25, CROSS, HYBRID, OVERLAP, POOLED, RERANKED, SBERT, TF_IDF, WORD_VECTORS, Choice
+from sbert_app.grid.systems import BM25, CROSS, HYBRID, OVERLAP, POOLED, RAW, RERANKED, SBERT, TF_IDF, WORD_VECTORS, Choice
 from sbert_app.ui.kit import html
 from sbert_app.wording import digits, duration, times_100
 
 NAMES = {
     SBERT: "SBERT",
     **{name: f"SBERT, {pooling.replace('cls', 'CLS')} pooling" for name, pooling in POOLED.items()},
+    "bert-mean": "Average of BERT's outputs",
+    "bert-cls": "BERT's first output",
     CROSS: "Cross-encoder",
     WORD_VECTORS: "Average word vectors",
     TF_IDF: "tf-idf",
@@ -41,6 +43,8 @@ HOW_TO_READ = (
     "Click a figure for its errors."
 )
 
+UNAVAILABLE = Markup('<tr class="unavailable"><th scope="row">{}</th><td class="none" colspan="{}">{}</td></tr>')
+
 
 def grid(grid: Grid, choice: Choice, current: Place | None = None) -> Markup:
     """The table. current: the cell that is being measured."""
@@ -49,6 +53,9 @@ def grid(grid: Grid, choice: Choice, current: Place | None = None) -> Markup:
     top = max(means.values(), default=0.0)
     rows = []
     for system in grid.systems:
+        if reason := grid.missing(system):
+            rows.append(UNAVAILABLE.format(_named(system, choice), len(grid.data_sets) + 2, reason))
+            continue
         cells = [_cell(grid, (system, number), system in level[number], current) for number in range(len(grid.data_sets))]
         mean = times_100(means[system]) if system in means else ""
         cells.append(Markup('<td class="mean{}">{}</td>').format(" best" if mean and means[system] == top else "", mean))
@@ -69,7 +76,12 @@ def name_of(system: str) -> str:
 
 
 def _named(system: str, choice: Choice) -> Markup:
-    models = {SBERT: choice.model, CROSS: choice.cross_encoder, **dict.fromkeys(POOLED, choice.model)}
+    models = {
+        SBERT: choice.model,
+        CROSS: choice.cross_encoder,
+        **dict.fromkeys(POOLED, choice.model),
+        **dict.fromkeys(RAW, choice.bert),
+    }
     return Markup("{}<small>{}</small>").format(name_of(system), models.get(system, ""))
 
 
