@@ -1,7 +1,7 @@
 """The grid so far: its systems and data sets, and of each cell the figure, why there is none, or nothing yet."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -33,6 +33,10 @@ class Grid:
     @property
     def complete(self) -> bool:
         return all(place in self.cells for place in self.places)
+
+    def with_cell(self, place: Place, cell: Cell | str) -> "Grid":
+        """The grid with a figure in this cell, or the reason why there is none."""
+        return replace(self, cells={**self.cells, place: cell})
 
     def has(self, place: Place) -> bool:
         """Whether there is a figure in this cell."""

@@ -1,17 +1,17 @@
 """Fill a grid of systems and data sets cell by cell, for a page, an endpoint or the shell; keep it in the visitor's session."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell, measure_cell
 from sbert_app.grid.data_sets import TASKS, DataSet, plain_name, read_data_set, read_folder
 from sbert_app.grid.examples import own_data_sets
-from sbert_app.grid.loading import load_system
+from sbert_app.grid.loaded import StoppedError, Systems
 from sbert_app.grid.result import Grid, Place
 from sbert_app.grid.store import CellStore
-from sbert_app.grid.systems import Choice, System, check_names
+from sbert_app.grid.systems import Choice, check_names
 from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
@@ -60,10 +60,6 @@ class Progress:
     grid: Grid
     place: Place | None = None
     waiting: str = ""
-
-
-class StoppedError(Exception):
-    """The visitor or the end of the app stopped the work on a cell."""
 
 
 class GridService:
@@ -130,9 +126,12 @@ class GridService:
             for place in grid.places:
                 if stop.is_set():
                     return
-                if place not in grid.cells:
+                if place in grid.cells:
+                    continue
+                stored = self._stored(grid, place, systems)
+                if stored is None:
                     yield Progress(grid, place)
-                    grid = self._with_cell(grid, place, systems)
+                grid = grid.with_cell(place, stored) if stored else self._with_cell(grid, place, systems)
             yield Progress(grid)
 
     def fill_session(self, session_id: str, grid: Grid, choice: Choice) -> Iterator[Progress]:
@@ -169,7 +168,12 @@ class GridService:
         """The data sets that come with the app, by name."""
         return {data.name: data for data in own_data_sets(self._bench.settings.limits)}
 
-    def _with_cell(self, grid: Grid, place: Place, systems: "Systems") -> Grid:
+    def _stored(self, grid: Grid, place: Place, systems: Systems) -> Cell | None:
+        """The figure of this cell if it was measured before; None also if the system is not loaded yet, which takes a while."""
+        system = systems.loaded(place[0])
+        return self._store.get(system, grid.data_sets[place[1]]) if system else None
+
+    def _with_cell(self, grid: Grid, place: Place, systems: Systems) -> Grid:
         """The grid with a figure in this cell, or with the reason why there is none; as it was if the work was stopped."""
         data = grid.data_sets[place[1]]
         try:
@@ -182,33 +186,7 @@ class GridService:
             return grid
         except UserError as error:
             cell = str(error)
-        return replace(grid, cells={**grid.cells, place: cell})
+        return grid.with_cell(place, cell)
 
     def _uploaded(self, session_id: str) -> tuple[DataSet, ...]:
         return (self._bench.sessions.get(session_id).get(Uploaded) or Uploaded()).data_sets
-
-
-class Systems:
-    """The systems of one run, each loaded at its first use; one that cannot be loaded is not tried again."""
-
-    def __init__(self, bench: Workbench, grid: Grid, choice: Choice, stop: Stop) -> None:
-        self._bench, self._grid, self._choice, self._stop = bench, grid, choice, stop
-        self._loaded: dict[str, System | UserError] = {}
-
-    def get(self, name: str) -> System:
-        """The system of that name. Raises UserError if it cannot be loaded."""
-        if name not in self._loaded:
-            texts = [column for data in self._grid.data_sets for column in data.columns]
-            try:
-                self._loaded[name] = load_system(self._bench, name, self._choice, texts, self.tick)
-            except UserError as error:
-                self._loaded[name] = error
-        system = self._loaded[name]
-        if isinstance(system, UserError):
-            raise system
-        return system
-
-    def tick(self) -> None:
-        """Raise StoppedError if the run was stopped."""
-        if self._stop.is_set():
-            raise StoppedError
