@@ -85,3 +85,11 @@ def test_a_test_part_is_never_learnt_from():
         wrong = with_test_part(features, shuffled, test, part, folds=5)
         assert right.accuracy > 0.7 and wrong.accuracy < 0.5
         assert right.l2 == wrong.l2  # chosen on the same rows
+
+
+def test_heads_learn_on_one_thread_and_give_the_others_back(parts, monkeypatch):
+    features, targets, train, dev = parts
+    monkeypatch.setattr(linear_heads, "MOST_EPOCHS", 4)
+    before, during = torch.get_num_threads(), []
+    fit_heads(features, targets, train, dev, torch.tensor([1e-4, 1e-2]), tick=lambda: during.append(torch.get_num_threads()))
+    assert during == [1] and torch.get_num_threads() == before
