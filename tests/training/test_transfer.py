@@ -64,7 +64,7 @@ def test_nested_cross_validation_is_as_good_as_scikit_learns():
     folds = StratifiedKFold(5, shuffle=True, random_state=1111)
     expected = cross_val_score(LogisticRegression(C=1), features, targets, cv=folds)
     assert result.accuracy == pytest.approx(expected.mean(), abs=0.01)
-    assert len(result.folds) == len(result.l2) == 5 and set(result.l2) <= set(L2) and rounds
+    assert len(result.folds) == len(result.chosen) == 5 and set(result.chosen) <= set(L2) and rounds
     assert result.accuracy == pytest.approx(np.mean(result.folds))
 
 
@@ -84,7 +84,7 @@ def test_a_test_part_is_never_learnt_from():
         right = with_test_part(features, targets, test, part, folds=5)
         wrong = with_test_part(features, shuffled, test, part, folds=5)
         assert right.accuracy > 0.7 and wrong.accuracy < 0.5
-        assert right.l2 == wrong.l2  # chosen on the same rows
+        assert right.chosen == wrong.chosen  # chosen on the same rows
 
 
 def test_heads_learn_on_one_thread_and_give_the_others_back(parts, monkeypatch):
