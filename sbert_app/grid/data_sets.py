@@ -17,7 +17,7 @@ from sbert_app.grid.ranking import RANKING
 from sbert_app.labelled.columns import guess_mapping, has_pairs
 from sbert_app.labelled.example_set import normalise
 from sbert_app.labelled.examples import Examples, read_examples
-from sbert_app.labelled.labelled_pairs import read_labelled_pairs, same_labels
+from sbert_app.labelled.labelled_pairs import read_labelled_pairs
 from sbert_app.labelled.labelled_sentences import LabelledSentences, read_labelled_sentences
 from sbert_app.labelled.queries import Queries, read_answers, read_queries
 from sbert_app.settings import Limits
@@ -167,11 +167,9 @@ def read_folder(folder: Path, limits: Limits) -> Iterator[DataSet | UserError]:
             yield UserError(f"{table.name}: {error}")
     for name, table, test, dev in labelled_pairs(tables):
         try:
-            pairs = read_labelled_pairs(table, limits, test=test, dev=dev)
+            yield DataSet(name, read_labelled_pairs(table, limits, test=test, dev=dev))
         except UserError as error:
             yield UserError(f"{name}: {error}")
-        else:
-            yield from [DataSet(name, pairs)] if same_labels(pairs) else []
 
 
 def _answers(content: Examples | LabelledSentences | Queries) -> Iterator[NDArray[Any] | None]:

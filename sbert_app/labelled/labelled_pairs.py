@@ -24,17 +24,11 @@ def read_labelled_pairs(
         mapping = replace(mapping, kind="labelled", target=label)
     if mapping.kind != "labelled":
         raise UserError(f"'{table.name}' has no column of labels to learn from: it was read as {mapping.kind}. Name the column.")
-    parts = [
-        read_examples(part, mapping, limits, repeats=True, least=2).examples for part in (table, test, dev) if part is not None
-    ]
+    tables = [part for part in (table, test, dev) if part is not None]
+    parts = [read_examples(part, mapping, limits, repeats=True, least=2).examples for part in tables]
+    for number, part in enumerate(parts):
+        if unknown := sorted(set(part.labels) - set(parts[0].labels)):
+            raise UserError(f"'{tables[number].name}' has the label '{unknown[0]}', which '{table.name}' lacks.")
     labels = [np.array(part.labels, object)[part.targets.astype(np.int64)] for part in parts]
     data = joined([list(part.sentences) for part in parts], labels, test is not None, dev is not None)
     return replace(data, positive=data.classes.index(guess_positive(data.classes)[0]))
-
-
-def same_labels(data: LabelledSentences) -> bool:
-    """Whether the test and dev parts have no label that is missing where the classes are learnt."""
-    held = np.zeros(len(data.targets), bool)
-    for part in (data.test, data.dev):
-        held |= part if part is not None else False
-    return set(data.targets[held].tolist()) <= set(data.targets[~held].tolist())
