@@ -20,7 +20,8 @@ from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.labelled_sentences import LabelledSentences
 from sbert_app.labelled.queries import Queries
 from sbert_app.labelled.training_pairs import digests
-from sbert_app.training.transfer import Transfer, cross_validated, with_test_part
+from sbert_app.training.classes import features_of, learn, measures_of
+from sbert_app.training.transfer import Transfer
 
 Values = NDArray[np.float32]
 
@@ -49,6 +50,7 @@ class Cell:
     subsets: dict[str, float]
     samples: Values = field(repr=False, compare=False)
     predicted: Values = field(repr=False, compare=False)
+    protocol: str = ""  # of classes: how they were learnt
 
     @property
     def measure(self) -> str:
@@ -62,7 +64,7 @@ class Cell:
 
 def measure_cell(system: System, data: DataSet, tick: Callable[[], None] = lambda: None) -> Cell:
     """Score the data set and measure. tick: called between steps, may raise. Raises UserError if the system cannot do the task."""
-    start = time.perf_counter()
+    start, protocol = time.perf_counter(), ""
     if isinstance(data.content, Examples):
         predicted = system.score(data.content)
         seconds, sentences = time.perf_counter() - start, sum(map(len, data.content.sentences))
@@ -79,15 +81,16 @@ def measure_cell(system: System, data: DataSet, tick: Callable[[], None] = lambd
         samples = resampled(mean, predicted, predicted, data.groups)
     else:
         seen, subsets = 0, {}
-        transfer, seconds = _classified(system, data.content, tick)
-        predicted, sentences = transfer.predicted.astype(np.float64), len(data.content.sentences)
+        transfer, seconds = _classified(system, data.content, data.quick, tick)
+        predicted, sentences, protocol = transfer.predicted.astype(np.float64), sum(map(len, data.columns)), transfer.protocol
         right = (transfer.predicted == data.content.targets[data.tested]).astype(np.float64)
-        measures = {data.measure: transfer.accuracy}
+        measures = measures_of(data.content, transfer)
         samples = resampled(share_positive, right, right, data.groups)
     estimate = interval(measures[data.measure], samples)
     return Cell(
         system.name, system.model, data.name, data.task, measures, estimate.value, estimate.low, estimate.high, sentences, seconds,
         date.today().isoformat(), seen, subsets, samples.astype(np.float32), predicted.astype(np.float32),
+        protocol,
     )  # fmt: skip
 
 
@@ -100,13 +103,11 @@ def _of_subsets(data: DataSet, predicted: Array) -> dict[str, float]:
     return {name: measure(data.task, predicted[rows], gold[rows])[data.measure] for name, rows in members.items()}
 
 
-def _classified(system: System, data: LabelledSentences, tick: Callable[[], None]) -> tuple[Transfer, float]:
+def _classified(system: System, data: LabelledSentences, quick: bool, tick: Callable[[], None]) -> tuple[Transfer, float]:
     """Return (how well the classes were learnt, seconds to embed all sentences)."""
     if system.embed is None:
         raise UserError("Scores pairs only: gives no vectors to learn classes from.")
     start = time.perf_counter()
-    features = system.embed(data.sentences)
+    features = features_of(data, system.embed)
     seconds = time.perf_counter() - start
-    if data.test is None:
-        return cross_validated(features, data.targets, tick=tick), seconds
-    return with_test_part(features, data.targets, data.test, data.dev, tick=tick), seconds
+    return learn(features, data, quick, tick), seconds

@@ -1,7 +1,6 @@
 """Data sets whose right answers are known: labelled pairs, triplets, sentences with classes, queries with documents."""
 
 import hashlib
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,9 +12,12 @@ from numpy.typing import NDArray
 
 from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import METRICS
+from sbert_app.grid.parts import labelled_pairs, plain_name, together
 from sbert_app.grid.ranking import RANKING
 from sbert_app.labelled.columns import guess_mapping, has_pairs
+from sbert_app.labelled.example_set import normalise
 from sbert_app.labelled.examples import Examples, read_examples
+from sbert_app.labelled.labelled_pairs import read_labelled_pairs
 from sbert_app.labelled.labelled_sentences import LabelledSentences, read_labelled_sentences
 from sbert_app.labelled.queries import Queries, read_answers, read_queries
 from sbert_app.settings import Limits
@@ -23,6 +25,7 @@ from sbert_app.tables import Table, read_table
 
 RETRIEVAL = "retrieval"
 CLASSES = "classes"  # the task of labelled sentences; those of pairs are the kinds of examples
+PAIR_CLASSES = "pair classes"
 TASKS = {  # what a system has to do
     "scored": "score pairs in the order that people do",
     "labelled": "score pairs that mean the same higher than others",
@@ -30,8 +33,8 @@ TASKS = {  # what a system has to do
     "positives": "find the right partner among all",
     RETRIEVAL: "rank documents, or the answers to a question, by how well they fit a query",
     CLASSES: "give each sentence a vector from which a linear classifier learns its class",
+    PAIR_CLASSES: "the same for pairs, from |u − v| and u ∗ v: of labelled pairs in files named X_train and X_test",
 }
-PART = re.compile(r"(?P<stem>.+)_(?P<part>train|dev|test)", re.IGNORECASE)
 FILES = ("*.csv", "*.tsv", "*.jsonl", "*.parquet", "*.csv.gz", "*.tsv.gz", "*.jsonl.gz")
 SUBSETS = ("subset", "genre", "topic")  # names of a column of subsets
 MOST_SUBSETS = 30
@@ -41,19 +44,22 @@ MOST_PARTNERS = 10_000  # pairs that belong together: each first sentence is com
 
 @dataclass(frozen=True)
 class DataSet:
-    """One column of the grid. notes: what was noticed while reading."""
+    """One column of the grid. notes: what was noticed while reading. quick: classes are learnt by the quick form of transfer."""
 
     name: str
     content: Examples | LabelledSentences | Queries
     notes: tuple[str, ...] = ()
     subsets: tuple[str, ...] = ()  # of pairs: the subset of each, such as "headlines" of STS 2013; empty without such a column
+    quick: bool = False
 
     @property
     def task(self) -> str:
         """One of TASKS."""
         if isinstance(self.content, Examples):
             return self.content.kind
-        return RETRIEVAL if isinstance(self.content, Queries) else CLASSES
+        if isinstance(self.content, Queries):
+            return RETRIEVAL
+        return PAIR_CLASSES if self.content.partners else CLASSES
 
     @property
     def measure(self) -> str:
@@ -73,10 +79,10 @@ class DataSet:
 
     @property
     def columns(self) -> Sequence[list[str]]:
-        """The sentences: two columns of pairs, three of triplets, one of classes; queries and documents."""
+        """The sentences: two columns of pairs, three of triplets; queries and documents."""
         if isinstance(self.content, Queries):
             return [self.content.queries, self.content.documents]
-        return self.content.sentences if isinstance(self.content, Examples) else [self.content.sentences]
+        return self.content.sentences if isinstance(self.content, Examples) else self.content.columns
 
     @property
     def nbytes(self) -> int:
@@ -85,8 +91,8 @@ class DataSet:
 
     @cached_property
     def digest(self) -> str:
-        """Hash of the sentences and the right answers: equal for equal content, whatever the name. 16 hex digits."""
-        digest = hashlib.blake2b(self.task.encode(), digest_size=8)
+        """Hash of the sentences, the right answers and the task: equal for equal content, whatever the name. 16 hex digits."""
+        digest = hashlib.blake2b(f"{self.task}{' quick' if self.quick else ''}".encode(), digest_size=8)
         for column in self.columns:
             digest.update("\0".join(column).encode())
         for part in _answers(self.content):
@@ -103,9 +109,10 @@ class DataSet:
     @property
     def groups(self) -> NDArray[np.int64]:
         """Which examples belong together, (size,): those with the same first sentence are no independent observations."""
-        if not isinstance(self.content, Examples):
+        if self.task in (RETRIEVAL, CLASSES):
             return np.arange(self.size)
-        return np.unique(self.content.normalised[0], return_inverse=True)[1].astype(np.int64)
+        first = [normalise(self.columns[0][position]) for position in self.tested.tolist()]
+        return np.unique(first, return_inverse=True)[1].astype(np.int64)
 
 
 def read_data_set(table: Table, limits: Limits, name: str = "", test: Table | None = None, dev: Table | None = None) -> DataSet:
@@ -138,7 +145,8 @@ def _subsets(table: Table, examples: Examples) -> tuple[str, ...]:
 def read_folder(folder: Path, limits: Limits) -> Iterator[DataSet | UserError]:
     """Yield the data sets of a folder and of the folders in it, or for one that cannot be read, why.
 
-    Labelled sentences in files named X_train, X_dev and X_test are one data set; of pairs each file is one.
+    Labelled sentences in files named X_train, X_dev and X_test are one data set. Of pairs each file is one; labelled pairs in files
+    with such names are besides a further one, X, to learn a classifier from.
     """
     files = sorted({path for pattern in FILES for path in folder.rglob(pattern)})
     if not files:
@@ -152,11 +160,16 @@ def read_folder(folder: Path, limits: Limits) -> Iterator[DataSet | UserError]:
         except UserError as error:
             yield error
     yield from _retrieval(tables)
-    for table, test, dev in _together(tables):
+    for table, test, dev in together(tables):
         try:
             yield read_data_set(table, limits, plain_name(table.name), test, dev)
         except UserError as error:
             yield UserError(f"{table.name}: {error}")
+    for name, table, test, dev in labelled_pairs(tables):
+        try:
+            yield DataSet(name, read_labelled_pairs(table, limits, test=test, dev=dev))
+        except UserError as error:
+            yield UserError(f"{name}: {error}")
 
 
 def _answers(content: Examples | LabelledSentences | Queries) -> Iterator[NDArray[Any] | None]:
@@ -185,24 +198,3 @@ def _retrieval(tables: dict[Path, Table]) -> Iterator[DataSet | UserError]:
             yield DataSet(folder.name, read_queries(corpus, queries, judgements))
         except UserError as error:
             yield error
-
-
-def plain_name(path: Path | str) -> str:
-    """A file's name without its endings: sts12_test of sts/sts12_test.tsv.gz."""
-    return Path(path).name.split(".")[0]
-
-
-def _together(tables: dict[Path, Table]) -> Iterator[tuple[Table, Table | None, Table | None]]:
-    """Each table, with the test and dev parts of labelled sentences."""
-    parts: dict[tuple[Path, str], dict[str, Table]] = {}
-    for path, table in tables.items():
-        match = PART.fullmatch(plain_name(path))
-        if match and not has_pairs(table.frame):
-            parts.setdefault((path.parent, match["stem"].lower()), {})[match["part"].lower()] = table
-        else:
-            parts[path, ""] = {"train": table}
-    for named in parts.values():
-        if "train" in named:
-            yield named["train"], named.get("test"), named.get("dev")
-        else:
-            yield from ((table, None, None) for table in named.values())

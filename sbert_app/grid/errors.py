@@ -58,7 +58,7 @@ def _mistake(data: DataSet, cell: Cell, row: int) -> Mistake:
     if not isinstance(data.content, Examples):
         content, position = data.content, data.tested[row]
         right, given = content.classes[content.targets[position]], content.classes[int(cell.predicted[row])]
-        return Mistake((_short(content.sentences[position]),), right, given)
+        return Mistake(tuple(_short(column[position]) for column in content.columns), right, given)
     sentences = tuple(_short(column[row]) for column in data.content.sentences)
     return Mistake(sentences, _expected(data.content, row), _given(data, cell, row))
 

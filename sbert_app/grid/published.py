@@ -3,7 +3,7 @@
 import re
 
 from sbert_app.evaluation import paper
-from sbert_app.grid.data_sets import CLASSES, DataSet
+from sbert_app.grid.data_sets import CLASSES, PAIR_CLASSES, DataSet
 
 # A pattern of the name, the examples that are tested, and the name in the paper.
 PAIRS = (
@@ -23,12 +23,13 @@ SENTENCES = (
     (r"sst.*", 1_821, "SST"),
     (r"trec.*", 500, "TREC"),
 )
+PAIRS_OF_CLASSES = ((r"mrpc", 1_725, "MRPC"),)
 MISSING = 0.002  # share of the examples that may be missing, because a sentence is blank
 
 
 def in_paper(data: DataSet) -> str:
     """The data set's name in the paper, "" if it is none of the paper's."""
-    known = {"scored": PAIRS, CLASSES: SENTENCES}.get(data.task, ())
+    known = {"scored": PAIRS, CLASSES: SENTENCES, PAIR_CLASSES: PAIRS_OF_CLASSES}.get("" if data.quick else data.task, ())
     for pattern, size, name in known:
         if re.fullmatch(pattern, data.name, re.IGNORECASE) and size * (1 - MISSING) <= data.size <= size:
             return name

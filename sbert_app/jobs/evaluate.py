@@ -12,7 +12,7 @@ from sbert_app.grid.export import as_markdown
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import BERT, SBERT, SYSTEMS, Choice
 from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step, cross_encoder_option, model_option
-from sbert_app.jobs.option import local_file, local_folder, names, option, text
+from sbert_app.jobs.option import flag, local_file, local_folder, names, option, text
 from sbert_app.jobs.remarks import remarks
 from sbert_app.labelled.columns import has_pairs
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER
@@ -36,6 +36,7 @@ class EvaluateOptions:
     )
     data: Path | None = option("Instead of a file, a folder of data sets.", local_folder(), None, endpoint=False)
     tasks: list[str] = option(f"Of the folder, only data sets with these tasks: {TASKS_NAMED}.", names("tasks"), [], endpoint=False)
+    quick: bool = option("Learn classes by the quick form of transfer, not by SentEval's protocol.", flag("quick"), False)
 
 
 def evaluate(call: Call, options: EvaluateOptions) -> Iterator[Step | Outcome]:
@@ -45,7 +46,8 @@ def evaluate(call: Call, options: EvaluateOptions) -> Iterator[Step | Outcome]:
         For each system: model, measures as fractions (spearman, pearson; average_precision, accuracy, f1; triplet_accuracy; or
         accuracy of a linear classifier), sentences, seconds. For a folder the same for each data set, or the reason why
         not, with the 95 % interval and how many of the pairs the system was trained on (seen);
-        where a column is named subset, genre or topic, its measure by subset.
+        where a column is named subset, genre or topic, its measure by subset; of classes the protocol, of pairs with two classes
+        the f1.
     """
     if options.data is None and call.table is None:
         raise UserError("Give a file of pairs or labelled sentences, or a folder of them with --data.")
@@ -78,9 +80,9 @@ def _grid(call: Call, options: EvaluateOptions) -> Iterator[Step | Outcome]:
     service = call.services.grids
     systems = options.systems or [SBERT]
     if options.data is None:
-        grid = service.of_table(call.required_table(), systems)
+        grid = service.of_table(call.required_table(), systems, options.quick)
     else:
-        grid = service.of_folder(options.data, systems, options.tasks)
+        grid = service.of_folder(options.data, systems, options.tasks, options.quick)
     for step in service.fill(grid, _choice(options), Stop(call.visitor)):
         grid = step.grid
         now = f"{step.place[0]} on {grid.data_sets[step.place[1]].name}" if step.place else step.waiting
@@ -91,7 +93,7 @@ def _grid(call: Call, options: EvaluateOptions) -> Iterator[Step | Outcome]:
     if options.data is None:
         yield _of_one(grid)
     else:
-        yield Outcome(_summary(grid), [*as_markdown(grid).splitlines(), *_reasons(grid)])
+        yield Outcome(_summary(grid), [*as_markdown(grid).splitlines(), *_protocols(grid), *_reasons(grid)])
 
 
 def _of_one(grid: Grid) -> Outcome:
@@ -103,7 +105,7 @@ def _of_one(grid: Grid) -> Outcome:
         f"{cell.system:14} {cell.measure} {100 * cell.value:.2f}  ({cell.sentences:,} sentences, {cell.seconds:.1f} s)"
         for cell in grid
     ]
-    return Outcome(_summary(grid)[grid.data_sets[0].name], lines)
+    return Outcome(_summary(grid)[grid.data_sets[0].name], [*lines, *_protocols(grid)])
 
 
 def _summary(grid: Grid) -> dict[str, Any]:
@@ -117,7 +119,20 @@ def _facts(cell: Cell | str) -> dict[str, Any]:
     if isinstance(cell, str):
         return {"reason": cell}
     facts = {"model": cell.model, **cell.measures, "interval": [cell.low, cell.high], "sentences": cell.sentences}
+    facts |= {"protocol": cell.protocol} if cell.protocol else {}
     return facts | {"seconds": cell.seconds, "day": cell.day, "seen": cell.seen, "subsets": cell.subsets}
+
+
+def _protocols(grid: Grid) -> list[str]:
+    """How classes were learnt, and the F1 of pairs, one line for each data set."""
+    lines = []
+    for number, data in enumerate(grid.data_sets):
+        cells = grid.figures(number)
+        protocol = next((cell.protocol for cell in cells.values() if cell.protocol), "")
+        f1 = [f"{name} {100 * cell.measures['f1']:.2f}" for name, cell in cells.items() if protocol and "f1" in cell.measures]
+        if protocol:
+            lines.append(f"{data.name}: {protocol}{'; F1 of ' if f1 else ''}{', '.join(f1)}")
+    return ["", *lines] if lines else []
 
 
 def _reasons(grid: Grid) -> list[str]:

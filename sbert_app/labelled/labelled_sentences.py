@@ -1,6 +1,7 @@
-"""Labelled sentences: a text and a class each, to learn a linear classifier from; with a test part and a dev part, or without."""
+"""Labelled sentences or pairs, a class each, to learn a linear classifier from; with a test part and a dev part, or without."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -19,13 +20,23 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class LabelledSentences:
-    """n sentences with a class each, by its number in `classes`; test and dev: the rows of these parts, None if there are none."""
+    """n sentences with a class each, by its number in `classes`; test and dev: the rows of these parts, None if there are none.
+
+    Of pairs, partners holds the second sentences, and positive is the class that means "the same"; else empty and -1.
+    """
 
     sentences: list[str]
     targets: NDArray[np.int64]
     classes: list[str]
     test: Mask | None
     dev: Mask | None
+    partners: list[str] = field(default_factory=list)
+    positive: int = -1
+
+    @property
+    def columns(self) -> list[list[str]]:
+        """The sentences, of pairs in two columns."""
+        return [self.sentences, self.partners] if self.partners else [self.sentences]
 
     @property
     def most_frequent(self) -> float:
@@ -43,14 +54,20 @@ def read_labelled_sentences(
     label = label or _label_column(table.frame, text)
     parts = [part for part in (table, test, dev) if part is not None]
     read = [_part(part, text, label, limits) for part in parts]
-    labels = np.concatenate([values for _, values in read])
-    classes, targets = np.unique(labels.astype(str), return_inverse=True)
-    number = np.repeat(np.arange(len(parts)), [len(values) for _, values in read])
-    masks = {id(part): number == i for i, part in enumerate(parts)}
-    data = LabelledSentences(
-        [sentence for sentences, _ in read for sentence in sentences], targets.astype(np.int64), classes.tolist(),
-        masks.get(id(test)) if test else None, masks.get(id(dev)) if dev else None,
-    )  # fmt: skip
+    return joined([[sentences] for sentences, _ in read], [labels for _, labels in read], test is not None, dev is not None)
+
+
+def joined(columns: Sequence[list[list[str]]], labels: Sequence[NDArray[np.object_]], test: bool, dev: bool) -> LabelledSentences:
+    """Join the part to learn from, then the test part and the dev part if there are any. columns: one or two for each part.
+
+    Raises UserError for data that cannot be learnt from.
+    """
+    classes, targets = np.unique(np.concatenate(labels).astype(str), return_inverse=True)
+    number = np.repeat(np.arange(len(labels)), [len(values) for values in labels])
+    whole = [[text for column in parts for text in column] for parts in zip(*columns, strict=True)]
+    masks = [number == 1 if test else None, number == len(labels) - 1 if dev else None]
+    partners = whole[1] if len(whole) > 1 else []
+    data = LabelledSentences(whole[0], targets.astype(np.int64), classes.tolist(), masks[0], masks[1], partners)
     _check(data, number == 0)
     return data
 

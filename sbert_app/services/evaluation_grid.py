@@ -6,9 +6,10 @@ from pathlib import Path
 
 from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell, measure_cell
-from sbert_app.grid.data_sets import TASKS, DataSet, plain_name, read_data_set, read_folder
+from sbert_app.grid.data_sets import CLASSES, PAIR_CLASSES, TASKS, DataSet, read_data_set, read_folder
 from sbert_app.grid.examples import own_data_sets
 from sbert_app.grid.loaded import StoppedError, Systems
+from sbert_app.grid.parts import plain_name
 from sbert_app.grid.result import Grid, Place
 from sbert_app.grid.store import CellStore
 from sbert_app.grid.systems import Choice, check_names
@@ -96,18 +97,22 @@ class GridService:
         check_names(self._bench, systems)
         return Grid(tuple(dict.fromkeys(systems)), tuple(known[name] for name in dict.fromkeys(names)))
 
-    def of_table(self, table: Table, systems: Sequence[str]) -> Grid:
+    def of_table(self, table: Table, systems: Sequence[str], quick: bool = False) -> Grid:
         """An empty grid of one data set. Raises UserError for data that cannot be evaluated, or an unknown system."""
         check_names(self._bench, systems)
-        return Grid(tuple(dict.fromkeys(systems)), (read_data_set(table, self._bench.settings.limits),))
+        return Grid(tuple(dict.fromkeys(systems)), (replace(read_data_set(table, self._bench.settings.limits), quick=quick),))
 
-    def of_folder(self, folder: Path, systems: Sequence[str], tasks: Sequence[str] = ()) -> Grid:
-        """An empty grid of a folder's data sets, of those with these tasks if there are any. Raises UserError without any set."""
+    def of_folder(self, folder: Path, systems: Sequence[str], tasks: Sequence[str] = (), quick: bool = False) -> Grid:
+        """An empty grid of a folder's data sets, of those with these tasks if there are any. Raises UserError without any set.
+
+        quick: classes are learnt by the quick form of transfer.
+        """
         check_names(self._bench, systems)
         if unknown := [task for task in tasks if task not in TASKS]:
             raise UserError(f"Unknown task {unknown[0]!r}. Must be one of {', '.join(TASKS)}.")
         read = list(read_folder(folder, self._bench.settings.limits))
-        data_sets = tuple(data for data in read if isinstance(data, DataSet) and (not tasks or data.task in tasks))
+        chosen = [data for data in read if isinstance(data, DataSet) and (not tasks or data.task in tasks)]
+        data_sets = tuple(replace(data, quick=quick and data.task in (CLASSES, PAIR_CLASSES)) for data in chosen)
         unreadable = tuple(str(error) for error in read if isinstance(error, UserError))
         if not data_sets:
             raise UserError(f"'{folder.name}' has no data set to measure. {' '.join(unreadable)}".strip())

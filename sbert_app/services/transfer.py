@@ -1,31 +1,39 @@
-"""Measure transfer: train linear classifiers on a model's embeddings of labelled sentences, by SentEval's protocol."""
+"""Measure transfer: train linear classifiers on a model's embeddings of labelled sentences or pairs, by SentEval's protocol."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from sbert_app.errors import UserError
+from sbert_app.labelled.columns import has_pairs
+from sbert_app.labelled.labelled_pairs import read_labelled_pairs
 from sbert_app.labelled.labelled_sentences import LabelledSentences, read_labelled_sentences
 from sbert_app.models.registry import DEFAULT_ENCODER
 from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.stop import APP_STOPPING, Stop, Visitor
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.tables import Table
-from sbert_app.training.transfer import FOLDS, cross_validated, with_test_part
+from sbert_app.training.classes import features_of, learn, measures_of
 from sbert_app.vectors import Vectors
 
 
 @dataclass(frozen=True)
 class TransferResult:
-    """Accuracy of a model's embeddings, 0..1, and of always predicting the most frequent class; by which protocol; seconds."""
+    """Accuracy of a model's embeddings, 0..1, and of always predicting the most frequent class; by which protocol; seconds.
+
+    f1: of pairs with two classes, that of the class that means "the same". l2: the weight decay of each fold; c: of the quick form.
+    """
 
     model: str
     accuracy: float
+    f1: float | None
     most_frequent: float
     folds: list[float]
     l2: list[float]
+    c: list[float]
+    quick: bool
     protocol: str
     seconds: dict[str, float]
 
@@ -39,50 +47,53 @@ class TransferService:
     def read(
         self, table: Table, text: str = "", label: str = "", test: Table | None = None, dev: Table | None = None
     ) -> LabelledSentences:
-        """Read the tables, with guessed columns if these are "". Raises UserError for data that cannot be learnt from."""
+        """Read the tables, with guessed columns if these are ""; as pairs if they hold pairs and no text column is named.
+
+        Raises UserError for data that cannot be learnt from.
+        """
+        if not text and has_pairs(table.frame):
+            return read_labelled_pairs(table, self._bench.settings.limits, label, test, dev)
         return read_labelled_sentences(table, self._bench.settings.limits, text, label, test, dev)
 
     def measure(
-        self, data: LabelledSentences, model: str = DEFAULT_ENCODER, visitor: Visitor | None = None
+        self, data: LabelledSentences, model: str = DEFAULT_ENCODER, quick: bool = False, visitor: Visitor | None = None
     ) -> Iterator[str | TransferResult]:
-        """Yield the stages as texts, at last the result, after waiting in the queue."""
+        """Yield the stages as texts, at last the result, after waiting in the queue. quick: by scikit-learn, in five folds."""
         encoder, stop = self._bench.registry.encoder(model), Stop(visitor)
 
         def tick() -> None:
             if stop.is_set():
                 raise UserError(APP_STOPPING)
 
+        def embed(sentences: Sequence[str]) -> Vectors:
+            vectors = np.empty((len(sentences), encoder.dim), np.float32)
+            for rows, values in self._bench.device.stream(encoder, sentences):
+                vectors[rows] = values
+                tick()
+            return vectors
+
         with self._bench.lines.corpora.join(stop) as waiting:
             yield from (place_in_line(before, "job") for before in waiting)
-            yield f"Embedding {len(data.sentences):,} sentences"
+            yield f"Embedding {sum(map(len, data.columns)):,} sentences"
             start = time.perf_counter()
-            features = np.empty((len(data.sentences), encoder.dim), np.float32)
-            for rows, vectors in self._bench.device.stream(encoder, data.sentences):
-                features[rows] = vectors
-                tick()
+            features = features_of(data, embed)
             embedded = time.perf_counter()
-            yield "Training the classifiers"
-            yield _result(model, data, features, tick, embedded - start)
-
-
-def _result(model: str, data: LabelledSentences, features: Vectors, tick: Callable[[], None], seconds: float) -> TransferResult:
-    start = time.perf_counter()
-    if data.test is None:
-        transfer = cross_validated(features, data.targets, tick=tick)
-        protocol = f"nested cross-validation, {FOLDS} folds"
-    else:
-        transfer = with_test_part(features, data.targets, data.test, data.dev, tick=tick)
-        protocol = "test part, weight decay chosen " + (
-            "on the dev part" if data.dev is not None else f"by {FOLDS} folds of the rest"
-        )
-    times = {"embedding": seconds, "classifiers": time.perf_counter() - start}
-    return TransferResult(model, transfer.accuracy, data.most_frequent, transfer.folds, transfer.l2, protocol, times)
+            yield "Training the classifiers, the quick form" if quick else "Training the classifiers"
+            result = learn(features, data, quick, tick)
+            seconds = {"embedding": embedded - start, "classifiers": time.perf_counter() - embedded}
+            l2, c = ([], result.chosen) if quick else (result.chosen, [])
+            f1 = measures_of(data, result).get("f1")
+            yield TransferResult(
+                model, result.accuracy, f1, data.most_frequent, result.folds, l2, c, quick, result.protocol, seconds
+            )
 
 
 def lines(result: TransferResult, data: LabelledSentences) -> Sequence[str]:
     """The result as text for the shell."""
     seconds = sum(result.seconds.values())
+    f1 = "" if result.f1 is None else f", F1 {100 * result.f1:.2f}"
     return [
-        f"accuracy {100 * result.accuracy:.2f}, most frequent class {100 * result.most_frequent:.2f} "
-        f"({len(data.sentences):,} sentences, {len(data.classes):,} classes; {result.protocol}; {seconds:.1f} s)"
+        f"accuracy {100 * result.accuracy:.2f}{f1}, most frequent class {100 * result.most_frequent:.2f} "
+        f"({len(data.sentences):,} {'pairs' if data.partners else 'sentences'}, {len(data.classes):,} classes; {result.protocol}; "
+        f"{seconds:.1f} s)"
     ]

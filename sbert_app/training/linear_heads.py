@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
+from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 # As in SentEval (Conneau & Kiela 2018), its settings for published tables.
@@ -49,7 +50,14 @@ def fit_heads(
     features (n, dim); targets (n,), 0..C-1; train, dev: boolean (H, n); l2: weight decay, (H,). tick is called after each round.
     All heads see the rows in one order, each only its own: a step is one matrix product for all of them.
     """
-    run = _Training(features, targets, train, l2, torch.Generator().manual_seed(seed))
+    with threadpool_limits(1, user_api="openmp"):  # steps take milliseconds: beside other work, threads wait ten times longer
+        return _fitted(features, targets, train, dev, l2, torch.Generator().manual_seed(seed), tick)
+
+
+def _fitted(
+    features: Tensor, targets: Tensor, train: Tensor, dev: Tensor, l2: Tensor, random: torch.Generator, tick: Callable[[], None]
+) -> Heads:
+    run = _Training(features, targets, train, l2, random)
     count, numbers = len(l2), torch.arange(len(l2))
     best = Heads(run.weight.clone(), run.bias.clone(), torch.full((count,), -1.0))
     waited = torch.zeros(count, dtype=torch.int64)

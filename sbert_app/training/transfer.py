@@ -22,15 +22,17 @@ Targets = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Transfer:
-    """Accuracy, 0..1: over all rows in turn, fold by fold, or on the test part. l2: the weight decay that was chosen for each.
+    """Accuracy, 0..1: over all rows in turn, fold by fold, or on the test part. protocol: how it was measured, in words.
 
-    predicted: the class given to each tested row, in their order.
+    chosen: of each fold, the weight decay; of the quick form, the inverse strength C. predicted: the class given to each tested
+    row, in their order.
     """
 
     accuracy: float
     folds: list[float]
-    l2: list[float]
+    chosen: list[float]
     predicted: Targets
+    protocol: str
 
 
 def cross_validated(features: Vectors, targets: Targets, folds: int = FOLDS, tick: Callable[[], None] = lambda: None) -> Transfer:
@@ -38,9 +40,9 @@ def cross_validated(features: Vectors, targets: Targets, folds: int = FOLDS, tic
 
     features (n, dim), targets (n,), 0..C-1, each class in `folds` rows or more.
     """
-    x, y = _scaled(features), torch.from_numpy(targets)
-    tests = _folds(targets, np.arange(len(targets)), folds)
-    inner = [_folds(targets, np.flatnonzero(~test), folds) for test in tests]
+    x, y = torch.from_numpy(scaled(features)), torch.from_numpy(targets)
+    tests = stratified(targets, np.arange(len(targets)), folds)
+    inner = [stratified(targets, np.flatnonzero(~test), folds) for test in tests]
     train = [~test & ~dev for test, devs in zip(tests, inner, strict=True) for dev in devs]
     dev = [part for devs in inner for part in devs]
     chosen = _choose(x, y, train, dev, groups=folds, tick=tick)
@@ -48,7 +50,8 @@ def cross_validated(features: Vectors, targets: Targets, folds: int = FOLDS, tic
     heads = _fit(x, y, [~test & ~part for test, part in zip(tests, held, strict=True)], held, chosen, tick)
     predicted = heads.predict(x).numpy()[np.arange(len(targets)), np.argmax(tests, axis=0)]
     shares = [float((predicted == targets)[test].mean()) for test in tests]
-    return Transfer(float(np.mean(shares)), shares, chosen, predicted)
+    protocol = f"nested cross-validation, {folds} folds"
+    return Transfer(float(np.mean(shares)), shares, chosen, predicted, protocol)
 
 
 def with_test_part(
@@ -59,9 +62,10 @@ def with_test_part(
 
     test, dev: boolean (n,).
     """
-    x, y = _scaled(features), torch.from_numpy(targets)
+    x, y = torch.from_numpy(scaled(features)), torch.from_numpy(targets)
+    how = f"by {folds} folds of the rest" if dev is None else "on the dev part"
     if dev is None:
-        devs = _folds(targets, np.flatnonzero(~test), folds)
+        devs = stratified(targets, np.flatnonzero(~test), folds)
         chosen = _choose(x, y, [~test & ~part for part in devs], devs, groups=1, tick=tick)
         dev = _dev_part(~test)
     else:
@@ -69,16 +73,16 @@ def with_test_part(
     heads = _fit(x, y, [~test & ~dev], [dev], chosen, tick)
     predicted = heads.predict(x[torch.from_numpy(test)]).numpy()[:, 0]
     accuracy = float((predicted == targets[test]).mean())
-    return Transfer(accuracy, [accuracy], chosen, predicted)
+    return Transfer(accuracy, [accuracy], chosen, predicted, f"test part, weight decay chosen {how}")
 
 
-def _scaled(features: Vectors) -> Tensor:
+def scaled(features: Vectors) -> Vectors:
     """The features with a mean length of √dim."""
     length = float(np.linalg.norm(features, axis=1).mean()) or 1.0
-    return torch.from_numpy(features * np.float32(features.shape[1] ** 0.5 / length))
+    return features * np.float32(features.shape[1] ** 0.5 / length)
 
 
-def _folds(targets: Targets, rows: NDArray[np.int64], folds: int) -> list[NDArray[np.bool_]]:
+def stratified(targets: Targets, rows: NDArray[np.int64], folds: int) -> list[NDArray[np.bool_]]:
     """The rows cut in parts with the same share of each class, as masks over all rows."""
     from sklearn.model_selection import StratifiedKFold
 

@@ -21,7 +21,19 @@ MEASURED = (
 
 def main(names: list[str]) -> None:
     from sbert_app.models.hardware import choose_hardware, machine
-    from tests.benchmarks import app, cautions, cluster_map, cross_encoder, duplicates, quality, search, speed, table, training
+    from tests.benchmarks import (
+        app,
+        cautions,
+        cluster_map,
+        cross_encoder,
+        duplicates,
+        quality,
+        search,
+        speed,
+        table,
+        training,
+        transfer,
+    )
 
     suites = {
         "quality": quality.report,
@@ -35,6 +47,7 @@ def main(names: list[str]) -> None:
         "rerank": quality.reranked,
         "cross_encoder": cross_encoder.report,
         "cautions": cautions.report,
+        "transfer": transfer.report,
     }
     out = Path(".bench")
     out.mkdir(exist_ok=True)

@@ -26,6 +26,22 @@ def test_labelled_sentences_are_a_data_set_too(shell, write):
     assert err.splitlines()[-1].startswith("Error: Scores pairs only")
 
 
+def test_labelled_pairs_in_parts_are_learnt_from_too(shell, tmp_path):
+    for name, count in (("same_train", 40), ("same_test", 20)):
+        rows = [f"the cat {i} sleeps,{'a cat sleeps' if i % 2 else 'the bill is due'},{i % 2}\n" for i in range(count)]
+        (tmp_path / f"{name}.csv").write_text("sentence1,sentence2,label\n" + "".join(rows))
+    command = ("evaluate", "--data", tmp_path, "--systems", "word-vectors", "--tasks", "pair classes")
+    summary = json.loads(shell(*command, "--json")[0])
+    cell = summary["same"]["word-vectors"]
+    assert list(summary) == ["same"] and cell["accuracy"] == cell["f1"] == 1.0 and cell["protocol"].startswith("test part")
+    out, _ = shell(*command, "--quick")
+    assert "same: quick: scikit-learn's logistic regression, test part, C chosen by 5 folds of the rest; F1 of word-vectors" in out
+    whole = json.loads(shell("evaluate", "--data", tmp_path, "--systems", "word-vectors", "--json")[0])
+    assert list(whole) == ["same_test", "same_train", "same"] and "average_precision" in whole["same_test"]["word-vectors"]
+    learnt, _ = shell("transfer", tmp_path / "same_train.csv", "--test", tmp_path / "same_test.csv", "--quick")
+    assert "F1 100.00" in learnt and "(60 pairs, 2 classes; quick:" in learnt
+
+
 def test_without_a_file_or_a_folder_there_is_a_sentence(shell, tmp_path):
     assert "or a folder of them with --data" in shell("evaluate", status=2)[1]
     assert "There is no folder" in shell("evaluate", "--data", tmp_path / "nowhere", status=2)[1]

@@ -1,12 +1,13 @@
 """Files become data sets by their columns; what cannot be evaluated is a sentence, and the others go on."""
 
 import gzip
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from sbert_app.errors import UserError
-from sbert_app.grid.data_sets import CLASSES, DataSet, read_data_set, read_folder
+from sbert_app.grid.data_sets import CLASSES, PAIR_CLASSES, DataSet, read_data_set, read_folder
 from sbert_app.grid.examples import own_data_sets
 from sbert_app.grid.published import in_paper, published
 from sbert_app.labelled.example_set import Examples
@@ -58,6 +59,30 @@ def test_a_folder_gives_its_data_sets_and_says_which_it_cannot_read(tmp_path):
     )
     with pytest.raises(UserError, match="holds no data sets"):
         list(read_folder(tmp_path / "nothing", LIMITS))
+
+
+def paired(count: int, labels: str = "01") -> str:
+    rows = [f"the cat number {i}\tthe {'cat' if i % 2 else 'dog'} number {i}\t{labels[i % 2]}\n" for i in range(count)]
+    return "sentence1\tsentence2\tlabel\n" + "".join(rows)
+
+
+def test_labelled_pairs_in_parts_are_besides_something_to_learn_from(tmp_path):
+    files = {"mrpc_train": paired(40), "mrpc_test": paired(12), "mrpc_dev": paired(8), "other_train": paired(40, "01")}
+    files |= {"other_test": paired(12, "ab"), "alone_train": paired(40), "few_train": paired(10), "few_test": paired(10)}
+    for name, content in files.items():
+        (tmp_path / f"{name}.tsv").write_text(content)
+    read = list(read_folder(tmp_path, LIMITS))
+    sets = {data.name: data for data in read if isinstance(data, DataSet)}
+    assert {name for name, data in sets.items() if data.task == "labelled"} == set(files)
+    errors = [str(error) for error in read if isinstance(error, UserError)]
+    assert set(sets) - set(files) == {"mrpc"} and len(errors) == 2 and errors[0].startswith("few: The class")
+    assert errors[1] == "other: 'other_test.tsv' has the label 'a', which 'other_train.tsv' lacks."
+    mrpc = sets["mrpc"]
+    assert mrpc.task == PAIR_CLASSES and mrpc.measure == "accuracy" and mrpc.size == 12 and mrpc.content.dev.sum() == 8
+    assert [len(column) for column in mrpc.columns] == [60, 60] and mrpc.tested.tolist() == list(range(40, 52))
+    assert mrpc.content.partners[40:42] == ["the dog number 0", "the cat number 1"] and len(mrpc.groups) == 12
+    quick = replace(mrpc, quick=True)
+    assert quick.digest != mrpc.digest != sets["mrpc_test"].digest
 
 
 def test_the_apps_own_data_sets_can_all_be_read():

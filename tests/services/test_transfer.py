@@ -25,8 +25,17 @@ def animals_and_bills(count: int, first: int = 0) -> list[tuple[str, str]]:
     return rows + [(bills.format(kinds[i % 5], i), "bill") for i in range(first, first + count)]
 
 
-def result_of(service, data):
-    *stages, result = service.measure(data)
+def pairs(count: int, first: int = 0, name: str = "pairs.csv") -> Table:
+    """Paraphrases with the label 1, and sentences on other things with 0."""
+    rows = []
+    for i in range(first, first + count):
+        rows += [(f"the cat sleeps in room {i}", f"in room {i} a cat is asleep", "1")]
+        rows += [(f"the dog sleeps in room {i}", f"the invoice number {i} is too high", "0")]
+    return Table(name, pd.DataFrame(rows, columns=["sentence1", "sentence2", "label"]), np.arange(1, len(rows) + 1))
+
+
+def result_of(service, data, quick: bool = False):
+    *stages, result = service.measure(data, quick=quick)
     assert isinstance(result, TransferResult) and any("Embedding" in stage for stage in stages)
     return result
 
@@ -68,3 +77,26 @@ def test_columns_are_guessed_or_named(service):
     frame = topics.frame.assign(other="z")
     with pytest.raises(UserError, match="Which column holds the labels"):
         service.read(Table("three.csv", frame, topics.rows))
+
+
+def test_labelled_pairs_are_learnt_as_pairs(service):
+    data = service.read(pairs(30), test=pairs(10, 100, "test.csv"))
+    assert len(data.sentences) == len(data.partners) == 80 and data.test.sum() == 20 and data.classes == ["0", "1"]
+    assert data.partners[60] == "in room 100 a cat is asleep" and data.positive == 1
+    result = result_of(service, data)
+    assert result.accuracy == result.f1 == 1.0 and result.l2 and not result.c and not result.quick
+    assert lines(result, data)[0].startswith(
+        "accuracy 100.00, F1 100.00, most frequent class 50.00 (80 pairs, 2 classes; test part"
+    )
+    named = service.read(pairs(30), text="sentence1")
+    assert not named.partners and named.sentences[0] == "the cat sleeps in room 0"
+    scored = pairs(30).frame.assign(score=[str(i % 7) for i in range(60)]).drop(columns="label")
+    with pytest.raises(UserError, match="'s.csv' has no column of labels"):
+        service.read(Table("s.csv", scored, np.arange(1, 61)))
+
+
+def test_the_quick_form_says_so(service):
+    data = service.read(table(animals_and_bills(40)))
+    result = result_of(service, data, quick=True)
+    assert result.accuracy > 0.95 and result.quick and len(result.folds) == len(result.c) == 5 and not result.l2
+    assert "quick: scikit-learn's logistic regression, nested cross-validation, 5 folds" in lines(result, data)[0]

@@ -1,12 +1,17 @@
 """Linear classifiers on embeddings: many at once learn what each would learn alone, and as well as scikit-learn's."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.metrics import f1_score
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
-from sbert_app.training import linear_heads
+from sbert_app.labelled.labelled_sentences import LabelledSentences
+from sbert_app.training import linear_heads, quick_transfer
+from sbert_app.training.classes import features_of, learn, measures_of, pair_features
 from sbert_app.training.linear_heads import fit_heads
 from sbert_app.training.transfer import L2, cross_validated, with_test_part
 
@@ -57,14 +62,23 @@ def test_a_step_is_that_of_adam_with_weight_decay(parts, monkeypatch):
     assert torch.allclose(heads.weight[:, 0], weight, atol=1e-6) and torch.allclose(heads.bias[0], bias, atol=1e-6)
 
 
+def nested(features: np.ndarray, targets: np.ndarray, strengths: list[float], folds: int) -> list[float]:
+    """The accuracy of each fold by nested cross-validation, all by scikit-learn."""
+    parts = StratifiedKFold(folds, shuffle=True, random_state=1111)
+    shares = []
+    for train, test in parts.split(features, targets):
+        search = GridSearchCV(LogisticRegression(max_iter=1_000), {"C": strengths}, cv=parts, scoring="accuracy")
+        shares.append(search.fit(features[train], targets[train]).score(features[test], targets[test]))
+    return shares
+
+
 def test_nested_cross_validation_is_as_good_as_scikit_learns():
     features, targets = blobs(2_000, dim=100, classes=2, spread=4)
     rounds: list[int] = []
     result = cross_validated(features, targets, folds=5, tick=lambda: rounds.append(1))
-    folds = StratifiedKFold(5, shuffle=True, random_state=1111)
-    expected = cross_val_score(LogisticRegression(C=1), features, targets, cv=folds)
-    assert result.accuracy == pytest.approx(expected.mean(), abs=0.01)
-    assert len(result.folds) == len(result.l2) == 5 and set(result.l2) <= set(L2) and rounds
+    expected = nested(features, targets, [1e-3, 1e-2, 0.1, 1.0], 5)
+    assert result.accuracy == pytest.approx(np.mean(expected), abs=0.01) and result.protocol == "nested cross-validation, 5 folds"
+    assert len(result.folds) == len(result.chosen) == 5 and set(result.chosen) <= set(L2) and rounds
     assert result.accuracy == pytest.approx(np.mean(result.folds))
 
 
@@ -84,4 +98,63 @@ def test_a_test_part_is_never_learnt_from():
         right = with_test_part(features, targets, test, part, folds=5)
         wrong = with_test_part(features, shuffled, test, part, folds=5)
         assert right.accuracy > 0.7 and wrong.accuracy < 0.5
-        assert right.l2 == wrong.l2  # chosen on the same rows
+        assert right.chosen == wrong.chosen  # chosen on the same rows
+
+
+def test_heads_learn_on_one_thread_and_give_the_others_back(parts, monkeypatch):
+    features, targets, train, dev = parts
+    monkeypatch.setattr(linear_heads, "MOST_EPOCHS", 4)
+    before, during = torch.get_num_threads(), []
+    fit_heads(features, targets, train, dev, torch.tensor([1e-4, 1e-2]), tick=lambda: during.append(torch.get_num_threads()))
+    assert during == [1] and torch.get_num_threads() == before
+
+
+def test_the_quick_form_is_scikit_learns_nested_search():
+    features, targets = blobs(300)
+    data = LabelledSentences([str(i) for i in range(300)], targets, ["a", "b", "c"], None, None)
+    ticks: list[int] = []
+    quick = learn(features, data, quick=True, tick=lambda: ticks.append(1))
+    scaled = features * np.float32(12**0.5 / np.linalg.norm(features, axis=1).mean())
+    assert quick.folds == pytest.approx(nested(scaled, targets, list(quick_transfer.C), 5), abs=1e-6)
+    assert quick.protocol == "quick: scikit-learn's logistic regression, nested cross-validation, 5 folds"
+    assert set(quick.chosen) <= set(quick_transfer.C) and len(ticks) == 5 * (6 * 5 + 1)
+
+
+def related(rows: int = 900, dim: int = 20) -> tuple[np.ndarray, LabelledSentences]:
+    """Vectors of n first and n second sentences; a pair is "same" if both vectors are near. The last third is tested."""
+    random = np.random.default_rng(3)
+    targets = random.integers(2, size=rows)
+    first = random.standard_normal((rows, dim))
+    second = np.where(targets[:, None] == 1, first + random.standard_normal((rows, dim)), random.standard_normal((rows, dim)))
+    test = np.arange(rows) >= 2 * rows // 3
+    texts = [str(i) for i in range(rows)]
+    data = LabelledSentences(texts, targets, ["no", "same"], test, None, [f"{text}'" for text in texts], 1)
+    return np.concatenate([first, second]).astype(np.float32), data
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_pairs_are_learnt_from_differences_and_products(quick):
+    vectors, data = related()
+    rows = {text: row for row, text in enumerate([*data.sentences, *data.partners])}
+    features = features_of(data, lambda texts: vectors[[rows[text] for text in texts]])
+    result = learn(features, data, quick)
+    measures = measures_of(data, result)
+    right = data.targets[data.test]
+    assert features.shape == (900, 40) and len(result.predicted) == 300 and measures["accuracy"] > 0.75
+    assert measures["f1"] == pytest.approx(f1_score(right, result.predicted), abs=1e-9)
+    other = f1_score(right, result.predicted, pos_label=0)
+    assert measures_of(replace(data, positive=0), result)["f1"] == pytest.approx(other, abs=1e-9) != measures["f1"]
+    alone = learn(np.concatenate([vectors[:900], vectors[900:]], axis=1), data, quick)
+    assert alone.accuracy < measures["accuracy"] - 0.1  # u and v side by side hold the answer too, but not linearly
+    assert "folds of the rest" in result.protocol and measures_of(replace(data, positive=-1), result).keys() == {"accuracy"}
+
+
+def test_pair_features_are_those_of_senteval_whatever_the_length():
+    random = np.random.default_rng(0)
+    u, v = random.standard_normal((2, 5, 8)).astype(np.float32)
+    length = np.linalg.norm(np.concatenate([u, v]), axis=1).mean()
+    u_scaled, v_scaled = (8**0.5 / length * vectors for vectors in (u, v))
+    expected = np.hstack([np.abs(u_scaled - v_scaled), u_scaled * v_scaled])
+    assert np.allclose(pair_features(u, v), expected, atol=1e-5)
+    assert np.allclose(pair_features(u * np.float32(0.01), v * np.float32(0.01)), expected, atol=1e-5)
+    assert np.allclose(pair_features(v, u), expected, atol=1e-5)

@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from sbert_app.evaluation.paper import SOURCE
 from sbert_app.grid.cell import Cell
-from sbert_app.grid.data_sets import CLASSES, RETRIEVAL, DataSet
+from sbert_app.grid.data_sets import CLASSES, PAIR_CLASSES, RETRIEVAL, DataSet
 from sbert_app.grid.published import published
 from sbert_app.grid.result import Grid, Place, difference
 from sbert_app.grid.systems import BM25, CROSS, HYBRID, OVERLAP, POOLED, RAW, RERANKED, SBERT, TF_IDF, WORD_VECTORS, Choice
@@ -35,7 +35,7 @@ MEASURES = {
     "ndcg_at_10": "nDCG@10",
 }
 COUNTED = {"scored": "pairs", "labelled": "pairs", "triplets": "triplets", "positives": "pairs", CLASSES: "sentences"}
-COUNTED[RETRIEVAL] = "queries"
+COUNTED |= {RETRIEVAL: "queries", PAIR_CLASSES: "pairs"}
 SEEN_MARK = "†"
 NOTHING = "Choose systems and data sets, then measure: each cell fills as soon as it is known."
 HOW_TO_READ = (
