@@ -9,10 +9,11 @@ from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell
 from sbert_app.grid.data_sets import TASKS
 from sbert_app.grid.export import as_markdown
+from sbert_app.grid.mteb_results import write_files
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import SBERT, SYSTEMS, Choice
 from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step, cross_encoder_option, model_option
-from sbert_app.jobs.option import local_file, local_folder, names, option
+from sbert_app.jobs.option import local_file, local_folder, names, option, output
 from sbert_app.jobs.remarks import remarks
 from sbert_app.labelled.columns import has_pairs
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER
@@ -35,6 +36,7 @@ class EvaluateOptions:
     )
     data: Path | None = option("Instead of a file, a folder of data sets.", local_folder(), None, endpoint=False)
     tasks: list[str] = option(f"Of the folder, only data sets with these tasks: {TASKS_NAMED}.", names("tasks"), [], endpoint=False)
+    mteb: Path | None = option("Also write the figures to this folder, as mteb keeps its results.", output(), None)
 
 
 def evaluate(call: Call, options: EvaluateOptions) -> Iterator[Step | Outcome]:
@@ -48,7 +50,7 @@ def evaluate(call: Call, options: EvaluateOptions) -> Iterator[Step | Outcome]:
     """
     if options.data is None and call.table is None:
         raise UserError("Give a file of pairs or labelled sentences, or a folder of them with --data.")
-    if options.data is None and has_pairs(call.required_table().frame):
+    if options.data is None and options.mteb is None and has_pairs(call.required_table().frame):
         yield from _pairs(call, options, call.required_table())
     else:
         yield from _grid(call, options)
@@ -84,6 +86,8 @@ def _grid(call: Call, options: EvaluateOptions) -> Iterator[Step | Outcome]:
             yield Step(now)
     if not grid.complete:
         raise UserError(APP_STOPPING)
+    if options.mteb is not None:
+        yield Step(f"{write_files(grid, options.mteb):,} figures for mteb written to {options.mteb}")
     if options.data is None:
         yield _of_one(grid)
     else:

@@ -103,7 +103,7 @@ class GridService:
     def of_table(self, table: Table, systems: Sequence[str]) -> Grid:
         """An empty grid of one data set. Raises UserError for data that cannot be evaluated, or an unknown system."""
         check_names(self._bench, systems)
-        return Grid(tuple(dict.fromkeys(systems)), (read_data_set(table, self._bench.settings.limits),))
+        return Grid(tuple(dict.fromkeys(systems)), (read_data_set(table, self._bench.settings.limits, plain_name(table.name)),))
 
     def of_folder(self, folder: Path, systems: Sequence[str], tasks: Sequence[str] = ()) -> Grid:
         """An empty grid of a folder's data sets, of those with these tasks if there are any. Raises UserError without any set."""
