@@ -16,11 +16,13 @@ from sbert_app.evaluation.weighted import Array, mean, share_positive
 from sbert_app.grid import ranking
 from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.systems import System
+from sbert_app.grid.tasks import clustered
 from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.labelled_sentences import LabelledSentences
 from sbert_app.labelled.queries import Queries
 from sbert_app.labelled.training_pairs import digests
 from sbert_app.training.transfer import Transfer, cross_validated, with_test_part
+from sbert_app.vectors import Vectors
 
 Values = NDArray[np.float32]
 
@@ -77,6 +79,14 @@ def measure_cell(system: System, data: DataSet, tick: Callable[[], None] = lambd
         seconds, sentences = time.perf_counter() - start, sum(map(len, data.columns))
         predicted, measures = values[data.measure], {name: float(column.mean()) for name, column in values.items()}
         samples = resampled(mean, predicted, predicted, data.groups)
+    elif data.clustered:
+        seen, subsets, classes = 0, {}, data.content.targets[data.tested]
+        vectors, seconds = _embedded(system, [data.content.sentences[row] for row in data.tested])
+        tick()
+        gold, predicted, sentences = classes.astype(np.float64), clustered(vectors, classes).astype(np.float64), len(vectors)
+        measures = measure(data.task, predicted, gold)
+        samples = resampled(METRICS[data.task][data.measure], predicted, gold, data.groups)
+        samples += measures[data.measure] - samples.mean()  # rows that a resample repeats make clusters look purer
     else:
         seen, subsets = 0, {}
         transfer, seconds = _classified(system, data.content, tick)
@@ -102,11 +112,16 @@ def _of_subsets(data: DataSet, predicted: Array) -> dict[str, float]:
 
 def _classified(system: System, data: LabelledSentences, tick: Callable[[], None]) -> tuple[Transfer, float]:
     """Return (how well the classes were learnt, seconds to embed all sentences)."""
-    if system.embed is None:
-        raise UserError("Scores pairs only: gives no vectors to learn classes from.")
-    start = time.perf_counter()
-    features = system.embed(data.sentences)
-    seconds = time.perf_counter() - start
+    features, seconds = _embedded(system, data.sentences)
     if data.test is None:
         return cross_validated(features, data.targets, tick=tick), seconds
     return with_test_part(features, data.targets, data.test, data.dev, tick=tick), seconds
+
+
+def _embedded(system: System, sentences: list[str]) -> tuple[Vectors, float]:
+    """The sentences' vectors, (n, dim), and the seconds they took. Raises UserError for a system without vectors."""
+    if system.embed is None:
+        raise UserError("Scores pairs only: gives no vectors to learn classes from.")
+    start = time.perf_counter()
+    vectors = system.embed(sentences)
+    return vectors, time.perf_counter() - start

@@ -23,6 +23,7 @@ from sbert_app.tables import Table, read_table
 
 RETRIEVAL = "retrieval"
 CLASSES = "classes"  # the task of labelled sentences; those of pairs are the kinds of examples
+CLUSTERS = "clusters"  # the other task of labelled sentences
 TASKS = {  # what a system has to do
     "scored": "score pairs in the order that people do",
     "labelled": "score pairs that mean the same higher than others",
@@ -30,6 +31,7 @@ TASKS = {  # what a system has to do
     "positives": "find the right partner among all",
     RETRIEVAL: "rank documents, or the answers to a question, by how well they fit a query",
     CLASSES: "give each sentence a vector from which a linear classifier learns its class",
+    CLUSTERS: "give each sentence a vector by which k-means puts those of one class together",
 }
 PART = re.compile(r"(?P<stem>.+)_(?P<part>train|dev|test)", re.IGNORECASE)
 FILES = ("*.csv", "*.tsv", "*.jsonl", "*.parquet", "*.csv.gz", "*.tsv.gz", "*.jsonl.gz")
@@ -47,13 +49,14 @@ class DataSet:
     content: Examples | LabelledSentences | Queries
     notes: tuple[str, ...] = ()
     subsets: tuple[str, ...] = ()  # of pairs: the subset of each, such as "headlines" of STS 2013; empty without such a column
+    clustered: bool = False  # labelled sentences are to be clustered, not classified
 
     @property
     def task(self) -> str:
         """One of TASKS."""
         if isinstance(self.content, Examples):
             return self.content.kind
-        return RETRIEVAL if isinstance(self.content, Queries) else CLASSES
+        return RETRIEVAL if isinstance(self.content, Queries) else CLUSTERS if self.clustered else CLASSES
 
     @property
     def measure(self) -> str:

@@ -22,6 +22,10 @@ from sbert_app.tables import Table
 
 NAMED = "; ".join(f"{name} ({about})" for name, about in SYSTEMS.items())
 TASKS_NAMED = "; ".join(f"{name} ({about})" for name, about in TASKS.items())
+TASKS_HELP = (
+    f"Of the folder, only data sets with these tasks: {TASKS_NAMED}. Sentences with classes can be asked for as clusters and as "
+    "triplets too, drawn from their classes; unasked, they are classes only."
+)
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ class EvaluateOptions:
         "A GloVe text file for the system word-vectors, gzipped or not.", local_file(), None, endpoint=False
     )
     data: Path | None = option("Instead of a file, a folder of data sets.", local_folder(), None, endpoint=False)
-    tasks: list[str] = option(f"Of the folder, only data sets with these tasks: {TASKS_NAMED}.", names("tasks"), [], endpoint=False)
+    tasks: list[str] = option(TASKS_HELP, names("tasks"), [], endpoint=False)
     mteb: Path | None = option("Also write the figures to this folder, as mteb keeps its results.", output(), None)
 
 
@@ -43,14 +47,14 @@ def evaluate(call: Call, options: EvaluateOptions) -> Iterator[Step | Outcome]:
     """Evaluate systems on labelled pairs, triplets or labelled sentences: Spearman, or the measures that fit the columns.
 
     Returns:
-        For each system: model, measures as fractions (spearman, pearson; average_precision, accuracy, f1; triplet_accuracy; or
-        accuracy of a linear classifier), sentences, seconds. For a folder the same for each data set, or the reason why
-        not, with the 95 % interval and how many of the pairs the system was trained on (seen);
+        For each system: model, measures as fractions (spearman, pearson; average_precision, accuracy, f1; triplet_accuracy;
+        accuracy of a linear classifier; v_measure of clusters), sentences, seconds. For a folder the same for each data set,
+        or the reason why not, with the 95 % interval and how many of the pairs the system was trained on (seen);
         where a column is named subset, genre or topic, its measure by subset.
     """
     if options.data is None and call.table is None:
         raise UserError("Give a file of pairs or labelled sentences, or a folder of them with --data.")
-    if options.data is None and options.mteb is None and has_pairs(call.required_table().frame):
+    if not (options.data or options.mteb or options.tasks) and has_pairs(call.required_table().frame):
         yield from _pairs(call, options, call.required_table())
     else:
         yield from _grid(call, options)
@@ -75,7 +79,7 @@ def _grid(call: Call, options: EvaluateOptions) -> Iterator[Step | Outcome]:
     service = call.services.grids
     systems = options.systems or [SBERT]
     if options.data is None:
-        grid = service.of_table(call.required_table(), systems)
+        grid = service.of_table(call.required_table(), systems, options.tasks)
     else:
         grid = service.of_folder(options.data, systems, options.tasks)
     choice = Choice(options.model, options.cross_encoder or DEFAULT_CROSS_ENCODER, options.word_vectors)
@@ -88,7 +92,7 @@ def _grid(call: Call, options: EvaluateOptions) -> Iterator[Step | Outcome]:
         raise UserError(APP_STOPPING)
     if options.mteb is not None:
         yield Step(f"{write_files(grid, options.mteb):,} figures for mteb written to {options.mteb}")
-    if options.data is None:
+    if options.data is None and len(grid.data_sets) == 1:
         yield _of_one(grid)
     else:
         yield Outcome(_summary(grid), [*as_markdown(grid).splitlines(), *_reasons(grid)])
@@ -100,9 +104,10 @@ def _of_one(grid: Grid) -> Outcome:
         if isinstance(reason, str):
             raise UserError(reason)
     lines = [
-        f"{cell.system:14} {cell.measure} {100 * cell.value:.2f}  ({cell.sentences:,} sentences, {cell.seconds:.1f} s)"
+        f"{cell.system:14} " + "  ".join(f"{name} {100 * value:.2f}" for name, value in cell.measures.items())
+        + f"  ({cell.sentences:,} sentences, {cell.seconds:.1f} s)"
         for cell in grid
-    ]
+    ]  # fmt: skip
     return Outcome(_summary(grid)[grid.data_sets[0].name], lines)
 
 

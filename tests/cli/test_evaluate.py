@@ -42,3 +42,15 @@ def test_figures_are_written_as_mteb_keeps_them(shell, write, tmp_path):
         in shell("evaluate", write("topics.csv", CLASSED), "--systems", "word-vectors", "--mteb", out, status=2)[1]
     )
     assert "Choose another --mteb" in shell("evaluate", file, "--systems", "tf-idf", "--mteb", file, status=2)[1]
+
+
+def test_labelled_sentences_are_asked_as_clusters_and_triplets(shell, write, tmp_path):
+    (tmp_path / "topics.csv").write_text(CLASSED)
+    (tmp_path / "pairs.csv").write_text(PAIRS)
+    out, _ = shell("evaluate", "--data", tmp_path, "--systems", "word-vectors", "--tasks", "clusters,triplets")
+    assert out.splitlines()[0] == "| system | topics as clusters | topics as triplets | mean |"
+    file = tmp_path / "topics.csv"
+    summary = json.loads(shell("evaluate", file, "--systems", "word-vectors", "--tasks", "clusters", "--json")[0])
+    assert summary["word-vectors"]["v_measure"] > 0.9
+    error = shell("evaluate", tmp_path / "pairs.csv", "--systems", "word-vectors", "--tasks", "clusters", status=2)[1]
+    assert "is data for the task scored, not for clusters" in error
