@@ -24,6 +24,7 @@ METRICS: dict[str, dict[str, Metric]] = {
     "labelled": {"average_precision": weighted.average_precision, "accuracy": weighted.best_accuracy, "f1": weighted.best_f1},
     "triplets": {"triplet_accuracy": weighted.share_positive},
     "positives": {"accuracy_at_1": weighted.share_positive},
+    "clusters": {"v_measure": weighted.v_measure, "accuracy": weighted.share_equal},
 }
 
 

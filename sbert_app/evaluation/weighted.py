@@ -78,6 +78,31 @@ def mean(predicted: Array, gold: Array, weights: Array) -> Array:
     return average
 
 
+def share_equal(predicted: Array, gold: Array, weights: Array) -> Array:
+    """Share of rows whose predicted class is theirs, 0..1."""
+    return share_positive((predicted == gold).astype(np.float64), gold, weights)
+
+
+def v_measure(predicted: Array, gold: Array, weights: Array) -> Array:
+    """How far clusters and classes agree, 0..1: the harmonic mean of homogeneity and completeness (Rosenberg & Hirschberg 2007).
+
+    predicted: each row's cluster, gold: its class, as numbers.
+    """
+    clusters, classes = (np.unique(column, return_inverse=True)[1] for column in (predicted, gold))
+    apart = _entropy(clusters, weights) + _entropy(classes, weights)
+    with np.errstate(invalid="ignore"):
+        agreement: Array = np.where(apart > 0, 2 - 2 * _entropy(classes * (clusters.max() + 1) + clusters, weights) / apart, 1.0)
+    return agreement
+
+
+def _entropy(labels: NDArray[np.int64], weights: Array) -> Array:
+    """The entropy of the labels in each resample, in nats. (n,), (R, n) -> (R,)."""
+    _, _, order, starts = _groups(labels.astype(np.float64))
+    shares = np.add.reduceat(weights[:, order], starts, axis=1) / weights.sum(1, keepdims=True)
+    entropy: Array = -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(1)
+    return entropy
+
+
 def _ranks(values: Array, weights: Array) -> Array:
     """Rank of each row in each resample, ties sharing their mean. (n,), (R, n) -> (R, n)."""
     _, group, order, starts = _groups(values)

@@ -15,7 +15,8 @@ from sbert_app.evaluation.verdict import METRICS, measure
 from sbert_app.evaluation.weighted import Array, mean, share_positive
 from sbert_app.grid import ranking
 from sbert_app.grid.data_sets import DataSet
-from sbert_app.grid.systems import System
+from sbert_app.grid.systems import Embed, System
+from sbert_app.grid.tasks import clustered
 from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.labelled_sentences import LabelledSentences
 from sbert_app.labelled.queries import Queries
@@ -79,6 +80,15 @@ def measure_cell(system: System, data: DataSet, tick: Callable[[], None] = lambd
         seconds, sentences = time.perf_counter() - start, sum(map(len, data.columns))
         predicted, measures = values[data.measure], {name: float(column.mean()) for name, column in values.items()}
         samples = resampled(mean, predicted, predicted, data.groups)
+    elif data.clustered:
+        seen, subsets, classes = 0, {}, data.content.targets[data.tested]
+        vectors = _embed(system)([data.content.sentences[row] for row in data.tested])
+        seconds = time.perf_counter() - start
+        tick()
+        gold, predicted, sentences = classes.astype(np.float64), clustered(vectors, classes).astype(np.float64), len(vectors)
+        measures = measure(data.task, predicted, gold)
+        samples = resampled(METRICS[data.task][data.measure], predicted, gold, data.groups)
+        samples += measures[data.measure] - samples.mean()  # rows that a resample repeats make clusters look purer
     else:
         seen, subsets = 0, {}
         transfer, seconds = _classified(system, data.content, data.quick, tick)
@@ -105,9 +115,14 @@ def _of_subsets(data: DataSet, predicted: Array) -> dict[str, float]:
 
 def _classified(system: System, data: LabelledSentences, quick: bool, tick: Callable[[], None]) -> tuple[Transfer, float]:
     """Return (how well the classes were learnt, seconds to embed all sentences)."""
-    if system.embed is None:
-        raise UserError("Scores pairs only: gives no vectors to learn classes from.")
     start = time.perf_counter()
-    features = features_of(data, system.embed)
+    features = features_of(data, _embed(system))
     seconds = time.perf_counter() - start
     return learn(features, data, quick, tick), seconds
+
+
+def _embed(system: System) -> Embed:
+    """What embeds sentences. Raises UserError for a system without vectors."""
+    if system.embed is None:
+        raise UserError("Scores pairs only: gives no vectors to learn classes from.")
+    return system.embed

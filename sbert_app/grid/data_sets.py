@@ -26,6 +26,7 @@ from sbert_app.tables import Table, read_table
 RETRIEVAL = "retrieval"
 CLASSES = "classes"  # the task of labelled sentences; those of pairs are the kinds of examples
 PAIR_CLASSES = "pair classes"
+CLUSTERS = "clusters"  # the other task of labelled sentences
 TASKS = {  # what a system has to do
     "scored": "score pairs in the order that people do",
     "labelled": "score pairs that mean the same higher than others",
@@ -34,6 +35,7 @@ TASKS = {  # what a system has to do
     RETRIEVAL: "rank documents, or the answers to a question, by how well they fit a query",
     CLASSES: "give each sentence a vector from which a linear classifier learns its class",
     PAIR_CLASSES: "the same for pairs, from |u − v| and u ∗ v: of labelled pairs in files named X_train and X_test",
+    CLUSTERS: "give each sentence a vector by which k-means puts those of one class together",
 }
 FILES = ("*.csv", "*.tsv", "*.jsonl", "*.parquet", "*.csv.gz", "*.tsv.gz", "*.jsonl.gz")
 SUBSETS = ("subset", "genre", "topic")  # names of a column of subsets
@@ -51,6 +53,7 @@ class DataSet:
     notes: tuple[str, ...] = ()
     subsets: tuple[str, ...] = ()  # of pairs: the subset of each, such as "headlines" of STS 2013; empty without such a column
     quick: bool = False
+    clustered: bool = False  # labelled sentences are to be clustered, not classified
 
     @property
     def task(self) -> str:
@@ -59,7 +62,9 @@ class DataSet:
             return self.content.kind
         if isinstance(self.content, Queries):
             return RETRIEVAL
-        return PAIR_CLASSES if self.content.partners else CLASSES
+        if self.content.partners:
+            return PAIR_CLASSES
+        return CLUSTERS if self.clustered else CLASSES
 
     @property
     def measure(self) -> str:

@@ -9,10 +9,11 @@ from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell
 from sbert_app.grid.data_sets import TASKS
 from sbert_app.grid.export import as_markdown
+from sbert_app.grid.mteb_results import write_files
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import BERT, SBERT, SYSTEMS, Choice
 from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step, cross_encoder_option, model_option
-from sbert_app.jobs.option import flag, local_file, local_folder, names, option, text
+from sbert_app.jobs.option import flag, local_file, local_folder, names, option, output, text
 from sbert_app.jobs.remarks import remarks
 from sbert_app.labelled.columns import has_pairs
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER
@@ -21,6 +22,10 @@ from sbert_app.tables import Table
 
 NAMED = "; ".join(f"{name} ({about})" for name, about in SYSTEMS.items())
 TASKS_NAMED = "; ".join(f"{name} ({about})" for name, about in TASKS.items())
+TASKS_HELP = (
+    f"Of the folder, only data sets with these tasks: {TASKS_NAMED}. Sentences with classes can be asked for as clusters and as "
+    "triplets too, drawn from their classes; unasked, they are classes only."
+)
 
 
 @dataclass(frozen=True)
@@ -35,23 +40,24 @@ class EvaluateOptions:
         "A GloVe text file for the system word-vectors, gzipped or not.", local_file(), None, endpoint=False
     )
     data: Path | None = option("Instead of a file, a folder of data sets.", local_folder(), None, endpoint=False)
-    tasks: list[str] = option(f"Of the folder, only data sets with these tasks: {TASKS_NAMED}.", names("tasks"), [], endpoint=False)
+    tasks: list[str] = option(TASKS_HELP, names("tasks"), [], endpoint=False)
     quick: bool = option("Learn classes by the quick form of transfer, not by SentEval's protocol.", flag("quick"), False)
+    mteb: Path | None = option("Also write the figures to this folder, as mteb keeps its results.", output(), None)
 
 
 def evaluate(call: Call, options: EvaluateOptions) -> Iterator[Step | Outcome]:
     """Evaluate systems on labelled pairs, triplets or labelled sentences: Spearman, or the measures that fit the columns.
 
     Returns:
-        For each system: model, measures as fractions (spearman, pearson; average_precision, accuracy, f1; triplet_accuracy; or
-        accuracy of a linear classifier), sentences, seconds. For a folder the same for each data set, or the reason why
-        not, with the 95 % interval and how many of the pairs the system was trained on (seen);
+        For each system: model, measures as fractions (spearman, pearson; average_precision, accuracy, f1; triplet_accuracy;
+        accuracy of a linear classifier; v_measure of clusters), sentences, seconds. For a folder the same for each data set,
+        or the reason why not, with the 95 % interval and how many of the pairs the system was trained on (seen);
         where a column is named subset, genre or topic, its measure by subset; of classes the protocol, of pairs with two classes
         the f1.
     """
     if options.data is None and call.table is None:
         raise UserError("Give a file of pairs or labelled sentences, or a folder of them with --data.")
-    if options.data is None and has_pairs(call.required_table().frame):
+    if not (options.data or options.mteb or options.tasks) and has_pairs(call.required_table().frame):
         yield from _pairs(call, options, call.required_table())
     else:
         yield from _grid(call, options)
@@ -80,7 +86,7 @@ def _grid(call: Call, options: EvaluateOptions) -> Iterator[Step | Outcome]:
     service = call.services.grids
     systems = options.systems or [SBERT]
     if options.data is None:
-        grid = service.of_table(call.required_table(), systems, options.quick)
+        grid = service.of_table(call.required_table(), systems, options.tasks, options.quick)
     else:
         grid = service.of_folder(options.data, systems, options.tasks, options.quick)
     for step in service.fill(grid, _choice(options), Stop(call.visitor)):
@@ -90,7 +96,9 @@ def _grid(call: Call, options: EvaluateOptions) -> Iterator[Step | Outcome]:
             yield Step(now)
     if not grid.complete:
         raise UserError(APP_STOPPING)
-    if options.data is None:
+    if options.mteb is not None:
+        yield Step(f"{write_files(grid, options.mteb):,} figures for mteb written to {options.mteb}")
+    if options.data is None and len(grid.data_sets) == 1:
         yield _of_one(grid)
     else:
         yield Outcome(_summary(grid), [*as_markdown(grid).splitlines(), *_protocols(grid), *_reasons(grid)])
@@ -102,9 +110,10 @@ def _of_one(grid: Grid) -> Outcome:
         if isinstance(reason, str):
             raise UserError(reason)
     lines = [
-        f"{cell.system:14} {cell.measure} {100 * cell.value:.2f}  ({cell.sentences:,} sentences, {cell.seconds:.1f} s)"
+        f"{cell.system:14} " + "  ".join(f"{name} {100 * value:.2f}" for name, value in cell.measures.items())
+        + f"  ({cell.sentences:,} sentences, {cell.seconds:.1f} s)"
         for cell in grid
-    ]
+    ]  # fmt: skip
     return Outcome(_summary(grid)[grid.data_sets[0].name], [*lines, *_protocols(grid)])
 
 

@@ -6,13 +6,14 @@ from pathlib import Path
 
 from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell, measure_cell
-from sbert_app.grid.data_sets import CLASSES, PAIR_CLASSES, TASKS, DataSet, read_data_set, read_folder
+from sbert_app.grid.data_sets import DataSet, read_data_set, read_folder
 from sbert_app.grid.examples import own_data_sets
 from sbert_app.grid.loaded import StoppedError, Systems
 from sbert_app.grid.parts import plain_name
 from sbert_app.grid.result import Grid, Place
 from sbert_app.grid.store import CellStore
 from sbert_app.grid.systems import Choice, check_names
+from sbert_app.grid.tasks import asked, check_tasks
 from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
@@ -97,10 +98,14 @@ class GridService:
         check_names(self._bench, systems)
         return Grid(tuple(dict.fromkeys(systems)), tuple(known[name] for name in dict.fromkeys(names)))
 
-    def of_table(self, table: Table, systems: Sequence[str], quick: bool = False) -> Grid:
-        """An empty grid of one data set. Raises UserError for data that cannot be evaluated, or an unknown system."""
+    def of_table(self, table: Table, systems: Sequence[str], tasks: Sequence[str] = (), quick: bool = False) -> Grid:
+        """An empty grid of one file's data set, asked for these tasks if there are any. Raises UserError as `of_folder`."""
         check_names(self._bench, systems)
-        return Grid(tuple(dict.fromkeys(systems)), (replace(read_data_set(table, self._bench.settings.limits), quick=quick),))
+        check_tasks(tasks)
+        data = read_data_set(table, self._bench.settings.limits, plain_name(table.name))
+        if not (data_sets := asked(data, tasks, quick)):
+            raise UserError(f"'{table.name}' is data for the task {data.task}, not for {' or '.join(tasks)}.")
+        return Grid(tuple(dict.fromkeys(systems)), tuple(data_sets))
 
     def of_folder(self, folder: Path, systems: Sequence[str], tasks: Sequence[str] = (), quick: bool = False) -> Grid:
         """An empty grid of a folder's data sets, of those with these tasks if there are any. Raises UserError without any set.
@@ -108,11 +113,9 @@ class GridService:
         quick: classes are learnt by the quick form of transfer.
         """
         check_names(self._bench, systems)
-        if unknown := [task for task in tasks if task not in TASKS]:
-            raise UserError(f"Unknown task {unknown[0]!r}. Must be one of {', '.join(TASKS)}.")
+        check_tasks(tasks)
         read = list(read_folder(folder, self._bench.settings.limits))
-        chosen = [data for data in read if isinstance(data, DataSet) and (not tasks or data.task in tasks)]
-        data_sets = tuple(replace(data, quick=quick and data.task in (CLASSES, PAIR_CLASSES)) for data in chosen)
+        data_sets = tuple(each for data in read if isinstance(data, DataSet) for each in asked(data, tasks, quick))
         unreadable = tuple(str(error) for error in read if isinstance(error, UserError))
         if not data_sets:
             raise UserError(f"'{folder.name}' has no data set to measure. {' '.join(unreadable)}".strip())

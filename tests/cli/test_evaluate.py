@@ -45,3 +45,28 @@ def test_labelled_pairs_in_parts_are_learnt_from_too(shell, tmp_path):
 def test_without_a_file_or_a_folder_there_is_a_sentence(shell, tmp_path):
     assert "or a folder of them with --data" in shell("evaluate", status=2)[1]
     assert "There is no folder" in shell("evaluate", "--data", tmp_path / "nowhere", status=2)[1]
+
+
+def test_figures_are_written_as_mteb_keeps_them(shell, write, tmp_path):
+    file, out = write("pairs.csv", PAIRS), tmp_path / "mteb"
+    shown, err = shell("evaluate", file, "--systems", "word-overlap,tf-idf", "--mteb", out)
+    assert "2 figures for mteb written to" in err and shown.startswith("word-overlap ")
+    results = [json.loads(path.read_text()) for path in sorted(out.rglob("pairs.json"))]
+    assert len(results) == 2 and all(result["task_name"] == "pairs" for result in results)
+    assert (
+        "mteb knows none"
+        in shell("evaluate", write("topics.csv", CLASSED), "--systems", "word-vectors", "--mteb", out, status=2)[1]
+    )
+    assert "Choose another --mteb" in shell("evaluate", file, "--systems", "tf-idf", "--mteb", file, status=2)[1]
+
+
+def test_labelled_sentences_are_asked_as_clusters_and_triplets(shell, write, tmp_path):
+    (tmp_path / "topics.csv").write_text(CLASSED)
+    (tmp_path / "pairs.csv").write_text(PAIRS)
+    out, _ = shell("evaluate", "--data", tmp_path, "--systems", "word-vectors", "--tasks", "clusters,triplets")
+    assert out.splitlines()[0] == "| system | topics as clusters | topics as triplets | mean |"
+    file = tmp_path / "topics.csv"
+    summary = json.loads(shell("evaluate", file, "--systems", "word-vectors", "--tasks", "clusters", "--json")[0])
+    assert summary["word-vectors"]["v_measure"] > 0.9
+    error = shell("evaluate", tmp_path / "pairs.csv", "--systems", "word-vectors", "--tasks", "clusters", status=2)[1]
+    assert "is data for the task scored, not for clusters" in error

@@ -14,6 +14,7 @@ N = 200
 SCORES = np.round(GENERATOR.normal(size=N), 1)  # with ties
 GRADED = GENERATOR.integers(0, 6, size=N) / 5
 BINARY = (SCORES + GENERATOR.normal(size=N) > 0).astype(float)
+CLUSTERS = np.where(GENERATOR.random(N) < 0.5, GRADED, GENERATOR.integers(0, 6, size=N) / 5)
 ONCE = np.ones((1, N))
 
 
@@ -33,6 +34,19 @@ def best_over_thresholds(score):
 )
 def test_measures_equal_the_libraries(ours, gold, expected):
     assert ours(SCORES, gold, ONCE)[0] == pytest.approx(expected, abs=1e-12)
+
+
+def test_v_measure_is_scikit_learns_and_needs_no_equal_names():
+    drawn = np.random.default_rng(1).integers(0, N, size=(5, N))
+    counts = np.stack([np.bincount(row, minlength=N) for row in drawn]).astype(float)
+    classes, clusters = ((5 * values).round().astype(int) for values in (GRADED, CLUSTERS))
+    expected = [metrics.v_measure_score(classes[row], clusters[row]) for row in drawn]
+    assert weighted.v_measure(CLUSTERS, GRADED, counts) == pytest.approx(expected, abs=1e-12)
+    assert weighted.v_measure(7 - CLUSTERS, GRADED, counts) == pytest.approx(expected, abs=1e-12)
+    assert weighted.v_measure(GRADED, GRADED, ONCE)[0] == pytest.approx(1)
+    assert weighted.v_measure(np.zeros(N), GRADED, ONCE)[0] == pytest.approx(0)
+    assert weighted.v_measure(np.zeros(N), np.zeros(N), ONCE)[0] == 1
+    assert weighted.share_equal(CLUSTERS, GRADED, ONCE)[0] == (CLUSTERS == GRADED).mean()
 
 
 @pytest.mark.parametrize("name", ["pearson", "spearman", "average_precision", "best_accuracy", "best_f1", "share_positive"])

@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from sbert_app.evaluation.paper import SOURCE
 from sbert_app.grid.cell import Cell
-from sbert_app.grid.data_sets import CLASSES, PAIR_CLASSES, RETRIEVAL, DataSet
+from sbert_app.grid.data_sets import CLASSES, CLUSTERS, PAIR_CLASSES, RETRIEVAL, DataSet
 from sbert_app.grid.published import published
 from sbert_app.grid.result import Grid, Place, difference
 from sbert_app.grid.systems import BM25, CROSS, HYBRID, OVERLAP, POOLED, RAW, RERANKED, SBERT, TF_IDF, WORD_VECTORS, Choice
@@ -33,9 +33,10 @@ MEASURES = {
     "accuracy_at_1": "Partner first",
     "accuracy": "Accuracy",
     "ndcg_at_10": "nDCG@10",
+    "v_measure": "V-measure",
 }
 COUNTED = {"scored": "pairs", "labelled": "pairs", "triplets": "triplets", "positives": "pairs", CLASSES: "sentences"}
-COUNTED |= {RETRIEVAL: "queries", PAIR_CLASSES: "pairs"}
+COUNTED |= {RETRIEVAL: "queries", PAIR_CLASSES: "pairs", CLUSTERS: "sentences"}
 SEEN_MARK = "†"
 NOTHING = "Choose systems and data sets, then measure: each cell fills as soon as it is known."
 HOW_TO_READ = (

@@ -3,6 +3,7 @@
 from markupsafe import Markup
 
 from sbert_app.grid.export import as_csv, as_latex, as_markdown
+from sbert_app.grid.mteb_results import as_files, as_zip
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import Choice
 from sbert_app.ui.kit import html
@@ -14,10 +15,12 @@ NAME = "sbert-studio-evaluation"
 
 def links(grid: Grid, choice: Choice) -> Markup:
     """The line of links."""
+    results = as_files(grid)
     files = html.links(
         html.link(f"{NAME}.csv", "csv", as_csv(grid), "text/csv"),
         html.link(f"{NAME}.md", "Markdown", as_markdown(grid), "text/markdown"),
         html.link(f"{NAME}.tex", "LaTeX", as_latex(grid), "text/x-tex"),
+        *([html.link(f"{NAME}-mteb.zip", "mteb", as_zip(results), "application/zip")] if results else []),
     )
     title = f"{len(grid.systems)} systems on {len(grid.data_sets)} data sets"
     caption = Caption.of(title, choice.model, day=max((cell.day for cell in grid), default=""))

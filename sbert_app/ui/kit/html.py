@@ -100,7 +100,8 @@ def links(*files: Markup) -> Markup:
     return Markup('<span class="downloads">Save as {}</span>').format(Markup(" ").join(files))
 
 
-def link(file: str, label: str, content: str, kind: str) -> Markup:
+def link(file: str, label: str, content: str | bytes, kind: str) -> Markup:
     """A link to save a file whose content is in the link. kind: its media type."""
-    data = base64.b64encode(content.encode()).decode()
-    return Markup('<a download="{}" href="data:{};charset=utf-8;base64,{}">{}</a>').format(file, kind, data, label)
+    data = base64.b64encode(content.encode() if isinstance(content, str) else content).decode()
+    charset = ";charset=utf-8" if isinstance(content, str) else ""
+    return Markup('<a download="{}" href="data:{}{};base64,{}">{}</a>').format(file, kind, charset, data, label)

@@ -1,0 +1,103 @@
+"""Figures in the files of mteb's result cache, to lay them beside a leaderboard's: a file for each system and data set.
+
+In them is only what mteb measures in the same way: of labelled pairs the average precision, as its best threshold is sought
+otherwise; of sentences with classes nothing, as its classifier is another. `mteb.ResultCache(X)` reads what is written to X.
+"""
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sbert_app.errors import UserError
+from sbert_app.grid.cell import Cell
+from sbert_app.grid.data_sets import RETRIEVAL, DataSet
+from sbert_app.grid.published import in_paper
+from sbert_app.grid.ranking import RANKING
+from sbert_app.grid.result import Grid
+from sbert_app.labelled.queries import Queries
+from sbert_app.storage import writing_to
+
+MEASURES = {  # mteb's names of the measures of a task; the first is its main score
+    "scored": {"spearman": "spearman", "pearson": "pearson"},
+    "labelled": {"average_precision": "similarity_ap"},
+    RETRIEVAL: {name: name for name in RANKING},
+}
+TASKS = {"STSb": "STSBenchmark"}  # mteb's names of the paper's data sets, where they differ
+SCIFACT = (300, 5_183)  # its queries and documents
+ENGLISH, UNKNOWN = "eng-Latn", "und-Zyyy"  # languages with their script
+ORGANISATION, REVISION = "sbert-studio", "no_revision_available"  # the second is mteb's own word
+MADE = (1980, 1, 1, 0, 0, 0)  # the time of all files in the zip, so that equal figures give equal zips
+NOTHING = "mteb knows none of these figures: it takes scored pairs, labelled pairs, and queries with documents."
+
+
+def as_files(grid: Grid) -> dict[str, str]:
+    """The content of each file by its path. Empty for a grid without a figure that mteb knows."""
+    files, tasks = {}, _tasks(grid.data_sets)
+    for (_, number), cell in grid.cells.items():
+        if isinstance(cell, Cell) and cell.task in MEASURES:
+            model, data = _plain(" ".join(dict.fromkeys((cell.system, cell.model)))), grid.data_sets[number]
+            folder = f"results/{ORGANISATION}__{model}/{REVISION}"  # as mteb has it
+            files[f"{folder}/model_meta.json"] = _json({"name": f"{ORGANISATION}/{model}", "revision": REVISION})
+            files[f"{folder}/{tasks[number]}.json"] = _json(_result(cell, data, tasks[number]))
+    return files
+
+
+def as_zip(files: Mapping[str, str]) -> bytes:
+    """The files in a zip, in alphabetical order."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(files):
+            archive.writestr(zipfile.ZipInfo(path, MADE), files[path], zipfile.ZIP_DEFLATED)
+    return content.getvalue()
+
+
+def write_files(grid: Grid, folder: Path) -> int:
+    """Write the files below a folder, over those of the same name. Returns how many figures. Raises UserError for none."""
+    files = as_files(grid)
+    if not files:
+        raise UserError(NOTHING)
+    with writing_to(folder, "mteb"):
+        for path, content in files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(content, encoding="utf-8")
+    return sum(not path.endswith("model_meta.json") for path in files)
+
+
+def _result(cell: Cell, data: DataSet, task: str) -> dict[str, Any]:
+    """A figure as mteb's TaskResult. Without a version, as mteb measured nothing."""
+    measures = {theirs: cell.measures[ours] for ours, theirs in MEASURES[cell.task].items()}
+    scores = {**measures, "main_score": cell.value, "hf_subset": "default", "languages": [ENGLISH if _known(data) else UNKNOWN]}
+    return {
+        "dataset_revision": data.digest, "task_name": task, "mteb_version": None, "scores": {"test": [scores]},
+        "evaluation_time": cell.seconds, "kg_co2_emissions": None, "date": f"{cell.day}T00:00:00",
+    }  # fmt: skip
+
+
+def _tasks(data_sets: tuple[DataSet, ...]) -> list[str]:
+    """A name for each data set: mteb's for one of its own, else the data set's, with its number if another has it already."""
+    names: list[str] = []
+    for number, data in enumerate(data_sets, 1):
+        name = _known(data) or _plain(data.name)
+        names.append(name if name not in names else f"{name}-{number}")
+    return names
+
+
+def _known(data: DataSet) -> str:
+    """mteb's name of one of its own data sets, found by name and size; "" for others."""
+    if name := in_paper(data):
+        return TASKS.get(name, name)
+    sizes = (len(data.content.queries), len(data.content.documents)) if isinstance(data.content, Queries) else ()
+    return "SciFact" if sizes == SCIFACT and "scifact" in data.name.lower() else ""
+
+
+def _plain(name: str) -> str:
+    """A name that can be a file's on any system."""
+    return re.sub(r"[^\w.]+", "-", name).strip("-.") or "data"
+
+
+def _json(content: dict[str, Any]) -> str:
+    return json.dumps(content, indent=2) + "\n"

@@ -1,0 +1,115 @@
+"""Are the evaluation's figures right? The default encoder beside mteb and sentence-transformers, on STS and SciFact.
+
+`python -m tests.benchmarks.oracle FOLDER [SET …]`: a folder with sts/, stsb/, sick/ and retrieval_scifact/. All figures × 100: this
+app's; mteb's for this app's vectors, so that only the measures may differ; mteb's, and those of sentence-transformers' own
+evaluator, for the vectors of sentence-transformers in fp32. SBERT_STUDIO_PRECISION=fp32 makes this app's vectors fp32 too.
+"""
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.evaluation import EmbeddingSimilarityEvaluator, InformationRetrievalEvaluator
+
+from sbert_app.grid.cell import measure_cell
+from sbert_app.grid.data_sets import DataSet, read_data_set, read_folder
+from sbert_app.grid.loading import joined, of_encoder
+from sbert_app.models.bundled import bundled_folder
+from sbert_app.models.encoder import Encoder
+from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.runtime.device import Device
+from sbert_app.runtime.workbench import open_workbench
+from sbert_app.settings import Limits, Settings
+from sbert_app.tables import read_table
+from tests.grid import mteb_tasks
+
+FILES = {"STSb": "stsb/test", "SICK-R": "sick/test", **{f"STS{year}": f"sts/sts{year}_test" for year in (12, 13, 14, 15)}}
+SCIFACT = "retrieval_scifact"
+MEASURES = {  # ours: mteb's, sentence-transformers'
+    "spearman": ("cosine_spearman", "spearman_cosine"),
+    "pearson": ("cosine_pearson", "pearson_cosine"),
+    "ndcg_at_10": ("ndcg_at_10", "cosine_ndcg@10"),
+    "mrr_at_10": ("mrr_at_10", "cosine_mrr@10"),
+    "recall_at_100": ("recall_at_100", "cosine_recall@100"),
+}
+
+
+class Remembered:
+    """A function from sentences to vectors that computes each sentence once."""
+
+    def __init__(self, encode: Callable[[Sequence[str]], np.ndarray]) -> None:
+        self._encode, self._vectors = encode, {}
+
+    def __call__(self, sentences: Sequence[str]) -> np.ndarray:
+        if new := [sentence for sentence in dict.fromkeys(sentences) if sentence not in self._vectors]:
+            self._vectors.update(zip(new, self._encode(new), strict=True))
+        return np.stack([self._vectors[sentence] for sentence in sentences])
+
+
+class RememberingDevice:
+    """A device that computes each sentence once; it has what `of_encoder` calls."""
+
+    def __init__(self, device: Device, encoder: Encoder) -> None:
+        self.remembered = Remembered(lambda sentences: joined(len(sentences), device.stream(encoder, sentences)))
+
+    def stream(self, _: Encoder, sentences: Sequence[str], prompt: str = "") -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        yield np.arange(len(sentences)), self.remembered([prompt + sentence for sentence in sentences])
+
+
+def data_sets(folder: Path, names: Sequence[str]) -> Iterator[DataSet]:
+    """Sets with scored pairs, and SciFact."""
+    for name in names:
+        if name in FILES:
+            yield read_data_set(read_table(folder / f"{FILES[name]}.tsv.gz", Limits()), Limits(), name)
+        else:
+            yield from read_folder(folder / SCIFACT, Limits())
+
+
+def evaluator(data: DataSet) -> Callable[[SentenceTransformer], dict[str, float]]:
+    """sentence-transformers' own measurement of a data set."""
+    if data.task == "scored":
+        return EmbeddingSimilarityEvaluator(*data.content.sentences, data.content.gold.tolist(), similarity_fn_names=["cosine"])
+    queries, documents = ({str(row): text for row, text in enumerate(texts)} for texts in data.columns)
+    relevant = {str(number): {str(row) for row in gains} for number, gains in enumerate(data.content.relevant)}
+    depths = {"mrr_at_k": [10], "ndcg_at_k": [10], "accuracy_at_k": [10], "precision_recall_at_k": [100], "map_at_k": [100]}
+    return InformationRetrievalEvaluator(queries, documents, relevant, **depths)
+
+
+def rows(folder: Path, names: Sequence[str], precision: str) -> Iterator[tuple[str, str, float, float, float, float]]:
+    """Data set, measure, and its values × 100: ours, mteb's for our vectors, mteb's, sentence-transformers'."""
+    oracle = SentenceTransformer(str(bundled_folder()), device="cpu")
+    with tempfile.TemporaryDirectory() as home:
+        place = Path(home)
+        bench = open_workbench(Settings(home=place, device="cpu", precision=precision))
+        encoder = bench.registry.encoder(DEFAULT_ENCODER)
+        device = RememberingDevice(bench.device, encoder)
+        system = of_encoder(SimpleNamespace(device=device), encoder)
+        theirs = Remembered(oracle.encode)
+        oracle.encode = lambda sentences, **_: theirs(sentences)
+        for data in data_sets(folder, names):
+            cell = measure_cell(system, data)
+            same, independent = (mteb_tasks.scores(encode, data, place) for encode in (device.remembered, theirs))
+            evaluated = evaluator(data)(oracle)
+            for name, value in cell.measures.items():
+                of_mteb, of_st = MEASURES[name]
+                yield data.name, name, *(100 * v for v in (value, same[of_mteb], independent[of_mteb], evaluated[of_st]))
+
+
+def main(folder: Path, names: Sequence[str]) -> None:
+    precision = os.environ.get("SBERT_STUDIO_PRECISION", "auto")
+    print(f"| data set | measure | ours ({precision}) | mteb, our vectors | − | mteb | − | sentence-transformers | − |")
+    print(f"| --- | --- |{' ---: |' * 7}", flush=True)
+    for data, measure, ours, *others in rows(folder, names, precision):
+        compared = (f"{value:.4f} | {ours - value:+.4f}" for value in others)
+        print(f"| {data} | {measure} | {ours:.4f} | {' | '.join(compared)} |", flush=True)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or not set(sys.argv[2:]) <= {*FILES, SCIFACT}:
+        raise SystemExit(f"Usage: python -m tests.benchmarks.oracle FOLDER [{' | '.join((*FILES, SCIFACT))}] …")
+    main(Path(sys.argv[1]), sys.argv[2:] or [*FILES, SCIFACT])
