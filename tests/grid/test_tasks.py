@@ -70,7 +70,7 @@ def test_the_figure_of_clusters_is_scikit_learns(shared_bench, notes):
     cell = measure_cell(system, data)
     assert data.measure == cell.measure == "v_measure" and cell.sentences == data.size
     assert cell.value == pytest.approx(v_measure_score(notes.content.targets, cell.predicted), abs=1e-6)
-    assert 0.2 < cell.low < cell.value < cell.high < 0.9
+    assert 0.2 < cell.low < cell.value < cell.high < 0.9 and cell.samples.mean() == pytest.approx(cell.value, abs=1e-4)
     assert cell.measures["accuracy"] == pytest.approx((cell.predicted == notes.content.targets).mean())
     assert all(mistake.expected != mistake.given for mistake in mistakes(data, cell, 5))
     guess = replace(system, embed=lambda sentences: GENERATOR.normal(size=(len(sentences), 8)).astype(np.float32))

@@ -1,15 +1,24 @@
 """The links under a result hold its title, its source and its commands as text, whatever a visitor's names hold."""
 
+import base64
+import io
 import re
+import zipfile
 from datetime import date
 
 from markupsafe import Markup
 
+from sbert_app.grid.cell import measure_cell
+from sbert_app.grid.data_sets import DataSet
+from sbert_app.grid.loading import load_system
+from sbert_app.grid.result import Grid
+from sbert_app.grid.systems import TF_IDF, Choice
 from sbert_app.jobs.recipe import Input
 from sbert_app.jobs.search import SEARCH
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services.corpora import CorpusService
 from sbert_app.timing.published import Published
+from sbert_app.ui.evaluation import links_view as grid_links
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, pictures, present, row
 from sbert_app.ui.timing import links_view
 
@@ -39,3 +48,15 @@ def test_the_published_times_are_not_dated_and_take_no_file():
     links = links_view.links(Published(), 500, None)
     assert str(date.today().year) not in links_view.caption(Published()).source
     assert "python -m sbert_app timing --sentences 500" in links and "handle_file" not in links
+
+
+def test_a_grid_is_taken_home_for_mteb_where_mteb_knows_its_figures(shared_bench: Workbench, scored):
+    data = DataSet(ATTACK, scored)
+    grid = Grid((TF_IDF,), (data,), {(TF_IDF, 0): measure_cell(load_system(shared_bench, TF_IDF, Choice()), data)})
+    links = grid_links.links(grid, Choice())
+    packed = re.search(r'download="sbert-studio-evaluation-mteb.zip" href="data:application/zip;base64,([^"]+)">mteb</a>', links)
+    assert packed and "<img" not in links
+    with zipfile.ZipFile(io.BytesIO(base64.b64decode(packed[1]))) as archive:
+        assert [name.split("/")[-1] for name in archive.namelist()] == ["img-src-x-onerror-alert-1.json", "model_meta.json"]
+    without = grid_links.links(Grid((TF_IDF,), (data,)), Choice())
+    assert ".csv" in without and "mteb" not in without
