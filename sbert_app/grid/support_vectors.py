@@ -39,14 +39,14 @@ def out_of_fold(examples: Examples, subsets: Sequence[str] = (), tick: Callable[
 def predict_folds(examples: Examples, folds: Folds, tick: Callable[[], None] = lambda: None) -> Array:
     """Score the pairs of each fold by a regressor trained on all other folds, (n,). See `out_of_fold`.
 
-    A pair that occurs in the tested fold too, in either order, is left out of the training.
+    A pair of the tested fold is not trained on wherever it occurs again, in either order.
     """
     pairs, overlaps, gold = pair_groups(examples), _overlaps(examples), examples.gold
     predicted = np.empty(len(examples))
     for fold in range(int(folds.max()) + 1):
         tick()
         tested = np.flatnonzero(folds == fold)
-        trained = np.flatnonzero((folds != fold) & ~np.isin(pairs, pairs[tested]))
+        trained = np.flatnonzero(~np.isin(pairs, pairs[tested]))
         if len(trained) < LEAST_TRAINED:
             raise UserError(
                 f"Would learn from {len(trained)} pairs, at least {LEAST_TRAINED} are needed. Use a data set with more."

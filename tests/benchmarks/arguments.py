@@ -111,9 +111,19 @@ def learnt(protocol: str, folds: Folds) -> dict[str, Scores]:
 def untrained(examples: Examples) -> dict[str, Scores]:
     """The scores of the systems that are not trained on arguments, (n,)."""
     bench = open_workbench(settings_from_environment())
-    scores = {name: load_system(bench, name, Choice()).score(examples) for name in (TF_IDF, WORD_VECTORS, SBERT, CROSS)}
+    names = TF_IDF, WORD_VECTORS, SBERT, CROSS
+    scores = {name: kept(name, lambda name=name: load_system(bench, name, Choice()).score(examples)) for name in names}
     close(bench)
     return scores
+
+
+def kept(name: str, score: Callable[[], Scores]) -> Scores:
+    """The scores of that name in the folder, or new ones, which are kept."""
+    KEPT.mkdir(parents=True, exist_ok=True)
+    file = KEPT / f"{name}.npy"
+    if not file.exists():
+        np.save(file, score())
+    return np.load(file)
 
 
 def show() -> None:
@@ -122,11 +132,12 @@ def show() -> None:
     fixed = untrained(examples)
     for protocol, folds in protocols.items():
         trained = learnt(protocol, folds)
+        regressor = kept(f"{SVR} {protocol}", lambda folds=folds: predict_folds(examples, folds))
         rows = np.flatnonzero(np.isfinite(list(trained.values())).all(0))
         gold = examples.gold[rows]
         print(f"\n{protocol}: {len(rows):,} pairs of {len(set(folds[rows].tolist()))} folds, r / rho x 100\n")
         print("| system | mean of the folds | over all pairs |\n| --- | ---: | ---: |")
-        for name, scores in {**fixed, SVR: predict_folds(examples, folds), **trained}.items():
+        for name, scores in {**fixed, SVR: regressor, **trained}.items():
             parts = [rows[folds[rows] == fold] for fold in set(folds[rows].tolist())]
             each = [measured(scores[part], examples.gold[part]) for part in parts]
             figures = np.mean(each, axis=0), measured(scores[rows], gold)
