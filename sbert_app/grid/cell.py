@@ -67,7 +67,7 @@ def measure_cell(system: System, data: DataSet, tick: Callable[[], None] = lambd
     """Score the data set and measure. tick: called between steps, may raise. Raises UserError if the system cannot do the task."""
     start, protocol = time.perf_counter(), ""
     if isinstance(data.content, Examples):
-        predicted = system.score(data.content)
+        predicted = system.score(data.content, data.subsets)
         seconds, sentences = time.perf_counter() - start, sum(map(len, data.content.sentences))
         gold, metric = data.content.gold, METRICS[data.task][data.measure]
         measures = measure(data.task, predicted, gold)

@@ -96,12 +96,13 @@ class DataSet:
 
     @cached_property
     def digest(self) -> str:
-        """Hash of the sentences, the right answers and the task: equal for equal content, whatever the name. 16 hex digits."""
+        """Hash of the sentences, the right answers, subsets and task: equal for equal content, whatever the name. 16 hex digits."""
         digest = hashlib.blake2b(f"{self.task}{' quick' if self.quick else ''}".encode(), digest_size=8)
         for column in self.columns:
             digest.update("\0".join(column).encode())
         for part in _answers(self.content):
             digest.update(b"-" if part is None else part.tobytes())
+        digest.update("\0".join(self.subsets).encode())
         return digest.hexdigest()
 
     @property
@@ -135,10 +136,10 @@ def read_data_set(table: Table, limits: Limits, name: str = "", test: Table | No
             f"'{table.name}' has {len(reading.examples):,} pairs that belong together, at most {MOST_PARTNERS:,} can be evaluated. "
             "Use fewer rows, or add a column with scores or labels."
         )
-    return DataSet(name or table.name, reading.examples, reading.notes, _subsets(table, reading.examples))
+    return DataSet(name or table.name, reading.examples, reading.notes, subsets_of(table, reading.examples))
 
 
-def _subsets(table: Table, examples: Examples) -> tuple[str, ...]:
+def subsets_of(table: Table, examples: Examples) -> tuple[str, ...]:
     """The subset of each example; nothing without a column for it, or where it has many values or one."""
     column = next((name for name in table.frame.columns if name.strip().lower() in SUBSETS), "")
     if not column:

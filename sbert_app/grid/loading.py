@@ -13,15 +13,18 @@ from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import predict
 from sbert_app.evaluation.weighted import Array
 from sbert_app.grid.ranking import both, by_pairs, by_vectors, by_words, reranked
+from sbert_app.grid.support_vectors import out_of_fold
 from sbert_app.grid.systems import (
     BM25,
     CROSS,
     HYBRID,
+    LEARNS,
     OVERLAP,
     POOLED,
     RANKERS,
     RAW,
     SBERT,
+    SVR,
     SYSTEMS,
     TF_IDF,
     WORD_VECTORS,
@@ -61,6 +64,8 @@ def load_system(
         return System(TF_IDF, about, about, lambda examples: _apart(examples, tf_idf_cosines(examples.sentences)))
     if name == OVERLAP:
         return System(OVERLAP, "Jaccard", "Jaccard", lambda examples: _of_pairs(examples, _overlaps))
+    if name == SVR:
+        return _learning(tick)
     if name == WORD_VECTORS and choice.word_vectors is not None:
         return _word_vectors(choice.word_vectors, texts)
     if name in RANKERS:
@@ -165,6 +170,13 @@ def _word_vectors(file: Path, texts: Iterable[Sequence[str]]) -> System:
     vectors = WordVectors.read(file, {word for column in texts for sentence in column for word in words(sentence)})
     digest = hashlib.blake2b(vectors.content, digest_size=8).hexdigest()
     return _embedding(WORD_VECTORS, file.name, digest, vectors.stream)
+
+
+def _learning(tick: Callable[[], None]) -> System:
+    def score(examples: Examples, subsets: Sequence[str] = ()) -> Array:
+        return out_of_fold(examples, subsets, tick)
+
+    return System(SVR, LEARNS, "svr", score, learner=score)
 
 
 def joined(count: int, batches: Iterable[tuple[Rows, Vectors]]) -> Vectors:

@@ -17,6 +17,7 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import Vectors
 
 SBERT, CROSS, WORD_VECTORS, TF_IDF, OVERLAP = "sbert", "cross-encoder", "word-vectors", "tf-idf", "word-overlap"
+SVR, LEARNS = "svr", "learns from the other folds of the same data"
 RANKERS = BM25, HYBRID, RERANKED = "bm25", "hybrid", "re-ranked"  # they rank documents, no more
 POOLED = {f"sbert-{pooling}": pooling for pooling in POOLINGS}
 RAW = {"bert-mean": "mean", "bert-cls": "cls"}  # a transformer that was never trained to compare sentences: its pooling
@@ -29,6 +30,8 @@ SYSTEMS = {  # what each is, and its place in the paper
     WORD_VECTORS: "the average of a sentence's word vectors, as GloVe in Table 1; without a file, of the model's input vectors",
     TF_IDF: "words weighted by how rare they are; the first row of Table 3",
     OVERLAP: "the share of words that both sentences have",
+    SVR: "a support-vector regressor over tf-idf and word overlap, as in Table 3; it learns from the data set itself, each fold "
+    "from the other nine, by topics where there is such a column",
     BM25: "ranks documents by their words",
     HYBRID: "the model's ranking and BM25's, fused by rank",
     RERANKED: "the model's best 30 documents in the order of the cross-encoder",
@@ -39,6 +42,7 @@ BERT = "google-bert/bert-base-uncased"
 Embed = Callable[[Sequence[str]], Vectors]
 Rank = Callable[[Queries], list[Rows]]
 Score = Callable[[Examples], Array]
+Learn = Callable[[Examples, Sequence[str]], Array]
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,8 @@ class System:
     """A system ready to score. identity: of its weights, equal only for systems with equal results.
 
     embed: n sentences -> (n, dim), None for a system that only scores pairs. scorer, ranker: see `score` and `rank`. trained_on:
-    digests of the pairs that it was trained on, as far as they are known.
+    digests of the pairs that it was trained on, as far as they are known. learner: instead of the scorer, of a system that learns
+    from the data set: it scores each pair by what it learnt from others.
     """
 
     name: str
@@ -66,15 +71,17 @@ class System:
     embed: Embed | None = None
     ranker: Rank | None = None
     trained_on: Digests = field(default_factory=lambda: np.empty(0, np.uint64))
+    learner: Learn | None = None
 
-    def score(self, examples: Examples) -> Array:
+    def score(self, examples: Examples, subsets: Sequence[str] = ()) -> Array:
         """A score of each example, (n,), higher is closer; for triplets that of the positive minus that of the negative.
 
-        Raises UserError for pairs that belong together, if it has no embeddings to find the partner among all.
+        subsets: of each example, for a system that learns: it scores a subset by what it learnt from others. Raises UserError for
+        pairs that belong together, if it has no embeddings to find the partner among all.
         """
         if examples.kind == "positives" and self.embed is None:
             raise UserError("Scores pairs only: cannot find a sentence's partner among all sentences.")
-        return self.scorer(examples)
+        return self.learner(examples, subsets) if self.learner else self.scorer(examples)
 
     def rank(self, data: Queries) -> list[Rows]:
         """The best documents of each query, best first. Raises UserError for a system that cannot rank."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell
-from sbert_app.grid.data_sets import TASKS
+from sbert_app.grid.data_sets import TASKS, subsets_of
 from sbert_app.grid.export import as_markdown
 from sbert_app.grid.mteb_results import write_files
 from sbert_app.grid.result import Grid
@@ -72,7 +72,8 @@ def _pairs(call: Call, options: EvaluateOptions, table: Table) -> Iterator[Step 
     reading = service.read(table)
     yield from map(Step, remarks(reading))
     systems = options.systems or [SBERT]
-    results = service.evaluate(reading.examples, systems, _choice(options), call.visitor)
+    subsets = subsets_of(table, reading.examples)
+    results = service.evaluate(reading.examples, systems, _choice(options), call.visitor, subsets)
     summary = {r.system: {"model": r.model, **r.measures, "sentences": r.sentences, "seconds": r.seconds} for r in results}
     lines = [
         f"{r.system:14} " + "  ".join(f"{name} {100 * value:.2f}" for name, value in r.measures.items())

@@ -48,12 +48,17 @@ class EvaluationService:
         systems: Sequence[str] = (SBERT,),
         choice: Choice = Choice(),  # noqa: B008 - cannot be changed
         visitor: Visitor | None = None,
+        subsets: Sequence[str] = (),
     ) -> list[SystemResult]:
-        """Measure each system on the same examples, after waiting in the queue. Raises UserError for an unknown system."""
+        """Measure each system on the same examples, after waiting in the queue. Raises UserError for an unknown system.
+
+        subsets: of each example, for a system that learns.
+        """
         check_names(self._bench, validation.names(list(systems), "systems"))
         with self._bench.lines.corpora.join(Stop(visitor)) as waiting:
             deque(waiting, maxlen=0)
-            return [self._measure(load_system(self._bench, name, choice, examples.sentences), examples) for name in systems]
+            loaded = (load_system(self._bench, name, choice, examples.sentences) for name in systems)
+            return [self._measure(system, examples, subsets) for system in loaded]
 
     def compare(self, examples: Examples, encoder: Encoder, cross: CrossEncoder, most: int) -> Verdict | None:
         """Compare SBERT (before) with the cross-encoder (after) on at most `most` examples. None for pairs without scores."""
@@ -63,9 +68,9 @@ class EvaluationService:
         sbert, other = of_encoder(self._bench, encoder), of_cross_encoder(self._bench, cross)
         return judge(sample.kind, sbert.score(sample), other.score(sample), sample.gold)
 
-    def _measure(self, system: System, examples: Examples) -> SystemResult:
+    def _measure(self, system: System, examples: Examples, subsets: Sequence[str]) -> SystemResult:
         start = time.perf_counter()
-        predicted = system.score(examples)
+        predicted = system.score(examples, subsets)
         measures, sentences = measure(examples.kind, predicted, examples.gold), sum(map(len, examples.sentences))
         result = SystemResult(system.name, system.model, measures, sentences, time.perf_counter() - start)
         if system.name == SBERT and examples.kind == "labelled":

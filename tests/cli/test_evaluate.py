@@ -70,3 +70,18 @@ def test_labelled_sentences_are_asked_as_clusters_and_triplets(shell, write, tmp
     assert summary["word-vectors"]["v_measure"] > 0.9
     error = shell("evaluate", tmp_path / "pairs.csv", "--systems", "word-vectors", "--tasks", "clusters", status=2)[1]
     assert "is data for the task scored, not for clusters" in error
+
+
+def test_the_regressor_predicts_a_topic_by_the_others_in_a_file_as_in_a_folder(shell, tmp_path):
+    topics = ["cat", "bill", "train", "apple"]
+    rows = [f"the {topics[i % 4]} number {i} is here,the {topics[(i + i // 9) % 4]} number {i % 7} came,{i % 6}" for i in range(80)]
+    graded, sets = tmp_path / "graded.csv", tmp_path / "sets"
+    sets.mkdir()
+    (sets / "plain.csv").write_text("sentence1,sentence2,score\n" + "\n".join(rows))
+    graded.write_text("sentence1,sentence2,score,topic\n" + "\n".join(f"{row},{topics[i % 4]}" for i, row in enumerate(rows)))
+    (sets / "graded.csv").write_bytes(graded.read_bytes())
+    (sets / "small.csv").write_text(PAIRS)
+    alone = json.loads(shell("evaluate", graded, "--systems", "svr", "--json")[0])["svr"]
+    grid = json.loads(shell("evaluate", "--data", sets, "--systems", "svr", "--json")[0])
+    assert alone["spearman"] == grid["graded"]["svr"]["spearman"] != grid["plain"]["svr"]["spearman"]
+    assert alone["model"].startswith("learns from the other folds") and "at least 40" in grid["small"]["svr"]["reason"]

@@ -9,7 +9,21 @@ from sbert_app.grid.cell import Cell
 from sbert_app.grid.data_sets import CLASSES, CLUSTERS, PAIR_CLASSES, RETRIEVAL, DataSet
 from sbert_app.grid.published import published
 from sbert_app.grid.result import Grid, Place, difference
-from sbert_app.grid.systems import BM25, CROSS, HYBRID, OVERLAP, POOLED, RAW, RERANKED, SBERT, TF_IDF, WORD_VECTORS, Choice
+from sbert_app.grid.systems import (
+    BM25,
+    CROSS,
+    HYBRID,
+    LEARNS,
+    OVERLAP,
+    POOLED,
+    RAW,
+    RERANKED,
+    SBERT,
+    SVR,
+    TF_IDF,
+    WORD_VECTORS,
+    Choice,
+)
 from sbert_app.ui.kit import html
 from sbert_app.wording import digits, duration, times_100
 
@@ -22,6 +36,7 @@ NAMES = {
     WORD_VECTORS: "Average word vectors",
     TF_IDF: "tf-idf",
     OVERLAP: "Word overlap",
+    SVR: "Support-vector regressor",
     BM25: "BM25",
     HYBRID: "Hybrid search",
     RERANKED: "Re-ranked search",
@@ -77,12 +92,8 @@ def name_of(system: str) -> str:
 
 
 def _named(system: str, choice: Choice) -> Markup:
-    models = {
-        SBERT: choice.model,
-        CROSS: choice.cross_encoder,
-        **dict.fromkeys(POOLED, choice.model),
-        **dict.fromkeys(RAW, choice.bert),
-    }
+    models = {SBERT: choice.model, CROSS: choice.cross_encoder, SVR: LEARNS}
+    models |= dict.fromkeys(POOLED, choice.model) | dict.fromkeys(RAW, choice.bert)
     return Markup("{}<small>{}</small>").format(name_of(system), models.get(system, ""))
 
 

@@ -1,0 +1,114 @@
+"""A support-vector regressor over tf-idf and word overlap, as Misra et al. 2016 grade arguments.
+
+It learns from the data set that it is measured on: each fold is scored by a regressor that was trained on the other folds.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AnySet
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sbert_app.corpus.lexical import WORD, tokenize
+from sbert_app.errors import UserError
+from sbert_app.evaluation.folds import Folds, cut
+from sbert_app.evaluation.weighted import Array
+from sbert_app.labelled.example_set import Examples
+from sbert_app.labelled.groups import column_groups, pair_groups
+
+if TYPE_CHECKING:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+LEAST_TRAINED = 40  # pairs; a regressor that has seen fewer has learnt mostly noise
+MOST_TRAINED = 5_000  # pairs of a fold, drawn by seed: the time grows with their square
+PENALTY, TUBE = 1.0, 0.1  # C and epsilon: an error of a tenth of the range costs nothing
+
+
+def out_of_fold(examples: Examples, subsets: Sequence[str] = (), tick: Callable[[], None] = lambda: None) -> Array:
+    """Score each pair by what was learnt from other folds, (n,), about 0..1. Ten folds, or fewer subsets; a subset lies in one.
+
+    tick: called between folds, may raise. Raises UserError for triplets, for pairs without a score or label, and for too few pairs.
+    """
+    if examples.kind not in ("scored", "labelled"):
+        raise UserError("Learns from scored or labelled pairs: there are none here.")
+    return predict_folds(examples, cut(column_groups(subsets) if subsets else pair_groups(examples)), tick)
+
+
+def predict_folds(examples: Examples, folds: Folds, tick: Callable[[], None] = lambda: None) -> Array:
+    """Score the pairs of each fold by a regressor trained on all other folds, (n,). See `out_of_fold`.
+
+    A pair of the tested fold is not trained on wherever it occurs again, in either order.
+    """
+    pairs, overlaps, gold = pair_groups(examples), _overlaps(examples), examples.gold
+    predicted = np.empty(len(examples))
+    for fold in range(int(folds.max()) + 1):
+        tick()
+        tested = np.flatnonzero(folds == fold)
+        trained = np.flatnonzero(~np.isin(pairs, pairs[tested]))
+        if len(trained) < LEAST_TRAINED:
+            raise UserError(
+                f"Would learn from {len(trained)} pairs, at least {LEAST_TRAINED} are needed. Use a data set with more."
+            )
+        if len(trained) > MOST_TRAINED:
+            trained = np.sort(np.random.default_rng(fold).choice(trained, MOST_TRAINED, replace=False))
+        columns = _cosines(examples, trained)
+        features = [np.hstack([overlaps[rows], *(column[rows] for column in columns)]) for rows in (trained, tested)]
+        predicted[tested] = _regressor(features[0], gold[trained])(features[1])
+    return predicted
+
+
+def _regressor(features: Array, gold: Array) -> Callable[[Array], Array]:
+    """Fit a regressor with a Gaussian kernel. features: (n, F), gold: (n,)."""
+    from sklearn.pipeline import make_pipeline  # takes a second, as all of it
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVR
+
+    model = make_pipeline(StandardScaler(), SVR(C=PENALTY, epsilon=TUBE)).fit(features, gold)
+    return lambda others: np.asarray(model.predict(others), dtype=np.float64)
+
+
+def _cosines(examples: Examples, trained: NDArray[np.int64]) -> list[Array]:
+    """Each pair's tf-idf cosine by words, by words and pairs of words, and by letters, (n, 1) each.
+
+    How rare a word is, is counted on the training pairs.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectorizers = (
+        TfidfVectorizer(token_pattern=WORD.pattern),
+        TfidfVectorizer(token_pattern=WORD.pattern, ngram_range=(1, 2)),
+        TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5)),
+    )
+    known = list(dict.fromkeys(sentence for column in examples.take(trained).sentences for sentence in column))
+    return [_cosine(vectorizer, known, examples.sentences) for vectorizer in vectorizers]
+
+
+def _cosine(vectorizer: "TfidfVectorizer", known: Sequence[str], columns: Sequence[Sequence[str]]) -> Array:
+    try:
+        vectorizer.fit(known)
+    except ValueError:  # no sentence has a word
+        return np.zeros((len(columns[0]), 1))
+    first, second = (vectorizer.transform(column) for column in columns)
+    return np.asarray(first.multiply(second).sum(axis=1), dtype=np.float64).reshape(-1, 1)
+
+
+def _overlaps(examples: Examples) -> Array:
+    """What both sentences share and how long they are, (n, 10): the same for either order."""
+    return np.array([_shared(one, other) for one, other in zip(*examples.sentences, strict=True)])
+
+
+def _shared(one: str, other: str) -> list[float]:
+    words = [WORD.findall(sentence.lower()) for sentence in (one, other)]
+    values = _both(*(set(tokenize(sentence)) for sentence in (one, other)))
+    for length in (1, 2, 3):
+        values += _both(*({tuple(side[i : i + length]) for i in range(len(side) - length + 1)} for side in words))
+    shorter, longer = sorted(map(len, words))
+    return [*values, math.log1p(shorter), math.log1p(longer)]
+
+
+def _both(one: AnySet[object], other: AnySet[object]) -> list[float]:
+    """The Jaccard overlap of two sets, and the share of the smaller one that is in the other; 0 without any."""
+    shared = len(one & other)
+    return [shared / max(1, len(one | other)), shared / max(1, min(len(one), len(other)))]

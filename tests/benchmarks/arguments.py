@@ -1,0 +1,157 @@
+"""Argument similarity, section 4.3 and Table 3 of the paper, on UKP ASPECT: `python -m tests.benchmarks.arguments`.
+
+Ten folds of pairs, and ten folds of topics: then no topic is in training and test. SBERT and the cross-encoder are trained anew for
+each fold, an epoch on the other nine, with the weights of the last step: nothing is chosen by a test fold. What is trained is
+kept in .bench/arguments, so a stopped run goes on. After `sbert` or `cross-encoder` only that one is trained, after `table` none.
+"""
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from sbert_app.evaluation.folds import FOLDS, Folds, cut
+from sbert_app.evaluation.scores import pearson, spearman
+from sbert_app.evaluation.verdict import judge, predict
+from sbert_app.grid.loading import load_system
+from sbert_app.grid.support_vectors import predict_folds
+from sbert_app.grid.systems import CROSS, SBERT, SVR, TF_IDF, WORD_VECTORS, Choice
+from sbert_app.labelled.example_set import Examples
+from sbert_app.labelled.groups import column_groups, pair_groups
+from sbert_app.models.bundled import CROSS_ENCODER, bundled_cross_encoder, bundled_folder
+from sbert_app.models.encoder import Encoder
+from sbert_app.models.hardware import choose_hardware
+from sbert_app.runs.execution import finish
+from sbert_app.runtime.workbench import close, open_workbench
+from sbert_app.settings import settings_from_environment
+from sbert_app.training.objectives import ObjectiveOptions, build_objective
+from sbert_app.training.options import Options
+from sbert_app.training.siamese import Siamese
+from sbert_app.training.trainee import Trainee
+from sbert_app.training.trainer import Trainer
+from tests.benchmarks import data
+from tests.benchmarks.crossing import CrossEncoderTrainee
+
+Scores = NDArray[np.float32]
+
+GRADES = {"DTORCD": 0, "NS": 1, "SS": 2, "HS": 3}  # different topic or cannot decide; not, somewhat, highly similar
+OPTIONS = Options(epochs=1, batch_size=16, learning_rate=5e-5, head_rate=5e-5)
+HARDWARE = choose_hardware()
+FP32 = replace(HARDWARE, dtype=torch.float32)  # of the weights; the trainer computes in bf16 where that is fast
+UNUSED = 16  # training pairs as the dev part that a trainer must have; its scores are not used
+KEPT = Path(".bench") / "arguments"
+
+
+def arguments() -> tuple[Examples, dict[str, Folds]]:
+    """The graded pairs, and the fold of each by protocol. A pair that occurs twice lies in one fold."""
+    rows = data.rows("argument/ukp_aspect")
+    targets = np.array([GRADES[row["label4"]] for row in rows]) / max(GRADES.values())
+    sentences = [row["sentence1"] for row in rows], [row["sentence2"] for row in rows]
+    examples = Examples("scored", sentences, targets, np.arange(1, len(rows) + 1))
+    groups = {"10-fold": pair_groups(examples), "cross-topic": column_groups([row["topic"] for row in rows])}
+    return examples, {protocol: cut(groups[protocol]) for protocol in groups}
+
+
+def sbert(train: Examples, test: Examples) -> Scores:
+    """The test pairs' cosines after siamese training with the paper's regression objective, (n,)."""
+    encoder = Encoder.from_folder(bundled_folder(), FP32)
+    objective = build_objective("regression", encoder.dim, 0, ObjectiveOptions())
+    siamese = Siamese(encoder, objective, train, train.take(np.arange(UNUSED)))
+    fit(siamese)
+    finish(siamese)
+    return predict("scored", [encoder.encode(column) for column in test.sentences]).astype(np.float32)
+
+
+def cross_encoder(train: Examples, test: Examples) -> Scores:
+    """The test pairs' scores after all weights of the bundled cross-encoder were trained, (n,)."""
+    cross = bundled_cross_encoder(CROSS_ENCODER, FP32, "")
+    cross.model.requires_grad_(True)  # the merged weights of an adapter come frozen
+    fit(CrossEncoderTrainee(cross, train, train.take(np.arange(UNUSED))))
+    cross.model.eval()
+    return cross.score(list(zip(*test.sentences, strict=True)))
+
+
+def fit(trainee: Trainee) -> None:
+    for _ in Trainer(trainee, OPTIONS, HARDWARE).run():
+        pass
+
+
+TRAINED: dict[str, Callable[[Examples, Examples], Scores]] = {"sbert": sbert, "cross-encoder": cross_encoder}
+
+
+def train_all(names: list[str]) -> None:
+    """Train what is not yet in the folder, a fold after the other, so that a stopped run has the same folds of all."""
+    examples, protocols = arguments()
+    KEPT.mkdir(parents=True, exist_ok=True)
+    for fold in range(FOLDS):
+        for protocol, folds in protocols.items():
+            for name in names:
+                file = KEPT / f"{name} {protocol} {fold}.npy"
+                if not file.exists():
+                    tested = folds == fold
+                    scores = TRAINED[name](*(examples.take(np.flatnonzero(part)) for part in (~tested, tested)))
+                    np.save(file, scores)
+                    print(file.stem, *measured(scores, examples.gold[tested]), flush=True)
+
+
+def learnt(protocol: str, folds: Folds) -> dict[str, Scores]:
+    """The scores of each trained system by name, (n,), nan in folds that are not trained yet."""
+    scores = {f"{name}, trained": np.full(len(folds), np.nan, np.float32) for name in TRAINED}
+    for name in TRAINED:
+        for fold in range(FOLDS):
+            if (file := KEPT / f"{name} {protocol} {fold}.npy").exists():
+                scores[f"{name}, trained"][folds == fold] = np.load(file)
+    return scores
+
+
+def untrained(examples: Examples) -> dict[str, Scores]:
+    """The scores of the systems that are not trained on arguments, (n,)."""
+    bench = open_workbench(settings_from_environment())
+    names = TF_IDF, WORD_VECTORS, SBERT, CROSS
+    scores = {name: kept(name, lambda name=name: load_system(bench, name, Choice()).score(examples)) for name in names}
+    close(bench)
+    return scores
+
+
+def kept(name: str, score: Callable[[], Scores]) -> Scores:
+    """The scores of that name in the folder, or new ones, which are kept."""
+    KEPT.mkdir(parents=True, exist_ok=True)
+    file = KEPT / f"{name}.npy"
+    if not file.exists():
+        np.save(file, score())
+    return np.load(file)
+
+
+def show() -> None:
+    """Print the table over the folds that all systems have, and how far the cross-encoder is ahead of SBERT (95 % interval)."""
+    examples, protocols = arguments()
+    fixed = untrained(examples)
+    for protocol, folds in protocols.items():
+        trained = learnt(protocol, folds)
+        regressor = kept(f"{SVR} {protocol}", lambda folds=folds: predict_folds(examples, folds))
+        rows = np.flatnonzero(np.isfinite(list(trained.values())).all(0))
+        gold = examples.gold[rows]
+        print(f"\n{protocol}: {len(rows):,} pairs of {len(set(folds[rows].tolist()))} folds, r / rho x 100\n")
+        print("| system | mean of the folds | over all pairs |\n| --- | ---: | ---: |")
+        for name, scores in {**fixed, SVR: regressor, **trained}.items():
+            parts = [rows[folds[rows] == fold] for fold in set(folds[rows].tolist())]
+            each = [measured(scores[part], examples.gold[part]) for part in parts]
+            figures = np.mean(each, axis=0), measured(scores[rows], gold)
+            print(f"| {name} | {' | '.join(f'{r:.2f} / {rho:.2f}' for r, rho in figures)} |")
+        for change in judge("scored", *(scores[rows].astype(np.float64) for scores in trained.values()), gold).changes:
+            values = change.difference.value, change.difference.low, change.difference.high
+            print(f"{change.metric}, {' to '.join(trained)}:", *(f"{100 * value:+.2f}" for value in values))
+
+
+def measured(scores: Scores, gold: Scores) -> tuple[float, float]:
+    """Pearson r and Spearman rho, x 100."""
+    return 100 * pearson(scores, gold), 100 * spearman(scores, gold)
+
+
+if __name__ == "__main__":
+    train_all([name for name in TRAINED if name in sys.argv[1:] or not sys.argv[1:]])
+    show()
