@@ -13,7 +13,7 @@ from sbert_app.labelled.example_set import Examples
 from sbert_app.models.poly.encoder import PolyEncoder
 from sbert_app.models.registry import Registry
 from sbert_app.models.words.untrained import NEW_POLY
-from sbert_app.runs.plan import PRESETS, preset
+from sbert_app.runs.plan import PRESETS, Plan, preset
 from sbert_app.runs.run import FINISHED
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.evaluation import EvaluationService
@@ -83,16 +83,12 @@ def test_a_run_resumes_from_its_state_to_the_same_weights(model_folder, cpu, sco
     assert ours.keys() == theirs.keys() and all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
-@pytest.mark.parametrize("objective", ["classification", "triplet"])
-def test_an_objective_of_one_embedding_is_refused(model_folder, cpu, scored, objective):
-    with pytest.raises(
-        UserError, match=rf"cannot be trained with the objective '{objective}'. Use one of regression, cosent, ranking"
-    ):
+@pytest.mark.parametrize(("objective", "kind"), [("classification", "labelled"), ("triplet", "triplets")])
+def test_an_objective_of_one_embedding_is_refused(model_folder, cpu, scored, objective, kind):
+    with pytest.raises(UserError, match=rf"objective '{objective}'\. Use one of regression, cosent, ranking\."):
         make(model_folder, cpu, objective, scored)
     with pytest.raises(UserError, match="A poly-encoder cannot be trained"):
-        preset("quick", "scored", 100, "base").__class__(NEW_POLY, objective).check(
-            "labelled" if objective != "triplet" else "triplets"
-        )
+        Plan(NEW_POLY, objective).check(kind)
 
 
 @pytest.mark.parametrize("name", PRESETS)
