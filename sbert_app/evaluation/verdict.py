@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from sbert_app.evaluation import weighted
 from sbert_app.evaluation.estimate import RESAMPLES, MetricEstimate, interval, resample_weights
+from sbert_app.evaluation.similarity import COSINE, Similarity
 from sbert_app.evaluation.weighted import Array, Metric
-from sbert_app.vectors import Vectors, unit_rows
+from sbert_app.vectors import Vectors
 
 LEAST_HELD_OUT = 20  # rows; fewer never give a verdict
 
@@ -48,25 +49,25 @@ class Verdict:
     examples: int
 
 
-def predict(kind: str, columns: Sequence[Vectors]) -> Array:
-    """Predicted score of each example, (n,), higher is closer: the cosine; for triplets, cosine(a, p) - cosine(a, n).
+def predict(kind: str, columns: Sequence[Vectors], similarity: Similarity = COSINE) -> Array:
+    """Predicted score of each example, (n,), higher is closer: the similarity; for triplets, that of (a, p) minus that of (a, n).
 
-    positives: the cosine to the right partner minus the highest to any other; above zero means that it is found first.
+    positives: the similarity to the right partner minus the highest to any other; above zero means that it is found first.
     """
-    anchor, *others = (unit_rows(column).astype(np.float64) for column in columns)
+    anchor, *others = columns
     if kind == "positives":
-        scores = anchor @ others[0].T
+        scores = similarity.all(anchor, others[0])
         partner = scores.diagonal().copy()
         same = np.isclose(scores, partner[:, None], rtol=0, atol=1e-9)  # the partner, and others with the same text
         lead: Array = partner - np.where(same, -np.inf, scores).max(1, initial=-1.0)
         return lead
-    cosines: list[Array] = [np.einsum("nd,nd->n", anchor, other) for other in others]
-    return cosines[0] - cosines[1] if kind == "triplets" else cosines[0]
+    first, *second = [similarity.pairs(anchor, other) for other in others]
+    return first - second[0] if kind == "triplets" else first
 
 
-def primary_metric(kind: str, columns: Sequence[Vectors], gold: Array) -> float:
-    """The metric that decides the verdict, for these embeddings; -1 if undefined (all cosines equal)."""
-    return measure(kind, predict(kind, columns), gold)[next(iter(METRICS[kind]))]
+def primary_metric(kind: str, columns: Sequence[Vectors], gold: Array, similarity: Similarity = COSINE) -> float:
+    """The metric that decides the verdict, for these embeddings; -1 if undefined (all scores equal)."""
+    return measure(kind, predict(kind, columns, similarity), gold)[next(iter(METRICS[kind]))]
 
 
 def measure(kind: str, predicted: Array, gold: Array) -> dict[str, float]:

@@ -37,13 +37,12 @@ from sbert_app.labelled.queries import Rows as BestRows
 from sbert_app.labelled.training_pairs import trained_on
 from sbert_app.models.baselines import AverageWordVectors
 from sbert_app.models.batching import Rows
-from sbert_app.models.cross_encoder import CrossEncoder, Pair
+from sbert_app.models.cross_encoder import Pair
 from sbert_app.models.encoder import Encoder
+from sbert_app.models.poly.scorer import PairScorer
 from sbert_app.models.words.vectors import WordVectors, words
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import Vectors
-
-PAIRS_AT_ONCE = 2_048  # for a cross-encoder: a few seconds; within them, batches are of equal length
 
 
 def load_system(
@@ -56,9 +55,9 @@ def load_system(
     if name not in SYSTEMS:
         if bench.registry.kind(name) == "encoder":
             return of_encoder(bench, bench.registry.encoder(name), name, tick)
-        return of_cross_encoder(bench, bench.registry.cross_encoder(name), name, tick)
+        return of_cross_encoder(bench, bench.registry.pair_scorer(name), name, tick)
     if name == CROSS:
-        return of_cross_encoder(bench, bench.registry.cross_encoder(choice.cross_encoder), name, tick)
+        return of_cross_encoder(bench, bench.registry.pair_scorer(choice.cross_encoder), name, tick)
     if name == TF_IDF:
         about = "rarity counted on these sentences"
         return System(TF_IDF, about, about, lambda examples: _apart(examples, tf_idf_cosines(examples.sentences)))
@@ -105,8 +104,8 @@ def of_encoder(bench: Workbench, encoder: Encoder, name: str = SBERT, tick: Call
     return replace(system, ranker=rank, trained_on=trained_on(encoder.folder))
 
 
-def of_cross_encoder(bench: Workbench, cross: CrossEncoder, name: str = CROSS, tick: Callable[[], None] = lambda: None) -> System:
-    """A cross-encoder as a system. Raises UserError for one with more than one output."""
+def of_cross_encoder(bench: Workbench, cross: PairScorer, name: str = CROSS, tick: Callable[[], None] = lambda: None) -> System:
+    """A cross-encoder or poly-encoder as a system. Raises UserError for one with more than one output."""
     if cross.labels != 1:
         raise UserError(f"The cross-encoder '{cross.name}' returns {cross.labels} labels, not a score. Choose another.")
 
@@ -119,15 +118,8 @@ def of_cross_encoder(bench: Workbench, cross: CrossEncoder, name: str = CROSS, t
     return replace(system, trained_on=trained_on(bench.registry.folder(cross.name)))
 
 
-def _pair_scores(bench: Workbench, cross: CrossEncoder, tick: Callable[[], None]) -> Callable[[list[Pair]], Array]:
-    def scores(pairs: list[Pair]) -> Array:
-        parts = []
-        for start in range(0, len(pairs), PAIRS_AT_ONCE):
-            tick()
-            parts.append(bench.device.scores(cross, pairs[start : start + PAIRS_AT_ONCE]).astype(np.float64))
-        return np.concatenate(parts)
-
-    return scores
+def _pair_scores(bench: Workbench, cross: PairScorer, tick: Callable[[], None]) -> Callable[[list[Pair]], Array]:
+    return lambda pairs: bench.device.scores(cross, pairs, tick).astype(np.float64)
 
 
 def _ranking(bench: Workbench, name: str, choice: Choice, tick: Callable[[], None]) -> System:
@@ -144,7 +136,7 @@ def _ranking(bench: Workbench, name: str, choice: Choice, tick: Callable[[], Non
         return System(
             name, fused, f"{dense.identity} bm25", score, ranker=lambda data: both(dense.rank(data), by_words(data, tick))
         )
-    cross = bench.registry.cross_encoder(choice.cross_encoder)
+    cross = bench.registry.pair_scorer(choice.cross_encoder)
     model, identity, scores = (
         f"{choice.model}, {cross.name}",
         f"{dense.identity} {cross.fingerprint}",

@@ -113,4 +113,4 @@ def model_option(flag: str = "") -> Any:
 
 def cross_encoder_option(default: str, use: str) -> Any:
     """The option for a cross-encoder, the same in every job."""
-    return option(f"{use} A model of the kind cross-encoder; see `models`.", text("cross-encoder"), default)
+    return option(f"{use} A model of the kind cross-encoder or poly-encoder; see `models`.", text("cross-encoder"), default)

@@ -15,8 +15,8 @@ def models(call: Call, options: ModelsOptions) -> Iterator[Step | Outcome]:
     """List the models that other jobs accept by name.
 
     Returns:
-        A list of objects: name, kind ("encoder" or "cross-encoder"), origin ("bundled", "hub", "untrained" or "saved"), dim,
-        available.
+        A list of objects: name, kind ("encoder", "cross-encoder" or "poly-encoder"), origin ("bundled", "hub", "untrained" or
+        "saved"), dim, available.
     """
     listed = [asdict(model) for model in call.services.bench.registry.list()]
     lines = [f"{row['name']}  {row['kind']}, {row['origin']}, {row['dim'] or '?'} dimensions" for row in listed]

@@ -34,8 +34,24 @@ python -m sbert_app encode sentences.txt --model path/to/this/folder --out embed
 ```"""
 
 
+POLY_USAGE = """
+That reads the sentences apart and leaves out the codes. For the poly-encoder's scores of pairs, in SBERT Studio:
+
+```
+python -m sbert_app similarity "a sentence" "another one" --cross-encoder path/to/this/folder
+python -m sbert_app evaluate pairs.tsv --systems path/to/this/folder
+```
+"""
+
+
 def write_card(folder: Path, title: str, facts: dict[str, str], own: bool = False) -> None:
     """Write the card. own: only this app opens the folder, so the card must not name another library."""
     rows = "\n".join(f"| {name} | {' '.join(value.split()).replace('|', '&#124;')} |" for name, value in facts.items())
     about, usage = (OWN_ABOUT, OWN_USAGE) if own else (ABOUT, USAGE)
     (folder / "README.md").write_text(CARD.format(about=about, title=title, rows=rows, usage=usage), encoding="utf-8")
+
+
+def append_poly_usage(folder: Path) -> None:
+    """Add to an encoder's card how to use it as a poly-encoder."""
+    with (folder / "README.md").open("a", encoding="utf-8") as card:
+        card.write(POLY_USAGE)

@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from sbert_app.evaluation.similarity import COSINE, Similarity
 from sbert_app.explain.languages import SAMPLE
 from sbert_app.models.batching import Rows, distinct
 from sbert_app.models.card import write_card
@@ -40,6 +41,8 @@ class TokenVectors:
 
 class Encoder:
     """A transformer, pooling, dense layers if it has any. `encode` returns (n, dim) float32, equal to sentence-transformers."""
+
+    similarity: Similarity = COSINE
 
     def __init__(
         self, name: str, transformer: Any, tokenizer: Any, layout: Layout, hardware: Hardware, dense: Sequence[Dense] = ()

@@ -12,6 +12,8 @@ FILES = (".json", ".safetensors", ".txt", ".model")
 PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt", ".pickle")
 DEFAULT_MAX_LENGTH = 512
 SHOWN_CHARACTERS = 80  # of a model name in a message
+CODES = "poly_codes"  # the folder in an encoder's folder that makes it a poly-encoder
+POLY = "poly-encoder"
 WORDS = "sbert-studio-words"  # the model_type of encoders over word vectors, which only this app opens
 MODULES = ("Transformer", "Pooling", "Dense", "Normalize")  # in the order in which they compute
 WITH_MODULES = ("1_Pooling", "sentence_bert_config.json", "config_sentence_transformers.json")  # all need modules.json
@@ -36,7 +38,7 @@ class ModelInfo:
     """One row of the model list."""
 
     name: str
-    kind: str  # "encoder", "cross-encoder" or "damaged"
+    kind: str  # "encoder", "cross-encoder", "poly-encoder" or "damaged"
     origin: str  # "bundled", "hub", "untrained" or "saved"
     dim: int | None
     available: bool
@@ -161,6 +163,13 @@ def is_cross_encoder(folder: Path, name: str = "") -> bool:
     return architectures[0].endswith("ForSequenceClassification")
 
 
+def kind_of(folder: Path, name: str = "") -> str:
+    """The kind of the model in a folder. Raises UserError if its config.json is damaged."""
+    if is_cross_encoder(folder, name):
+        return "cross-encoder"
+    return POLY if (folder / CODES).is_dir() else "encoder"
+
+
 def read_config(folder: Path, name: str = "") -> dict[str, Any]:
     """The content of config.json, {} if it does not exist. Raises UserError unless it is an object."""
     config = read_json(folder / "config.json", name)
@@ -191,12 +200,12 @@ def first_line(error: Exception) -> str:
 def describe(folder: Path) -> ModelInfo:
     """One saved model; a damaged folder is listed as damaged."""
     try:
-        kind = "cross-encoder" if is_cross_encoder(folder) else "encoder"
+        kind = kind_of(folder)
         return ModelInfo(folder.name, kind, "saved", _dim(folder, kind), (folder / "model.safetensors").is_file())
     except (UserError, KeyError, TypeError, ValueError, OSError):
         return ModelInfo(folder.name, "damaged", "saved", None, available=False)
 
 
 def _dim(folder: Path, kind: str) -> int:
-    dense = read_layout(folder).dense if kind == "encoder" else ()
+    dense = read_layout(folder).dense if kind != "cross-encoder" else ()
     return int(read_config(folder / dense[-1])["out_features"] if dense else read_config(folder)["hidden_size"])

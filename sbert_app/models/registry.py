@@ -16,11 +16,13 @@ from sbert_app.errors import UserError
 from sbert_app.models.bundled import CROSS_ENCODER, bundled_cross_encoder, bundled_folder, checked_bundled_folder
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.folders import ModelInfo, describe, first_line, is_cross_encoder, quoted
+from sbert_app.models.folders import POLY, ModelInfo, describe, first_line, kind_of, quoted
 from sbert_app.models.hardware import Hardware, choose_hardware
 from sbert_app.models.hub import HUB_NAME, from_hub
 from sbert_app.models.names import expand_home, is_folder, plain_name, subfolders
-from sbert_app.models.words.untrained import DESIGNS, is_untrained, untrained
+from sbert_app.models.poly.encoder import PolyEncoder
+from sbert_app.models.poly.scorer import PairScorer, PolyScorer
+from sbert_app.models.words.untrained import DESIGNS, NEW_POLY, is_untrained, untrained
 from sbert_app.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -32,7 +34,7 @@ RUN_NAME = re.compile(r"runs/[\w-]+")  # a model that was fine-tuned here
 BACKBONE = ("model_type", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size")
 SAMPLE = "Does this model read a sentence?"
 
-Model = TypeVar("Model", Encoder, CrossEncoder)
+Model = TypeVar("Model", PolyEncoder, Encoder, CrossEncoder)
 
 
 class Registry:
@@ -52,6 +54,7 @@ class Registry:
         models.append(ModelInfo(DEFAULT_CROSS_ENCODER, "cross-encoder", "bundled", None, CROSS_ENCODER.is_dir()))
         models += [ModelInfo(name, "encoder", "hub", None, True) for name in self.settings.allowed_models]
         models += [ModelInfo(name, "encoder", "untrained", design.dim, bundled is not None) for name, design in DESIGNS.items()]
+        models.append(ModelInfo(NEW_POLY, POLY, "untrained", 384 if bundled else None, bundled is not None))
         return models if self.settings.hosted else [*models, *map(describe, subfolders(self.settings.models))]
 
     def encoders(self, untrained: bool = False) -> Sequence[str]:
@@ -76,6 +79,12 @@ class Registry:
         load = CrossEncoder.from_folder if name != DEFAULT_CROSS_ENCODER else bundled_cross_encoder
         return self._get("cross-encoder", name, load)
 
+    def pair_scorer(self, name: str) -> PairScorer:
+        """The cross-encoder or poly-encoder of that name, loaded at most once. Raises UserError for an unknown name."""
+        if self.kind(name) != POLY:
+            return self.cross_encoder(name)
+        return PolyScorer(self._get(POLY, name, _poly_loader(plain_name(name))))
+
     def cross_encoder_like(self, encoder: Encoder) -> tuple[CrossEncoder, bool]:
         """Return (cross-encoder of the same backbone, whether its head is trained); an untrained one only serves for timing."""
         bundled = self.cross_encoder(DEFAULT_CROSS_ENCODER)
@@ -98,7 +107,8 @@ class Registry:
         return self._folder(plain_name(name))
 
     def kind(self, name: str) -> str:
-        """Whether the model of that name is an encoder or a cross-encoder. Raises UserError for an unknown name."""
+        """Whether the model of that name is an encoder, a cross-encoder or a poly-encoder. Raises UserError for an unknown name."""
+        name = plain_name(name)
         return "encoder" if is_untrained(name) else _kind_of(name, self.folder(name))
 
     def loaded(self, kind: str, name: str) -> bool:
@@ -106,9 +116,12 @@ class Registry:
         return (kind, name) in self._loaded
 
     def trainable(self, name: str = DEFAULT_ENCODER) -> Encoder:
-        """A separate fp32 copy of an encoder, for training: the shared one is never changed."""
+        """A separate fp32 copy of an encoder or poly-encoder, for training: the shared one is never changed."""
         name = plain_name(name) or DEFAULT_ENCODER
-        return self._read("encoder", name, Encoder.from_folder, replace(self.hardware, dtype=torch.float32))
+        fp32 = replace(self.hardware, dtype=torch.float32)
+        if self.kind(name) == POLY:
+            return self._read(POLY, name, _poly_loader(name), fp32)
+        return self._read("encoder", name, Encoder.from_folder, fp32)
 
     def _get(self, kind: str, name: str, load: Callable[..., Model]) -> Model:
         key = kind, plain_name(name) or DEFAULT_ENCODER
@@ -152,7 +165,7 @@ class Registry:
         return Encoder(name, new.network, new.tokenizer, new.layout, hardware, new.dense)
 
     def _folder(self, name: str) -> Path:
-        if name == DEFAULT_ENCODER:
+        if name in (DEFAULT_ENCODER, NEW_POLY):
             return checked_bundled_folder()
         if name == DEFAULT_CROSS_ENCODER:
             return CROSS_ENCODER
@@ -192,7 +205,12 @@ def same_backbone(encoder: Encoder, cross: CrossEncoder) -> bool:
 
 
 def _kind_of(name: str, folder: Path) -> str:
-    return "cross-encoder" if name == DEFAULT_CROSS_ENCODER or is_cross_encoder(folder, name) else "encoder"
+    known = {DEFAULT_CROSS_ENCODER: "cross-encoder", NEW_POLY: POLY}
+    return known.get(name) or kind_of(folder, name)
+
+
+def _poly_loader(name: str) -> Callable[..., PolyEncoder]:
+    return PolyEncoder.untrained if name == NEW_POLY else PolyEncoder.from_folder
 
 
 def _check_kind(kind: str, name: str, actual: str) -> None:

@@ -22,8 +22,8 @@ from sbert_app.runs.result import card_facts, compare, head_accuracy
 from sbert_app.runs.run import FINISHED, STOPPED, Run
 from sbert_app.storage import DamagedError, atomic_folder, discard
 from sbert_app.training.head import save_head
-from sbert_app.training.objectives import Classification, build_objective
-from sbert_app.training.siamese import Siamese
+from sbert_app.training.objectives import Classification
+from sbert_app.training.siamese import Siamese, build_siamese
 from sbert_app.training.trainee import Evaluation, Pause, Step
 from sbert_app.training.trainer import Trainer
 
@@ -55,7 +55,8 @@ class Execution:
         split = self._run.split()
         encoder = self._load(self._plan.base)
         yield
-        before = predict(split.held_out.kind, (yield from embed(encoder, split.held_out, self._hardware)))
+        columns = yield from embed(encoder, split.held_out, self._hardware)
+        before = predict(split.held_out.kind, columns, encoder.similarity)
         siamese, trainer = self._prepare(encoder, split.train, split.dev)
         best_step = yield from self._train(trainer)
         if best_step is None:
@@ -67,7 +68,7 @@ class Execution:
             self._run.add_event({"type": "kept", "step": best_step, "score": trainer.best})
         finish(siamese)
         columns = yield from embed(encoder, split.held_out, self._hardware)
-        after = predict(split.held_out.kind, columns)
+        after = predict(split.held_out.kind, columns, encoder.similarity)
         curve = None if stopped else (yield from self._learning_curve(split, after))
         result = compare(split, before, after) | {
             "best_step": best_step,
@@ -91,8 +92,7 @@ class Execution:
 
     def _prepare(self, encoder: Encoder, train: Examples, dev: Examples) -> tuple[Siamese, Trainer]:
         torch.manual_seed(self._plan.options.seed)  # for the head's initial weights
-        objective = build_objective(self._plan.objective, encoder.dim, len(train.labels), self._plan.adjust)
-        siamese = Siamese(encoder, objective, train, dev)
+        siamese = build_siamese(encoder, self._plan.objective, self._plan.adjust, train, dev)
         return siamese, Trainer(siamese, self._plan.options, self._hardware)
 
     def _train(self, trainer: Trainer) -> Generator[None, None, int | None]:
@@ -190,7 +190,8 @@ class Execution:
         trainer.load_weights(best)
         finish(siamese)
         held_out = split.held_out
-        predicted = predict(held_out.kind, (yield from embed(encoder, held_out, self._hardware)))
+        columns = yield from embed(encoder, held_out, self._hardware)
+        predicted = predict(held_out.kind, columns, encoder.similarity)
         change = judge(held_out.kind, predicted, after, held_out.gold).changes[0]
         return {"half": count // 2, "whole": count, "change": asdict(change)}
 

@@ -5,14 +5,15 @@ from typing import Any
 
 from sbert_app.errors import UserError
 from sbert_app.labelled.columns import KINDS
-from sbert_app.models.words.untrained import is_untrained
-from sbert_app.training.objectives import INFERSENT_CONCATENATION, OBJECTIVES, ObjectiveOptions
+from sbert_app.models.words.untrained import NEW_POLY, is_untrained
+from sbert_app.training.objectives import INFERSENT_CONCATENATION, OBJECTIVES, ObjectiveOptions, check_of_similarity
 from sbert_app.training.options import Options
 
 QUICK, THOROUGH, PAPER = "quick", "thorough", "as in the paper"
 PAPER_OBJECTIVES = {"scored": "regression", "labelled": "classification", "triplets": "triplet", "positives": "ranking"}
 PRESETS = (QUICK, THOROUGH, PAPER)
 SMALL_OBJECTIVES = {"scored": "regression", "labelled": "regression", "triplets": "triplet", "positives": "ranking"}
+POLY_OBJECTIVES = {"classification": "regression", "triplet": "ranking"}  # in the place of those that need one embedding
 UNTRAINED_BATCH, UNTRAINED_RATE = 64, 1e-3  # for a network that starts with random weights
 CURVE_MOST = 3_000  # most training examples for which a learning curve is the default
 
@@ -37,6 +38,8 @@ class Plan:
         if kind not in objective.kinds:
             fitting = ", ".join(o.name for o in OBJECTIVES.values() if kind in o.kinds)
             raise UserError(f"The objective '{self.objective}' cannot learn from {KINDS[kind].lower()}. Use {fitting}.")
+        if self.base == NEW_POLY:
+            check_of_similarity(self.objective)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -49,6 +52,8 @@ class Plan:
 def preset(name: str, kind: str, examples: int, base: str) -> Plan:
     """The plan of a preset, for this number and kind of training examples. An untrained base learns in larger steps."""
     plan = _preset(name, kind, examples, base)
+    if base == NEW_POLY:
+        return replace(plan, objective=POLY_OBJECTIVES.get(plan.objective, plan.objective))
     if not is_untrained(base):
         return plan
     adjust = ObjectiveOptions(concatenation=INFERSENT_CONCATENATION)

@@ -11,8 +11,7 @@ from sbert_app.labelled.splits import Split
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.hardware import Hardware
 from sbert_app.runs.plan import Plan
-from sbert_app.training.objectives import build_objective
-from sbert_app.training.siamese import Siamese
+from sbert_app.training.siamese import build_siamese
 from sbert_app.training.trainee import Step
 from sbert_app.training.trainer import Trainer
 
@@ -42,8 +41,7 @@ def estimate(split: Split, plan: Plan, load: Callable[[str], Encoder], hardware:
         part.take(generator.permutation(len(part))[:most]) for part, most in ((split.train, TRAIN_SAMPLE), (split.dev, DEV_SAMPLE))
     )
     encoder = load(plan.base)
-    objective = build_objective(plan.objective, encoder.dim, len(train.labels), plan.adjust)
-    siamese = Siamese(encoder, objective, train, dev)
+    siamese = build_siamese(encoder, plan.objective, plan.adjust, train, dev)
     trainer = Trainer(siamese, plan.options, hardware)
     yield None
     start, seconds, examples, batches = time.perf_counter(), 0.0, 0, 0

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -11,8 +11,9 @@ import numpy as np
 
 from sbert_app.errors import UserError
 from sbert_app.models.batching import Rows
-from sbert_app.models.cross_encoder import CrossEncoder, Pair
+from sbert_app.models.cross_encoder import Pair
 from sbert_app.models.encoder import Encoder
+from sbert_app.models.poly.scorer import PairScorer
 from sbert_app.vectors import Vectors
 
 SHORT_IN_A_ROW = 8  # short requests served before a waiting batch gets its turn, so that no job starves
@@ -62,13 +63,17 @@ class Device:
         """Embed many sentences; yield (row numbers, vectors) batch by batch."""
         return self.each(encoder.stream(sentences, prompt))
 
-    def scores(self, cross: CrossEncoder, pairs: Sequence[Pair]) -> Vectors:
-        """Score pairs batch by batch. n pairs -> (n,) float32. Raises UserError for a cross-encoder with several labels."""
+    def scores(self, cross: PairScorer, pairs: Sequence[Pair], tick: Callable[[], None] = lambda: None) -> Vectors:
+        """Score pairs batch by batch. n pairs -> (n,) float32. Raises UserError for a cross-encoder with several labels.
+
+        tick: called after each batch, may raise.
+        """
         if cross.labels != 1:
             raise UserError(f"The cross-encoder '{cross.name}' gives {cross.labels} labels, not a score: choose another.")
         scores = np.empty(len(pairs), dtype=np.float32)
         for rows, values in self.each(cross.stream(pairs)):
             scores[rows] = values[:, 0]
+            tick()
         return scores
 
     def _acquire(self, short: bool, seconds: float | None = None) -> None:

@@ -170,7 +170,7 @@ class GridService:
     def models(self) -> list[str]:
         """The trained models that can be a row of their own: the default ones have one already."""
         known = (info for info in self._bench.registry.list() if info.available and info.origin not in ("bundled", "untrained"))
-        return [info.name for info in known if info.kind in ("encoder", "cross-encoder")]
+        return [info.name for info in known if info.kind != "damaged"]
 
     def own(self) -> dict[str, DataSet]:
         """The data sets that come with the app, by name."""

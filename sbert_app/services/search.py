@@ -131,7 +131,7 @@ class SearchService:
         return first if not query or query in self._bench.examples.queries else query
 
     def _rerank(self, result: SearchResult, top: int, cross_encoder: str) -> SearchResult:
-        cross = self._bench.registry.cross_encoder(cross_encoder)
+        cross = self._bench.registry.pair_scorer(cross_encoder)
         start = time.perf_counter()
         scores = self._bench.device.scores(cross, [(result.query, hit.sentence) for hit in result.hits])
         order = np.argsort(-scores, kind="stable")[:top].tolist()

@@ -126,9 +126,9 @@ class SimilarityService:
         )
 
     def cross_encode(self, sentence1: str, sentence2: str, cross_encoder: str = DEFAULT_CROSS_ENCODER) -> ModelScore:
-        """Score a pair with a cross-encoder; higher is closer, 0..1 for the bundled one."""
+        """Score a pair with a cross-encoder or poly-encoder; higher is closer, 0..1 for the bundled one."""
         pair = self._sentence(sentence1, "first"), self._sentence(sentence2, "second")
-        cross = self._bench.registry.cross_encoder(cross_encoder)
+        cross = self._bench.registry.pair_scorer(cross_encoder)
         if cross.labels != 1:
             raise UserError(f"The cross-encoder '{cross_encoder}' returns {cross.labels} labels, not a score. Choose another.")
         with self._bench.device.hold(short=True):

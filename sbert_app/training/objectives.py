@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
+
+from sbert_app.errors import UserError
 
 SCALE = 20.0  # cosines lie in -1..1, too narrow for a softmax
 
@@ -30,6 +33,29 @@ DISTANCES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 }
 
 
+class Similarity(Protocol):
+    """Scores of embeddings with gradients, -1..1, higher is closer."""
+
+    def pairs(self, u: Tensor, v: Tensor) -> Tensor:
+        """Compare row by row. (B, dim), (B, dim) -> (B,)."""
+
+    def all(self, u: Tensor, v: Tensor) -> Tensor:
+        """Compare each row of u with each of v. (B, dim), (C, dim) -> (B, C)."""
+
+
+class Cosine:
+    """The cosine."""
+
+    def pairs(self, u: Tensor, v: Tensor) -> Tensor:
+        return F.cosine_similarity(u, v)
+
+    def all(self, u: Tensor, v: Tensor) -> Tensor:
+        return F.normalize(u, dim=1) @ F.normalize(v, dim=1).T
+
+
+COSINE = Cosine()
+
+
 class Classification(nn.Module):
     """Cross-entropy of softmax(W(u, v, |u − v|)) against the label; W is trained with the encoder (paper, equation 1)."""
 
@@ -51,12 +77,16 @@ class Classification(nn.Module):
 
 
 class Regression(nn.Module):
-    """Mean squared error between cosine(u, v) and the gold score (paper, section 3)."""
+    """Mean squared error between cosine(u, v), or another similarity, and the gold score (paper, section 3)."""
+
+    def __init__(self, similarity: Similarity = COSINE) -> None:
+        super().__init__()
+        self.similarity = similarity
 
     def forward(self, embeddings: Sequence[Tensor], scores: Tensor) -> Tensor:
         """embeddings: u and v; scores: (B,) in 0..1."""
         u, v = embeddings
-        return F.mse_loss(F.cosine_similarity(u, v), scores)
+        return F.mse_loss(self.similarity.pairs(u, v), scores)
 
 
 class Triplet(nn.Module):
@@ -76,28 +106,28 @@ class Triplet(nn.Module):
 class MultipleNegativesRanking(nn.Module):
     """Cross-entropy of picking an anchor's positive among all positives (and negatives) of the batch (Henderson et al. 2017)."""
 
-    def __init__(self, scale: float = SCALE) -> None:
+    def __init__(self, scale: float = SCALE, similarity: Similarity = COSINE) -> None:
         super().__init__()
-        self.scale = scale
+        self.scale, self.similarity = scale, similarity
 
     def forward(self, embeddings: Sequence[Tensor], _: Tensor) -> Tensor:
         """embeddings: a and p, or a, p and n. Row i's positive is right, every other candidate wrong."""
-        anchor, *candidates = (F.normalize(e, dim=1) for e in embeddings)
-        scores = self.scale * anchor @ torch.cat(candidates).T  # (B, candidates)
+        anchor, *candidates = embeddings
+        scores = self.scale * self.similarity.all(anchor, torch.cat(candidates))  # (B, candidates)
         return F.cross_entropy(scores, torch.arange(len(anchor), device=anchor.device))
 
 
 class CoSent(nn.Module):
     """log(1 + Σ exp(scale (cos_low − cos_high))) over all pairs of pairs that the gold scores order (Su 2022, CoSENT)."""
 
-    def __init__(self, scale: float = SCALE) -> None:
+    def __init__(self, scale: float = SCALE, similarity: Similarity = COSINE) -> None:
         super().__init__()
-        self.scale = scale
+        self.scale, self.similarity = scale, similarity
 
     def forward(self, embeddings: Sequence[Tensor], scores: Tensor) -> Tensor:
         """embeddings: u and v; scores: (B,), only their order matters."""
         u, v = embeddings
-        cosines = self.scale * F.cosine_similarity(u, v)
+        cosines = self.scale * self.similarity.pairs(u, v)
         wrong = cosines[:, None] - cosines[None, :]  # (B, B): row i's cosine minus column j's
         wrong = wrong.masked_fill(scores[:, None] >= scores[None, :], -torch.inf)  # only where i should be below j
         return torch.logsumexp(torch.cat([wrong.new_zeros(1), wrong.flatten()]), 0)
@@ -141,14 +171,23 @@ OBJECTIVES = {
 }  # fmt: skip
 
 
-def build_objective(name: str, dim: int, labels: int, options: "ObjectiveOptions") -> nn.Module:
+OF_SIMILARITY = ("regression", "cosent", "ranking")  # objectives that compare two sentences by their similarity alone
+
+
+def check_of_similarity(name: str) -> None:
+    """Raise UserError for an objective that needs one embedding a sentence: a poly-encoder's similarity is all that it has."""
+    if name not in OF_SIMILARITY:
+        raise UserError(f"A poly-encoder cannot be trained with the objective '{name}'. Use one of {', '.join(OF_SIMILARITY)}.")
+
+
+def build_objective(name: str, dim: int, labels: int, options: "ObjectiveOptions", similarity: Similarity = COSINE) -> nn.Module:
     """Build the loss module of that name. labels: number of classes."""
     builders: dict[str, Callable[[], nn.Module]] = {
         "classification": lambda: Classification(dim, labels, options.concatenation),
-        "regression": Regression,
+        "regression": lambda: Regression(similarity),
         "triplet": lambda: Triplet(options.margin, options.distance),
-        "cosent": lambda: CoSent(options.scale),
-        "ranking": lambda: MultipleNegativesRanking(options.scale),
+        "cosent": lambda: CoSent(options.scale, similarity),
+        "ranking": lambda: MultipleNegativesRanking(options.scale, similarity),
     }
     return builders[name]()
 

@@ -12,8 +12,15 @@ from sbert_app.labelled.example_set import Examples
 from sbert_app.models.batching import Rows
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.forward import forward_batches
+from sbert_app.models.poly.encoder import PolyEncoder
 from sbert_app.training.batches import epoch_batches, without_repeats
-from sbert_app.training.objectives import Classification, MultipleNegativesRanking
+from sbert_app.training.objectives import (
+    Classification,
+    MultipleNegativesRanking,
+    ObjectiveOptions,
+    build_objective,
+    check_of_similarity,
+)
 from sbert_app.training.vocabulary import Ids, Vocabulary, lengths_of
 from sbert_app.vectors import Vectors
 
@@ -67,11 +74,32 @@ class Siamese:
                 vectors[rows] = part
                 yield None
             columns.append(vectors)
-        yield primary_metric(self._dev.kind, columns, self._dev.gold)
+        yield primary_metric(self._dev.kind, columns, self._dev.gold, self.encoder.similarity)
 
     def _embed(self, ids: Ids) -> Iterator[tuple[Rows, Vectors]]:
         budget = self.encoder.hardware.token_budget
         return forward_batches(ids, lambda rows: self.encoder.pad([ids[i] for i in rows]), self.encoder.embed, budget)
+
+
+class PolySiamese(Siamese):
+    """A poly-encoder as a trainee: its codes start untrained, as a softmax head does."""
+
+    def __init__(self, encoder: PolyEncoder, objective: nn.Module, train: Examples, dev: Examples) -> None:
+        super().__init__(encoder, objective, train, dev)
+        self._codes = encoder.codes
+        self.module["codes"] = encoder.codes
+
+    def head(self) -> list[nn.Parameter]:
+        return [*super().head(), *self._codes.parameters()]
+
+
+def build_siamese(encoder: Encoder, objective: str, options: ObjectiveOptions, train: Examples, dev: Examples) -> Siamese:
+    """The trainee for an encoder or poly-encoder. Raises UserError for an objective that does not fit it."""
+    labels = len(train.labels)
+    if not isinstance(encoder, PolyEncoder):
+        return Siamese(encoder, build_objective(objective, encoder.dim, labels, options), train, dev)
+    check_of_similarity(objective)
+    return PolySiamese(encoder, build_objective(objective, encoder.dim, labels, options, encoder.attended), train, dev)
 
 
 def usable_examples(examples: Examples, objective: nn.Module) -> Examples:

@@ -13,7 +13,7 @@ from sbert_app.errors import UserError
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.hardware import choose_hardware
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, Registry
-from sbert_app.models.words.untrained import DESIGNS
+from sbert_app.models.words.untrained import DESIGNS, NEW_POLY
 from sbert_app.settings import Settings
 
 NAMES = {
@@ -211,7 +211,7 @@ def test_the_list_survives_whatever_the_models_folder_is(local, kind):
         if os.geteuid() == 0:
             pytest.skip("root reads everything")
         models.mkdir(mode=0)
-    assert [model.name for model in local.list()] == [DEFAULT_ENCODER, DEFAULT_CROSS_ENCODER, *DESIGNS]
+    assert [model.name for model in local.list()] == [DEFAULT_ENCODER, DEFAULT_CROSS_ENCODER, *DESIGNS, NEW_POLY]
     if kind == "unreadable":
         models.chmod(0o700)
 

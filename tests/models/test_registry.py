@@ -12,7 +12,7 @@ from sbert_app.errors import UserError
 from sbert_app.models import bundled
 from sbert_app.models import registry as module
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, Registry
-from sbert_app.models.words.untrained import DESIGNS
+from sbert_app.models.words.untrained import DESIGNS, NEW_POLY
 from sbert_app.settings import Settings
 
 
@@ -35,8 +35,9 @@ def test_default_encoder_is_loaded_once_and_listed(registry):
         (DEFAULT_ENCODER, "encoder", 384, True),
         (DEFAULT_CROSS_ENCODER, "cross-encoder", None, True),
         *((name, "encoder", 512, True) for name in DESIGNS),
+        (NEW_POLY, "poly-encoder", 384, True),
     ]
-    assert [m.origin for m in registry.list()] == ["bundled", "bundled", "untrained", "untrained"]
+    assert [m.origin for m in registry.list()] == ["bundled", "bundled", "untrained", "untrained", "untrained"]
 
 
 def test_the_bundled_cross_encoder_scores_pairs_and_is_small(registry):
@@ -162,7 +163,7 @@ def test_an_encoder_is_not_taken_for_a_cross_encoder(registry):
 
 def test_hosted_mode_takes_allowed_names_only(registry, copy):
     hosted = Registry(replace(registry.settings, hosted=True, allowed_models=("org/allowed",)))
-    assert [m.name for m in hosted.list()] == [DEFAULT_ENCODER, DEFAULT_CROSS_ENCODER, "org/allowed", *DESIGNS]
+    assert [m.name for m in hosted.list()] == [DEFAULT_ENCODER, DEFAULT_CROSS_ENCODER, "org/allowed", *DESIGNS, NEW_POLY]
     for name in ("mine", str(copy), "org/other", "../models/mine"):
         with pytest.raises(UserError, match="Unknown model .* Must be one of all-MiniLM-L6-v2, cross-MiniLM-L6-stsb, org/allowed"):
             hosted.encoder(name)

@@ -12,6 +12,7 @@ import pytest
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
+from sbert_app.models.words.untrained import NEW_POLY
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.search import SearchService
@@ -84,6 +85,15 @@ def test_meaning_is_found_where_no_word_overlaps(shared_bench):
     found = [service.search(session.id, row["query"], 3) for row in rows]
     top = sum(row["expected_text"] in [hit.sentence for hit in result.hits] for row, result in zip(rows, found, strict=True))
     assert len(rows) == 40 and top >= 38
+
+
+def test_a_poly_encoder_re_ranks_by_its_own_scores(bench):
+    session, _ = indexed(bench, ["A parcel came late.", "The delivery is delayed.", "My card is lost."])
+    query = "late delivery"
+    hits = SearchService(bench).search(session.id, query, rerank=True, cross_encoder=NEW_POLY).hits
+    expected = bench.registry.pair_scorer(NEW_POLY).score([(query, hit.sentence) for hit in hits])
+    assert [hit.cross_score for hit in hits] == pytest.approx(expected, abs=1e-5) and len(hits) == 3
+    assert sorted(expected, reverse=True) == list(expected) and hits[2].sentence == "My card is lost."
 
 
 def test_metadata_comes_with_the_hits_and_filters_them(shared_bench):
@@ -240,6 +250,7 @@ INDEX_FOR_EVER = """
 import sys
 from pathlib import Path
 from sbert_app.services.corpora import CorpusService
+from sbert_app.models.words.untrained import NEW_POLY
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.settings import Settings
 bench = open_workbench(Settings(home=Path(sys.argv[1]), device="cpu"))

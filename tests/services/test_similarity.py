@@ -6,6 +6,7 @@ import pytest
 
 from sbert_app.errors import UserError
 from sbert_app.models.folders import read_layout, write_layout
+from sbert_app.models.words.untrained import NEW_POLY
 from sbert_app.services.corpora import CorpusService
 from sbert_app.services.similarity import LEAVE_ONE_OUT_WORDS, SimilarityService
 
@@ -31,6 +32,8 @@ def test_rivals_score_the_same_pair(service, encoder):
     assert 0 <= unrelated.score < 0.1 < cross.score <= 1 and cross.milliseconds > 0
     other = service.encoder_score(*pair, "all-MiniLM-L6-v2")
     assert other.score == pytest.approx(service.compare(*pair).score, abs=5e-3) and other.percentile > 99
+    poly = service.cross_encode(*pair, NEW_POLY)
+    assert poly.score == pytest.approx(other.score, abs=0.1) and poly.score != other.score and poly.model == NEW_POLY
     for wrong in (lambda: service.cross_encode("", "b"), lambda: service.encoder_score("a", "b", "./nowhere")):
         with pytest.raises(UserError):
             wrong()

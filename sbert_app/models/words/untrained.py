@@ -51,6 +51,9 @@ DESIGNS = {
 }  # fmt: skip
 
 
+NEW_POLY = f"{PREFIX}poly-encoder"  # over the bundled encoder: no word-level network, and only its codes are untrained
+
+
 @dataclass(frozen=True)
 class Untrained:
     """The parts of an encoder with random weights; the word vectors alone are given."""
@@ -62,8 +65,8 @@ class Untrained:
 
 
 def is_untrained(name: str) -> bool:
-    """Whether a model's name asks for an untrained network."""
-    return name.startswith(PREFIX)
+    """Whether a model's name asks for a network whose weights are all random."""
+    return name.startswith(PREFIX) and name != NEW_POLY
 
 
 def untrained(name: str, hardware: Hardware, files: bool) -> Untrained:

@@ -1,0 +1,99 @@
+"""The poly-encoder's reading of one sentence: an embedding, and m vectors by which learnt codes attend over its tokens."""
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from sbert_app.models.card import append_poly_usage
+from sbert_app.models.encoder import Encoder
+from sbert_app.models.fingerprint import fingerprint
+from sbert_app.models.folders import CODES, check_files, damaged, first_line
+from sbert_app.models.forward import Features
+from sbert_app.models.hardware import Hardware
+from sbert_app.models.poly.similarity import Attended, AttendedArrays
+from sbert_app.models.pooling import POOLINGS
+
+NEW_CODES = 16  # m; the paper tries 16, 64 and 360
+SEED = 7
+WEIGHTS = "model.safetensors"
+
+
+class Codes(nn.Module):
+    """m learnt queries, each of which averages the tokens by its attention."""
+
+    def __init__(self, weight: Tensor) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(weight)
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """(B, T, d) float32, (B, T) of 0/1 -> (B, m, d). In float32, as pooling."""
+        with torch.autocast(tokens.device.type, enabled=False):
+            logits = torch.einsum("md,btd->bmt", self.weight, tokens)
+            weights = logits.masked_fill(mask[:, None] == 0, -torch.inf).softmax(-1)
+            return weights @ tokens
+
+
+class PolyEncoder(Encoder):
+    """An encoder with 1 + m vectors a sentence, as one row: `encode` returns (n, (1 + m) * width). Compare by `similarity`."""
+
+    def __init__(self, encoder: Encoder, codes: Tensor) -> None:
+        """codes: (m, hidden size of the encoder's transformer). The transformer is shared with `encoder`."""
+        layers = tuple(encoder.dense)
+        super().__init__(encoder.name, encoder.transformer, encoder.tokenizer, encoder.layout, encoder.hardware, layers)  # type: ignore[arg-type]
+        self.folder = encoder.folder
+        self.codes = Codes(codes).to(encoder.hardware.device)
+        self.width, self.dim = encoder.dim, (1 + len(codes)) * encoder.dim
+        self.attended, self.similarity = Attended(self.width), AttendedArrays(self.width)
+
+    @classmethod
+    def from_folder(cls, folder: Path, hardware: Hardware, name: str = "") -> "PolyEncoder":
+        """Load an encoder's folder with codes in it. Raises UserError if either cannot be read."""
+        encoder = Encoder.from_folder(folder, hardware, name)
+        return cls(encoder, read_codes(folder / CODES, encoder.name, int(encoder.transformer.config.hidden_size)))
+
+    @classmethod
+    def untrained(cls, folder: Path, hardware: Hardware, name: str = "") -> "PolyEncoder":
+        """The encoder in `folder` with random codes, always the same: near uniform attention, so its scores are near cosines."""
+        encoder = Encoder.from_folder(folder, hardware, name)
+        size = int(encoder.transformer.config.hidden_size)
+        codes = torch.randn(NEW_CODES, size, generator=torch.Generator().manual_seed(SEED))
+        return cls(encoder, codes * size**-0.5)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Differs between poly-encoders whose scores differ. 16 hex digits."""
+        return fingerprint(super().fingerprint, self.codes)
+
+    def embed(self, features: Features) -> Tensor:
+        """(B, T) ids -> (B, (1 + m) * width). Nothing is normalised: the attention needs the lengths."""
+        tokens, mask = self._hidden(features).float(), features["attention_mask"]
+        pooled = POOLINGS[self.layout.pooling](tokens, mask)
+        vectors: Tensor = self.dense(torch.cat([pooled[:, None], self.codes(tokens, mask)], 1))  # (B, 1 + m, width)
+        return vectors.flatten(1)
+
+    def save(self, folder: Path, title: str = "", facts: Mapping[str, str] | None = None) -> None:
+        """Write the encoder's folder, which sentence-transformers loads as an encoder, and the codes in a folder in it."""
+        count = len(self.codes.weight)
+        super().save(folder, title, {"dimensions": f"{self.width}", "codes": f"{count}"} | dict(facts or {}))
+        (folder / CODES).mkdir(exist_ok=True)
+        save_file({"codes": self.codes.weight.detach().cpu().contiguous()}, folder / CODES / WEIGHTS)
+        append_poly_usage(folder)
+
+
+def read_codes(folder: Path, name: str, size: int) -> Tensor:
+    """The codes, (m, size) float32. Raises UserError if the folder is damaged."""
+    check_files(folder, name)
+    try:
+        codes: Tensor = load_file(folder / WEIGHTS)["codes"]
+    except Exception as error:  # safetensors raises half a dozen types
+        raise damaged(name, f"{folder.name}: {first_line(error)}") from error
+    if codes.dtype != torch.float32 or codes.ndim != 2 or not len(codes) or codes.shape[1] != size:
+        shape = " × ".join(map(str, codes.shape))
+        raise damaged(name, f"{folder.name} holds {shape} numbers as {codes.dtype}, expected m × {size} as torch.float32")
+    if not torch.isfinite(codes).all():
+        raise damaged(name, f"the weights of {folder.name} contain NaN or infinite values")
+    return codes

@@ -1,0 +1,136 @@
+"""The poly-encoder in training: the same loop, the same runs, and a sentence for what it cannot learn from."""
+
+import numpy as np
+import pytest
+import torch
+
+from sbert_app.errors import UserError
+from sbert_app.grid.cell import measure_cell
+from sbert_app.grid.data_sets import DataSet
+from sbert_app.grid.loading import load_system
+from sbert_app.grid.systems import Choice
+from sbert_app.labelled.example_set import Examples
+from sbert_app.models.poly.encoder import PolyEncoder
+from sbert_app.models.registry import Registry
+from sbert_app.models.words.untrained import NEW_POLY
+from sbert_app.runs.plan import PRESETS, Plan, preset
+from sbert_app.runs.run import FINISHED
+from sbert_app.runtime.workbench import open_workbench
+from sbert_app.services.evaluation import EvaluationService
+from sbert_app.services.fine_tune import FineTuneService
+from sbert_app.services.trained_models import TrainedModels
+from sbert_app.training.objectives import ObjectiveOptions
+from sbert_app.training.options import Options
+from sbert_app.training.siamese import build_siamese
+from sbert_app.training.trainee import Evaluation, Step
+from sbert_app.training.trainer import Trainer
+from tests.attacks.small_home import settings, training_data
+
+
+def positives(scored):
+    return Examples("positives", tuple(column[:48] for column in scored.sentences), np.ones(48), np.arange(1, 49))
+
+
+def make(model_folder, cpu, objective, examples, epochs=3):
+    encoder = PolyEncoder.untrained(model_folder, cpu)
+    siamese = build_siamese(encoder, objective, ObjectiveOptions(), examples.take(np.arange(48)), examples.take(np.arange(48)))
+    return siamese, Trainer(siamese, Options(epochs=epochs, batch_size=16, learning_rate=5e-5), cpu)
+
+
+@pytest.mark.parametrize("objective", ["regression", "ranking", "cosent"])
+def test_training_lowers_the_loss_and_moves_codes_and_transformer(model_folder, cpu, scored, objective):
+    siamese, trainer = make(model_folder, cpu, objective, positives(scored) if objective == "ranking" else scored)
+    before = trainer.weights()
+    (base,) = [score for score in trainer.measure() if score is not None]
+    events = list(trainer.run())
+    losses = [event.loss for event in events if isinstance(event, Step)]
+    assert np.mean(losses[-3:]) < 0.9 * np.mean(losses[:3])
+    assert max(event.score for event in events if isinstance(event, Evaluation)) >= base
+    after = trainer.weights()
+    assert (before["codes.weight"] != after["codes.weight"]).all()
+    assert any((before[name] != after[name]).any() for name in after if "layer.0" in name)
+    assert siamese.head()[-1] is siamese.encoder.codes.weight
+
+
+def test_the_loss_is_that_of_a_plain_calculation(model_folder, cpu, scored):
+    """On one batch: mean squared error of the pair scores, cross-entropy of all against all."""
+    siamese, _ = make(model_folder, cpu, "regression", scored)
+    ranking, _ = make(model_folder, cpu, "ranking", positives(scored))
+    rows = np.arange(6)
+    siamese.module.eval(), ranking.module.eval()
+    with torch.inference_mode():
+        u, v = siamese.forward(rows).unbind(1)
+        loss = siamese.loss(siamese.forward(rows), rows)
+        in_batch = ranking.loss(ranking.forward(rows), rows)
+    similarity, gold = siamese.encoder.similarity, scored.gold[:6]
+    assert float(loss) == pytest.approx(np.mean((similarity.pairs(u.numpy(), v.numpy()) - gold) ** 2), abs=1e-6)
+    scores = 20 * similarity.all(u.numpy(), v.numpy())
+    expected = np.mean(np.log(np.exp(scores).sum(1)) - scores.diagonal())
+    assert float(in_batch) == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_run_resumes_from_its_state_to_the_same_weights(model_folder, cpu, scored):
+    _, whole = make(model_folder, cpu, "regression", scored, epochs=1)
+    list(whole.run())
+    _, first = make(model_folder, cpu, "regression", scored, epochs=1)
+    for event in first.run():
+        if isinstance(event, Step):
+            break
+    _, second = make(model_folder, cpu, "regression", scored, epochs=1)
+    second.load(first.state())
+    list(second.run())
+    ours, theirs = whole.weights(), second.weights()
+    assert ours.keys() == theirs.keys() and all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+@pytest.mark.parametrize(("objective", "kind"), [("classification", "labelled"), ("triplet", "triplets")])
+def test_an_objective_of_one_embedding_is_refused(model_folder, cpu, scored, objective, kind):
+    with pytest.raises(UserError, match=rf"objective '{objective}'\. Use one of regression, cosent, ranking\."):
+        make(model_folder, cpu, objective, scored)
+    with pytest.raises(UserError, match="A poly-encoder cannot be trained"):
+        Plan(NEW_POLY, objective).check(kind)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("kind", ["scored", "labelled", "triplets", "positives"])
+def test_every_preset_fits_it_and_learns_in_the_steps_of_a_trained_model(name, kind):
+    plan, usual = preset(name, kind, 500, NEW_POLY), preset(name, kind, 500, "base")
+    plan.check(kind)
+    assert plan.options == usual.options and plan.objective in ("regression", "ranking")
+
+
+@pytest.fixture
+def bench(tmp_path):
+    return open_workbench(settings(tmp_path / "home"))
+
+
+@pytest.fixture
+def finished(bench):
+    """A run over the bundled encoder, finished, and its service."""
+    service = FineTuneService(bench)
+    data = training_data(service)
+    run = service.create(data, service.plan("quick", data, NEW_POLY, epochs=1, learning_curve=True))
+    with run.lock():
+        list(service.steps(run))
+    assert run.info().state == FINISHED, run.info().message
+    return service, run
+
+
+def test_a_run_is_judged_saved_listed_and_scored_by_the_grid(bench, finished):
+    service, run = finished
+    result, held_out = run.result(), run.split().held_out
+    scorer = bench.registry.pair_scorer(run.info().model)
+    pairs = list(zip(*held_out.sentences, strict=True))
+    assert np.abs(scorer.score(pairs) - result["after"]).max() < 1e-5
+    assert np.abs(bench.registry.pair_scorer(NEW_POLY).score(pairs) - result["before"]).max() < 1e-5
+    assert result["curve"]["half"] == len(run.split().train) // 2 and result["head"] is None
+    saved = TrainedModels(bench, service).save_model(run.id, "mine")
+    assert (saved, "poly-encoder", 384) in [(row.name, row.kind, row.dim) for row in bench.registry.list()]
+    again = Registry(bench.settings).pair_scorer(saved)
+    assert np.array_equal(again.score(pairs), scorer.score(pairs))
+    cell = measure_cell(load_system(bench, saved, Choice()), DataSet("held out", held_out))
+    (row,) = EvaluationService(bench).evaluate(held_out, systems=["cross-encoder"], cross_encoder=saved)
+    assert cell.value == pytest.approx(row.measures["spearman"]) and row.model == saved
+    assert result["verdict"]["changes"][0]["after"]["value"] == pytest.approx(cell.value, abs=1e-3)
+    estimate = service.estimate(training_data(service), service.plan("quick", training_data(service), saved, epochs=1))
+    assert estimate.seconds > 0
