@@ -4,6 +4,7 @@ from functools import cache
 from pathlib import Path
 
 from sbert_app.grid.data_sets import DataSet, read_data_set
+from sbert_app.grid.tasks.classes import Classes
 from sbert_app.labelled.labelled_sentences import read_labelled_sentences
 from sbert_app.settings import ASSETS, Limits
 from sbert_app.tables import read_table
@@ -24,7 +25,7 @@ def own_data_sets(limits: Limits) -> tuple[DataSet, ...]:
         read_data_set(read_table(ASSETS / file, limits, Path(file).name), limits, name) for name, file in PAIRS.items()
     )
     classes = [
-        DataSet(name, read_labelled_sentences(read_table(ASSETS / "examples" / file, limits), limits, "text", label))
+        DataSet(name, Classes(read_labelled_sentences(read_table(ASSETS / "examples" / file, limits), limits, "text", label)))
         for name, (file, label) in CLASSES.items()
     ]
     return (everyday, *classes, *hard)

@@ -14,11 +14,12 @@ from typing import Any
 
 from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell
-from sbert_app.grid.data_sets import RETRIEVAL, DataSet
+from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.published import in_paper
 from sbert_app.grid.ranking import RANKING
 from sbert_app.grid.result import Grid
-from sbert_app.labelled.queries import Queries
+from sbert_app.grid.tasks.retrieval import Retrieval
+from sbert_app.grid.tasks.task import RETRIEVAL
 from sbert_app.storage import writing_to
 
 MEASURES = {  # mteb's names of the measures of a task; the first is its main score
@@ -90,7 +91,7 @@ def _known(data: DataSet) -> str:
     """mteb's name of one of its own data sets, found by name and size; "" for others."""
     if name := in_paper(data):
         return TASKS.get(name, name)
-    sizes = (len(data.content.queries), len(data.content.documents)) if isinstance(data.content, Queries) else ()
+    sizes = tuple(map(len, data.columns)) if isinstance(data.content, Retrieval) else ()
     return "SciFact" if sizes == SCIFACT and "scifact" in data.name.lower() else ""
 
 

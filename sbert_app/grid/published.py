@@ -3,7 +3,9 @@
 import re
 
 from sbert_app.evaluation import paper
-from sbert_app.grid.data_sets import CLASSES, PAIR_CLASSES, DataSet
+from sbert_app.grid.data_sets import DataSet
+from sbert_app.grid.tasks.classes import Classes
+from sbert_app.grid.tasks.task import CLASSES, PAIR_CLASSES
 
 # A pattern of the name, the examples that are tested, and the name in the paper.
 PAIRS = (
@@ -29,7 +31,9 @@ MISSING = 0.002  # share of the examples that may be missing, because a sentence
 
 def in_paper(data: DataSet) -> str:
     """The data set's name in the paper, "" if it is none of the paper's."""
-    known = {"scored": PAIRS, CLASSES: SENTENCES, PAIR_CLASSES: PAIRS_OF_CLASSES}.get("" if data.quick else data.task, ())
+    if isinstance(data.content, Classes) and data.content.quick:
+        return ""  # learnt in another way than the paper's
+    known = {"scored": PAIRS, CLASSES: SENTENCES, PAIR_CLASSES: PAIRS_OF_CLASSES}.get(data.task, ())
     for pattern, size, name in known:
         if re.fullmatch(pattern, data.name, re.IGNORECASE) and size * (1 - MISSING) <= data.size <= size:
             return name

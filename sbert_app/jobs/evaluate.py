@@ -7,11 +7,12 @@ from typing import Any
 
 from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell
-from sbert_app.grid.data_sets import TASKS, subsets_of
+from sbert_app.grid.data_sets import subsets_of
 from sbert_app.grid.export import as_markdown
 from sbert_app.grid.mteb_results import write_files
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import BERT, SBERT, SYSTEMS, Choice
+from sbert_app.grid.tasks.task import TASKS
 from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step, cross_encoder_option, model_option
 from sbert_app.jobs.option import flag, local_file, local_folder, names, option, output, text
 from sbert_app.jobs.remarks import remarks

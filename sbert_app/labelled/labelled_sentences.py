@@ -39,6 +39,11 @@ class LabelledSentences:
         return [self.sentences, self.partners] if self.partners else [self.sentences]
 
     @property
+    def tested(self) -> NDArray[np.int64]:
+        """The rows that are tested: those of the test part, without one all."""
+        return np.arange(len(self.targets)) if self.test is None else np.flatnonzero(self.test)
+
+    @property
     def most_frequent(self) -> float:
         """The accuracy of always predicting the most frequent class of the training rows, on the rows that are tested."""
         tested = np.ones(len(self.targets), bool) if self.test is None else self.test

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell, measure_cell
+from sbert_app.grid.chosen_tasks import by_tasks, check_tasks
 from sbert_app.grid.data_sets import DataSet, read_data_set, read_folder
 from sbert_app.grid.examples import own_data_sets
 from sbert_app.grid.loaded import StoppedError, Systems
@@ -13,7 +14,6 @@ from sbert_app.grid.parts import plain_name
 from sbert_app.grid.result import Grid, Place
 from sbert_app.grid.store import CellStore
 from sbert_app.grid.systems import Choice, check_names
-from sbert_app.grid.tasks import asked, check_tasks
 from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
@@ -103,7 +103,7 @@ class GridService:
         check_names(self._bench, systems)
         check_tasks(tasks)
         data = read_data_set(table, self._bench.settings.limits, plain_name(table.name))
-        if not (data_sets := asked(data, tasks, quick)):
+        if not (data_sets := by_tasks(data, tasks, quick)):
             raise UserError(f"'{table.name}' is data for the task {data.task}, not for {' or '.join(tasks)}.")
         return Grid(tuple(dict.fromkeys(systems)), tuple(data_sets))
 
@@ -115,7 +115,7 @@ class GridService:
         check_names(self._bench, systems)
         check_tasks(tasks)
         read = list(read_folder(folder, self._bench.settings.limits))
-        data_sets = tuple(each for data in read if isinstance(data, DataSet) for each in asked(data, tasks, quick))
+        data_sets = tuple(each for data in read if isinstance(data, DataSet) for each in by_tasks(data, tasks, quick))
         unreadable = tuple(str(error) for error in read if isinstance(error, UserError))
         if not data_sets:
             raise UserError(f"'{folder.name}' has no data set to measure. {' '.join(unreadable)}".strip())

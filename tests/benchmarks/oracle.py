@@ -73,9 +73,11 @@ def data_sets(folder: Path, names: Sequence[str]) -> Iterator[DataSet]:
 def evaluator(data: DataSet) -> Callable[[SentenceTransformer], dict[str, float]]:
     """sentence-transformers' own measurement of a data set."""
     if data.task == "scored":
-        return EmbeddingSimilarityEvaluator(*data.content.sentences, data.content.gold.tolist(), similarity_fn_names=["cosine"])
+        return EmbeddingSimilarityEvaluator(
+            *data.content.examples.sentences, data.content.examples.gold.tolist(), similarity_fn_names=["cosine"]
+        )
     queries, documents = ({str(row): text for row, text in enumerate(texts)} for texts in data.columns)
-    relevant = {str(number): {str(row) for row in gains} for number, gains in enumerate(data.content.relevant)}
+    relevant = {str(number): {str(row) for row in gains} for number, gains in enumerate(data.content.queries.relevant)}
     depths = {"mrr_at_k": [10], "ndcg_at_k": [10], "accuracy_at_k": [10], "precision_recall_at_k": [100], "map_at_k": [100]}
     return InformationRetrievalEvaluator(queries, documents, relevant, **depths)
 

@@ -65,7 +65,7 @@ def trained(pooling: str, concatenation: str, seed: int, examples: Examples, pai
 
 
 def main(nli: Path, stsb: Path, pairs: int) -> None:
-    examples, test = (read_data_set(read_table(path, Limits()), Limits()).content for path in (nli, stsb))
+    examples, test = (read_data_set(read_table(path, Limits()), Limits()).content.examples for path in (nli, stsb))
     before = {pooling: test_score(encoder_with(pooling), test) for pooling in ("mean", "max", "cls")}
     scores: dict[tuple[str, str], list[float]] = {setting: [] for setting in SETTINGS}
     for seed in SEEDS:

@@ -12,6 +12,7 @@ from mteb.abstasks.task_metadata import TaskMetadata
 from mteb.models.model_meta import ModelMeta
 
 from sbert_app.grid.data_sets import DataSet
+from sbert_app.grid.tasks.retrieval import Retrieval
 from sbert_app.labelled.queries import Queries
 
 Encode = Callable[[list[str]], np.ndarray]
@@ -66,10 +67,10 @@ def task(data: DataSet) -> Any:
 
 
 def _content(data: DataSet) -> Any:
-    if isinstance(data.content, Queries):
-        return _retrieval(data.content)
-    first, second = data.content.sentences
-    gold = data.content.gold
+    if isinstance(data.content, Retrieval):
+        return _retrieval(data.content.queries)
+    first, second = data.content.examples.sentences
+    gold = data.content.examples.gold
     answers = {"score": (5 * gold).tolist()} if data.task == "scored" else {"labels": gold.astype(int).tolist()}
     return DatasetDict(test=Dataset.from_dict({"sentence1": first, "sentence2": second, **answers}))
 

@@ -16,11 +16,12 @@ from sbert_app.grid.loading import load_system
 from sbert_app.grid.mteb_results import as_files, as_zip, write_files
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import OVERLAP, TF_IDF, Choice
+from sbert_app.grid.tasks.pairs import Pairs
 
 
 @pytest.fixture(scope="module")
 def grid(shared_bench, scored):
-    data = DataSet("50 % a|b_c", scored)
+    data = DataSet("50 % a|b_c", Pairs(scored))
     cells = {(name, 0): measure_cell(load_system(shared_bench, name, Choice()), data) for name in (TF_IDF, OVERLAP)}
     return Grid((TF_IDF, OVERLAP, "lost"), (data,), {**cells, ("lost", 0): "There is no model."})
 

@@ -13,6 +13,8 @@ from sbert_app.grid.loading import load_system
 from sbert_app.grid.mteb_results import write_files
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import OVERLAP, SBERT, TF_IDF, WORD_VECTORS, Choice
+from sbert_app.grid.tasks.pairs import Pairs
+from sbert_app.grid.tasks.retrieval import Retrieval
 from sbert_app.labelled.queries import Queries
 from sbert_app.settings import ASSETS, Limits
 
@@ -43,7 +45,7 @@ def notes() -> DataSet:
     right = [texts.index(query["expected_text"]) for query in queries]
     alike = [{row: 1.0 for row, kind in enumerate(kinds) if kind == kinds[best]} for best in right]
     relevant = [{**gains, best: 2.0} for gains, best in zip(alike, right, strict=True)]
-    return DataSet("Field notes", Queries([query["query"] for query in queries], texts, relevant))
+    return DataSet("Field notes", Retrieval(Queries([query["query"] for query in queries], texts, relevant)))
 
 
 @pytest.mark.parametrize(
@@ -65,8 +67,8 @@ def test_mteb_reads_our_results(shared_bench, tmp_path):
     from mteb.results import TaskResult
 
     everyday = own("Everyday pairs")
-    pairs = everyday.content.take(np.arange(1_379) % everyday.size)
-    data_sets = (DataSet("stsb_test", pairs), own("Hard instructions"), notes(), own("Tickets by team"))
+    pairs = everyday.content.examples.take(np.arange(1_379) % everyday.size)
+    data_sets = (DataSet("stsb_test", Pairs(pairs)), own("Hard instructions"), notes(), own("Tickets by team"))
     systems = {name: load_system(shared_bench, name, Choice()) for name in (WORD_VECTORS, TF_IDF)}
     cells = {(name, n): measure_cell(system, data_sets[n]) for name, system in systems.items() for n in (0, 1)}
     cells[WORD_VECTORS, 2] = measure_cell(systems[WORD_VECTORS], data_sets[2])

@@ -7,10 +7,13 @@ from sbert_app.errors import UserError
 from sbert_app.evaluation.scores import ndcg
 from sbert_app.grid import ranking
 from sbert_app.grid.cell import measure_cell
-from sbert_app.grid.data_sets import RETRIEVAL, DataSet, read_folder
+from sbert_app.grid.data_sets import DataSet, read_folder
 from sbert_app.grid.errors import mistakes
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.systems import BM25, CROSS, HYBRID, OVERLAP, RERANKED, SBERT, Choice
+from sbert_app.grid.tasks.pairs import Pairs
+from sbert_app.grid.tasks.retrieval import Retrieval
+from sbert_app.grid.tasks.task import RETRIEVAL
 from sbert_app.labelled.queries import Queries
 from sbert_app.settings import Limits
 
@@ -33,7 +36,7 @@ def test_measures_are_those_of_the_reference_functions():
 
 @pytest.mark.parametrize("name", [SBERT, BM25, HYBRID, RERANKED])
 def test_every_system_that_ranks(shared_bench, name):
-    cell = measure_cell(load_system(shared_bench, name, Choice()), DataSet("small", DATA))
+    cell = measure_cell(load_system(shared_bench, name, Choice()), DataSet("small", Retrieval(DATA)))
     assert list(cell.measures) == list(ranking.RANKING) and cell.predicted.shape == (4,) and cell.predicted[3] == 1
     assert cell.value > 0.9 if name != BM25 else cell.value < 0.6  # three of four queries share no word with their document
 
@@ -52,7 +55,7 @@ def test_candidates_alone_are_ranked_and_a_cross_encoder_can_read_them_all(share
 
 def test_a_ranker_is_no_system_for_pairs(shared_bench, scored):
     with pytest.raises(UserError, match="Ranks documents only"):
-        measure_cell(load_system(shared_bench, BM25, Choice()), DataSet("scored", scored))
+        measure_cell(load_system(shared_bench, BM25, Choice()), DataSet("scored", Pairs(scored)))
 
 
 def test_a_folder_of_corpus_queries_and_judgements_is_one_data_set(tmp_path, shared_bench):

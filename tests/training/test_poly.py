@@ -9,6 +9,7 @@ from sbert_app.grid.cell import measure_cell
 from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.systems import Choice
+from sbert_app.grid.tasks.pairs import Pairs
 from sbert_app.labelled.example_set import Examples
 from sbert_app.models.poly.encoder import PolyEncoder
 from sbert_app.models.registry import Registry
@@ -128,7 +129,7 @@ def test_a_run_is_judged_saved_listed_and_scored_by_the_grid(bench, finished):
     assert (saved, "poly-encoder", 384) in [(row.name, row.kind, row.dim) for row in bench.registry.list()]
     again = Registry(bench.settings).pair_scorer(saved)
     assert np.array_equal(again.score(pairs), scorer.score(pairs))
-    cell = measure_cell(load_system(bench, saved, Choice()), DataSet("held out", held_out))
+    cell = measure_cell(load_system(bench, saved, Choice()), DataSet("held out", Pairs(held_out)))
     (row,) = EvaluationService(bench).evaluate(held_out, systems=["cross-encoder"], cross_encoder=saved)
     assert cell.value == pytest.approx(row.measures["spearman"]) and row.model == saved
     assert result["verdict"]["changes"][0]["after"]["value"] == pytest.approx(cell.value, abs=1e-3)

@@ -5,8 +5,9 @@ from collections import Counter
 from markupsafe import Markup
 
 from sbert_app.grid.cell import Cell
-from sbert_app.grid.errors import Mistake, disagreements, mistakes
+from sbert_app.grid.errors import disagreements, mistakes
 from sbert_app.grid.result import Grid, Place
+from sbert_app.grid.tasks.task import Mistake
 from sbert_app.ui.evaluation.grid_view import name_of
 from sbert_app.ui.kit import html
 from sbert_app.wording import digits, times_100

@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from sbert_app.evaluation.paper import SOURCE
 from sbert_app.grid.cell import Cell
-from sbert_app.grid.data_sets import CLASSES, CLUSTERS, PAIR_CLASSES, RETRIEVAL, DataSet
+from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.published import published
 from sbert_app.grid.result import Grid, Place, difference
 from sbert_app.grid.systems import (
@@ -24,6 +24,7 @@ from sbert_app.grid.systems import (
     WORD_VECTORS,
     Choice,
 )
+from sbert_app.grid.tasks.task import CLASSES, CLUSTERS, PAIR_CLASSES, RETRIEVAL
 from sbert_app.ui.kit import html
 from sbert_app.wording import digits, duration, times_100
 

@@ -1,0 +1,60 @@
+"""Which tasks a data set is measured by. Labelled sentences can be measured as classes, as clusters and as triplets."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sbert_app.errors import UserError
+from sbert_app.grid.data_sets import DataSet
+from sbert_app.grid.tasks.classes import Classes
+from sbert_app.grid.tasks.clusters import Clusters
+from sbert_app.grid.tasks.pairs import Pairs
+from sbert_app.grid.tasks.task import CLASSES, CLUSTERS, TASKS
+from sbert_app.labelled.example_set import Examples
+from sbert_app.labelled.labelled_sentences import LabelledSentences
+
+TRIPLETS = "triplets"
+MOST_TRIPLETS = 2_000
+SEED = 42
+
+
+def check_tasks(tasks: Sequence[str]) -> None:
+    """Raise UserError for an unknown task."""
+    if unknown := [task for task in tasks if task not in TASKS]:
+        raise UserError(f"Unknown task {unknown[0]!r}. Must be one of {', '.join(TASKS)}.")
+
+
+def by_tasks(data: DataSet, tasks: Sequence[str], quick: bool = False) -> list[DataSet]:
+    """The data set if its task is among these, or if there are none; labelled sentences also as clusters and triplets if named.
+
+    quick: classes are learnt by the quick form of transfer.
+    """
+    content = data.content
+    sets = [data] if not tasks or data.task in tasks else []
+    if not isinstance(content, Classes):
+        return sets
+    sets = [replace(each, content=replace(content, quick=quick)) for each in sets]
+    counts = np.bincount(content.data.targets[content.data.tested])
+    if content.name == CLASSES and (counts > 0).sum() > 1 and counts.max() > 1:
+        sets += [as_clusters(data, content.data)] if CLUSTERS in tasks else []
+        sets += [as_triplets(data, content.data)] if TRIPLETS in tasks else []
+    return sets
+
+
+def as_clusters(data: DataSet, content: LabelledSentences) -> DataSet:
+    """The tested sentences, to be clustered."""
+    return DataSet(f"{data.name} as clusters", Clusters(content), data.notes)
+
+
+def as_triplets(data: DataSet, content: LabelledSentences) -> DataSet:
+    """Triplets from the tested sentences: two of one class, drawn at random, and one of another. The same for equal data."""
+    generator, rows = np.random.default_rng(SEED), content.tested
+    classes = content.targets[rows]
+    paired = np.flatnonzero(np.bincount(classes)[classes] > 1)
+    anchors = generator.permutation(paired)[:MOST_TRIPLETS]
+    positives = [generator.choice(np.setdiff1d(np.flatnonzero(classes == classes[anchor]), anchor)) for anchor in anchors]
+    negatives = [generator.choice(np.flatnonzero(classes != classes[anchor])) for anchor in anchors]
+    columns = tuple([content.sentences[rows[row]] for row in column] for column in (anchors, positives, negatives))
+    examples = Examples("triplets", columns, np.zeros(len(anchors)), rows[anchors] + 1)
+    return DataSet(f"{data.name} as triplets", Pairs(examples), data.notes)

@@ -1,0 +1,72 @@
+"""Sentences, or pairs, with a class each: a linear classifier learns the classes from a system's embeddings, as in SentEval."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sbert_app.evaluation.estimate import resampled
+from sbert_app.evaluation.weighted import Array, share_positive
+from sbert_app.grid.systems import System
+from sbert_app.grid.tasks.task import CLASSES, PAIR_CLASSES, Mistake, Outcome, Task, embedder, short
+from sbert_app.labelled.example_set import normalise
+from sbert_app.labelled.labelled_sentences import LabelledSentences
+from sbert_app.training.classes import features_of, learn, measures_of
+
+
+@dataclass(frozen=True)
+class Classes(Task):
+    """quick: learnt by the quick form of transfer, not by SentEval's protocol."""
+
+    data: LabelledSentences
+    quick: bool = False
+
+    @property
+    def name(self) -> str:
+        return PAIR_CLASSES if self.data.partners else CLASSES
+
+    @property
+    def measure(self) -> str:
+        return "accuracy"
+
+    @property
+    def size(self) -> int:
+        return len(self.data.tested)
+
+    @property
+    def columns(self) -> Sequence[list[str]]:
+        return self.data.columns
+
+    @property
+    def groups(self) -> NDArray[np.int64]:
+        """Pairs with the same first sentence belong together."""
+        if not self.data.partners:
+            return super().groups
+        first = [normalise(self.data.sentences[row]) for row in self.data.tested.tolist()]
+        return np.unique(first, return_inverse=True)[1].astype(np.int64)
+
+    def answers(self) -> Iterator[NDArray[Any] | None]:
+        yield from (self.data.targets, self.data.test, self.data.dev, np.array([self.quick]))
+
+    def run(self, system: System, tick: Callable[[], None]) -> Outcome:
+        """The seconds are those of the embeddings alone."""
+        start = time.perf_counter()
+        features = features_of(self.data, embedder(system))
+        seconds = time.perf_counter() - start
+        learnt = learn(features, self.data, self.quick, tick)
+        right = (learnt.predicted == self.data.targets[self.data.tested]).astype(np.float64)
+        samples = resampled(share_positive, right, right, self.groups)
+        predicted, sentences = learnt.predicted.astype(np.float64), sum(map(len, self.columns))
+        return Outcome(predicted, measures_of(self.data, learnt), samples, sentences, seconds, protocol=learnt.protocol)
+
+    def distances(self, predicted: Array) -> Array:
+        """1 where the class is wrong."""
+        return np.where(predicted == self.data.targets[self.data.tested], 0.0, 1.0)
+
+    def example(self, predicted: Array, row: int) -> Mistake:
+        position, names = self.data.tested[row], self.data.classes
+        sentences = tuple(short(column[position]) for column in self.columns)
+        return Mistake(sentences, names[self.data.targets[position]], names[int(predicted[row])])

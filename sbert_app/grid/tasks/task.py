@@ -1,0 +1,110 @@
+"""The interface of the tasks: what a data set holds, how a system is measured on it, and what it gets wrong."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sbert_app.errors import UserError
+from sbert_app.evaluation.weighted import Array
+from sbert_app.grid.systems import Embed, System
+
+RETRIEVAL, CLASSES, PAIR_CLASSES, CLUSTERS = "retrieval", "classes", "pair classes", "clusters"
+TASKS = {  # what a system has to do
+    "scored": "score pairs in the order that people do",
+    "labelled": "score pairs that mean the same higher than others",
+    "triplets": "score the right partner higher than the wrong one",
+    "positives": "find the right partner among all",
+    RETRIEVAL: "rank documents, or the answers to a question, by how well they fit a query",
+    CLASSES: "give each sentence a vector from which a linear classifier learns its class",
+    PAIR_CLASSES: "the same for pairs, from |u − v| and u ∗ v: of labelled pairs in files named X_train and X_test",
+    CLUSTERS: "give each sentence a vector by which k-means puts those of one class together",
+}
+SHORT = 160  # characters of a sentence in a list
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a system did; see `Cell`. predicted: of each tested example, (n,); measures: the main one first.
+
+    samples: the main measure in each resample, (R,). sentences: how many were read in `seconds`. subsets: the main measure of each.
+    seen: pairs that the system was trained on, as far as is known. protocol: how classes were learnt.
+    """
+
+    predicted: Array
+    measures: dict[str, float]
+    samples: Array
+    sentences: int
+    seconds: float
+    subsets: dict[str, float] = field(default_factory=dict)
+    seen: int = 0
+    protocol: str = ""
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """An example: its sentences, shortened, the right answer and the system's, both in words."""
+
+    sentences: tuple[str, ...]
+    expected: str
+    given: str
+
+
+class Task(ABC):
+    """Examples with right answers, n of them tested (`size`)."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """One of TASKS."""
+
+    @property
+    @abstractmethod
+    def measure(self) -> str:
+        """The main measure."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """The examples that are tested."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> Sequence[list[str]]:
+        """The sentences: two columns of pairs, three of triplets; queries and documents."""
+
+    @property
+    def groups(self) -> NDArray[np.int64]:
+        """Which examples belong together, (n,), and are no independent observations. By default each is on its own."""
+        return np.arange(self.size)
+
+    @abstractmethod
+    def answers(self) -> Iterator[NDArray[Any] | None]:
+        """What is known of each example, as arrays: to tell data sets apart."""
+
+    @abstractmethod
+    def run(self, system: System, tick: Callable[[], None]) -> Outcome:
+        """Measure a system. tick: called between steps, may raise. Raises UserError if the system cannot do the task."""
+
+    @abstractmethod
+    def distances(self, predicted: Array) -> Array:
+        """How far each example is from its right answer, (n,), 0 where it is right."""
+
+    @abstractmethod
+    def example(self, predicted: Array, row: int) -> Mistake:
+        """A tested example in words."""
+
+
+def embedder(system: System) -> Embed:
+    """What embeds sentences. Raises UserError for a system without vectors."""
+    if system.embed is None:
+        raise UserError("Scores pairs only: gives no vectors to learn classes from.")
+    return system.embed
+
+
+def short(text: str) -> str:
+    """A text cut to SHORT characters."""
+    return text if len(text) <= SHORT else f"{text[: SHORT - 1]}…"
