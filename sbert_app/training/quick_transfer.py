@@ -1,6 +1,6 @@
 """Transfer, the quick form: scikit-learn's logistic regression, as SentEval's own for a first look (usepytorch off, kfold 5).
 
-The figures are near those of the real protocol and not the same: compare quick ones with quick ones.
+Figures can be points away from those of the real protocol, as C is high for features of this length: compare quick with quick ones.
 """
 
 import warnings
