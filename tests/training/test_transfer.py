@@ -67,7 +67,7 @@ def nested(features: np.ndarray, targets: np.ndarray, strengths: list[float], fo
     parts = StratifiedKFold(folds, shuffle=True, random_state=1111)
     shares = []
     for train, test in parts.split(features, targets):
-        search = GridSearchCV(LogisticRegression(max_iter=1_000), {"C": strengths}, cv=parts, scoring="accuracy")
+        search = GridSearchCV(LogisticRegression(), {"C": strengths}, cv=parts, scoring="accuracy")
         shares.append(search.fit(features[train], targets[train]).score(features[test], targets[test]))
     return shares
 

@@ -38,7 +38,7 @@ CORPUS = _subject("corpus", "The id that /index_corpus returned.", text("corpus"
 LABELLED = _subject("file", "sentence1, sentence2, score or label; or anchor, positive, negative.", upload(), None)
 PAIRS = _subject("file", "A file with two columns of text, and if you like one of labels.", upload(), None)
 DATA_SET = _subject("file", "sentence1, sentence2, score or label; anchor, positive, negative; or text, label.", upload(), None)
-CLASSES = _subject("file", "A file with a column of text and one of labels.", upload(), None)
+CLASSES = _subject("file", "A file with a column of text, or two for pairs, and one of labels.", upload(), None)
 SUBJECTS: dict[Needs, list[Argument]] = {
     Needs.NOTHING: [],
     Needs.CORPUS: [CORPUS],
