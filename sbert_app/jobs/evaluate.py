@@ -9,7 +9,7 @@ from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell
 from sbert_app.grid.data_sets import TASKS
 from sbert_app.grid.export import as_markdown
-from sbert_app.grid.mteb_results import write_files
+from sbert_app.grid.mteb_results import check_known, write_files
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import SBERT, SYSTEMS, Choice
 from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step, cross_encoder_option, model_option
@@ -82,6 +82,8 @@ def _grid(call: Call, options: EvaluateOptions) -> Iterator[Step | Outcome]:
         grid = service.of_table(call.required_table(), systems, options.tasks)
     else:
         grid = service.of_folder(options.data, systems, options.tasks)
+    if options.mteb is not None:
+        check_known(grid)
     choice = Choice(options.model, options.cross_encoder or DEFAULT_CROSS_ENCODER, options.word_vectors)
     for step in service.fill(grid, choice, Stop(call.visitor)):
         grid = step.grid
