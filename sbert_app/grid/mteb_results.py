@@ -32,7 +32,13 @@ SCIFACT = (300, 5_183)  # its queries and documents
 ENGLISH, UNKNOWN = "eng-Latn", "und-Zyyy"  # languages with their script
 ORGANISATION, REVISION = "sbert-studio", "no_revision_available"  # the second is mteb's own word
 MADE = (1980, 1, 1, 0, 0, 0)  # the time of all files in the zip, so that equal figures give equal zips
-NOTHING = "mteb knows none of these figures: it takes scored pairs, labelled pairs, and queries with documents."
+NOTHING = "mteb has no such figures: give scored pairs, labelled pairs, or queries with documents."
+
+
+def check_known(grid: Grid) -> None:
+    """Raise UserError if mteb measures none of the grid's data sets, before they are measured for it."""
+    if not any(data.task in MEASURES for data in grid.data_sets):
+        raise UserError(NOTHING)
 
 
 def as_files(grid: Grid) -> dict[str, str]:
@@ -57,10 +63,8 @@ def as_zip(files: Mapping[str, str]) -> bytes:
 
 
 def write_files(grid: Grid, folder: Path) -> int:
-    """Write the files below a folder, over those of the same name. Returns how many figures. Raises UserError for none."""
+    """Write the files below a folder, over those of the same name. Returns how many figures. Raises UserError if that fails."""
     files = as_files(grid)
-    if not files:
-        raise UserError(NOTHING)
     with writing_to(folder, "mteb"):
         for path, content in files.items():
             (folder / path).parent.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell
 from sbert_app.grid.data_sets import subsets_of
 from sbert_app.grid.export import as_markdown
-from sbert_app.grid.mteb_results import write_files
+from sbert_app.grid.mteb_results import check_known, write_files
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import BERT, SBERT, SYSTEMS, Choice
 from sbert_app.grid.tasks.task import TASKS
@@ -91,6 +91,8 @@ def _grid(call: Call, options: EvaluateOptions) -> Iterator[Step | Outcome]:
         grid = service.of_table(call.required_table(), systems, options.tasks, options.quick)
     else:
         grid = service.of_folder(options.data, systems, options.tasks, options.quick)
+    if options.mteb is not None:
+        check_known(grid)
     for step in service.fill(grid, _choice(options), Stop(call.visitor)):
         grid = step.grid
         now = f"{step.place[0]} on {grid.data_sets[step.place[1]].name}" if step.place else step.waiting

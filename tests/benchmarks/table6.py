@@ -77,7 +77,8 @@ def main(nli: Path, stsb: Path, pairs: int) -> None:
     for (pooling, concatenation), values in scores.items():
         mean, paper = statistics.mean(values), PAPER[pooling if concatenation == PAPER_CONCATENATION else concatenation]
         after = f"{mean:.2f} ± {statistics.stdev(values):.2f}"
-        print(f"| {pooling} | {concatenation} | {before[pooling]:.2f} | {after} | {mean - before[pooling]:+.2f} | {paper:.2f} |")
+        named = concatenation.replace("|", "&#124;")
+        print(f"| {pooling} | {named} | {before[pooling]:.2f} | {after} | {mean - before[pooling]:+.2f} | {paper:.2f} |")
 
 
 if __name__ == "__main__":

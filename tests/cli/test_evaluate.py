@@ -54,7 +54,7 @@ def test_figures_are_written_as_mteb_keeps_them(shell, write, tmp_path):
     results = [json.loads(path.read_text()) for path in sorted(out.rglob("pairs.json"))]
     assert len(results) == 2 and all(result["task_name"] == "pairs" for result in results)
     assert (
-        "mteb knows none"
+        "mteb has no such figures"
         in shell("evaluate", write("topics.csv", CLASSED), "--systems", "word-vectors", "--mteb", out, status=2)[1]
     )
     assert "Choose another --mteb" in shell("evaluate", file, "--systems", "tf-idf", "--mteb", file, status=2)[1]
