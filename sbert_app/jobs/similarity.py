@@ -50,7 +50,7 @@ def similarity(call: Call, options: SimilarityOptions) -> Iterator[Step | Outcom
     }
     lines = [*filter(None, [result.in_words]), f"{rounded(result.score, 4)}  cosine similarity, {options.model}"]
     if cross is not None:
-        lines.append(f"{rounded(cross.score, 4)}  cross-encoder {cross.model}")
+        lines.append(f"{rounded(cross.score, 4)}  {call.services.bench.registry.kind(cross.model)} {cross.model}")
     lines += [f"Caution: {caution}" for caution in result.cautions]
     yield Outcome(summary, lines)
 

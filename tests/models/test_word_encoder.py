@@ -99,7 +99,7 @@ def test_the_same_name_has_the_same_weights_whatever_else_draws_numbers(registry
 def test_they_are_listed_untrained_and_say_so(tmp_path, hosted):
     registry = Registry(Settings(home=tmp_path, device="cpu", hosted=hosted))
     rows = [(row.name, row.kind, row.dim, row.available) for row in registry.list() if row.origin == "untrained"]
-    assert rows == [(name, "encoder", 512, True) for name in NAMES]
+    assert rows == [*((name, "encoder", 512, True) for name in NAMES), ("new/poly-encoder", "poly-encoder", 384, True)]
     assert all(registry.encoder(name).note.startswith("Not trained yet:") for name in NAMES)
     assert registry.trainable(DAN) is not registry.encoder(DAN)
 
