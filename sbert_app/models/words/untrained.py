@@ -1,7 +1,7 @@
 """Build the networks that the paper compares with, untrained: models of the registry whose names start with `new/`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -110,7 +110,7 @@ def _fill(modules: Sequence[nn.Module], generator: torch.Generator) -> None:
 
 def _bundled(hardware: Hardware) -> tuple[Any, Tensor]:
     """Tokenizer and input word vectors of the bundled encoder; each dimension is centred and scaled to SPREAD."""
-    model, tokenizer = load_transformer(checked_bundled_folder(), hardware)
+    model, tokenizer = load_transformer(checked_bundled_folder(), replace(hardware, dtype=torch.float32))
     vectors = model.get_input_embeddings().weight.detach().float().cpu()
     vectors = SPREAD * (vectors - vectors.mean(0)) / vectors.std(0)
     vectors[tokenizer.all_special_ids] = 0  # special tokens are no words
