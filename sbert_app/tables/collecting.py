@@ -25,7 +25,6 @@ class Collector:
     def __init__(self, name: str, limits: Limits, columns: Iterable[str] = (), skipped: Iterable[Skip] = ()) -> None:
         self.name, self.limits, self.columns = name, limits, list(columns)
         self.skipped = list(skipped)
-        self._check_columns()
         self._chunk: list[Sequence[str]] = []  # rows not yet turned into columns
         self._numbers: list[int] = []
         self._chunk_characters = 0
@@ -33,6 +32,7 @@ class Collector:
         self._rows: list[int] = []
         self._row_count = self._text_bytes = 0
         self._stop = math.inf  # when to stop counting beyond a limit
+        self._check_columns()
 
     def add(self, number: int, row: Sequence[str]) -> None:
         """Keep a row that has a cell for each column; skip any other with a reason."""
@@ -131,6 +131,8 @@ class Collector:
     def _check_columns(self, at_least: bool = False) -> None:
         most = self.limits.columns
         if len(self.columns) > most:
+            if self._row_count > self.limits.rows:  # counted on to tell the number: this is the first fault, however fast the machine
+                self._check_size("more than ")
             count = f"more than {most}" if at_least else f"{len(self.columns):,}"
             raise UserError(f"'{self.name}' has {count} columns, the limit is {most}. Keep the ones you need.")
 

@@ -130,7 +130,7 @@ def test_a_run_is_judged_saved_listed_and_scored_by_the_grid(bench, finished):
     again = Registry(bench.settings).pair_scorer(saved)
     assert np.array_equal(again.score(pairs), scorer.score(pairs))
     cell = measure_cell(load_system(bench, saved, Choice()), DataSet("held out", Pairs(held_out)))
-    (row,) = EvaluationService(bench).evaluate(held_out, systems=["cross-encoder"], cross_encoder=saved)
+    (row,) = EvaluationService(bench).evaluate(held_out, ["cross-encoder"], Choice(cross_encoder=saved))
     assert cell.value == pytest.approx(row.measures["spearman"]) and row.model == saved
     assert result["verdict"]["changes"][0]["after"]["value"] == pytest.approx(cell.value, abs=1e-3)
     estimate = service.estimate(training_data(service), service.plan("quick", training_data(service), saved, epochs=1))
