@@ -131,7 +131,7 @@ class Collector:
     def _check_columns(self, at_least: bool = False) -> None:
         most = self.limits.columns
         if len(self.columns) > most:
-            if self._row_count > self.limits.rows:  # counted on to tell the number: this is the first fault, however fast the machine
+            if self._row_count > self.limits.rows:  # the first fault; rows are counted on to tell how many
                 self._check_size("more than ")
             count = f"more than {most}" if at_least else f"{len(self.columns):,}"
             raise UserError(f"'{self.name}' has {count} columns, the limit is {most}. Keep the ones you need.")
