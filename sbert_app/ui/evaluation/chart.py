@@ -1,6 +1,7 @@
 """Quality against speed: a point for each system, a line through those that no other beats in both."""
 
 import math
+from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
@@ -9,18 +10,25 @@ from sbert_app.ui.evaluation.grid_view import name_of
 from sbert_app.ui.kit.figures import GRID, MIDDLE, TEAL, as_text, quiet
 from sbert_app.wording import digits, times_100
 
+POSITIONS = ("middle right", "middle left", "top center", "bottom center", "top right", "bottom right", "top left", "bottom left")
+WIDTH, HEIGHT = 640, 250  # of the plot on a narrow page, in pixels
+LETTER, LINE, DOT = 7, 15, 8  # width of a letter, height of a line, half a point
+Point = tuple[float, float, str]  # sentences a second, mean × 100, name
+Box = tuple[float, float, float, float]
+
 
 def chart(grid: Grid) -> go.Figure:
     """Mean of the main measures × 100 by sentences a second, of the systems that have a figure for every data set."""
     points = [(speed, 100 * mean, name_of(system)) for system, mean in grid.means().items() if (speed := grid.speed(system))]
     points.sort()
-    front = _unbeaten(points)
+    front, ends = _unbeaten(points), [math.log10(x) for x, _, _ in points]
+    left, right = min(ends, default=0) - 0.4, max(ends, default=0) + 0.4
     figure = go.Figure()
     line = {"mode": "lines", "line": {"color": TEAL, "width": 1.5, "shape": "hv"}, "hoverinfo": "skip"}
     figure.add_scatter(x=[x for x, _, _ in front], y=[y for _, y, _ in front], **line)
     figure.add_scatter(
         x=[x for x, _, _ in points], y=[y for _, y, _ in points], mode="markers+text", cliponaxis=False,
-        textposition=["top center" if i % 2 else "bottom center" for i in range(len(points))],
+        textposition=_beside(points, left, right),
         text=[as_text(name) for _, _, name in points],
         marker={"size": 11, "color": [TEAL if point in front else MIDDLE for point in points]},
         hovertext=[f"{as_text(name)}: {times_100(y / 100)}, {digits(x)} sentences a second" for x, y, name in points],
@@ -28,13 +36,43 @@ def chart(grid: Grid) -> go.Figure:
     )  # fmt: skip
     quiet(figure, 360)
     figure.update_layout(showlegend=False, hovermode="closest", margin={"t": 30, "r": 40})
-    ends = [math.log10(x) for x, _, _ in points]
-    figure.update_xaxes(range=[min(ends, default=0) - 0.4, max(ends, default=0) + 0.4], dtick=1)
+    figure.update_xaxes(range=[left, right], dtick=1)
     figure.update_xaxes(title="sentences a second (log scale)", type="log", gridcolor=GRID, zeroline=False)
     figure.update_yaxes(title="mean × 100", gridcolor=GRID, zeroline=False)
     return figure
 
 
-def _unbeaten(points: list[tuple[float, float, str]]) -> list[tuple[float, float, str]]:
+def _beside(points: Sequence[Point], left: float, right: float) -> list[str]:
+    """For each point the first of POSITIONS at which its name covers no point, earlier name or edge, as far as can be told.
+
+    left, right: the ends of the axis, as powers of ten.
+    """
+    heights = [y for _, y, _ in points]
+    tall = HEIGHT / max(1.0, max(heights, default=0) - min(heights, default=0))
+    places = [((math.log10(x) - left) * WIDTH / (right - left), y * tall) for x, y, _ in points]
+    edges = [(-math.inf, 0.0, -math.inf, math.inf), (WIDTH, math.inf, -math.inf, math.inf)]
+    taken: list[Box] = edges + [(x - DOT, x + DOT, y - DOT, y + DOT) for x, y in places]
+    chosen = []
+    for (x, y), (_, _, name) in zip(places, points, strict=True):
+        boxes = {position: _box(x, y, LETTER * len(name), position) for position in POSITIONS}
+        free = next((position for position, box in boxes.items() if not any(_overlap(box, other) for other in taken)), POSITIONS[0])
+        taken.append(boxes[free])
+        chosen.append(free)
+    return chosen
+
+
+def _box(x: float, y: float, width: float, position: str) -> Box:
+    """Left, right, bottom and top of a name at its point, in pixels."""
+    vertical, horizontal = position.split()
+    left = {"right": x + DOT, "left": x - DOT - width, "center": x - width / 2}[horizontal]
+    middle = y + {"top": LINE, "middle": 0.0, "bottom": -LINE}[vertical]
+    return left, left + width, middle - LINE / 2, middle + LINE / 2
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
+
+
+def _unbeaten(points: list[Point]) -> list[Point]:
     """The points for which no other is both faster and better, by speed."""
     return sorted(p for p in points if not any(o[0] >= p[0] and o[1] >= p[1] and o[:2] != p[:2] for o in points))

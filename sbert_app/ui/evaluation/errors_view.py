@@ -21,11 +21,12 @@ def errors(grid: Grid, place: Place) -> Markup:
     figures = grid.figures(place[1])
     cell = figures.pop(place[0])
     worst = mistakes(data, cell, MOST)
-    parts = [_subsets(cell, Counter(data.subsets)), _list(f"{system} on {data.name}: the worst errors", worst)]
+    parts = [_list(f"{system} on {data.name}: the worst errors", worst)]
     if figures:
         name, other = next(iter(figures.items()))
         better = disagreements(data, cell, other, MOST)
         parts.append(_list(f"{data.name}: where {name_of(name)} does better", better))
+    parts.append(_subsets(cell, Counter(data.subsets)))
     return Markup('<div class="eval-errors">{}</div>').format(Markup().join(parts))
 
 

@@ -145,7 +145,7 @@ def in_words(grid: Grid) -> Markup:
     sentences = [sentence for number in range(len(grid.data_sets)) if (sentence := _sentence(grid, number))]
     reasons: dict[str, list[str]] = {}
     for (system, _), cell in grid.cells.items():
-        if isinstance(cell, str) and name_of(system) not in reasons.setdefault(cell, []):
+        if isinstance(cell, str) and not grid.missing(system) and name_of(system) not in reasons.setdefault(cell, []):
             reasons[cell].append(name_of(system))
     empty = [f"No figure for {_list(names)}: {reason[:1].lower()}{reason[1:]}" for reason, names in reasons.items()]
     return html.notes([*sentences, *_seen(grid), *empty, *grid.unreadable])
