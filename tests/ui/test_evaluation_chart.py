@@ -33,9 +33,9 @@ def test_names_of_near_points_lie_apart(cell, scored):
     assert len(set(near.textposition)) == 4 and len(near.x) == 4
 
 
-def test_names_of_far_points_lie_to_the_right_but_not_over_the_edge(cell, scored):
+def test_names_of_far_points_lie_above_to_the_right_but_not_over_the_edge(cell, scored):
     far = drawn(cell, scored, [(0.9, 1.0), (0.5, 0.01), (0.1, 0.0001)])
-    assert list(far.textposition) == ["middle right", "middle right", "middle left"]
+    assert list(far.textposition) == ["top right", "top right", "bottom left"]
 
 
 def test_the_line_joins_the_systems_that_no_other_beats(cell, scored):

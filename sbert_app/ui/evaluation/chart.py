@@ -10,7 +10,8 @@ from sbert_app.ui.evaluation.grid_view import name_of
 from sbert_app.ui.kit.figures import GRID, MIDDLE, TEAL, as_text, quiet
 from sbert_app.wording import digits, times_100
 
-POSITIONS = ("middle right", "middle left", "top center", "bottom center", "top right", "bottom right", "top left", "bottom left")
+# Above and to the right first: the line comes to a point from above and leaves it to the right.
+POSITIONS = ("top right", "bottom left", "bottom right", "top left", "middle right", "middle left", "top center", "bottom center")
 WIDTH, HEIGHT = 640, 250  # of the plot on a narrow page, in pixels
 LETTER, LINE, DOT = 7, 15, 8  # width of a letter, height of a line, half a point
 Point = tuple[float, float, str]  # sentences a second, mean × 100, name
