@@ -12,7 +12,6 @@ from sbert_app.corpus.lexical import tf_idf_cosines, word_overlap
 from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import predict
 from sbert_app.evaluation.weighted import Array
-from sbert_app.grid.ranking import both, by_pairs, by_vectors, by_words, reranked
 from sbert_app.grid.support_vectors import out_of_fold
 from sbert_app.grid.systems import (
     BM25,
@@ -31,6 +30,7 @@ from sbert_app.grid.systems import (
     Choice,
     System,
 )
+from sbert_app.grid.tasks.ranking import both, by_pairs, by_vectors, by_words, reranked
 from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.queries import Queries
 from sbert_app.labelled.queries import Rows as BestRows

@@ -16,8 +16,8 @@ from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell
 from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.published import in_paper
-from sbert_app.grid.ranking import RANKING
 from sbert_app.grid.result import Grid
+from sbert_app.grid.tasks.ranking import RANKING
 from sbert_app.grid.tasks.retrieval import Retrieval
 from sbert_app.grid.tasks.task import RETRIEVAL
 from sbert_app.storage import writing_to

@@ -39,11 +39,11 @@ def read_queries(corpus: Table, queries: Table, judgements: Table) -> Queries:
         gain = number(text)
         if gain is not None and gain > 0 and document in rows:
             relevant.setdefault(query, {})[rows[document]] = gain
-    asked = queries.frame[queries.frame[query_ids].isin(list(relevant))]
-    if not len(asked):
+    judged = queries.frame[queries.frame[query_ids].isin(list(relevant))]
+    if not len(judged):
         raise UserError(f"No query of '{queries.name}' has a relevant document in '{corpus.name}'. Check the ids in the files.")
     documents = _texts(corpus, corpus.frame, document_ids)
-    return Queries(_texts(queries, asked, query_ids), documents, [relevant[name] for name in asked[query_ids]])
+    return Queries(_texts(queries, judged, query_ids), documents, [relevant[name] for name in judged[query_ids]])
 
 
 def read_answers(table: Table) -> Queries | None:

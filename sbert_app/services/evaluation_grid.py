@@ -6,7 +6,6 @@ from pathlib import Path
 
 from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell, measure_cell
-from sbert_app.grid.chosen_tasks import by_tasks, check_tasks
 from sbert_app.grid.data_sets import DataSet, read_data_set, read_folder
 from sbert_app.grid.examples import own_data_sets
 from sbert_app.grid.loaded import StoppedError, Systems
@@ -14,6 +13,7 @@ from sbert_app.grid.parts import plain_name
 from sbert_app.grid.result import Grid, Place
 from sbert_app.grid.store import CellStore
 from sbert_app.grid.systems import Choice, check_names
+from sbert_app.grid.tasks.chosen import by_tasks, check_tasks
 from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
@@ -164,8 +164,8 @@ class GridService:
 
     def unfinished(self, session_id: str) -> ShownGrid | None:
         """The grid to go on with, because the page was left before it was complete; None if the visitor stopped it."""
-        kept, session = self.shown(session_id), self._bench.sessions.get(session_id)
-        return kept if kept and not kept.grid.complete and session.get(Halted) is None else None
+        current, session = self.shown(session_id), self._bench.sessions.get(session_id)
+        return current if current and not current.grid.complete and session.get(Halted) is None else None
 
     def models(self) -> list[str]:
         """The trained models that can be a row of their own: the default ones have one already."""

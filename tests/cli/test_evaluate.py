@@ -49,8 +49,8 @@ def test_without_a_file_or_a_folder_there_is_a_sentence(shell, tmp_path):
 
 def test_figures_are_written_as_mteb_keeps_them(shell, write, tmp_path):
     file, out = write("pairs.csv", PAIRS), tmp_path / "mteb"
-    shown, err = shell("evaluate", file, "--systems", "word-overlap,tf-idf", "--mteb", out)
-    assert "2 figures for mteb written to" in err and shown.startswith("word-overlap ")
+    lines, err = shell("evaluate", file, "--systems", "word-overlap,tf-idf", "--mteb", out)
+    assert "2 figures for mteb written to" in err and lines.startswith("word-overlap ")
     results = [json.loads(path.read_text()) for path in sorted(out.rglob("pairs.json"))]
     assert len(results) == 2 and all(result["task_name"] == "pairs" for result in results)
     assert (

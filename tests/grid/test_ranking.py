@@ -5,12 +5,12 @@ import pytest
 
 from sbert_app.errors import UserError
 from sbert_app.evaluation.scores import ndcg
-from sbert_app.grid import ranking
 from sbert_app.grid.cell import measure_cell
 from sbert_app.grid.data_sets import DataSet, read_folder
 from sbert_app.grid.errors import mistakes
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.systems import BM25, CROSS, HYBRID, OVERLAP, RERANKED, SBERT, Choice
+from sbert_app.grid.tasks import ranking
 from sbert_app.grid.tasks.pairs import Pairs
 from sbert_app.grid.tasks.retrieval import Retrieval
 from sbert_app.grid.tasks.task import RETRIEVAL

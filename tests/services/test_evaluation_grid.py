@@ -59,9 +59,9 @@ def test_a_grid_that_was_interrupted_goes_on_and_one_that_was_stopped_does_not(s
     next(step for step in steps if step.grid.cells)
     service._bench.sessions.get(visitor).stop_all()  # as when the page is closed
     list(steps)
-    kept = service.unfinished(visitor)
-    assert kept is not None and 1 <= len(kept.grid.cells) < 3
-    (*_, last) = service.fill_session(visitor, kept.grid, kept.choice)
+    current = service.unfinished(visitor)
+    assert current is not None and 1 <= len(current.grid.cells) < 3
+    (*_, last) = service.fill_session(visitor, current.grid, current.choice)
     assert last.grid.complete
     steps = service.fill_session(visitor, grid, Choice())
     next(step for step in steps if step.grid.cells)

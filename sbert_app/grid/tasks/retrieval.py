@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from sbert_app.evaluation.estimate import resampled
 from sbert_app.evaluation.weighted import Array, mean
-from sbert_app.grid.ranking import RANKING, measures
 from sbert_app.grid.systems import System
+from sbert_app.grid.tasks.ranking import RANKING, measures
 from sbert_app.grid.tasks.task import RETRIEVAL, Mistake, Outcome, Task, short
 from sbert_app.labelled.queries import Queries
 
