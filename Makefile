@@ -16,7 +16,7 @@ test: .venv/dev chromium
 	@echo "Coverage of sbert_app without the browser tests, per cent:" && $(BIN)/coverage report --format=total
 	@echo "Coverage of services and below, per cent (at least 90):" && \
 		$(BIN)/coverage report --format=total --fail-under=90 --omit='sbert_app/ui/*,sbert_app/cli/*'
-	$(BIN)/python -m pytest tests/browser
+	$(BIN)/python -m pytest -n 2 tests/browser
 
 # Ten thousand random inputs and more for the readers of files, every handler of the page and every endpoint.
 fuzz: .venv/dev

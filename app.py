@@ -19,6 +19,7 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
 # Seconds: the first page and its score come sooner where nothing competes with them for the processor.
 WARM_UP_DELAY, PAUSE_AFTER_FIRST_PAGE, LONGEST_PAUSE = 1.5, 5.0, 30.0
+SWEEP_SECONDS = 60  # between two looks for sessions whose page was closed
 ENDING_SECONDS = 3  # for the work of visitors to stop and keep what it has
 LAST_SECONDS = 4.5  # after which the process ends whatever happens
 
@@ -34,8 +35,7 @@ def main() -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, leave)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    for chatty in ("bm25s", "httpx"):
-        logging.getLogger(chatty).setLevel(logging.WARNING)
+    logging.getLogger("httpx").setLevel(logging.WARNING)
     try:
         serve(prepare(settings_from_environment()))
     except UserError as error:
@@ -54,6 +54,9 @@ def serve(settings: "Settings") -> NoReturn:
     """Open the app and wait for a signal. Raises UserError where its address is taken."""
     from sbert_app.errors import UserError
     from sbert_app.runtime.workbench import open_workbench, warm_up
+    from sbert_app.ui.quick_import import skip_stubs
+
+    skip_stubs()
     from sbert_app.ui.app import build_app, launch_options
     from sbert_app.ui.pages import use_lean_pages
 
@@ -72,7 +75,8 @@ def serve(settings: "Settings") -> NoReturn:
     use_lean_pages(server, page)
     try:
         while True:
-            time.sleep(3600)  # a signal wakes the main thread
+            time.sleep(SWEEP_SECONDS)  # a signal wakes the main thread
+            bench.sessions.sweep()
     finally:
         end(page, bench)
 

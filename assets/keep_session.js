@@ -1,7 +1,7 @@
 // Keep this session: the results on screen, as one page that needs nothing else. This browser makes it: nothing is sent.
 (() => {
   const { chartIn, commandOf, copyOf, drawn, printed, save } = window.studioResults;
-  const NOT_KEPT = '.take-home, button, .skeleton, summary i';
+  const NOT_KEPT = '.take-home, .judge, button, .skeleton, summary i';
 
   function element(name, attributes, ...children) {
     const made = Object.assign(document.createElement(name), attributes);

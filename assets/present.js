@@ -1,7 +1,7 @@
 // Present: a result alone on the full screen, large enough for the last row. Its charts and texts are copies: the page stays as it is.
 (() => {
   const { aboutResult, chartIn, copied, copyOf } = window.studioResults;
-  const NOT_PRESENTED = 'details, .downloads, .take-home, button';
+  const NOT_PRESENTED = 'details, .downloads, .take-home, .judge, button';
   let leave = null;
 
   // Pixels of the letters, and how much larger marks and lines are than on the page: 22 and 1.7 on a screen of 1920 pixels.

@@ -13,6 +13,7 @@ from sbert_app.errors import UserError
 
 DEVICES = ("auto", "cpu", "cuda")
 PRECISIONS = ("auto", "fp32", "bf16")
+ENGINES = ("auto", "torch")
 YES, NO = ("1", "true", "yes"), ("0", "false", "no")
 MEGABYTE = 1024 * 1024
 ASSETS = Path(__file__).resolve().parents[1] / "assets"  # shipped with the app: examples, adapter, styles, scripts
@@ -31,6 +32,7 @@ class Limits:
     reading_seconds: int = 600
     reading_bytes: int = 3072 * MEGABYTE  # of memory, while a file is read
     sentence_characters: int = 20_000
+    row_characters: int = 50_000  # of a text in a corpus, about 8,000 words: searched in passages
     list_sentences: int = 100  # per list, when two lists are compared
     hits: int = 1_000
     trained_examples: int = 100_000_000  # examples times epochs of one run
@@ -40,6 +42,8 @@ class Limits:
     jobs: int = 64  # heavy jobs of all visitors, waiting or running
     jobs_a_visitor: int = 64  # per connection
     jobs_an_address: int = 64  # per network address, which a whole office may share
+    requests: int = 256  # to /v1, being read, waiting or encoded
+    requests_an_address: int = 256
     job_seconds: int = 24 * 3600  # of one heavy job, waiting not counted
     corpora_in_memory: int = 16
     corpora_a_visitor: int = 16  # per connection; beyond, its oldest is dropped
@@ -53,6 +57,8 @@ HOSTED_LIMITS = Limits(
     rows=50_000,
     jobs_a_visitor=1,
     jobs_an_address=16,
+    requests=64,
+    requests_an_address=16,
     job_seconds=900,
     cells=2_500_000,
     reading_seconds=12,
@@ -75,6 +81,9 @@ class Settings:
     home: Path
     device: str = "auto"
     precision: str = "auto"
+    engine: str = (
+        "torch"  # "auto": OpenVINO on a CPU, once a model is converted; what the environment asks for unless told otherwise
+    )
     hosted: bool = False
     allowed_models: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
@@ -82,11 +91,13 @@ class Settings:
     port: int | None = None  # None: the first free port from 7860
     hosts: tuple[str, ...] = ()  # host names the app answers to, besides those of this machine
     mcp: bool = False  # offer the endpoints as Model Context Protocol tools too
+    key: str = field(default="", repr=False)  # that clients of /v1 must send; "": none
     temporary: bool = False  # the configured home is not writable: this one is deleted when the app ends
 
     def __post_init__(self) -> None:
         _one_of("SBERT_STUDIO_DEVICE", self.device, DEVICES)
         _one_of("SBERT_STUDIO_PRECISION", self.precision, PRECISIONS)
+        _one_of("SBERT_STUDIO_ENGINE", self.engine, ENGINES)
 
     @property
     def models(self) -> Path:
@@ -113,12 +124,14 @@ def settings_from_environment(env: Mapping[str, str] = os.environ) -> Settings:
         home=_home(env.get("SBERT_STUDIO_HOME", "")),
         device=env.get("SBERT_STUDIO_DEVICE") or "auto",
         precision=env.get("SBERT_STUDIO_PRECISION") or "auto",
+        engine=env.get("SBERT_STUDIO_ENGINE") or "auto",
         hosted=hosted,
         allowed_models=_names(env.get("SBERT_STUDIO_MODELS", "")),
         limits=HOSTED_LIMITS if hosted else Limits(),
         address=address,
         port=_port(env.get("GRADIO_SERVER_PORT", "")),
         mcp=_flag(env, "SBERT_STUDIO_MCP", False),
+        key=_key(env.get("SBERT_STUDIO_KEY", "")),
         hosts=_names(env.get("SBERT_STUDIO_HOSTS", "")) + _machine_names(address) + _proxy_name(env.get("GRADIO_ROOT_PATH", "")),
     )
 
@@ -149,6 +162,15 @@ def _port(text: str) -> int | None:
     if not text.isascii() or not text.isdigit() or not 0 < int(text) < 65536:
         raise UserError(f"GRADIO_SERVER_PORT is {text!r}. It must be a number from 1 to 65535.")
     return int(text)
+
+
+def _key(text: str) -> str:
+    key = text.strip()
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise UserError(
+            "SBERT_STUDIO_KEY cannot be sent in a header. It must be of ASCII letters, digits and signs, without blanks."
+        )
+    return key
 
 
 def _names(text: str) -> tuple[str, ...]:

@@ -4,11 +4,16 @@ import os
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+os.environ.setdefault(
+    "SBERT_STUDIO_ENGINE", "torch"
+)  # converting models takes 20 s a data home: tests/models/test_acceleration.py does
 if "PYTEST_XDIST_WORKER" in os.environ:  # one thread each: workers that all take every core wait for each other
     os.environ |= {"OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
 
 import csv
 import gzip
+import json
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,7 +26,7 @@ from hypothesis import settings
 if TYPE_CHECKING:  # a bare GPU machine runs tests/cuda without most of these packages: each fixture imports what it gives
     from sbert_app.labelled.examples import Examples
     from sbert_app.models.encoder import Encoder
-    from sbert_app.models.hardware import Hardware
+    from sbert_app.models.engine.hardware import Hardware
     from sbert_app.runtime.workbench import Workbench
 
 LABELLED = Path(__file__).parents[1] / "assets" / "labelled"
@@ -57,6 +62,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class ByGroup(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.split("::")[0]
+            if file.startswith("tests/browser/"):  # each test alone, but for those that need a second app
+                return "hosted" if "hosted" in nodeid else nodeid
             return GROUPS.get(Path(file).name, file)
 
     return ByGroup(config, log)
@@ -64,7 +71,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.fixture(scope="session")
 def model_folder() -> Path:
-    from sbert_app.models.bundled import bundled_folder
+    from sbert_app.models.files.bundled import bundled_folder
 
     folder = bundled_folder()
     assert folder is not None
@@ -75,9 +82,52 @@ def model_folder() -> Path:
 def encoder(model_folder: Path) -> "Encoder":
     """The bundled model in fp32 on the CPU."""
     from sbert_app.models.encoder import Encoder
-    from sbert_app.models.hardware import choose_hardware
+    from sbert_app.models.engine.hardware import choose_hardware
 
     return Encoder.from_folder(model_folder, choose_hardware("cpu", "fp32"), "all-MiniLM-L6-v2")
+
+
+@pytest.fixture(scope="session")
+def shallow_folder(model_folder: Path, cpu: "Hardware", tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bundled model without its last three layers of six: for training, and for "another model", at half the price."""
+    from sbert_app.models.encoder import Encoder
+
+    encoder, folder = Encoder.from_folder(model_folder, cpu), tmp_path_factory.mktemp("models") / "shallow"
+    encoder.transformer.encoder.layer = encoder.transformer.encoder.layer[:3]
+    encoder.transformer.config.num_hidden_layers = 3
+    encoder.save(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def cross_folder(shallow_folder: Path, cpu: "Hardware", tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Make the folder of a cross-encoder over the shallow model: its labels, its card, and what config.json says more.
+
+    Its head is seeded and means nothing, but its logits are about 3, so that a sigmoid cannot be overlooked.
+    """
+    import torch
+
+    from sbert_app.models.cross_encoder import CrossEncoder
+
+    bases: dict[int, Path] = {}
+
+    def make(target: Path, labels: int = 1, card: str = "", **config: Any) -> Path:
+        if labels not in bases:
+            torch.manual_seed(0)
+            cross = CrossEncoder.untrained(shallow_folder, cpu, labels)
+            torch.nn.init.normal_(cross.model.classifier.weight)
+            torch.nn.init.constant_(cross.model.classifier.bias, 3.0)
+            cross.save(folder := tmp_path_factory.mktemp("cross"))
+            bases[labels] = folder
+        shutil.copytree(bases[labels], target, copy_function=os.link)
+        content = json.loads((target / "config.json").read_text())
+        (target / "config.json").unlink()  # it is shared with the other folders
+        (target / "config.json").write_text(json.dumps(content | config))
+        if card:
+            (target / "README.md").write_text(card)
+        return target
+
+    return make
 
 
 @pytest.fixture(scope="session")
@@ -92,7 +142,7 @@ def sentences() -> list[str]:
 
 @pytest.fixture(scope="session")
 def cpu() -> "Hardware":
-    from sbert_app.models.hardware import choose_hardware
+    from sbert_app.models.engine.hardware import choose_hardware
 
     return choose_hardware("cpu", "fp32")
 
@@ -151,11 +201,34 @@ def write(tmp_path: Path) -> Callable[[str, str | bytes], Path]:
     return write
 
 
-@pytest.fixture
-def shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., tuple[str, str]]:
-    """Run a command of the shell in this process, with a home of its own: what it writes to stdout and to stderr."""
-    from sbert_app.cli import main
+@pytest.fixture(scope="session")
+def bundled_models() -> dict[Any, Any]:
+    """The bundled models that a command in this process has loaded, by kind, name and hardware."""
+    return {}
 
+
+@pytest.fixture
+def shell(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, bundled_models: dict[Any, Any]
+) -> Callable[..., tuple[str, str]]:
+    """Run a command of the shell in this process, with a home of its own: what it writes to stdout and to stderr.
+
+    A bundled model is loaded by the first command that needs it, and not again by each.
+    """
+    from sbert_app.cli import main
+    from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, Registry
+
+    load_now = Registry._load
+
+    def load_once(registry: Registry, kind: str, name: str, load: Callable[..., Any]) -> Any:
+        if name not in (DEFAULT_ENCODER, DEFAULT_CROSS_ENCODER):
+            return load_now(registry, kind, name, load)
+        key = kind, name, registry.hardware
+        if key not in bundled_models:
+            bundled_models[key] = load_now(registry, kind, name, load)
+        return bundled_models[key]
+
+    monkeypatch.setattr(Registry, "_load", load_once)
     monkeypatch.setenv("SBERT_STUDIO_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("SBERT_STUDIO_DEVICE", "cpu")
 

@@ -31,8 +31,20 @@ def test_mcp_is_off_until_it_is_asked_for(word, mcp):
     assert settings_from_environment({"SBERT_STUDIO_MCP": word}).mcp is mcp
 
 
+def test_a_key_is_read_and_stays_out_of_logs():
+    settings = settings_from_environment({"SBERT_STUDIO_KEY": " sk-1234 "})
+    assert settings.key == "sk-1234" and "sk-1234" not in repr(settings)
+
+
 def test_an_empty_variable_is_none_at_all():
-    names = ("SBERT_STUDIO_HOME", "SBERT_STUDIO_DEVICE", "SBERT_STUDIO_PRECISION", "SBERT_STUDIO_HOSTS", "GRADIO_SERVER_PORT")
+    names = (
+        "SBERT_STUDIO_HOME",
+        "SBERT_STUDIO_DEVICE",
+        "SBERT_STUDIO_PRECISION",
+        "SBERT_STUDIO_HOSTS",
+        "GRADIO_SERVER_PORT",
+        "SBERT_STUDIO_KEY",
+    )
     assert settings_from_environment(dict.fromkeys(names, "")) == settings_from_environment({})
 
 
@@ -56,6 +68,8 @@ def test_the_address_and_the_names_that_the_app_answers_to():
         ("GRADIO_SERVER_PORT", "70000"),
         ("GRADIO_SERVER_PORT", "²"),
         ("GRADIO_ROOT_PATH", "http://[studio"),
+        ("SBERT_STUDIO_KEY", "two words"),
+        ("SBERT_STUDIO_KEY", "schlüssel"),
     ],
 )
 def test_a_mistake_names_the_variable(variable, value):

@@ -10,10 +10,10 @@ import typer
 
 from sbert_app.cli.output import print_note, run_to_outcome, show, write_file
 from sbert_app.errors import UserError
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome
+from sbert_app.jobs.declaring.option import Argument, arguments, read
 from sbert_app.jobs.index_corpus import INDEX_CORPUS
-from sbert_app.jobs.job import Call, Job, Needs, Outcome
-from sbert_app.jobs.option import Argument, arguments, read
-from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.bundle import Services, build_services
 from sbert_app.settings import settings_from_environment
@@ -55,9 +55,12 @@ def add_command(job: Job, app: typer.Typer) -> None:
     def command(**values: Any) -> None:
         subject = {parameter.name: values.pop(parameter.name) for parameter in SUBJECTS[job.needs]}
         as_json = values.pop("json")
-        studio = build_services(open_workbench(settings_from_environment()))
-        checked = read(job.options, values, studio.bench.settings.limits)
-        outcome = _run(job, studio, checked, **subject)
+        studio = build_services(open_workbench(settings_from_environment(), converts=False))
+        try:
+            checked = read(job.options, values, studio.bench.settings.limits)
+            outcome = _run(job, studio, checked, **subject)
+        finally:
+            studio.bench.stop_converting()
         write_file(job, outcome, checked)
         show(job, outcome, as_json)
 

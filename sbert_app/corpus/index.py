@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-import faiss
 import numpy as np
 from numpy.typing import NDArray
 
@@ -65,12 +64,16 @@ class VectorIndex:
         return scores, rows
 
     def save(self, folder: Path) -> None:
+        import faiss
+
         faiss.write_index(self._index, str(folder / "index.faiss"))
         (folder / "index.json").write_text(json.dumps(asdict(self.report)), encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> "VectorIndex":
         """Load what `save` wrote. Verify its checksum first: FAISS trusts the file."""
+        import faiss
+
         report = IndexReport(**json.loads((folder / "index.json").read_text(encoding="utf-8")))
         index = faiss.read_index(str(folder / "index.faiss"))
         if index.ntotal != report.rows:
@@ -79,6 +82,8 @@ class VectorIndex:
 
 
 def _exact(vectors: Vectors) -> Any:
+    import faiss
+
     index = faiss.IndexFlatIP(vectors.shape[1])
     index.add(vectors)
     return index
@@ -86,6 +91,8 @@ def _exact(vectors: Vectors) -> Any:
 
 def _approximate(vectors: Vectors) -> Any:
     """Inverted lists of half-precision vectors: sqrt(n) lists, half the memory of the exact index."""
+    import faiss
+
     rows, dim = vectors.shape
     lists = int(rows**0.5)
     coarse = faiss.IndexFlatIP(dim)
@@ -99,6 +106,8 @@ def _approximate(vectors: Vectors) -> Any:
 
 def _tune(index: Any, vectors: Vectors) -> tuple[float, int]:
     """Read more lists per query until recall@10, without the row itself, reaches the target: (recall, number of queries)."""
+    import faiss
+
     sample = _sample(len(vectors), RECALL_QUERIES)
     queries = vectors[sample]
     truth = faiss.knn(queries, vectors, 11, metric=faiss.METRIC_INNER_PRODUCT)[1]

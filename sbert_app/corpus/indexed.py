@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.filters import matching_rows
 from sbert_app.corpus.index import VectorIndex
-from sbert_app.corpus.lexical import LexicalIndex, best_rows, fuse
+from sbert_app.corpus.passages import COST, Passages, Span
+from sbert_app.corpus.ranking.fusion import Scores, best_first, hybrid
+from sbert_app.corpus.ranking.lexical import LexicalIndex, best_rows
+from sbert_app.corpus.ranking.token_cache import TokenCache
 from sbert_app.corpus.reader import Corpus
 from sbert_app.explain.calibration import Calibration
 from sbert_app.vectors import Vectors, unit_rows
 
-FUSION = "BM25 and fusion"  # a stage of hybrid search only
-WORDS = "BM25"  # the stage of word search
+DENSE, WORDS, HYBRID = "dense", "words", "hybrid"  # ways to rank: by cosine, by BM25, by the sum of the z-scores of both
+FUSION, BM25 = "BM25 and fusion", "BM25"  # stages
 FUSED_DEPTH = 100  # rows that hybrid search takes from each ranking
 
 Rows = NDArray[np.int64]
@@ -26,19 +29,36 @@ Rows = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Ranking:
-    """Rows best first, (k,), their cosines, (k,), milliseconds by stage, and the number of rows that fit the filters."""
+    """Rows best first, (k,), their cosines, (k,), milliseconds by stage, and the number of rows that fit the filters.
+
+    passages: the number of the passage that each row's cosine is of, (k,), -1 for the row's own embedding.
+    words: their BM25 scores, (k,), None for the dense way. fused: what hybrid search ranks by, (k,), None for other ways, and
+    coverage: how much of the query the words of one row cover, 0..1.
+    """
 
     rows: Rows
     scores: Vectors
+    passages: Rows
     milliseconds: dict[str, float]
     fitting: int
+    words: Vectors | None = None
+    fused: Scores | None = None
+    coverage: float = 0.0
+
+    def taking(self, order: Rows) -> "Ranking":
+        """These places of the ranking, in this order."""
+        words = None if self.words is None else self.words[order]
+        fused = None if self.fused is None else self.fused[order]
+        rows, scores, passages = self.rows[order], self.scores[order], self.passages[order]
+        return replace(self, rows=rows, scores=scores, passages=passages, words=words, fused=fused)
 
 
 @dataclass(frozen=True)
 class IndexedCorpus:
     """A corpus and its indexes. `embeddings`: unit rows, (n, dim) float32, of the model with this name and fingerprint.
 
-    truncated: the number of sentences longer than the model reads. saved_id: its id in the library, "" if it is not saved.
+    Of a sentence longer than the model reads it is of the beginning; passages: parts of such sentences, with embeddings of their
+    own, None if there are none. truncated: the number of such sentences. saved_id: its id in the library, "" if it is not saved.
     """
 
     corpus: Corpus
@@ -49,61 +69,117 @@ class IndexedCorpus:
     lexical: LexicalIndex
     truncated: int = 0
     saved_id: str = ""
+    passages: Passages | None = None
 
     @classmethod
-    def build(cls, corpus: Corpus, model: str, fingerprint: str, embeddings: Vectors, truncated: int = 0) -> "IndexedCorpus":
+    def build(
+        cls,
+        corpus: Corpus,
+        model: str,
+        fingerprint: str,
+        embeddings: Vectors,
+        truncated: int = 0,
+        passages: Passages | None = None,
+    ) -> "IndexedCorpus":
         """Build both indexes. embeddings: (n, dim), rows of any length."""
         unit = unit_rows(embeddings)
         lexical = LexicalIndex.build(corpus.sentences)
-        return cls(corpus, model, fingerprint, unit, VectorIndex.build(unit), lexical, truncated)
+        return cls(corpus, model, fingerprint, unit, VectorIndex.build(unit), lexical, truncated, passages=passages)
 
     @property
     def key(self) -> str:
         """What opens this corpus again: its id in the library, or the name of the example; "" if only the session holds it."""
         return self.saved_id or (self.corpus.name if self.corpus.first_query else "")
 
-    @cached_property
+    @property
+    def lacks_passages(self) -> bool:
+        """Whether an earlier version indexed it, which read only the beginning of long texts."""
+        return self.truncated > 0 and self.passages is None
+
+    @property
     def nbytes(self) -> int:
-        """Approximate memory in bytes: embeddings, both indexes, texts."""
+        """Approximate memory in bytes: embeddings, both indexes, passages, texts, token vectors."""
+        return self._nbytes + self.tokens.nbytes
+
+    @cached_property
+    def _nbytes(self) -> int:
         texts = sum(map(len, self.corpus.sentences)) + int(self.corpus.metadata.memory_usage(deep=True).sum())
-        return self.embeddings.nbytes + int(self.index.report.megabytes * 1e6) + 3 * texts
+        passages = self.passages.nbytes if self.passages else 0
+        return self.embeddings.nbytes + int(self.index.report.megabytes * 1e6) + passages + 3 * texts
+
+    @cached_property
+    def tokens(self) -> TokenCache:
+        """The token vectors of rows that were compared before."""
+        return TokenCache()
 
     @cached_property
     def calibration(self) -> Calibration | None:
         """The scores of random pairs of these sentences; None for a single sentence."""
         return Calibration.from_embeddings(self.corpus.name, self.embeddings)
 
-    def rank(self, query: Vectors, text: str, top: int, filters: Mapping[str, Any], hybrid: bool) -> Ranking:
-        """The `top` rows for a unit query vector, (dim,), best first; hybrid fuses them with BM25 over `text`."""
-        clock = _Clock()
-        with clock.stage("filter"):
-            mask = matching_rows(self.corpus.filterable(), filters) if filters else None
-        with clock.stage("search"):
-            rows = self._closest(query, max(top, FUSED_DEPTH) if hybrid else top, mask)
-        if hybrid:
-            with clock.stage(FUSION):
-                words = self.lexical.scores(text)
-                rows = fuse(rows, best_rows(words if mask is None else words * mask, FUSED_DEPTH))
-        rows = rows[:top]
-        fitting = len(self.corpus) if mask is None else int(mask.sum())
-        return Ranking(rows, self.embeddings[rows] @ query, clock.milliseconds, fitting)
+    def cosines(self, query: Vectors, rows: Rows) -> tuple[Vectors, Rows]:
+        """The cosine of each row with a unit query, (dim,), and the number of the passage that it is of, -1 for its own embedding.
 
-    def rank_by_words(self, query: Vectors, text: str, top: int, filters: Mapping[str, Any]) -> Ranking:
-        """The `top` rows by BM25 over `text` alone, best first, with their cosines to the unit query vector, (dim,)."""
+        That of a passage is lowered by COST, and counts where it is still the higher one.
+        """
+        beginning = self.embeddings[rows] @ query
+        if self.passages is None:
+            return beginning, np.full(len(rows), -1, dtype=np.int64)
+        scores, passages = self.passages.best(query, rows)
+        scores = scores - np.float32(COST)
+        further = scores > beginning
+        return np.where(further, scores, beginning), np.where(further, passages, -1)
+
+    def span(self, passage: int) -> Span | None:
+        """The characters of a passage, None for -1, the row's own embedding."""
+        return self.passages.span(passage) if self.passages and passage >= 0 else None
+
+    def context(self, passage: int) -> Span | None:
+        """The characters of a passage with its neighbours, None for -1: what is read again of the row."""
+        return self.passages.around(passage) if self.passages and passage >= 0 else None
+
+    def rank(self, query: Vectors, text: str, top: int, filters: Mapping[str, Any], way: str = DENSE) -> Ranking:
+        """The `top` rows for a unit query vector, (dim,), and its text, best first; `way`: DENSE, WORDS or HYBRID."""
         clock = _Clock()
-        with clock.stage(WORDS):
-            mask = matching_rows(self.corpus.filterable(), filters) if filters else np.ones(len(self.corpus), dtype=bool)
-            rows = best_rows(self.lexical.scores(text) * mask, top)
-        return Ranking(rows, self.embeddings[rows] @ query, clock.milliseconds, int(mask.sum()))
+        mask = None
+        if filters:
+            with clock.stage("filter"):
+                mask = matching_rows(self.corpus.filterable(), filters)
+        fitting = len(self.corpus) if mask is None else int(mask.sum())
+        if way == DENSE:
+            with clock.stage("search"):
+                rows = self._closest(query, top, mask)
+            return Ranking(rows, *self.cosines(query, rows), clock.milliseconds, fitting)
+        if way == WORDS:
+            with clock.stage(BM25):
+                words = self.lexical.scores(text)
+                rows = best_rows(words if mask is None else words * mask, top)
+            return Ranking(rows, *self.cosines(query, rows), clock.milliseconds, fitting, words[rows])
+        with clock.stage("search"):
+            closest = self._closest(query, max(top, FUSED_DEPTH), mask)
+        with clock.stage(FUSION):
+            words = self.lexical.scores(text)
+            counted = words if mask is None else words * mask
+            coverage = self.lexical.coverage(text, counted)
+            rows, fused = hybrid(closest, lambda rows: self.cosines(query, rows)[0], counted, coverage)
+            rows, fused = rows[:top], fused[:top]
+        return Ranking(rows, *self.cosines(query, rows), clock.milliseconds, fitting, words[rows], fused, coverage)
 
     def _closest(self, query: Vectors, top: int, mask: NDArray[np.bool_] | None) -> Rows:
         if mask is None:
-            rows: Rows = self.index.search(query[None], top)[1][0]
-            return rows[rows >= 0]
-        # An index would miss rows behind a narrow filter: compare the remaining rows exactly.
-        remaining = np.flatnonzero(mask)
-        scores = self.embeddings[remaining] @ query
-        return remaining[np.argsort(-scores, kind="stable")[:top]]
+            scores, rows = self.index.search(query[None], top)
+            scores, rows = scores[0], rows[0]
+            own: Rows = rows[rows >= 0]
+            if self.passages is None:
+                return own
+            # A row among the best is so by its beginning, or by a passage that is not below the last of these.
+            least = float(scores[-1]) if len(rows) >= top else -np.inf
+            remaining = np.union1d(own, self.passages.closest_rows(query, top, least))
+        else:
+            # An index would miss rows behind a narrow filter: compare the remaining rows exactly.
+            remaining = np.flatnonzero(mask)
+        best: Rows = remaining[best_first(self.cosines(query, remaining)[0])[:top]]
+        return best
 
 
 @dataclass

@@ -13,7 +13,8 @@ import pandas as pd
 
 from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus.lexical import LexicalIndex
+from sbert_app.corpus.passages import Passages
+from sbert_app.corpus.ranking.lexical import LexicalIndex
 from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError
 from sbert_app.storage import (
@@ -32,6 +33,7 @@ from sbert_app.storage import (
 from sbert_app.tables import Skip
 
 SENTENCE, ROW, TITLE_END, METADATA = "sentence", "row", "title_end", "metadata."
+PASSAGES = "passages"  # the folder of the passages of long texts, and their number in corpus.json; not in older ones
 CORPUS_ID = re.compile(r"[a-z0-9-]+-[0-9a-f]{12}")
 
 
@@ -60,12 +62,18 @@ class Library:
         return sorted(saved, key=lambda entry: entry.saved, reverse=True)
 
     def save(self, indexed: IndexedCorpus) -> str:
-        """Save a corpus atomically and return its id. Raises OSError if the disk is full."""
+        """Save a corpus atomically and return its id. Raises OSError if the disk is full.
+
+        A copy of an earlier version is replaced by one with the passages of long texts.
+        """
         name = corpus_id(indexed.corpus, indexed.fingerprint)
-        if not (self.folder / name).exists():
+        path = self.folder / name
+        if not path.exists() or (indexed.passages and not (path / PASSAGES).exists()):
             try:
-                with atomic_folder(self.folder / name) as folder:
+                with atomic_folder(path) as folder:
                     _write(indexed, folder)
+                    if os.path.lexists(path):
+                        discard(path)
             except Exception as error:  # FAISS raises RuntimeError for a full disk
                 raise write_failure(error) or error from error
         return name
@@ -75,12 +83,16 @@ class Library:
         return _read(self._path(corpus_id))
 
     def find(self, corpus: Corpus, fingerprint: str) -> IndexedCorpus | None:
-        """Return this corpus with the saved index under this model, if any. Deletes a damaged copy."""
+        """Return this corpus with the saved index under this model, if any. Deletes a damaged copy.
+
+        One of an earlier version that reads only the beginning of long texts does not count: indexing it again replaces it.
+        """
         path = self.folder / corpus_id(corpus, fingerprint)
         if not os.path.lexists(path):
             return None
         try:
-            return replace(_read(path), corpus=corpus)
+            indexed = _read(path)
+            return None if indexed.lacks_passages else replace(indexed, corpus=corpus)
         except DamagedError:
             with suppress(OSError):
                 discard(path)
@@ -122,6 +134,8 @@ def _write(indexed: IndexedCorpus, folder: Path) -> None:
     np.save(folder / "embeddings.npy", indexed.embeddings)
     indexed.index.save(folder)
     indexed.lexical.save(folder)
+    if indexed.passages:
+        indexed.passages.save(folder / PASSAGES)
     manifest = {
         "name": corpus.name,
         "rows": len(corpus),
@@ -130,6 +144,7 @@ def _write(indexed: IndexedCorpus, folder: Path) -> None:
         "model": indexed.model,
         "fingerprint": indexed.fingerprint,
         "truncated": indexed.truncated,
+        PASSAGES: len(indexed.passages or ()),
         "saved": time.strftime("%Y-%m-%dT%H:%M:%S"),
         "skipped": [asdict(skip) for skip in corpus.skipped],
         "notes": corpus.notes,
@@ -159,9 +174,19 @@ def _read(folder: Path) -> IndexedCorpus:
         index, lexical = VectorIndex.load(folder), LexicalIndex.load(folder)
         if not len(corpus) == len(embeddings) == index.report.rows:
             raise ValueError("its files differ in their number of rows")
-        truncated = int(manifest.get("truncated", 0))
+        passages = Passages.load(folder / PASSAGES) if manifest.get(PASSAGES) else None
+        if passages and (len(passages) != manifest[PASSAGES] or passages.rows.max() >= len(corpus)):
+            raise ValueError("its passages are of other rows")
         return IndexedCorpus(
-            corpus, manifest["model"], manifest["fingerprint"], embeddings, index, lexical, truncated, saved_id=folder.name
+            corpus=corpus,
+            model=manifest["model"],
+            fingerprint=manifest["fingerprint"],
+            embeddings=embeddings,
+            index=index,
+            lexical=lexical,
+            truncated=int(manifest.get("truncated", 0)),
+            saved_id=folder.name,
+            passages=passages,
         )
 
 

@@ -99,7 +99,7 @@ def read_corpus(table: Table, columns: Sequence[str], limits: Limits) -> Corpus:
     if not filled.any():
         raise UserError(f"Every row of column '{', '.join(columns)}' is blank. Choose another sentence column.")
     blank = [Skip(int(row), "blank sentence") for row in table.rows[~filled]]
-    sentences = [text[: limits.sentence_characters] for text in texts[filled]]
+    sentences = [text[: limits.row_characters] for text in texts[filled]]
     rows = table.rows[filled]
     return Corpus(
         name=table.name,
@@ -116,9 +116,9 @@ def read_corpus(table: Table, columns: Sequence[str], limits: Limits) -> Corpus:
 
 def _remarks(texts: Sequence[str], sentences: list[str], rows: NDArray[np.int64], limits: Limits) -> list[str]:
     remarks = []
-    cut = [int(row) for text, row in zip(texts, rows, strict=True) if len(text) > limits.sentence_characters]
+    cut = [int(row) for text, row in zip(texts, rows, strict=True) if len(text) > limits.row_characters]
     if cut:
-        remarks.append(f"Cut to {limits.sentence_characters:,} characters: {row_list(cut)}.")
+        remarks.append(f"Cut to {limits.row_characters:,} characters: {row_list(cut)}.")
     repeated = len(sentences) - len(set(sentences))
     if repeated:
         remarks.append(f"{repeated:,} {plural(repeated, 'row repeats', 'rows repeat')} an earlier sentence; kept, computed once.")

@@ -60,7 +60,7 @@ def matching(corpus_map: CorpusMap, filters: Mapping[str, Any]) -> Selection:
 def near_row(corpus_map: CorpusMap, row: int) -> Selection:
     """A row followed by its nearest rows in the embedding space."""
     indexed = corpus_map.projection.indexed
-    ranking = indexed.rank(indexed.embeddings[row], "", NEAREST + 1, {}, hybrid=False)
+    ranking = indexed.rank(indexed.embeddings[row], "", NEAREST + 1, {})
     others = ranking.rows != row
     rows = np.concatenate([[row], ranking.rows[others][:NEAREST]])
     scores = np.concatenate([[1.0], ranking.scores[others][:NEAREST]]).astype(np.float32)

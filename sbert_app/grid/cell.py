@@ -40,6 +40,7 @@ class Cell:
     protocol: str  # of classes: how they were learnt
     samples: Values = field(repr=False, compare=False)
     predicted: Values = field(repr=False, compare=False)
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)  # of rankings: that of each measure
 
     @property
     def measure(self) -> str:
@@ -72,4 +73,5 @@ def measure_cell(system: System, data: DataSet, tick: Callable[[], None] = lambd
         protocol=outcome.protocol,
         samples=outcome.samples.astype(np.float32),
         predicted=outcome.predicted.astype(np.float32),
+        intervals=outcome.intervals,
     )

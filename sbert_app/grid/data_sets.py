@@ -16,8 +16,9 @@ from sbert_app.grid.tasks.retrieval import Retrieval
 from sbert_app.grid.tasks.task import Task
 from sbert_app.labelled.columns import guess_mapping, has_pairs
 from sbert_app.labelled.examples import Examples, read_examples
-from sbert_app.labelled.labelled_pairs import read_labelled_pairs
+from sbert_app.labelled.judgements import Rows, read_judgements
 from sbert_app.labelled.labelled_sentences import read_labelled_sentences
+from sbert_app.labelled.pairs.labelled_pairs import read_labelled_pairs
 from sbert_app.labelled.queries import read_answers, read_queries
 from sbert_app.settings import Limits
 from sbert_app.tables import Table, read_table
@@ -26,6 +27,7 @@ FILES = ("*.csv", "*.tsv", "*.jsonl", "*.parquet", "*.csv.gz", "*.tsv.gz", "*.js
 SUBSETS = ("subset", "genre", "topic")  # names of a column of subsets
 MOST_SUBSETS = 30
 MOST_FILES = 100  # of a folder
+FEW_QUERIES = 20  # judged ones, below which a remark says so
 MOST_PARTNERS = 10_000  # pairs that belong together: each first sentence is compared with every second one
 
 
@@ -78,11 +80,22 @@ class DataSet:
         return digest.hexdigest()
 
 
-def read_data_set(table: Table, limits: Limits, name: str = "", test: Table | None = None, dev: Table | None = None) -> DataSet:
+def read_data_set(
+    table: Table,
+    limits: Limits,
+    name: str = "",
+    test: Table | None = None,
+    dev: Table | None = None,
+    corpus: Rows | None = None,
+) -> DataSet:
     """Read a table; without a name the set has the table's. test, dev: held-out parts of labelled sentences.
 
-    Raises UserError for data that cannot be evaluated.
+    corpus: what the rows of judged queries are of. Raises UserError for data that cannot be evaluated.
     """
+    if (judged := read_judgements(table, corpus)) is not None:
+        few = f"With fewer than {FEW_QUERIES} queries, differences between systems are hardly more than chance: judge more."
+        notes = (*judged[1], few) if len(judged[0].queries) < FEW_QUERIES else judged[1]
+        return DataSet(name or table.name, Retrieval(judged[0]), notes)
     if (answers := read_answers(table)) is not None:
         return DataSet(name or table.name, Retrieval(answers))
     if not has_pairs(table.frame):

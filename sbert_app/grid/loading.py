@@ -5,18 +5,17 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sbert_app.corpus.lexical import tf_idf_cosines, word_overlap
-from sbert_app.errors import UserError
+from sbert_app.corpus.ranking.lexical import tf_idf_cosines, word_overlap
 from sbert_app.evaluation.verdict import predict
 from sbert_app.evaluation.weighted import Array
+from sbert_app.grid.rankers import embedded, joined, load_ranker, pair_scores, streamed
 from sbert_app.grid.support_vectors import out_of_fold
 from sbert_app.grid.systems import (
-    BM25,
     CROSS,
-    HYBRID,
     LEARNS,
     OVERLAP,
     POOLED,
@@ -30,19 +29,21 @@ from sbert_app.grid.systems import (
     Choice,
     System,
 )
-from sbert_app.grid.tasks.ranking import both, by_pairs, by_vectors, by_words, reranked
+from sbert_app.grid.tasks.ranking import by_pairs, by_vectors
 from sbert_app.labelled.example_set import Examples
+from sbert_app.labelled.pairs.training_pairs import trained_on
 from sbert_app.labelled.queries import Queries
 from sbert_app.labelled.queries import Rows as BestRows
-from sbert_app.labelled.training_pairs import trained_on
-from sbert_app.models.baselines import AverageWordVectors
-from sbert_app.models.batching import Rows
-from sbert_app.models.cross_encoder import Pair
-from sbert_app.models.encoder import Encoder
-from sbert_app.models.poly.scorer import PairScorer
+from sbert_app.models.engine.batching import Rows
+from sbert_app.models.scoring import check_one_score
 from sbert_app.models.words.vectors import WordVectors, words
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import Vectors
+
+if TYPE_CHECKING:
+    from sbert_app.models.cross_encoder import Pair
+    from sbert_app.models.encoder import Encoder
+    from sbert_app.models.poly.scorer import PairScorer
 
 
 def load_system(
@@ -68,16 +69,18 @@ def load_system(
     if name == WORD_VECTORS and choice.word_vectors is not None:
         return _word_vectors(choice.word_vectors, texts)
     if name in RANKERS:
-        return _ranking(bench, name, choice, tick)
+        return load_ranker(bench, name, choice, tick)
     encoder = bench.registry.encoder(choice.bert if name in RAW else choice.model)
     if name == WORD_VECTORS:
+        from sbert_app.models.baselines import AverageWordVectors
+
         average = AverageWordVectors(encoder)
         return _embedding(name, f"input vectors of {choice.model}", f"{encoder.fingerprint} input", average.stream)
     pooling = {**POOLED, **RAW}.get(name, encoder.layout.pooling)
     return of_encoder(bench, pooled_by(encoder, pooling), name, tick)
 
 
-def pooled_by(encoder: Encoder, pooling: str) -> Encoder:
+def pooled_by(encoder: "Encoder", pooling: str) -> "Encoder":
     """An encoder with the same weights and another pooling, one of POOLINGS."""
     if pooling == encoder.layout.pooling:
         return encoder
@@ -87,62 +90,27 @@ def pooled_by(encoder: Encoder, pooling: str) -> Encoder:
     return other
 
 
-def of_encoder(bench: Workbench, encoder: Encoder, name: str = SBERT, tick: Callable[[], None] = lambda: None) -> System:
+def of_encoder(bench: Workbench, encoder: "Encoder", name: str = SBERT, tick: Callable[[], None] = lambda: None) -> System:
     """An encoder as a system; the device is released between batches."""
-
-    def stream(sentences: Sequence[str], prompt: str = "") -> Iterator[tuple[Rows, Vectors]]:
-        for batch in bench.device.stream(encoder, sentences, prompt):
-            tick()
-            yield batch
+    stream = streamed(bench, encoder, tick)
 
     def rank(data: Queries) -> list[BestRows]:
-        queries = joined(len(data.queries), stream(data.queries, encoder.prompt("query")))
-        documents = stream(data.documents, encoder.prompt("document", "passage", "corpus"))
-        return by_vectors(data, queries, joined(len(data.documents), documents))
+        return by_vectors(data, *embedded(data, encoder, stream))
 
     system = _embedding(name, encoder.name, encoder.fingerprint, stream)
     return replace(system, ranker=rank, trained_on=trained_on(encoder.folder))
 
 
-def of_cross_encoder(bench: Workbench, cross: PairScorer, name: str = CROSS, tick: Callable[[], None] = lambda: None) -> System:
+def of_cross_encoder(bench: Workbench, cross: "PairScorer", name: str = CROSS, tick: Callable[[], None] = lambda: None) -> System:
     """A cross-encoder or poly-encoder as a system. Raises UserError for one with more than one output."""
-    if cross.labels != 1:
-        raise UserError(f"The cross-encoder '{cross.name}' returns {cross.labels} labels, not a score. Choose another.")
-
-    scores = _pair_scores(bench, cross, tick)
+    check_one_score(cross)
+    scores = pair_scores(bench, cross, tick)
 
     def score(examples: Examples) -> Array:
         return _of_pairs(examples, scores)
 
     system = System(name, cross.name, cross.fingerprint, score, ranker=lambda data: by_pairs(data, scores))
     return replace(system, trained_on=trained_on(bench.registry.folder(cross.name)))
-
-
-def _pair_scores(bench: Workbench, cross: PairScorer, tick: Callable[[], None]) -> Callable[[list[Pair]], Array]:
-    return lambda pairs: bench.device.scores(cross, pairs, tick).astype(np.float64)
-
-
-def _ranking(bench: Workbench, name: str, choice: Choice, tick: Callable[[], None]) -> System:
-    """A system that ranks documents and does nothing else."""
-
-    def score(examples: Examples) -> Array:
-        raise UserError("Ranks documents only: there are none here.")
-
-    if name == BM25:
-        return System(BM25, "k1 1.2, b 0.75", "bm25", score, ranker=lambda data: by_words(data, tick))
-    dense = of_encoder(bench, bench.registry.encoder(choice.model), tick=tick)
-    if name == HYBRID:
-        fused = f"{choice.model} and BM25"
-        return System(
-            name, fused, f"{dense.identity} bm25", score, ranker=lambda data: both(dense.rank(data), by_words(data, tick))
-        )
-    cross = bench.registry.pair_scorer(choice.cross_encoder)
-    model, identity, scores = (
-        f"{choice.model}, {cross.name}",
-        f"{dense.identity} {cross.fingerprint}",
-        _pair_scores(bench, cross, tick),
-    )
-    return System(name, model, identity, score, ranker=lambda data: reranked(data, dense.rank(data), scores))
 
 
 def _embedding(name: str, model: str, identity: str, stream: Callable[[Sequence[str]], Iterator[tuple[Rows, Vectors]]]) -> System:
@@ -171,25 +139,16 @@ def _learning(tick: Callable[[], None]) -> System:
     return System(SVR, LEARNS, "svr", score, learner=score)
 
 
-def joined(count: int, batches: Iterable[tuple[Rows, Vectors]]) -> Vectors:
-    """The vectors of all batches in the order of their rows, (count, dim)."""
-    parts = list(batches)
-    embeddings = np.empty((count, parts[0][1].shape[1]), np.float32)
-    for rows, vectors in parts:
-        embeddings[rows] = vectors
-    return embeddings
-
-
 def _apart(examples: Examples, scores: Sequence[Array]) -> Array:
     """The score of each example; for triplets that of the positive minus that of the negative."""
     return scores[0] - scores[1] if examples.kind == "triplets" else scores[0]
 
 
-def _of_pairs(examples: Examples, score: Callable[[list[Pair]], Array]) -> Array:
+def _of_pairs(examples: Examples, score: "Callable[[list[Pair]], Array]") -> Array:
     """Score each example with a pair scorer, (n,), higher is closer."""
     anchor, *others = examples.sentences
     return _apart(examples, [score(list(zip(anchor, other, strict=True))) for other in others])
 
 
-def _overlaps(pairs: list[Pair]) -> Array:
+def _overlaps(pairs: "list[Pair]") -> Array:
     return np.array([word_overlap(first, second) for first, second in pairs])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.corpus.lexical import WORD, tokenize
+from sbert_app.corpus.ranking.lexical import WORD, tokenize
 from sbert_app.errors import UserError
 from sbert_app.evaluation.folds import Folds, cut
 from sbert_app.evaluation.weighted import Array

@@ -9,16 +9,16 @@ import numpy as np
 from sbert_app.errors import UserError
 from sbert_app.evaluation.weighted import Array
 from sbert_app.labelled.example_set import Examples
+from sbert_app.labelled.pairs.training_pairs import Digests
 from sbert_app.labelled.queries import Queries, Rows
-from sbert_app.labelled.training_pairs import Digests
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.models.pooling import POOLINGS
-from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import Vectors
 
 SBERT, CROSS, WORD_VECTORS, TF_IDF, OVERLAP = "sbert", "cross-encoder", "word-vectors", "tf-idf", "word-overlap"
 SVR, LEARNS = "svr", "learns from the other folds of the same data"
-RANKERS = BM25, HYBRID, RERANKED = "bm25", "hybrid", "re-ranked"  # they rank documents, no more
+RANKERS = BM25, HYBRID, MAXSIM, RERANKED = "bm25", "hybrid", "maxsim", "re-ranked"  # they rank documents, no more
 POOLED = {f"sbert-{pooling}": pooling for pooling in POOLINGS}
 RAW = {"bert-mean": "mean", "bert-cls": "cls"}  # a transformer that was never trained to compare sentences: its pooling
 SYSTEMS = {  # what each is, and its place in the paper
@@ -33,7 +33,8 @@ SYSTEMS = {  # what each is, and its place in the paper
     SVR: "a support-vector regressor over tf-idf and word overlap, as in Table 3; it learns from the data set itself, each fold "
     "from the other nine, by topics where there is such a column",
     BM25: "ranks documents by their words",
-    HYBRID: "the model's ranking and BM25's, fused by rank",
+    HYBRID: "the model's cosines and BM25's scores added, each in standard deviations",
+    MAXSIM: "the best 50 of hybrid, compared with the query token by token: what Search does",
     RERANKED: "the model's best 30 documents in the order of the cross-encoder",
 }
 

@@ -4,6 +4,7 @@ from sbert_app.jobs.cluster_map import CLUSTER_MAP
 from sbert_app.jobs.duplicates import DUPLICATES
 from sbert_app.jobs.encode import ENCODE
 from sbert_app.jobs.evaluate import EVALUATE
+from sbert_app.jobs.explain_miss import WHY_NOT
 from sbert_app.jobs.fine_tune import FINE_TUNE
 from sbert_app.jobs.index_corpus import INDEX_CORPUS
 from sbert_app.jobs.models import MODELS
@@ -19,6 +20,7 @@ JOBS = (
     ENCODE,
     INDEX_CORPUS,
     SEARCH,
+    WHY_NOT,
     DUPLICATES,
     CLUSTER_MAP,
     FINE_TUNE,

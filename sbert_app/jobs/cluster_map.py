@@ -6,10 +6,10 @@ from pathlib import Path
 
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.errors import UserError
-from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step
-from sbert_app.jobs.option import choice, flag, number, option, output, text
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step
+from sbert_app.jobs.declaring.option import choice, flag, number, option, output, text
 from sbert_app.mapping.clusters import K_MEANS, METHODS
-from sbert_app.services.cluster_map import AUTO, DEFAULT_OUTLIERS, Grouping
+from sbert_app.services.corpus.cluster_map import AUTO, DEFAULT_OUTLIERS, Grouping
 
 
 @dataclass(frozen=True)

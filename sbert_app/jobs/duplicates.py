@@ -8,9 +8,10 @@ from sbert_app.corpus.duplicates import COPIES, SIMILAR
 from sbert_app.corpus.findings import Findings
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.corpus.overlap import FileOverlap
-from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step
-from sbert_app.jobs.option import choice, number, option, output, upload, whole
-from sbert_app.services.duplicates import DEFAULT_THRESHOLD, MOST_LISTED
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, cross_encoder_option
+from sbert_app.jobs.declaring.option import choice, number, option, output, upload, whole
+from sbert_app.models.scoring import how_to_read
+from sbert_app.services.corpus.duplicates import DEFAULT_THRESHOLD, MOST_LISTED
 from sbert_app.storage import writing_to
 from sbert_app.tables import Table
 from sbert_app.tables.writing import to_csv
@@ -26,6 +27,7 @@ class DuplicatesOptions:
         "Rows that --clean leaves out: 'copies' (exact copies only) or 'similar' (similar rows too).",
         choice("rows to remove", (COPIES, SIMILAR)), SIMILAR, endpoint=False,
     )  # fmt: skip
+    cross_encoder: str = cross_encoder_option("", "Also score the pairs nearest to the threshold, up to 100; empty for none.")
 
 
 def duplicates(call: Call, options: DuplicatesOptions) -> Iterator[Step | Outcome]:
@@ -34,7 +36,9 @@ def duplicates(call: Call, options: DuplicatesOptions) -> Iterator[Step | Outcom
     Returns:
         pairs (row1, row2 counted from 1, score, both sentences; best first), groups (representative: the row to keep, rows,
         size), rows, redundant (rows that could be removed), exact_copies, threshold, floor (no pairs below it are kept), exact,
-        recall (share of pairs found, for corpora too large for exact mining), overlap (with another file), seconds by stage.
+        recall (share of pairs found, for corpora too large for exact mining), overlap (with another file), second_opinion (with a
+        cross-encoder: its name, what it was trained for, how to read its scores, and the pairs nearest to the threshold with
+        them), seconds by stage.
     """
     service = call.services.duplicates
     if not service.is_mined(call.session_id):
@@ -47,6 +51,11 @@ def duplicates(call: Call, options: DuplicatesOptions) -> Iterator[Step | Outcom
         summary["overlap"] = compared.summary(options.threshold)
         repeated = summary["overlap"]["found"]
         lines.append(f"{repeated:,} of {len(compared.other):,} rows of {compared.other.name} duplicate rows of the corpus.")
+    if options.cross_encoder:
+        pairs, opinion = service.score_borderline(call.session_id, options.threshold, cross_encoder=options.cross_encoder)
+        summary["second_opinion"] = opinion.summary(pairs)
+        lines.append(f"Pairs nearest to the threshold, by {opinion.model}. {how_to_read(opinion.trained_for, opinion.bounds)}")
+        lines += [f"{p.score:.3f}  {p.cross_score:.3f}  rows {p.row1} and {p.row2}" for p in pairs]
     if options.clean:
         _write(findings, options.clean)
         lines.append(f"{findings.staying:,} rows to keep -> {options.clean}")

@@ -4,19 +4,21 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sbert_app.corpus.reader import guess_column, read_corpus
 from sbert_app.errors import UserError
-from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step, model_option
-from sbert_app.jobs.option import option, output
-from sbert_app.models.encoder import Encoder
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, model_option
+from sbert_app.jobs.declaring.option import option, output
 from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.stop import APP_STOPPING, Stop
 from sbert_app.storage import writing, writing_to
 from sbert_app.vectors import Vectors
+
+if TYPE_CHECKING:
+    from sbert_app.models.encoder import Encoder
 
 MOST_LISTED = 100  # the answer lists the embeddings of up to this many sentences
 FILE = "embeddings.npy"
@@ -62,14 +64,14 @@ def encode(call: Call, options: EncodeOptions) -> Iterator[Step | Outcome]:
     yield Outcome(summary, [line], file=path)
 
 
-def _embed(call: Call, encoder: Encoder, sentences: list[str], embeddings: Vectors) -> Iterator[Step | float]:
+def _embed(call: Call, encoder: "Encoder", sentences: list[str], embeddings: Vectors) -> Iterator[Step | float]:
     """Wait in the queue, then fill the array; the last item yielded is the encoding time in seconds."""
     bench, stop, done = call.services.bench, Stop(call.visitor), 0
     with bench.lines.corpora.join(stop) as waiting:
         for before in waiting:
             yield Step(place_in_line(before, "job"))
         start = time.perf_counter()
-        for rows, vectors in bench.device.stream(encoder, sentences, encoder.prompt("document", "passage", "corpus")):
+        for rows, vectors in bench.device.stream(encoder, sentences, encoder.document_prompt):
             embeddings[rows] = vectors
             done += len(rows)
             yield Step("Encoding", done, len(sentences))

@@ -13,11 +13,12 @@ from sbert_app.grid.mteb_results import check_known, write_files
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import BERT, SBERT, SYSTEMS, Choice
 from sbert_app.grid.tasks.task import TASKS
-from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step, cross_encoder_option, model_option
-from sbert_app.jobs.option import flag, local_file, local_folder, names, option, output, text
-from sbert_app.jobs.remarks import remarks
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, cross_encoder_option, model_option
+from sbert_app.jobs.declaring.option import flag, local_file, local_folder, names, option, output, text
+from sbert_app.jobs.declaring.remarks import remarks
 from sbert_app.labelled.columns import has_pairs
-from sbert_app.models.registry import DEFAULT_CROSS_ENCODER
+from sbert_app.labelled.judgements import judged_columns
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.stop import APP_STOPPING, Stop
 from sbert_app.tables import Table
 
@@ -58,10 +59,14 @@ def evaluate(call: Call, options: EvaluateOptions) -> Iterator[Step | Outcome]:
     """
     if options.data is None and call.table is None:
         raise UserError("Give a file of pairs or labelled sentences, or a folder of them with --data.")
-    if not (options.data or options.mteb or options.tasks) and has_pairs(call.required_table().frame):
+    if not (options.data or options.mteb or options.tasks) and _holds_pairs(call.required_table()):
         yield from _pairs(call, options, call.required_table())
     else:
         yield from _grid(call, options)
+
+
+def _holds_pairs(table: Table) -> bool:
+    return has_pairs(table.frame) and judged_columns(table.frame) is None
 
 
 def _choice(options: EvaluateOptions) -> Choice:
@@ -133,6 +138,7 @@ def _facts(cell: Cell | str) -> dict[str, Any]:
         return {"reason": cell}
     facts = {"model": cell.model, **cell.measures, "interval": [cell.low, cell.high], "sentences": cell.sentences}
     facts |= {"protocol": cell.protocol} if cell.protocol else {}
+    facts |= {"intervals": cell.intervals} if cell.intervals else {}
     return facts | {"seconds": cell.seconds, "day": cell.day, "seen": cell.seen, "subsets": cell.subsets}
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from sbert_app.errors import UserError
-from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step, model_option
-from sbert_app.jobs.option import choice, flag, number, option, output, text, upload, whole
-from sbert_app.jobs.remarks import remarks
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, model_option
+from sbert_app.jobs.declaring.option import choice, flag, number, option, output, text, upload, whole
+from sbert_app.jobs.declaring.remarks import remarks
 from sbert_app.labelled.columns import guess_mapping
 from sbert_app.labelled.groups import COLUMN, SENTENCES, SPLITS
 from sbert_app.labelled.separation import GIVEN, shared_warning
@@ -21,7 +21,7 @@ from sbert_app.services.fine_tune import FineTuneService, RunProgress
 from sbert_app.services.labelled import SplitChoice, TrainingData
 from sbert_app.storage import atomic_folder, writing_to
 from sbert_app.tables import Table
-from sbert_app.training.objectives import OBJECTIVES
+from sbert_app.training.choices import OBJECTIVES
 from sbert_app.training.options import RANGES
 
 POLL_SECONDS = 0.5

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sbert_app.errors import UserError
-from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step, model_option
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, model_option
 from sbert_app.runtime.stop import APP_STOPPING
 from sbert_app.tables.table import skipped_summary
+from sbert_app.wording import plural
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,8 @@ def index_corpus(call: Call, options: IndexOptions) -> Iterator[Step | Outcome]:
     """Index a corpus from a file or from lines, and get its id for other jobs.
 
     Returns:
-        corpus (its id, which gives access to it), sentences, columns, index, recall, seconds, notes.
+        corpus (its id, which gives access to it), sentences, passages (parts of texts longer than the model reads),
+        columns, index, recall, seconds, notes.
     """
     corpora, session = call.services.corpora, call.services.bench.sessions.open(call.visitor)
     column = corpora.put_table(session.id, call.required_table())
@@ -28,17 +30,21 @@ def index_corpus(call: Call, options: IndexOptions) -> Iterator[Step | Outcome]:
     if last is None or last.corpus is None:
         raise UserError(APP_STOPPING)
     report, source = last.corpus.index.report, last.corpus.corpus
+    passages = len(last.corpus.passages or ())
     notes = [*last.notes, *source.notes, *skipped_summary(source.skipped)]
     summary = {
         "corpus": session.id,
         "sentences": len(source),
+        "passages": passages,
         "columns": list(source.columns),
         "index": report.kind,
         "recall": report.recall,
         "seconds": last.seconds,
         "notes": notes,
     }
-    yield Outcome(summary, [f"Sentences from column '{', '.join(source.columns)}'.", *notes])
+    rows = f"{len(source):,} {plural(len(source), 'row', 'rows')}"
+    further = [f"{rows}, {passages:,} {plural(passages, 'passage', 'passages')} of long texts."] if passages else []
+    yield Outcome(summary, [f"Sentences from column '{', '.join(source.columns)}'.", *further, *notes])
 
 
 INDEX_CORPUS = Job("index_corpus", Needs.SENTENCES, IndexOptions, index_corpus)

@@ -2,8 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
-from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step
+from sbert_app.models.files.trained_for import in_words
+
+if TYPE_CHECKING:
+    from sbert_app.models.files.listing import ModelInfo
 
 
 @dataclass(frozen=True)
@@ -15,12 +20,19 @@ def models(call: Call, options: ModelsOptions) -> Iterator[Step | Outcome]:
     """List the models that other jobs accept by name.
 
     Returns:
-        A list of objects: name, kind ("encoder", "cross-encoder" or "poly-encoder"), origin ("bundled", "hub", "untrained" or
-        "saved"), dim, available.
+        A list of objects: name, kind ("encoder", "cross-encoder" or "poly-encoder"), origin ("bundled", "draft", "hub",
+        "untrained" or "saved"), dim, available, trained_for (of a cross-encoder or poly-encoder: "likeness", "answers", or "" if
+        unknown), labels (outputs of a cross-encoder; only one with a single label scores pairs).
     """
-    listed = [asdict(model) for model in call.services.bench.registry.list()]
-    lines = [f"{row['name']}  {row['kind']}, {row['origin']}, {row['dim'] or '?'} dimensions" for row in listed]
-    yield Outcome(listed, lines)
+    known = call.services.bench.registry.list()
+    yield Outcome([asdict(model) for model in known], [_line(model) for model in known])
+
+
+def _line(model: "ModelInfo") -> str:
+    scorer = model.kind in ("cross-encoder", "poly-encoder")
+    purpose = f", {in_words(model.trained_for)}" if scorer and model.origin != "untrained" else ""
+    labels = f", {model.labels} labels" if model.labels not in (None, 1) else ""
+    return f"{model.name}  {model.kind}, {model.origin}, {model.dim or '?'} dimensions{purpose}{labels}"
 
 
 MODELS = Job("models", Needs.NOTHING, ModelsOptions, models, "models", quick=True)

@@ -4,9 +4,14 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step, cross_encoder_option
-from sbert_app.jobs.option import flag, json_object, option, sentence, whole
-from sbert_app.models.registry import DEFAULT_CROSS_ENCODER
+from sbert_app.corpus.indexed import HYBRID
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, cross_encoder_option
+from sbert_app.jobs.declaring.option import choice, flag, json_object, option, sentence, whole
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
+from sbert_app.services.corpus.hits import DEFAULT_RANKING, RANKINGS, Hit
+
+FOR_ANSWERS = "The cross-encoder for re-ranking. The bundled one grades likeness: name one that was trained to rank answers."
+WAYS = "; ".join(f"{name}, {meaning}" for name, meaning in RANKINGS.items())
 
 
 @dataclass(frozen=True)
@@ -18,22 +23,31 @@ class SearchOptions:
         json_object("filter"),
         None,
     )
-    hybrid: bool = option("Combine the ranking with BM25 keyword search.", flag("hybrid"), False)
-    rerank: bool = option("Re-rank the best hits with the cross-encoder.", flag("rerank"), False)
-    cross_encoder: str = cross_encoder_option(DEFAULT_CROSS_ENCODER, "The cross-encoder for re-ranking.")
+    hybrid: bool = option("The same as the ranking hybrid.", flag("hybrid"), False)
+    rerank: bool = option("Order the best 30 hits by a cross-encoder, which reads query and text together.", flag("rerank"), False)
+    cross_encoder: str = cross_encoder_option(DEFAULT_CROSS_ENCODER, FOR_ANSWERS)
+    ranking: str = option(f"How hits are ranked: {WAYS}.", choice("ranking", RANKINGS), DEFAULT_RANKING)
 
 
 def search(call: Call, options: SearchOptions) -> Iterator[Step | Outcome]:
     """Search an indexed corpus by meaning.
 
     Returns:
-        hits (rank, row counted from 1, score, sentence, metadata, cross_score) and milliseconds by stage.
+        hits (rank, row counted from 1, score: the cosine, sentence, metadata, bm25, maxsim, cross_score, matches: words of the
+        query and of the hit with their similarity and weight, best: the sentence that matches best, passage: the part of a long
+        text that the scores are of, else None; both are first character and last + 1) and milliseconds by stage.
     """
+    ranking = HYBRID if options.hybrid else options.ranking
     result = call.services.search.search(
-        call.session_id, options.query, options.top, options.filters, options.hybrid, options.rerank, options.cross_encoder
+        call.session_id, options.query, options.top, options.filters, ranking, options.rerank, options.cross_encoder
     )
-    lines = [f"{hit.score:.3f}  row {hit.row:<6} {hit.sentence}" for hit in result.hits]
+    lines = [f"{hit.score:.3f}  row {hit.row:<6} {_shown(hit)}" for hit in result.hits]
     yield Outcome({"hits": [asdict(hit) for hit in result.hits], "milliseconds": result.milliseconds}, lines)
+
+
+def _shown(hit: Hit) -> str:
+    """The text of a hit, of a long one the passage that matches best."""
+    return f"… {hit.sentence[slice(*hit.passage)]}" if hit.passage else hit.sentence
 
 
 SEARCH = Job("search", Needs.CORPUS, SearchOptions, search, "search", quick=True)

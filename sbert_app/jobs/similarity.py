@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step, cross_encoder_option, model_option
-from sbert_app.jobs.option import option, sentence
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, cross_encoder_option, model_option
+from sbert_app.jobs.declaring.option import option, sentence
+from sbert_app.models.files.trained_for import in_words
+from sbert_app.models.scoring import how_to_read
 from sbert_app.wording import rounded
 
 MOST_LINKS = 8
@@ -26,7 +28,8 @@ def similarity(call: Call, options: SimilarityOptions) -> Iterator[Step | Outcom
         score (cosine, -1..1), in_words (what the score means, in one sentence), cautions (sentences on what it does not tell: a
         negation, another number, another word order, a language that the model does not read), percentile (share of random pairs
         that score lower, 0..100), calibrated_on, pooling, poolings, word_overlap, links (the strongest word pairs with their
-        contribution), residual, cross_encoder_score, milliseconds (of the whole comparison).
+        contribution), residual, cross_encoder_score (of a model without sigmoid a logit), cross_encoder_trained_for ("likeness",
+        "answers", or "" if unknown), milliseconds (of the whole comparison).
     """
     service = call.services.similarity
     if not call.services.bench.registry.loaded("encoder", options.model):  # warm up, so that the time excludes loading
@@ -46,11 +49,13 @@ def similarity(call: Call, options: SimilarityOptions) -> Iterator[Step | Outcom
         "links": [asdict(link) for link in attribution.strongest(MOST_LINKS)] if attribution else [],
         "residual": attribution.residual if attribution else None,
         "cross_encoder_score": cross.score if cross else None,
+        "cross_encoder_trained_for": cross.trained_for if cross else None,
         "milliseconds": result.milliseconds,
     }
     lines = [*filter(None, [result.in_words]), f"{rounded(result.score, 4)}  cosine similarity, {options.model}"]
     if cross is not None:
-        lines.append(f"{rounded(cross.score, 4)}  {call.services.bench.registry.kind(cross.model)} {cross.model}")
+        lines.append(f"{rounded(cross.score, 4)}  {cross.kind} {cross.model}, {in_words(cross.trained_for)}")
+        lines.append(how_to_read(cross.trained_for, cross.bounds))
     lines += [f"Caution: {caution}" for caution in result.cautions]
     yield Outcome(summary, lines)
 

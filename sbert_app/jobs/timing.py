@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from sbert_app.corpus.reader import guess_column, read_corpus
 from sbert_app.errors import UserError
-from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step, model_option
-from sbert_app.jobs.option import flag, option, whole
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, model_option
+from sbert_app.jobs.declaring.option import flag, option, text, whole
 from sbert_app.runtime.stop import APP_STOPPING, Stop
 from sbert_app.services.timing import DEFAULT_SECONDS, RaceCorpus, Waiting
 from sbert_app.timing.disturbance import DISTURBED
 from sbert_app.timing.experiment import Moment
+from sbert_app.timing.report import models_of_race
 from sbert_app.timing.result import MOST_SENTENCES, TimingResult
 from sbert_app.timing.table7 import SystemSpeed
 from sbert_app.wording import digits, spoken
@@ -22,6 +23,10 @@ class TimingOptions:
     seconds: int = option("Seconds of work for the cross-encoder.", whole("number of seconds", 1, "race_seconds"), DEFAULT_SECONDS)
     model: str = model_option()
     table_7: bool = option("Also measure the systems of the paper's Table 7.", flag("table 7"), False)
+    cross_encoder: str = option(
+        "The cross-encoder, of that kind in `models`, a Hub name or a folder; empty: one with the encoder's backbone.",
+        text("cross-encoder"), "",
+    )  # fmt: skip
 
 
 def timing(call: Call, options: TimingOptions) -> Iterator[Step | Outcome]:
@@ -32,7 +37,8 @@ def timing(call: Call, options: TimingOptions) -> Iterator[Step | Outcome]:
     Returns:
         While running: stage, and before, the number of timing runs ahead in the queue. At the end: sentences, pairs, cross-encoder
         and sbert (rate, slowest and fastest turn, extrapolated seconds with a 95 % band), measured, agreement, query, answer,
-        conditions, disturbed (something else used the processor: race again), table_7.
+        conditions (of the cross-encoder also what it was trained for, and whether it has the encoder's backbone), disturbed
+        (something else used the processor: race again), table_7.
     """
     corpus, stop = _race_corpus(call), Stop(call.visitor)
     result = yield from _race(call, corpus, options, stop)
@@ -57,7 +63,7 @@ def _race_corpus(call: Call) -> RaceCorpus:
 
 def _race(call: Call, corpus: RaceCorpus, options: TimingOptions, stop: Stop) -> Generator[Step, None, TimingResult]:
     result = None
-    for step in call.services.timings.race(corpus, options.model, options.seconds, stop):
+    for step in call.services.timings.race(corpus, options.model, options.seconds, stop, options.cross_encoder):
         if isinstance(step, Moment):
             result = step.result or result
         yield _step("" if isinstance(step, Waiting) else step.stage, step)
@@ -77,6 +83,7 @@ def _lines(result: TimingResult, sentences: int) -> list[str]:
     (low, high), (slow, fast) = result.cross.spread, result.encode.spread
     lines = [
         *([DISTURBED] if result.disturbed else []),
+        *models_of_race(result.conditions),
         f"cross-encoder  {digits(result.cross.rate)} pairs/s (turns {digits(low)} to {digits(high)}), {result.conditions.hardware}",
         f"SBERT          {digits(result.encode.rate)} sentences/s (turns {digits(slow)} to {digits(fast)})",
         f"{sentences:,} sentences, extrapolated: {spoken(cross.seconds)} against {spoken(sbert.seconds)}",

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step, model_option
-from sbert_app.jobs.option import flag, option, text, upload
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, model_option
+from sbert_app.jobs.declaring.option import flag, option, text, upload
 from sbert_app.services.transfer import TransferResult, lines
 from sbert_app.tables import Table
 

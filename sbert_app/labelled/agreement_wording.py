@@ -2,7 +2,7 @@
 
 from sbert_app.evaluation.label_agreement import LabelAgreement, Threshold
 from sbert_app.evaluation.verdict import LEAST_HELD_OUT
-from sbert_app.labelled.pair_labels import GRADED, PairLabels
+from sbert_app.labelled.pairs.pair_labels import GRADED, PairLabels
 from sbert_app.wording import plural, rounded
 
 MINUS = "−"

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 from sbert_app.labelled.example_set import Examples, normalise
 
@@ -17,6 +15,9 @@ SPLITS = (SENTENCES, PAIRS)  # a column is chosen by its name
 
 def sentence_groups(examples: Examples) -> Groups:
     """Examples that are connected by equal sentences, directly or through other examples, are one group."""
+    from scipy.sparse import coo_matrix  # a third of a second
+    from scipy.sparse.csgraph import connected_components
+
     count, towers = len(examples), len(examples.sentences)
     normalised = [sentence for column in examples.normalised for sentence in column]
     node = _numbered(normalised).reshape(towers, count)

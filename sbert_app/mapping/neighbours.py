@@ -1,12 +1,15 @@
 """Find the k nearest rows by cosine: for UMAP, for placing a new sentence, for measuring drift."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import faiss
 import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.vectors import Vectors
+
+if TYPE_CHECKING:
+    import faiss
 
 # Measured on 2 cores, 384 dimensions: every row against every row takes 1.4 s for 20,000 rows and 35 s for 100,000.
 EXACT_ROWS = 20_000
@@ -28,6 +31,8 @@ class NeighbourIndex:
     """Nearest-neighbour index of unit rows, (n, dim) float32: exact up to 20,000 rows, inverted lists beyond."""
 
     def __init__(self, vectors: Vectors) -> None:
+        import faiss
+
         self.exact = len(vectors) <= EXACT_ROWS
         self.rows = len(vectors)
         self._index = faiss.IndexFlatIP(vectors.shape[1]) if self.exact else _lists(vectors)
@@ -40,7 +45,9 @@ class NeighbourIndex:
         return Neighbours(np.where(missing, rows[:, :1], rows), np.where(missing, scores[:, :1], scores))
 
 
-def _lists(vectors: Vectors) -> faiss.IndexIVFFlat:
+def _lists(vectors: Vectors) -> "faiss.IndexIVFFlat":
+    import faiss
+
     rows, dim = vectors.shape
     count = int(rows**0.5)
     index = faiss.IndexIVFFlat(faiss.IndexFlatIP(dim), dim, count, faiss.METRIC_INNER_PRODUCT)  # the default is L2

@@ -6,6 +6,7 @@ The neighbour graph comes from FAISS and the start from PCA, which is quicker th
 
 import threading
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,10 +79,9 @@ class Layout:
 
     def _fit(self, neighbours: Neighbours, random: np.random.RandomState, stopping: Callable[[], bool]) -> None:
         """Run the loop of umap-learn's optimize_layout_euclidean here, since that function cannot be stopped between two epochs."""
-        from umap.layouts import _get_optimize_layout_euclidean_single_epoch_fn
         from umap.umap_ import find_ab_params
 
-        epoch = _get_optimize_layout_euclidean_single_epoch_fn(parallel=False)
+        epoch = _compiled_epoch()
         head, tail, wait = self._edges(neighbours, random)
         self.points += random.normal(scale=1e-4, size=self.points.shape).astype(np.float32)  # separates equal rows
         a, b = find_ab_params(1.0, MIN_DISTANCE)
@@ -110,6 +110,19 @@ class Layout:
         return graph.row[strong], graph.col[strong], make_epochs_per_sample(graph.data[strong], self.epochs)
 
 
+@cache
+def _compiled_epoch() -> Callable[..., None]:
+    """Return umap-learn's loop over the edges, compiled once on a machine; umap-learn compiles it again in each process."""
+    from umap import umap_
+    from umap.layouts import _get_optimize_layout_euclidean_single_epoch_fn
+
+    epoch = _get_optimize_layout_euclidean_single_epoch_fn(parallel=False)
+    for function in (epoch, umap_.smooth_knn_dist, umap_.compute_membership_strengths):
+        function.enable_caching()
+    compiled: Callable[..., None] = epoch
+    return compiled
+
+
 def placed(nearest: NDArray[np.integer], points: Points) -> Points:
     """Place new rows on an existing map, at the median point of their nearest rows, (q, k), usually k = 15 -> (q, 2).
 
@@ -120,7 +133,7 @@ def placed(nearest: NDArray[np.integer], points: Points) -> Points:
 
 
 def warm_up() -> None:
-    """Import and compile umap-learn (10 to 20 s), so that the first map is quick."""
+    """Import umap-learn, and compile it on a new machine (10 to 20 s), so that the first map is quick."""
     vectors = np.random.default_rng(0).normal(size=(4 * NEIGHBOURS, 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     Layout(preview(vectors)).run(NeighbourIndex(vectors).search(vectors, NEIGHBOURS))

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sbert_app.models.batching import Rows
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.forward import infer
+from sbert_app.models.engine.batching import Rows
 from sbert_app.vectors import Vectors
 
 BATCH = 1_024
@@ -36,6 +35,5 @@ class AverageWordVectors:
 
 def plain_stream(encoder: Encoder, sentences: Sequence[str], batch_size: int) -> Iterator[tuple[Rows, Vectors]]:
     """Embed without smart batching: batches of a fixed size in the given order, padded to their longest sentence."""
-    for start in range(0, len(sentences), batch_size):
-        ids = encoder.tokenize(sentences[start : start + batch_size])
-        yield np.arange(start, start + len(ids)), infer(encoder.embed, encoder.pad(ids))
+    batches = (np.arange(start, min(start + batch_size, len(sentences))) for start in range(0, len(sentences), batch_size))
+    return encoder.stream_batches(batches, lambda rows: encoder.pad(encoder.tokenize([sentences[i] for i in rows])))

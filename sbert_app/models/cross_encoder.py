@@ -11,32 +11,45 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from sbert_app.models.attention import use_fastest_attention
-from sbert_app.models.batching import Rows
+from sbert_app.errors import UserError
 from sbert_app.models.encoder import WINDOW
-from sbert_app.models.fingerprint import fingerprint
-from sbert_app.models.folders import read_json
-from sbert_app.models.forward import Features, attention_mask, forward_batches, pad_rows
-from sbert_app.models.hardware import Hardware
+from sbert_app.models.engine.attention import use_fastest_attention
+from sbert_app.models.engine.batching import Rows, token_budget_batches
+from sbert_app.models.engine.engine import OnEngine
+from sbert_app.models.engine.forward import Features, Fetch, attention_mask, forward_batches, pad_rows
+from sbert_app.models.engine.hardware import Hardware
+from sbert_app.models.files.fingerprint import fingerprint
+from sbert_app.models.files.folders import quoted, read_json
+from sbert_app.models.files.soundness import cast
+from sbert_app.models.files.trained_for import UNKNOWN, label_names, purpose, read_card, trained_for
 from sbert_app.models.loading import CLASSIFIER_CLASS, LOADING, length_limit, load_transformer
-from sbert_app.models.soundness import cast
+from sbert_app.models.scoring import SHARE, Bounds
 from sbert_app.vectors import Vectors
 
 Pair = tuple[str, str]
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"Sigmoid": torch.sigmoid, "Identity": lambda logits: logits}
 
 
-class CrossEncoder:
-    """A sequence classifier over pairs. One label: (n,) scores; k labels: (n, k) logits. As in sentence-transformers."""
+class CrossEncoder(OnEngine):
+    """A sequence classifier over pairs. One label: (n,) scores; k labels: (n, k). Activation as in sentence-transformers.
 
-    def __init__(self, name: str, model: Any, tokenizer: Any, hardware: Hardware) -> None:
+    trained_for: LIKENESS, ANSWERS or UNKNOWN. bounds: the lowest and the highest score, None for logits.
+    """
+
+    kind = "cross-encoder"
+
+    def __init__(self, name: str, model: Any, tokenizer: Any, hardware: Hardware, trained_for: str = UNKNOWN) -> None:
+        super().__init__(model, self.logits, hardware)
         self.name = name
-        self.model = model
         self.tokenizer = tokenizer
         self.hardware = hardware
+        self.trained_for = trained_for
         self.labels = int(model.config.num_labels)
+        self.label_names: Sequence[str] = label_names(model.config.to_dict())
         self.max_length = length_limit(None, tokenizer, model.config)
-        self._activation = ACTIVATIONS[_activation_name(model.config)]
+        activation = _activation_name(model.config, name)
+        self._activation = ACTIVATIONS[activation]
+        self.bounds: Bounds | None = SHARE if activation == "Sigmoid" else None
         self._backend = tokenizer.backend_tokenizer
         self._backend.enable_truncation(self.max_length, strategy="longest_first")
         self._backend.no_padding()
@@ -46,7 +59,11 @@ class CrossEncoder:
         """Load a sequence-classification folder. Raises UserError if it cannot be read."""
         name = name or folder.name
         model, tokenizer = load_transformer(folder, hardware, CLASSIFIER_CLASS, name=name)
-        return cls(name, model, tokenizer, hardware)
+        if activation := _saved_activation(folder, name):
+            model.config.sentence_transformers = {"activation_fn": activation}
+        cross = cls(name, model, tokenizer, hardware, purpose(folder, name, cls.kind))
+        cross.reader = lambda: load_transformer(folder, hardware, CLASSIFIER_CLASS, name=name)[0]
+        return cross
 
     @classmethod
     def untrained(cls, folder: Path, hardware: Hardware, labels: int) -> "CrossEncoder":
@@ -68,19 +85,27 @@ class CrossEncoder:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", FutureWarning)  # from peft about transformers, nothing a user can act on
                 merged = PeftModel.from_pretrained(model, adapter).merge_and_unload()
-            return cls(name, merged.eval(), tokenizer, fp32).cast(hardware)
+            purpose_of_adapter = trained_for(name, {}, read_card(adapter))
+            cross = cls(name, merged.eval(), tokenizer, fp32, purpose_of_adapter).cast(hardware)
+            cross.reader = lambda: cls.from_adapter(base, adapter, hardware, name).model
+            return cross
 
     @cached_property
     def fingerprint(self) -> str:
         """Differs between cross-encoders whose scores differ. 16 hex digits."""
-        return fingerprint(f"{self.max_length}{self.hardware.precision}{_activation_name(self.model.config)}", self.model)
+        return fingerprint(f"{self.max_length}{self.hardware.precision}{_activation_name(self.config, self.name)}", self.model)
+
+    @property
+    def model(self) -> Any:
+        """The sequence classifier on torch."""
+        return self.transformer
 
     def cast(self, hardware: Hardware) -> "CrossEncoder":
         """Convert the weights to the precision of `hardware`, for scoring. They are shared: do not use this object afterwards."""
         with LOADING:  # the attention modules are imported at first use
             cast(self.model, hardware.dtype)
             use_fastest_attention(self.model, hardware)
-        return CrossEncoder(self.name, self.model, self.tokenizer, hardware)
+        return CrossEncoder(self.name, self.model, self.tokenizer, hardware, self.trained_for)
 
     def score(self, pairs: Sequence[Pair]) -> Vectors:
         """Score pairs in their order. n pairs -> (n,), or (n, k) for k > 1 labels, float32, higher is closer."""
@@ -93,8 +118,9 @@ class CrossEncoder:
         """Yield (row numbers, scores (b, k)) batch by batch; close the iterator to stop."""
         for start in range(0, len(pairs), WINDOW):
             encodings = self.tokenize(pairs[start : start + WINDOW])
-            ids, pad, hardware = [encoding.ids for encoding in encodings], self._padder(encodings), self.hardware
-            for rows, scores in forward_batches(ids, pad, self._score, hardware.token_budget, hardware.ahead):
+            lengths = [len(encoding.ids) for encoding in encodings]
+            batches = token_budget_batches(lengths, self.engine.token_budget(sum(lengths)))
+            for rows, scores in forward_batches(batches, self._padder(encodings), self._start, self.engine.ahead):
                 yield rows + start, scores
 
     def tokenize(self, pairs: Sequence[Pair]) -> list[Any]:
@@ -130,15 +156,36 @@ class CrossEncoder:
             features["token_type_ids"] = pad_rows([encoding.type_ids for encoding in encodings], 0, device)
         return features
 
-    def _score(self, features: Features) -> Tensor:
-        """(B, T) ids -> (B, k)."""
-        return self._activation(self.logits(features))
+    def _start(self, features: Features) -> Fetch:
+        return self.engine.start(features, lambda logits, _: self._activation(logits.float()))
 
 
-def _activation_name(config: Any) -> str:
-    """The activation that the config names (new or old key), else sigmoid for one label and identity for more."""
-    configured = (getattr(config, "sentence_transformers", None) or {}).get("activation_fn")
-    configured = configured or getattr(config, "sbert_ce_default_activation_function", None) or ""
+def _activation_name(config: Any, model: str) -> str:
+    """The activation that the config names (new or old key), else sigmoid for one label and identity for more.
+
+    A class outside torch is not run, as in sentence-transformers. Raises UserError for another one of torch than ACTIVATIONS.
+    """
     default = "Sigmoid" if config.num_labels == 1 else "Identity"
-    name = configured.rsplit(".", 1)[-1]
-    return name if name in ACTIVATIONS else default
+    settings = getattr(config, "sentence_transformers", None)
+    configured = settings.get("activation_fn") if isinstance(settings, dict) else None
+    configured = configured or getattr(config, "sbert_ce_default_activation_function", None)
+    if not _of_torch(configured):
+        return default
+    name = str(configured).rsplit(".", 1)[-1]
+    if name not in ACTIVATIONS:
+        raise UserError(
+            f"The cross-encoder {quoted(model)} ends in the activation {quoted(name)}. This app computes "
+            f"{' and '.join(ACTIVATIONS)}: choose another model."
+        )
+    return name
+
+
+def _saved_activation(folder: Path, name: str) -> str:
+    """The activation in config_sentence_transformers.json, where later versions of sentence-transformers write it; else ""."""
+    settings = read_json(folder / "config_sentence_transformers.json", name)
+    configured = settings.get("activation_fn") if isinstance(settings, dict) else None
+    return str(configured) if _of_torch(configured) else ""
+
+
+def _of_torch(configured: object) -> bool:
+    return isinstance(configured, str) and configured.startswith("torch.")

@@ -1,45 +1,35 @@
 """The encoder (bi-encoder): turns each sentence into one vector, independently of all others."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sbert_app.evaluation.similarity import COSINE, Similarity
 from sbert_app.explain.languages import SAMPLE
-from sbert_app.models.batching import Rows, distinct
-from sbert_app.models.card import write_card
 from sbert_app.models.dense import Dense, read_dense, write_dense
-from sbert_app.models.fingerprint import fingerprint
-from sbert_app.models.folders import WORDS, Layout, read_layout, write_layout
-from sbert_app.models.forward import Features, attention_mask, forward_batches, infer, pad_rows
-from sbert_app.models.hardware import Hardware
+from sbert_app.models.engine.batching import Rows, distinct, token_budget_batches
+from sbert_app.models.engine.engine import OnEngine
+from sbert_app.models.engine.forward import Features, Fetch, Start, attention_mask, forward_batches, pad_rows
+from sbert_app.models.engine.hardware import Hardware
+from sbert_app.models.files.card import write_card
+from sbert_app.models.files.fingerprint import fingerprint
+from sbert_app.models.files.folders import WORDS, Layout, read_layout, write_layout
 from sbert_app.models.loading import length_limit, load_transformer
 from sbert_app.models.pooling import POOLINGS
+from sbert_app.models.tokens.token_vectors import TokenVectors, by_word
 from sbert_app.vectors import Vectors
 
 WINDOW = 16_384  # sentences tokenised at a time: bounds memory, and the first batch starts at once
 SPECIAL_TOKENS = 2  # that a tokenizer adds to a sentence, at least
 
 
-@dataclass(frozen=True)
-class TokenVectors:
-    """One sentence before pooling. Tokens of one word share a number in `word`; special tokens are words of their own."""
-
-    words: list[str]
-    word: NDArray[np.int64]  # (T,)
-    vectors: Vectors  # (T, dim)
-    truncated: bool
-    unknown: int = 0  # tokens that are not in the vocabulary
-
-
-class Encoder:
+class Encoder(OnEngine):
     """A transformer, pooling, dense layers if it has any. `encode` returns (n, dim) float32, equal to sentence-transformers."""
 
     similarity: Similarity = COSINE
@@ -47,13 +37,13 @@ class Encoder:
     def __init__(
         self, name: str, transformer: Any, tokenizer: Any, layout: Layout, hardware: Hardware, dense: Sequence[Dense] = ()
     ) -> None:
+        super().__init__(transformer, self._hidden, hardware)
         self.name = name
-        self.transformer = transformer
         self.tokenizer = tokenizer
         self.layout = layout
         self.dense, self._layers = nn.Sequential(*dense).to(hardware.device), tuple(dense)  # fp32, as pooling
         self.folder: Path | None = None  # where it was loaded from; may hold a softmax head too
-        self.hardware = hardware
+        self.network_seal = ""  # what a draft computes with: other bytes, other embeddings
         if self.of_words:
             self.hardware = replace(hardware, dtype=torch.float32)
             transformer.freeze()
@@ -73,23 +63,24 @@ class Encoder:
         dense = [read_dense(folder / path, name) for path in layout.dense]
         encoder = cls(name, transformer, tokenizer, layout, hardware, dense)
         encoder.folder = folder
+        encoder.reader = lambda: load_transformer(folder / layout.transformer_path, hardware, name=name)[0]
         return encoder
 
     @property
     def of_words(self) -> bool:
         """Whether it reads word vectors with a network of this app, which is no transformer."""
-        return bool(self.transformer.config.model_type == WORDS)
+        return bool(self.config.model_type == WORDS)
 
     @property
     def note(self) -> str:
         """A remark about this model to show to users, "" if there is none."""
-        return self.layout.note
+        return " ".join(filter(None, (self.layout.note, self.engine_note)))
 
     @cached_property
     def fingerprint(self) -> str:
         """Hash of weights, layout and precision: differs between encoders whose embeddings differ. 16 hex digits."""
         activations = "".join(layer.activation for layer in self._layers)
-        settings = f"{self.layout}{self.max_length}{self.hardware.precision}{activations}"
+        settings = f"{self.layout}{self.max_length}{self.hardware.precision}{activations}{self.network_seal}"
         return fingerprint(settings, self.transformer, self.dense)
 
     @cached_property
@@ -100,6 +91,11 @@ class Encoder:
     def prompt(self, *names: str) -> str:
         """The first of these named prompts that the model has (such as "query: " for queries), else ""."""
         return next((self.layout.prompts[name] for name in names if name in self.layout.prompts), "")
+
+    @property
+    def document_prompt(self) -> str:
+        """The prompt before each sentence of a corpus, "" if the model has none."""
+        return self.prompt("document", "passage", "corpus")
 
     def encode(self, sentences: Sequence[str], prompt: str = "") -> Vectors:
         """Embed sentences in their order. n strings -> (n, dim) float32."""
@@ -114,18 +110,30 @@ class Encoder:
         occurrences = np.split(np.argsort(inverse, kind="stable"), np.cumsum(np.bincount(inverse, minlength=len(unique)))[:-1])
         for start in range(0, len(unique), WINDOW):
             ids = self.tokenize(unique[start : start + WINDOW], prompt)
-            pad, hardware = self._padder(ids), self.hardware
-            for rows, vectors in forward_batches(ids, pad, self.embed, hardware.token_budget, hardware.ahead):
+            for rows, vectors in self._smart_batches(ids):
                 targets = [occurrences[start + row] for row in rows]
                 yield np.concatenate(targets), np.repeat(vectors, [len(t) for t in targets], axis=0)
 
+    def stream_batches(self, batches: Iterable[Rows], pad: Callable[[Rows], Features]) -> Iterator[tuple[Rows, Vectors]]:
+        """Embed batches that the caller has cut; yield (row numbers, vectors) in their order."""
+        return forward_batches(batches, pad, self._start, self.engine.ahead)
+
     def token_vectors(self, sentences: Sequence[str]) -> list[TokenVectors]:
-        """The vectors before pooling, with the words they belong to. Runs as one batch: only for a few sentences."""
-        texts = [self._clean(sentence) for sentence in sentences]
-        encodings = self._backend.encode_batch(texts)
-        hidden = infer(self._hidden, self.pad([encoding.ids for encoding in encodings]))
-        unknown = self.tokenizer.unk_token
-        return [_by_word(*row, unknown) for row in zip(encodings, texts, hidden, strict=True)]
+        """The vectors before pooling, with the words they belong to."""
+        encodings = self.encodings(sentences)
+        batches = self.hidden([encoding.ids for encoding in encodings])
+        vectors = {row: tokens for rows, hidden in batches for row, tokens in zip(rows.tolist(), hidden, strict=True)}
+        texts, unknown = [self._clean(sentence) for sentence in sentences], self.tokenizer.unk_token
+        return [by_word(encoding, texts[i], vectors[i], unknown) for i, encoding in enumerate(encodings)]
+
+    def encodings(self, sentences: Sequence[str], prompt: str = "") -> list[Any]:
+        """The tokeniser's encodings, one per sentence, with the place of each token in the text; cut at `max_length`."""
+        encodings: list[Any] = self._backend.encode_batch([self._clean(prompt + sentence) for sentence in sentences])
+        return encodings
+
+    def hidden(self, ids: Sequence[Sequence[int]]) -> Iterator[tuple[Rows, Vectors]]:
+        """Yield (row numbers, vectors before pooling (b, T, width), padding included) batch by batch."""
+        return self._batches(ids, lambda features: self.engine.start(features, lambda tokens, _: tokens))
 
     def pool(self, tokens: TokenVectors, pooling: str) -> Vectors:
         """Pool one sentence's token vectors, (T, width) -> (dim,), through the dense layers, not normalised."""
@@ -139,27 +147,27 @@ class Encoder:
         """The words of a sentence and their pieces, without vectors, (T, 0)."""
         encoding = self._backend.encode(self._clean(sentence))
         empty = np.empty((len(encoding.ids), 0), dtype=np.float32)
-        return _by_word(encoding, self._clean(sentence), empty, self.tokenizer.unk_token)
+        return by_word(encoding, self._clean(sentence), empty, self.tokenizer.unk_token)
 
     def leave_one_out(self, sentence: str) -> tuple[list[str], Vectors]:
         """The w words of a sentence, and its embedding without each of them, (w, dim)."""
         encoding = self._backend.encode(self._clean(sentence))
-        tokens = _by_word(encoding, self._clean(sentence), np.empty((len(encoding.ids), 0), dtype=np.float32))
+        tokens = by_word(encoding, self._clean(sentence), np.empty((len(encoding.ids), 0), dtype=np.float32))
         special = np.array(encoding.special_tokens_mask, dtype=bool)
         numbers = [number for number in range(len(tokens.words)) if not special[tokens.word == number].any()]
         shortened = [[i for i, word in zip(encoding.ids, tokens.word, strict=True) if word != number] for number in numbers]
         if not shortened:
             return [], np.empty((0, self.dim), dtype=np.float32)
-        return [tokens.words[number] for number in numbers], infer(self.embed, self.pad(shortened))
+        return [tokens.words[number] for number in numbers], self._embed_ids(shortened)
 
     def save(self, folder: Path, title: str = "", facts: Mapping[str, str] | None = None) -> None:
         """Write a sentence-transformers folder with a model card of `facts`. Needs fp32 weights: rounded ones lose precision."""
-        if self.hardware.dtype != torch.float32:
+        if self.hardware.precision != "fp32":
             raise ValueError(f"only fp32 weights are saved, these are {self.hardware.precision}")
         folder.mkdir(parents=True, exist_ok=True)
         self.transformer.save_pretrained(folder, safe_serialization=True)
         self.tokenizer.save_pretrained(folder)
-        write_layout(folder, self.layout, int(self.transformer.config.hidden_size), self.max_length)
+        write_layout(folder, self.layout, int(self.config.hidden_size), self.max_length)
         for path, layer in zip(self.layout.dense, self._layers, strict=True):
             write_dense(folder / path, layer)
         base = {"base model": self.name, "dimensions": f"{self.dim}", "tokens": f"{self.max_length}"}
@@ -173,15 +181,19 @@ class Encoder:
         encodings = self._backend.encode_batch_fast([self._clean(prompt + sentence) for sentence in sentences])
         return [encoding.ids for encoding in encodings]
 
-    def count_too_long(self, sentences: Sequence[str]) -> int:
-        """The number of sentences with more tokens than `max_length`: the model reads only their beginnings."""
-        cleaned = map(self._clean, sentences)  # a token has one byte or more: shorter texts need not be tokenised
-        candidates = [text for text in cleaned if len(text.encode()) > self.max_length - SPECIAL_TOKENS]
-        windows = (candidates[start : start + WINDOW] for start in range(0, len(candidates), WINDOW))
-        return sum(bool(encoding.overflowing) for window in windows for encoding in self._backend.encode_batch_fast(window))
+    def _smart_batches(self, ids: Sequence[Sequence[int]]) -> Iterator[tuple[Rows, Vectors]]:
+        return self._batches(ids, self._start)
 
-    def _padder(self, ids: Sequence[Sequence[int]]) -> Callable[[Rows], Features]:
-        return lambda rows: self.pad([ids[i] for i in rows])
+    def _batches(self, ids: Sequence[Sequence[int]], start: Start) -> Iterator[tuple[Rows, Vectors]]:
+        lengths = [len(row) for row in ids]
+        batches = token_budget_batches(lengths, self.engine.token_budget(sum(lengths)))
+        return forward_batches(batches, lambda rows: self.pad([ids[i] for i in rows]), start, self.engine.ahead)
+
+    def _embed_ids(self, ids: Sequence[Sequence[int]]) -> Vectors:
+        embeddings = np.empty((len(ids), self.dim), dtype=np.float32)
+        for rows, vectors in self._smart_batches(ids):
+            embeddings[rows] = vectors
+        return embeddings
 
     def pad(self, ids: Sequence[Sequence[int]]) -> Features:
         """A batch on the device, padded to its longest row."""
@@ -194,25 +206,13 @@ class Encoder:
         return hidden
 
     def embed(self, features: Features) -> Tensor:
-        """(B, T) ids -> (B, dim). Pooled in float32: bf16 sums over many tokens lose digits."""
-        pooled = self.dense(POOLINGS[self.layout.pooling](self._hidden(features).float(), features["attention_mask"]))
+        """(B, T) ids -> (B, dim), on torch with gradients: what training uses."""
+        return self._finish(self._hidden(features), features)
+
+    def _start(self, features: Features) -> Fetch:
+        return self.engine.start(features, self._finish)
+
+    def _finish(self, tokens: Tensor, features: Features) -> Tensor:
+        """(B, T, width) token vectors -> (B, dim). Pooled in float32: bf16 sums over many tokens lose digits."""
+        pooled = self.dense(POOLINGS[self.layout.pooling](tokens.float(), features["attention_mask"]))
         return torch.nn.functional.normalize(pooled, dim=1) if self.layout.normalize else pooled
-
-
-def _by_word(encoding: Any, text: str, hidden: Vectors, unknown: str | None = None) -> TokenVectors:
-    words: list[str] = []
-    numbers: list[int] = []
-    previous: int | None = None
-    for token, word, (start, end) in zip(encoding.tokens, encoding.word_ids, encoding.offsets, strict=True):
-        if word is None:
-            words.append(token)
-        elif word != previous:
-            words.append(text[start:end].strip() or token)
-        else:
-            words[-1] += text[start:end]
-        previous = word
-        numbers.append(len(words) - 1)
-    known = hidden[: len(numbers)]
-    return TokenVectors(
-        words, np.array(numbers), known, bool(encoding.overflowing), encoding.tokens.count(unknown) if unknown else 0
-    )

@@ -1,7 +1,6 @@
 """Load models by name from the bundled package, saved folders or the Hub, and keep the last few in memory."""
 
 import logging
-import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -9,30 +8,31 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy as np
 import torch
 
 from sbert_app.errors import UserError
-from sbert_app.models.bundled import CROSS_ENCODER, bundled_cross_encoder, bundled_folder, checked_bundled_folder
+from sbert_app.models.acceleration import Acceleration
+from sbert_app.models.checks import check_kind, tested
+from sbert_app.models.comparable import same_backbone
 from sbert_app.models.cross_encoder import CrossEncoder
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, RUN_NAME, full_name, is_draft
+from sbert_app.models.draft import refuse_draft
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.folders import POLY, ModelInfo, describe, first_line, kind_of, quoted
-from sbert_app.models.hardware import Hardware, choose_hardware
-from sbert_app.models.hub import HUB_NAME, from_hub
-from sbert_app.models.names import expand_home, is_folder, plain_name, subfolders
+from sbert_app.models.engine.hardware import Hardware, choose_hardware
+from sbert_app.models.files.bundled import CROSS_ENCODER, bundled_cross_encoder, checked_bundled_folder
+from sbert_app.models.files.folders import POLY, kind_of, quoted
+from sbert_app.models.files.hub import HUB_NAME, from_hub
+from sbert_app.models.files.listing import ModelInfo, listed, rerankers
+from sbert_app.models.files.names import expand_home, is_folder, plain_name
 from sbert_app.models.poly.encoder import PolyEncoder
 from sbert_app.models.poly.scorer import PairScorer, PolyScorer
-from sbert_app.models.words.untrained import DESIGNS, NEW_POLY, is_untrained, untrained
+from sbert_app.models.scoring import check_one_score
+from sbert_app.models.words.untrained import NEW_POLY, is_untrained, untrained
 from sbert_app.settings import Settings
 
 log = logging.getLogger(__name__)
 
-DEFAULT_ENCODER = "all-MiniLM-L6-v2"
-DEFAULT_CROSS_ENCODER = "cross-MiniLM-L6-stsb"
 LOADED_MODELS = 3  # kept in memory, least recently used dropped first
-RUN_NAME = re.compile(r"runs/[\w-]+")  # a model that was fine-tuned here
-BACKBONE = ("model_type", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size")
-SAMPLE = "Does this model read a sentence?"
 
 Model = TypeVar("Model", PolyEncoder, Encoder, CrossEncoder)
 
@@ -40,27 +40,31 @@ Model = TypeVar("Model", PolyEncoder, Encoder, CrossEncoder)
 class Registry:
     """Models by name: bundled, untrained, saved by this app, a Hub name, or (local mode) any folder."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, converts: bool = True) -> None:
+        """converts: whether models are converted for OpenVINO; without it, those converted before are used."""
         self.settings = settings
         self.hardware = choose_hardware(settings.device, settings.precision)
+        self.acceleration = Acceleration(settings.cache / "openvino", self.hardware, settings.engine == "auto", converts)
         self._loaded: OrderedDict[tuple[str, str], Any] = OrderedDict()
         self._loading: dict[tuple[str, str], threading.Lock] = {}
         self._lock = threading.Lock()
 
     def list(self) -> list[ModelInfo]:
         """The bundled models, the allowed Hub models, the untrained networks and, in local mode, the saved models."""
-        bundled = bundled_folder()
-        models = [ModelInfo(DEFAULT_ENCODER, "encoder", "bundled", 384 if bundled else None, bundled is not None)]
-        models.append(ModelInfo(DEFAULT_CROSS_ENCODER, "cross-encoder", "bundled", None, CROSS_ENCODER.is_dir()))
-        models += [ModelInfo(name, "encoder", "hub", None, True) for name in self.settings.allowed_models]
-        models += [ModelInfo(name, "encoder", "untrained", design.dim, bundled is not None) for name, design in DESIGNS.items()]
-        models.append(ModelInfo(NEW_POLY, POLY, "untrained", 384 if bundled else None, bundled is not None))
-        return models if self.settings.hosted else [*models, *map(describe, subfolders(self.settings.models))]
+        return listed(self.settings, self.acceleration.drafts)
 
     def encoders(self, untrained: bool = False) -> Sequence[str]:
         """The names of the encoders available without a download; untrained: also of those that are there to be trained."""
         known = (info for info in self.list() if info.kind == "encoder" and info.available)
         return [info.name for info in known if untrained or info.origin != "untrained"]
+
+    def rerankers(self) -> Sequence[str]:
+        """A list of the cross-encoders for search, by name: trained for answers or for an unknown task, never the bundled one."""
+        return rerankers(self.list())
+
+    def pair_scorers(self, kinds: Sequence[str] = ("cross-encoder", POLY)) -> Sequence[ModelInfo]:
+        """The available models of these kinds that give a pair one score; without those that are there to be trained."""
+        return [info for info in self.list() if info.kind in kinds and info.scores_pairs and info.origin != "untrained"]
 
     def encoder(self, name: str = DEFAULT_ENCODER) -> Encoder:
         """The encoder of that name, loaded at most once. Raises UserError for an unknown name."""
@@ -85,11 +89,16 @@ class Registry:
             return self.cross_encoder(name)
         return PolyScorer(self._get(POLY, name, _poly_loader(plain_name(name))))
 
-    def cross_encoder_like(self, encoder: Encoder) -> tuple[CrossEncoder, bool]:
-        """Return (cross-encoder of the same backbone, whether its head is trained); an untrained one only serves for timing."""
-        bundled = self.cross_encoder(DEFAULT_CROSS_ENCODER)
-        if same_backbone(encoder, bundled) or encoder.folder is None or encoder.of_words:
-            return bundled, True
+    def cross_encoder_like(self, encoder: Encoder, name: str = "") -> tuple[CrossEncoder, bool]:
+        """Return (cross-encoder to time beside the encoder, whether its head is trained); an untrained one only serves for timing.
+
+        name: which; "": the bundled one or, where that has another backbone, the encoder's with an untrained head.
+        """
+        refuse_draft(encoder.name, "timing")
+        chosen = self.cross_encoder(name or DEFAULT_CROSS_ENCODER)
+        check_one_score(chosen)
+        if name or same_backbone(encoder, chosen) or encoder.folder is None or encoder.of_words:
+            return chosen, True
         fp32 = replace(self.hardware, dtype=torch.float32)
         untrained = CrossEncoder.untrained(encoder.folder / encoder.layout.transformer_path, fp32, labels=1)
         untrained.name = f"{encoder.name} with an untrained head"
@@ -97,6 +106,7 @@ class Registry:
 
     def on_each_device(self, name: str = DEFAULT_ENCODER) -> Iterator[Encoder]:
         """Yield the encoder on the app's device, and if that is a GPU, on the CPU too."""
+        refuse_draft(name, "timing")
         encoder = self.encoder(name)
         yield encoder
         if encoder.hardware.device.type != "cpu" and encoder.folder is not None:
@@ -109,15 +119,19 @@ class Registry:
     def kind(self, name: str) -> str:
         """Whether the model of that name is an encoder, a cross-encoder or a poly-encoder. Raises UserError for an unknown name."""
         name = plain_name(name)
-        return "encoder" if is_untrained(name) else _kind_of(name, self.folder(name))
+        return "encoder" if is_untrained(name) else _kind_of(full_name(name), self.folder(name))
+
+    def runs_on(self, name: str) -> str:
+        """Device and precision, and the engine once the encoder of that name is in memory: "CPU, bf16, OpenVINO"."""
+        return str(getattr(self._loaded.get(("encoder", name)), "runs_on", self.hardware))
 
     def loaded(self, kind: str, name: str) -> bool:
-        """Whether the model is in memory already."""
         return (kind, name) in self._loaded
 
     def trainable(self, name: str = DEFAULT_ENCODER) -> Encoder:
         """A separate fp32 copy of an encoder or poly-encoder, for training: the shared one is never changed."""
         name = plain_name(name) or DEFAULT_ENCODER
+        refuse_draft(name, "training")
         fp32 = replace(self.hardware, dtype=torch.float32)
         if self.kind(name) == POLY:
             return self._read(POLY, name, _poly_loader(name), fp32)
@@ -148,23 +162,33 @@ class Registry:
     def _load(self, kind: str, name: str, load: Callable[..., Model]) -> Model:
         model = self._read(kind, name, load, self.hardware)
         log.info("loaded %s %s on %s", kind, name, self.hardware)
+        private = self.settings.hosted and RUN_NAME.fullmatch(name)  # a deleted run leaves no copy
+        if not (private or is_untrained(name) or is_draft(name)):
+            base: tuple[Path, ...] = (checked_bundled_folder(),) if name == DEFAULT_CROSS_ENCODER else ()
+            self.acceleration.begin(model, (*base, self._folder(name)))
         return model
 
     def _read(self, kind: str, name: str, load: Callable[..., Model], hardware: Hardware) -> Model:
         if is_untrained(name):
-            _check_kind(kind, name, "encoder")
+            check_kind(kind, name, "encoder")
             new: Any = self._untrained(name, hardware)
-            model: Model = _tested(new)
+            model: Model = tested(new)
             return model
+        if is_draft(name):
+            check_kind(kind, name, "encoder")
         folder = self._folder(name)
-        _check_kind(kind, name, _kind_of(name, folder))
-        return _tested(load(folder, hardware, name))
+        check_kind(kind, name, _kind_of(full_name(name), folder))
+        model = load(folder, hardware, name)
+        if is_draft(name):
+            self.acceleration.draft(model, folder)
+        return tested(model)
 
     def _untrained(self, name: str, hardware: Hardware) -> Encoder:
         new = untrained(name, hardware, files=not self.settings.hosted)
         return Encoder(name, new.network, new.tokenizer, new.layout, hardware, new.dense)
 
     def _folder(self, name: str) -> Path:
+        name = full_name(name) or DEFAULT_ENCODER
         if name in (DEFAULT_ENCODER, NEW_POLY):
             return checked_bundled_folder()
         if name == DEFAULT_CROSS_ENCODER:
@@ -187,23 +211,6 @@ class Registry:
         return from_hub(name)
 
 
-def _tested(model: Model) -> Model:
-    """Return the model after running a test sentence. Raises UserError if that fails or returns NaN or infinity."""
-    try:
-        outputs = model.score([(SAMPLE, SAMPLE)]) if isinstance(model, CrossEncoder) else model.encode([SAMPLE])
-    except Exception as error:  # a broken model can raise anything
-        raise UserError(f"The model {quoted(model.name)} fails on a test sentence: {first_line(error)}. Choose another.") from error
-    if len(outputs) != 1 or not np.isfinite(outputs).all():
-        raise UserError(f"The model {quoted(model.name)} returns NaN or infinity. Save or download it again, or choose another.")
-    return model
-
-
-def same_backbone(encoder: Encoder, cross: CrossEncoder) -> bool:
-    """Whether both transformers have the same type and size, so that their speeds can be compared."""
-    first, second = encoder.transformer.config, cross.model.config
-    return all(getattr(first, key, None) == getattr(second, key, None) for key in BACKBONE)
-
-
 def _kind_of(name: str, folder: Path) -> str:
     known = {DEFAULT_CROSS_ENCODER: "cross-encoder", NEW_POLY: POLY}
     return known.get(name) or kind_of(folder, name)
@@ -211,8 +218,3 @@ def _kind_of(name: str, folder: Path) -> str:
 
 def _poly_loader(name: str) -> Callable[..., PolyEncoder]:
     return PolyEncoder.untrained if name == NEW_POLY else PolyEncoder.from_folder
-
-
-def _check_kind(kind: str, name: str, actual: str) -> None:
-    if actual != kind:
-        raise UserError(f"The model {quoted(name)} is of kind {actual}; this needs a model of kind {kind}.")

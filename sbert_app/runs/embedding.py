@@ -7,7 +7,7 @@ import torch
 
 from sbert_app.labelled.example_set import Examples
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.hardware import Hardware
+from sbert_app.models.engine.hardware import Hardware
 from sbert_app.vectors import Vectors
 
 

@@ -11,10 +11,10 @@ import torch
 from sbert_app.evaluation.verdict import judge, predict
 from sbert_app.evaluation.weighted import Array
 from sbert_app.labelled.example_set import Examples
+from sbert_app.labelled.pairs.training_pairs import remember, trained_on
 from sbert_app.labelled.splits import Split
-from sbert_app.labelled.training_pairs import remember, trained_on
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.hardware import Hardware
+from sbert_app.models.engine.hardware import Hardware
 from sbert_app.runs.clock import Clock
 from sbert_app.runs.embedding import embed
 from sbert_app.runs.plan import Plan
@@ -63,16 +63,17 @@ class Execution:
             self._run.drop_checkpoints()
             self._run.set_state(STOPPED, "Stopped before the first evaluation: nothing was saved.")
             return
-        stopped = trainer.step < trainer.steps
+        steps, stopped = trainer.steps, trainer.step < trainer.steps
         if stopped:
             self._run.add_event({"type": "kept", "step": best_step, "score": trainer.best})
+        del trainer  # and AdamW's moments, twice the weights: the learning curve trains another copy
         finish(siamese)
         columns = yield from embed(encoder, split.held_out, self._hardware)
         after = predict(split.held_out.kind, columns, encoder.similarity)
         curve = None if stopped else (yield from self._learning_curve(split, after))
         result = compare(split, before, after) | {
             "best_step": best_step,
-            "steps": trainer.steps,
+            "steps": steps,
             "curve": curve,
             "head": head_accuracy(siamese.objective, columns, split.held_out),
             "seconds": self._clock.seconds,
@@ -206,6 +207,7 @@ class Execution:
 
 
 def finish(siamese: Siamese) -> None:
-    """Restore the full vocabulary and switch dropout off."""
+    """Restore the full vocabulary, switch dropout off and drop the gradients."""
     siamese.vocabulary.restore()
+    siamese.module.zero_grad(set_to_none=True)
     siamese.module.eval()

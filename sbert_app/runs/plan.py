@@ -6,7 +6,7 @@ from typing import Any
 from sbert_app.errors import UserError
 from sbert_app.labelled.columns import KINDS
 from sbert_app.models.words.untrained import NEW_POLY, is_untrained
-from sbert_app.training.objectives import INFERSENT_CONCATENATION, OBJECTIVES, ObjectiveOptions, check_of_similarity
+from sbert_app.training.choices import INFERSENT_CONCATENATION, OBJECTIVES, ObjectiveOptions, check_of_similarity
 from sbert_app.training.options import Options
 
 QUICK, THOROUGH, PAPER = "quick", "thorough", "as in the paper"

@@ -4,16 +4,17 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sbert_app.labelled.splits import Split
-from sbert_app.models.encoder import Encoder
-from sbert_app.models.hardware import Hardware
 from sbert_app.runs.plan import Plan
-from sbert_app.training.siamese import build_siamese
-from sbert_app.training.trainee import Step
-from sbert_app.training.trainer import Trainer
+
+if TYPE_CHECKING:
+    from sbert_app.models.encoder import Encoder
+    from sbert_app.models.engine.hardware import Hardware
+    from sbert_app.training.trainer import Trainer
 
 WARM_UP_BATCHES, TIMED_BATCHES = 1, 4
 TRAIN_SAMPLE, DEV_SAMPLE = 1_024, 64
@@ -34,8 +35,12 @@ class TrainingEstimate:
         return self.training + self.evaluations + self.learning_curve
 
 
-def estimate(split: Split, plan: Plan, load: Callable[[str], Encoder], hardware: Hardware) -> Iterator[TrainingEstimate | None]:
+def estimate(split: Split, plan: Plan, load: "Callable[[str], Encoder]", hardware: "Hardware") -> Iterator[TrainingEstimate | None]:
     """Yield None after each batch, then the estimate. The trained copy is discarded."""
+    from sbert_app.training.siamese import build_siamese
+    from sbert_app.training.trainee import Step
+    from sbert_app.training.trainer import Trainer
+
     generator = np.random.default_rng(0)
     train, dev = (
         part.take(generator.permutation(len(part))[:most]) for part, most in ((split.train, TRAIN_SAMPLE), (split.dev, DEV_SAMPLE))
@@ -59,7 +64,7 @@ def estimate(split: Split, plan: Plan, load: Callable[[str], Encoder], hardware:
     yield _extrapolate(split, plan, trainer, examples / seconds, dev_seconds, batches)
 
 
-def _extrapolate(split: Split, plan: Plan, trainer: Trainer, rate: float, dev_seconds: float, batches: int) -> TrainingEstimate:
+def _extrapolate(split: Split, plan: Plan, trainer: "Trainer", rate: float, dev_seconds: float, batches: int) -> TrainingEstimate:
     training = len(split.train) * plan.options.epochs / rate
     evaluations = dev_seconds * ((trainer.evaluations + 1) * len(split.dev) + 2 * len(split.held_out))
     curve = (training + evaluations) / 2 if plan.learning_curve else 0.0

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from torch import nn
 
 from sbert_app.evaluation.movers import gains
 from sbert_app.evaluation.needed import examples_needed
@@ -15,10 +14,12 @@ from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.separation import Separation, shared_warning
 from sbert_app.labelled.splits import Split
 from sbert_app.runs.plan import Plan
-from sbert_app.training.head import predict_labels
-from sbert_app.training.objectives import OBJECTIVES, Classification
+from sbert_app.training.choices import OBJECTIVES
 from sbert_app.vectors import Vectors
 from sbert_app.wording import plural
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 def compare(split: Split, before: Array, after: Array) -> dict[str, Any]:
@@ -35,8 +36,11 @@ def compare(split: Split, before: Array, after: Array) -> dict[str, Any]:
     }
 
 
-def head_accuracy(objective: nn.Module, columns: Sequence[Vectors], held_out: Examples) -> dict[str, float] | None:
+def head_accuracy(objective: "nn.Module", columns: Sequence[Vectors], held_out: Examples) -> dict[str, float] | None:
     """Accuracy of the softmax head on the held-out pairs, and the share of the most frequent label; None without a head."""
+    from sbert_app.training.head import predict_labels
+    from sbert_app.training.objectives import Classification
+
     if not isinstance(objective, Classification):
         return None
     targets = held_out.targets.astype(np.int64)

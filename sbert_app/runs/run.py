@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from filelock import FileLock
@@ -19,7 +19,9 @@ from sbert_app.runs import events, locks
 from sbert_app.runs.plan import Plan
 from sbert_app.storage import UnreadableError, atomic_folder, check, checksum, read_object, reading, write_object, writing
 from sbert_app.training import weights
-from sbert_app.training.trainer import State
+
+if TYPE_CHECKING:
+    from sbert_app.training.trainer import State
 
 WAITING, RUNNING, INTERRUPTED = "waiting", "running", "interrupted"
 FINISHED, STOPPED, FAILED = "finished", "stopped", "failed"
@@ -178,17 +180,17 @@ class Run:
     def forget_events_after(self, step: int) -> None:
         events.forget_after(self.folder / "events.jsonl", step)
 
-    def save_checkpoint(self, state: State) -> None:
+    def save_checkpoint(self, state: "State") -> None:
         weights.save(self.folder / "checkpoint.safetensors", state)
 
-    def checkpoint(self) -> State | None:
+    def checkpoint(self) -> "State | None":
         """The state to resume from, None if there is none. Raises DamagedError if it is damaged."""
         return self._load("checkpoint")
 
-    def save_best(self, state: State) -> None:
+    def save_best(self, state: "State") -> None:
         weights.save(self.folder / "best.safetensors", state)
 
-    def best(self) -> State | None:
+    def best(self) -> "State | None":
         """The weights with the best dev score so far, None if there are none. Raises DamagedError if they are damaged."""
         return self._load("best")
 
@@ -197,7 +199,7 @@ class Run:
         for name in ("checkpoint", "best"):
             weights.drop(self.folder / f"{name}.safetensors")
 
-    def _load(self, name: str) -> State | None:
+    def _load(self, name: str) -> "State | None":
         with reading(f"The {name} of this run", "Delete the run and start it again."):
             return weights.load(self.folder / f"{name}.safetensors")
 

@@ -5,16 +5,18 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from sbert_app.errors import UserError
-from sbert_app.models.batching import Rows
-from sbert_app.models.cross_encoder import Pair
-from sbert_app.models.encoder import Encoder
-from sbert_app.models.poly.scorer import PairScorer
+from sbert_app.models.engine.batching import Rows
+from sbert_app.models.scoring import check_one_score
 from sbert_app.vectors import Vectors
+
+if TYPE_CHECKING:
+    from sbert_app.models.cross_encoder import Pair
+    from sbert_app.models.encoder import Encoder
+    from sbert_app.models.poly.scorer import PairScorer
 
 SHORT_IN_A_ROW = 8  # short requests served before a waiting batch gets its turn, so that no job starves
 
@@ -45,31 +47,32 @@ class Device:
         """Take the device for good, or give up after `seconds`: a thread computing while Python shuts down aborts the process."""
         self._acquire(short=True, seconds=seconds)
 
-    def each(self, steps: Iterator[Step]) -> Iterator[Step]:
-        """Yield the steps of a long job, holding the device only while a step is computed."""
+    def each(self, steps: Iterator[Step], short: bool = False) -> Iterator[Step]:
+        """Yield the steps of a long job, holding the device only while a step is computed. short: each is a short request."""
         while True:
-            with self.hold():
+            with self.hold(short):
                 step = next(steps, None)
             if step is None:
                 return
             yield step
 
-    def encode(self, encoder: Encoder, sentences: Sequence[str], prompt: str = "") -> Vectors:
+    def encode(self, encoder: "Encoder", sentences: Sequence[str], prompt: str = "") -> Vectors:
         """Embed a few sentences as a short request. n strings -> (n, dim) float32."""
         with self.hold(short=True):
             return encoder.encode(sentences, prompt)
 
-    def stream(self, encoder: Encoder, sentences: Sequence[str], prompt: str = "") -> Iterator[tuple[Rows, Vectors]]:
-        """Embed many sentences; yield (row numbers, vectors) batch by batch."""
-        return self.each(encoder.stream(sentences, prompt))
+    def stream(
+        self, encoder: "Encoder", sentences: Sequence[str], prompt: str = "", short: bool = False
+    ) -> Iterator[tuple[Rows, Vectors]]:
+        """Embed many sentences; yield (row numbers, vectors) batch by batch. short: each batch is a short request."""
+        return self.each(encoder.stream(sentences, prompt), short)
 
-    def scores(self, cross: PairScorer, pairs: Sequence[Pair], tick: Callable[[], None] = lambda: None) -> Vectors:
+    def scores(self, cross: "PairScorer", pairs: "Sequence[Pair]", tick: Callable[[], None] = lambda: None) -> Vectors:
         """Score pairs batch by batch. n pairs -> (n,) float32. Raises UserError for a cross-encoder with several labels.
 
         tick: called after each batch, may raise.
         """
-        if cross.labels != 1:
-            raise UserError(f"The cross-encoder '{cross.name}' gives {cross.labels} labels, not a score: choose another.")
+        check_one_score(cross)
         scores = np.empty(len(pairs), dtype=np.float32)
         for rows, values in self.each(cross.stream(pairs)):
             scores[rows] = values[:, 0]

@@ -1,13 +1,16 @@
 """Embed a corpus batch by batch, using the cache; what is computed before a stop is cached too."""
 
 from collections.abc import Generator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sbert_app.corpus.cache import EmbeddingCache
-from sbert_app.models.batching import Rows
-from sbert_app.models.encoder import Encoder
+from sbert_app.models.engine.batching import Rows
 from sbert_app.runtime.device import Device
+
+if TYPE_CHECKING:
+    from sbert_app.models.encoder import Encoder
 
 CACHE_EVERY = 20_000  # sentences between writes to the cache: work lost if the process dies
 
@@ -18,28 +21,29 @@ class Embedder:
     def __init__(self, device: Device, cache: EmbeddingCache) -> None:
         self._device, self._cache = device, cache
 
-    def job(self, encoder: Encoder, sentences: Sequence[str]) -> "EmbeddingJob":
+    def job(self, encoder: "Encoder", sentences: Sequence[str]) -> "EmbeddingJob":
         return EmbeddingJob(self._device, self._cache, encoder, sentences)
 
 
 class EmbeddingJob:
-    """`run` yields the number of sentences done after each batch; then `embeddings` (n, dim) is complete."""
+    """`run` yields the number of sentences done after each batch; then `embeddings` (n, dim) is complete. done: which are, (n,)."""
 
-    def __init__(self, device: Device, cache: EmbeddingCache, encoder: Encoder, sentences: Sequence[str]) -> None:
+    def __init__(self, device: Device, cache: EmbeddingCache, encoder: "Encoder", sentences: Sequence[str]) -> None:
         self._device, self._cache, self._encoder, self._sentences = device, cache, encoder, sentences
-        self.embeddings, known = cache.lookup(encoder.fingerprint, sentences, encoder.dim)
-        self._missing = np.flatnonzero(~known)
+        self.embeddings, self.done = cache.lookup(encoder.fingerprint, sentences, encoder.dim)
+        self._missing = np.flatnonzero(~self.done)
         self.cached = len(sentences) - len(self._missing)
 
     def run(self) -> Generator[int, None, None]:
         done = self.cached
-        prompt = self._encoder.prompt("document", "passage", "corpus")
+        prompt = self._encoder.document_prompt
         batches = self._device.stream(self._encoder, [self._sentences[i] for i in self._missing.tolist()], prompt)
         unsaved: list[Rows] = []
         yield done
         try:
             for rows, vectors in batches:
                 self.embeddings[self._missing[rows]] = vectors
+                self.done[self._missing[rows]] = True
                 unsaved.append(self._missing[rows])
                 done += len(rows)
                 yield done

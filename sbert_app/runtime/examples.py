@@ -3,17 +3,20 @@
 import threading
 from collections import OrderedDict, deque
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import guess_column, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.explain.calibration import Calibration
 from sbert_app.explain.scale import References, Scale
-from sbert_app.models.encoder import Encoder
 from sbert_app.runtime.embedding import Embedder
 from sbert_app.runtime.references import ReferenceScores
 from sbert_app.settings import ASSETS, Limits
 from sbert_app.tables import Table, read_table
+
+if TYPE_CHECKING:
+    from sbert_app.models.encoder import Encoder
 
 FOLDER = ASSETS / "examples"
 CALIBRATION_EXAMPLE = "support_tickets.csv"
@@ -48,7 +51,7 @@ class Examples:
         self._check(name)
         return read_table(FOLDER / name, self._limits)
 
-    def indexed(self, name: str, encoder: Encoder) -> IndexedCorpus:
+    def indexed(self, name: str, encoder: "Encoder") -> IndexedCorpus:
         """An example, embedded and indexed with this encoder. Raises UserError for an unknown name."""
         self._check(name)  # unknown names must not pile up
         key = name, encoder.fingerprint
@@ -64,21 +67,21 @@ class Examples:
                 self._indexing.pop(oldest, None)
         return indexed
 
-    def calibration(self, encoder: Encoder, corpus: IndexedCorpus | None = None) -> Calibration | None:
+    def calibration(self, encoder: "Encoder", corpus: IndexedCorpus | None = None) -> Calibration | None:
         """Calibration from this corpus if the encoder embedded it, else from the example support tickets."""
         calibration = corpus.calibration if corpus is not None and corpus.fingerprint == encoder.fingerprint else None
         return calibration or self._example_calibration(encoder)
 
-    def scale(self, encoder: Encoder, corpus: IndexedCorpus | None = None) -> Scale | None:
+    def scale(self, encoder: "Encoder", corpus: IndexedCorpus | None = None) -> Scale | None:
         """What this encoder's scores mean: random pairs as in `calibration`, and the reference pairs."""
         calibration = self.calibration(encoder, corpus)
         return Scale(calibration, self.references(encoder)) if calibration else None
 
-    def references(self, encoder: Encoder) -> References:
+    def references(self, encoder: "Encoder") -> References:
         """How this encoder scores the reference pairs."""
         return self._references.of(encoder)
 
-    def _example_calibration(self, encoder: Encoder) -> Calibration | None:
+    def _example_calibration(self, encoder: "Encoder") -> Calibration | None:
         calibration = self.indexed(CALIBRATION_EXAMPLE, encoder).calibration
         return replace(calibration, example=True) if calibration else None
 
@@ -86,7 +89,7 @@ class Examples:
         if name not in self.names():
             raise UserError(f"There is no example {name!r}. Choose one of {', '.join(self.names())}.")
 
-    def _index(self, name: str, encoder: Encoder) -> IndexedCorpus:
+    def _index(self, name: str, encoder: "Encoder") -> IndexedCorpus:
         table = self.table(name)
         corpus = read_corpus(table, [guess_column(table.frame)], self._limits)
         corpus = replace(corpus, first_query=FIRST_QUERIES.get(name, ""))

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sbert_app.errors import UserError
+from sbert_app.runtime.memory import give_back
 from sbert_app.runtime.stop import Stop
 from sbert_app.settings import Limits
 from sbert_app.wording import plural
@@ -68,6 +69,7 @@ class Line:
                 with self._changed:
                     self._tickets.remove(job)
                     self._changed.notify_all()
+                give_back()
         if job.overdue:
             raise UserError(f"Stopped after {self._seconds / 60:.0f} minutes, the limit here. Use fewer rows.")
 

@@ -2,16 +2,19 @@
 
 import threading
 from collections import OrderedDict, deque
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.explain.scale import References
-from sbert_app.labelled.reference_pairs import Pairs, reference_pairs
-from sbert_app.models.encoder import Encoder
+from sbert_app.labelled.pairs.reference_pairs import Pairs, reference_pairs
 from sbert_app.runtime.embedding import Embedder
 from sbert_app.settings import Limits
 from sbert_app.vectors import unit_rows
+
+if TYPE_CHECKING:
+    from sbert_app.models.encoder import Encoder
 
 KEPT = 8  # encoders; a few kilobytes each
 
@@ -24,7 +27,7 @@ class ReferenceScores:
         self._measured: OrderedDict[str, References] = OrderedDict()
         self._measuring = threading.Lock()  # one encoder at a time
 
-    def of(self, encoder: Encoder) -> References:
+    def of(self, encoder: "Encoder") -> References:
         """The scores under this encoder, measured at its first use."""
         if (known := self._measured.get(encoder.fingerprint)) is not None:
             return known
@@ -35,11 +38,11 @@ class ReferenceScores:
                     self._measured.popitem(last=False)
             return self._measured[encoder.fingerprint]
 
-    def _measure(self, encoder: Encoder) -> References:
+    def _measure(self, encoder: "Encoder") -> References:
         pairs = reference_pairs(self._limits)
         return References(*(self._scores(encoder, kind) for kind in (pairs.related, pairs.paraphrases, pairs.other_words)))
 
-    def _scores(self, encoder: Encoder, pairs: Pairs) -> NDArray[np.float32]:
+    def _scores(self, encoder: "Encoder", pairs: Pairs) -> NDArray[np.float32]:
         """The cosine of each pair, rising, (n,)."""
         job = self._embedder.job(encoder, [sentence for pair in pairs for sentence in pair])
         deque(job.run(), maxlen=0)  # run to the end

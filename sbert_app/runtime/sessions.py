@@ -4,108 +4,18 @@ import secrets
 import threading
 import time
 from collections import Counter, OrderedDict
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
-from sbert_app.runtime.stop import Stop, Visitor
+from sbert_app.runtime.memory import give_back
+from sbert_app.runtime.session import Session
+from sbert_app.runtime.stop import Visitor
 from sbert_app.settings import Limits
 
 GRACE_SECONDS = 600  # a closed or sleeping tab may come back
 RESUME_SECONDS = 1.5
-
-Value = TypeVar("Value")
-
-
-@dataclass
-class Session:
-    """One visitor, or one corpus of an API client: values by type, and runs of jobs by name, without fields for single features.
-
-    A value whose class has `of_corpus = True` belongs to the corpus that was open when its job began, and is dropped with it.
-    """
-
-    id: str
-    visitor: Visitor
-    expires: float
-    left: bool = False  # its page was closed, and may come back
-    _values: dict[type, Any] = field(default_factory=dict)
-    _jobs: dict[str, Stop] = field(default_factory=dict)
-    _lock: threading.RLock = field(default_factory=threading.RLock)
-
-    def begin(self, job: str) -> Stop:
-        """Start a run of this job. Its previous run is revoked: it ends and stores nothing."""
-        stop = Stop(self.visitor)
-        with self._lock:
-            if job in self._jobs:
-                self._jobs[job].revoke()
-            self._jobs[job] = stop
-        return stop
-
-    def stop(self, job: str) -> None:
-        """Ask the run of this job to end early."""
-        with self._lock:
-            if job in self._jobs:
-                self._jobs[job].set()
-
-    def stop_all(self) -> None:
-        """Ask every run to end early."""
-        with self._lock:
-            for stop in self._jobs.values():
-                stop.set()
-
-    def put(self, value: object, stop: Stop | None = None) -> bool:
-        """Store a value, replacing the last of its type. Returns False, storing nothing, if its run was revoked."""
-        with self._lock:
-            if stop is not None and stop.revoked:
-                return False
-            self._values[type(value)] = value
-            return True
-
-    def put_first(self, value: object) -> bool:
-        """Store a value, unless one of its type is stored: then returns False."""
-        with self._lock:
-            return self._values.setdefault(type(value), value) is value
-
-    def swap(self, before: object, after: object) -> bool:
-        """Replace `before` by `after`. Returns False, storing nothing, if `before` is not the stored value any more."""
-        with self._lock:
-            if self._values.get(type(before)) is not before:
-                return False
-            self._values[type(after)] = after
-            return True
-
-    def get(self, kind: type[Value]) -> Value | None:
-        """The value of this type, or None."""
-        with self._lock:
-            return self._values.get(kind)
-
-    def drop(self, kind: type) -> None:
-        with self._lock:
-            self._values.pop(kind, None)
-
-    def open(self, corpus: IndexedCorpus, stop: Stop | None = None) -> bool:
-        """Open a corpus: revoke all runs, drop the last corpus's values. Returns False, changing nothing, if `stop` is revoked."""
-        with self._lock:
-            if stop is not None and stop.revoked:
-                return False
-            self.revoke_all()
-            self._values = {kind: value for kind, value in self._values.items() if not getattr(kind, "of_corpus", False)}
-            self._values[IndexedCorpus] = corpus
-            return True
-
-    def revoke_all(self) -> None:
-        """End every run; they store nothing."""
-        with self._lock:
-            for stop in self._jobs.values():
-                stop.revoke()
-            self._jobs.clear()
-
-    @property
-    def nbytes(self) -> int:
-        """Approximate bytes that the values hold in memory."""
-        with self._lock:
-            return sum(getattr(value, "nbytes", 0) for value in self._values.values())
+ENDED = "This session has ended. Reload the page, or index the corpus again."
+OPENING = "The page is still opening: try again in a moment."  # its session is on the way
 
 
 class Sessions:
@@ -149,7 +59,7 @@ class Sessions:
             self._clean_up()
             session = self._sessions.get(session_id) if isinstance(session_id, str) else None
             if session is None:
-                raise UserError("This session has ended. Reload the page, or index the corpus again.")
+                raise UserError(OPENING if session_id == "" else ENDED)
             session.expires = self._expiry()
             self._sessions.move_to_end(session_id)
             return session
@@ -171,6 +81,15 @@ class Sessions:
                     session.stop_all()
                     session.left = True
                     session.expires = min(session.expires, time.monotonic() + GRACE_SECONDS)
+
+    def sweep(self) -> None:
+        """Drop what has expired, though nobody comes: a visit would do it too."""
+        with self._lock:
+            before = len(self._sessions)
+            self._clean_up()
+            expired = before - len(self._sessions)
+        if expired:
+            give_back()
 
     def close(self) -> None:
         """Stop all work, because the app ends."""

@@ -16,6 +16,11 @@ class Visitor:
     address: str = ""
 
 
+def network_address(forwarded: str, client: str) -> str:
+    """The address of a hosted visitor: the last in `X-Forwarded-For`, which a Space's proxy appends, else the client's."""
+    return forwarded.rpartition(",")[2].strip() or client
+
+
 class Stop:
     """Passed to a job, which checks `is_set` between its steps."""
 

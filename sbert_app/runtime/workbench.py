@@ -1,21 +1,26 @@
 """The parts that all services share, built once for the app. Only `sessions` holds data of single visitors."""
 
 import logging
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sbert_app.corpus.cache import EmbeddingCache
 from sbert_app.corpus.library import Library
 from sbert_app.errors import UserError
 from sbert_app.mapping import projection
-from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, Registry
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.runtime.device import Device
 from sbert_app.runtime.embedding import Embedder
 from sbert_app.runtime.examples import Examples
 from sbert_app.runtime.line import ActiveJobs, Line
 from sbert_app.runtime.sessions import Sessions
 from sbert_app.settings import Settings
+
+if TYPE_CHECKING:
+    from sbert_app.models.registry import Registry
 
 log = logging.getLogger(__name__)
 
@@ -37,30 +42,68 @@ class Workbench:
     """Passed to each service, which uses the parts it needs."""
 
     settings: Settings
-    registry: Registry
     device: Device
     embedder: Embedder
     examples: Examples
     library: Library
     sessions: Sessions
     lines: Lines
+    _models: "Models"
+
+    @property
+    def registry(self) -> "Registry":
+        """The models by name. Its first use imports torch, which takes a second or two: the page is served without it."""
+        return self._models.registry()
+
+    def stop_converting(self) -> None:
+        """Stop converting models: no thread computes while Python shuts down."""
+        self._models.close()
 
 
-def open_workbench(settings: Settings) -> Workbench:
-    """Build all parts. Loads no model."""
+class Models:
+    """Makes the registry when it is first asked for, once."""
+
+    def __init__(self, settings: Settings, converts: bool) -> None:
+        self._settings, self._converts = settings, converts
+        self._registry: Registry | None = None
+        self._lock = threading.Lock()
+
+    def registry(self) -> "Registry":
+        with self._lock:
+            if self._registry is None:
+                from sbert_app.models.registry import Registry
+
+                self._registry = Registry(self._settings, self._converts)
+            return self._registry
+
+    def close(self) -> None:
+        """Stop converting models."""
+        with self._lock:
+            if self._registry is not None:
+                self._registry.acceleration.close()
+
+
+def open_workbench(settings: Settings, converts: bool = True) -> Workbench:
+    """Build all parts. Loads no model. Raises UserError if the settings ask for a GPU and there is none.
+
+    converts: whether models are converted for a faster engine in the background.
+    """
     limits, device, active = settings.limits, Device(), ActiveJobs(settings.limits)
     embedder = Embedder(device, EmbeddingCache(None if settings.hosted else settings.cache / "embeddings"))
     corpora, maps, timing = (Line(places, active, limits.job_seconds) for places in (EMBEDDING_JOBS, 1, 1))
-    return Workbench(
+    bench = Workbench(
         settings=settings,
-        registry=Registry(settings),
         device=device,
         embedder=embedder,
         examples=Examples(embedder, limits),
         library=Library(settings.corpora),
         sessions=Sessions(limits),
         lines=Lines(corpora, maps, timing),
+        _models=Models(settings, converts),
     )
+    if settings.device == "cuda":
+        _ = bench.registry  # refuses at once where there is no GPU
+    return bench
 
 
 def warm_up(bench: Workbench, pause: Callable[[], None] = lambda: None) -> None:
@@ -87,4 +130,5 @@ def warm_up(bench: Workbench, pause: Callable[[], None] = lambda: None) -> None:
 def close(bench: Workbench) -> None:
     """Stop all work, so that no thread computes while the interpreter shuts down."""
     bench.sessions.close()
+    bench.stop_converting()
     bench.device.close(CLOSING_SECONDS)

@@ -6,13 +6,17 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
 from sbert_app.errors import UserError
-from sbert_app.runs.execution import Execution
 from sbert_app.runs.run import FAILED, RUNNING, STOPPED, WAITING, Run
+from sbert_app.runtime.memory import give_back
 from sbert_app.storage import FULL, write_failure, writing
+
+if TYPE_CHECKING:
+    from sbert_app.runs.execution import Execution
 
 log = logging.getLogger(__name__)
 
@@ -89,6 +93,7 @@ class Worker:
                 del self._jobs[job.run.id]
             with suppress(OSError):
                 job.lock.release()
+            give_back()
 
     def _run_job(self, job: Job) -> None:
         if job.stop.is_set():
@@ -118,7 +123,7 @@ def _reason(error: Exception) -> str:
     return DISK_FULL if failure.errno in FULL else f"The run cannot be written: {failure.strerror}. Fix that, then resume."
 
 
-def run_execution(execution: Execution, device: Callable[[], AbstractContextManager[object]]) -> None:
+def run_execution(execution: "Execution", device: Callable[[], AbstractContextManager[object]]) -> None:
     """Run an execution to its end, holding the device for one step at a time."""
     work = execution.work()
     while True:

@@ -3,15 +3,17 @@
 from dataclasses import dataclass
 
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.services.cluster_map import MapService
-from sbert_app.services.corpora import CorpusService
-from sbert_app.services.duplicates import DuplicatesService
+from sbert_app.services.corpus.cluster_map import MapService
+from sbert_app.services.corpus.corpora import CorpusService
+from sbert_app.services.corpus.duplicates import DuplicatesService
+from sbert_app.services.corpus.judging import JudgingService
+from sbert_app.services.corpus.overlap import OverlapService
+from sbert_app.services.corpus.search import SearchService
+from sbert_app.services.corpus.standing import StandingService
 from sbert_app.services.evaluation import EvaluationService
 from sbert_app.services.evaluation_grid import GridService
 from sbert_app.services.fine_tune import FineTuneService
-from sbert_app.services.overlap import OverlapService
 from sbert_app.services.pair_file import PairFileService
-from sbert_app.services.search import SearchService
 from sbert_app.services.similarity import SimilarityService
 from sbert_app.services.timing import TimingService
 from sbert_app.services.trained_models import TrainedModels
@@ -27,6 +29,8 @@ class Services:
     pair_files: PairFileService
     corpora: CorpusService
     search: SearchService
+    standings: StandingService
+    judging: JudgingService
     duplicates: DuplicatesService
     overlap: OverlapService
     maps: MapService
@@ -47,6 +51,8 @@ def build_services(bench: Workbench) -> Services:
         pair_files=PairFileService(bench),
         corpora=CorpusService(bench),
         search=SearchService(bench),
+        standings=StandingService(bench),
+        judging=JudgingService(bench),
         duplicates=DuplicatesService(bench),
         overlap=OverlapService(bench),
         maps=MapService(bench),

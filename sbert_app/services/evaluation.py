@@ -4,21 +4,24 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sbert_app.evaluation.verdict import Verdict, judge, measure
-from sbert_app.grid.loading import joined, load_system, of_cross_encoder, of_encoder
+from sbert_app.grid.loading import load_system, of_cross_encoder, of_encoder
+from sbert_app.grid.rankers import joined
 from sbert_app.grid.systems import SBERT, Choice, System, check_names
 from sbert_app.labelled.columns import ColumnRoles, guess_mapping
 from sbert_app.labelled.examples import Examples, Reading, read_examples
-from sbert_app.models.cross_encoder import CrossEncoder
-from sbert_app.models.encoder import Encoder
 from sbert_app.runtime.stop import Stop, Visitor
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
 from sbert_app.tables import Table
-from sbert_app.training.head import load_head, predict_labels
+
+if TYPE_CHECKING:
+    from sbert_app.models.cross_encoder import CrossEncoder
+    from sbert_app.models.encoder import Encoder
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class EvaluationService:
             loaded = (load_system(self._bench, name, choice, examples.sentences) for name in systems)
             return [self._measure(system, examples, subsets) for system in loaded]
 
-    def compare(self, examples: Examples, encoder: Encoder, cross: CrossEncoder, most: int) -> Verdict | None:
+    def compare(self, examples: Examples, encoder: "Encoder", cross: "CrossEncoder", most: int) -> Verdict | None:
         """Compare SBERT (before) with the cross-encoder (after) on at most `most` examples. None for pairs without scores."""
         if examples.kind == "positives":
             return None
@@ -80,6 +83,8 @@ class EvaluationService:
     def _add_head(self, result: SystemResult, examples: Examples) -> None:
         """Add the accuracy of the softmax head that the encoder was trained with, if it has one for these labels."""
         encoder = self._bench.registry.encoder(result.model)
+        from sbert_app.training.head import load_head, predict_labels
+
         head = load_head(encoder.folder) if encoder.folder else None
         if head and head[1] == examples.labels:
             columns = [joined(len(column), self._bench.device.stream(encoder, column)) for column in examples.sentences]

@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell, measure_cell
 from sbert_app.grid.data_sets import DataSet, read_data_set, read_folder
@@ -14,11 +16,15 @@ from sbert_app.grid.result import Grid, Place
 from sbert_app.grid.store import CellStore
 from sbert_app.grid.systems import Choice, check_names
 from sbert_app.grid.tasks.chosen import by_tasks, check_tasks
+from sbert_app.labelled.judgements import Rows
 from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
 from sbert_app.tables import Table, read_table
+
+if TYPE_CHECKING:
+    from sbert_app.models.files.listing import ModelInfo
 
 JOB = "evaluation"  # the session's name for a run
 MOST_UPLOADED = 20  # data sets of one visitor
@@ -72,10 +78,15 @@ class GridService:
         self._store = CellStore(None if workbench.settings.hosted else workbench.settings.cache / "evaluations")
 
     def upload(self, session_id: str, path: Path, name: str) -> DataSet:
-        """Read a file and add it to the visitor's data sets, replacing one of the same name. Raises UserError."""
+        """Read a file and add it to the visitor's data sets, replacing one of the same name. Raises UserError.
+
+        Judged queries are ranked over the open corpus.
+        """
         session = self._bench.sessions.get(session_id)
         limits = self._bench.settings.limits
-        data = read_data_set(read_table(path, limits, name), limits, plain_name(name))
+        corpus = session.get(IndexedCorpus)
+        rows = Rows(corpus.corpus.name, corpus.corpus.sentences, corpus.corpus.rows) if corpus else None
+        data = read_data_set(read_table(path, limits, name), limits, plain_name(name), corpus=rows)
         others = [other for other in self._uploaded(session_id) if other.name != data.name]
         if len(others) >= MOST_UPLOADED:
             raise UserError(f"You have {MOST_UPLOADED} data sets, the most that are kept. Reload the page to begin anew.")
@@ -167,10 +178,15 @@ class GridService:
         current, session = self.shown(session_id), self._bench.sessions.get(session_id)
         return current if current and not current.grid.complete and session.get(Halted) is None else None
 
-    def models(self) -> list[str]:
+    @property
+    def allowed_models(self) -> list[str]:
+        """Those of `models` that the settings name: known before torch is imported."""
+        return list(self._bench.settings.allowed_models)
+
+    def models(self) -> "list[ModelInfo]":
         """The trained models that can be a row of their own: the default ones have one already."""
         known = (info for info in self._bench.registry.list() if info.available and info.origin not in ("bundled", "untrained"))
-        return [info.name for info in known if info.kind != "damaged"]
+        return [info for info in known if info.kind == "encoder" or info.scores_pairs]
 
     def own(self) -> dict[str, DataSet]:
         """The data sets that come with the app, by name."""

@@ -9,8 +9,7 @@ from typing import Any
 from sbert_app.errors import UserError
 from sbert_app.labelled.examples import Examples
 from sbert_app.labelled.separation import Separation
-from sbert_app.models.registry import DEFAULT_ENCODER
-from sbert_app.runs.execution import Execution
+from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runs.overview import RunOverview, overviews
 from sbert_app.runs.plan import Plan, preset
 from sbert_app.runs.probe import TrainingEstimate, estimate
@@ -178,6 +177,8 @@ class FineTuneService:
 
     def steps(self, run: Run) -> Iterator[dict[str, Any]]:
         """Train a run in this thread and yield its new events. The caller holds the run's lock."""
+        from sbert_app.runs.execution import Execution
+
         registry = self._bench.registry
         sent = 0
         with writing("The run"):
@@ -189,6 +190,8 @@ class FineTuneService:
 
     def train(self, run: Run, stopping: Callable[[], bool]) -> None:
         """Train a run in this thread to its end. The caller holds the run's lock."""
+        from sbert_app.runs.execution import Execution
+
         registry = self._bench.registry
         run_execution(Execution(run, registry.trainable, registry.hardware, stopping), self._bench.device.hold)
 

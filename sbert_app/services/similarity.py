@@ -3,22 +3,28 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus.lexical import word_overlap
+from sbert_app.corpus.ranking.lexical import word_overlap
 from sbert_app.errors import UserError
 from sbert_app.explain.attribution import Attribution, is_special, leave_one_out, split_mean_pooled
 from sbert_app.explain.cautions import Caution, cautions
 from sbert_app.explain.languages import Pieces
 from sbert_app.explain.scale import Scale
-from sbert_app.models.encoder import Encoder, TokenVectors
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.models.pooling import POOLINGS
-from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
+from sbert_app.services.second_opinion import ModelScore, second_opinion
 from sbert_app.vectors import Vectors, cosine, unit_rows
+
+if TYPE_CHECKING:
+    from sbert_app.models.encoder import Encoder
+    from sbert_app.models.files.listing import ModelInfo
+    from sbert_app.models.tokens.token_vectors import TokenVectors
 
 LEAVE_ONE_OUT_WORDS = 64  # leave-one-out costs two forward passes per word: longer sentences are not explained
 
@@ -40,8 +46,8 @@ class Comparison:
     milliseconds: float  # of the whole comparison
     encode_milliseconds: float  # of both sentences, part of `milliseconds`
     waited: float  # milliseconds of waiting for the device, not part of `milliseconds`
-    cross_encoder: "ModelScore | None" = None
-    other: "ModelScore | None" = None
+    cross_encoder: ModelScore | None = None
+    other: ModelScore | None = None
 
     @property
     def percentile(self) -> float | None:
@@ -52,25 +58,6 @@ class Comparison:
     def calibrated_on(self) -> str:
         """The corpus of the random pairs."""
         return self.scale.random.name if self.scale else ""
-
-
-@dataclass(frozen=True)
-class ModelScore:
-    """Another model's score of the same two sentences: a cross-encoder's score or another encoder's cosine.
-
-    `milliseconds` are those of the model alone, without waiting. A cross-encoder has no scale.
-    """
-
-    model: str
-    score: float
-    milliseconds: float
-    in_words: str = ""
-    scale: Scale | None = None
-
-    @property
-    def percentile(self) -> float | None:
-        """Percentage of random pairs that score lower under this model."""
-        return self.scale.random.percentile(self.score) if self.scale else None
 
 
 @dataclass(frozen=True)
@@ -95,6 +82,7 @@ class SimilarityService:
 
     def __init__(self, workbench: Workbench) -> None:
         self._bench = workbench
+        self._was_ready = False
 
     def compare(self, sentence1: str, sentence2: str, model: str = DEFAULT_ENCODER, session_id: str = "") -> Comparison:
         """Score two sentences and explain the score. Raises UserError for a blank sentence or an unknown model."""
@@ -126,16 +114,9 @@ class SimilarityService:
         )
 
     def cross_encode(self, sentence1: str, sentence2: str, cross_encoder: str = DEFAULT_CROSS_ENCODER) -> ModelScore:
-        """Score a pair with a cross-encoder or poly-encoder; higher is closer, 0..1 for the bundled one."""
+        """Score a pair with a cross-encoder or poly-encoder, higher is closer. Raises UserError for one with several labels."""
         pair = self._sentence(sentence1, "first"), self._sentence(sentence2, "second")
-        cross = self._bench.registry.pair_scorer(cross_encoder)
-        if cross.labels != 1:
-            raise UserError(f"The cross-encoder '{cross_encoder}' returns {cross.labels} labels, not a score. Choose another.")
-        with self._bench.device.hold(short=True):
-            start = time.perf_counter()
-            score = float(cross.score([pair])[0])
-            milliseconds = (time.perf_counter() - start) * 1e3
-        return ModelScore(cross_encoder, score, milliseconds)
+        return second_opinion(self._bench, pair, cross_encoder)
 
     def encoder_score(self, sentence1: str, sentence2: str, model: str, session_id: str = "") -> ModelScore:
         """Another encoder's cosine of a pair, and its place among random pairs under that encoder."""
@@ -147,12 +128,17 @@ class SimilarityService:
             embeddings = encoder.encode(sentences)
             milliseconds = (time.perf_counter() - start) * 1e3
         score = cosine(*embeddings)
-        return ModelScore(model, score, milliseconds, _in_words(scale, score, cautions(sentences[0], sentences[1])), scale)
+        words = _in_words(scale, score, cautions(sentences[0], sentences[1]))
+        return ModelScore(model, score, milliseconds, in_words=words, scale=scale)
 
-    @property
-    def cross_encoder_ready(self) -> bool:
-        """Whether the bundled cross-encoder is loaded; loading takes seconds."""
-        return self._bench.registry.loaded("cross-encoder", DEFAULT_CROSS_ENCODER)
+    def is_ready(self, cross_encoder: str) -> bool:
+        """Whether to score a pair now. False only for the bundled one until the app has loaded it in the background."""
+        self._was_ready = self._was_ready or self._bench.registry.loaded("cross-encoder", DEFAULT_CROSS_ENCODER)
+        return cross_encoder != DEFAULT_CROSS_ENCODER or self._was_ready
+
+    def pair_scorers(self) -> Sequence["ModelInfo"]:
+        """The available cross-encoders and poly-encoders that give a pair one score."""
+        return self._bench.registry.pair_scorers()
 
     def encoders(self) -> list[str]:
         """Names of the available encoders."""
@@ -168,7 +154,7 @@ class SimilarityService:
         return ListComparison(list1, list2, scores, (time.perf_counter() - start) * 1e3)
 
     def _attribution(
-        self, encoder: Encoder, tokens1: TokenVectors, tokens2: TokenVectors, sentences: Sequence[str]
+        self, encoder: "Encoder", tokens1: "TokenVectors", tokens2: "TokenVectors", sentences: Sequence[str]
     ) -> Attribution | None:
         if encoder.layout.pooling == "mean" and not encoder.layout.dense:
             return split_mean_pooled(tokens1, tokens2)
@@ -183,8 +169,7 @@ class SimilarityService:
         return validation.sentence(text, f"{which} sentence", self._bench.settings.limits, "Type something to compare.")
 
     def _lines(self, text: str, which: str) -> list[str]:
-        limits = self._bench.settings.limits
-        text = validation.text(text, f"{which} list")
+        text, limits = validation.text(text, f"{which} list"), self._bench.settings.limits
         lines = [line.strip()[: limits.sentence_characters] for line in text.split("\n") if line.strip()]
         if not lines:
             raise UserError(f"The {which} list is blank. Type one sentence per line.")
@@ -195,7 +180,7 @@ class SimilarityService:
             )
         return lines
 
-    def _scale(self, encoder: Encoder, session_id: str) -> Scale | None:
+    def _scale(self, encoder: "Encoder", session_id: str) -> Scale | None:
         """What this encoder's scores mean, by the visitor's corpus if the encoder embedded it."""
         corpus = self._bench.sessions.get(session_id).get(IndexedCorpus) if session_id else None
         return self._bench.examples.scale(encoder, corpus)
@@ -205,13 +190,13 @@ def _in_words(scale: Scale | None, score: float, noticed: Sequence[Caution]) -> 
     return scale.sentence(score, scale.verdict(score, [caution.kind for caution in noticed])) if scale else ""
 
 
-def pieces_of(encoder: Encoder, tokens: TokenVectors) -> Pieces:
+def pieces_of(encoder: "Encoder", tokens: "TokenVectors") -> Pieces:
     """How the tokeniser split a sentence, without special tokens."""
     counts = np.bincount(tokens.word, minlength=len(tokens.words)).tolist()
     words = [(word, count) for word, count in zip(tokens.words, counts, strict=True) if not is_special(word)]
     return Pieces(words, tokens.unknown, encoder.pieces_a_sample_word)
 
 
-def _truncation(encoder: Encoder, *tokens: TokenVectors) -> list[str]:
+def _truncation(encoder: "Encoder", *tokens: "TokenVectors") -> list[str]:
     truncated = any(sentence.truncated for sentence in tokens)
     return [f"Only the first {encoder.max_length} tokens of each sentence were read: the model's limit."] if truncated else []

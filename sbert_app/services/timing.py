@@ -3,18 +3,14 @@
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.labelled.examples import Examples
-from sbert_app.models.cross_encoder import CrossEncoder
-from sbert_app.models.encoder import Encoder
-from sbert_app.models.hardware import machine
-from sbert_app.models.registry import DEFAULT_ENCODER, same_backbone
+from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
@@ -22,8 +18,11 @@ from sbert_app.services import validation
 from sbert_app.services.evaluation import EvaluationService
 from sbert_app.services.labelled import TrainingData
 from sbert_app.timing.experiment import FINAL_STAGES, STOPPED, Experiment, Moment
-from sbert_app.timing.result import Conditions, TimingResult
+from sbert_app.timing.result import TimingResult
 from sbert_app.timing.table7 import SystemSpeed, measure_systems
+
+if TYPE_CHECKING:
+    from sbert_app.models.files.listing import ModelInfo
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +31,7 @@ Step = TypeVar("Step")
 LEAST_SENTENCES = 20
 DEFAULT_SECONDS = 8
 TABLE_SENTENCES = 1_000
+READY_SECONDS = 4  # to wait for the faster engine of a model just loaded
 QUALITY_PAIRS = 500
 MOST_SECONDS_ON_SCREEN = 120
 EXAMPLE_NAME = f"{CALIBRATION_EXAMPLE}, the example"
@@ -98,11 +98,11 @@ class TimingService:
         """The longest race that the page allows, in seconds."""
         return min(MOST_SECONDS_ON_SCREEN, self._limits.race_seconds)
 
-    def race_session(self, session_id: str, model: str, seconds: int) -> Iterator[Waiting | Moment]:
+    def race_session(self, session_id: str, model: str, seconds: int, cross_encoder: str = "") -> Iterator[Waiting | Moment]:
         """Race on the session's corpus; the session keeps the result. Ends early if another corpus is opened."""
         session, corpus = self._bench.sessions.get(session_id), self.race_corpus(session_id)
         stop = session.begin(TIMING)
-        for step in self.race(corpus, model, seconds, stop):
+        for step in self.race(corpus, model, seconds, stop, cross_encoder):
             if stop.revoked or (isinstance(step, Moment) and step.result and not session.put(step.result, stop)):
                 return
             yield step
@@ -128,11 +128,24 @@ class TimingService:
         self._bench.sessions.get(session_id).stop(TIMING)
 
     def race(
-        self, corpus: RaceCorpus, model: str = DEFAULT_ENCODER, seconds: int = DEFAULT_SECONDS, stop: Stop | None = None
+        self,
+        corpus: RaceCorpus,
+        model: str = DEFAULT_ENCODER,
+        seconds: int = DEFAULT_SECONDS,
+        stop: Stop | None = None,
+        cross_encoder: str = "",
     ) -> Iterator[Waiting | Moment]:
-        """Race both systems, the cross-encoder working for `seconds`, then check the result, which the last moment holds."""
+        """Race both systems, the cross-encoder working for `seconds`, then check the result, which the last moment holds.
+
+        cross_encoder: which; "": one with the encoder's backbone. Raises UserError, while it loads, for one with several labels.
+        """
         seconds = validation.whole_number(seconds, "number of seconds", 1, self._limits.race_seconds)
-        return self._in_line(self._race(corpus, model, seconds, stop := stop or Stop()), Moment(STOPPED), stop)
+        stop = stop or Stop()
+        return self._in_line(self._race(corpus, (model, cross_encoder), seconds, stop), Moment(STOPPED), stop)
+
+    def cross_encoders(self) -> Sequence["ModelInfo"]:
+        """The available cross-encoders that give a pair one score."""
+        return self._bench.registry.pair_scorers(["cross-encoder"])
 
     def table_7(
         self, corpus: RaceCorpus, model: str = DEFAULT_ENCODER, stop: Stop | None = None
@@ -158,13 +171,19 @@ class TimingService:
             else:
                 yield from work
 
-    def _race(self, corpus: RaceCorpus, model: str, seconds: int, stop: Stop) -> Iterator[Moment]:
+    def _race(self, corpus: RaceCorpus, models: tuple[str, str], seconds: int, stop: Stop) -> Iterator[Moment]:
+        from sbert_app.models.comparable import on_one_engine
+        from sbert_app.timing.conditions import conditions_of
+
         yield Moment("Loading the models")
-        encoder = self._bench.registry.encoder(model)
-        cross, trained = self._bench.registry.cross_encoder_like(encoder)
-        conditions = self._conditions(corpus, encoder, cross, trained)
+        encoder = self._bench.registry.encoder(models[0])
+        cross, trained = self._bench.registry.cross_encoder_like(encoder, models[1])
+        self._bench.registry.acceleration.wait(READY_SECONDS)
+        encoder, cross = on_one_engine(encoder, cross)
+        conditions = conditions_of(corpus.name, corpus.sentences, encoder, cross, trained, corpus.notes)
         moment = Moment("")
         for moment in Experiment(encoder, cross, corpus.sentences, conditions, self._bench.device.hold).run(seconds, stop.is_set):
+            moment = replace(moment, conditions=conditions)
             if moment.stage not in FINAL_STAGES:  # a final moment is sent below, with the quality if it can be measured
                 yield moment
         if moment.result and corpus.labelled is not None and trained and not stop.is_set():
@@ -173,26 +192,11 @@ class TimingService:
             moment = replace(moment, result=replace(moment.result, quality=quality))
         yield moment
 
-    def _conditions(self, corpus: RaceCorpus, encoder: Encoder, cross: CrossEncoder, trained: bool) -> Conditions:
-        return Conditions(
-            corpus=corpus.name,
-            sentences=len(corpus.sentences),
-            encoder=encoder.name,
-            cross_encoder=cross.name,
-            head_trained=trained,
-            same_backbone=same_backbone(encoder, cross),
-            machine=machine(),
-            hardware=str(encoder.hardware),
-            max_tokens=(encoder.max_length, cross.max_length),
-            date=date.today().isoformat(),
-            notes=corpus.notes,
-        )
-
     def _table_7(self, corpus: RaceCorpus, model: str, stop: Stop) -> Iterator[list[SystemSpeed]]:
         finished: list[SystemSpeed] = []
         for encoder in self._bench.registry.on_each_device(model):
             rows: list[SystemSpeed] = []
-            for rows in measure_systems(encoder, corpus.sentences[:TABLE_SENTENCES], self._bench.device.hold):
+            for rows in measure_systems(encoder.on(encoder.engine), corpus.sentences[:TABLE_SENTENCES], self._bench.device.hold):
                 yield [*finished, *rows]
                 if stop.is_set():
                     return

@@ -7,7 +7,7 @@ import zipfile
 from pathlib import Path
 
 from sbert_app.errors import UserError
-from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runs.run import Run
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation

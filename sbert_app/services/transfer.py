@@ -8,9 +8,9 @@ import numpy as np
 
 from sbert_app.errors import UserError
 from sbert_app.labelled.columns import has_pairs
-from sbert_app.labelled.labelled_pairs import read_labelled_pairs
 from sbert_app.labelled.labelled_sentences import LabelledSentences, read_labelled_sentences
-from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.labelled.pairs.labelled_pairs import read_labelled_pairs
+from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.stop import APP_STOPPING, Stop, Visitor
 from sbert_app.runtime.workbench import Workbench

@@ -25,8 +25,9 @@ def spread(batches: ArrayLike, seconds: ArrayLike) -> float:
 
 
 def turn_spread(throughput: Throughput) -> float:
-    """The `spread` of a system's turns."""
-    return spread([turn.batches for turn in throughput.turns], [turn.seconds for turn in throughput.turns])
+    """The `spread` of a system's turns but the first, which also computes the batches that the second one fetches."""
+    turns = throughput.turns[1:] or throughput.turns
+    return spread([turn.batches for turn in turns], [turn.seconds for turn in turns])
 
 
 def disturbed(*systems: Throughput) -> bool:

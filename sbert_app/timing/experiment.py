@@ -3,16 +3,19 @@
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from sbert_app.evaluation.agreement import agreement
-from sbert_app.models.cross_encoder import CrossEncoder
-from sbert_app.models.encoder import Encoder
 from sbert_app.timing import small_runs
 from sbert_app.timing.lane import Device
 from sbert_app.timing.queries import encode_seconds, query_timings
 from sbert_app.timing.race import Race, RaceState, product_throughput
 from sbert_app.timing.result import Answer, Conditions, TimingResult
 from sbert_app.vectors import unit_rows
+
+if TYPE_CHECKING:
+    from sbert_app.models.cross_encoder import CrossEncoder
+    from sbert_app.models.encoder import Encoder
 
 CHECK_SECONDS = 4.0  # of cross-encoder computing, for all pairs of a few sentences
 QUERIES = 24
@@ -23,17 +26,20 @@ Stopping = Callable[[], bool]
 
 @dataclass(frozen=True)
 class Moment:
-    """A progress report: the stage, the state of both lanes, and the result so far."""
+    """A progress report: the stage, the state of both lanes, the result so far, and once the models are loaded, the conditions."""
 
     stage: str
     state: RaceState | None = None
     result: TimingResult | None = None
+    conditions: Conditions | None = None
 
 
 class Experiment:
     """`run` yields a moment after each batch. The last one holds the result, or None if it was stopped too early."""
 
-    def __init__(self, encoder: Encoder, cross: CrossEncoder, sentences: list[str], conditions: Conditions, device: Device) -> None:
+    def __init__(
+        self, encoder: "Encoder", cross: "CrossEncoder", sentences: list[str], conditions: Conditions, device: Device
+    ) -> None:
         self._encoder, self._cross, self._device = encoder, cross, device
         self._sentences, self._conditions = sentences, conditions
         self._race = Race(encoder, cross, sentences, device)

@@ -11,15 +11,21 @@ Device = Callable[[], AbstractContextManager[object]]  # held for one batch, so 
 
 
 class Lane:
-    """`begin` starts a pass: an iterator that yields the number of items per batch. Waiting for the device is timed apart."""
+    """`begin` starts a pass: an iterator that yields the number of items per batch. Waiting for the device is timed apart.
 
-    def __init__(self, total: int, begin: Callable[[], Iterator[int]], device: Device) -> None:
+    settle: waits for batches that were started ahead, so that a turn pays for all that it computes, and returns the seconds in
+    which part of the machine had nothing to do.
+    """
+
+    def __init__(
+        self, total: int, begin: Callable[[], Iterator[int]], device: Device, settle: Callable[[], float] = lambda: 0.0
+    ) -> None:
         self.total = total  # items of a pass
         self.done = 0  # items of the first pass so far
         self.waited = 0.0
         self.passes: list[float] = []  # seconds of each complete pass
         self.turns: list[Turn] = []
-        self._begin, self._device = begin, device
+        self._begin, self._device, self._settle = begin, device, settle
         self._work: Iterator[int] | None = None
         self._turn = self._pass = NOTHING
 
@@ -48,8 +54,7 @@ class Lane:
             items = next(self._work, None)
             seconds = time.perf_counter() - start
         self.waited += start - queued
-        batch = Turn(items or 0, seconds, 0 if items is None else 1)
-        self._turn, self._pass = self._turn + batch, self._pass + batch
+        self._add(Turn(items or 0, seconds, 0 if items is None else 1))
         if not self.passes:
             self.done = self._pass.items
         if items is None:
@@ -66,12 +71,19 @@ class Lane:
         while self._turn.seconds < seconds:
             self.advance()
             yield
+        with self._device():
+            start = time.perf_counter()
+            idle = self._settle()
+            self._add(Turn(0, time.perf_counter() - start - idle, 0))
         self._record_turn()
 
     def throughput(self) -> Throughput | None:
         """The measured throughput, an unfinished turn included; None if nothing was processed."""
         self._record_turn()
         return Throughput(tuple(self.turns)) if self.turns else None
+
+    def _add(self, work: Turn) -> None:
+        self._turn, self._pass = self._turn + work, self._pass + work
 
     def _record_turn(self) -> None:
         if self._turn.items:

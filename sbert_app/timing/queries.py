@@ -4,13 +4,16 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sbert_app.corpus.index import VectorIndex
-from sbert_app.models.encoder import Encoder
 from sbert_app.timing.lane import Device
 from sbert_app.vectors import Vectors, unit_rows
+
+if TYPE_CHECKING:
+    from sbert_app.models.encoder import Encoder
 
 SIZES = (1_000, 10_000, 30_000)
 QUERIES = 40
@@ -42,7 +45,7 @@ def query_timings(embeddings: Vectors, device: Device, seed: int = 0) -> Iterato
         yield QueryTiming(size, exact_seconds, approximate_seconds, approximate.report.recall, synthetic)
 
 
-def encode_seconds(encoder: Encoder, queries: Sequence[str], device: Device) -> float:
+def encode_seconds(encoder: "Encoder", queries: Sequence[str], device: Device) -> float:
     """Median seconds to embed one query, alone in its batch. The first few warm up."""
     seconds = []
     for query in queries:

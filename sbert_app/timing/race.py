@@ -5,16 +5,19 @@ To be fair, both use the same sentences, device, precision, tokeniser and smart 
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sbert_app.corpus.pairs import ClosestPair, closest_pair
-from sbert_app.models.cross_encoder import CrossEncoder, Pair
-from sbert_app.models.encoder import Encoder
 from sbert_app.timing.extrapolation import pairs_of
 from sbert_app.timing.lane import Device, Lane, finish
 from sbert_app.timing.throughput import Throughput, Turn
 from sbert_app.vectors import Vectors, unit_rows
+
+if TYPE_CHECKING:
+    from sbert_app.models.cross_encoder import CrossEncoder, Pair
+    from sbert_app.models.encoder import Encoder
 
 TURN_SECONDS = 0.5
 SBERT_TURNS = 8  # of SBERT after its first pass: enough to show the spread of its rate
@@ -48,13 +51,13 @@ class RaceState:
 class Race:
     """`run` yields the state after each batch; close it to stop, and keep what was measured."""
 
-    def __init__(self, encoder: Encoder, cross: CrossEncoder, sentences: Sequence[str], device: Device, seed: int = 0) -> None:
+    def __init__(self, encoder: "Encoder", cross: "CrossEncoder", sentences: Sequence[str], device: Device, seed: int = 0) -> None:
         self._encoder, self._cross, self._device = encoder, cross, device
         self.sentences = list(sentences)
         self.embeddings = np.zeros((len(sentences), encoder.dim), dtype=np.float32)
         self._pairs = sample_pairs(len(sentences), SAMPLE, seed)
-        self.sbert = Lane(len(sentences), self._encode, device)
-        self.cross = Lane(len(self._pairs), self._score, device)
+        self.sbert = Lane(len(sentences), self._encode, device, encoder.engine.settle)
+        self.cross = Lane(len(self._pairs), self._score, device, cross.engine.settle)
         self.all_pairs = pairs_of(len(sentences))
         self.closest: ClosestPair | None = None
         self._closest_seconds = 0.0
@@ -108,7 +111,7 @@ class Race:
             for rows, _ in self._cross.stream(pairs):
                 yield len(rows)
 
-    def _pair(self, i: int) -> Pair:
+    def _pair(self, i: int) -> "Pair":
         row1, row2 = self._pairs[i]
         return self.sentences[row1], self.sentences[row2]
 

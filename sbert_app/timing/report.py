@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from itertools import chain
 
 from sbert_app.evaluation import paper
+from sbert_app.models.files.trained_for import in_words
 from sbert_app.timing.disturbance import MOST_SPREAD, turn_spread
 from sbert_app.timing.extrapolation import Extrapolation, pairs_of
 from sbert_app.timing.queries import QueryTiming
-from sbert_app.timing.result import CROSS, SBERT, TimingResult
+from sbert_app.timing.result import CROSS, SBERT, Conditions, TimingResult
 from sbert_app.timing.small_runs import SBERT_PASSES
 from sbert_app.timing.throughput import Throughput
 
@@ -33,6 +34,19 @@ def figures(result: TimingResult) -> list[Figure]:
     """All rows: first measured, then extrapolated, then published in the paper."""
     measured = (_rates(result), _spreads(result), _whole_runs(result), _agreement(result), _searches(result))
     return [*chain(*measured), *_extrapolated(result), *_published()]
+
+
+def models_of_race(conditions: Conditions) -> list[str]:
+    """Which models raced: what the cross-encoder was trained for, and what a different backbone does to the ratio."""
+    encoder, cross = conditions.encoder, conditions.cross_encoder
+    purpose = f" ({in_words(conditions.trained_for)})" if conditions.head_trained else ""
+    if conditions.same_backbone:
+        return [f"{cross}{purpose} against {encoder}, both on the same backbone."]
+    sizes = f": {conditions.sizes[1]} against {conditions.sizes[0]}" if all(conditions.sizes) else ""
+    return [
+        f"{cross}{purpose} against {encoder}, on different backbones{sizes}.",
+        "Their ratio shows the difference in size as well as that between reading pairs and reading sentences.",
+    ]
 
 
 def _rates(result: TimingResult) -> Iterator[Figure]:

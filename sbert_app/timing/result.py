@@ -32,6 +32,8 @@ class Conditions:
     max_tokens: tuple[int, int]  # of a sentence, of a pair
     date: str
     notes: tuple[str, ...] = ()
+    trained_for: str = ""  # the cross-encoder: "likeness", "answers" or, if unknown, ""
+    sizes: tuple[str, str] = ("", "")  # of the encoder's and the cross-encoder's transformer, such as "6 layers of 384"
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import median
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sbert_app.models.cross_encoder import CrossEncoder, Pair
-from sbert_app.models.encoder import Encoder
 from sbert_app.timing.lane import Device, Lane, finish
 from sbert_app.vectors import Vectors, unit_rows
+
+if TYPE_CHECKING:
+    from sbert_app.models.cross_encoder import CrossEncoder, Pair
+    from sbert_app.models.encoder import Encoder
 
 FIRST_SIZES = (10, 30)
 SBERT_PASSES = 3
@@ -25,8 +28,8 @@ class SmallRun:
     cross_seconds: float
     sbert_scores: Vectors
     cross_scores: Vectors
-    sbert_first: Pair  # the closest pair by each system
-    cross_first: Pair
+    sbert_first: "Pair"  # the closest pair by each system
+    cross_first: "Pair"
 
 
 def sizes(sentences: int, pairs_per_second: float, seconds: float) -> list[int]:
@@ -38,7 +41,7 @@ def sizes(sentences: int, pairs_per_second: float, seconds: float) -> list[int]:
 class SmallRuns:
     """`run` yields after each batch; `results` holds one run per size, the largest last."""
 
-    def __init__(self, encoder: Encoder, cross: CrossEncoder, device: Device) -> None:
+    def __init__(self, encoder: "Encoder", cross: "CrossEncoder", device: Device) -> None:
         self._encoder, self._cross, self._device = encoder, cross, device
         self.results: list[SmallRun] = []
 

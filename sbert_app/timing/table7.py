@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sbert_app.models.baselines import AverageWordVectors, plain_stream
-from sbert_app.models.encoder import Encoder
 from sbert_app.timing.lane import Device, Lane
 from sbert_app.timing.throughput import Throughput
+
+if TYPE_CHECKING:
+    from sbert_app.models.encoder import Encoder
 
 PLAIN_BATCH = 32  # sentences, a usual batch size
 TURNS, TURN_SECONDS = 5, 0.5
@@ -23,13 +24,15 @@ class SystemSpeed:
     throughput: Throughput
 
 
-def measure_systems(encoder: Encoder, sentences: Sequence[str], device: Device) -> Iterator[list[SystemSpeed]]:
+def measure_systems(encoder: "Encoder", sentences: Sequence[str], device: Device) -> Iterator[list[SystemSpeed]]:
     """Measure the systems in turns on the same sentences; yields the rows so far after each round."""
+    from sbert_app.models.baselines import AverageWordVectors, plain_stream
+
     words = AverageWordVectors(encoder)
     lanes = {
-        WORDS: _lane(sentences, lambda: words.stream(sentences), device),
-        PLAIN: _lane(sentences, lambda: plain_stream(encoder, sentences, PLAIN_BATCH), device),
-        SMART: _lane(sentences, lambda: encoder.stream(sentences), device),
+        WORDS: _lane(sentences, lambda: words.stream(sentences), device, encoder),
+        PLAIN: _lane(sentences, lambda: plain_stream(encoder, sentences, PLAIN_BATCH), device, encoder),
+        SMART: _lane(sentences, lambda: encoder.stream(sentences), device, encoder),
     }
     for lane in lanes.values():
         lane.advance()  # warm-up
@@ -40,9 +43,9 @@ def measure_systems(encoder: Encoder, sentences: Sequence[str], device: Device) 
             for _ in lane.turn(TURN_SECONDS):
                 pass
             if (throughput := lane.throughput()) is not None:
-                rows.append(SystemSpeed(system, str(encoder.hardware), throughput))
+                rows.append(SystemSpeed(system, encoder.runs_on, throughput))
         yield rows
 
 
-def _lane(sentences: Sequence[str], stream: Callable[[], Iterator[tuple[Any, Any]]], device: Device) -> Lane:
-    return Lane(len(sentences), lambda: (len(rows) for rows, _ in stream()), device)
+def _lane(sentences: Sequence[str], stream: Callable[[], Iterator[tuple[Any, Any]]], device: Device, encoder: "Encoder") -> Lane:
+    return Lane(len(sentences), lambda: (len(rows) for rows, _ in stream()), device, encoder.engine.settle)

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.models.batching import Rows
+from sbert_app.models.engine.batching import Rows
 
 POOL = 32  # batches whose rows are sorted by length together: enough to save padding, few enough to keep the order random
 

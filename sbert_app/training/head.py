@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from safetensors.torch import load_file, save_file
 
-from sbert_app.models.folders import damaged, first_line, read_json, write_json
+from sbert_app.models.files.folders import damaged, first_line, read_json, write_json
 from sbert_app.training.objectives import Classification
 from sbert_app.vectors import Vectors
 

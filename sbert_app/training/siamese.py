@@ -9,18 +9,14 @@ from torch import Tensor, nn
 
 from sbert_app.evaluation.verdict import primary_metric
 from sbert_app.labelled.example_set import Examples
-from sbert_app.models.batching import Rows
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.forward import forward_batches
+from sbert_app.models.engine.batching import Rows, token_budget_batches
+from sbert_app.models.engine.engine import at_once
+from sbert_app.models.engine.forward import forward_batches
 from sbert_app.models.poly.encoder import PolyEncoder
 from sbert_app.training.batches import epoch_batches, without_repeats
-from sbert_app.training.objectives import (
-    Classification,
-    MultipleNegativesRanking,
-    ObjectiveOptions,
-    build_objective,
-    check_of_similarity,
-)
+from sbert_app.training.choices import ObjectiveOptions, check_of_similarity
+from sbert_app.training.objectives import Classification, MultipleNegativesRanking, build_objective
 from sbert_app.training.vocabulary import Ids, Vocabulary, lengths_of
 from sbert_app.vectors import Vectors
 
@@ -77,8 +73,8 @@ class Siamese:
         yield primary_metric(self._dev.kind, columns, self._dev.gold, self.encoder.similarity)
 
     def _embed(self, ids: Ids) -> Iterator[tuple[Rows, Vectors]]:
-        budget = self.encoder.hardware.token_budget
-        return forward_batches(ids, lambda rows: self.encoder.pad([ids[i] for i in rows]), self.encoder.embed, budget)
+        batches = token_budget_batches(map(len, ids), self.encoder.hardware.token_budget)
+        return forward_batches(batches, lambda rows: self.encoder.pad([ids[i] for i in rows]), at_once(self.encoder.embed))
 
 
 class PolySiamese(Siamese):

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from sbert_app.errors import UserError
-from sbert_app.models.batching import Rows
-from sbert_app.models.hardware import Hardware
+from sbert_app.models.engine.batching import Rows
+from sbert_app.models.engine.hardware import Hardware
 from sbert_app.training.batches import batches_per_epoch
 from sbert_app.training.options import Options
 from sbert_app.training.trainee import Evaluation, Event, Pause, Step, Trainee

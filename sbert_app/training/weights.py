@@ -2,17 +2,18 @@
 
 import zlib
 from pathlib import Path
-
-import torch
-from safetensors import safe_open
-from safetensors.torch import load_file, save_file
+from typing import TYPE_CHECKING
 
 from sbert_app.storage import SEAL
-from sbert_app.training.trainer import State
+
+if TYPE_CHECKING:
+    from sbert_app.training.trainer import State
 
 
-def save(path: Path, state: State) -> None:
+def save(path: Path, state: "State") -> None:
     """Write a temporary file, then rename it: a killed process leaves the old file intact."""
+    from safetensors.torch import save_file
+
     state = {name: tensor.contiguous() for name, tensor in state.items()}
     temporary = _temporary(path)
     try:
@@ -23,8 +24,11 @@ def save(path: Path, state: State) -> None:
         raise
 
 
-def load(path: Path) -> State | None:
+def load(path: Path) -> "State | None":
     """The tensors, None if there is no file. Raises ValueError, OSError or SafetensorError if they are damaged."""
+    from safetensors import safe_open
+    from safetensors.torch import load_file
+
     if not path.exists():
         return None
     with safe_open(path, "pt") as file:
@@ -45,8 +49,10 @@ def _temporary(path: Path) -> Path:
     return path.with_name(f".{path.name}")
 
 
-def _checksum(state: State) -> str:
+def _checksum(state: "State") -> str:
     """CRC-32 over names, shapes and bytes, 8 hex digits."""
+    import torch
+
     value = 0
     for name, tensor in sorted(state.items()):
         value = zlib.crc32(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode(), value)

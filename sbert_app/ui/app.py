@@ -8,7 +8,9 @@ from starlette.middleware import Middleware
 
 from sbert_app.jobs import JOBS
 from sbert_app.runtime.workbench import Workbench
+from sbert_app.serve.routes import routes
 from sbert_app.services.bundle import Services, build_services
+from sbert_app.services.embeddings import EmbeddingService
 from sbert_app.ui.arrival import Arrival
 from sbert_app.ui.corpus.panel import CorpusPanel
 from sbert_app.ui.doors import Doors
@@ -28,6 +30,8 @@ from sbert_app.ui.what_is_this import build as build_drawer
 CLEAN_SECONDS = 3600
 QUICK_AT_ONCE = 16  # concurrent quick requests of one kind; heavy jobs queue in the services
 MOST_QUEUED = 1_000
+# Gradio looks for requests 1,000 times a second, and 100 times for `gr.Progress`, unused here: 4 % of a core for nothing.
+POLL_SECONDS, PROGRESS_SECONDS = 0.005, 1.0
 PAGES_KEPT = 5_000  # Gradio keeps the state of this many pages and clients, most recent first
 THREADS = 128  # a waiting job holds a thread: more than jobs may wait, so that quick requests always get one
 
@@ -76,6 +80,7 @@ def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
         app.load(ensure_owner, owner, owner, **PRIVATE).then(handler(panel.attach_live), owner, panel.outputs, **PRIVATE)
         app.unload(leave)
     app.queue(default_concurrency_limit=QUICK_AT_ONCE, max_size=MOST_QUEUED)
+    app._queue.sleep_when_free, app._queue.progress_update_sleep_when_free = POLL_SECONDS, PROGRESS_SECONDS
     return app
 
 
@@ -95,5 +100,8 @@ def launch_options(bench: Workbench) -> dict[str, Any]:
         "enable_monitoring": False,
         "mcp_server": bench.settings.mcp,
         "num_workers": 0,  # other processes would serve files and accept uploads without the middleware below
-        "app_kwargs": {"middleware": [Middleware(Doors, settings=bench.settings)]},
+        "app_kwargs": {
+            "middleware": [Middleware(Doors, settings=bench.settings)],
+            "routes": routes(EmbeddingService(bench), bench.settings),
+        },
     }

@@ -12,7 +12,7 @@ import gradio as gr
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
-from sbert_app.runtime.sessions import Session
+from sbert_app.runtime.session import Session
 from sbert_app.services.bundle import Services
 from sbert_app.ui.corpus.panel import CorpusPanel
 from sbert_app.ui.header import ModelPicker
@@ -64,24 +64,34 @@ class Arrival:
         """query: the Search tab's, filled in from the address."""
         self._session_id, self._query = session_id, query
         model = self._picker.in_use
-        outputs = [session_id, self._place, query, self._all_tabs, *self._picker.outputs, *self._panel.shown]
-        arrived = app.load(handler(self._on_arrival), [self._place, model], outputs, js=READ, **PRIVATE)
-        arrived.then(None, self._place, None, js=KEEP, **PRIVATE)
+        # The session comes at once, so that a click in the first second is served; loading the model may take several.
+        place = [session_id, self._place, query, self._all_tabs]
+        arrived = app.load(handler(self._on_arrival), [self._place, model], place, js=READ, **PRIVATE)
+        outputs = [*self._picker.outputs, *self._panel.shown]
+        restored = arrived.then(handler(self._restore), [session_id, model], outputs, **PRIVATE)
+        restored.then(None, self._place, None, js=KEEP, **PRIVATE)
         model.change(handler(self._on_model), [session_id, model], None, **PRIVATE)
         for name, tab in self._tabs.items():
             tab.select(None, None, None, js=f"() => studio.place({{tab: '{name}'}})", **PRIVATE)
 
-    def _on_arrival(self, text: str, model: str, request: gr.Request) -> Updates:
+    def _on_arrival(self, text: str, _: str, request: gr.Request) -> Updates:
         place, bench = Place.read(text), self._services.bench
         visitor = visitor_of(request, bench.settings.hosted)
         session = bench.sessions.resume(place.session, visitor) or bench.sessions.open(visitor)
-        updates = {self._session_id: session.id, self._place: session.id, **self._model(session, model)}
-        if session.get(IndexedCorpus) is None:
-            self._services.corpora.open_key(session.id, place.corpus, model)
+        session.put(place)
+        updates: Updates = {self._session_id: session.id, self._place: session.id}
         if place.query:
             updates[self._query] = place.query
         if place.tab in self._tabs:
             updates[self._all_tabs] = gr.Tabs(selected=place.tab)
+        return updates
+
+    def _restore(self, session_id: str, model: str) -> Updates:
+        """The model and the corpus of the page as it was."""
+        session = self._services.bench.sessions.get(session_id)
+        place, updates = session.get(Place) or Place(), self._model(session, model)
+        if session.get(IndexedCorpus) is None:
+            self._services.corpora.open_key(session.id, place.corpus, model)
         return updates | self._panel.show(session.id)
 
     def _model(self, session: Session, model: str) -> Updates:

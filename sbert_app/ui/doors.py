@@ -21,6 +21,7 @@ CLOSED = (  # routes of Gradio that this app does not need
     "/gradio_api/custom_component", "/gradio_api/vibe", "/gradio_api/undo-vibe", "/gradio_api/token",
 )  # fmt: skip
 FILES = "/gradio_api/file"
+ENDPOINTS = ("/gradio_api", "/v1")  # for programs and for the page itself: no other site may link to them
 
 # Gradio's page has inline scripts and styles; gr.HTML and plotly evaluate strings as functions.
 CONTENT = {
@@ -84,7 +85,7 @@ class Doors:
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         if origin is None:
             linked = headers.get("sec-fetch-mode") == "navigate" and scope.get("method") == "GET"
-            return site == "cross-site" and not self._hosted and not (linked and not scope["path"].startswith("/gradio_api"))
+            return site == "cross-site" and not self._hosted and not (linked and not scope["path"].startswith(ENDPOINTS))
         name = host_name(origin.partition("://")[2])
         if self._hosted:  # behind a proxy the names may differ, but browsers send Sec-Fetch-Site
             return site == "cross-site" and name not in {*HUB, *self._names}

@@ -6,7 +6,8 @@ import gradio as gr
 from markupsafe import Markup
 
 from sbert_app.errors import UserError
-from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.models.words.untrained import DESIGNS
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import ASSETS
 from sbert_app.ui.corpus.view import menu as corpus_menu
@@ -14,6 +15,7 @@ from sbert_app.ui.kit.templates import render
 
 TITLE = "SBERT Studio"
 LOGO = ASSETS / "logo.svg"
+LOADING = "Loading the model."
 TEMPORARY = "The data folder is not writable: what you save is lost when the app ends. Set SBERT_STUDIO_HOME to another folder."
 
 
@@ -31,9 +33,10 @@ class ModelPicker:
         with gr.Row(elem_id="header", equal_height=True):
             gr.HTML(render("header.html", title=TITLE), js_on_load=None)
             self.menu = gr.HTML(corpus_menu(None, ""), elem_id="corpus-menu", js_on_load=MENU_SCRIPT)
-            info = f"On {bench.registry.hardware}." + (" Or type a Hub name or a folder." if custom else "")
+            # The registry would list them, but it imports torch: the page would come two seconds later. `refresh` asks it.
+            names = [DEFAULT_ENCODER, *bench.settings.allowed_models, *DESIGNS]
             self._picker = gr.Dropdown(
-                self.names(), value=DEFAULT_ENCODER, label="Model", info=info, allow_custom_value=custom, filterable=custom,
+                names, value=DEFAULT_ENCODER, label="Model", info=LOADING, allow_custom_value=custom, filterable=custom,
                 elem_id="model",
             )  # fmt: skip
         if bench.settings.temporary and not bench.settings.hosted:
@@ -51,17 +54,22 @@ class ModelPicker:
         return list(self._bench.registry.encoders(untrained=True))
 
     def refresh(self) -> dict[Any, Any]:
-        """Update the list, as models are saved while the app runs."""
-        return {self._picker: gr.Dropdown(choices=self.names())}
+        """Update the list, as models are saved while the app runs, and what they run on."""
+        return {self._picker: gr.Dropdown(choices=self.names(), info=self._place(DEFAULT_ENCODER))}
 
     def use(self, name: str) -> dict[Any, Any]:
         """Use a model in all tabs. Raises UserError if it cannot be loaded."""
         encoder = self._bench.registry.encoder(name)
         facts = f"{encoder.name}: {encoder.dim} dimensions, up to {encoder.max_length} tokens. {encoder.note}"
-        note = Markup() if name == DEFAULT_ENCODER else Markup('<p class="model-note">{}</p>').format(facts)
+        note = Markup() if name == DEFAULT_ENCODER and not encoder.note else Markup('<p class="model-note">{}</p>').format(facts)
         names = self.names()
         choices = names if name in names else [*names, name]
-        return {self._picker: gr.Dropdown(choices=choices, value=name), self.in_use: name, self._note: note}
+        picker = gr.Dropdown(choices=choices, value=name, info=self._place(name))
+        return {self._picker: picker, self.in_use: name, self._note: note}
+
+    def _place(self, name: str) -> str:
+        custom = "" if self._bench.settings.hosted else " Or type a Hub name or a folder."
+        return f"On {self._bench.registry.runs_on(name)}.{custom}"
 
     def _on_pick(self, name: str, in_use: str) -> dict[Any, Any]:
         try:

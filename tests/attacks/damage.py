@@ -22,9 +22,9 @@ from sbert_app.errors import UserError
 from sbert_app.runs.run import FINISHED
 from sbert_app.runtime.workbench import Workbench, open_workbench
 from sbert_app.runtime.worker import INTERNAL_ERROR
-from sbert_app.services.corpora import CorpusService
+from sbert_app.services.corpus.corpora import CorpusService
+from sbert_app.services.corpus.search import SearchService
 from sbert_app.services.fine_tune import FineTuneService
-from sbert_app.services.search import SearchService
 from sbert_app.services.trained_models import TrainedModels
 from tests.attacks.small_home import BASE, SAVED, SENTENCES, Ids, build, index, plan, settings, training_data
 
@@ -92,7 +92,7 @@ class Visit:
         return self.bench.device.encode(self.bench.registry.encoder(model), SENTENCES[:3]).tolist()
 
     def search(self, session_id: str) -> Any:
-        hits = SearchService(self.bench).search(session_id, QUERY, 5, hybrid=True).hits
+        hits = SearchService(self.bench).search(session_id, QUERY, 5, ranking="hybrid").hits
         return [(hit.row, hit.sentence, round(hit.score, 5)) for hit in hits]
 
     def corpora(self) -> Any:

@@ -17,7 +17,8 @@ import numpy as np
 import torch
 
 from sbert_app.models.cross_encoder import CrossEncoder
-from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, Registry
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
+from sbert_app.models.registry import Registry
 from sbert_app.settings import Settings
 
 ROOT = Path(__file__).parents[2]

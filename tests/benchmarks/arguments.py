@@ -22,13 +22,14 @@ from sbert_app.grid.support_vectors import predict_folds
 from sbert_app.grid.systems import CROSS, SBERT, SVR, TF_IDF, WORD_VECTORS, Choice
 from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.groups import column_groups, pair_groups
-from sbert_app.models.bundled import CROSS_ENCODER, bundled_cross_encoder, bundled_folder
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.hardware import choose_hardware
+from sbert_app.models.engine.hardware import choose_hardware
+from sbert_app.models.files.bundled import CROSS_ENCODER, bundled_cross_encoder, bundled_folder
 from sbert_app.runs.execution import finish
 from sbert_app.runtime.workbench import close, open_workbench
 from sbert_app.settings import settings_from_environment
-from sbert_app.training.objectives import ObjectiveOptions, build_objective
+from sbert_app.training.choices import ObjectiveOptions
+from sbert_app.training.objectives import build_objective
 from sbert_app.training.options import Options
 from sbert_app.training.siamese import Siamese
 from sbert_app.training.trainee import Trainee

@@ -24,11 +24,11 @@ from sbert_app.mapping.neighbours import NeighbourIndex
 from sbert_app.mapping.projection import NEIGHBOURS, Layout, Points
 from sbert_app.mapping.quality import accord
 from sbert_app.mapping.word_forms import akin
-from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench, open_workbench, warm_up
-from sbert_app.services.cluster_map import Grouping, MapService
+from sbert_app.services.corpus.cluster_map import Grouping, MapService
 from sbert_app.settings import Settings
 from sbert_app.vectors import Vectors, unit_rows
 from tests.benchmarks import data

@@ -12,10 +12,11 @@ from torch import Tensor, nn
 
 from sbert_app.evaluation.verdict import METRICS, measure
 from sbert_app.labelled.example_set import Examples
-from sbert_app.models.batching import Rows
 from sbert_app.models.cross_encoder import CrossEncoder
-from sbert_app.models.folders import write_json
-from sbert_app.models.forward import forward_batches
+from sbert_app.models.engine.batching import Rows, token_budget_batches
+from sbert_app.models.engine.engine import at_once
+from sbert_app.models.engine.forward import forward_batches
+from sbert_app.models.files.folders import write_json
 from sbert_app.models.loading import LOADING
 from sbert_app.training.batches import epoch_batches
 
@@ -56,9 +57,8 @@ class CrossEncoderTrainee:
         """Yield None per dev batch, then Spearman (scored) or average precision of the positive label (labelled)."""
         values = np.empty(len(self._dev))
         column = 0 if self._scored else self._dev.positive
-        ids = [encoding.ids for encoding in self._dev_encodings]
-        budget = self.cross.hardware.token_budget
-        for rows, logits in forward_batches(ids, self._pad_dev, self.cross.logits, budget):
+        batches = token_budget_batches((len(encoding.ids) for encoding in self._dev_encodings), self.cross.hardware.token_budget)
+        for rows, logits in forward_batches(batches, self._pad_dev, at_once(self.cross.logits)):
             values[rows] = logits[:, column]
             yield None
         kind = self._dev.kind
@@ -69,7 +69,7 @@ class CrossEncoderTrainee:
 
 
 def add_adapter(cross: CrossEncoder, rank: int, seed: int = 0) -> CrossEncoder:
-    """Freeze all weights but the head, and add a LoRA adapter of this rank to every linear layer. Changes `cross`."""
+    """Freeze all weights but the head, and add a LoRA adapter of this rank to every linear layer; it shares the weights."""
     with LOADING:
         from peft import LoraConfig, get_peft_model
 
@@ -77,8 +77,7 @@ def add_adapter(cross: CrossEncoder, rank: int, seed: int = 0) -> CrossEncoder:
         config = LoraConfig(
             task_type="SEQ_CLS", r=rank, lora_alpha=2 * rank, target_modules=_linear(cross.model), modules_to_save=list(HEAD)
         )
-        cross.model = get_peft_model(cross.model, config)
-    return cross
+        return CrossEncoder(cross.name, get_peft_model(cross.model, config), cross.tokenizer, cross.hardware)
 
 
 def save_adapter(cross: CrossEncoder, folder: Path, base: str) -> None:

@@ -21,7 +21,7 @@ from sbert_app.corpus.pairs import closest_pair
 from sbert_app.labelled.example_set import Examples
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.hardware import Hardware, machine
+from sbert_app.models.engine.hardware import Hardware, machine
 from sbert_app.training.objectives import Regression
 from sbert_app.training.options import Options
 from sbert_app.training.siamese import Siamese

@@ -18,10 +18,11 @@ from sentence_transformers.evaluation import EmbeddingSimilarityEvaluator, Infor
 
 from sbert_app.grid.cell import measure_cell
 from sbert_app.grid.data_sets import DataSet, read_data_set, read_folder
-from sbert_app.grid.loading import joined, of_encoder
-from sbert_app.models.bundled import bundled_folder
+from sbert_app.grid.loading import of_encoder
+from sbert_app.grid.rankers import joined
+from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.registry import DEFAULT_ENCODER
+from sbert_app.models.files.bundled import bundled_folder
 from sbert_app.runtime.device import Device
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.settings import Limits, Settings

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 
 from sbert_app.corpus.index import VectorIndex
-from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.indexed import HYBRID, IndexedCorpus
 from sbert_app.corpus.reader import read_corpus
-from sbert_app.models.bundled import bundled_folder
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.hardware import choose_hardware
+from sbert_app.models.engine.hardware import choose_hardware
+from sbert_app.models.files.bundled import bundled_folder
 from sbert_app.settings import Limits
 from sbert_app.tables import table_from_lines
 from sbert_app.vectors import unit_rows
@@ -37,10 +37,10 @@ def large_corpus(count: int = LARGE) -> dict[str, object]:
         start = time.perf_counter()
         vector = unit_rows(encoder.encode([query]))[0]
         stages["tokenise + encode"].append((time.perf_counter() - start) * 1e3)
-        ranking = indexed.rank(vector, query, 10, {}, hybrid=False)
+        ranking = indexed.rank(vector, query, 10, {})
         stages["dense together"].append((time.perf_counter() - start) * 1e3)
         stages["search"].append(ranking.milliseconds["search"])
-        stages["BM25 and fusion"].append(indexed.rank(vector, query, 10, {}, hybrid=True).milliseconds["BM25 and fusion"])
+        stages["BM25 and fusion"].append(indexed.rank(vector, query, 10, {}, HYBRID).milliseconds["BM25 and fusion"])
         found.append((vector, set(ranking.rows.tolist())))
     recall = np.mean([len(rows & set(np.argsort(-(embeddings @ vector))[:10].tolist())) / 10 for vector, rows in found])
     plain = _exact_milliseconds(embeddings, [vector for vector, _ in found[:100]])

@@ -19,14 +19,14 @@ from sentence_transformers import CrossEncoder as TheirCrossEncoder
 from sentence_transformers import SentenceTransformer
 
 from sbert_app.corpus.pairs import closest_pair
-from sbert_app.models.bundled import CROSS_ENCODER, bundled_folder
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.hardware import choose_hardware
+from sbert_app.models.engine.hardware import choose_hardware
+from sbert_app.models.files.bundled import CROSS_ENCODER, bundled_folder
 from sbert_app.timing.extrapolation import extrapolate, pairs_of
 from sbert_app.timing.race import Race
 from sbert_app.vectors import unit_rows
-from tests.benchmarks import data
+from tests.benchmarks import data, models
 from tests.benchmarks.timing import alternate, seconds_of
 
 HARDWARE = choose_hardware()
@@ -42,7 +42,7 @@ SETS = 3
 def encoding() -> dict[str, Any]:
     """10,000 real sentences: sentences/s, ratios, and the share of the ceiling that the encoder reaches."""
     sentences = data.many_sentences(max(COUNT, SWEPT))
-    encoder = Encoder.from_folder(bundled_folder(), HARDWARE)
+    encoder = models.encoder(HARDWARE)
     plain, fast = _theirs(torch.float32), _theirs(FAST)
     for model in (encoder, plain, fast):
         model.encode(sentences[:256])
@@ -53,7 +53,7 @@ def encoding() -> dict[str, Any]:
         "best": lambda: fast.encode(sentences[:COUNT], batch_size=batch),
     }
     rates = {name: COUNT / seconds for name, seconds in alternate(sides).items()}
-    reached = rates["this app"] * _operations(encoder, sentences[:COUNT]) / COUNT
+    reached = rates["this app"] * operations(encoder, sentences[:COUNT]) / COUNT
     ceiling = gemm_rate(encoder)
     return {
         "sentences_per_second": rates,
@@ -68,7 +68,7 @@ def encoding() -> dict[str, Any]:
 def closest() -> list[dict[str, Any]]:
     """The most similar pair of 10,000 sentences, from strings to answer, against brute force over fp32 embeddings."""
     everything = data.many_sentences(SETS * COUNT)
-    fast, exact = (Encoder.from_folder(bundled_folder(), hardware) for hardware in (HARDWARE, FP32))
+    fast, exact = models.encoder(HARDWARE), Encoder.from_folder(bundled_folder(), FP32)
     fast.encode(everything[:256])
     results = []
     for start in range(0, len(everything), COUNT):
@@ -96,7 +96,7 @@ def cross_encoder() -> dict[str, Any]:
     """Pairs/s of the bundled cross-encoder on real pairs, beside the same weights in sentence-transformers' CrossEncoder."""
     sentences = data.many_sentences(2 * PAIRS)
     pairs = list(zip(sentences[:PAIRS], sentences[PAIRS:], strict=True))
-    ours = CrossEncoder.from_adapter(bundled_folder(), CROSS_ENCODER, HARDWARE)
+    ours = models.cross_encoder(HARDWARE)
     with tempfile.TemporaryDirectory() as folder:
         CrossEncoder.from_adapter(bundled_folder(), CROSS_ENCODER, FP32).save(Path(folder))
         plain = TheirCrossEncoder(folder, device=HARDWARE.device.type)
@@ -121,8 +121,7 @@ def cross_encoder() -> dict[str, Any]:
 
 def extrapolation() -> list[dict[str, float]]:
     """Predicted against really measured seconds of all 19,900 pairs of 200 sentences, three times."""
-    encoder = Encoder.from_folder(bundled_folder(), HARDWARE)
-    cross = CrossEncoder.from_adapter(bundled_folder(), CROSS_ENCODER, HARDWARE)
+    encoder, cross = models.encoder(HARDWARE), models.cross_encoder(HARDWARE)
     everything = data.many_sentences(SETS * FULL)
     results = []
     for start in range(0, len(everything), FULL):
@@ -142,11 +141,13 @@ def papers_size() -> dict[str, float]:
     """BERT-base's shape with random weights, the size the paper timed: sentences/s, pairs/s and hours for 49,995,000 pairs."""
     count = 20_000 if CUDA else 300
     sentences = data.many_sentences(2 * count)
-    with tempfile.TemporaryDirectory() as folder:
-        transformers.BertModel(transformers.BertConfig(vocab_size=30_522)).save_pretrained(folder)
-        transformers.AutoTokenizer.from_pretrained(bundled_folder()).save_pretrained(folder)
-        encoder = Encoder.from_folder(Path(folder), HARDWARE)
-        cross = CrossEncoder.untrained(Path(folder), FP32, 1).cast(HARDWARE)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        base, untrained, home = (Path(folder) / name for name in ("base", "cross", "openvino"))
+        transformers.BertModel(transformers.BertConfig(vocab_size=30_522)).save_pretrained(base)
+        transformers.AutoTokenizer.from_pretrained(bundled_folder()).save_pretrained(base)
+        CrossEncoder.untrained(base, FP32, 1).save(untrained)
+        encoder = models.accelerated(Encoder.from_folder(base, HARDWARE), base, home=home)
+        cross = models.accelerated(CrossEncoder.from_folder(untrained, HARDWARE), untrained, home=home)
     pairs = list(zip(sentences[:count], sentences[count:], strict=True))
     encoder.encode(sentences[:64]), cross.score(pairs[:64])
     seconds = alternate({"sentences": lambda: encoder.encode(sentences[:count]), "pairs": lambda: cross.score(pairs)})
@@ -155,9 +156,9 @@ def papers_size() -> dict[str, float]:
 
 
 def gemm_rate(encoder: Encoder) -> float:
-    """Operations/s of a plain matrix product of the encoder's widest layer, in its precision: the machine's ceiling."""
-    config, device, dtype = encoder.transformer.config, HARDWARE.device, HARDWARE.dtype
-    rows = HARDWARE.token_budget
+    """Operations/s of torch's plain matrix product of the encoder's widest layer, in its precision: the machine's ceiling."""
+    config, device, dtype = encoder.transformer.config, encoder.hardware.device, encoder.hardware.dtype
+    rows = encoder.hardware.token_budget
     first = torch.randn(rows, config.hidden_size, device=device, dtype=dtype)
     second = torch.randn(config.intermediate_size, config.hidden_size, device=device, dtype=dtype)
 
@@ -172,7 +173,7 @@ def gemm_rate(encoder: Encoder) -> float:
     return 100 * 2 * rows * config.hidden_size * config.intermediate_size / seconds
 
 
-def _operations(encoder: Encoder, sentences: Sequence[str]) -> float:
+def operations(encoder: Encoder, sentences: Sequence[str]) -> float:
     """Multiplications and additions of all layers' matrix products over the real tokens, padding not counted."""
     config = encoder.transformer.config
     lengths = np.array([len(ids) for ids in encoder.tokenize(sentences)], dtype=np.float64)

@@ -6,17 +6,21 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from tests.benchmarks import engines_table
+
 Results = dict[str, Any]
 
-# (what, goal, suite, its value and whether that reaches the goal)
-Row = tuple[str, str, str, Callable[[Results], tuple[str, bool]]]
+Measured = tuple[str, bool | None]  # a value, and whether it reaches the goal; None: the goal does not apply to this machine
+
+# (what, goal, suite, how to read its value)
+Row = tuple[str, str, str, Callable[[Results], Measured]]
 
 
-def at_least(path: str, goal: float, unit: str = "") -> Callable[[Results], tuple[str, bool]]:
+def at_least(path: str, goal: float, unit: str = "") -> Callable[[Results], Measured]:
     return lambda results: (f"{_get(results, path):.4g}{unit}", _get(results, path) >= goal)
 
 
-def at_most(path: str, goal: float, unit: str = "") -> Callable[[Results], tuple[str, bool]]:
+def at_most(path: str, goal: float, unit: str = "") -> Callable[[Results], Measured]:
     return lambda results: (f"{_get(results, path):.3g}{unit}", _get(results, path) <= goal)
 
 
@@ -27,50 +31,81 @@ def _get(results: Results, path: str) -> float:
     return float(value)
 
 
-def _step(results: Results) -> tuple[str, bool]:
+def _step(results: Results) -> Measured:
     ratios = [run["all_pairs_step_ratio_to_faiss_knn"] for run in results["closest_pair_of_10000"]]
     return ", ".join(f"{ratio:.2f}" for ratio in ratios), True
 
 
-def _lost(results: Results) -> tuple[str, bool]:
+def _lost(results: Results) -> Measured:
     losses = {name: scores["fp32"] - scores["bf16"] for name, scores in results["spearman_x100"].items()}
     worst = max(losses, key=lambda name: losses[name])
     return f"{losses[worst]:+.3f} ({worst})", losses[worst] <= 0.05
 
 
-def _pairs(results: Results) -> tuple[str, bool]:
+def _pairs(results: Results) -> Measured:
     runs = results["closest_pair_of_10000"]
     seconds, same = [run["seconds"] for run in runs], sum(run["same_pair"] for run in runs)
     shown = ", ".join(f"{value:.1f}" for value in seconds)
     return f"{shown} s; same pair {same} of {len(runs)}", median(seconds) <= 10 and same == len(runs)
 
 
-def _errors(results: Results) -> tuple[str, bool]:
+def _errors(results: Results) -> Measured:
     errors = [run["error"] for run in results["extrapolation"]]
     return ", ".join(f"{100 * error:+.1f} %" for error in errors), all(abs(error) <= 0.15 for error in errors)
 
 
-def _query(results: Results) -> tuple[str, bool]:
+def _query(results: Results) -> Measured:
     large = results["large_corpus"]
     p50, p99 = large["milliseconds_p50_p99"]["dense together"]
     recall = large["recall_at_10_unseen_queries"]
     return f"p50 {p50:.1f} ms, p99 {p99:.1f} ms, recall {recall:.3f}", p50 <= 10 and p99 <= 30 and recall >= 0.99
 
 
-def _stsb(results: Results) -> tuple[str, bool]:
+def _stsb(results: Results) -> Measured:
     score = results["spearman_x100"]["stsb/test"]["bf16"]
     return f"{score:.2f}", score >= 82.0
 
 
-def _start(results: Results) -> tuple[str, bool]:
+def _start(results: Results) -> Measured:
     seconds = sorted(results["start_to_usable_page_seconds"])
     return f"{seconds[len(seconds) // 2]:.1f} s", seconds[len(seconds) // 2] <= 6
 
+
+def _disturbed(results: Results) -> Measured:
+    app = next(iter(results["contention"]))
+    shares = {name: sides["beside 2"]["share_of_undisturbed"] for name, sides in results["contention"].items()}
+    return ", ".join(f"{name}: {100 * value:.0f} %" for name, value in shares.items()), shares[app] >= 0.4
+
+
+def _rounded(results: Results) -> Measured:
+    app, fp32 = "this app on OpenVINO, bf16", "this app on OpenVINO, fp32"
+    if app not in results["contention"]:
+        return "no bf16 on this machine", None
+    losses = {name: scores[fp32] - scores[app] for name, scores in results["quality"]["spearman_x100"].items()}
+    worst = max(losses, key=lambda name: losses[name])
+    return f"{losses[worst]:+.3f} ({worst})", losses[worst] <= 0.05
+
+
+def _crossed(results: Results) -> Measured:
+    times = results["cross_encoder"]["times"]
+    ratio = times[next(iter(times)).replace("OpenVINO", "torch")]
+    return f"{ratio:.2f}", ratio >= 1.4
+
+
+DEFAULTS, PLAIN = "times/sentence-transformers, defaults", "times/OpenVINO driven plainly"
 
 ROWS: tuple[Row, ...] = (
     ("encoding, times sentence-transformers at its defaults", "≥ 4", "speed", at_least("encoding/ratio_to_defaults", 4)),
     ("encoding, times its best setting", "≥ 1.5", "speed", at_least("encoding/ratio_to_best", 1.5)),
     ("encoding, share of the matrix product's rate", "–", "speed", at_least("encoding/share_of_ceiling", 0)),
+    ("12 tokens, times sentence-transformers' defaults", "≥ 8", "engines", at_least(f"encoding/12 tokens/{DEFAULTS}", 8)),
+    ("25 tokens, times sentence-transformers' defaults", "≥ 6", "engines", at_least(f"encoding/25 tokens/{DEFAULTS}", 6)),
+    ("12 tokens, times OpenVINO driven plainly", "≥ 1.3", "engines", at_least(f"encoding/12 tokens/{PLAIN}", 1.3)),
+    ("25 tokens, times OpenVINO driven plainly", "≥ 1.3", "engines", at_least(f"encoding/25 tokens/{PLAIN}", 1.3)),
+    ("share of its rate beside two other programs", "≥ 40 %", "engines", _disturbed),
+    ("Spearman ×100 that bf16 on OpenVINO loses, worst STS set", "≤ 0.05", "engines", _rounded),
+    ("cross-encoder on OpenVINO, times torch", "≥ 1.4", "engines", _crossed),
+    ("extrapolated against measured, three times, beside the engines", "within 15 %", "engines", _errors),
     ("Spearman ×100 lost to speed, worst STS set", "≤ 0.05", "quality", _lost),
     ("cosine to fp32 embeddings, smallest", "≥ 0.999", "quality", at_least("interop/bf16_min_cosine", 0.999)),
     ("most similar pair of 10,000 sentences, three sets, the median", "≤ 10 s", "speed", _pairs),
@@ -88,6 +123,13 @@ ROWS: tuple[Row, ...] = (
     ("another threshold, worst", "≤ 200 ms", "duplicates", at_most("speed/regrouping_milliseconds/worst", 200, " ms")),
     ("app start to a usable page", "≤ 6 s", "app", _start),
     ("Similarity tab on the server", "≤ 50 ms", "app", at_most("similarity_handler_ms/median_of_50", 50, " ms")),
+    (
+        "/v1/embeddings, 16 clients, 32 sentences each, share of the encoder's rate",
+        "≥ 0.7",
+        "serving",
+        at_least("share_of_in_process/32_a_request", 0.7),
+    ),
+    ("the same, 1 sentence each", "≥ 0.7", "serving", at_least("share_of_in_process/1_a_request", 0.7)),
     ("STSb test, default encoder", "82.0", "quality", _stsb),
     ("STSb test, bundled cross-encoder", "≥ 86", "quality", at_least("cross_encoder_stsb_test_x100", 86)),
     ("STSb test, fine-tuned, regression", "≥ 85.5", "stsb", at_least("stsb/regression/mean", 85.5)),
@@ -102,13 +144,15 @@ def show(folder: Path) -> None:
     print("| what | goal | measured | reached | when |\n| --- | --- | --- | --- | --- |")
     for row in rows:
         print(f"| {row['what']} | {row['goal']} | {row['measured']} | {row['reached']} | {row['date']} |")
+    if (folder / "engines.json").exists():
+        engines_table.show(json.loads((folder / "engines.json").read_text(encoding="utf-8")))
 
 
-def _row(folder: Path, what: str, goal: str, suite: str, read: Callable[[Results], tuple[str, bool]]) -> dict[str, str]:
+def _row(folder: Path, what: str, goal: str, suite: str, read: Callable[[Results], Measured]) -> dict[str, str]:
     path = folder / f"{suite}.json"
     if not path.exists():
         return {"what": what, "goal": goal, "measured": f"run `python -m tests.benchmarks {suite}`", "reached": "", "date": ""}
     results = json.loads(path.read_text(encoding="utf-8"))
     measured, reached = read(results)
-    verdict = "" if goal == "–" else "yes" if reached else "no"
+    verdict = "" if goal == "–" or reached is None else "yes" if reached else "no"
     return {"what": what, "goal": goal, "measured": measured, "reached": verdict, "date": results["date"]}

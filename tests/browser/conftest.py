@@ -1,4 +1,4 @@
-"""One real app for all browser tests; each test gets a fresh browser context that fails on errors and foreign requests."""
+"""One real app for all browser tests; each test is a new visitor, and fails on errors of the page and foreign requests."""
 
 import json
 import os
@@ -58,7 +58,8 @@ def served(home: Path, hosted: bool) -> Iterator[str]:
     from sbert_app.ui.app import build_app, launch_options
 
     bench = open_workbench(Settings(home=home, device="cpu", hosted=hosted))
-    warm_up(bench)
+    if not hosted:
+        warm_up(bench)
     services = build_services(bench)
     app = build_app(bench, services)
     options = {"server_name": "127.0.0.1", "server_port": free_port(), "prevent_thread_lock": True, "quiet": True}
@@ -76,23 +77,56 @@ def browser():
     if executable() is None:
         pytest.skip("no Chromium on this machine")
     with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(**chromium())
+        options = chromium()
+        browser = playwright.chromium.launch(**options | {"args": [*options["args"], "--process-per-site"]})
         yield browser
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def contexts(browser) -> Iterator[list[Any]]:
+    """One browser context for the first visitor of each test, one for the second: what they download and compile is kept."""
+    contexts: list[Any] = []
+    yield contexts
+    for context in contexts:
+        context.close()
+
+
+def new_context(browser: Any, url: str) -> Any:
+    """A context with a small page that stays open: it keeps the process alive that has compiled the scripts of the next page."""
+    context = browser.new_context(accept_downloads=True)
+    context.new_page().goto(f"{url}favicon.ico")
+    return context
+
+
+STORED = "cookies,local_storage,indexeddb,cache_storage,service_workers"
+
+
+def stranger(context: Any, url: str) -> Any:
+    """A new page of a visitor whom the app has never seen."""
+    context.clear_permissions()
+    page = context.new_page()
+    parts = urlparse(url)
+    client = context.new_cdp_session(page)
+    client.send("Storage.clearDataForOrigin", {"origin": f"{parts.scheme}://{parts.netloc}", "storageTypes": STORED})
+    client.detach()
+    return page
+
+
 @pytest.fixture
-def visit(browser, app_url):
+def visit(browser, contexts, app_url):
     """Open the app as one more visitor. At the end no page may have had an error or asked another host."""
-    contexts, bad = [], []
+    pages, bad = [], []
 
     def allowed(url: str) -> bool:
         return url.startswith(("data:", "blob:")) or urlparse(url).hostname == "127.0.0.1"
 
     def visit(width: int = 1280, theme: str = "light", url: str = app_url):
-        context = browser.new_context(viewport={"width": width, "height": 900}, accept_downloads=True)
-        contexts.append(context)
-        page = context.new_page()
+        if len(pages) == len(contexts):
+            contexts.append(new_context(browser, app_url))
+        page = stranger(contexts[len(pages)], url)
+        pages.append(page)
+        page.set_viewport_size({"width": width, "height": 900})
         page.set_default_timeout(60_000)
         # Gradio aborts the requests of a page that is left.
         page.on("pageerror", lambda error: bad.append(f"page error: {error}") if error.name != "AbortError" else None)
@@ -104,8 +138,8 @@ def visit(browser, app_url):
         return page
 
     yield visit
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()
     assert bad == []
 
 
@@ -115,9 +149,27 @@ def page(visit):
 
 
 @pytest.fixture
-def other_model(tmp_path, model_folder) -> Path:
-    """The bundled weights with another pooling: another encoder."""
-    folder = Path(shutil.copytree(model_folder, tmp_path / "first-token"))
+def short_checks(monkeypatch) -> None:
+    """Table 7 in short turns, and little to measure after a race; the app runs in this process."""
+    from sbert_app.timing import experiment, queries, table7
+
+    monkeypatch.setattr(experiment, "CHECK_SECONDS", 0.5)
+    monkeypatch.setattr(queries, "SIZES", (200, 2_000))
+    monkeypatch.setattr(table7, "TURN_SECONDS", 0.1)
+
+
+@pytest.fixture
+def quick_estimates(monkeypatch) -> None:
+    """The time of a training is extrapolated from two batches, not four, each time that data or settings change."""
+    from sbert_app.runs import probe
+
+    monkeypatch.setattr(probe, "TIMED_BATCHES", 2)
+
+
+@pytest.fixture(scope="session")
+def other_model(tmp_path_factory, shallow_folder) -> Path:
+    """Another encoder: fewer layers, and another pooling. Its embeddings of the examples are computed once."""
+    folder = Path(shutil.copytree(shallow_folder, tmp_path_factory.mktemp("models") / "first-token"))
     config = folder / "1_Pooling" / "config.json"
     settings = json.loads(config.read_text())
     config.write_text(json.dumps(settings | {"pooling_mode_mean_tokens": False, "pooling_mode_cls_token": True}))

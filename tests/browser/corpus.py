@@ -1,10 +1,18 @@
-"""The corpus menu in the header, as browser tests use it."""
+"""The header, with its model and its corpus menu, as browser tests use it."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import expect
+
+
+def choose_model(page: Any, folder: Path) -> None:
+    """Choose the model of a folder in the header."""
+    picker = page.get_by_label("Model", exact=True)
+    picker.fill(str(folder))
+    picker.press("Enter")
+    expect(page.locator("#model-note")).to_contain_text("384 dimensions", timeout=90_000)
 
 
 def open_menu(page: Any) -> None:

@@ -6,7 +6,7 @@ from gradio_client import Client, handle_file
 
 from sbert_app.services.labelled import EXAMPLES
 
-pytestmark = pytest.mark.usefixtures("no_training_left")
+pytestmark = pytest.mark.usefixtures("no_training_left", "quick_estimates", "short_checks")
 LABELLED = handle_file(str(EXAMPLES / "messages_triplets.csv"))
 
 
@@ -22,6 +22,7 @@ def test_only_the_named_endpoints_are_public(client):
         "/encode",
         "/index_corpus",
         "/search",
+        "/why_not",
         "/duplicates",
         "/models",
         "/fine_tune",

@@ -5,10 +5,10 @@ import time
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.chromium import go_to
-from tests.browser.corpus import index, open_example, open_menu, paste, upload
+from tests.browser.corpus import choose_model, index, open_example, open_menu, paste, upload
 
 DROP = """([name, text]) => {
   const files = new DataTransfer();
@@ -18,6 +18,9 @@ DROP = """([name, text]) => {
   }
 }"""
 
+PLACES = ("harbour", "orchard", "mill", "chapel", "bridge", "market", "school", "forge", "meadow", "tower")
+THINGS = ("roof", "wall", "keeper", "gate", "well", "path", "bell", "stones", "windows", "garden")
+
 
 @pytest.fixture
 def places(tmp_path) -> Path:
@@ -25,13 +28,6 @@ def places(tmp_path) -> Path:
     rows = [f"a walk through the old town number {i},{'travel' if i % 4 else 'food'},{i}" for i in range(120)]
     path.write_text("\n".join(["text,domain,number", *rows]) + "\n")
     return path
-
-
-def choose_model(page: Page, name: str) -> None:
-    picker = page.get_by_label("Model", exact=True)
-    picker.fill(name)
-    picker.press("Enter")
-    expect(page.locator("#model-note")).to_contain_text("384 dimensions", timeout=90_000)
 
 
 def test_a_file_dropped_anywhere_is_taken_and_the_corpus_is_the_same_on_every_tab(page):
@@ -61,7 +57,7 @@ def test_a_file_dropped_anywhere_is_taken_and_the_corpus_is_the_same_on_every_ta
 
 def test_another_model_in_the_header_says_which_one_the_index_is_of(page, other_model):
     open_example(page, "Household advice")
-    choose_model(page, str(other_model))
+    choose_model(page, other_model)
     expect(page.locator("#stale")).to_contain_text("field_notes.csv is indexed with all-MiniLM-L6-v2; the chosen model is")
     expect(page.locator("#index-again")).to_contain_text(re.compile(r"Index again with .* \(450 rows, about .* s\)"))
     page.locator("#index-again").click()
@@ -85,17 +81,15 @@ def test_a_filter_in_force_is_shown_though_it_is_folded_away_and_goes_with_one_c
     page.locator("#facets input").click()
     page.get_by_role("option", name="domain: food (30)", exact=True).click()
     expect(page.locator("#hits")).to_contain_text("10 of 30 that fit (120 in all)")
-    page.get_by_label("plain word search (BM25)").check()
+    page.locator("#beside-hits").get_by_label("words alone (BM25)").check()
     expect(page.locator(".beside")).to_contain_text("By words (BM25)")
-    page.locator("#rerank input").check()
-    page.locator("#hybrid input").check()
-    expect(page.locator("#hits")).to_contain_text("ranked by the cross-encoder, the number below")
+    page.locator("#ranking").get_by_label("Meaning alone").check()
     expect(page.locator("#hits")).to_have_attribute("aria-busy", "false")
     page.get_by_role("button", name="Options and filters").click()
-    expect(page.locator(".chip")).to_have_count(4)
+    expect(page.locator(".chip")).to_have_count(3)
     page.get_by_role("button", name="Remove: domain: food", exact=True).click()
     expect(page.locator("#hits")).to_contain_text("10 of 120")
-    expect(page.locator(".chip")).to_have_count(3)
+    expect(page.locator(".chip")).to_have_count(2)
 
 
 def test_a_menu_opened_before_the_page_is_loaded_stays_open(page):
@@ -128,10 +122,10 @@ def test_a_reload_brings_back_tab_corpus_query_and_duplicates(page, places):
     page.get_by_label("Query", exact=True).press("Enter")
     expect(page.locator(".hit").first).to_be_visible()
     page.get_by_role("button", name="Options and filters").click()
-    page.locator("#hybrid input").check()
+    page.locator("#ranking").get_by_label("Meaning and words", exact=True).check()
     page.locator("#facets input").click()
     page.get_by_role("option", name="domain: food (30)", exact=True).click()
-    expect(page.locator(".chip")).to_have_text(["Hybrid ×", "domain: food ×"])
+    expect(page.locator(".chip")).to_have_text(["Meaning and words ×", "domain: food ×"])
     go_to(page, "Duplicates")
     page.locator("#find-duplicates").click()
     expect(page.locator("#duplicates-headline")).to_contain_text("cosine ≥")
@@ -142,7 +136,7 @@ def test_a_reload_brings_back_tab_corpus_query_and_duplicates(page, places):
     go_to(page, "Search")
     expect(page.get_by_label("Query", exact=True)).to_have_value("walking about")
     expect(page.locator("#hits")).to_contain_text("10 of 30 that fit (120 in all)")
-    expect(page.locator(".chip")).to_have_text(["Hybrid ×", "domain: food ×"])
+    expect(page.locator(".chip")).to_have_text(["Meaning and words ×", "domain: food ×"])
     page.get_by_role("button", name="Remove: domain: food", exact=True).click()
     expect(page.locator("#hits")).to_contain_text("10 of 120")
     assert "session" not in page.url
@@ -191,3 +185,22 @@ def test_a_saved_corpus_is_deleted_after_a_question_and_long_texts_are_counted(p
     card.get_by_role("button", name="Delete long.csv", exact=True).click()
     card.get_by_role("button", name="Delete", exact=True).click()
     expect(card).to_have_count(0)
+
+
+def test_what_is_encoded_so_far_can_be_searched_while_the_rest_is(page, tmp_path):
+    path = tmp_path / "letters.csv"
+    rows = [
+        f"letter {i} about the {place} and its {thing} in the year {1000 + i}"
+        for i in range(40)
+        for place in PLACES
+        for thing in THINGS
+    ]
+    path.write_text("\n".join(["text", *rows]) + "\n")
+    upload(page, path)
+    page.locator("#index").click()
+    query = page.locator("#so-far-query input, #so-far-query textarea")
+    query.fill("a letter on an orchard")
+    query.press("Enter")
+    expect(page.locator("#so-far-hits")).to_contain_text(re.compile(r"Closest of the [\d,]+ rows of 4,000 encoded so far"))
+    page.locator("#stop").click()
+    expect(page.locator("#so-far")).to_be_hidden()

@@ -42,7 +42,7 @@ def test_a_form_of_a_foreign_page_uploads_nothing(browser, app_url):
     context.close()
 
 
-def test_the_page_lives_within_its_policy(visit, hosted_url, app_url):
+def test_the_page_lives_within_its_policy_also_where_it_is_hosted(visit, hosted_url, app_url):
     """The fixture fails on every error of the page and on everything that its content policy refused."""
     for url in (app_url, hosted_url):
         page = visit(url=url)

@@ -65,7 +65,9 @@ def test_duplicates_from_click_to_cleaned_corpus(page, write, sentences):
     assert sum(row["verdict"] == "drop" for row in verdicts) == left and len(verdicts) == 926
     page.get_by_text("Borderline pairs").click()
     page.locator("#duplicates-ask").click()
-    expect(page.locator("#duplicates-borderline")).to_contain_text("The cross-encoder scored them")
+    expect(page.locator("#duplicates-borderline")).to_contain_text(
+        "The cross-encoder cross-MiniLM-L6-stsb, trained for likeness, scored them in"
+    )
     expect(page.locator("#duplicates-borderline .cross").first).to_have_text(re.compile(r"0\.\d{3}"))
     threshold(page, "#duplicates-threshold", "1")
     expect(page.locator("#duplicates-headline")).to_contain_text("The closest pair has 0.99")

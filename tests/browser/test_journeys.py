@@ -103,19 +103,19 @@ def test_upload_index_search_filter_more_and_download(page, corpus_file):
 
 def test_progress_is_shown_and_stop_keeps_what_is_done(page, tmp_path, sentences):
     path = tmp_path / "long.txt"
-    path.write_text("\n".join(f"{sentence} ({i})" for i in range(4) for sentence in sentences), encoding="utf-8")
+    path.write_text("\n".join(f"{sentence} ({i})" for i in range(2) for sentence in sentences), encoding="utf-8")
     open_search(page)
     upload(page, path)
     page.locator("#index").click()
     expect(page.locator("#progress")).to_contain_text(
-        re.compile(r"Encoding long.txt: [\d,]+ of 3,704 sentences · [\d,]+ sentences/s · .* left")
+        re.compile(r"Encoding long.txt: [\d,]+ of 1,852 sentences · [\d,]+ sentences/s · .* left")
     )
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(page.locator("#progress")).to_contain_text("Stopped", timeout=3_000)
     expect(page.locator("#progress")).to_contain_text("index again to continue")
     expect(page.locator("#stop")).to_be_hidden()
     index(page, "long.txt")
-    expect(page.locator("#corpus-status")).to_contain_text("3,704 sentences")
+    expect(page.locator("#corpus-status")).to_contain_text("1,852 sentences")
 
 
 def test_a_corpus_indexed_before_is_opened_from_the_list(page, corpus_file, visit):

@@ -6,16 +6,11 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from sbert_app.timing import experiment
 from tests.browser.chromium import go_to
 from tests.browser.corpus import index, open_example, paste
 
 RACED = 90_000  # milliseconds a race may take beside other work
-
-
-@pytest.fixture(autouse=True)
-def short_checks(monkeypatch):
-    monkeypatch.setattr(experiment, "CHECK_SECONDS", 0.5)  # the app runs in this process
+pytestmark = pytest.mark.usefixtures("short_checks")
 
 
 def open_tab(page: Page) -> None:

@@ -46,9 +46,23 @@ def test_search(shell):
     assert {"encode", "search"} <= set(result["milliseconds"])
 
 
+def test_why_not(shell):
+    options = ("--query", "my app crashes", "--expected", "1", "--filters", '{"team": "Nobody"}')
+    result = json.loads(shell("why_not", TICKETS, *options, "--json")[0])
+    assert (
+        result["reason"] == "filter" and result["filters"][0]["column"] == "team" and "is hidden by a filter" in result["in_words"]
+    )
+    assert [standing["way"] for standing in result["standings"]] == ["meaning", "words", "together", "word by word"]
+    lines = shell("why_not", TICKETS, *options)[0].splitlines()
+    assert lines[0] == result["in_words"] and lines[1].startswith("meaning")
+
+
 def test_models(shell):
     models = json.loads(shell("models", "--json")[0])["models"]
-    assert models[0] == {"name": "all-MiniLM-L6-v2", "kind": "encoder", "origin": "bundled", "dim": 384, "available": True}
+    bundled = {"name": "all-MiniLM-L6-v2", "kind": "encoder", "origin": "bundled", "dim": 384, "available": True}
+    assert models[0] == bundled | {"trained_for": "", "labels": None}
+    assert (models[1]["kind"], models[1]["trained_for"], models[1]["labels"]) == ("cross-encoder", "likeness", 1)
+    assert "cross-MiniLM-L6-stsb  cross-encoder, bundled, ? dimensions, trained for likeness\n" in shell("models")[0]
 
 
 @pytest.mark.parametrize(

@@ -56,9 +56,9 @@ def test_all_rows_blank(write):
 def test_over_long_sentences_are_cut_and_repeated_ones_counted(write):
     table = read_table(write("a.csv", f"text,n\n{'word ' * 300_000},1\nsame,2\nsame,3\n"), LIMITS)
     corpus = read_corpus(table, ["text"], LIMITS)
-    assert len(corpus.sentences[0]) == LIMITS.sentence_characters
+    assert len(corpus.sentences[0]) == LIMITS.row_characters
     assert corpus.notes == (
-        "Cut to 20,000 characters: row 1.",
+        "Cut to 50,000 characters: row 1.",
         "1 row repeats an earlier sentence; kept, computed once.",
     )
 
@@ -71,4 +71,4 @@ def test_long_row_lists_are_shortened():
 
 def test_limits_can_be_set(write):
     table = read_table(write("a.txt", "a long sentence"), LIMITS)
-    assert read_corpus(table, ["text"], replace(LIMITS, sentence_characters=6)).sentences == ["a long"]
+    assert read_corpus(table, ["text"], replace(LIMITS, row_characters=6)).sentences == ["a long"]

@@ -1,16 +1,14 @@
-"""Index, words, fusion and filters, against brute force."""
+"""Index, words and filters, against brute force."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from sbert_app.corpus import index as module
 from sbert_app.corpus.filters import facets, label_columns, matching_rows
 from sbert_app.corpus.index import VectorIndex
-from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus.lexical import LexicalIndex, best_rows, fuse, tokenize, word_overlap
+from sbert_app.corpus.indexed import HYBRID, IndexedCorpus
+from sbert_app.corpus.ranking.lexical import LexicalIndex, best_rows, tokenize, word_overlap
 from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError
 from sbert_app.vectors import unit_rows
@@ -83,14 +81,6 @@ def test_words_of_a_sentence_of_stop_words_are_kept():
 def test_word_overlap_is_jaccard():
     assert word_overlap("The cat sat", "the CAT ran") == pytest.approx(2 / 4)
     assert word_overlap("", "") == 0.0
-
-
-@given(st.lists(st.permutations(range(6)), min_size=1, max_size=3))
-def test_fusion_gives_each_row_once_and_keeps_an_agreed_order(rankings):
-    fused = fuse(*(np.array(r) for r in rankings))
-    assert sorted(fused.tolist()) == list(range(6))
-    if all(r == rankings[0] for r in rankings):
-        assert fused.tolist() == list(rankings[0])
 
 
 METADATA = pd.DataFrame(
@@ -182,15 +172,19 @@ def indexed():
 
 def test_a_filtered_search_is_exact_over_the_rows_that_are_left(indexed):
     query = clustered(201)[200]
-    ranking = indexed.rank(query, "x", 5, {"even": "True"}, hybrid=False)
+    ranking = indexed.rank(query, "x", 5, {"even": "True"})
     even = np.arange(0, 200, 2)
     assert ranking.rows.tolist() == even[brute_force(indexed.embeddings[even], query, 5)].tolist()
 
 
 def test_hybrid_lifts_the_row_whose_words_match(indexed):
     query = clustered(201)[200]
-    ranking = indexed.rank(query, "137", 10, {}, hybrid=True)
+    ranking = indexed.rank(query, "137", 10, {}, HYBRID)
     assert 137 in ranking.rows[:2]
     assert np.allclose(ranking.scores, indexed.embeddings[ranking.rows] @ query)
-    filtered = indexed.rank(query, "137", 10, {"even": "True"}, hybrid=True)
+    filtered = indexed.rank(query, "137", 10, {"even": "True"}, HYBRID)
     assert 137 not in filtered.rows and (filtered.rows % 2 == 0).all()
+
+
+def test_no_row_is_asked_for_and_none_comes():
+    assert len(best_rows(np.array([1.0, 2.0], dtype=np.float32), 0)) == 0

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from sbert_app.corpus.cache import EmbeddingCache, keys_of
-from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.indexed import HYBRID, IndexedCorpus
 from sbert_app.corpus.library import Library
 from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError
@@ -131,7 +131,7 @@ def test_library_reopens_what_it_saved(indexed, tmp_path):
     pd.testing.assert_frame_equal(again.corpus.metadata, indexed.corpus.metadata, check_dtype=False)
     assert (again.corpus.skipped, again.corpus.notes) == (indexed.corpus.skipped, indexed.corpus.notes)
     query = VECTORS[3]
-    first, second = (c.rank(query, "vier", 3, {"team": ["A"]}, hybrid=True) for c in (indexed, again))
+    first, second = (c.rank(query, "vier", 3, {"team": ["A"]}, HYBRID) for c in (indexed, again))
     assert first.rows.tolist() == second.rows.tolist() and np.allclose(first.scores, second.scores)
     assert library.find(indexed.corpus, "print") and not library.find(indexed.corpus, "another model")
 

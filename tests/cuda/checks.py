@@ -12,8 +12,10 @@ from torch import nn
 
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.forward import forward_batches
-from sbert_app.models.hardware import Hardware
+from sbert_app.models.engine.batching import token_budget_batches
+from sbert_app.models.engine.engine import at_once
+from sbert_app.models.engine.forward import forward_batches
+from sbert_app.models.engine.hardware import Hardware
 from sbert_app.training.objectives import Classification, CoSent, MultipleNegativesRanking, Regression, Triplet
 from sbert_app.training.options import Options
 from sbert_app.training.siamese import Siamese
@@ -87,7 +89,8 @@ def rows_with_batches_started_ahead() -> Figures:
     model = encoder(hardware())
     ids = model.tokenize(tickets())
     seen, least = np.zeros(len(ids), dtype=np.int64), 1.0
-    for rows, vectors in forward_batches(ids, lambda rows: model.pad([ids[i] for i in rows]), model.embed, 400, ahead=3):
+    batches = token_budget_batches(map(len, ids), 400)
+    for rows, vectors in forward_batches(batches, lambda rows: model.pad([ids[i] for i in rows]), at_once(model.embed), ahead=3):
         seen[rows] += 1
         least = min(least, least_cosine(vectors, reference()[rows]))
     assert (seen == 1).all() and least > 0.9999, least

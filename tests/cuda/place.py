@@ -13,7 +13,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from sbert_app.labelled.example_set import Examples
-from sbert_app.models.hardware import Hardware
+from sbert_app.models.engine.hardware import Hardware
 
 ROOT = Path(__file__).parents[2]
 CARRIED = ROOT / ".carry" / "all-MiniLM-L6-v2"

@@ -9,7 +9,7 @@ from sbert_app.grid.cell import measure_cell
 from sbert_app.grid.data_sets import DataSet, read_folder
 from sbert_app.grid.errors import mistakes
 from sbert_app.grid.loading import load_system
-from sbert_app.grid.systems import BM25, CROSS, HYBRID, OVERLAP, RERANKED, SBERT, Choice
+from sbert_app.grid.systems import BM25, CROSS, HYBRID, MAXSIM, OVERLAP, RERANKED, SBERT, Choice
 from sbert_app.grid.tasks import ranking
 from sbert_app.grid.tasks.pairs import Pairs
 from sbert_app.grid.tasks.retrieval import Retrieval
@@ -34,15 +34,20 @@ def test_measures_are_those_of_the_reference_functions():
     assert values["recall_at_100"].tolist() == [1, 1, 1, 1]
 
 
-@pytest.mark.parametrize("name", [SBERT, BM25, HYBRID, RERANKED])
+@pytest.mark.parametrize("name", [SBERT, BM25, HYBRID, MAXSIM, RERANKED])
 def test_every_system_that_ranks(shared_bench, name):
     cell = measure_cell(load_system(shared_bench, name, Choice()), DataSet("small", Retrieval(DATA)))
-    assert list(cell.measures) == list(ranking.RANKING) and cell.predicted.shape == (4,) and cell.predicted[3] == 1
+    assert all(low <= cell.measures[measure] <= high for measure, (low, high) in cell.intervals.items())
+    assert (
+        list(cell.intervals) == list(cell.measures) == list(ranking.RANKING)
+        and cell.predicted.shape == (4,)
+        and cell.predicted[3] == 1
+    )
     assert cell.value > 0.9 if name != BM25 else cell.value < 0.6  # three of four queries share no word with their document
 
 
 def test_candidates_alone_are_ranked_and_a_cross_encoder_can_read_them_all(shared_bench):
-    for name in (SBERT, CROSS, HYBRID, RERANKED, BM25):
+    for name in (SBERT, CROSS, HYBRID, MAXSIM, RERANKED, BM25):
         system = load_system(shared_bench, name, Choice())
         rows = system.rank(CANDIDATES)
         assert all(set(row.tolist()) <= set(allowed.tolist()) for row, allowed in zip(rows, CANDIDATES.candidates, strict=True))

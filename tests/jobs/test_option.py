@@ -7,8 +7,21 @@ from typing import Any
 import pytest
 
 from sbert_app.errors import UserError
-from sbert_app.jobs.job import Outcome, Step, outcome_of
-from sbert_app.jobs.option import arguments, choice, flag, json_object, names, number, option, output, read, sentence, upload, whole
+from sbert_app.jobs.declaring.job import Outcome, Step, outcome_of
+from sbert_app.jobs.declaring.option import (
+    arguments,
+    choice,
+    flag,
+    json_object,
+    names,
+    number,
+    option,
+    output,
+    read,
+    sentence,
+    upload,
+    whole,
+)
 from sbert_app.settings import Limits
 from sbert_app.tables import Table
 

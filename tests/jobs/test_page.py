@@ -6,20 +6,24 @@ import gradio as gr
 import pytest
 
 from sbert_app.jobs import JOBS
-from sbert_app.jobs.option import arguments
-from sbert_app.services.duplicates import DuplicatesService
+from sbert_app.jobs.declaring.option import arguments
+from sbert_app.services.corpus.duplicates import DuplicatesService
 from sbert_app.services.labelled import LabelledData
 from tests.jobs.test_surfaces import CASES
 from tests.ui.page import Page
 
 # Each option that the page offers: its component's elem_id.
 COMPONENTS = {
-    "similarity": {"sentence1": "sentence1", "sentence2": "sentence2", "model": "model", "cross_encoder": ""},
+    "similarity": {"sentence1": "sentence1", "sentence2": "sentence2", "model": "model", "cross_encoder": "pair-cross"},
     "score_pairs": {"first_column": "pair-first", "second_column": "pair-second", "label_column": "pair-labels", "model": "model"},
     "search": {
-        "query": "query", "top": "top", "hybrid": "hybrid", "rerank": "rerank", "filters": "facets", "cross_encoder": "",
+        "query": "query", "top": "top", "ranking": "ranking", "hybrid": "", "rerank": "", "filters": "facets", "cross_encoder": "",
     },
-    "duplicates": {"threshold": "duplicates-threshold", "top": "", "against": "overlap-file", "remove": ""},
+    "duplicates": {
+        "threshold": "duplicates-threshold", "top": "", "against": "overlap-file", "remove": "",
+        "cross_encoder": "duplicates-cross",
+    },
+    "why_not": {"query": "query", "expected": "expected", "top": "top", "ranking": "ranking", "filters": "facets"},
     "cluster_map": {
         "clusters": "map-count", "method": "map-method", "outliers": "map-outliers", "colour": "map-colour", "places": "",
     },
@@ -28,11 +32,15 @@ COMPONENTS = {
         "learning_rate": "rate", "seed": "seed", "learning_curve": "learning-curve", "owner": "", "split": "split-by",
         "split_column": "split-column", "dev": "dev-file", "test": "test-file",
     },
-    "timing": {"seconds": "race-seconds", "sentences": "race-n", "model": "model", "table_7": "table-7-measure"},
+    "timing": {
+        "seconds": "race-seconds", "sentences": "race-n", "model": "model", "table_7": "table-7-measure",
+        "cross_encoder": "race-cross",
+    },
 }  # fmt: skip
 WITHOUT_A_TAB = {"encode", "evaluate", "index_corpus", "models", "transfer"}
 TRIGGERS = {
     "search": ("search", "click"),
+    "why_not": ("why-not", "click"),
     "duplicates": ("duplicates-threshold", "change"),
     "cluster_map": ("map-draw", "click"),
     "fine_tune": ("start", "click"),

@@ -14,10 +14,10 @@ from typer.main import get_command
 from sbert_app.cli import app as shell_app
 from sbert_app.jobs import JOBS
 from sbert_app.jobs.cluster_map import CLUSTER_MAP
+from sbert_app.jobs.declaring.option import arguments
+from sbert_app.jobs.declaring.recipe import Input, python, shell
 from sbert_app.jobs.duplicates import DUPLICATES
 from sbert_app.jobs.evaluate import EVALUATE
-from sbert_app.jobs.option import arguments
-from sbert_app.jobs.recipe import Input, python, shell
 from sbert_app.jobs.search import SEARCH
 from sbert_app.jobs.similarity import SIMILARITY
 from sbert_app.jobs.timing import TIMING
@@ -27,7 +27,7 @@ NASTY = 'bob\'s "best" $HOME; touch gone.csv'
 
 
 def test_only_options_that_differ_from_their_default_are_written():
-    values = {"query": "late parcel", "top": 10, "hybrid": False, "rerank": True, "filters": None}
+    values = {"query": "late parcel", "top": 10, "ranking": "maxsim", "rerank": True, "filters": None}
     assert shell(SEARCH, values, Input("a.csv", ("text",))) == (
         "python -m sbert_app search a.csv --column text --query 'late parcel' --rerank"
     )

@@ -9,7 +9,7 @@ from typer.main import get_command
 
 from sbert_app.cli import app as shell_app
 from sbert_app.jobs import JOBS
-from sbert_app.jobs.option import arguments
+from sbert_app.jobs.declaring.option import arguments
 from sbert_app.ui.app import build_app
 
 # What a job works on: an endpoint takes an upload, lines or an id, the shell a file.
@@ -36,9 +36,17 @@ CASES = {
         ({"query": "x", "filters": '{"nowhere": "a"}'}, "nowhere"),
         ({"query": "x", "rerank": True, "cross_encoder": "./nowhere"}, "There is no model folder"),
     ],
+    "why_not": [
+        ({"query": " ", "expected": "1"}, "The query is blank. Type what you are looking for."),
+        ({"query": "x", "expected": " "}, "The expected row or text is blank. Give the number of a row, or a text."),
+        ({"query": "x", "expected": "1,000"}, "There is no row 1,000: the rows of"),
+        ({"query": "x", "expected": "1", "top": 0}, "The number of hits must be a whole number in 1..1,000, got 0."),
+        ({"query": "x", "expected": "1", "filters": '{"nowhere": "a"}'}, "nowhere"),
+    ],
     "duplicates": [
         ({"threshold": 0.2}, "The threshold must be a number in 0.5..1, got 0.2."),
         ({"top": -1}, "The number of pairs must be a whole number in 0..100,000, got -1."),
+        ({"cross_encoder": "./nowhere"}, "There is no model folder"),
     ],
     "cluster_map": [
         ({"clusters": "1"}, "The number of clusters must be a whole number"),
@@ -69,6 +77,7 @@ CASES = {
     "timing": [
         ({"sentences": 1}, "The number of sentences must be a whole number in 2..1,000,000, got 1."),
         ({"seconds": 0}, "The number of seconds must be a whole number in 1..600, got 0."),
+        ({"cross_encoder": "./nowhere"}, "There is no model folder"),
     ],
 }  # fmt: skip
 REFUSALS = [(job, values, message) for job in BOTH for values, message in CASES.get(job.name, [])]

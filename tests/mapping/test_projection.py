@@ -109,3 +109,8 @@ def test_beyond_the_exact_limit_most_neighbours_are_still_found(vectors, monkeyp
 def test_many_rows_get_fewer_epochs_but_never_too_few():
     epochs = [Layout(np.zeros((rows, 2), np.float32)).epochs for rows in (1, 2_000, 5_000, 10_000, 100_000)]
     assert epochs == [500, 500, 200, 100, 100]
+
+
+def test_what_umap_compiles_is_kept_for_the_next_process():
+    projection.warm_up()
+    assert projection._compiled_epoch().stats.cache_path

@@ -1,9 +1,12 @@
 import numpy as np
 import pytest
+import torch
 from sentence_transformers import CrossEncoder as Theirs
 
+from sbert_app.errors import UserError
 from sbert_app.models.cross_encoder import CrossEncoder
-from sbert_app.models.hardware import choose_hardware
+from sbert_app.models.engine.hardware import choose_hardware
+from sbert_app.models.files.trained_for import ANSWERS, UNKNOWN
 
 FP32 = choose_hardware("cpu", "fp32")
 
@@ -11,8 +14,6 @@ FP32 = choose_hardware("cpu", "fp32")
 @pytest.fixture(scope="module", params=[1, 3], ids=["one label", "three labels"])
 def saved(request, model_folder, tmp_path_factory):
     """The bundled backbone with a seeded head, saved by sentence-transformers: its scores mean nothing, but are real."""
-    import torch
-
     torch.manual_seed(0)
     theirs = Theirs(str(model_folder), num_labels=request.param, device="cpu")
     folder = tmp_path_factory.mktemp("cross")
@@ -42,3 +43,66 @@ def test_saved_folder_loads_in_sentence_transformers(saved, pairs, tmp_path):
     ours = CrossEncoder.from_folder(saved[1], FP32)
     ours.save(tmp_path)
     assert np.abs(Theirs(str(tmp_path), device="cpu").predict(pairs) - ours.score(pairs)).max() < 1e-5
+
+
+SIGMOID, IDENTITY = "torch.nn.modules.activation.Sigmoid", "torch.nn.modules.linear.Identity"
+CONFIGS = {
+    "not named": {},
+    "new key, sigmoid": {"sentence_transformers": {"activation_fn": SIGMOID, "version": "4.0.1"}},
+    "new key, identity": {"sentence_transformers": {"activation_fn": IDENTITY}},
+    "new key, short": {"sentence_transformers": {"activation_fn": "torch.nn.Identity"}},
+    "new key, other content": {"sentence_transformers": {"version": "4.0.1"}},
+    "old key, sigmoid": {"sbert_ce_default_activation_function": SIGMOID},
+    "old key, identity": {"sbert_ce_default_activation_function": "torch.nn.Identity"},
+    "old key, null": {"sbert_ce_default_activation_function": None},
+    "not of torch": {"sbert_ce_default_activation_function": "somewhere.else.Identity"},
+}
+
+
+@pytest.mark.parametrize("labels", [1, 3])
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+def test_the_activation_is_that_of_the_config_in_both_spellings(cross_folder, tmp_path, pairs, labels, config):
+    folder = cross_folder(tmp_path / "cross", labels, **config)
+    ours, expected = CrossEncoder.from_folder(folder, FP32), Theirs(str(folder), device="cpu").predict(pairs[:12])
+    scores = ours.score(pairs[:12])
+    assert scores.shape == expected.shape and np.abs(scores - expected).max() < 1e-5
+    assert (ours.bounds == (0, 1)) == (scores.min() >= 0 and scores.max() <= 1)  # its logits leave this range
+
+
+@pytest.mark.parametrize(("labels", "activation"), [(1, torch.nn.Identity()), (3, torch.nn.Sigmoid())])
+def test_the_activation_that_sentence_transformers_saves_beside_the_config_is_read_and_kept(
+    cross_folder, tmp_path, pairs, labels, activation
+):
+    plain = str(cross_folder(tmp_path / "cross", labels))
+    Theirs(plain, device="cpu", activation_fn=activation).save_pretrained(tmp_path / "theirs")
+    ours = CrossEncoder.from_folder(tmp_path / "theirs", FP32)
+    expected = Theirs(str(tmp_path / "theirs"), device="cpu").predict(pairs[:12])
+    assert np.abs(ours.score(pairs[:12]) - expected).max() < 1e-5
+    ours.save(tmp_path / "ours")
+    assert np.abs(Theirs(str(tmp_path / "ours"), device="cpu").predict(pairs[:12]) - expected).max() < 1e-5
+    assert np.abs(ours.cast(FP32).score(pairs[:12]) - expected).max() < 1e-5
+
+
+@pytest.mark.parametrize("content", [[], "x", {"activation_fn": 7}, {"activation_fn": None}])
+def test_an_activation_of_another_kind_is_left_out(cross_folder, tmp_path, content):
+    folder = cross_folder(tmp_path / "cross", sentence_transformers=content)
+    assert CrossEncoder.from_folder(folder, FP32).bounds == (0, 1)
+
+
+def test_an_activation_that_is_not_computed_here_is_named(cross_folder, tmp_path):
+    folder = cross_folder(tmp_path / "cross", sentence_transformers={"activation_fn": "torch.nn.modules.activation.Tanh"})
+    with pytest.raises(UserError, match=r"'cross' ends in the activation 'Tanh'\. This app computes Sigmoid and Identity: choose"):
+        CrossEncoder.from_folder(folder, FP32)
+
+
+def test_what_it_was_trained_for_stays_with_it(cross_folder, tmp_path):
+    folder = cross_folder(tmp_path / "cross", 1, "---\ndatasets: [ms_marco]\n---\n")
+    assert CrossEncoder.from_folder(folder, FP32).cast(FP32).trained_for == ANSWERS
+    assert CrossEncoder.from_folder(cross_folder(tmp_path / "mine"), FP32).trained_for == UNKNOWN
+
+
+def test_labels_have_their_names(cross_folder, tmp_path):
+    labels = ["contradiction", "entailment", "neutral"]
+    named = cross_folder(tmp_path / "named", 3, id2label={str(i): label for i, label in enumerate(labels)}, label2id={})
+    assert CrossEncoder.from_folder(named, FP32).label_names == labels
+    assert CrossEncoder.from_folder(cross_folder(tmp_path / "numbered", 3), FP32).label_names == []

@@ -9,10 +9,10 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling
 
 from sbert_app.errors import UserError
-from sbert_app.models import forward
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.folders import Layout
-from sbert_app.models.hardware import Hardware, choose_hardware
+from sbert_app.models.engine import forward
+from sbert_app.models.engine.hardware import Hardware, choose_hardware
+from sbert_app.models.files.folders import Layout
 from sbert_app.vectors import unit_rows
 
 FP32 = Hardware(torch.device("cpu"), torch.float32)
@@ -55,9 +55,12 @@ def test_padding_and_order_do_not_matter(encoder, sentences):
 
 def test_identical_sentences_are_computed_once(encoder, monkeypatch):
     computed = []
-    monkeypatch.setattr(
-        encoder, "embed", lambda features: computed.append(len(features["input_ids"])) or Encoder.embed(encoder, features)
-    )
+
+    def count(features):
+        computed.append(len(features["input_ids"]))
+        return Encoder._start(encoder, features)
+
+    monkeypatch.setattr(encoder, "_start", count)
     embeddings = encoder.encode(["same", "other", "same", "same"])
     assert sum(computed) == 2
     assert (embeddings[0] == embeddings[[2, 3]]).all() and not (embeddings[0] == embeddings[1]).all()
@@ -84,9 +87,9 @@ def test_out_of_memory_halves_the_batch_and_goes_on(encoder, sentences, monkeypa
     def small_memory(features):
         if len(features["input_ids"]) > 3:
             raise torch.OutOfMemoryError("CUDA out of memory")
-        return Encoder.embed(encoder, features)
+        return Encoder._start(encoder, features)
 
-    monkeypatch.setattr(encoder, "embed", small_memory)
+    monkeypatch.setattr(encoder, "_start", small_memory)
     assert np.abs(encoder.encode(sentences[:30]) - expected).max() < 1e-5
 
 
@@ -95,7 +98,7 @@ def test_out_of_memory_with_a_single_row_is_not_retried_for_ever():
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     with pytest.raises(torch.OutOfMemoryError):
-        list(forward.forward_batches([[1, 2]], lambda rows: {}, no_memory, 10))
+        list(forward.forward_batches([np.arange(1)], lambda rows: {}, no_memory))
 
 
 @pytest.mark.parametrize("ahead", [0, 2])
@@ -106,7 +109,7 @@ def test_batches_are_started_ahead_and_each_row_comes_once(ahead):
         started.append(len(rows))
         return {"rows": torch.from_numpy(rows)}
 
-    batches = forward.forward_batches([[1]] * 10, pad, lambda features: features["rows"], 2, ahead)
+    batches = forward.forward_batches(np.split(np.arange(10), 5), pad, lambda features: lambda: features["rows"], ahead)
     first = next(batches)
     assert len(started) == ahead + 1
     found = [first, *batches]
@@ -163,7 +166,6 @@ def test_token_vectors_name_words_and_pool_to_the_embedding(encoder):
     assert len(tokens.word) == len(tokens.vectors) > 4  # several tokens make one word
     assert np.abs(unit_rows(encoder.pool(tokens, "mean")[None]) - encoder.encode(["Unfathomably café"])).max() < 1e-5
     assert not tokens.truncated and encoder.token_vectors(["word " * 400])[0].truncated
-    assert encoder.count_too_long(["short", "word " * 400, "x" * 260, "a b " * 140]) == 2  # one long word is one [UNK] token
 
 
 def test_fingerprint_tells_layouts_and_precisions_apart(encoder, model_folder):

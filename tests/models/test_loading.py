@@ -8,11 +8,12 @@ import pytest
 import torch
 
 from sbert_app.errors import UserError
-from sbert_app.models import soundness
+from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.hardware import choose_hardware
+from sbert_app.models.engine.hardware import choose_hardware
+from sbert_app.models.files import soundness
 from sbert_app.models.loading import LOADING
-from sbert_app.models.registry import DEFAULT_ENCODER, Registry
+from sbert_app.models.registry import Registry
 from sbert_app.settings import Settings
 from tests.attacks.loading import COUPLES, alone, double_load, faults, fresh_process
 
@@ -69,7 +70,7 @@ def test_the_lock_may_be_taken_again_by_its_thread_and_waits_for_no_download(reg
 
 def test_a_model_that_fails_its_first_batch_is_not_kept(registry, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(Encoder, "embed", lambda self, features: torch.full((1, self.dim), torch.nan))
+        patch.setattr(Encoder, "_finish", lambda self, tokens, features: torch.full((1, self.dim), torch.nan))
         with pytest.raises(UserError, match=rf"'{DEFAULT_ENCODER}' returns NaN or infinity"):
             registry.encoder()
         with pytest.raises(UserError, match="returns NaN or infinity"):

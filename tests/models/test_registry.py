@@ -9,9 +9,10 @@ from dataclasses import replace
 import pytest
 
 from sbert_app.errors import UserError
-from sbert_app.models import bundled
 from sbert_app.models import registry as module
-from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, Registry
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
+from sbert_app.models.files import bundled
+from sbert_app.models.registry import Registry
 from sbert_app.models.words.untrained import DESIGNS, NEW_POLY
 from sbert_app.settings import Settings
 
@@ -44,6 +45,7 @@ def test_the_bundled_cross_encoder_scores_pairs_and_is_small(registry):
     assert not registry.loaded("cross-encoder", DEFAULT_CROSS_ENCODER)
     cross = registry.cross_encoder(DEFAULT_CROSS_ENCODER)
     assert registry.loaded("cross-encoder", DEFAULT_CROSS_ENCODER)
+    assert (cross.trained_for, cross.bounds, cross.labels) == ("likeness", (0, 1), 1)
     guitar = "A man is playing a guitar."
     close, far, same = cross.score([(guitar, "Someone plays the guitar."), (guitar, "The stock market fell."), (guitar, guitar)])
     assert 0 <= far < 0.1 < 0.5 < close < same and 0.9 < same <= 1
@@ -154,6 +156,53 @@ def test_unsupported_pooling_is_named(registry, copy):
     (copy / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode_mean_sqrt_len_tokens": True}))
     with pytest.raises(UserError, match="pools by mean_sqrt_len_tokens. Must be one of mean, max, cls"):
         registry.encoder("mine")
+
+
+def test_a_folder_without_a_model_is_a_sentence_and_listed_as_damaged(registry):
+    empty = registry.settings.models / "empty"
+    empty.mkdir(parents=True)
+    (empty / "notes.txt").write_text("nothing")
+    sentence = r"The folder 'empty' holds no model: it has neither config.json nor modules.json\. Choose"
+    for call in (registry.encoder, registry.cross_encoder, registry.pair_scorer, registry.kind):
+        with pytest.raises(UserError, match=sentence):
+            call("empty")
+    assert [(info.kind, info.available) for info in registry.list() if info.name == "empty"] == [("damaged", False)]
+
+
+def test_cross_encoders_are_listed_with_labels_and_what_they_were_trained_for(registry, cross_folder):
+    models = registry.settings.models
+    models.mkdir(parents=True)
+    for name, labels, card in [
+        ("ms-marco-small", 1, ""), ("stsb-small", 1, ""), ("of-no-name", 1, ""), ("nli-small", 3, ""), ("passages", 3, ""),
+        ("judge", 1, "---\ntags: [text-ranking]\n---\n"),
+    ]:  # fmt: skip
+        cross_folder(models / name, labels, card)
+    saved = {info.name: (info.kind, info.trained_for, info.labels) for info in registry.list() if info.origin == "saved"}
+    assert saved == {
+        "ms-marco-small": ("cross-encoder", "answers", 1), "stsb-small": ("cross-encoder", "likeness", 1),
+        "of-no-name": ("cross-encoder", "", 1), "nli-small": ("cross-encoder", "likeness", 3), "passages": ("cross-encoder", "", 3),
+        "judge": ("cross-encoder", "answers", 1),
+    }  # fmt: skip
+    bundled = {info.name: info.trained_for for info in registry.list() if info.origin == "bundled"}
+    assert bundled == {DEFAULT_ENCODER: "", DEFAULT_CROSS_ENCODER: "likeness"}
+    assert registry.rerankers() == ["judge", "ms-marco-small", "of-no-name"]
+    one_score = [info.name for info in registry.pair_scorers()]
+    assert one_score == [DEFAULT_CROSS_ENCODER, "judge", "ms-marco-small", "of-no-name", "stsb-small"]
+
+
+def test_without_another_there_is_no_reranker(registry):
+    assert registry.rerankers() == []
+
+
+def test_an_allowed_cross_encoder_is_listed_as_one_by_its_name_or_its_copy_here(registry, cross_folder, monkeypatch, tmp_path):
+    names = ("cross-encoder/ms-marco-tiny", "org/judge", "org/encoder")
+    hosted = Registry(replace(registry.settings, hosted=True, allowed_models=names))
+    assert hosted.rerankers() == [names[0]] and list(hosted.encoders()) == [DEFAULT_ENCODER, *names[1:]]
+    copy = cross_folder(tmp_path / "copy", 1, "---\ntags: [text-ranking]\n---\n")
+    monkeypatch.setattr("sbert_app.models.files.listing.local_copy", {"org/judge": copy}.get)
+    assert hosted.rerankers() == [*names[:2]] and list(hosted.encoders()) == [DEFAULT_ENCODER, names[2]]
+    with pytest.raises(UserError, match="Unknown model .* Must be one of"):
+        hosted.cross_encoder(str(copy))
 
 
 def test_an_encoder_is_not_taken_for_a_cross_encoder(registry):

@@ -10,10 +10,11 @@ from safetensors.torch import load_file, save_file
 from sentence_transformers.sentence_transformer.modules import LSTM, Dense, Pooling
 
 from sbert_app.errors import UserError
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.forward import infer
-from sbert_app.models.hardware import choose_hardware
-from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, Registry
+from sbert_app.models.engine.engine import at_once
+from sbert_app.models.engine.hardware import choose_hardware
+from sbert_app.models.registry import Registry
 from sbert_app.settings import Settings
 
 INFERSENT, DAN = NAMES = ("new/infersent", "new/dan")
@@ -47,7 +48,7 @@ def damage_weights(path, key, change):
 def test_the_embedding_does_not_depend_on_the_batch(registry, name):
     encoder = registry.encoder(name)
     alone = np.vstack([encoder.encode([sentence]) for sentence in SENTENCES])
-    padded = infer(encoder.embed, encoder.pad(encoder.tokenize(SENTENCES)))
+    padded = at_once(encoder.embed)(encoder.pad(encoder.tokenize(SENTENCES)))().numpy()
     assert encoder.encode(SENTENCES).shape == (4, 512) and np.abs(padded - alone).max() < 1e-6
     assert np.abs(alone[0] - alone[1]).max() > 0.01
 

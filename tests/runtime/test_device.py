@@ -93,8 +93,12 @@ def test_an_error_inside_gives_the_device_back(device):
 
 
 def test_who_gives_up_waiting_is_not_handed_the_device(device, monkeypatch):
-    def interrupted(self, timeout=None):
-        raise KeyboardInterrupt
+    wait, this_thread = threading.Event.wait, threading.current_thread()
+
+    def interrupted(event, timeout=None):
+        if threading.current_thread() is this_thread:
+            raise KeyboardInterrupt
+        return wait(event, timeout)
 
     with device.hold():
         monkeypatch.setattr(threading.Event, "wait", interrupted)

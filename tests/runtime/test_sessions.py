@@ -1,3 +1,4 @@
+import weakref
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -43,7 +44,7 @@ def test_ids_cannot_be_guessed_and_lead_to_one_session(clock):
     ids = {sessions.open().id for _ in range(50)}
     assert len(ids) == 50 and all(len(name) >= 20 for name in ids)
     assert all(sessions.get(name).id == name for name in ids)
-    for nobody in ("nobody", "", None, 7, [], {"id": 1}):
+    for nobody in ("nobody", None, 7, [], {"id": 1}):
         with pytest.raises(UserError, match="session has ended"):
             sessions.get(nobody)
 
@@ -167,3 +168,22 @@ def test_a_client_without_a_connection_leaves_nobody_elses_work(clock):
     work = sessions.open(Visitor()).begin("job")
     sessions.leave("")
     assert not work.is_set()
+
+
+def test_what_a_closed_page_held_is_freed_though_nobody_else_comes(clock):
+    sessions = Sessions(Limits())
+    session = sessions.open(Visitor("page"))
+    session.put(held := Held())
+    freed = weakref.ref(held)
+    del session, held
+    sessions.leave("page")
+    sessions.sweep()
+    assert freed() is not None  # it may come back
+    clock[0] += module.GRACE_SECONDS + 1
+    sessions.sweep()
+    assert freed() is None
+
+
+def test_a_click_before_the_page_has_its_session_is_told_to_wait():
+    with pytest.raises(UserError, match="still opening: try again"):
+        Sessions(Limits()).get("")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from sbert_app.corpus.lexical import tf_idf_cosines
+from sbert_app.corpus.ranking.lexical import tf_idf_cosines
 from sbert_app.errors import UserError
 from sbert_app.grid.systems import CROSS, OVERLAP, RANKERS, SBERT, SYSTEMS, TF_IDF, WORD_VECTORS, Choice
 from sbert_app.services.evaluation import EvaluationService
@@ -29,6 +29,20 @@ def test_every_system_gives_its_row(service, scored, model_folder):
     assert results["bert-mean"].measures == pytest.approx(results[SBERT].measures) != results["bert-cls"].measures
     expected = spearmanr(tf_idf_cosines(scored.sentences)[0], scored.targets).statistic
     assert results[TF_IDF].measures["spearman"] == pytest.approx(expected, abs=1e-9)
+
+
+def test_any_cross_encoder_is_measured_and_several_labels_are_a_sentence(service, scored, cross_folder, tmp_path):
+    configs = [{"sentence_transformers": {"activation_fn": f"torch.nn.{name}"}} for name in ("Sigmoid", "Identity")]
+    names = [str(cross_folder(tmp_path / f"mine-{i}", **config)) for i, config in enumerate(configs)]
+    few = scored.take(np.arange(24))
+    (chosen,) = service.evaluate(few, [CROSS], Choice(cross_encoder=names[1]))
+    sigmoid, identity = service.evaluate(few, names)
+    assert chosen.model == identity.model == names[1] and chosen.measures == identity.measures
+    assert sigmoid.measures["spearman"] == pytest.approx(identity.measures["spearman"], abs=1e-3)  # the same order
+    three = str(cross_folder(tmp_path / "three", 3))
+    for systems, choice in (([CROSS], Choice(cross_encoder=three)), ([three], Choice())):
+        with pytest.raises(UserError, match="gives 3 labels, not a score"):
+            service.evaluate(few, systems, choice)
 
 
 def test_word_vectors_of_a_file(service, scored, write):

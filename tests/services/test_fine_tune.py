@@ -12,7 +12,8 @@ from sbert_app.errors import UserError
 from sbert_app.grid.systems import Choice
 from sbert_app.labelled.groups import PAIRS
 from sbert_app.labelled.separation import shared_warning
-from sbert_app.models.registry import DEFAULT_ENCODER, Registry
+from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.models.registry import Registry
 from sbert_app.runs.execution import Execution
 from sbert_app.runs.plan import QUICK
 from sbert_app.runs.result import summary
@@ -26,6 +27,7 @@ from sbert_app.settings import HOSTED_LIMITS
 from sbert_app.storage import write_object
 from sbert_app.training.head import load_head, predict_labels
 from sbert_app.ui.fine_tune import verdict_view
+from tests.attacks.small_home import BASE, tiny_model
 
 SCORED, LABELLED, TRIPLETS = "requests_scored.csv", "instructions_labelled.csv", "messages_triplets.csv"
 SHORT = {"epochs": 1, "learning_curve": False}
@@ -35,6 +37,13 @@ ANNA, BERTA = "anna's secret in her browser", "berta's secret in hers"
 @pytest.fixture
 def service(bench):
     return FineTuneService(bench)
+
+
+@pytest.fixture
+def tiny(bench):
+    """The name of a model of one small layer, for runs that are about anything but what a real model learns."""
+    tiny_model(bench.settings.models / BASE)
+    return BASE
 
 
 @pytest.fixture
@@ -84,16 +93,16 @@ def test_a_network_over_word_vectors_is_trained_saved_and_used_as_any_model(benc
     assert "new/" + name in (run.model / "README.md").read_text()
 
 
-def train(service, name=SCORED, owner="", rows=100, **changes):
+def train(service, name=SCORED, owner="", rows=100, base=DEFAULT_ENCODER, **changes):
     data = load(service, name, rows)
-    run = service.start(data, service.plan(QUICK, data, **SHORT | changes), owner)
+    run = service.start(data, service.plan(QUICK, data, base, **SHORT | changes), owner)
     return wait(service, run.id, owner)
 
 
 def test_a_run_is_judged_saved_and_loads_in_sentence_transformers(service, bench, tmp_path):
     shared = bench.registry.encoder(DEFAULT_ENCODER)
     fingerprint = shared.fingerprint
-    progress = train(service, rows=400)
+    progress = train(service, rows=200)
     assert progress.info.state == FINISHED, progress.info
     change = progress.result["verdict"]["changes"][0]
     assert change["metric"] == "spearman" and change["after"]["value"] > change["before"]["value"]
@@ -105,7 +114,7 @@ def test_a_run_is_judged_saved_and_loads_in_sentence_transformers(service, bench
     assert np.abs(ours - untrained).max() > 1e-3
     assert Registry(bench.settings).encoder(DEFAULT_ENCODER).fingerprint == fingerprint == shared.fingerprint
     card = (service.run(progress.info.id).model / "README.md").read_text()
-    assert "Cosine regression, 1 epoch," in card and "80 held-out examples" in card and DEFAULT_ENCODER in card
+    assert "Cosine regression, 1 epoch," in card and "40 held-out examples" in card and DEFAULT_ENCODER in card
     assert "no held-out sentence occurs in training" in card and "on new sentences" not in card
 
     models = TrainedModels(bench, service)
@@ -122,7 +131,7 @@ def test_a_run_is_judged_saved_and_loads_in_sentence_transformers(service, bench
         assert {"requests_scored/model.safetensors", "requests_scored/modules.json"} <= set(archive.namelist())
 
 
-def test_a_split_that_shares_sentences_says_so_wherever_its_result_is(service):
+def test_a_split_that_shares_sentences_says_so_wherever_its_result_is(service, tiny):
     """The verdict, the model card and the summary for scripts; and the run remembers its file and its split."""
     data = load(service, LABELLED, 420)
     session = service._bench.sessions.open().id
@@ -131,7 +140,7 @@ def test_a_split_that_shares_sentences_says_so_wherever_its_result_is(service):
     data = service.labelled.remap(session, data.mapping, PAIRS)
     assert data.split.shared > 0 and service.labelled.current(session) is data
     data = replace(data, split=replace(data.split, train=data.split.train.take(np.arange(32))))  # short; `shared` as it was
-    run = service.start(data, service.plan(QUICK, data, **SHORT))
+    run = service.start(data, service.plan(QUICK, data, tiny, **SHORT))
     progress = wait(service, run.id)
     warning = shared_warning(data.split.shared)
     assert warning.endswith("on new sentences the result may be lower.")
@@ -143,7 +152,7 @@ def test_a_split_that_shares_sentences_says_so_wherever_its_result_is(service):
     assert facts["examples_needed"] is None or facts["verdict"] == "no clear change"
     assert (progress.info.file, progress.info.fingerprint) == (LABELLED, data.split.fingerprint)
     line = service.overview()[0]
-    assert (line.info.id, line.word, line.base) == (run.id, facts["verdict"], DEFAULT_ENCODER) and line.nbytes > 50_000_000
+    assert (line.info.id, line.word, line.base) == (run.id, facts["verdict"], tiny) and line.nbytes > 3_000_000
     old = {key: value for key, value in service.run(run.id).facts.items() if key not in ("split", "file")}
     write_object(service.run(run.id).folder / "plan.json", old)  # as an older version wrote it
     progress = service.progress(run.id)
@@ -239,23 +248,23 @@ def test_searching_goes_on_while_a_run_trains(service, bench):
     assert np.median(waits) < 2
 
 
-def test_a_failed_run_keeps_the_reason_and_the_worker_lives_on(service, monkeypatch):
+def test_a_failed_run_keeps_the_reason_and_the_worker_lives_on(service, tiny, monkeypatch):
     def broken(*_):
         raise RuntimeError("disk on fire")
 
     with monkeypatch.context() as patch:
         patch.setattr(Execution, "_train", broken)
-        progress = train(service)
+        progress = train(service, base=tiny)
         assert progress.info.state == FAILED and "our side" in progress.info.message and "disk on fire" not in progress.info.message
     with monkeypatch.context() as patch:
         patch.setattr(Execution, "_train", lambda *_: (_ for _ in ()).throw(UserError("The disk is full.")))
-        assert train(service).info.message == "The disk is full."
+        assert train(service, base=tiny).info.message == "The disk is full."
     resumed = service.resume(progress.info.id)
     assert wait(service, resumed.id).info.state == FINISHED
 
 
 def test_in_hosted_mode_nobody_sees_or_stops_anothers_run(hosted):
-    progress = train(hosted, TRIPLETS, owner=ANNA)
+    progress = train(hosted, TRIPLETS, owner=ANNA, rows=60)
     run_id = progress.info.id
     assert [info.id for info in hosted.list(ANNA)] == [run_id] and hosted.list(BERTA) == []
     actions = (hosted.progress, hosted.stop, hosted.resume, hosted.delete, hosted.held_out)
@@ -295,8 +304,8 @@ def _many(examples):
     return examples.take(np.arange(5_000) % len(examples))
 
 
-def test_rename_and_delete(service):
-    progress = train(service, TRIPLETS, epochs=1)
+def test_rename_and_delete(service, tiny):
+    progress = train(service, TRIPLETS, base=tiny)
     service.rename(progress.info.id, " better name ")
     assert service.list()[0].name == "better name"
     with pytest.raises(UserError, match="blank"):
@@ -307,9 +316,9 @@ def test_rename_and_delete(service):
         service.progress(progress.info.id)
 
 
-def test_an_abandoned_run_is_interrupted_and_resumes(service, bench):
+def test_an_abandoned_run_is_interrupted_and_resumes(service, tiny):
     data = load(service)
-    run = service.create(data, service.plan(QUICK, data, **SHORT))
+    run = service.create(data, service.plan(QUICK, data, tiny, **SHORT))
     with run.lock():
         steps = service.steps(run)
         while next(steps)["type"] != "evaluation":
@@ -341,7 +350,7 @@ def test_a_damaged_run_stops_nobody_and_says_what_to_do(hosted, service):
 
 
 def test_the_estimate_is_near_what_it_takes(service):
-    data = load(service, rows=200)
+    data = load(service)
     plan = service.plan(QUICK, data, epochs=1, learning_curve=True)
     expected = service.estimate(data, plan)
     assert expected.pairs_per_second > 5 and expected.learning_curve > 0

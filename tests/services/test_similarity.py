@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 
 from sbert_app.errors import UserError
-from sbert_app.models.folders import read_layout, write_layout
+from sbert_app.models.files.folders import read_layout, write_layout
 from sbert_app.models.words.untrained import NEW_POLY
-from sbert_app.services.corpora import CorpusService
+from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.similarity import LEAVE_ONE_OUT_WORDS, SimilarityService
+from sbert_app.ui.similarity import detail_view, view
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +39,45 @@ def test_rivals_score_the_same_pair(service, encoder):
         with pytest.raises(UserError):
             wrong()
     assert service.encoders() == ["all-MiniLM-L6-v2"]
+
+
+def test_any_cross_encoder_gives_a_second_opinion_and_says_how_to_read_it(service, cross_folder, tmp_path):
+    pair = "I was charged twice this month.", "You took the payment two times in May."
+    sigmoid = service.cross_encode(*pair, str(cross_folder(tmp_path / "stsb-mine")))
+    assert 0 <= sigmoid.score <= 1 and (sigmoid.kind, sigmoid.trained_for, sigmoid.bounds) == ("cross-encoder", "likeness", (0, 1))
+    identity = {"sbert_ce_default_activation_function": "torch.nn.modules.linear.Identity"}
+    logit = service.cross_encode(*pair, str(cross_folder(tmp_path / "my-reranker", **identity)))
+    assert abs(logit.score) > 1 and (logit.trained_for, logit.bounds) == ("answers", None)
+    assert 1 / (1 + np.exp(-logit.score)) == pytest.approx(sigmoid.score, abs=1e-3)  # the same head
+    compared = replace(service.compare(*pair), cross_encoder=logit)
+    page, details = view.comparison(compared), detail_view.details(compared, "m")
+    assert f'<b id="cross-score">{logit.score:.2f}</b>, a logit without a fixed range' in page
+    assert "The cross-encoder (trained for answers), which reads both sentences together, gives" in page
+    assert "logit, no fixed range" in details and 'class="bar cross"' not in details
+    compared = replace(compared, cross_encoder=sigmoid)
+    page, details = view.comparison(compared), detail_view.details(compared, "m")
+    assert "0 is unrelated, 1 the same" in page and "logit" not in page and 'class="bar cross"' in details
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_several_labels_and_folders_that_are_no_cross_encoder_are_a_sentence(service, cross_folder, model_folder, tmp_path, labels):
+    names = {"id2label": {str(i): f"class {i}" for i in range(labels)}, "label2id": {}}
+    with pytest.raises(UserError, match=rf"gives {labels} labels, not a score: one number for each label \(class 0, class 1"):
+        service.cross_encode("a", "b", str(cross_folder(tmp_path / "classes", labels, **names)))
+    with pytest.raises(UserError, match="is of kind encoder; this needs a model of kind cross-encoder"):
+        service.cross_encode("a", "b", str(model_folder))
+    with pytest.raises(UserError, match="holds no model"):
+        service.cross_encode("a", "b", str(tmp_path))
+    assert [info.name for info in service.pair_scorers()] == ["cross-MiniLM-L6-stsb"]
+
+
+def test_the_bundled_cross_encoder_scores_again_after_it_was_dropped_from_memory(bench):
+    service = SimilarityService(bench)
+    assert not service.is_ready("cross-MiniLM-L6-stsb") and service.is_ready("another")
+    service.cross_encode("a", "b")
+    assert service.is_ready("cross-MiniLM-L6-stsb")
+    bench.registry._loaded.clear()
+    assert service.is_ready("cross-MiniLM-L6-stsb")
 
 
 def test_the_score_is_symmetric_and_one_for_equal_sentences(service):
@@ -104,9 +144,9 @@ def test_an_unknown_model_is_named(service):
         service.compare("a", "b", model="no/such")
 
 
-def test_other_poolings_are_explained_by_leaving_tokens_out(bench, model_folder):
+def test_other_poolings_are_explained_by_leaving_tokens_out(bench, shallow_folder):
     folder = bench.settings.models / "max-pooled"
-    shutil.copytree(model_folder, folder)
+    shutil.copytree(shallow_folder, folder)
     write_layout(folder, replace(read_layout(folder), pooling="max"), 384, 256)
     result = SimilarityService(bench).compare("my dog likes music", "the puppy sleeps", "max-pooled")
     assert result.pooling == "max" and result.attribution.method == "leave-one-token-out"

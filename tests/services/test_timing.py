@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,10 +12,10 @@ import transformers
 from sbert_app.errors import UserError
 from sbert_app.labelled.columns import ColumnRoles
 from sbert_app.runtime.stop import Stop
-from sbert_app.services.corpora import CorpusService
+from sbert_app.services.corpus.corpora import CorpusService
+from sbert_app.services.corpus.search import WAITED, SearchService
 from sbert_app.services.evaluation import EvaluationService
 from sbert_app.services.labelled import LabelledData
-from sbert_app.services.search import WAITED, SearchService
 from sbert_app.services.timing import EXAMPLE_NAME, TimingService, Waiting
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
@@ -22,6 +23,7 @@ from sbert_app.timing import experiment, queries
 from sbert_app.timing.experiment import DONE, STOPPED, Moment
 from sbert_app.timing.report import EXTRAPOLATED, MEASURED, PUBLISHED, figures
 from sbert_app.timing.result import CROSS, SBERT
+from sbert_app.ui.timing import links_view, numbers_view, race_view, view
 
 
 @pytest.fixture
@@ -45,6 +47,9 @@ def test_a_race_to_its_end(service):
     result = steps[-1].result
     where = result.conditions
     assert (where.corpus, where.head_trained, where.same_backbone) == (EXAMPLE_NAME, True, True)
+    assert where.trained_for == "likeness" and "cross_encoder" not in links_view.options(result, 100)
+    assert "cross-MiniLM-L6-stsb, trained for likeness</p>" in race_view.progress(steps[-1])
+    assert steps[-2].conditions == where  # shown while it runs
     assert result.cross_seconds(10_000).seconds > 100 * result.sbert_seconds(10_000).seconds
     assert result.cross_seconds(10_000).seconds == pytest.approx(49_995_000 / result.cross.rate)
     assert [n for n, _ in result.measured(CROSS)] == [run.sentences for run in result.runs]
@@ -57,6 +62,32 @@ def test_a_race_to_its_end(service):
     kinds = [figure.kind for figure in figures(result)]
     assert kinds == sorted(kinds, key=[MEASURED, EXTRAPOLATED, PUBLISHED].index) and len(set(kinds)) == 3
     assert all(figure.how and figure.value >= 0 for figure in figures(result))
+
+
+def test_any_cross_encoder_races_under_its_own_name(service, cross_folder, tmp_path):
+    """Here one of three layers against an encoder of six: the ratio is not that of the two methods alone."""
+    name = str(cross_folder(tmp_path / "ms-marco-mine", sentence_transformers={"activation_fn": "torch.nn.Identity"}))
+    *_, moment = service.race(service.race_corpus(), seconds=1, cross_encoder=name)
+    where = moment.result.conditions
+    assert (where.cross_encoder, where.trained_for, where.head_trained, where.same_backbone) == (name, "answers", True, False)
+    assert where.sizes == ("6 layers of 384", "3 layers of 384") and moment.result.agreement is not None
+    assert json.loads(json.dumps(moment.result.summary(100)))["conditions"]["trained_for"] == "answers"
+    sentence = "on different backbones: 3 layers of 384 against 6 layers of 384. Their ratio shows the difference in size"
+    for shown in (view.in_words(moment.result, 100), numbers_view.numbers(moment.result)):
+        assert f"{name} (trained for answers) against all-MiniLM-L6-v2, {sentence}" in shown
+    assert "trained for answers, another backbone" in race_view.progress(moment)
+    assert view.OF_ANSWERS in view.agreement(moment.result)
+    assert links_view.options(moment.result, 100)["cross_encoder"] == name
+
+
+def test_a_cross_encoder_that_cannot_race_is_a_sentence(service, cross_folder, tmp_path, model_folder):
+    three, corpus = cross_folder(tmp_path / "three", 3), service.race_corpus()
+    for folder, message in [(three, "3 labels, not a score"), (model_folder, "of kind encoder"), (tmp_path, "holds no model")]:
+        with pytest.raises(UserError, match=message):
+            list(service.race(corpus, seconds=1, cross_encoder=str(folder)))
+    with pytest.raises(UserError, match="is of kind poly-encoder; this needs a model of kind cross-encoder"):
+        list(service.race(corpus, seconds=1, cross_encoder="new/poly-encoder"))
+    assert [info.name for info in service.cross_encoders()] == ["cross-MiniLM-L6-stsb"]
 
 
 def test_a_stopped_race_keeps_what_was_measured(service):
@@ -118,9 +149,10 @@ def test_the_sessions_corpus_is_raced_and_its_labelled_pairs_are_measured(servic
     session = shared_bench.sessions.open()
     CorpusService(shared_bench).open_example(session.id, "field_notes.csv")
     labelled = LabelledData(shared_bench)
-    labelled.load(session.id, labelled.example("requests_scored.csv"))
+    table = labelled.example("requests_scored.csv")
+    labelled.load(session.id, replace(table, frame=table.frame.head(80), rows=table.rows[:80]))
     corpus = service.race_corpus(session.id)
-    assert corpus.name == "field_notes.csv" and len(corpus.labelled) > 300
+    assert corpus.name == "field_notes.csv" and len(corpus.labelled) == 80
     result = last(service.race_session(session.id, "all-MiniLM-L6-v2", 1)).result
     assert result.quality.examples == len(corpus.labelled)
     assert result.quality.changes[0].metric == "spearman"

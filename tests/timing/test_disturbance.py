@@ -44,4 +44,5 @@ def test_one_uneven_system_is_enough_and_even_ones_are_not():
     even, uneven = rates(100, 110, 60, 95), rates(100, 110, 49, 95)
     assert disturbed(even, uneven) and disturbed(uneven, even)
     assert not disturbed(even, even)
+    assert not disturbed(rates(49, 100, 110, 60, 95))  # its first turn started batches that it did not fetch
     assert json.dumps(disturbed(even)) == "false"

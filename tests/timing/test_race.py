@@ -10,7 +10,7 @@ import pytest
 
 from sbert_app.evaluation.agreement import agreement
 from sbert_app.models.baselines import AverageWordVectors, plain_stream
-from sbert_app.models.registry import DEFAULT_CROSS_ENCODER
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.timing import queries, race, small_runs, table7
 from sbert_app.timing.lane import Lane, finish
 from sbert_app.vectors import unit_rows

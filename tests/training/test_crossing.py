@@ -22,10 +22,10 @@ def train(cross, train, dev, cpu):
 
 
 @pytest.mark.parametrize("rank", [0, 8])
-def test_graded_pairs_lower_the_loss_and_an_adapter_leaves_the_base_alone(model_folder, cpu, scored, rank):
-    cross = CrossEncoder.untrained(model_folder, cpu, 1)
+def test_graded_pairs_lower_the_loss_and_an_adapter_leaves_the_base_alone(shallow_folder, cpu, scored, rank):
+    cross = CrossEncoder.untrained(shallow_folder, cpu, 1)
     if rank:
-        add_adapter(cross, rank)
+        cross = add_adapter(cross, rank)
     frozen = {name: p.detach().clone() for name, p in cross.model.named_parameters() if not p.requires_grad}
     losses, scores = train(cross, scored.take(np.arange(48)), scored.take(np.arange(48, 72)), cpu)
     assert np.mean(losses[-3:]) < np.mean(losses[:3]) and len(scores) == 8
@@ -35,21 +35,21 @@ def test_graded_pairs_lower_the_loss_and_an_adapter_leaves_the_base_alone(model_
     assert score.shape == (1,) and 0 < score[0] < 1
 
 
-def test_an_adapter_is_small_names_no_path_and_comes_back_the_same(model_folder, cpu, scored, tmp_path):
-    cross = add_adapter(CrossEncoder.untrained(model_folder, cpu, 1), 8)
+def test_an_adapter_is_small_names_no_path_and_comes_back_the_same(shallow_folder, cpu, scored, tmp_path):
+    cross = add_adapter(CrossEncoder.untrained(shallow_folder, cpu, 1), 8)
     train(cross, scored.take(np.arange(32)), scored.take(np.arange(32, 48)), cpu)
     save_adapter(cross, tmp_path / "adapter", "org/base")
     assert sum(path.stat().st_size for path in (tmp_path / "adapter").iterdir()) < 3e6
     assert json.loads((tmp_path / "adapter" / "adapter_config.json").read_text())["base_model_name_or_path"] == "org/base"
     pairs = list(zip(*scored.sentences, strict=True))[:20]
-    again = CrossEncoder.from_adapter(model_folder, tmp_path / "adapter", cpu)
+    again = CrossEncoder.from_adapter(shallow_folder, tmp_path / "adapter", cpu)
     assert again.score(pairs) == pytest.approx(cross.score(pairs), abs=2e-3)  # saved in half precision
 
 
-def test_labelled_pairs_have_one_output_a_label(model_folder, cpu, scored):
+def test_labelled_pairs_have_one_output_a_label(shallow_folder, cpu, scored):
     targets = (scored.targets > 0.5).astype(float) + (scored.targets > 0.9)
     labelled = replace(scored, kind="labelled", targets=targets, labels=("far", "near", "same"), positive=2)
-    cross = CrossEncoder.untrained(model_folder, cpu, 3)
+    cross = CrossEncoder.untrained(shallow_folder, cpu, 3)
     losses, scores = train(cross, labelled.take(np.arange(48)), labelled.take(np.arange(48, 72)), cpu)
     assert np.mean(losses[-3:]) < np.mean(losses[:3]) and all(0 <= score <= 1 for score in scores)
     assert cross.score([("a", "b")]).shape == (1, 3)

@@ -20,7 +20,7 @@ from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.evaluation import EvaluationService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.trained_models import TrainedModels
-from sbert_app.training.objectives import ObjectiveOptions
+from sbert_app.training.choices import ObjectiveOptions
 from sbert_app.training.options import Options
 from sbert_app.training.siamese import build_siamese
 from sbert_app.training.trainee import Evaluation, Step
@@ -32,15 +32,15 @@ def positives(scored):
     return Examples("positives", tuple(column[:48] for column in scored.sentences), np.ones(48), np.arange(1, 49))
 
 
-def make(model_folder, cpu, objective, examples, epochs=3):
-    encoder = PolyEncoder.untrained(model_folder, cpu)
+def make(shallow_folder, cpu, objective, examples, epochs=3):
+    encoder = PolyEncoder.untrained(shallow_folder, cpu)
     siamese = build_siamese(encoder, objective, ObjectiveOptions(), examples.take(np.arange(48)), examples.take(np.arange(48)))
     return siamese, Trainer(siamese, Options(epochs=epochs, batch_size=16, learning_rate=5e-5), cpu)
 
 
 @pytest.mark.parametrize("objective", ["regression", "ranking", "cosent"])
-def test_training_lowers_the_loss_and_moves_codes_and_transformer(model_folder, cpu, scored, objective):
-    siamese, trainer = make(model_folder, cpu, objective, positives(scored) if objective == "ranking" else scored)
+def test_training_lowers_the_loss_and_moves_codes_and_transformer(shallow_folder, cpu, scored, objective):
+    siamese, trainer = make(shallow_folder, cpu, objective, positives(scored) if objective == "ranking" else scored)
     before = trainer.weights()
     (base,) = [score for score in trainer.measure() if score is not None]
     events = list(trainer.run())
@@ -53,10 +53,10 @@ def test_training_lowers_the_loss_and_moves_codes_and_transformer(model_folder, 
     assert siamese.head()[-1] is siamese.encoder.codes.weight
 
 
-def test_the_loss_is_that_of_a_plain_calculation(model_folder, cpu, scored):
+def test_the_loss_is_that_of_a_plain_calculation(shallow_folder, cpu, scored):
     """On one batch: mean squared error of the pair scores, cross-entropy of all against all."""
-    siamese, _ = make(model_folder, cpu, "regression", scored)
-    ranking, _ = make(model_folder, cpu, "ranking", positives(scored))
+    siamese, _ = make(shallow_folder, cpu, "regression", scored)
+    ranking, _ = make(shallow_folder, cpu, "ranking", positives(scored))
     rows = np.arange(6)
     siamese.module.eval(), ranking.module.eval()
     with torch.inference_mode():
@@ -70,14 +70,14 @@ def test_the_loss_is_that_of_a_plain_calculation(model_folder, cpu, scored):
     assert float(in_batch) == pytest.approx(expected, abs=1e-4)
 
 
-def test_a_run_resumes_from_its_state_to_the_same_weights(model_folder, cpu, scored):
-    _, whole = make(model_folder, cpu, "regression", scored, epochs=1)
+def test_a_run_resumes_from_its_state_to_the_same_weights(shallow_folder, cpu, scored):
+    _, whole = make(shallow_folder, cpu, "regression", scored, epochs=1)
     list(whole.run())
-    _, first = make(model_folder, cpu, "regression", scored, epochs=1)
+    _, first = make(shallow_folder, cpu, "regression", scored, epochs=1)
     for event in first.run():
         if isinstance(event, Step):
             break
-    _, second = make(model_folder, cpu, "regression", scored, epochs=1)
+    _, second = make(shallow_folder, cpu, "regression", scored, epochs=1)
     second.load(first.state())
     list(second.run())
     ours, theirs = whole.weights(), second.weights()
@@ -85,9 +85,9 @@ def test_a_run_resumes_from_its_state_to_the_same_weights(model_folder, cpu, sco
 
 
 @pytest.mark.parametrize(("objective", "kind"), [("classification", "labelled"), ("triplet", "triplets")])
-def test_an_objective_of_one_embedding_is_refused(model_folder, cpu, scored, objective, kind):
+def test_an_objective_of_one_embedding_is_refused(shallow_folder, cpu, scored, objective, kind):
     with pytest.raises(UserError, match=rf"objective '{objective}'\. Use one of regression, cosent, ranking\."):
-        make(model_folder, cpu, objective, scored)
+        make(shallow_folder, cpu, objective, scored)
     with pytest.raises(UserError, match="A poly-encoder cannot be trained"):
         Plan(NEW_POLY, objective).check(kind)
 

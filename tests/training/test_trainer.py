@@ -21,12 +21,12 @@ ONE_EPOCH = Options(epochs=1, batch_size=16, learning_rate=5e-5)
 
 
 @pytest.fixture
-def make(model_folder, cpu, scored):
+def make(shallow_folder, cpu, scored):
     """A trainer of a fresh copy of the model, on 48 examples."""
 
-    def make(options=ONE_EPOCH, objective=None, dropout=True):
+    def make(options=ONE_EPOCH, objective=None, dropout=True, folder=shallow_folder):
         siamese = Siamese(
-            Encoder.from_folder(model_folder, cpu),
+            Encoder.from_folder(folder, cpu),
             objective or Regression(),
             scored.take(np.arange(48)),
             scored.take(np.arange(48, 72)),
@@ -52,8 +52,8 @@ def same(first, second, tolerance=0.0):
     return all((first[name] - second[name]).abs().max() <= tolerance for name in first)
 
 
-def test_training_lowers_the_loss_and_raises_the_dev_score(make):
-    _, trainer = make(Options(epochs=4, batch_size=16, learning_rate=5e-5))
+def test_training_lowers_the_loss_and_raises_the_dev_score(make, model_folder):
+    _, trainer = make(Options(epochs=4, batch_size=16, learning_rate=5e-5), folder=model_folder)
     events = drain(trainer)
     losses = [event.loss for event in events if isinstance(event, Step)]
     scores = [event.score for event in events if isinstance(event, Evaluation)]
@@ -187,12 +187,12 @@ def test_every_example_comes_once_an_epoch_with_neighbours_of_its_length():
     assert any((a != b).any() for a, b in zip(batches, epoch_batches(lengths, 16, 0, 1), strict=True) if len(a) == len(b))
 
 
-def test_ranking_batches_hold_no_text_twice(model_folder, cpu, scored):
+def test_ranking_batches_hold_no_text_twice(shallow_folder, cpu, scored):
     keys = [("same" if i % 4 == 0 else f"a{i}", f"b{i}") for i in range(64)]
     batches = without_repeats(epoch_batches(np.ones(64, dtype=np.int64), 4, 0, 0), keys)
     assert sorted(np.concatenate(batches)) == list(range(64)) and all(len(b) == 4 for b in batches)
     assert sum(sum(keys[i][0] == "same" for i in batch) > 1 for batch in batches) <= 1
-    siamese = Siamese(Encoder.from_folder(model_folder, cpu), MultipleNegativesRanking(), scored, scored)
+    siamese = Siamese(Encoder.from_folder(shallow_folder, cpu), MultipleNegativesRanking(), scored, scored)
     assert len(siamese.batches(16, 0, 0)) == batches_per_epoch(len(siamese), 16)
 
 

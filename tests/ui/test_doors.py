@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from tests.browser.chromium import free_port
 # Gradio's routes that the page, its API and gradio_client use, or that tell nothing. A new one must be judged before it is let in.
 OPEN = {
     "/", "/assets/{path:path}", "/config", "/favicon.ico", "/manifest.json", "/pwa_icon", "/pwa_icon/{size}", "/robots.txt",
-    "/static/{path:path}", "/theme.css", *(f"/gradio_api/{path}" for path in (
+    "/static/{path:path}", "/theme.css", "/v1/embeddings", "/v1/models", *(f"/gradio_api/{path}" for path in (
         "api/{api_name}", "app_id", "call/v2/{api_name}", "call/{api_name}", "call/v2/{api_name}/{event_id}",
         "call/{api_name}/{event_id}", "cancel", "component_server", "file/{path:path}", "file={path_or_url:path}",
         "heartbeat/{session_hash}", "info", "login_check", "openapi.json", "queue/data", "queue/join", "queue/status", "reset",
@@ -51,12 +52,6 @@ class Served:
         return {(method, route.path) for route in routes if hasattr(route, "path") for method in route.methods or ()}
 
 
-def served(settings: Settings) -> Iterator[Served]:
-    app = Served(settings)
-    yield app
-    app.close()
-
-
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("home")
@@ -64,19 +59,22 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def local(home: Path) -> Iterator[Served]:
-    yield from served(Settings(home=home, device="cpu"))
+    with closing(Served(Settings(home=home, device="cpu"))) as app:
+        yield app
 
 
 @pytest.fixture(scope="module")
 def hosted(home: Path) -> Iterator[Served]:
-    yield from served(Settings(home=home, device="cpu", hosted=True))
+    with closing(Served(Settings(home=home, device="cpu", hosted=True))) as app:
+        yield app
 
 
 @pytest.fixture(scope="module")
 def opened(home: Path) -> Iterator[Served]:
     """As a person opens it to the network around."""
     env = {"SBERT_STUDIO_HOME": str(home), "GRADIO_SERVER_NAME": "0.0.0.0", "SBERT_STUDIO_HOSTS": "studio.example, lab.example"}  # noqa: S104
-    yield from served(replace(settings_from_environment(env), device="cpu"))
+    with closing(Served(replace(settings_from_environment(env), device="cpu"))) as app:
+        yield app
 
 
 def concrete(path: str) -> str:

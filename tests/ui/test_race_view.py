@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from sbert_app.corpus.pairs import ClosestPair
-from sbert_app.jobs.recipe import Input
+from sbert_app.jobs.declaring.recipe import Input
 from sbert_app.jobs.timing import _lines
 from sbert_app.timing.disturbance import DISTURBED
 from sbert_app.timing.experiment import Moment
@@ -54,7 +54,7 @@ def test_a_time_is_rounded_in_one_way_everywhere(result):
 
 
 def test_a_disturbed_race_is_called_so_in_words_numbers_page_and_summary(result):
-    uneven = replace(result, cross=Throughput((Turn(40, 0.5, 8), Turn(42, 0.5, 3))))
+    uneven = replace(result, cross=Throughput((Turn(9, 0.5, 1), Turn(40, 0.5, 8), Turn(42, 0.5, 3))))
     assert uneven.summary(1_000)["disturbed"] is True and result.summary(1_000)["disturbed"] is False
     spreads = {figure.what: figure.value for figure in figures(uneven) if "slowest" in figure.what}
     assert spreads["Cross-encoder, fastest turn ÷ slowest turn"] == pytest.approx(8 / 3)

@@ -8,8 +8,8 @@ import pytest
 
 from sbert_app.corpus_map.result import CorpusMap, ModelComparison
 from sbert_app.mapping.drift import Drift
-from sbert_app.services.cluster_map import Grouping, MapService
-from sbert_app.services.corpora import CorpusService
+from sbert_app.services.corpus.cluster_map import Grouping, MapService
+from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.evaluation import EvaluationService
 from sbert_app.services.timing import TimingService
 from sbert_app.timing.result import Conditions, TimingResult

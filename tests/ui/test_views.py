@@ -15,10 +15,10 @@ from sbert_app.labelled.examples import Examples
 from sbert_app.runs.overview import RunOverview
 from sbert_app.runs.plan import QUICK
 from sbert_app.runs.run import RunInfo
-from sbert_app.services.corpora import CorpusService
+from sbert_app.services.corpus.corpora import CorpusService
+from sbert_app.services.corpus.search import SearchService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.pair_file import PairFileService
-from sbert_app.services.search import SearchService
 from sbert_app.services.similarity import ListComparison, SimilarityService
 from sbert_app.settings import ASSETS
 from sbert_app.ui.corpus import view as corpus_view
@@ -92,14 +92,14 @@ def test_a_column_is_named_as_in_the_file():
 
 
 def test_metadata_does_not_overwrite_the_hits_own_columns():
-    from sbert_app.services.search import Hit
+    from sbert_app.services.corpus.hits import Hit
 
     record = search.hit_record(Hit(1, 7, 0.5, "text", {"score": "theirs", "row": "x", "team": "A"}))
     assert record == {"rank": 1, "row": 7, "score": 0.5, "sentence": "text", "score_": "theirs", "row_": "x", "team": "A"}
 
 
 def test_copies_are_one_card_and_weak_hits_stand_below_a_line():
-    from sbert_app.services.search import Hit, SearchResult
+    from sbert_app.services.corpus.hits import Hit, SearchResult
 
     scores = ((0.9, "first"), (0.5, "first"), (0.2, "second"), (0.1, "third"))
     hits = [Hit(rank, rank + 10, score, text, {}) for rank, (score, text) in enumerate(scores, 1)]

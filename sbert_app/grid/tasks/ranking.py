@@ -1,10 +1,12 @@
 """Rank documents for queries, by vectors, words, both, or a cross-encoder over the best, and measure the rankings."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from sbert_app.corpus.lexical import LexicalIndex, best_rows, fuse
+from sbert_app.corpus.ranking.fusion import Scores, compared_order, hybrid
+from sbert_app.corpus.ranking.lexical import LexicalIndex, best_rows
+from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.errors import UserError
 from sbert_app.evaluation.weighted import Array
 from sbert_app.labelled.queries import Queries, Rows
@@ -15,6 +17,7 @@ RERANKED = 30  # of them that a cross-encoder reads again, as in Search
 CUT = 10
 MOST_PAIRS = 100_000  # of query and candidate that a cross-encoder reads
 RANKING = ("ndcg_at_10", "mrr_at_10", "recall_at_100")
+Compare = Callable[[LexicalIndex, int, Rows], Scores]  # words of the documents, number of a query, rows -> their MaxSim scores
 PairScores = Callable[[list[tuple[str, str]]], Array]
 
 
@@ -26,22 +29,45 @@ def by_vectors(data: Queries, queries: Vectors, documents: Vectors) -> list[Rows
 
 def by_words(data: Queries, tick: Callable[[], None]) -> list[Rows]:
     """The best documents by BM25; those without a word of the query are not ranked."""
+    return [best_rows(scores, DEPTH) for scores, _ in _by_bm25(data, LexicalIndex.build(data.documents), tick)]
+
+
+def by_both(data: Queries, queries: Vectors, documents: Vectors, tick: Callable[[], None]) -> list[Rows]:
+    """The best documents by cosine and BM25 together, as hybrid search ranks. queries (Q, dim), documents (D, dim)."""
+    index = LexicalIndex.build(data.documents)
+    return [rows[:DEPTH] for rows, _, _ in _hybrids(data, index, queries, documents, tick)]
+
+
+def by_maxsim(data: Queries, queries: Vectors, documents: Vectors, compare: Compare, tick: Callable[[], None]) -> list[Rows]:
+    """As `by_both`, and MaxSim added for the best COMPARED. queries (Q, dim), documents (D, dim)."""
     index = LexicalIndex.build(data.documents)
     rankings = []
+    for number, (rows, fused, coverage) in enumerate(_hybrids(data, index, queries, documents, tick)):
+        order = compared_order(fused, compare(index, number, rows[:COMPARED]), coverage)
+        rankings.append(rows[order][:DEPTH])
+    return rankings
+
+
+def _hybrids(
+    data: Queries, index: LexicalIndex, queries: Vectors, documents: Vectors, tick: Callable[[], None]
+) -> Iterator[tuple[Rows, Scores, float]]:
+    """For each query rows and scores, best first, and how much of the query words cover."""
+    queries, documents = unit_rows(queries), unit_rows(documents)
+    for number, (words, coverage) in enumerate(_by_bm25(data, index, tick)):
+        cosines = documents @ queries[number]
+        yield *hybrid(_best(cosines, data, number), cosines.__getitem__, words, coverage), coverage
+
+
+def _by_bm25(data: Queries, index: LexicalIndex, tick: Callable[[], None]) -> Iterator[tuple[Vectors, float]]:
+    """For each query the BM25 scores of all documents, (D,), 0 for those that are no candidates, and how much of it they cover."""
     for number, query in enumerate(data.queries):
         tick()
         scores = index.scores(query)
         if data.candidates is not None:
-            masked = np.zeros_like(scores)
-            masked[data.candidates[number]] = scores[data.candidates[number]]
-            scores = masked
-        rankings.append(best_rows(scores, DEPTH))
-    return rankings
-
-
-def both(first: Sequence[Rows], second: Sequence[Rows]) -> list[Rows]:
-    """Both rankings of each query, fused by reciprocal ranks."""
-    return [fuse(one, other)[:DEPTH] for one, other in zip(first, second, strict=True)]
+            others = np.ones(len(scores), dtype=bool)
+            others[data.candidates[number]] = False
+            scores[others] = 0
+        yield scores, index.coverage(query, scores)
 
 
 def reranked(data: Queries, rankings: Sequence[Rows], score: PairScores) -> list[Rows]:

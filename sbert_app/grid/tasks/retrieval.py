@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.evaluation.estimate import resampled
+from sbert_app.evaluation.estimate import interval, resampled
 from sbert_app.evaluation.weighted import Array, mean
 from sbert_app.grid.systems import System
 from sbert_app.grid.tasks.ranking import RANKING, measures
@@ -46,9 +46,12 @@ class Retrieval(Task):
         start = time.perf_counter()
         values = measures(self.queries, system.rank(self.queries))
         seconds, predicted = time.perf_counter() - start, values[self.measure]
-        samples = resampled(mean, predicted, predicted, self.groups)
         means = {name: float(column.mean()) for name, column in values.items()}
-        return Outcome(predicted, means, samples, sum(map(len, self.columns)), seconds)
+        samples = {name: resampled(mean, column, column, self.groups) for name, column in values.items()}
+        estimates = {name: interval(means[name], drawn) for name, drawn in samples.items()}
+        intervals = {name: (estimate.low, estimate.high) for name, estimate in estimates.items()}
+        read = sum(map(len, self.columns))
+        return Outcome(predicted, means, samples[self.measure], read, seconds, intervals=intervals)
 
     def distances(self, predicted: Array) -> Array:
         return 1 - predicted

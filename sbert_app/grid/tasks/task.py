@@ -31,7 +31,8 @@ class Outcome:
     """How a system did; see `Cell`. predicted: of each tested example, (n,); measures: the main one first.
 
     samples: the main measure in each resample, (R,). sentences: how many were read in `seconds`. subsets: the main measure of each.
-    seen: pairs that the system was trained on, as far as is known. protocol: how classes were learnt.
+    seen: pairs that the system was trained on, as far as is known. protocol: how classes were learnt. intervals: of rankings, the
+    95 % interval of each measure.
     """
 
     predicted: Array
@@ -42,6 +43,7 @@ class Outcome:
     subsets: dict[str, float] = field(default_factory=dict)
     seen: int = 0
     protocol: str = ""
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

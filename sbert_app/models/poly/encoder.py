@@ -8,12 +8,12 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from sbert_app.models.card import append_poly_usage
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.fingerprint import fingerprint
-from sbert_app.models.folders import CODES, check_files, damaged, first_line
-from sbert_app.models.forward import Features
-from sbert_app.models.hardware import Hardware
+from sbert_app.models.engine.forward import Features
+from sbert_app.models.engine.hardware import Hardware
+from sbert_app.models.files.card import append_poly_usage
+from sbert_app.models.files.fingerprint import fingerprint
+from sbert_app.models.files.folders import CODES, check_files, damaged, first_line
 from sbert_app.models.poly.similarity import Attended, AttendedArrays
 from sbert_app.models.pooling import POOLINGS
 
@@ -53,13 +53,13 @@ class PolyEncoder(Encoder):
     def from_folder(cls, folder: Path, hardware: Hardware, name: str = "") -> "PolyEncoder":
         """Load an encoder's folder with codes in it. Raises UserError if either cannot be read."""
         encoder = Encoder.from_folder(folder, hardware, name)
-        return cls(encoder, read_codes(folder / CODES, encoder.name, int(encoder.transformer.config.hidden_size)))
+        return cls(encoder, read_codes(folder / CODES, encoder.name, int(encoder.config.hidden_size)))
 
     @classmethod
     def untrained(cls, folder: Path, hardware: Hardware, name: str = "") -> "PolyEncoder":
         """The encoder in `folder` with random codes, always the same: near uniform attention, so its scores are near cosines."""
         encoder = Encoder.from_folder(folder, hardware, name)
-        size = int(encoder.transformer.config.hidden_size)
+        size = int(encoder.config.hidden_size)
         codes = torch.randn(NEW_CODES, size, generator=torch.Generator().manual_seed(SEED))
         return cls(encoder, codes * size**-0.5)
 
@@ -68,9 +68,9 @@ class PolyEncoder(Encoder):
         """Differs between poly-encoders whose scores differ. 16 hex digits."""
         return fingerprint(super().fingerprint, self.codes)
 
-    def embed(self, features: Features) -> Tensor:
-        """(B, T) ids -> (B, (1 + m) * width). Nothing is normalised: the attention needs the lengths."""
-        tokens, mask = self._hidden(features).float(), features["attention_mask"]
+    def _finish(self, tokens: Tensor, features: Features) -> Tensor:
+        """(B, T, width) token vectors -> (B, (1 + m) * width). Nothing is normalised: the attention needs the lengths."""
+        tokens, mask = tokens.float(), features["attention_mask"]
         pooled = POOLINGS[self.layout.pooling](tokens, mask)
         vectors: Tensor = self.dense(torch.cat([pooled[:, None], self.codes(tokens, mask)], 1))  # (B, 1 + m, width)
         return vectors.flatten(1)

@@ -4,9 +4,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from sbert_app.models.batching import Rows, distinct
 from sbert_app.models.cross_encoder import CrossEncoder, Pair
+from sbert_app.models.engine.batching import Rows, distinct
+from sbert_app.models.files.folders import POLY
+from sbert_app.models.files.trained_for import UNKNOWN, purpose
 from sbert_app.models.poly.encoder import PolyEncoder
+from sbert_app.models.scoring import COSINE, Bounds
+from sbert_app.models.words.untrained import NEW_POLY
 from sbert_app.vectors import Vectors
 
 MOST_SENTENCES = 8_192  # in memory at a time: about 200 MB with 16 codes of 384 numbers
@@ -16,11 +20,16 @@ PAIRS_AT_ONCE = 1_024
 class PolyScorer:
     """A poly-encoder in the place of a cross-encoder. A score is a mean of two cosines, -1..1, higher is closer."""
 
+    kind = POLY
     labels = 1
+    label_names: Sequence[str] = ()
+    bounds: Bounds | None = COSINE
 
     def __init__(self, encoder: PolyEncoder) -> None:
         self.name = encoder.name
         self.fingerprint = encoder.fingerprint
+        folder = None if encoder.name == NEW_POLY else encoder.folder
+        self.trained_for = purpose(folder, encoder.name, POLY) if folder else UNKNOWN
         self._encoder = encoder
 
     def score(self, pairs: Sequence[Pair]) -> Vectors:

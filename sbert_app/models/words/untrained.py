@@ -4,19 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
-
-import torch
-from torch import Tensor, nn
+from typing import TYPE_CHECKING, Any
 
 from sbert_app.errors import UserError
-from sbert_app.models.bundled import checked_bundled_folder
-from sbert_app.models.dense import Dense
-from sbert_app.models.folders import Layout, quoted
-from sbert_app.models.hardware import Hardware
-from sbert_app.models.loading import LOADING, import_transformers, load_transformer
+from sbert_app.models.files.bundled import checked_bundled_folder
+from sbert_app.models.files.folders import Layout, quoted
 from sbert_app.models.words.tokens import SPECIAL, word_tokenizer
 from sbert_app.models.words.vectors import read_all
+
+if TYPE_CHECKING:
+    import torch
+    from torch import Tensor, nn
+
+    from sbert_app.models.dense import Dense
+    from sbert_app.models.engine.hardware import Hardware
 
 PREFIX = "new/"
 SEED = 7
@@ -61,7 +62,7 @@ class Untrained:
     network: Any
     tokenizer: Any
     layout: Layout
-    dense: list[Dense]
+    dense: "list[Dense]"
 
 
 def is_untrained(name: str) -> bool:
@@ -69,11 +70,15 @@ def is_untrained(name: str) -> bool:
     return name.startswith(PREFIX) and name != NEW_POLY
 
 
-def untrained(name: str, hardware: Hardware, files: bool) -> Untrained:
+def untrained(name: str, hardware: "Hardware", files: bool) -> Untrained:
     """Build the network of that name, always with the same weights. After a colon the name may give a file of word vectors.
 
     files: whether such a file is allowed. Raises UserError for an unknown name or a file that cannot be read.
     """
+    import torch
+
+    from sbert_app.models.dense import Dense
+
     known, _, path = name.partition(":")
     if known not in DESIGNS or (path and not files):
         raise UserError(f"Unknown model {quoted(name)}. Must be one of {', '.join(DESIGNS)}.")
@@ -90,7 +95,9 @@ def untrained(name: str, hardware: Hardware, files: bool) -> Untrained:
     return Untrained(network.eval().to(hardware.device), tokenizer, layout, dense)
 
 
-def _network(vectors: Tensor, design: Design) -> Any:
+def _network(vectors: "Tensor", design: Design) -> Any:
+    from sbert_app.models.loading import LOADING, import_transformers
+
     with LOADING:  # creating it changes torch's global state
         import_transformers()
         from sbert_app.models.words.network import WordConfig, WordNetwork
@@ -100,7 +107,7 @@ def _network(vectors: Tensor, design: Design) -> Any:
     return network
 
 
-def _fill(modules: Sequence[nn.Module], generator: torch.Generator) -> None:
+def _fill(modules: "Sequence[nn.Module]", generator: "torch.Generator") -> None:
     """Draw the weights from the generator: torch's own would depend on what other threads draw."""
     for module in modules:
         for parameter in module.parameters():
@@ -108,8 +115,12 @@ def _fill(modules: Sequence[nn.Module], generator: torch.Generator) -> None:
             parameter.data.uniform_(-bound, bound, generator=generator)
 
 
-def _bundled(hardware: Hardware) -> tuple[Any, Tensor]:
+def _bundled(hardware: "Hardware") -> "tuple[Any, Tensor]":
     """Tokenizer and input word vectors of the bundled encoder; each dimension is centred and scaled to SPREAD."""
+    import torch
+
+    from sbert_app.models.loading import load_transformer
+
     model, tokenizer = load_transformer(checked_bundled_folder(), replace(hardware, dtype=torch.float32))
     vectors = model.get_input_embeddings().weight.detach().float().cpu()
     vectors = SPREAD * (vectors - vectors.mean(0)) / vectors.std(0)
@@ -117,8 +128,12 @@ def _bundled(hardware: Hardware) -> tuple[Any, Tensor]:
     return tokenizer, vectors
 
 
-def _from_file(path: Path) -> tuple[Any, Tensor]:
+def _from_file(path: Path) -> "tuple[Any, Tensor]":
     """A tokenizer of whole words and their vectors, from a GloVe file."""
+    import torch
+
+    from sbert_app.models.loading import LOADING
+
     words, vectors = read_all(path)
     with LOADING:
         tokenizer = word_tokenizer(words, MAX_LENGTH)

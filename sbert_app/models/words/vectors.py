@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from sbert_app.corpus.lexical import WORD
+from sbert_app.corpus.ranking.lexical import WORD
 from sbert_app.errors import UserError
-from sbert_app.models.batching import Rows
+from sbert_app.models.engine.batching import Rows
 from sbert_app.vectors import Vectors
 
 MOST_WORDS = 400_000  # of a whole file, whose most frequent words come first

@@ -4,7 +4,7 @@ from typing import Any
 
 import gradio as gr
 
-from sbert_app.services.corpora import CorpusService
+from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.shelf import Shelf
 

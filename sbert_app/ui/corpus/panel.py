@@ -8,11 +8,12 @@ import gradio as gr
 
 from sbert_app.corpus.reader import guess_column, looks_like_prose
 from sbert_app.errors import UserError
-from sbert_app.services.corpora import CorpusService
-from sbert_app.services.indexing import IndexProgress
+from sbert_app.services.corpus.corpora import CorpusService
+from sbert_app.services.corpus.indexing import IndexProgress
 from sbert_app.tables import Table
 from sbert_app.ui.corpus import view
 from sbert_app.ui.corpus.export_panel import ExportPanel
+from sbert_app.ui.corpus.so_far_panel import SoFarPanel
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
 from sbert_app.ui.kit.long_job import LongJob, throttled
@@ -36,6 +37,7 @@ class CorpusPanel:
             self.export = ExportPanel(corpora, session_id)
         self.progress = gr.HTML(elem_id="progress", js_on_load=None)
         self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="stop")
+        self.so_far = SoFarPanel(corpora, session_id)
         with gr.Row(elem_id="stale-row", visible=False) as self.stale_row:
             self.stale = gr.HTML(elem_id="stale", js_on_load=None)
             self.again = gr.Button("Index again", size="sm", scale=0, min_width=260, elem_id="index-again")
@@ -82,8 +84,12 @@ class CorpusPanel:
         self.export.columns.click(handler(self._on_other_columns), session, table, **PRIVATE)
         self._menu.picked(handler(self._on_picked), with_model, [*self.shown, self.progress], **PRIVATE)
         inputs = [*session, self.columns, self._model]
-        self.job.listen(self.index.click, self._on_index, inputs, self.shown, self._corpora.stop)
-        self.job.listen(self.again.click, self._on_index_again, with_model, self.shown, None)
+        outputs = [*self.shown, *self.so_far.outputs]
+        runs = [
+            self.job.listen(self.index.click, self._on_index, inputs, outputs, self._corpora.stop),
+            self.job.listen(self.again.click, self._on_index_again, with_model, outputs, None),
+        ]
+        self.so_far.listen(runs)
         gr.on(
             [self.opened.change, self._model.change], handler(self._on_model), with_model,
             [self.stale_row, self.stale, self.again], trigger_mode="always_last", **PRIVATE,
@@ -152,11 +158,12 @@ class CorpusPanel:
     def _indexing(self, session_id: str, events: Iterator[IndexProgress]) -> Iterator[Updates]:
         for event in throttled(events, lambda event: event.stopped or event.corpus is not None):
             if event.corpus:
-                yield {**self.show(session_id), **self.job.idle(view.ready(event.corpus))}
+                state = self.show(session_id) | self.job.idle(view.ready(event.corpus))
             elif event.stopped:
-                yield self.job.idle(view.progress(event))
+                state = self.job.idle(view.progress(event))
             else:
-                yield self.job.busy(view.progress(event))
+                state = self.job.busy(view.progress(event))
+            yield state | self.so_far.following(event)
 
     def _on_model(self, session_id: str, model: str) -> Updates:
         """Say whether the chosen model is another than the one of the open corpus's index."""

@@ -2,7 +2,7 @@
 
 import gradio as gr
 
-from sbert_app.services.corpora import CorpusService
+from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.ui.corpus import view
 from sbert_app.ui.kit.events import PRIVATE
 

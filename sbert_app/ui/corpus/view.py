@@ -7,8 +7,10 @@ from markupsafe import Markup
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.library import SavedCorpus
-from sbert_app.services.corpora import OtherIndex
-from sbert_app.services.indexing import IndexProgress
+from sbert_app.models.defaults import is_draft
+from sbert_app.services.corpus.corpora import OtherIndex
+from sbert_app.services.corpus.hits import SearchResult
+from sbert_app.services.corpus.indexing import IndexProgress
 from sbert_app.tables import Table
 from sbert_app.tables.table import skipped_summary
 from sbert_app.ui.kit import html
@@ -20,12 +22,17 @@ EXAMPLES = {
 }
 NO_CORPUS = "Add a file, or try an example"
 RECENT_SHOWN = 5
+SO_FAR_LENGTH = 160  # characters of a hit while a corpus is being indexed
 NEXT = {"Search": "Search it", "Duplicates": "Find duplicates", "Map": "Draw its map"}  # tab -> what to do there
 FORMATS = "csv, tsv, txt, jsonl, json, parquet or xlsx; the text formats also as .gz"
 
 
 def rows(count: int) -> str:
     return f"{count:,} {plural(count, 'row', 'rows')}"
+
+
+def passages(count: int) -> str:
+    return f"{count:,} {plural(count, 'passage', 'passages')}"
 
 
 def menu(indexed: IndexedCorpus | None, opened: str) -> Markup:
@@ -72,7 +79,7 @@ def _example(name: str, title: str, description: str) -> Markup:
 
 
 def _saved(entry: SavedCorpus, deletable: bool) -> Markup:
-    facts = f"{rows(entry.rows)} · {PurePath(entry.model).name} · {entry.megabytes:.1f} MB · {entry.saved[:16].replace('T', ' ')}"
+    facts = f"{rows(entry.rows)} · {_short(entry.model)} · {entry.megabytes:.1f} MB · {entry.saved[:16].replace('T', ' ')}"
     if entry.damaged:
         facts = f"damaged, can only be deleted · {entry.megabytes:.1f} MB"
     delete = Markup(
@@ -89,6 +96,12 @@ def _saved(entry: SavedCorpus, deletable: bool) -> Markup:
     )  # fmt: skip
 
 
+def _short(model: str) -> str:
+    """A model without the folder that it is in; a draft is called one."""
+    name = PurePath(model).name
+    return f"{name} (draft)" if is_draft(model) else name
+
+
 def table_summary(table: Table, column: str, prose: bool) -> Markup:
     """What was read from a file, and the guessed text column."""
     guess = "The text seems to be in" if prose else "No column looks like sentences; the closest is"
@@ -101,7 +114,8 @@ def table_summary(table: Table, column: str, prose: bool) -> Markup:
 
 def progress(event: IndexProgress) -> Markup:
     """Progress bar of the indexing, with rate and remaining time."""
-    text = f"{event.stage} {event.name}: {event.done:,} of {event.total:,} sentences"
+    unit = "sentences and passages" if event.passages else "sentences"
+    text = f"{event.stage} {event.name}: {event.done:,} of {event.total:,} {unit}"
     if event.sentences_per_second:
         text += f" · {event.sentences_per_second:,.0f} sentences/s"
     if event.cached:
@@ -113,11 +127,21 @@ def progress(event: IndexProgress) -> Markup:
     return html.progress(event.done, event.total, text, "Indexing")
 
 
+def so_far(result: SearchResult) -> Markup:
+    """The hits among the rows encoded so far."""
+    if not result.hits:
+        return html.hint("No row is encoded yet.")
+    line = f"Closest of the {rows(result.fitting)} of {result.searched:,} encoded so far"
+    hits = [[f"{hit.score:.3f}", f"{hit.row:,}", html.short(hit.sentence, SO_FAR_LENGTH)] for hit in result.hits]
+    return html.status(line) + html.table(["cosine", "row", "text"], hits)
+
+
 def card(indexed: IndexedCorpus, event: IndexProgress | None = None) -> Markup:
     """The open corpus: size, model and index, with notes and skipped rows below. event: the end of its indexing, if it was now."""
     report, source = indexed.index.report, indexed.corpus
     recall = f", recall@10 {report.recall:.3f}, measured on {report.recall_queries} rows" if report.kind == "approximate" else ""
-    size = f"{len(source):,} {plural(len(source), 'sentence', 'sentences')} · {PurePath(indexed.model).name}"
+    further = f" and {passages(len(indexed.passages))}" if indexed.passages else ""
+    size = f"{len(source):,} {plural(len(source), 'sentence', 'sentences')}{further} · {_short(indexed.model)}"
     facts = [f"{indexed.embeddings.shape[1]} dimensions", f"{report.kind} index, {report.megabytes:.1f} MB{recall}"]
     if event and event.sentences_per_second:
         facts.append(f"encoded in {duration(event.seconds)} ({event.sentences_per_second:,.0f} sentences/s)")
@@ -140,9 +164,15 @@ def ready(indexed: IndexedCorpus | None) -> Markup:
 
 
 def _truncated(indexed: IndexedCorpus) -> str:
+    """What becomes of texts that are longer than the model reads, "" if there are none."""
     count = indexed.truncated
-    texts = plural(count, "text is", "texts are")
-    return f"{count:,} {texts} longer than {indexed.model} reads: only the beginning counts." if count else ""
+    if not count:
+        return ""
+    long = f"{count:,} {plural(count, 'text is', 'texts are')} longer than {indexed.model} reads"
+    if indexed.lacks_passages:
+        return f"{long}: only the beginning is searched. Index the file again to search the rest too."
+    parts = passages(len(indexed.passages or ()))
+    return f"{long}. Search reads all of it, in {parts}; map and duplicates read only the beginning."
 
 
 def stale(other: OtherIndex | None) -> Markup:
@@ -151,8 +181,8 @@ def stale(other: OtherIndex | None) -> Markup:
         return Markup()
     return Markup(
         '<p class="stale" role="status"><b>{}</b> is indexed with {}; the chosen model is {}. '
-        "Search, Duplicates and Map use {} until you index again.</p>"
-    ).format(other.name, other.model, other.other_model, other.model)
+        "Search, Duplicates and Map use {} until you index again.{}</p>"
+    ).format(other.name, other.model, other.other_model, other.model, f" {other.loss}" if other.loss else "")
 
 
 def index_again(other: OtherIndex) -> str:

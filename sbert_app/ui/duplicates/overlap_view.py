@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from sbert_app.corpus.overlap import FileOverlap, Match
-from sbert_app.services.overlap import OverlapProgress
+from sbert_app.services.corpus.overlap import OverlapProgress
 from sbert_app.ui.kit import html
 from sbert_app.wording import plural
 

@@ -10,11 +10,12 @@ from sbert_app.corpus.duplicates import COPIES, SIMILAR
 from sbert_app.corpus.findings import Findings
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.errors import UserError
-from sbert_app.services.duplicates import DEFAULT_THRESHOLD, NO_GROUP, DuplicatesService
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
+from sbert_app.services.corpus.duplicates import DEFAULT_THRESHOLD, NO_GROUP, DuplicatesService
 from sbert_app.ui.duplicates import view
 from sbert_app.ui.duplicates.export_panel import ExportPanel
 from sbert_app.ui.duplicates.groups_view import groups
-from sbert_app.ui.kit import html
+from sbert_app.ui.kit import html, pair_scorers
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
 from sbert_app.ui.kit.long_job import LongJob, throttled
 
@@ -58,9 +59,13 @@ class DuplicatesPanel:
     def draw_groups(self) -> None:
         """Draw the lists, below what else the tab draws."""
         with gr.Column(visible=False) as self.lists:
-            with gr.Accordion("Borderline pairs", open=False, elem_id="duplicates-check"):
-                with gr.Row(elem_classes="examples"):
-                    self.score = gr.Button("Score with the cross-encoder", size="sm", elem_id="duplicates-ask")
+            with gr.Accordion("Borderline pairs", open=False, elem_id="duplicates-check") as self.check:
+                with gr.Row(elem_id="duplicates-second"):
+                    self.cross = gr.Dropdown(
+                        pair_scorers.AT_FIRST, value=DEFAULT_CROSS_ENCODER, label="Cross-encoder for a second opinion",
+                        allow_custom_value=True, min_width=280, elem_id="duplicates-cross",
+                    )  # fmt: skip
+                    self.score = gr.Button("Score the pairs", size="sm", min_width=160, elem_id="duplicates-ask")
                 self.borderline = gr.HTML(elem_id="duplicates-borderline", js_on_load=None)
             self.groups = gr.HTML(elem_id=view.GROUPS, js_on_load=PICKED)
 
@@ -76,7 +81,8 @@ class DuplicatesPanel:
         self.threshold.change(handler(self._on_slide), chosen, outputs, trigger_mode="always_last", **PRIVATE)
         self.remove.input(handler(self._on_remove), chosen, decided, trigger_mode="always_last", **PRIVATE)
         self.groups.picked(handler(self._on_picked), chosen, decided, trigger_mode="multiple", **PRIVATE)
-        self.score.click(handler(self._on_score), with_threshold, self.borderline, **PRIVATE)
+        self.score.click(handler(self._on_score), [*with_threshold, self.cross], self.borderline, **PRIVATE)
+        self.check.expand(self._list_models, None, self.cross, **PRIVATE)
         self.export.listen(chosen)
 
     def _on_opened(self, session_id: str, threshold: float, remove: str) -> Updates:
@@ -122,7 +128,9 @@ class DuplicatesPanel:
         findings = self._service.findings(session_id, threshold, remove)
         return {
             self.headline: view.headline(findings),
-            self.borderline: view.borderline(findings.borderline(BORDERLINE), findings.threshold),
+            self.borderline: view.borderline(
+                findings.borderline(BORDERLINE), findings.threshold, self._service.opinion(session_id)
+            ),
             **self._decided(findings),
         }
 
@@ -146,9 +154,12 @@ class DuplicatesPanel:
                 raise UserError(NO_GROUP)
         return self._decided(self._service.findings(session_id, threshold, remove), unfolded)
 
-    def _on_score(self, session_id: str, threshold: float) -> str:
-        pairs, seconds = self._service.score_borderline(session_id, threshold, BORDERLINE)
-        return view.borderline(pairs, threshold, seconds)
+    def _on_score(self, session_id: str, threshold: float, cross: str | None) -> str:
+        pairs, opinion = self._service.score_borderline(session_id, threshold, BORDERLINE, cross or DEFAULT_CROSS_ENCODER)
+        return view.borderline(pairs, threshold, opinion)
+
+    def _list_models(self) -> Any:
+        return gr.Dropdown(choices=pair_scorers.choices(self._service.pair_scorers()))
 
 
 def _slider(threshold: float, floor: float) -> Any:

@@ -6,8 +6,10 @@ from markupsafe import Markup
 
 from sbert_app.corpus.findings import Findings, SentencePair
 from sbert_app.jobs.duplicates import DUPLICATES
+from sbert_app.models.files.trained_for import in_words
+from sbert_app.models.scoring import how_to_read
 from sbert_app.runtime.line import place_in_line
-from sbert_app.services.duplicates import MiningProgress
+from sbert_app.services.corpus.duplicates import MiningProgress, SecondOpinion
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
 from sbert_app.wording import duration, plural
@@ -70,15 +72,25 @@ def staying(findings: Findings) -> Markup:
     )
 
 
-def borderline(pairs: Sequence[SentencePair], threshold: float, seconds: float | None = None) -> Markup:
-    """The pairs nearest to the threshold, with cross-encoder scores if they were computed in `seconds`."""
+def borderline(pairs: Sequence[SentencePair], threshold: float, opinion: SecondOpinion | None = None) -> Markup:
+    """The pairs nearest to the threshold, with the scores of a second model as far as it has read them."""
     if not pairs:
         return html.empty(NO_BORDERLINE)
-    scored = f" The cross-encoder scored them in {duration(seconds)}: 0 is unrelated, 1 the same." if seconds is not None else ""
+    scored = _by_whom(pairs, opinion) if opinion else ""
     return Markup(
         '<p class="hint" role="status">The {:,} {} nearest to the threshold, on both sides of it.{}</p>'
         '<ol class="dup-pairs">{}</ol>'
-    ).format(len(pairs), plural(len(pairs), "pair", "pairs"), scored, Markup().join(_pair(pair, threshold) for pair in pairs))
+    ).format(
+        len(pairs), plural(len(pairs), "pair", "pairs"), scored, Markup().join(_pair(pair, threshold, opinion) for pair in pairs)
+    )
+
+
+def _by_whom(pairs: Sequence[SentencePair], opinion: SecondOpinion) -> str:
+    """Which model scored how many of the pairs, and how to read its scores."""
+    count = sum(pair.cross_score is not None for pair in pairs)
+    which = "them" if count == len(pairs) else f"{count:,} of them"
+    model = f"{opinion.kind} {opinion.model}, {in_words(opinion.trained_for)},"
+    return f" The {model} scored {which} in {duration(opinion.seconds)}. {how_to_read(opinion.trained_for, opinion.bounds)}"
 
 
 def _nothing(findings: Findings) -> str:
@@ -134,12 +146,13 @@ def _approximate(findings: Findings) -> str:
     return f"Approximate: each row was compared with its nearest neighbours{share}."
 
 
-def _pair(pair: SentencePair, threshold: float) -> Markup:
+def _pair(pair: SentencePair, threshold: float, opinion: SecondOpinion | None) -> Markup:
     side = "above" if pair.score >= threshold else "below"
-    cross = Markup('<span class="cross">{:.3f}<small>cross-encoder</small></span>')
+    cross = Markup('<span class="cross">{:.3f}<small>{}</small></span>')
+    unit = (opinion.kind if opinion.bounds else "logit") if opinion else ""
     line = Markup('<p dir="auto">{} <span class="file-row">row {:,}</span></p>')
     both = ((pair.sentence1, pair.row1), (pair.sentence2, pair.row2))
     lines = [line.format(html.short(sentence, SENTENCE_LENGTH), row) for sentence, row in both]
     return Markup(
         '<li><div class="dup-scores"><span class="cosine">{:.4f}<small>{}</small></span>{}</div><div class="both">{}{}</div></li>'
-    ).format(pair.score, side, "" if pair.cross_score is None else cross.format(pair.cross_score), *lines)
+    ).format(pair.score, side, "" if pair.cross_score is None else cross.format(pair.cross_score, unit), *lines)

@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Sequence
-
-import plotly.graph_objects as go
+from typing import TYPE_CHECKING
 
 from sbert_app.grid.result import Grid
 from sbert_app.ui.evaluation.grid_view import name_of
 from sbert_app.ui.kit.figures import GRID, MIDDLE, TEAL, as_text, quiet
 from sbert_app.wording import digits, times_100
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 # Above and to the right first: the line comes to a point from above and leaves it to the right.
 POSITIONS = ("top right", "bottom left", "bottom right", "top left", "middle right", "middle left", "top center", "bottom center")
@@ -18,8 +20,10 @@ Point = tuple[float, float, str]  # sentences a second, mean × 100, name
 Box = tuple[float, float, float, float]
 
 
-def chart(grid: Grid) -> go.Figure:
+def chart(grid: Grid) -> "go.Figure":
     """Mean of the main measures × 100 by sentences a second, of the systems that have a figure for every data set."""
+    import plotly.graph_objects as go
+
     points = [(speed, 100 * mean, name_of(system)) for system, mean in grid.means().items() if (speed := grid.speed(system))]
     points.sort()
     front, ends = _unbeaten(points), [math.log10(x) for x, _, _ in points]

@@ -1,6 +1,7 @@
 """Render what a system gets wrong on a data set, and where another system disagrees with it most."""
 
 from collections import Counter
+from collections.abc import Mapping
 
 from markupsafe import Markup
 
@@ -13,6 +14,9 @@ from sbert_app.ui.kit import html
 from sbert_app.wording import digits, times_100
 
 MOST = 8  # examples in each list
+RANKINGS = {"ndcg_at_10": "nDCG@10", "mrr_at_10": "MRR@10", "recall_at_100": "recall@100"}
+
+_SECTION = Markup('<section><h3>{}</h3><div class="scroll" tabindex="0" role="region" aria-label="{}">{}</div></section>')
 
 
 def errors(grid: Grid, place: Place) -> Markup:
@@ -26,8 +30,25 @@ def errors(grid: Grid, place: Place) -> Markup:
         name, other = next(iter(figures.items()))
         better = disagreements(data, cell, other, MOST)
         parts.append(_list(f"{data.name}: where {name_of(name)} does better", better))
+    parts.append(_measures(data.name, grid.figures(place[1])))
     parts.append(_subsets(cell, Counter(data.subsets)))
     return Markup('<div class="eval-errors">{}</div>').format(Markup().join(parts))
+
+
+def _measures(name: str, figures: Mapping[str, Cell]) -> Markup:
+    """All measures of rankings with their intervals, a line for each system; nothing for other data."""
+    ranked = {system: cell for system, cell in figures.items() if cell.intervals}
+    if not ranked:
+        return Markup()
+    rows = [[name_of(system), *(_with_interval(cell, measure) for measure in RANKINGS)] for system, cell in ranked.items()]
+    table = html.table(("system", *RANKINGS.values()), rows)
+    title = f"{name}: all measures × 100, with the range of 95 % of the queries' resamples"
+    return _SECTION.format(title, title, table)
+
+
+def _with_interval(cell: Cell, measure: str) -> str:
+    low, high = cell.intervals[measure]
+    return f"{times_100(cell.measures[measure])} ({times_100(low)} to {times_100(high)})"
 
 
 def _subsets(cell: Cell, sizes: Counter[str]) -> Markup:
@@ -45,6 +66,4 @@ def _subsets(cell: Cell, sizes: Counter[str]) -> Markup:
 def _list(title: str, examples: list[Mistake]) -> Markup:
     rows = [[Markup("<br>").join(mistake.sentences), mistake.expected, mistake.given] for mistake in examples]
     table = html.table(("sentences", "right answer", "answer"), rows) if rows else html.hint("None.")
-    return Markup('<section><h3>{}</h3><div class="scroll" tabindex="0" role="region" aria-label="{}">{}</div></section>').format(
-        title, title, table
-    )
+    return _SECTION.format(title, title, table)

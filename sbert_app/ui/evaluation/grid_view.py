@@ -14,6 +14,7 @@ from sbert_app.grid.systems import (
     CROSS,
     HYBRID,
     LEARNS,
+    MAXSIM,
     OVERLAP,
     POOLED,
     RAW,
@@ -40,6 +41,7 @@ NAMES = {
     SVR: "Support-vector regressor",
     BM25: "BM25",
     HYBRID: "Hybrid search",
+    MAXSIM: "Hybrid, word by word",
     RERANKED: "Re-ranked search",
 }
 MEASURES = {

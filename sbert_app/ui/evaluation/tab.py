@@ -7,21 +7,36 @@ import gradio as gr
 
 from sbert_app.errors import UserError
 from sbert_app.grid.result import Grid
-from sbert_app.grid.systems import CROSS, OVERLAP, POOLED, SBERT, SYSTEMS, TF_IDF, WORD_VECTORS, Choice
+from sbert_app.grid.systems import (
+    BM25,
+    CROSS,
+    HYBRID,
+    MAXSIM,
+    OVERLAP,
+    POOLED,
+    SBERT,
+    SYSTEMS,
+    TF_IDF,
+    WORD_VECTORS,
+    Choice,
+)
+from sbert_app.grid.tasks.task import RETRIEVAL
 from sbert_app.services.evaluation_grid import GridService, ShownGrid
 from sbert_app.ui.evaluation import errors_view, grid_view, links_view
 from sbert_app.ui.evaluation.chart import chart
-from sbert_app.ui.kit import html
+from sbert_app.ui.kit import html, pair_scorers
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
 from sbert_app.ui.kit.long_job import LongJob
 from sbert_app.ui.kit.uploads import uploaded
 
 LEAD = "How good is a model, and is a difference real? Measure **systems** side by side, on **data with known answers**."
 AT_FIRST = [SBERT, CROSS, WORD_VECTORS, TF_IDF, OVERLAP]
+WAYS_TO_RANK = [SBERT, BM25, HYBRID, MAXSIM]  # chosen when queries with judged documents are added
 SETS_AT_FIRST = 2  # of the data sets that come with the app
 FILE_HELP = (
-    "Pairs with a score or label, triplets, sentences with a label, or questions with judged answers: csv, tsv, jsonl or parquet, "
-    "also as .gz. Columns as sentence1, sentence2, score; anchor, positive, negative; text, label; or question, answer, label."
+    "Pairs with a score or label, triplets, sentences with a label, questions with judged answers, or queries with judged rows of "
+    "the open corpus: csv, tsv, jsonl or parquet, also as .gz. Columns as sentence1, sentence2, score; anchor, positive, negative; "
+    "text, label; question, answer, label; or query, row, relevance."
 )
 NO_FILE = "Choose a file first."
 # "picked" is a custom event: the cell whose errors are asked for.
@@ -65,7 +80,7 @@ class _EvaluationTab:
                 pooled = [(grid_view.name_of(name), name) for name in POOLED]
                 self.systems = gr.CheckboxGroup([*named, *pooled], value=AT_FIRST, label="Systems", elem_id="eval-systems")
                 self.models = gr.Dropdown(
-                    self._service.models(), value=[], multiselect=True, allow_custom_value=custom, label="Other models",
+                    self._service.allowed_models, value=[], multiselect=True, allow_custom_value=custom, label="Other models",
                     info="Saved, fine-tuned, or a Hub name: each becomes a row." if custom else "Each becomes a row.",
                     elem_id="eval-models",
                 )  # fmt: skip
@@ -80,7 +95,9 @@ class _EvaluationTab:
         results = [self.table, self.result, self.words, self.errors, self.links, self.chart]
         arrived = self._session_id.change(handler(self._on_arrival), session, [self.sets, *results], **PRIVATE)
         tab.select(handler(self._on_tab_opened), session, [self.models, self.chart], **PRIVATE)
-        self.file.upload(handler(self._on_file), [*session, self.file, self.sets], [self.sets, self.file, self.stage], **PRIVATE)
+        self.file.upload(
+            handler(self._on_file), [*session, self.file, self.sets], [self.systems, self.sets, self.file, self.stage], **PRIVATE
+        )
         inputs = [*session, self._model, self.systems, self.models, self.sets]
         self.job.listen(self.start.click, self._on_start, inputs, results, self._service.stop)
         self.job.listen(arrived.then, self._on_resume, session, results, None)
@@ -97,14 +114,17 @@ class _EvaluationTab:
         """List the models that were saved meanwhile; draw the chart, which needs the tab's width."""
         current = self._service.shown(session_id)
         with_chart = {self.chart: chart(current.grid)} if current and current.grid.means() else {}
-        return {self.models: gr.Dropdown(choices=self._service.models()), **with_chart}
+        return {self.models: gr.Dropdown(choices=pair_scorers.choices(self._service.models())), **with_chart}
 
     def _on_file(self, session_id: str, file: str | None, chosen: list[str]) -> Updates:
         with uploaded(file, NO_FILE) as path:
             data = self._service.upload(session_id, path, path.name)
         names = list(self._service.data_sets(session_id))
         values = list(dict.fromkeys([*(chosen or []), data.name]))
-        return {self.sets: gr.CheckboxGroup(names, value=values), self.file: None, self.stage: html.notes(data.notes)}
+        if data.task == RETRIEVAL:
+            values = [data.name]  # the ways to rank have no figures on pairs
+        ranking = {self.systems: WAYS_TO_RANK} if data.task == RETRIEVAL else {}
+        return {**ranking, self.sets: gr.CheckboxGroup(names, value=values), self.file: None, self.stage: html.notes(data.notes)}
 
     def _on_start(self, session_id: str, model: str, systems: list[str], models: list[str], sets: list[str]) -> Iterator[Updates]:
         grid = self._service.choose(session_id, [*(systems or []), *(models or [])], sets or [])

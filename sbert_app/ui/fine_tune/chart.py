@@ -1,24 +1,27 @@
 """Figures of a training run: training curve, and score distributions before and after."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from sbert_app.labelled.examples import Examples
 from sbert_app.ui.kit.figures import FAR, GRID, INK, MIDDLE, TEAL, as_text, quiet
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 MORE_LABELS = ("#b45309", "#4f6fd0", "#8a8a94", "#7a5cc0", "#5a8f3c")
 BINS = 24
 
 
-def training_curve(events: Sequence[Mapping[str, Any]]) -> go.Figure | None:
+def training_curve(events: Sequence[Mapping[str, Any]]) -> "go.Figure | None":
     """Loss and dev score by step, on two axes; the kept checkpoint has a large marker, a dashed line is the score before training.
 
     None as long as there is no point to draw.
     """
+    from plotly.subplots import make_subplots
+
     steps, scores, before = ([e for e in events if e["type"] == kind] for kind in ("step", "evaluation", "baseline"))
     if not steps:
         return None
@@ -48,8 +51,10 @@ def training_curve(events: Sequence[Mapping[str, Any]]) -> go.Figure | None:
     return figure
 
 
-def distributions(held_out: Examples, before: Sequence[float], after: Sequence[float]) -> go.Figure:
+def distributions(held_out: Examples, before: Sequence[float], after: Sequence[float]) -> "go.Figure":
     """Histograms of the held-out examples' scores before and after, by label or target, on the same scales."""
+    from plotly.subplots import make_subplots
+
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
     is_margin = held_out.kind in ("triplets", "positives")
     limit = max(map(abs, (*before, *after)), default=1.0) or 1.0

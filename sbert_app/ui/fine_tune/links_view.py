@@ -2,8 +2,8 @@
 
 from markupsafe import Markup
 
+from sbert_app.jobs.declaring.recipe import Input
 from sbert_app.jobs.fine_tune import FINE_TUNE, options_of
-from sbert_app.jobs.recipe import Input
 from sbert_app.services.fine_tune import RunProgress
 from sbert_app.services.labelled import EXAMPLES
 from sbert_app.ui.kit.take_home import Caption, commands, pictures, present, row

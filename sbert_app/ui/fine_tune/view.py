@@ -16,7 +16,7 @@ from sbert_app.runs.run import DAMAGED, FAILED, FINISHED, INTERRUPTED, RUNNING, 
 from sbert_app.services.fine_tune import RunProgress
 from sbert_app.services.labelled import TrainingData
 from sbert_app.tables.table import Table, skipped_summary
-from sbert_app.training.objectives import OBJECTIVES
+from sbert_app.training.choices import OBJECTIVES
 from sbert_app.ui.kit import html
 from sbert_app.wording import duration, plural, times_100
 

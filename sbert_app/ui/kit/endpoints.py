@@ -8,8 +8,8 @@ from typing import Any
 
 import gradio as gr
 
-from sbert_app.jobs.job import Call, Job, Needs, Outcome, Step, outcome_of
-from sbert_app.jobs.option import Argument, arguments, names, read, text, upload
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, outcome_of
+from sbert_app.jobs.declaring.option import Argument, arguments, names, read, text, upload
 from sbert_app.services.bundle import Services
 from sbert_app.tables import Table
 from sbert_app.ui.kit.events import handler

@@ -1,7 +1,11 @@
 """Style shared by all figures. Colours are readable on light and dark, because a figure has no access to the theme."""
 
-import plotly.graph_objects as go
+from typing import TYPE_CHECKING
+
 from markupsafe import escape
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 INK = "#7c7c85"
 TEAL, FAR, MIDDLE = "#14988d", "#d0455f", "#8a8a94"  # pairs meant to be close, far, between; opaque, for readable text on them
@@ -15,7 +19,7 @@ def as_text(text: str) -> str:
     return str(escape(text))
 
 
-def quiet(figure: go.Figure, height: int | None) -> None:
+def quiet(figure: "go.Figure", height: int | None) -> None:
     """Set a transparent background, the app's font and small margins. height: pixels; None: that of its place on the page."""
     figure.update_layout(
         height=height,

@@ -21,10 +21,10 @@ DOWNLOAD = """file => {
 class FileButton:
     """A button, and the file that it made last, which is not shown."""
 
-    def __init__(self, name: str, elem_id: str) -> None:
+    def __init__(self, name: str, elem_id: str, visible: bool = True) -> None:
         self.name = name
         self._shelf = Shelf()
-        self.button = gr.Button(f"Download {name}", size="sm", elem_id=elem_id)
+        self.button = gr.Button(f"Download {name}", size="sm", elem_id=elem_id, visible=visible)
         self._file = gr.File(visible=False, label=name, elem_id=f"{elem_id}-file")
 
     def listen(self, content: Callable[..., str], inputs: list[Any]) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 from markupsafe import Markup
 
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.jobs import recipe
-from sbert_app.jobs.job import Job
-from sbert_app.jobs.recipe import Input
+from sbert_app.jobs.declaring import recipe
+from sbert_app.jobs.declaring.job import Job
+from sbert_app.jobs.declaring.recipe import Input
 from sbert_app.settings import ASSETS
 
 FORMATS = {"png": "PNG", "svg": "SVG"}

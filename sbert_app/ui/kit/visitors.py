@@ -2,14 +2,14 @@
 
 import gradio as gr
 
-from sbert_app.runtime.stop import Visitor
+from sbert_app.runtime.stop import Visitor, network_address
 
 
 def visitor_of(request: gr.Request | None, hosted: bool) -> Visitor:
-    """The visitor's connection and, in hosted mode, address, which a Space's proxy appends last to X-Forwarded-For."""
+    """The visitor's connection and, in hosted mode, address."""
     if request is None:
         return Visitor()
     if not hosted:
         return Visitor(request.session_hash or "")
-    forwarded = [address.strip() for address in request.headers.get("x-forwarded-for", "").split(",")]
-    return Visitor(request.session_hash or "", forwarded[-1] or (request.client.host if request.client else ""))
+    client = request.client.host if request.client else ""
+    return Visitor(request.session_hash or "", network_address(request.headers.get("x-forwarded-for", ""), client))

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from sbert_app.corpus_map.colouring import colouring
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.corpus_map.selection import Selection
-from sbert_app.services.cluster_map import MapService
+from sbert_app.services.corpus.cluster_map import MapService
 from sbert_app.settings import ASSETS
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, handler, sent

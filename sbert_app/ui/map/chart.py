@@ -3,10 +3,9 @@
 import secrets
 import textwrap
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import plotly.graph_objects as go
 from markupsafe import Markup
 from numpy.typing import NDArray
 
@@ -18,6 +17,9 @@ from sbert_app.ui.kit.figures import INK, TEAL, as_text, quiet
 from sbert_app.ui.kit.html import short
 from sbert_app.ui.map.palette import GREY, PALETTE
 
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
 SCALE = [[0, "#a3a3ad"], [0.3, "#7fb0ac"], [0.55, "#14988d"], [0.8, "#d97706"], [1, "#d0455f"]]  # from grey (low) to red (high)
 TEXTS_UP_TO = 20_000  # points; with more, sentences are requested on hover, as they would be most of the data sent
 HOVER_LENGTH, LINE_LENGTH = 160, 56
@@ -28,14 +30,14 @@ BUTTONS = 34  # pixels above the points, for plotly's buttons
 LARGEST, SMALLEST = 8.0, 2.2  # point sizes in pixels
 
 
-def layout_figure(points: Points, rows: NDArray[np.int64]) -> go.Figure:
+def layout_figure(points: Points, rows: NDArray[np.int64]) -> "go.Figure":
     """Points (m, 2) of these rows during the layout: uncoloured and not clickable."""
     figure = _with_overlays([_points(points, rows, _size(len(rows)), GREY, "sentences")])
     figure.update_layout(meta={"preview": True, "figure": secrets.token_hex(4)})
     return figure
 
 
-def map_figure(corpus_map: CorpusMap, colours: Categories | Scale, texts: bool | None = None) -> go.Figure:
+def map_figure(corpus_map: CorpusMap, colours: Categories | Scale, texts: bool | None = None) -> "go.Figure":
     """The finished map. texts: whether the figure holds the sentences; None: for up to 20,000 points."""
     rows = corpus_map.projection.drawn
     inside = len(rows) <= TEXTS_UP_TO if texts is None else texts
@@ -52,7 +54,7 @@ def map_figure(corpus_map: CorpusMap, colours: Categories | Scale, texts: bool |
 
 def _categories(
     points: Points, rows: NDArray[np.int64], categories: Categories, sentences: Sequence[str] | None
-) -> list[go.Scattergl]:
+) -> "list[go.Scattergl]":
     """One trace per category; rows without one are drawn first, below the others."""
     traces = []
     codes = categories.codes[rows]
@@ -64,7 +66,7 @@ def _categories(
     return traces
 
 
-def _scaled(points: Points, rows: NDArray[np.int64], scale: Scale, sentences: Sequence[str] | None) -> list[go.Scattergl]:
+def _scaled(points: Points, rows: NDArray[np.int64], scale: Scale, sentences: Sequence[str] | None) -> "list[go.Scattergl]":
     """Rows with a value in its colour, drawn above those without one."""
     size, has_value = _size(len(rows)), np.isfinite(scale.values[rows])
     blank, filled = rows[~has_value], rows[has_value]
@@ -80,7 +82,9 @@ def _scaled(points: Points, rows: NDArray[np.int64], scale: Scale, sentences: Se
 
 def _points(
     points: Points, rows: NDArray[np.int64], size: float, colour: str, name: str, sentences: Sequence[str] | None = None
-) -> go.Scattergl:
+) -> "go.Scattergl":
+    import plotly.graph_objects as go
+
     hover: dict[str, Any] = {"hoverinfo": "none"}
     if sentences is not None:
         hover = {"text": [_wrapped(sentences[row]) for row in rows.tolist()], "hovertemplate": "%{text}<extra></extra>"}
@@ -91,8 +95,10 @@ def _points(
     )  # fmt: skip
 
 
-def _with_overlays(traces: list[go.Scattergl], query: NDArray[np.float32] | None = None) -> go.Figure:
+def _with_overlays(traces: "list[go.Scattergl]", query: NDArray[np.float32] | None = None) -> "go.Figure":
     """A figure with two overlays for the page's script: rings around selected rows, and the query's star."""
+    import plotly.graph_objects as go
+
     ring = {"size": 15, "color": "rgba(0,0,0,0)", "line": {"width": 2.5, "color": "#f2a900"}}
     star = {"size": 20, "symbol": "star", "color": "#f2a900", "line": {"width": 1.5, "color": "#1c1c1f"}}
     positions: tuple[list[list[float]], ...] = ([], [] if query is None else [query.tolist()])

@@ -4,7 +4,7 @@ from typing import Any
 
 import gradio as gr
 
-from sbert_app.services.cluster_map import MapService
+from sbert_app.services.corpus.cluster_map import MapService
 from sbert_app.ui.corpus.filters import Filters
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import Updates, Values

@@ -5,7 +5,7 @@ from typing import Any
 import gradio as gr
 
 from sbert_app.mapping.clusters import METHODS
-from sbert_app.services.cluster_map import AUTO, DEFAULT_OUTLIERS
+from sbert_app.services.corpus.cluster_map import AUTO, DEFAULT_OUTLIERS
 from sbert_app.ui.kit.events import Updates
 
 

@@ -1,19 +1,20 @@
 """The map as a self-contained html page."""
 
-from typing import Any
-
-import plotly.graph_objects as go
+from typing import TYPE_CHECKING, Any
 
 from sbert_app.corpus_map.result import CorpusMap
-from sbert_app.jobs import recipe
 from sbert_app.jobs.cluster_map import CLUSTER_MAP
-from sbert_app.services.cluster_map import AUTO
+from sbert_app.jobs.declaring import recipe
+from sbert_app.services.corpus.cluster_map import AUTO
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.figures import PAGE_CONFIG
 from sbert_app.ui.kit.take_home import Caption, input_of
 from sbert_app.ui.kit.templates import render
 from sbert_app.ui.map import view
 from sbert_app.wording import plural
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 HEIGHT = 640  # pixels
 BUTTONS = {"displayModeBar": True, "scrollZoom": True}  # the map keeps plotly's buttons, in a strip above its points
@@ -36,7 +37,7 @@ def options(corpus_map: CorpusMap) -> dict[str, Any]:
     return {"out": "map.html", "method": method, "clusters": str(count or AUTO), "outliers": round(100 * corpus_map.outliers)}
 
 
-def page(corpus_map: CorpusMap, chart: go.Figure) -> str:
+def page(corpus_map: CorpusMap, chart: "go.Figure") -> str:
     """Render the page, with plotly's and the map's scripts inside: about 5 MB plus the sentences."""
     corpus, sizes = corpus_map.projection.indexed.corpus, corpus_map.clustering.sizes.tolist()
     rows = [

@@ -2,7 +2,7 @@
 
 import gradio as gr
 
-from sbert_app.services.cluster_map import MapService
+from sbert_app.services.corpus.cluster_map import MapService
 from sbert_app.settings import ASSETS
 from sbert_app.ui.kit import html
 from sbert_app.ui.map import view

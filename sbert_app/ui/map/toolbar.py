@@ -3,7 +3,7 @@
 import gradio as gr
 
 from sbert_app.corpus_map import colouring
-from sbert_app.services.cluster_map import MapService
+from sbert_app.services.corpus.cluster_map import MapService
 from sbert_app.ui.map import view
 from sbert_app.ui.map.export_panel import ExportPanel
 from sbert_app.ui.map.filter_panel import FilterPanel

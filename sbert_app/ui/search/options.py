@@ -1,17 +1,41 @@
-"""How the Search tab searches: number of hits, hybrid, re-ranking, what stands beside the hits, filters."""
+"""How the Search tab searches: number of hits, the ranking, what is shown beside the hits, filters."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 
-from sbert_app.services.search import FORMER_MODEL, RERANKED, WORDS_ALONE
+from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS
+from sbert_app.services.corpus.hits import DEFAULT_RANKING, FORMER_MODEL, MAXSIM
+from sbert_app.services.corpus.search import RERANKED
 from sbert_app.ui.corpus.filters import Filters
 from sbert_app.ui.kit.events import Updates, Values
 
 NOTHING = ""
-BESIDE = [("nothing", NOTHING), ("plain word search (BM25)", WORDS_ALONE)]
-BESIDE_CHIPS = {WORDS_ALONE: "Beside: word search", FORMER_MODEL: "Beside: former index"}
+NO_CROSS = ("none", NOTHING)
+RANKINGS = [
+    ("Meaning and words, then word by word", MAXSIM),
+    ("Meaning and words", HYBRID),
+    ("Meaning alone", DENSE),
+    ("Words alone (BM25)", WORDS),
+]
+CHIPS = {
+    HYBRID: "Meaning and words",
+    DENSE: "Meaning alone",
+    WORDS: "Words alone",
+    MAXSIM: "Word by word",
+    FORMER_MODEL: "former index",
+}
+BESIDE = [("nothing", NOTHING), *((label[0].lower() + label[1:], name) for label, name in RANKINGS)]
+
+
+@dataclass(frozen=True)
+class Offered:
+    """former_model: of the index before, or ""; rerankers: cross-encoders at hand that may rank answers."""
+
+    former_model: str
+    rerankers: Sequence[str]
 
 
 class Options:
@@ -19,45 +43,56 @@ class Options:
 
     def __init__(self) -> None:
         self.top = gr.Slider(1, 100, 10, step=1, label="Hits", elem_id="top")
-        self.hybrid = gr.Checkbox(label="Hybrid: combine with keyword search (BM25)", elem_id="hybrid")
-        self.rerank = gr.Checkbox(
-            label=f"Re-rank the best {RERANKED} hits with the cross-encoder",
-            info="The bundled one was trained on sentence similarity, not on ranking answers: check whether it helps on your data.",
-            elem_id="rerank",
+        self.ranking = gr.Radio(
+            RANKINGS,
+            value=DEFAULT_RANKING,
+            label="Rank by",
+            info="Word by word: each word of the query is matched with the word closest in meaning, in the best 50 rows.",
+            elem_id="ranking",
         )
         self.beside = gr.Radio(
             BESIDE, value=NOTHING, label="Beside the hits, to compare", elem_id="beside-hits",
             info="To compare with another model, fine-tune one or load one in the header, and index the corpus again.",
         )  # fmt: skip
+        self.cross = gr.Dropdown(
+            [NO_CROSS], value=NOTHING, label=f"Re-rank the best {RERANKED} with a cross-encoder", allow_custom_value=True,
+            info="One trained to rank answers: a name on the Hub, such as cross-encoder/ms-marco-MiniLM-L6-v2, or a folder.",
+            elem_id="search-cross",
+        )  # fmt: skip
         self.filters = Filters()
         # Name of the chip -> component, its value when off, and the label of the chip for each other value.
         self._switches: dict[str, tuple[Any, Any, dict[Any, str]]] = {
-            "hybrid": (self.hybrid, False, {True: "Hybrid"}),
-            "rerank": (self.rerank, False, {True: "Re-ranked"}),
-            "beside": (self.beside, NOTHING, BESIDE_CHIPS),
+            "ranking": (self.ranking, DEFAULT_RANKING, {name: label for name, label in CHIPS.items() if name != DEFAULT_RANKING}),
+            "cross": (self.cross, NOTHING, {}),
+            "beside": (self.beside, NOTHING, {name: f"Beside: {label.lower()}" for name, label in CHIPS.items()}),
         }
 
     @property
     def components(self) -> list[Any]:
-        return [self.top, self.hybrid, self.rerank, self.beside, *self.filters.components]
+        return [self.top, self.ranking, self.cross, self.beside, *self.filters.components]
 
     @property
     def changes(self) -> list[Any]:
         """The events after which the corpus is searched again."""
-        return [self.top.release, self.hybrid.input, self.rerank.input, self.beside.input, *self.filters.changes]
+        return [self.top.release, self.ranking.input, self.cross.input, self.beside.input, *self.filters.changes]
 
     def of_corpus(
-        self, former_model: str, facets: Sequence[tuple[str, str, int]], columns: Sequence[str], values: Values
+        self, offered: Offered, facets: Sequence[tuple[str, str, int]], columns: Sequence[str], values: Values
     ) -> Updates:
-        """Offer what a corpus can be searched with. former_model: of the index before, or ""; values: what is chosen."""
-        former = [(f"the index before, {former_model}", FORMER_MODEL)] if former_model else []
-        choices = {self.beside: gr.Radio(choices=[*BESIDE, *former], value=values[self.beside])}
+        """Offer what a corpus can be searched with. values: what is chosen."""
+        former = [(f"the index before, {offered.former_model}", FORMER_MODEL)] if offered.former_model else []
+        choices: Updates = {
+            self.beside: gr.Radio(choices=[*BESIDE, *former], value=values[self.beside]),
+            self.cross: gr.Dropdown(choices=[NO_CROSS, *((name, name) for name in offered.rerankers)], value=values[self.cross]),
+        }
         chosen = {component: values[component] for component in self.components}
         return chosen | choices | self.filters.of_corpus(facets, columns, values)
 
     def active(self, values: Values) -> dict[str, str]:
         """Chip name -> label, of each option and filter in force."""
         on = {name: labels.get(values[switch]) for name, (switch, _, labels) in self._switches.items()}
+        if values[self.cross]:
+            on["cross"] = f"Re-ranked by {values[self.cross]}"
         return {name: label for name, label in on.items() if label} | self.filters.active(values)
 
     def without(self, values: Values, name: Any) -> Values:

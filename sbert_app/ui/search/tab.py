@@ -8,14 +8,16 @@ from markupsafe import Markup
 
 from sbert_app.jobs.search import SEARCH
 from sbert_app.services.bundle import Services
-from sbert_app.services.search import SearchResult
+from sbert_app.services.corpus.hits import SearchResult
 from sbert_app.ui.corpus.start import corpus_start
 from sbert_app.ui.corpus.view import card
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_longer_busy, sent, typed_text
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
 from sbert_app.ui.search import view
-from sbert_app.ui.search.options import Options
+from sbert_app.ui.search.judging_panel import JUDGED, JudgingPanel
+from sbert_app.ui.search.options import Offered, Options
+from sbert_app.ui.search.standing_panel import StandingPanel
 
 HITS = "hits"  # the element of the result
 LEAD = "Find sentences by what they **mean**, in your own file: different words, same idea."
@@ -51,6 +53,8 @@ class SearchTab:
         self.start = corpus_start(services.corpora, opened)
         with gr.Column(visible=False, elem_id="search-body") as self.body:
             self._draw()
+            self.judging = JudgingPanel(services.judging, session_id)
+            self.standing = StandingPanel(services.standings)
         self._listen(opened)
 
     def _draw(self) -> None:
@@ -69,19 +73,21 @@ class SearchTab:
         self.chips = gr.HTML(elem_id="chips", js_on_load=PICKED)
         with gr.Accordion("Options and filters", open=False, elem_id="options"):
             self.options = Options()
-        self.hits = gr.HTML(elem_id=HITS, js_on_load=PICKED)
+        self.hits = gr.HTML(elem_id=HITS, js_on_load=PICKED + JUDGED)
 
     def _listen(self, opened: gr.State) -> None:
         options = self.options.components
         everything = {self._session_id, self.query, *options}
         answer = [self.chips, self.hits]
-        shown = [self.body, self.status, self.query, *answer, *options]
-        opened.change(handler(self._on_opened), {self._session_id, self.query}, shown, **PRIVATE)
+        outputs = [self.body, self.status, self.query, *answer, *options, *self.judging.outputs]
+        opened.change(handler(self._on_opened), {self._session_id, self.query}, outputs, **PRIVATE)
         triggers = [self.query.submit, self.go.click, *self.options.changes]
         searched = gr.on(triggers, handler(self._on_search), everything, answer, trigger_mode="always_last", **busy(HITS))
         no_longer_busy(searched, HITS)
         self.hits.picked(handler(self._on_more_like), everything, [self.query, *answer], **PRIVATE)
         self.chips.picked(handler(self._on_removed), everything, [*options, *answer], **PRIVATE)
+        self.judging.listen(self.hits)
+        self.standing.listen(self._request, everything, self.options, self.hits)
 
     def _on_opened(self, values: Values) -> Updates:
         """Show the corpus and its filters; search it with the typed query or, for an example, with the example's.
@@ -96,24 +102,27 @@ class SearchTab:
         values |= self.options.from_names(chosen.values if chosen else {})
         typed = typed_text(values[self.query])
         query = self._service.first_query(session_id, typed)
-        former, offered = self._service.former_model(session_id), self._service.filters(session_id)
+        offered = Offered(self._service.former_model(session_id), self._service.rerankers())
         return {
             self.body: gr.Column(visible=True),
             self.status: card(indexed, self._corpora.last_indexing(session_id)),
             self.query: query if query != typed else gr.skip(),
-            **self.options.of_corpus(former, *offered, values),
+            **self.options.of_corpus(offered, *self._service.filters(session_id), values),
+            **self.judging.shown(session_id),
             **(self._search(values | {self.query: query}) if query else {self.chips: "", self.hits: html.empty(view.NO_QUERY)}),
         }
 
     def _on_search(self, values: Values) -> Updates:
-        found = self._search(values)
+        updates = self._search(values)
         self._sessions.get(values[self._session_id]).put(ChosenOptions(self.options.by_name(values)))
-        return found
+        return updates
 
     def _search(self, values: Values) -> Updates:
         options = self.options
         session_id, query, top, filters = self._request(values)
-        result = self._service.search(session_id, query, top, filters, values[options.hybrid], values[options.rerank])
+        cross = values[options.cross]
+        again = (True, cross) if cross else ()
+        result = self._service.search(session_id, query, top, filters, values[options.ranking], *again)
         beside = values[options.beside]
         other = self._service.beside(session_id, beside, query, top, filters) if beside else None
         links = self._links(session_id, query, top, filters, values) if result.hits else Markup()
@@ -122,14 +131,16 @@ class SearchTab:
     def _links(self, session_id: str, query: str, top: int, filters: dict[str, Any], values: Values) -> Markup:
         """The links under the hits: full screen, commands."""
         indexed = self._sessions.corpus(session_id)
-        switches = {"hybrid": values[self.options.hybrid], "rerank": values[self.options.rerank]}
-        copies = commands(SEARCH, {"query": query, "top": top, "filters": filters or None, **switches}, input_of(indexed))
+        request = {"query": query, "top": top, "filters": filters or None, "ranking": values[self.options.ranking]}
+        if cross := values[self.options.cross]:
+            request |= {"rerank": True, "cross_encoder": cross}
+        copies = commands(SEARCH, request, input_of(indexed))
         return row(Caption.of(f"Search: {query}", indexed.corpus.name, indexed.model), [HITS], present(), copies)
 
     def _on_more_like(self, values: Values, event: gr.EventData) -> Updates:
         row = sent(event).get("row")
         session_id, _, top, filters = self._request(values)
-        result = self._service.more_like(session_id, row, top, filters)
+        result = self._service.more_like(session_id, row, top, filters, values[self.options.ranking])
         chips = view.chips(self.options.active(values))
         return {self.query: result.query, self.hits: self._results(session_id, result), self.chips: chips}
 
@@ -140,7 +151,8 @@ class SearchTab:
         return {**changed, **self._on_search(values | changed)}
 
     def _results(self, session_id: str, result: SearchResult, other: SearchResult | None = None) -> Markup:
-        return view.results(self._service.with_weak(session_id, result), other)
+        judged = self.judging.of_query(session_id, result.query)
+        return view.results(self._service.with_weak(session_id, result), other, judged)
 
     def _request(self, values: Values) -> tuple[str, str, int, dict[str, Any]]:
         """Session, query, number of hits, filters."""

@@ -1,10 +1,14 @@
 """Heat map of the similarities of two lists."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import plotly.graph_objects as go
 
 from sbert_app.services.similarity import ListComparison
 from sbert_app.ui.kit.figures import as_text, quiet
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 SCALE = [[0, "#dcebe8"], [0.5, "#6fb3a9"], [1, "#0f5f59"]]
 LABEL_LENGTH = 22
@@ -12,8 +16,10 @@ NAMED_ROWS = 16
 LABELLED_CELLS = 150  # with more cells, values are shown on hover only
 
 
-def heat_map(result: ListComparison) -> go.Figure:
+def heat_map(result: ListComparison) -> "go.Figure":
     """The cosine of every pair of sentences as a colour."""
+    import plotly.graph_objects as go
+
     labelled = result.scores.size <= LABELLED_CELLS
     figure = go.Figure(
         go.Heatmap(

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from sbert_app.explain.attribution import EXACT, Attribution, Link, is_special
 from sbert_app.explain.words import has_content
+from sbert_app.models.files.trained_for import in_words
 from sbert_app.services.similarity import Comparison
 from sbert_app.ui.kit import html
 from sbert_app.ui.similarity.view import TOO_LONG
@@ -24,6 +25,7 @@ HINT = "Poolings the model was not trained with give cosines near 1: compare the
 OTHER_WORDS = (
     "A low score proves no difference: {} pairs that mean the same in entirely other words have a median of {} with this model."
 )
+NO_RANGE = "logit, no fixed range"
 BY_SCORE = "By the score alone the answer would be “{}”; because of the caution it is “{}”."
 
 Mask = NDArray[np.bool_]
@@ -38,7 +40,8 @@ def details(result: Comparison, model: str) -> Markup:
 def _other_measures(result: Comparison) -> Markup:
     cells: list[tuple[str, str, str]] = []
     if cross := result.cross_encoder:
-        cells.append((f"cross-encoder {cross.model}", rounded(cross.score), html.bar(cross.score, "cross")))
+        bar = html.bar(cross.score, "cross") if cross.bounds else Markup("<small>{}</small>").format(NO_RANGE)
+        cells.append((f"{cross.kind} {cross.model}, {in_words(cross.trained_for)}", rounded(cross.score), bar))
     for pooling, value in result.poolings.items():
         own = pooling == result.pooling
         name = f"{POOLING_NAMES[pooling]}{' (this model)' if own else ''}"
@@ -60,7 +63,7 @@ def _times(result: Comparison, model: str) -> Markup:
     """The models' times for this pair, side by side, without waiting."""
     scores = [score for score in (result.cross_encoder, result.other) if score]
     times = [(f"SBERT, {model or 'encoder'}", result.encode_milliseconds)]
-    times += [(f"{'SBERT' if score.scale else 'cross-encoder'}, {score.model}", score.milliseconds) for score in scores]
+    times += [(f"{'SBERT' if score.kind == 'encoder' else score.kind}, {score.model}", score.milliseconds) for score in scores]
     rows = [(name, f"{milliseconds:.1f} ms") for name, milliseconds in times]
     waited = f" This comparison waited {result.waited:.0f} ms for others first." if result.waited >= 1 else ""
     return html.table(("Time for this pair", "on the server"), rows) + html.hint(f"Tokenising and the model, nothing else.{waited}")

@@ -5,8 +5,9 @@ from typing import Any
 
 import gradio as gr
 
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.services.similarity import SimilarityService
-from sbert_app.ui.kit import html
+from sbert_app.ui.kit import html, pair_scorers
 from sbert_app.ui.kit.events import PRIVATE, Updates, busy, handler, no_longer_busy, typed_text
 from sbert_app.ui.similarity import detail_view, view
 
@@ -41,21 +42,27 @@ class PairPanel:
         with gr.Accordion("Details: word by word, other measures, times", open=False, elem_id="details"):
             gr.Checkbox(label=SHOW_ALL, elem_id="all-words")  # read by the style sheet alone
             self.details = gr.HTML(elem_id="why", js_on_load=None)
-        with gr.Accordion("Compare with another model", open=False, elem_id="beside") as self.beside:
+        with gr.Accordion("Compare with another model", open=False, elem_id="beside") as self.beside, gr.Row():
             self.other = gr.Dropdown(
-                [(NO_OTHER, "")], value="", label="Other model", allow_custom_value=True, elem_id="other-model"
+                [(NO_OTHER, "")], value="", label="Other model", allow_custom_value=True, min_width=280, elem_id="other-model"
             )
+            self.cross = gr.Dropdown(
+                pair_scorers.AT_FIRST, value=DEFAULT_CROSS_ENCODER, label="Cross-encoder for a second opinion",
+                allow_custom_value=True, min_width=280, elem_id="pair-cross",
+            )  # fmt: skip
 
     def _listen(self, session_id: gr.State, model: gr.State, opened: gr.State) -> None:
-        gr.on([self.beside.expand, model.change], self._list_models, model, self.other, **PRIVATE)
+        gr.on([self.beside.expand, model.change], self._list_models, model, [self.other, self.cross], **PRIVATE)
         # always_last: of the changes made while a comparison runs, only the last is sent.
         typed = [self.sentence1, self.sentence2]
-        changes = [*(box.change for box in typed), model.change, self.other.change, session_id.change, opened.change]
+        chosen = [model, self.other, self.cross]
+        boxes: list[Any] = [*typed, self.other, self.cross]
+        changes = [*(box.change for box in boxes), model.change, session_id.change, opened.change]
         outputs = [self.result, self.details]
         compared = gr.on(
             changes,
             handler(self._on_change),
-            [*typed, model, self.other, session_id],
+            [*typed, *chosen, session_id],
             outputs,
             trigger_mode="always_last",
             **busy(view.COMPARISON),
@@ -63,12 +70,15 @@ class PairPanel:
         no_longer_busy(compared, view.COMPARISON)
         compared.failure(lambda: ("", ""), None, outputs, **PRIVATE)  # not the result of earlier sentences
 
-    def _on_change(self, sentence1: str, sentence2: str, model: str, other: str | None, session_id: str) -> Updates:
+    def _on_change(
+        self, sentence1: str, sentence2: str, model: str, other: str | None, cross_encoder: str | None, session_id: str
+    ) -> Updates:
         if not typed_text(sentence1) or not typed_text(sentence2):
             return {self.result: html.empty(EMPTY), self.details: html.hint(EMPTY)}
         compared = self._service.compare(sentence1, sentence2, model, session_id)
-        if self._service.cross_encoder_ready:
-            compared = replace(compared, cross_encoder=self._service.cross_encode(sentence1, sentence2))
+        cross_encoder = cross_encoder or DEFAULT_CROSS_ENCODER
+        if self._service.is_ready(cross_encoder):
+            compared = replace(compared, cross_encoder=self._service.cross_encode(sentence1, sentence2, cross_encoder))
         if other:
             compared = replace(compared, other=self._service.encoder_score(sentence1, sentence2, other, session_id))
         answer = view.comparison(compared, model) + view.links(sentence1, sentence2, model, compared.cross_encoder)
@@ -76,4 +86,5 @@ class PairPanel:
 
     def _list_models(self, model: str) -> Any:
         names = [name for name in self._service.encoders() if name != model]
-        return gr.Dropdown(choices=[(NO_OTHER, ""), *((name, name) for name in names)])
+        others = gr.Dropdown(choices=[(NO_OTHER, ""), *((name, name) for name in names)])
+        return others, gr.Dropdown(choices=pair_scorers.choices(self._service.pair_scorers()))

@@ -6,9 +6,12 @@ from markupsafe import Markup
 
 from sbert_app.explain.scale import Scale
 from sbert_app.explain.words import MatchedPair, matched_pairs, spans
-from sbert_app.jobs.recipe import Input
+from sbert_app.jobs.declaring.recipe import Input
 from sbert_app.jobs.similarity import SIMILARITY
-from sbert_app.services.similarity import Comparison, ModelScore
+from sbert_app.models.files.trained_for import in_words
+from sbert_app.models.scoring import how_to_read
+from sbert_app.services.second_opinion import ModelScore
+from sbert_app.services.similarity import Comparison
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.take_home import Caption, commands, present, row
 from sbert_app.wording import rounded
@@ -77,10 +80,11 @@ def _origin(scale: Scale) -> str:
 def _cross_encoder(cross: ModelScore | None) -> Markup:
     if cross is None:
         return Markup('<p class="second">The cross-encoder is still loading: it scores the next change.</p>')
-    line = Markup(
-        '<p class="second" title="{}">The cross-encoder, which reads both sentences together, gives <b id="cross-score">{}</b>.</p>'
-    )
-    return line.format(cross.model, rounded(cross.score, 2))
+    line = Markup('<div class="second">The {} ({}), which reads {}, gives <b id="cross-score">{}</b>{}. {}</div>')
+    reads = "both sentences together" if cross.kind == "cross-encoder" else "each sentence apart"
+    unit = "" if cross.bounds else ", a logit without a fixed range"
+    about = html.info(f"{cross.model}. {how_to_read(cross.trained_for, cross.bounds)}")
+    return line.format(cross.kind, in_words(cross.trained_for), reads, rounded(cross.score, 2), unit, about)
 
 
 def matched_words(result: Comparison) -> Markup:

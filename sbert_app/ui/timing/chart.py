@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import plotly.graph_objects as go
 
 from sbert_app.evaluation import paper
 from sbert_app.timing.extrapolation import Extrapolation
@@ -12,6 +12,9 @@ from sbert_app.timing.published import Published
 from sbert_app.timing.result import APPROXIMATE, CROSS, EXACT, MOST_SENTENCES, SBERT, TimingResult
 from sbert_app.ui.kit.figures import GRID, INK, MIDDLE, TEAL, quiet
 from sbert_app.wording import spoken
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 AMBER = "#c2650b"  # readable on light and dark
 POINTS = 40
@@ -33,8 +36,10 @@ class Style:
     band: str = ""
 
 
-def race_chart(result: TimingResult | Published, sentences: int) -> go.Figure:
+def race_chart(result: TimingResult | Published, sentences: int) -> "go.Figure":
     """The chart of all systems; a dotted line marks the chosen number of sentences."""
+    import plotly.graph_objects as go
+
     figure = go.Figure()
     figure.add_vline(sentences, line={"color": INK, "dash": "dot", "width": 1})
     _draw_system(
@@ -61,7 +66,7 @@ def _search(result: TimingResult | Published, kind: str) -> tuple[Points, Callab
     return points, lambda n: Extrapolation(result.query_seconds(kind, n) or 0.0)
 
 
-def _draw_system(figure: go.Figure, style: Style, measured: Points, extrapolate: Callable[[int], Extrapolation]) -> None:
+def _draw_system(figure: "go.Figure", style: Style, measured: Points, extrapolate: Callable[[int], Extrapolation]) -> None:
     """Draw the measured runs solid and, from the largest of them on, the extrapolation dashed."""
     line = {"color": style.colour, "width": 2.5 if style.band else 1.5}
     hover = "%{x:,} sentences: %{customdata}<br>"
@@ -90,7 +95,7 @@ def _sizes(start: int) -> list[int]:
     return [int(size) for size in np.unique(np.geomspace(start, MOST_SENTENCES, POINTS).round())]
 
 
-def _paper(figure: go.Figure) -> None:
+def _paper(figure: "go.Figure") -> None:
     points = {"65 hours": paper.CLOSEST_PAIR_SECONDS[CROSS], "5 seconds": paper.CLOSEST_PAIR_SECONDS[SBERT]}
     figure.add_scatter(
         x=[paper.CLOSEST_PAIR_SENTENCES] * len(points), y=list(points.values()), customdata=list(points), mode="markers+text",

@@ -6,8 +6,9 @@ from markupsafe import Markup
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.evaluation import paper
-from sbert_app.jobs.recipe import Input
+from sbert_app.jobs.declaring.recipe import Input
 from sbert_app.jobs.timing import TIMING
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.timing.published import Published
 from sbert_app.timing.result import TimingResult
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, pictures, present, row
@@ -29,7 +30,12 @@ def input_of_race(indexed: IndexedCorpus | None) -> Input:
 
 def options(times: TimingResult | Published, sentences: int) -> dict[str, Any]:
     """The options of the job that runs the race again."""
-    return {"sentences": sentences} | ({} if isinstance(times, Published) else {"model": times.conditions.encoder})
+    if isinstance(times, Published):
+        return {"sentences": sentences}
+    conditions = times.conditions
+    own = conditions.head_trained and not (conditions.same_backbone and conditions.cross_encoder == DEFAULT_CROSS_ENCODER)
+    chosen = {"cross_encoder": conditions.cross_encoder} if own else {}
+    return {"sentences": sentences, "model": conditions.encoder} | chosen
 
 
 def caption(times: TimingResult | Published) -> Caption:

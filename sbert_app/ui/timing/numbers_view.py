@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from sbert_app.evaluation import paper
 from sbert_app.timing.disturbance import DISTURBED
-from sbert_app.timing.report import PUBLISHED, Figure, figures
+from sbert_app.timing.report import PUBLISHED, Figure, figures, models_of_race
 from sbert_app.timing.result import TimingResult
 from sbert_app.timing.table7 import PLAIN, SMART, WORDS, SystemSpeed
 from sbert_app.ui.kit import html
@@ -23,9 +23,8 @@ def numbers(result: TimingResult) -> Markup:
     records = [{key: float(f"{value:.5g}") if isinstance(value, float) else value for key, value in vars(f).items()} for f in rows]
     table = html.table(("what", "value", "range of turns, or 95 % band", "how"), [_row(figure) for figure in rows])
     conditions, waited = result.conditions, result.waited
-    backbones = "the same backbone" if conditions.same_backbone else "different backbones"
     how = (
-        f"{conditions.encoder} against {conditions.cross_encoder}, {backbones}, {conditions.hardware} on {conditions.machine}, "
+        f"{' '.join(models_of_race(conditions))} {conditions.hardware} on {conditions.machine}, "
         f"{conditions.date}. At most {conditions.max_tokens[0]} tokens per sentence, {conditions.max_tokens[1]} per pair; "
         "including tokenising, excluding warm-up; the two systems took turns."
     )

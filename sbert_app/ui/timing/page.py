@@ -1,17 +1,20 @@
 """A race as a self-contained html page."""
 
-import plotly.graph_objects as go
+from typing import TYPE_CHECKING
 
-from sbert_app.jobs import recipe
-from sbert_app.jobs.recipe import Input
+from sbert_app.jobs.declaring import recipe
+from sbert_app.jobs.declaring.recipe import Input
 from sbert_app.jobs.timing import TIMING
 from sbert_app.timing.result import TimingResult
 from sbert_app.ui.kit.figures import PAGE_CONFIG
 from sbert_app.ui.kit.templates import render
 from sbert_app.ui.timing import links_view, numbers_view, view
 
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
-def page(result: TimingResult, sentences: int, chart: go.Figure, source: Input) -> str:
+
+def page(result: TimingResult, sentences: int, chart: "go.Figure", source: Input) -> str:
     """Render the page, with plotly's script inside: about 5 MB. source: the corpus as a file, for the command at the foot."""
     return render(
         "timing_page.html",

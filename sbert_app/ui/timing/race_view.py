@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from sbert_app.models.files.trained_for import in_words
 from sbert_app.services.timing import RaceCorpus
 from sbert_app.timing.experiment import Moment
 from sbert_app.timing.extrapolation import pairs_of
 from sbert_app.timing.race import LaneState, RaceState
+from sbert_app.timing.result import Conditions
 from sbert_app.ui.kit import html
 from sbert_app.wording import digits, spoken
 
@@ -35,11 +37,19 @@ def progress(moment: Moment, ended: bool = False) -> Markup:
     result = moment.result if ended else None
     cross_rate = result.cross.rate if result else moment.state.cross.rate
     sbert_rate = result.encode.rate if result else moment.state.sbert.rate
-    lanes = _cross_encoder(moment.state, cross_rate), _sbert(moment.state, sbert_rate, ended)
+    conditions = moment.conditions or (moment.result.conditions if moment.result else None)
+    names = (_cross_name(conditions), conditions.encoder) if conditions else ("", "")
+    lanes = _cross_encoder(moment.state, cross_rate, names[0]), _sbert(moment.state, sbert_rate, ended, names[1])
     return Markup('<div class="lanes">{}{}</div>').format(*lanes)
 
 
-def _cross_encoder(state: RaceState, rate: float) -> Markup:
+def _cross_name(conditions: Conditions) -> str:
+    purpose = f", {in_words(conditions.trained_for)}" if conditions.head_trained else ""
+    backbone = "" if conditions.same_backbone else ", another backbone"
+    return f"{conditions.cross_encoder}{purpose}{backbone}"
+
+
+def _cross_encoder(state: RaceState, rate: float, model: str) -> Markup:
     system = state.cross
     finished = system.done == system.total
     counters = [
@@ -49,10 +59,11 @@ def _cross_encoder(state: RaceState, rate: float) -> Markup:
     ]
     if not finished:
         counters.append((spoken(system.total / rate) if rate else "–", "for all pairs, extrapolated"))
-    return _system("Cross-encoder", "reads every pair", "cross", system, counters, "Finished." if finished else "")
+    heading = "Cross-encoder", "reads every pair", model
+    return _system(heading, "cross", system, counters, "Finished." if finished else "")
 
 
-def _sbert(state: RaceState, rate: float, ended: bool) -> Markup:
+def _sbert(state: RaceState, rate: float, ended: bool, model: str) -> Markup:
     system = state.sbert
     finished = state.answer_seconds is not None
     unknown = "–" if ended else "…"
@@ -63,15 +74,18 @@ def _sbert(state: RaceState, rate: float, ended: bool) -> Markup:
         (f"{pairs_of(system.total):,}" if finished else unknown, "pairs compared"),
     ]
     answer = f"Finished: the most similar pair has cosine {state.closest.score:.3f}." if state.closest else ""
-    return _system("SBERT", "reads every sentence once", "sbert", system, counters, answer)
+    return _system(("SBERT", "reads every sentence once", model), "sbert", system, counters, answer)
 
 
-def _system(name: str, description: str, kind: str, state: LaneState, counters: Sequence[tuple[str, str]], answer: str) -> Markup:
+def _system(heading: tuple[str, str, str], kind: str, state: LaneState, counters: Sequence[tuple[str, str]], answer: str) -> Markup:
+    """A lane. heading: its name, what it does, and its model, "" if that is not known yet."""
+    name, description, model = heading
     percent = 100 * state.done / state.total if state.total else 0.0
     cells = Markup().join(Markup("<div><b>{}</b><span>{}</span></div>").format(*counter) for counter in counters)
+    line = Markup('<p class="hint lane-model">{}</p>').format(model) if model else Markup()
     end = Markup('<p class="lane-answer">{}</p>').format(answer) if answer else ""
     return Markup(
-        '<section class="lane {kind}"><h3>{name}<span>{description}</span></h3>'
+        '<section class="lane {kind}"><h3>{name}<span>{description}</span></h3>{model}'
         '<div class="bar {kind}" role="progressbar" aria-label="{name}" aria-valuemin="0" aria-valuemax="100" '
         'aria-valuenow="{percent:.1f}"><i style="width:{percent:.2f}%"></i></div><div class="counters">{cells}</div>{end}</section>'
-    ).format(kind=kind, name=name, description=description, percent=percent, cells=cells, end=end)
+    ).format(kind=kind, name=name, description=description, model=line, percent=percent, cells=cells, end=end)

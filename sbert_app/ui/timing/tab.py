@@ -11,7 +11,7 @@ from sbert_app.services.timing import DEFAULT_SECONDS, TimingService, Waiting
 from sbert_app.timing.experiment import FINAL_STAGES, Moment
 from sbert_app.timing.published import Published
 from sbert_app.timing.result import TimingResult
-from sbert_app.ui.kit import html
+from sbert_app.ui.kit import html, pair_scorers
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.file_button import FileButton
 from sbert_app.ui.kit.long_job import LongJob, throttled
@@ -37,6 +37,7 @@ MOVE_LINE = """exponent => {
   box?.setAttribute('aria-label', 'Chart: seconds by number of sentences. The table of all numbers below has the same content.');
   if (chart?.layout?.shapes) Plotly.relayout(chart, {'shapes[0].x0': sentences, 'shapes[0].x1': sentences});
 }"""
+LIKE_THE_ENCODER = ("one with the encoder's backbone", "")
 NOTHING = "Stopped before both systems finished a turn, so there is nothing to extrapolate from."
 
 
@@ -78,6 +79,10 @@ class _TimingTab:
                 2, self._service.most_seconds, DEFAULT_SECONDS, step=1, label="Seconds of work for the cross-encoder",
                 info="More seconds give a more precise rate. SBERT takes its turns in between.", elem_id="race-seconds",
             )  # fmt: skip
+            self.cross = gr.Dropdown(
+                [LIKE_THE_ENCODER, *pair_scorers.AT_FIRST], value="", label="Cross-encoder", allow_custom_value=True,
+                info="Times compare the two methods only between models of the same size.", elem_id="race-cross",
+            )  # fmt: skip
 
     def _draw_result(self) -> None:
         self.chart = gr.Plot(label="Seconds by number of sentences", show_label=False, elem_id=links_view.CHART)
@@ -104,7 +109,7 @@ class _TimingTab:
         outputs = [self.progress, self.result, self.words, self.chart, self.links, self.agreement, self.numbers]
         replaced = [self.corpus, self.start, self.measure, self.stage, *outputs]
         opened.change(handler(self._on_opened), [*session, self.sentences], replaced, **PRIVATE)
-        inputs = [*session, self._model, self.seconds, self.sentences]
+        inputs = [*session, self._model, self.seconds, self.sentences, self.cross]
         self.race.listen(self.start.click, self._on_start, inputs, outputs, self._service.stop)
         self.systems.listen(self.measure.click, self._on_measure, [*session, self._model], [self.table_7], self._service.stop)
         slider = [*session, self.sentences]
@@ -112,7 +117,7 @@ class _TimingTab:
             handler(self._on_slide), slider, [self.words, self.links], queue=False, trigger_mode="always_last", **PRIVATE
         )
         gr.on([self.sentences.change, self.chart.change], None, self.sentences, None, js=MOVE_LINE, **PRIVATE)
-        tab.select(handler(self._on_tab_opened), slider, self.chart, **PRIVATE)
+        tab.select(handler(self._on_tab_opened), slider, [self.chart, self.cross], **PRIVATE)
         self.page.listen(self._page, slider)
 
     def _on_opened(self, session_id: str, exponent: float) -> Updates:
@@ -138,15 +143,17 @@ class _TimingTab:
         return shown | self._in_words(session_id, None, number)
 
     def _on_tab_opened(self, session_id: str, exponent: float) -> Any:
-        """Draw the chart, which a page does not load before it is needed."""
+        """Draw the chart, which a page does not load before it is needed; list the cross-encoders that were saved meanwhile."""
         result = self._service.last_result(session_id)
-        return race_chart(result or Published(), sentences_at(exponent))
+        names = [LIKE_THE_ENCODER, *pair_scorers.choices(self._service.cross_encoders())]
+        return race_chart(result or Published(), sentences_at(exponent)), gr.Dropdown(choices=names)
 
-    def _on_start(self, session_id: str, model: str, seconds: int, exponent: float) -> Iterator[Updates]:
+    def _on_start(self, session_id: str, model: str, seconds: int, exponent: float, cross: str | None) -> Iterator[Updates]:
         """Show the race live, then its result, which the session keeps for the slider and the export."""
         yield {**self.race.busy(race_view.stage("Starting")), self.result: gr.Column(visible=False), self.progress: ""}
         last = Moment("")
-        for step in throttled(self._service.race_session(session_id, model, seconds), _ended, REFRESH_SECONDS):
+        race = self._service.race_session(session_id, model, seconds, cross or "")
+        for step in throttled(race, _ended, REFRESH_SECONDS):
             if isinstance(step, Waiting):
                 yield {self.stage: race_view.waiting(step.before)}
             else:

@@ -1,15 +1,21 @@
 """Render a race's result: extrapolated times, and agreement and quality of the two systems."""
 
+from typing import TYPE_CHECKING
+
 from markupsafe import Markup
 
 from sbert_app.evaluation import paper
-from sbert_app.models.cross_encoder import Pair
+from sbert_app.models.files.trained_for import ANSWERS
 from sbert_app.timing.disturbance import DISTURBED
 from sbert_app.timing.extrapolation import Extrapolation, pairs_of
 from sbert_app.timing.published import Published
+from sbert_app.timing.report import models_of_race
 from sbert_app.timing.result import APPROXIMATE, EXACT, TimingResult
 from sbert_app.ui.kit import html
 from sbert_app.wording import change_100, spoken, times_100
+
+if TYPE_CHECKING:
+    from sbert_app.models.cross_encoder import Pair
 
 # The first and last figure are from `python -m tests.benchmarks quality`, the second from `stsb`.
 STSB = "STSb test, 1,379 pairs, Spearman ×100, measured with this app on 2026-11-20"
@@ -18,6 +24,7 @@ STORY = (
     f"Dashed: extrapolated from the {paper.CLOSEST_PAIR_SENTENCES:,} sentences of {paper.SOURCE}, section 1, for which BERT took "
     "65 hours and SBERT 5 seconds."
 )
+OF_ANSWERS = "The cross-encoder was trained for answers, not for likeness: it scores something else, so both may differ."
 SHOWN = 120  # characters of a sentence
 STSB_FIGURES = {
     "all-MiniLM-L6-v2, not fine-tuned": 82.0,
@@ -30,6 +37,8 @@ def in_words(result: TimingResult, sentences: int, with_method: bool = True) -> 
     """The times extrapolated from a race to a number of sentences, and how, unless a page says that elsewhere."""
     warning = Markup('<p class="disturbed" role="note">{}</p>').format(DISTURBED) if result.disturbed else Markup()
     after = html.hint(text) if (text := _query(result, sentences)) else Markup()
+    if not result.conditions.same_backbone:
+        warning += Markup('<p class="disturbed" role="note">{}</p>').format(" ".join(models_of_race(result.conditions)))
     method_after = method(result) if with_method else Markup()
     where = f"On this machine, {result.conditions.date}" if with_method else f"On {result.conditions.machine}"
     return _times(result, sentences, where, warning + _moment(result), after + method_after)
@@ -153,12 +162,13 @@ def _agreed(result: TimingResult) -> Markup:
     ]
     sampled = " drawn at random" if last.sentences < conditions.sentences else ""
     how = f"All {agreement.pairs:,} pairs of {last.sentences} sentences{sampled}, scored by both."
-    hint = html.hint(f"{how} Few random pairs are similar, so the order of the others is mostly chance.")
+    why = "Few random pairs are similar, so the order of the others is mostly chance."
+    hint = html.hint(f"{how} {why if conditions.trained_for != ANSWERS else OF_ANSWERS}")
     section = Markup('<section class="measures"><p class="eyebrow">Do they agree?</p><p>{}</p>{}{}</section>')
     return section.format(first, html.table(("", ""), rows), hint)
 
 
-def _pair(pair: Pair) -> Markup:
+def _pair(pair: "Pair") -> Markup:
     return Markup(" and ").join(Markup("<q>{}</q>").format(html.short(sentence, SHOWN)) for sentence in pair)
 
 

@@ -1,0 +1,56 @@
+"""Join rankings by their scores: what a row scores in each, measured in standard deviations, is added up."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sbert_app.corpus.ranking.lexical import best_rows
+
+Rows = NDArray[np.int64]
+Scores = NDArray[np.float64]
+Fused = tuple[Rows, Scores]
+
+# Chosen on SciFact's train claims, TREC-QA's dev part and 500 titles (docs/search.md).
+WORDS_POWER, MAXSIM_SHARE = 3, 0.8
+
+
+def z_scores(values: NDArray[np.floating]) -> Scores:
+    """Shift and scale to mean 0 and standard deviation 1, (n,) -> (n,). Zeros if all are equal: they decide nothing."""
+    centred = np.asarray(values, dtype=np.float64) - np.mean(values, dtype=np.float64) if len(values) else np.zeros(0)
+    spread = float(np.sqrt(np.mean(centred**2))) if len(values) else 0.0
+    return centred / spread if spread > 1e-9 else np.zeros(len(values))
+
+
+def fuse(cosines: NDArray[np.floating], words: NDArray[np.floating], coverage: float) -> Scores:
+    """The z-scores of cosines, (n,), plus those of BM25 scores, (n,), which count as far as words cover the query.
+
+    coverage: `LexicalIndex.coverage`, 0..1. Without it, one common word in rows about something else would outweigh meaning.
+    """
+    return z_scores(cosines) + coverage**WORDS_POWER * z_scores(words)
+
+
+def hybrid(closest: Rows, cosines: Callable[[Rows], NDArray[np.floating]], words: NDArray[np.floating], coverage: float) -> Fused:
+    """Fuse the rows of a ranking by meaning with as many of the best by words: each row once, best first.
+
+    closest: (k,) rows. cosines: those of any rows; words: BM25 scores of all rows, (n,), 0 for those that do not count.
+    """
+    rows = np.union1d(closest, best_rows(words, len(closest))).astype(np.int64)
+    scores = fuse(cosines(rows), words[rows], coverage)
+    order = best_first(scores)
+    return rows[order], scores[order]
+
+
+def compared_order(fused: Scores, maxsim: Scores, coverage: float) -> Rows:
+    """The order of a hybrid ranking, (n,), after its first k rows were compared token by token.
+
+    fused: what it ranks by, (n,). maxsim: scores of the first k, (k,): their z-scores are added, weighted by the coverage, as
+    MaxSim favours the query's own words too; the others follow.
+    """
+    together = fused[: len(maxsim)] + MAXSIM_SHARE * coverage * z_scores(maxsim)
+    return np.concatenate([best_first(together), np.arange(len(maxsim), len(fused))])
+
+
+def best_first(scores: NDArray[np.floating]) -> Rows:
+    """Positions by score, best first; equal scores in their order."""
+    return np.argsort(-scores, kind="stable")

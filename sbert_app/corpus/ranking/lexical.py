@@ -1,0 +1,123 @@
+"""Search by words: BM25 (library bm25s)."""
+
+import logging
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import bm25s
+
+Rows = NDArray[np.int64]
+
+K1, B = 1.2, 0.75  # the usual parameters of BM25
+HELD_ONCE = 1 / (1 + K1)  # what a word that occurs once in a row of average length adds to its score, times its rarity
+WORD = re.compile(r"\w+")
+NO_WORD = ""  # the token of a sentence without words; no query contains it
+# Words that carry no topic; if indexed, "how do I" would outweigh the noun of a question.
+STOP_WORDS = frozenset(
+    """a an and are as at be but by for from had has have how i if in into is it its me my no not of on or our so
+    that the their them then there these they this to was we were what when where which who will with you your do does
+    did can could would should am been being he she his her""".split()
+)
+
+
+class LexicalIndex:
+    """BM25 scores: 0 and up, higher is closer; not comparable between queries."""
+
+    def __init__(self, scorer: "bm25s.BM25") -> None:
+        self._scorer = scorer
+
+    @classmethod
+    def build(cls, sentences: Sequence[str]) -> "LexicalIndex":
+        scorer = _library().BM25(method="lucene", k1=K1, b=B)
+        scorer.index([tokenize(sentence) or [NO_WORD] for sentence in sentences], show_progress=False)
+        return cls(scorer)
+
+    def scores(self, query: str) -> NDArray[np.float32]:
+        """One score per sentence, (n,); 0 where no word of the query occurs."""
+        words = [word for word in tokenize(query) if word in self._scorer.vocab_dict]
+        if not words:
+            return np.zeros(self._scorer.scores["num_docs"], dtype=np.float32)
+        return np.asarray(self._scorer.get_scores(words), dtype=np.float32)
+
+    def coverage(self, query: str, scores: NDArray[np.float32]) -> float:
+        """How much of the query the best of its scores covers, 0..1: 1 for a row that holds all its words once or more.
+
+        Words count by how rare they are. Low where only common words of the query occur; 0 for stop words alone.
+        """
+        all_words = float(self.rarity(tokenize(query)).sum()) * HELD_ONCE
+        return min(1.0, float(scores.max(initial=0.0)) / all_words) if all_words else 0.0
+
+    def rarity(self, words: Sequence[str]) -> NDArray[np.float64]:
+        """How rare each lower-cased word is: ln(1 + (n - d + 0.5) / (d + 0.5)) for d of n sentences that hold it, (w,).
+
+        0 for stop words, which are not indexed.
+        """
+        count, starts = int(self._scorer.scores["num_docs"]), self._scorer.scores["indptr"]
+        tokens = [self._scorer.vocab_dict.get(word) for word in words]
+        holding = np.array([0 if token is None else int(starts[token + 1] - starts[token]) for token in tokens], dtype=float)
+        rare = np.log1p((count - holding + 0.5) / (holding + 0.5))
+        return np.where([word in STOP_WORDS for word in words], 0.0, rare)
+
+    @property
+    def words(self) -> Iterable[str]:
+        """All words of the sentences, lower-cased, without stop words."""
+        return (word for word in self._scorer.vocab_dict if isinstance(word, str) and word != NO_WORD)
+
+    def save(self, folder: Path) -> None:
+        self._scorer.save(folder / "bm25", show_progress=False)
+
+    @classmethod
+    def load(cls, folder: Path) -> "LexicalIndex":
+        return cls(_library().BM25.load(folder / "bm25"))
+
+
+def tokenize(sentence: str) -> list[str]:
+    """Lower-cased words without stop words. A sentence of stop words alone keeps them."""
+    words = WORD.findall(sentence.lower())
+    return [word for word in words if word not in STOP_WORDS] or words
+
+
+def word_overlap(sentence1: str, sentence2: str) -> float:
+    """Jaccard overlap of the lower-cased words, 0..1: the simplest baseline for an embedding."""
+    words1, words2 = set(WORD.findall(sentence1.lower())), set(WORD.findall(sentence2.lower()))
+    return len(words1 & words2) / len(words1 | words2) if words1 | words2 else 0.0
+
+
+def tf_idf_cosines(columns: Sequence[Sequence[str]]) -> list[NDArray[np.float64]]:
+    """The cosine of each first sentence with that of every other column, (n,) each, by words weighted by how rare they are.
+
+    columns: n sentences each; how rare a word is, is counted over all of them.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer  # takes a second
+
+    vectorizer = TfidfVectorizer(token_pattern=WORD.pattern)
+    try:
+        vectorizer.fit(dict.fromkeys(sentence for column in columns for sentence in column))
+    except ValueError:  # no sentence has a word
+        return [np.zeros(len(columns[0])) for _ in columns[1:]]
+    first, *others = (vectorizer.transform(column) for column in columns)
+    return [np.asarray(first.multiply(other).sum(axis=1), dtype=np.float64).ravel() for other in others]
+
+
+def best_rows(scores: NDArray[np.float32], top: int) -> Rows:
+    """Rows of the largest positive scores, best first, at most `top`; equal scores in row order."""
+    top = min(top, len(scores))
+    if top < 1:
+        return np.empty(0, dtype=np.int64)
+    least = np.partition(scores, len(scores) - top)[len(scores) - top]
+    candidates = np.flatnonzero((scores >= least) & (scores > 0))
+    return candidates[np.argsort(-scores[candidates], kind="stable")][:top]
+
+
+def _library() -> Any:
+    """bm25s, without the lines that it logs about every index."""
+    import bm25s  # takes half a second: it imports numba
+
+    logging.getLogger("bm25s").setLevel(logging.WARNING)
+    return bm25s

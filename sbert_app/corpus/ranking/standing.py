@@ -1,0 +1,99 @@
+"""Where one row stands among all for a query, and which words of the query it lacks."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sbert_app.corpus.ranking.lexical import STOP_WORDS, WORD, tokenize
+
+LEAST_LETTERS = 4  # of a word that may be a typo: shorter ones are one edit from too many others
+
+
+@dataclass(frozen=True)
+class QueryWords:
+    """The words of a query, lower-cased, beside those of a row.
+
+    shared: the row has them; lacking: it does not; beyond: of the shared ones those that stand only behind what the model reads.
+    typos: a lacking word that occurs nowhere in the corpus -> a word within one edit of it; in_row: those whose likely word the row
+    has. stop_words: the query holds no other words.
+    """
+
+    shared: tuple[str, ...]
+    lacking: tuple[str, ...]
+    beyond: tuple[str, ...] = ()
+    typos: dict[str, str] = field(default_factory=dict)
+    in_row: tuple[str, ...] = ()
+    stop_words: bool = False
+
+
+def rank_of(scores: NDArray[np.floating], row: int, mask: NDArray[np.bool_] | None = None) -> int:
+    """The rank of a row, 1 for the best, by scores of all rows, (n,). Equal scores rank in row order.
+
+    mask: the rows that count, (n,); the row itself always does.
+    """
+    counted = np.ones(len(scores), dtype=bool) if mask is None else mask
+    better = int((scores[counted] > scores[row]).sum())
+    before = scores[:row][counted[:row]]
+    return 1 + better + int((before == scores[row]).sum())
+
+
+def query_words(
+    query: str,
+    text: str,
+    vocabulary: Iterable[str],
+    read: int | None = None,
+    well_known: Callable[[str], bool] = lambda word: False,
+) -> QueryWords:
+    """Compare the words of a query with those of a text. vocabulary: all words of the corpus.
+
+    read: how many characters of the text the model reads, None for all of them. well_known: whether a word is no typo, though the
+    corpus does not have it.
+    """
+    stop_words = not any(word not in STOP_WORDS for word in WORD.findall(query.lower()))
+    words = () if stop_words else tuple(dict.fromkeys(tokenize(query)))
+    own = set(WORD.findall(text.lower()))
+    shared, lacking = tuple(word for word in words if word in own), tuple(word for word in words if word not in own)
+    beyond: tuple[str, ...] = ()
+    if read is not None and read < len(text):
+        known = set(WORD.findall(text[:read].lower()))
+        beyond = tuple(word for word in shared if word not in known)
+    known = set(vocabulary) if lacking else set()
+    unknown = [word for word in lacking if word not in known and len(word) >= LEAST_LETTERS and not well_known(word)]
+    typos, in_row = _typos(unknown, own, known)
+    return QueryWords(shared, lacking, beyond, typos, in_row, stop_words)
+
+
+def _typos(unknown: Sequence[str], own: set[str], known: set[str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Unknown words with the word that may be meant, first one of the row; and those that the row has."""
+    typos, in_row = {}, []
+    for word in unknown:
+        if any(letter.isdigit() for letter in word):
+            continue
+        meant = next((other for other in sorted(own) if within_one_edit(word, other)), "")
+        if meant:
+            in_row.append(word)
+        meant = meant or next((other for other in sorted(known) if within_one_edit(word, other)), "")
+        if meant:
+            typos[word] = meant
+    return typos, tuple(in_row)
+
+
+def within_one_edit(word: str, other: str) -> bool:
+    """Whether one letter more, less or another, or two neighbours exchanged, make one word of the other.
+
+    Not the first letter, which people hardly mistype (snails are no nails), and not a plural's s.
+    """
+    shorter, longer = sorted((len(word), len(other)))
+    if shorter < LEAST_LETTERS - 1 or longer > shorter + 1:
+        return False
+    if word[0] != other[0] or word.removesuffix("s") == other.removesuffix("s"):
+        return False
+    start = 0
+    while start < min(len(word), len(other)) and word[start] == other[start]:
+        start += 1
+    one, two = word[start:], other[start:]
+    if one[1:] == two[1:] or one[1:] == two or one == two[1:]:
+        return True
+    return len(one) == len(two) > 1 and one[:2] == two[1::-1] and one[2:] == two[2:]

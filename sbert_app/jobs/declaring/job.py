@@ -1,0 +1,117 @@
+"""Declare a job: its input, its options, and a function that yields steps and, at the end, one outcome."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from sbert_app.errors import UserError
+from sbert_app.jobs.declaring.option import option, text
+from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.runtime.stop import Visitor
+from sbert_app.services.bundle import Services
+from sbert_app.tables import Table
+
+
+class Needs(Enum):
+    """The input of a job, besides its options."""
+
+    NOTHING = "nothing"
+    CORPUS = "an indexed corpus: endpoints take its id, the shell indexes a file"
+    SENTENCES = "sentences: a file; for endpoints also lines"
+    EXAMPLE = "sentences as above; without any, the example's"
+    PAIRS = "a file of pairs"
+    LABELLED = "a file with labelled pairs or triplets"
+    CLASSES = "a file with labelled sentences"
+    DATA_SET = "a file with labelled pairs, triplets or labelled sentences; in the shell also a folder of them, as an option"
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a job: services, visitor and input. Of `session_id`, `table` and `columns`, only those it needs are set."""
+
+    services: Services
+    visitor: Visitor | None = None
+    session_id: str = ""
+    table: Table | None = None
+    columns: list[str] = field(default_factory=list)
+    folder: Callable[[], Path] | None = None  # creates the folder for an endpoint's download
+
+    def required_table(self) -> Table:
+        """The table. Raises UserError if none was sent."""
+        if self.table is None:
+            raise UserError("Send a file.")
+        return self.table
+
+
+@dataclass(frozen=True)
+class Step:
+    """Progress of a job: its stage, items done and in total. `details`: JSON for the caller of a streaming endpoint."""
+
+    stage: str
+    done: int = 0
+    total: int = 0
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Result of a job: `summary`, plain JSON for endpoint, MCP and `--json`; `lines`, readable text for the shell."""
+
+    summary: Any
+    lines: list[str]
+    file: Path | None = None  # the download of an endpoint
+    value: Any = None  # the result object, from which the shell writes its file
+
+
+Run = Callable[[Call, Any], Iterator[Step | Outcome]]
+
+
+def outcome_of(steps: Iterator[Step | Outcome], show: Callable[[Step], None] = lambda step: None) -> Outcome:
+    """Run a job to its outcome, which it yields last; `show` is called with each step before."""
+    for step in steps:
+        if isinstance(step, Outcome):
+            return step
+        show(step)
+    raise RuntimeError("the job ended without an outcome")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A declared job. name: its endpoint; command: its shell command, "" for none."""
+
+    name: str
+    needs: Needs
+    options: type[Any]
+    run: Run
+    command: str = ""
+    quick: bool = False  # short: shares Gradio's concurrency limit; other jobs have none, as they queue in the services
+    streams: bool = False  # the endpoint sends the steps too
+    makes_file: bool = False
+
+    @property
+    def text(self) -> str:
+        """The docstring of the function."""
+        return self.run.__doc__ or ""
+
+    @property
+    def summary(self) -> str:
+        """The docstring's first paragraph: what the job does."""
+        return " ".join(self.text.split("\n\n")[0].split())
+
+    @property
+    def returns(self) -> str:
+        """The docstring's "Returns:" section."""
+        return " ".join(self.text.partition("Returns:")[2].split())
+
+
+def model_option(flag: str = "") -> Any:
+    """The option for an encoder, the same in every job."""
+    return option("The encoder: bundled, saved, or a Hub name; see `models`.", text("model"), DEFAULT_ENCODER, flag=flag)
+
+
+def cross_encoder_option(default: str, use: str) -> Any:
+    """The option for a cross-encoder, the same in every job."""
+    which = "A cross-encoder or poly-encoder: bundled, saved, a Hub name, or a folder; see `models`."
+    return option(f"{use} {which}", text("cross-encoder"), default)

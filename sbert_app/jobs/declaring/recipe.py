@@ -1,0 +1,93 @@
+"""Write a job with its options as a shell command, and as Python for gradio_client, so that a result can be made again."""
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sbert_app.jobs.declaring.job import Job, Needs
+from sbert_app.jobs.declaring.option import Argument, arguments
+from sbert_app.jobs.index_corpus import INDEX_CORPUS
+from sbert_app.models.defaults import DEFAULT_ENCODER
+
+ADDRESS = "http://127.0.0.1:7860"  # where the app runs by default; assets/take_home.js puts the page's own address there
+WITH_COLUMNS = (Needs.CORPUS, Needs.SENTENCES, Needs.EXAMPLE)
+
+
+@dataclass(frozen=True)
+class Input:
+    """What a job reads: a file ("": none), its text columns (empty: guessed), and the model that indexes a corpus."""
+
+    file: str = ""
+    columns: tuple[str, ...] = ()
+    model: str = DEFAULT_ENCODER
+
+
+def shell(job: Job, values: Mapping[str, Any], source: Input) -> str:
+    """The command for a shell, with the options that differ from their defaults."""
+    words = [job.command]
+    if source.file and job.needs is not Needs.NOTHING:
+        words.append(source.file if not source.file.startswith("-") else f"./{source.file}")
+    if job.needs in WITH_COLUMNS:
+        words += [word for column in source.columns for word in ("--column", column)]
+    if job.needs is Needs.CORPUS and source.model != DEFAULT_ENCODER:
+        words += ["--model", source.model]
+    positional = []
+    for argument, value in _changed(job, values):
+        if not argument.shell:
+            continue
+        if argument.required and job.needs is Needs.NOTHING:
+            positional.append(str(value))
+        else:
+            words += _flag(argument, value)
+    if any(word.startswith("-") for word in positional):
+        words.append("--")  # what follows are no options
+    return shlex.join(["python", "-m", "sbert_app", *words, *positional])
+
+
+def python(job: Job, values: Mapping[str, Any], source: Input) -> str:
+    """A script that asks the running app, with the options that differ from their defaults."""
+    imports = "Client, handle_file" if source.file and job.needs is not Needs.NOTHING else "Client"
+    lines = [f"from gradio_client import {imports}", "", f"client = Client({ADDRESS!r})"]
+    options = [f"{argument.name}={value!r}" for argument, value in _changed(job, values) if argument.endpoint]
+    if job.needs is Needs.CORPUS:
+        model = [] if source.model == DEFAULT_ENCODER else [f"model={source.model!r}"]
+        call = _call(INDEX_CORPUS, [*_subject(source), *model])
+        lines.append(f'corpus = {call}["corpus"]')
+        options = ["corpus", *options]
+    elif job.needs in (Needs.LABELLED, Needs.CLASSES, Needs.DATA_SET):
+        options = [f"file=handle_file({source.file!r})", *options]
+    elif job.needs is not Needs.NOTHING:
+        options = [*_subject(source), *options]
+    return "\n".join([*lines, f"result = {_call(job, options)}", "print(result)", ""])
+
+
+def _call(job: Job, options: list[str]) -> str:
+    endpoint = f'api_name="/{job.name}"'
+    return f"client.predict({', '.join([*options, endpoint])})"
+
+
+def _subject(source: Input) -> list[str]:
+    if not source.file:
+        return []
+    return [f"file=handle_file({source.file!r})", *([f"columns={list(source.columns)!r}"] if source.columns else [])]
+
+
+def _changed(job: Job, values: Mapping[str, Any]) -> Iterator[tuple[Argument, Any]]:
+    """The options that have a value other than their default. Raises KeyError for a value that the job does not declare."""
+    declared = {argument.name: argument for argument in arguments(job.options)}
+    if unknown := set(values) - set(declared):
+        raise KeyError(min(unknown))
+    for name, argument in declared.items():
+        value = values.get(name)
+        if value is not None and (argument.required or value != argument.default):
+            yield argument, value
+
+
+def _flag(argument: Argument, value: Any) -> list[str]:
+    if isinstance(value, bool):
+        return [argument.shell_name if value else f"--no-{argument.shell_name[2:]}"]
+    if isinstance(value, list):
+        return [argument.shell_name, ",".join(value)]
+    return [argument.shell_name, json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)]

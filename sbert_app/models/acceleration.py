@@ -1,0 +1,107 @@
+"""Move loaded models from torch to OpenVINO on a CPU, in the background: torch answers until then, and where it fails."""
+
+import logging
+import threading
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from sbert_app.errors import UserError
+from sbert_app.models.converted import ConversionError, network
+from sbert_app.models.cross_encoder import CrossEncoder
+from sbert_app.models.draft import run_as_draft, worth_offering
+from sbert_app.models.encoder import Encoder
+from sbert_app.models.engine.hardware import Hardware
+from sbert_app.models.engine.openvino_engine import OpenVinoEngine
+from sbert_app.models.files.folders import first_line
+from sbert_app.models.poly.encoder import PolyEncoder
+
+log = logging.getLogger(__name__)
+
+PATIENCE = 15.0  # seconds before a model is converted: the first page has the processor for itself
+CLOSING_SECONDS = 5  # for a network that is being compiled, which nothing can stop
+SAMPLES = ("Does this model read a sentence?", "Two sentences are one batch, and this one is the longer of both by some words.")
+NO_DRAFTS = "A draft in int8 is for CPUs with OpenVINO, which is not in use here: choose the model itself."
+LEAST_COSINE, MOST_DIFFERENCE = 0.999, 0.02  # to torch, of the samples: between embeddings; between scores
+
+
+class Acceleration:
+    """One model at a time is converted; one that was converted before waits for none. `home`: where they are kept."""
+
+    def __init__(
+        self, home: Path, hardware: Hardware, wanted: bool = True, converts: bool = True, patience: float = PATIENCE
+    ) -> None:
+        """wanted: False leaves all to torch; converts: False uses only what was converted before, without the patience."""
+        self._home, self._hardware, self._converts, self._patience = home, hardware, converts, patience
+        self._active = wanted and hardware.device.type == "cpu" and find_spec("openvino") is not None
+        self._turn, self._closed = threading.Lock(), threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def begin(self, model: Encoder | CrossEncoder, folders: tuple[Path, ...]) -> None:
+        """Give a model that was loaded from `folders` its faster engine when it is ready. Returns at once."""
+        unsuited = isinstance(model, PolyEncoder) or (isinstance(model, Encoder) and model.of_words)
+        if unsuited or not self._active or self._closed.is_set():
+            return
+        thread = threading.Thread(target=self._speed_up, args=(model, folders), name=f"convert {model.name}", daemon=True)
+        self._threads = [*(other for other in self._threads if other.is_alive()), thread]
+        thread.start()
+
+    @property
+    def drafts(self) -> bool:
+        """Whether drafts in int8 are worth offering here."""
+        return self._active and worth_offering()
+
+    def draft(self, model: Encoder | CrossEncoder, folder: Path) -> None:
+        """Let a model that was loaded from `folder` compute in int8 from now on, which can take a minute. Raises UserError."""
+        if not self._active:
+            raise UserError(NO_DRAFTS)
+        run_as_draft(model, folder, self._home, self._closed)
+
+    def wait(self, seconds: float | None = None) -> None:
+        """Wait until every model that was begun has its engine, or `seconds` for each."""
+        for thread in self._threads:
+            thread.join(seconds)
+
+    def close(self) -> None:
+        """Stop converting: no thread computes while Python shuts down."""
+        self._closed.set()
+        self.wait(CLOSING_SECONDS)
+
+    def _speed_up(self, model: Encoder | CrossEncoder, folders: tuple[Path, ...]) -> None:
+        kind = "encoder" if isinstance(model, Encoder) else "cross-encoder"
+        try:
+            path = network(kind, folders, self._home, self._closed, converts=False)
+            if path is None and self._converts and not self._closed.wait(self._patience):
+                with self._turn:
+                    path = network(kind, folders, self._home, self._closed)
+            if path is None or self._closed.is_set():
+                return
+            engine = OpenVinoEngine(path, self._hardware)
+            _check(model, engine)
+        except Exception as error:  # whatever it is: torch goes on
+            if self._closed.is_set():
+                return
+            reason = str(error) if isinstance(error, ConversionError) else first_line(error)
+            log.warning("%s stays on torch, which is slower: %s", model.name, reason)
+            model.engine_note = f"Computed by torch: OpenVINO, which is faster, cannot be used ({reason})."
+        else:
+            _ = model.fingerprint  # of the weights, which it gives up
+            model.use(engine)
+            log.info("%s runs on %s", model.name, model.runs_on)
+
+
+def _check(model: Encoder | CrossEncoder, engine: OpenVinoEngine) -> None:
+    """Raise ConversionError unless the engine gives what torch gives, within the rounding of bf16."""
+    other = model.on(engine)
+    if isinstance(model, Encoder) and isinstance(other, Encoder):
+        first, second = model.encode(SAMPLES), other.encode(SAMPLES)
+        cosines = (first * second).sum(1) / np.linalg.norm(first, axis=1) / np.linalg.norm(second, axis=1)
+        if not cosines.min() >= LEAST_COSINE:
+            raise ConversionError(f"its embeddings have a cosine of {cosines.min():.4f} to those of torch")
+    elif isinstance(model, CrossEncoder) and isinstance(other, CrossEncoder):
+        pairs = [(SAMPLES[0], SAMPLES[1]), (SAMPLES[1], SAMPLES[1])]
+        first, second = model.score(pairs), other.score(pairs)
+        difference = float(np.abs(first - second).max() / max(1.0, float(np.abs(first).max())))
+        if not difference <= MOST_DIFFERENCE:
+            raise ConversionError(f"its scores differ by {difference:.2g} from those of torch")

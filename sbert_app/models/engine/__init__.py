@@ -1,0 +1,1 @@
+"""How a model runs on this machine: device, precision, batches, attention."""

@@ -1,0 +1,76 @@
+"""Run batches of token ids on an engine, some ahead of the one fetched; halve a batch that does not fit into CUDA memory."""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sbert_app.models.engine.batching import Rows
+
+log = logging.getLogger(__name__)
+
+Features = dict[str, Tensor]
+Fetch = Callable[[], Tensor]  # waits for the outputs of a batch
+Start = Callable[[Features], Fetch]  # begins to compute a batch
+
+
+def forward_batches(
+    batches: Iterable[Rows], pad: Callable[[Rows], Features], start: Start, ahead: int = 0
+) -> Iterator[tuple[Rows, NDArray[np.float32]]]:
+    """Yield (row numbers, outputs), each row once; close to stop. ahead: batches to start before fetching an earlier output."""
+    started: deque[tuple[Rows, Fetch]] = deque()
+    try:
+        for rows in batches:
+            for part in _start_halving(rows, pad, start):
+                started.append(part)
+                if len(started) > ahead:
+                    yield _fetched(*started.popleft())
+        while started:
+            yield _fetched(*started.popleft())
+    finally:
+        for _, fetch in started:  # stopped early: nothing computes on after the caller has gone
+            fetch()
+
+
+def _start_halving(rows: Rows, pad: Callable[[Rows], Features], start: Start) -> Iterator[tuple[Rows, Fetch]]:
+    try:
+        fetch = start(pad(rows))
+    except torch.OutOfMemoryError:
+        if len(rows) == 1:
+            raise
+        log.warning("out of device memory with %d rows, continuing with half", len(rows))
+    else:
+        yield rows, fetch
+        return
+    # Outside the except block: the traceback would keep the failed batch's tensors alive.
+    torch.cuda.empty_cache()
+    half = len(rows) // 2
+    yield from _start_halving(rows[:half], pad, start)
+    yield from _start_halving(rows[half:], pad, start)
+
+
+def _fetched(rows: Rows, fetch: Fetch) -> tuple[Rows, NDArray[np.float32]]:
+    return rows, fetch().float().cpu().numpy()
+
+
+def pad_rows(rows: Sequence[Sequence[int]], value: int, device: torch.device) -> Tensor:
+    """Pad to the longest row. n rows of <= T ids -> (n, T) int64 on the device."""
+    padded = np.full((len(rows), max(map(len, rows))), value, dtype=np.int64)
+    for line, row in zip(padded, rows, strict=True):
+        line[: len(row)] = row
+    return _to_device(torch.from_numpy(padded), device)
+
+
+def attention_mask(rows: Sequence[Sequence[int]], device: torch.device) -> Tensor:
+    """1 for real tokens, 0 for padding. n rows of <= T ids -> (n, T) int64 on the device."""
+    lengths = torch.tensor([len(row) for row in rows])
+    return _to_device((torch.arange(int(lengths.max())) < lengths[:, None]).long(), device)
+
+
+def _to_device(tensor: Tensor, device: torch.device) -> Tensor:
+    """Copy to the device, from pinned memory so that the copy is asynchronous."""
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor

@@ -1,0 +1,83 @@
+"""List models: what each is, where it is from, and what a cross-encoder was trained for. Reads settings files, no weights."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from sbert_app.errors import UserError
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, PREFIX
+from sbert_app.models.files.bundled import CROSS_ENCODER, bundled_folder
+from sbert_app.models.files.folders import POLY, kind_of, read_config, read_layout
+from sbert_app.models.files.hub import local_copy
+from sbert_app.models.files.names import subfolders
+from sbert_app.models.files.trained_for import LIKENESS, label_count, purpose, trained_for
+from sbert_app.models.words.untrained import DESIGNS, NEW_POLY
+from sbert_app.settings import Settings
+
+CROSS_NAME = re.compile(r"cross-encoder|re-?rank", re.IGNORECASE)  # a Hub model's name, where its files are not here
+
+
+@dataclass(frozen=True)
+class ModelInfo:
+    """One row of the model list."""
+
+    name: str
+    kind: str  # "encoder", "cross-encoder", "poly-encoder" or "damaged"
+    origin: str  # "bundled", "draft", "hub", "untrained" or "saved"
+    dim: int | None
+    available: bool
+    trained_for: str = ""  # "likeness", "answers" or, if unknown and for encoders, ""
+    labels: int | None = None  # outputs of a cross-encoder
+
+    @property
+    def scores_pairs(self) -> bool:
+        """Whether it gives a pair one score, as far as that is known."""
+        return self.available and self.kind in ("cross-encoder", POLY) and self.labels in (1, None)
+
+
+def listed(settings: Settings, drafts: bool) -> list[ModelInfo]:
+    """The bundled models, the allowed Hub models, the untrained networks and, in local mode, the saved models."""
+    bundled = bundled_folder()
+    dim, there = 384 if bundled else None, bundled is not None
+    models = [ModelInfo(DEFAULT_ENCODER, "encoder", "bundled", dim, there)]
+    models.append(ModelInfo(DEFAULT_CROSS_ENCODER, "cross-encoder", "bundled", None, CROSS_ENCODER.is_dir(), LIKENESS, 1))
+    if drafts and bundled:
+        models.append(ModelInfo(f"{PREFIX}{DEFAULT_ENCODER}", "encoder", "draft", 384, True))
+    models += map(of_hub, settings.allowed_models)
+    models += [ModelInfo(name, "encoder", "untrained", design.dim, there) for name, design in DESIGNS.items()]
+    models.append(ModelInfo(NEW_POLY, POLY, "untrained", dim, there))
+    return models if settings.hosted else [*models, *map(describe, subfolders(settings.models))]
+
+
+def rerankers(models: Iterable[ModelInfo]) -> list[str]:
+    """The names of the cross-encoders to re-rank answers with: one label, not bundled, and not trained for likeness."""
+    suited = (info for info in models if info.kind == "cross-encoder" and info.scores_pairs and info.origin != "bundled")
+    return [info.name for info in suited if info.trained_for != LIKENESS]
+
+
+def describe(folder: Path, name: str = "", origin: str = "saved") -> ModelInfo:
+    """One model folder; a damaged one is listed as damaged. name: of the model, default: the folder's."""
+    name = name or folder.name
+    try:
+        kind = kind_of(folder, name)
+        labels = label_count(read_config(folder, name)) if kind == "cross-encoder" else None
+        weights = (folder / "model.safetensors").is_file()
+        return ModelInfo(name, kind, origin, _dim(folder, kind), weights, purpose(folder, name, kind), labels)
+    except (UserError, KeyError, TypeError, ValueError, OSError):
+        return ModelInfo(name, "damaged", origin, None, available=False)
+
+
+def of_hub(name: str) -> ModelInfo:
+    """A Hub model by its copy on this machine; without one, by its name."""
+    copy = local_copy(name)
+    info = describe(copy, name, "hub") if copy else None
+    if info and info.available:
+        return info
+    kind = "cross-encoder" if CROSS_NAME.search(name) else "encoder"
+    return ModelInfo(name, kind, "hub", None, True, trained_for(name, {}) if kind == "cross-encoder" else "")
+
+
+def _dim(folder: Path, kind: str) -> int:
+    dense = read_layout(folder).dense if kind != "cross-encoder" else ()
+    return int(read_config(folder / dense[-1])["out_features"] if dense else read_config(folder)["hidden_size"])

@@ -1,0 +1,1 @@
+"""A text as tokens: their vectors before pooling, their places, and the passages of long texts."""

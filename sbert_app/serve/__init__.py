@@ -1,0 +1,1 @@
+"""The routes under /v1, for clients that speak OpenAI's protocol."""

@@ -1,0 +1,97 @@
+"""`POST /v1/embeddings` and `GET /v1/models`, for OpenAI clients. Every error has OpenAI's shape."""
+
+import asyncio
+import hmac
+import logging
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from sbert_app.errors import UserError
+from sbert_app.runtime.stop import network_address
+from sbert_app.serve import bodies
+from sbert_app.serve.places import Places
+from sbert_app.services.embeddings import EmbeddingRequest, EmbeddingService, RefusedError
+from sbert_app.settings import Settings
+
+THREADS = 16  # that check requests and load models; none is held while a request waits for the device
+INLINE_BYTES = 4_096  # requests of up to so many bytes are checked by the event loop itself: sooner than a thread begins
+INLINE_ROWS = 64  # answers of up to so many embeddings are written by it too
+
+log = logging.getLogger(__name__)
+
+Handler = Callable[[Request], Awaitable[Response]]
+Result = TypeVar("Result")
+
+
+def routes(service: EmbeddingService, settings: Settings) -> list[Route]:
+    """The routes, to be added to the app."""
+    api = Api(service, settings)
+    return [
+        Route("/v1/embeddings", api.answering(api.embeddings), methods=["POST"]),
+        Route("/v1/models", api.answering(api.models), methods=["GET"]),
+    ]
+
+
+class Api:
+    """The handlers. They run on the event loop; whatever takes time runs in a thread."""
+
+    def __init__(self, service: EmbeddingService, settings: Settings) -> None:
+        self._service, self._hosted, self._key = service, settings.hosted, settings.key.encode()
+        self._places = Places(settings.limits)
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="v1")
+
+    def answering(self, handler: Handler) -> Handler:
+        """A handler that checks the key, takes a place, and answers with an error instead of raising one."""
+
+        async def answer(request: Request) -> Response:
+            try:
+                self._check_key(request)
+                with self._places.take(self._address(request)):
+                    return await handler(request)
+            except RefusedError as error:
+                return bodies.refusal(str(error), error.status, error.param, error.code)
+            except UserError as error:
+                return bodies.refusal(str(error), 400)
+            except ClientDisconnect:
+                return Response(status_code=400)  # nobody reads it
+            except Exception:
+                log.exception("%s failed", request.url.path)
+                return bodies.refusal("Something went wrong on our side; it has been logged.", 500)
+
+        return answer
+
+    async def embeddings(self, request: Request) -> Response:
+        body = await bodies.read_body(request)
+        checked = await self._checked(body)
+        vectors = await asyncio.wrap_future(self._service.encode(checked))
+        if len(vectors) <= INLINE_ROWS:
+            return bodies.as_json(bodies.embeddings(checked, vectors))
+        return bodies.as_json(await self._in_thread(lambda: bodies.embeddings(checked, vectors)))
+
+    async def models(self, request: Request) -> Response:
+        return bodies.as_json(await self._in_thread(lambda: bodies.models(self._service.models())))
+
+    async def _in_thread(self, work: Callable[[], Result]) -> Result:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+    async def _checked(self, body: bytes) -> EmbeddingRequest:
+        if len(body) <= INLINE_BYTES and self._service.is_quick(fields := bodies.parsed(body)):
+            return self._service.check(fields)
+        return await self._in_thread(lambda: self._service.check(bodies.parsed(body)))
+
+    def _check_key(self, request: Request) -> None:
+        scheme, _, key = request.headers.get("authorization", "").partition(" ")
+        if self._key and not (scheme.lower() == "bearer" and hmac.compare_digest(key.strip().encode("latin-1"), self._key)):
+            raise RefusedError(
+                "The API key is missing or wrong. Send it as Authorization: Bearer KEY.", None, 401, "invalid_api_key"
+            )
+
+    def _address(self, request: Request) -> str:
+        """The visitor's network address if the app is hosted, else ""."""
+        client = request.client.host if request.client else ""
+        return network_address(request.headers.get("x-forwarded-for", ""), client) if self._hosted else ""

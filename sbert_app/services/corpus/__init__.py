@@ -1,0 +1,1 @@
+"""What is done with a corpus: load, index, search, duplicates, overlap, map."""

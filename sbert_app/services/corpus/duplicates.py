@@ -1,0 +1,159 @@
+"""Find duplicates in the session's corpus: mine pairs once, group at any threshold, re-score borderline pairs."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sbert_app.corpus.duplicates import COPIES, SIMILAR, Duplicates, find_duplicates
+from sbert_app.corpus.findings import Findings, Mined, SentencePair
+from sbert_app.corpus.mining import FLOOR
+from sbert_app.errors import UserError
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
+from sbert_app.models.scoring import Bounds, how_to_read
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.services import validation
+
+if TYPE_CHECKING:
+    from sbert_app.models.files.listing import ModelInfo
+
+# On 10,000 labelled Quora pairs: precision 0.8 and recall 0.6 at 0.85; precision 0.75 and recall 0.86 at 0.75.
+DEFAULT_THRESHOLD = 0.85
+MOST_LISTED = 100_000  # pairs in one answer
+MOST_SCORED = 100  # pairs scored by the cross-encoder, one forward pass each
+MINE, GROUP = "compare", "group"  # stages
+MINING, SCORING = "mining", "second opinion"  # job names
+NO_GROUP = "This group is not in the list any more. Choose one from the list."
+
+
+@dataclass(frozen=True)
+class MiningProgress:
+    """Progress of the mining as a share of 0..1. The last event holds the result or is `stopped`."""
+
+    share: float
+    seconds: float
+    stopped: bool = False
+    mined: Mined | None = None
+    before: int = 0  # jobs ahead in the queue
+
+
+@dataclass(frozen=True)
+class SecondOpinion:
+    """One model's scores of pairs, by (row1, row2) of the file. seconds: of the last scoring. bounds: None for logits."""
+
+    model: str
+    kind: str  # "cross-encoder" or "poly-encoder"
+    trained_for: str
+    bounds: Bounds | None
+    scores: dict[tuple[int, int], float]
+    seconds: float
+    of_corpus: ClassVar[bool] = True  # dropped with the corpus
+
+    def summary(self, pairs: Sequence[SentencePair]) -> dict[str, Any]:
+        """Plain JSON: the model, how to read its scores, and the pairs with them."""
+        scored = [{"row1": p.row1, "row2": p.row2, "score": p.score, "cross_encoder_score": p.cross_score} for p in pairs]
+        about = how_to_read(self.trained_for, self.bounds)
+        return {"model": self.model, "kind": self.kind, "trained_for": self.trained_for, "how_to_read": about, "pairs": scored}
+
+
+class DuplicatesService:
+    """All state is in the visitor's session."""
+
+    def __init__(self, workbench: Workbench) -> None:
+        self._bench = workbench
+
+    def find(self, session_id: str) -> Iterator[MiningProgress]:
+        """Mine the session's corpus; the result stays in the session until another corpus is opened."""
+        indexed = self._bench.sessions.corpus(session_id)
+        session = self._bench.sessions.get(session_id)
+        stop = session.begin(MINING)
+        with self._bench.lines.corpora.join(stop) as waiting:
+            for before in waiting:
+                yield MiningProgress(0.0, 0.0, before=before)
+            start = time.perf_counter()
+            yield MiningProgress(0.0, 0.0)
+            for step in self._bench.device.each(find_duplicates(indexed.corpus.sentences, indexed.embeddings, indexed.index)):
+                seconds = time.perf_counter() - start
+                if isinstance(step, Duplicates):
+                    mined = Mined(indexed, step, {MINE: seconds})
+                    kept = session.put(mined, stop)
+                    yield MiningProgress(1.0, seconds, stopped=not kept, mined=mined if kept else None)
+                elif stop.is_set():
+                    yield MiningProgress(step.done / step.total, seconds, stopped=True)
+                    return
+                else:
+                    yield MiningProgress(step.done / step.total, seconds)
+
+    def stop(self, session_id: str) -> None:
+        """Stop this session's mining after the current step."""
+        self._bench.sessions.get(session_id).stop(MINING)
+
+    def rows(self, session_id: str) -> int:
+        """Number of rows in the session's corpus."""
+        return len(self._bench.sessions.corpus(session_id).corpus)
+
+    def is_mined(self, session_id: str) -> bool:
+        """Whether the session's corpus has been mined."""
+        return self._bench.sessions.get(session_id).get(Mined) is not None
+
+    def findings(self, session_id: str, threshold: float = DEFAULT_THRESHOLD, remove: str = SIMILAR) -> Findings:
+        """Group the mined pairs at a threshold, raised to the mining's floor. Raises UserError if the open corpus is not mined."""
+        threshold = checked_threshold(threshold)
+        remove = validation.one_of(remove, "rows to remove", (COPIES, SIMILAR)) or SIMILAR
+        mined = self._bench.sessions.get(session_id).get(Mined)
+        if mined is None:
+            raise UserError("This corpus has not been searched for duplicates yet. Find them first.")
+        threshold = max(threshold, mined.duplicates.pairs.floor)
+        start = time.perf_counter()
+        grouping = mined.duplicates.grouping(threshold)
+        seconds = mined.seconds | {GROUP: time.perf_counter() - start}
+        opinion = self.opinion(session_id)
+        mined = replace(mined, cross_scores=opinion.scores if opinion else {})
+        return Findings(mined, threshold, grouping, seconds, remove, frozenset(mined.always))
+
+    def keep_group(self, session_id: str, threshold: float, centre: object, whole: object) -> None:
+        """Keep all rows of a group, whatever is removed, or take that back. centre: the row number of its first member."""
+        findings = self.findings(session_id, threshold)
+        rows = findings.rows_of_group(centre) if isinstance(centre, int) else []
+        if not rows or not isinstance(whole, bool):
+            raise UserError(NO_GROUP)
+        if whole:
+            findings.mined.always.update(rows)
+        else:
+            findings.mined.always.difference_update(rows)
+
+    def opinion(self, session_id: str) -> SecondOpinion | None:
+        """The scores of the model that was last asked about the open corpus."""
+        return self._bench.sessions.get(session_id).get(SecondOpinion)
+
+    def pair_scorers(self) -> Sequence["ModelInfo"]:
+        """The available cross-encoders and poly-encoders that give a pair one score."""
+        return self._bench.registry.pair_scorers()
+
+    def score_borderline(
+        self, session_id: str, threshold: float, count: int = MOST_SCORED, cross_encoder: str = DEFAULT_CROSS_ENCODER
+    ) -> tuple[list[SentencePair], SecondOpinion]:
+        """Borderline pairs with a cross-encoder's scores; its own earlier ones are reused, another model's are dropped.
+
+        Raises UserError for a model that gives no single score.
+        """
+        count = validation.whole_number(count, "number of pairs", 1, MOST_SCORED)
+        findings, session = self.findings(session_id, threshold), self._bench.sessions.get(session_id)
+        stop = session.begin(SCORING)
+        cross = self._bench.registry.pair_scorer(cross_encoder)
+        earlier = session.get(SecondOpinion)
+        scores = dict(earlier.scores) if earlier and earlier.model == cross.name else {}
+        pairs = findings.borderline(count)
+        new = [pair for pair in pairs if (pair.row1, pair.row2) not in scores]
+        start = time.perf_counter()
+        values = self._bench.device.scores(cross, [(pair.sentence1, pair.sentence2) for pair in new])
+        scores |= {(pair.row1, pair.row2): float(value) for pair, value in zip(new, values, strict=True)}
+        seconds = time.perf_counter() - start
+        opinion = SecondOpinion(cross.name, cross.kind, cross.trained_for, cross.bounds, scores, seconds)
+        session.put(opinion, stop)
+        return [replace(pair, cross_score=scores[pair.row1, pair.row2]) for pair in pairs], opinion
+
+
+def checked_threshold(value: float) -> float:
+    """Check that a threshold is a cosine in FLOOR..1. Raises UserError otherwise."""
+    return validation.number(value, "threshold", FLOOR, 1.0)

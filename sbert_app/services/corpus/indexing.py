@@ -1,0 +1,174 @@
+"""Index a corpus with progress: wait in the queue, encode, build the index, save it, open it in the session."""
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.reader import Corpus
+from sbert_app.runtime.line import place_in_line
+from sbert_app.runtime.session import Session
+from sbert_app.runtime.stop import Stop
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.services.corpus.drafts import loss_in_words
+from sbert_app.services.corpus.long_texts import LongTexts
+from sbert_app.vectors import Vectors
+
+if TYPE_CHECKING:
+    from sbert_app.models.encoder import Encoder
+
+log = logging.getLogger(__name__)
+
+INDEXING = "indexing"  # job name
+ENCODING = "Encoding"  # the stage in which rows are searched already
+
+
+@dataclass(frozen=True)
+class IndexProgress:
+    """Progress of an indexing. done, total: sentences and passages of long ones; passages: how many of the total are passages.
+
+    Rate and remaining time count encoded sentences only, not cached ones.
+    """
+
+    name: str
+    done: int
+    total: int
+    cached: int
+    seconds: float
+    stage: str = ENCODING
+    stopped: bool = False
+    corpus: IndexedCorpus | None = None  # set at the end
+    notes: tuple[str, ...] = ()
+    passages: int = 0
+    of_corpus: ClassVar[bool] = True  # the end of the indexing is dropped with the corpus
+
+    @property
+    def sentences_per_second(self) -> float:
+        return (self.done - self.cached) / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def eta_seconds(self) -> float | None:
+        return (self.total - self.done) / self.sentences_per_second if self.sentences_per_second else None
+
+
+@dataclass(frozen=True)
+class EncodedSoFar:
+    """What a running indexing has encoded: embeddings (n, dim), of the rows that `done`, (n,), names. Both change meanwhile."""
+
+    corpus: Corpus
+    model: str
+    fingerprint: str
+    embeddings: Vectors
+    done: NDArray[np.bool_]
+    of_corpus: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class FormerIndex:
+    """The index that the open corpus had before it was indexed again, to compare the two models."""
+
+    indexed: IndexedCorpus
+    of_corpus: ClassVar[bool] = True
+
+    @property
+    def nbytes(self) -> int:
+        return self.indexed.nbytes
+
+
+class Indexer:
+    """Runs indexing jobs of sessions."""
+
+    def __init__(self, workbench: Workbench) -> None:
+        self._bench = workbench
+
+    def run(self, session: Session, corpus: Corpus, model: str) -> Iterator[IndexProgress]:
+        """Wait in the queue, index, and open the result. The last event holds it or is `stopped`."""
+        progress = IndexProgress(corpus.name, 0, len(corpus), 0, 0.0)
+        stop = session.begin(INDEXING)
+        with self._bench.lines.corpora.join(stop) as waiting:
+            for before in waiting:
+                yield replace(progress, stage=place_in_line(before, "job"))
+            for progress in self._index(session, corpus, model, stop):
+                if progress.corpus is None or self._open(session, progress, stop):
+                    yield progress
+                else:  # another corpus was opened meanwhile
+                    yield replace(progress, stage="Stopped", stopped=True, corpus=None)
+
+    def _open(self, session: Session, progress: IndexProgress, stop: Stop) -> bool:
+        """Open the indexed corpus, unless the run was revoked. The index of another model of the same corpus is kept beside it."""
+        before, indexed = session.get(IndexedCorpus), progress.corpus
+        if indexed is None or not session.open(indexed, stop):
+            return False
+        session.put(progress)
+        if before and before.fingerprint != indexed.fingerprint and before.corpus.sentences == indexed.corpus.sentences:
+            session.put(FormerIndex(before))
+        return True
+
+    def _index(self, session: Session, corpus: Corpus, model: str, stop: Stop) -> Iterator[IndexProgress]:
+        """Load the corpus from the library, or encode and index it; the last event holds it or is `stopped`."""
+        yield IndexProgress(corpus.name, 0, len(corpus), 0, 0.0, "Loading the model")
+        encoder = self._bench.registry.encoder(model)
+        start = time.perf_counter()
+        saved = None if self._bench.settings.hosted else self._bench.library.find(corpus, encoder.fingerprint)
+        if saved:
+            seconds = time.perf_counter() - start
+            passages = len(saved.passages or ())
+            total = len(corpus) + passages
+            progress = IndexProgress(corpus.name, total, total, total, seconds, "Opened", corpus=saved, passages=passages)
+            yield replace(progress, notes=self._loss(encoder, corpus))
+            return
+        long_texts = LongTexts(encoder, corpus.sentences)
+        progress = IndexProgress(corpus.name, 0, len(corpus), 0, 0.0, "Cutting long texts")
+        for _ in long_texts.cut():
+            if stop.is_set():
+                yield replace(progress, stage="Stopped", stopped=True)
+                return
+            yield progress
+        yield from self._encode(session, corpus, encoder, long_texts, stop)
+
+    def _encode(
+        self, session: Session, corpus: Corpus, encoder: "Encoder", long_texts: LongTexts, stop: Stop
+    ) -> Iterator[IndexProgress]:
+        """Encode sentences and passages, and build the index."""
+        texts, start = long_texts.texts, time.perf_counter()
+        job, total = self._bench.embedder.job(encoder, [*corpus.sentences, *texts]), len(corpus) + len(texts)
+        progress = IndexProgress(corpus.name, job.cached, total, job.cached, 0.0, passages=len(texts))
+        count = len(corpus)
+        so_far = EncodedSoFar(corpus, encoder.name, encoder.fingerprint, job.embeddings[:count], job.done[:count])
+        with closing(job.run()) as steps, session.holding(so_far, stop):
+            for done in steps:
+                progress = replace(progress, done=done, seconds=time.perf_counter() - start)
+                if stop.is_set() and done < total:
+                    yield replace(progress, stage="Stopped", stopped=True)
+                    return
+                yield progress
+        yield replace(progress, stage="Building the index")
+        rows, rest = np.split(job.embeddings, [len(corpus)])
+        passages = long_texts.passages(rest)
+        indexed = IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, rows, long_texts.count, passages)
+        notes = self._loss(encoder, corpus)
+        yield self._saved(replace(progress, stage="Indexed", corpus=indexed, notes=notes))
+
+    def _loss(self, encoder: "Encoder", corpus: Corpus) -> tuple[str, ...]:
+        """The note about a draft's loss on this corpus; none for any other model."""
+        loss = loss_in_words(self._bench, encoder, corpus.sentences)
+        return (loss,) if loss else ()
+
+    def _saved(self, progress: IndexProgress) -> IndexProgress:
+        """Save the corpus for next time. A full disk becomes a note: the corpus can be used all the same."""
+        indexed = progress.corpus
+        if self._bench.settings.hosted or indexed is None or indexed.corpus.first_query:  # an example need not be saved
+            return progress
+        try:
+            return replace(progress, corpus=replace(indexed, saved_id=self._bench.library.save(indexed)))
+        except OSError as error:
+            log.warning("corpus not saved: %s", error)
+            return replace(
+                progress, notes=(*progress.notes, f"Ready to search, but not saved for next time: {error.strerror or error}.")
+            )

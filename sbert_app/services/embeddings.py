@@ -1,0 +1,128 @@
+"""Check requests for embeddings in OpenAI's form, and encode those that arrive together in one call."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sbert_app.errors import UserError
+from sbert_app.models.defaults import RUN_NAME
+from sbert_app.models.files.folders import quoted
+from sbert_app.runtime.gathering import Gathering
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.services import validation
+from sbert_app.vectors import Vectors
+
+if TYPE_CHECKING:
+    from sbert_app.models.encoder import Encoder
+
+MOST_INPUTS = 2_048  # as OpenAI allows in one request
+SHORT_TOKENS = 1_500  # a request of up to so many is a short one: about one batch on a CPU
+FORMATS = ("float", "base64")
+
+
+class RefusedError(UserError):
+    """A request that is refused. status: of HTTP; param: the field at fault; code: OpenAI's name of the mistake."""
+
+    def __init__(self, text: str, param: str | None = None, status: int = 400, code: str | None = None) -> None:
+        super().__init__(text)
+        self.param, self.status, self.code = param, status, code
+
+
+@dataclass(frozen=True)
+class EmbeddingRequest:
+    """A checked request. tokens: that the model reads, those that mark begin and end among them."""
+
+    encoder: "Encoder"
+    sentences: list[str]
+    base64: bool
+    tokens: int
+
+
+class EmbeddingService:
+    """Embeddings by the name of an encoder. Short requests are gathered apart: they do not wait for the end of long ones."""
+
+    def __init__(self, bench: Workbench) -> None:
+        self._bench, self._settings = bench, bench.settings
+        self._short, self._long = Gathering(bench.device, short=True), Gathering(bench.device, short=False)
+        self._known: set[str] = set()  # names of the list: reading it takes the disk
+
+    def models(self) -> Sequence[str]:
+        """The names of the encoders to choose from; those of training runs are secret."""
+        return self._bench.registry.encoders()
+
+    def is_quick(self, fields: Any) -> bool:
+        """Whether a request can be checked without loading a model or listing the models on disk."""
+        name = fields.get("model") if isinstance(fields, dict) else None
+        return isinstance(name, str) and name in self._known and self._bench.registry.loaded("encoder", name)
+
+    def check(self, fields: Any) -> EmbeddingRequest:
+        """Check a request's fields; loads the model if it is new. Raises RefusedError."""
+        if not isinstance(fields, dict):
+            raise RefusedError("The request must be a JSON object with the fields model and input.")
+        base64 = _is_base64(fields)
+        sentences = self._sentences(fields.get("input"))
+        encoder = self._encoder(fields.get("model"))
+        _check_dimensions(fields.get("dimensions"), encoder)
+        return EmbeddingRequest(encoder, sentences, base64, sum(map(len, encoder.tokenize(sentences))))
+
+    def encode(self, request: EmbeddingRequest) -> "Future[Vectors]":
+        """The embeddings of a request, later: (n, dim) float32 in the order of its sentences, as the encoder returns them."""
+        gathering = self._short if request.tokens <= SHORT_TOKENS else self._long
+        return gathering.submit(request.encoder, request.sentences)
+
+    def _sentences(self, value: Any) -> list[str]:
+        values = [value] if isinstance(value, str) else value
+        if not isinstance(values, list) or not values:
+            raise RefusedError("The input must be text, or a list of at least one text.", "input")
+        if any(isinstance(item, int | list) for item in values):
+            raise RefusedError("Tokens are not accepted, because each model has its own: send the input as text.", "input")
+        if len(values) > MOST_INPUTS:
+            raise RefusedError(f"The input has {len(values):,} texts, at most {MOST_INPUTS:,} are allowed: send several.", "input")
+        return [self._sentence(item, number) for number, item in enumerate(values)]
+
+    def _sentence(self, value: Any, number: int) -> str:
+        try:
+            text = validation.text(value, f"input at index {number}")
+        except UserError as error:
+            raise RefusedError(str(error), "input") from None
+        if not text or text.isspace():
+            raise RefusedError(f"The input at index {number} is blank. Leave blank texts out.", "input")
+        return text[: self._settings.limits.sentence_characters]
+
+    def _encoder(self, name: Any) -> "Encoder":
+        """The encoder of a listed name or of a training run. A path is refused, and so is a name that is not on this machine."""
+        if not isinstance(name, str) or not name:
+            raise RefusedError("The model must be given by its name; GET /v1/models lists them.", "model")
+        if not self._is_known(name):
+            raise _unknown(f"There is no model {quoted(name)}. Must be one of {', '.join(self.models())}.")
+        try:
+            return self._bench.registry.encoder(name)
+        except UserError as error:
+            raise _unknown(str(error)) from error
+
+    def _is_known(self, name: str) -> bool:
+        if name in self._known:
+            return True
+        if RUN_NAME.fullmatch(name):
+            return (self._settings.home / name / "model").is_dir()
+        if name in self.models():
+            self._known.add(name)
+        return name in self._known
+
+
+def _unknown(text: str) -> RefusedError:
+    return RefusedError(text, "model", 404, "model_not_found")
+
+
+def _is_base64(fields: Mapping[str, Any]) -> bool:
+    wanted = fields.get("encoding_format") or FORMATS[0]
+    if wanted not in FORMATS:
+        raise RefusedError(f"The encoding_format must be one of {', '.join(FORMATS)}.", "encoding_format")
+    return bool(wanted == "base64")
+
+
+def _check_dimensions(value: Any, encoder: "Encoder") -> None:
+    if value is not None and (isinstance(value, bool) or value != encoder.dim):
+        text = f"The model {quoted(encoder.name)} has {encoder.dim} dimensions, which cannot be changed: leave dimensions out."
+        raise RefusedError(text, "dimensions")

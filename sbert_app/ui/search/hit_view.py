@@ -1,0 +1,144 @@
+"""Render one hit: its score, its text with what matched marked, which words met, its metadata."""
+
+import re
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from sbert_app.corpus.ranking.lexical import STOP_WORDS, WORD
+from sbert_app.services.corpus.hits import Hit
+from sbert_app.ui.kit import html
+from sbert_app.ui.search.judging_view import buttons
+from sbert_app.wording import plural
+
+METADATA_SHOWN = 3
+METADATA_LENGTH = 80
+LONG = 280  # characters that fill three lines; a longer sentence can be unfolded
+EXCERPT = 600  # characters of a folded text that begins in the middle
+LEAST_SHARE = 0.2  # of the strongest match's share of the score: weaker matches are not marked
+LEAST_SIMILARITY = 0.3  # of two words in their sentences; below it they do not mean the same
+
+Mark = tuple[int, int, float]  # first character, last + 1, strength 0..1
+
+_PARAGRAPH = Markup('<p dir="auto">{}</p>')
+_EXCERPT = Markup('<p class="excerpt" dir="auto">{}</p>')
+_WHOLE = Markup('<p class="whole" dir="auto">{}</p>')
+_MARK = Markup('<mark style="--w:{:.2f}">{}</mark>')
+
+
+def card(hit: Hit, copies: Sequence[Hit], words: frozenset[str], moved: str | Markup, grade: int | None = None) -> Markup:
+    """A hit. copies: later hits with the same text; words: the query's, marked unless it was compared token by token.
+
+    grade: how the visitor has judged it, None for not at all.
+    """
+    bars = Markup("<small>{}</small>{}").format("cosine", html.bar(hit.score, label=f"cosine {hit.score:.3f}"))
+    if hit.cross_score is not None:
+        bars += Markup('<div class="cross">{:.3f}</div><small>cross-encoder</small>').format(hit.cross_score)
+        if hit.cross_share is not None:
+            bars += html.bar(hit.cross_share, "cross", f"cross-encoder {hit.cross_score:.3f}")
+    return Markup(
+        '<li class="hit"><div class="hit-score"><b>{score:.3f}</b>{bars}{moved}</div>'
+        '<div class="hit-body">{sentence}{same}{met}<ul class="chips">{chips}</ul>{judge}</div><button type="button" class="more" '
+        'data-row="{row}" aria-label="More like this: row {row}">More like this</button></li>'
+    ).format(
+        score=hit.score,
+        bars=bars,
+        moved=moved,
+        sentence=_sentence(hit, words),
+        same=_same(copies),
+        met=_met(hit),
+        chips=_metadata(hit),
+        judge=buttons(hit.row, grade),
+        row=hit.row,
+    )
+
+
+def _same(copies: Sequence[Hit]) -> Markup:
+    if not copies:
+        return Markup()
+    rows = ", ".join(f"{copy.row:,}" for copy in copies)
+    return Markup('<p class="same">The same text in {} {}</p>').format(plural(len(copies), "row", "rows"), rows)
+
+
+def _sentence(hit: Hit, words: frozenset[str]) -> Markup:
+    """The sentence with what matched marked and its title in bold; a long one is folded to three lines.
+
+    Folded, a hit that was compared token by token begins with the sentence that matches best, another with its best passage.
+    """
+    marks = _marks(hit, words)
+    whole = _bold_title(hit, marks)
+    if len(hit.sentence) <= LONG:
+        return _PARAGRAPH.format(whole)
+    start, _ = hit.best or hit.passage or (0, 0)
+    if start <= max(len(hit.title), LONG // 2):
+        return _PARAGRAPH.format(whole) + _unfold("more", "less")
+    title = Markup("<strong>{}</strong> ").format(hit.title) if hit.title else Markup()
+    excerpt = title + "… " + _marked(hit.sentence, marks, start, min(len(hit.sentence), start + EXCERPT))
+    return _EXCERPT.format(excerpt) + _WHOLE.format(whole) + _unfold("whole text", "less")
+
+
+def _bold_title(hit: Hit, marks: Sequence[Mark]) -> Markup:
+    end = len(hit.title)
+    bold = Markup("<strong>{}</strong>").format(_marked(hit.sentence, marks, 0, end)) if end else Markup()
+    return bold + _marked(hit.sentence, marks, end, len(hit.sentence))
+
+
+def _marks(hit: Hit, words: frozenset[str]) -> list[Mark]:
+    """What to mark: the words that met, as strong as their share of the score; or else the query's own words."""
+    if not hit.matches:
+        return [(*match.span(), 1.0) for match in re.finditer(WORD, hit.sentence) if match[0].lower() in words]
+    strongest = max(match.weight * match.similarity for match in hit.matches)
+    shares: dict[tuple[int, int], float] = {}
+    for match in hit.matches:
+        share = match.weight * match.similarity / max(strongest, 1e-9)
+        telling = WORD.search(match.word) and match.word.lower() not in STOP_WORDS
+        if telling and share >= LEAST_SHARE and match.similarity >= LEAST_SIMILARITY:
+            shares[match.start, match.end] = max(share, shares.get((match.start, match.end), 0.0))
+    return [(start, end, share) for (start, end), share in sorted(shares.items())]
+
+
+def _marked(text: str, marks: Sequence[Mark], start: int, end: int) -> Markup:
+    """The characters from start to end, with the marks that begin among them."""
+    pieces = []
+    for first, last, share in marks:
+        if start <= first < end:
+            pieces += [Markup.escape(text[start:first]), _MARK.format(share, text[first : min(last, end)])]
+            start = min(last, end)
+    return Markup().join([*pieces, Markup.escape(text[start:end])])
+
+
+def _met(hit: Hit) -> Markup:
+    """Behind a click: every word of the query with the word that it met, and all scores of the hit."""
+    if not hit.matches:
+        return Markup()
+    rows = [[m.query_word, m.word, f"{m.similarity:.2f}", f"{100 * m.weight:.0f} %"] for m in hit.matches]
+    scores = {"cosine": hit.score, "MaxSim": hit.maxsim, "BM25": hit.bm25}
+    numbers = " · ".join(f"{name} {value:.3f}" for name, value in scores.items() if value is not None)
+    about = "Similarity: cosine of the two words in their sentences. Weight: by how rare the word is in this corpus."
+    table = html.table(["of your query", "here", "similarity", "weight"], rows)
+    return Markup('<details class="met"><summary>Which words match</summary>{}<p class="hint">{}. {}</p></details>').format(
+        table, numbers, about
+    )
+
+
+def _metadata(hit: Hit) -> Markup:
+    """Row number and metadata; what is beyond the first METADATA_SHOWN is folded."""
+    facts = [("row", f"{hit.row:,}"), *(item for item in hit.metadata.items() if item[1])]
+    item = Markup("<li{}><span>{}</span> {}</li>")
+    folded = Markup(' class="folded"')
+    items = [
+        item.format(folded if position > METADATA_SHOWN else "", key, html.short(value, METADATA_LENGTH))
+        for position, (key, value) in enumerate(facts)
+    ]
+    hidden = len(facts) - METADATA_SHOWN - 1
+    if hidden > 0:
+        items.append(Markup('<li class="rest">{}</li>').format(_unfold(f"+{hidden}", "less")))
+    return Markup().join(items)
+
+
+def _unfold(closed: str, opened: str) -> Markup:
+    """A button of a card that shows what is folded; assets/page.js listens."""
+    return Markup(
+        '<button type="button" class="unfold" data-unfold aria-expanded="false"><span class="when-closed">{}</span>'
+        '<span class="when-open">{}</span></button>'
+    ).format(closed, opened)

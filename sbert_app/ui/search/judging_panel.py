@@ -1,0 +1,58 @@
+"""Under the hits: judge them by click, and download the judgements."""
+
+import gradio as gr
+
+from sbert_app.services.corpus.judging import FILE, JudgingService
+from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
+from sbert_app.ui.kit.file_button import FileButton
+from sbert_app.ui.search import judging_view
+
+# "judged" is a custom event of the hits: a row, its grade (null: taken back), and the query that the hits are of.
+JUDGED = """
+element.addEventListener('click', event => {
+  const button = event.target.closest('button[data-judge]');
+  if (!button) return;
+  const { of: row, judge } = button.dataset;
+  const grade = button.getAttribute('aria-pressed') === 'true' ? null : Number(judge);
+  for (const other of element.querySelectorAll(`button[data-of="${row}"]`))
+    other.setAttribute('aria-pressed', String(grade !== null && Number(other.dataset.judge) === grade));
+  trigger('judged', {query: element.querySelector('[data-query]').dataset.query, row: Number(row), grade});
+});
+"""
+SHOW_BUTTONS = "on => { document.body.classList.toggle('judging', on); }"
+
+
+class JudgingPanel:
+    """Components, without visitors' data."""
+
+    def __init__(self, service: JudgingService, session_id: gr.State) -> None:
+        self._service, self._session_id = service, session_id
+        with gr.Row(elem_id="judging"):
+            self.on = gr.Checkbox(False, label="Judge these hits", container=False, scale=0, min_width=170, elem_id="judge")
+            self.count = gr.HTML(elem_id="judged", js_on_load=None)
+            self.file = FileButton(FILE, "judgements", visible=False)
+
+    @property
+    def outputs(self) -> list[gr.components.Component]:
+        return [self.count, self.file.button]
+
+    def listen(self, hits: gr.HTML) -> None:
+        self.on.input(None, self.on, None, js=SHOW_BUTTONS, **PRIVATE)
+        session = [self._session_id]
+        hits.judged(handler(self._on_judged), session, self.outputs, trigger_mode="multiple", **PRIVATE)
+        self.file.listen(self._service.as_csv, session)
+
+    def of_query(self, session_id: str, query: str) -> dict[int, int]:
+        """The grade of each judged row."""
+        return self._service.of_query(session_id, query)
+
+    def shown(self, session_id: str) -> Updates:
+        """How much is judged, and the button of the file."""
+        judgements = self._service.all(session_id)
+        number = len(judgements.grades)
+        return {self.count: judging_view.count(judgements), self.file.button: self.file.labelled(f"{number:,}", number > 0)}
+
+    def _on_judged(self, session_id: str, event: gr.EventData) -> Updates:
+        judged = sent(event)
+        self._service.judge(session_id, judged.get("query"), judged.get("row"), judged.get("grade"))
+        return self.shown(session_id)

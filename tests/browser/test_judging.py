@@ -1,0 +1,89 @@
+"""Under the hits: why a row was not found; judge the hits, download the judgements, measure the ways to rank by them."""
+
+import csv
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.chromium import go_to
+from tests.browser.corpus import open_example
+from tests.browser.test_accessibility import faults
+from tests.browser.test_evaluation import measure
+
+QUERY = "how do I stop snails from eating my salad"
+URN = "Descale the tea urn or boiler with diluted citric acid once mineral deposits crust its element."
+
+
+def searched(page: Page) -> None:
+    open_example(page, "Household advice")
+    go_to(page, "Search")
+    page.get_by_label("Query", exact=True).fill(QUERY)
+    page.get_by_label("Query", exact=True).press("Enter")
+    expect(page.locator(f"#hits [data-query='{QUERY}']")).to_be_attached()
+
+
+def judge(page: Page, hit: int, name: str) -> None:
+    button = page.locator("#hits .hit").nth(hit).get_by_role("button", name=name, exact=True)
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "true")
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
+def test_why_a_row_was_not_found(visit, width, theme):
+    page = visit(width=width, theme=theme)
+    searched(page)
+    page.get_by_role("button", name="Expected another row?").click()
+    page.locator("#expected input, #expected textarea").fill(URN)
+    page.locator("#why-not").click()
+    answer = page.locator("#standing-answer")
+    expect(answer.locator(".standing-reason")).to_contain_text("Row 1 has no word of the query")
+    expect(answer.locator("tbody tr")).to_have_count(4)
+    expect(answer).to_contain_text("no word in common")
+    assert faults(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= width
+    page.locator("#expected input, #expected textarea").fill("9999")
+    page.locator("#why-not").click()
+    expect(page.get_by_test_id("toast-body")).to_contain_text("There is no row 9,999")
+    page.get_by_label("Query", exact=True).fill("limescale in the kettle")
+    page.get_by_label("Query", exact=True).press("Enter")
+    expect(answer.locator(".standing")).to_have_count(0)  # it was about other hits
+
+
+def test_judged_hits_are_a_file_that_evaluation_reads(page, tmp_path):
+    searched(page)
+    expect(page.locator("#hits .judge").first).to_be_hidden()
+    page.get_by_label("Judge these hits").check()
+    assert page.locator("#judge").bounding_box()["width"] > 120
+    for hit, name in enumerate(("yes", "partly", "no")):
+        judge(page, hit, name)
+    expect(page.locator("#judged")).to_contain_text("3 hits of 1 query judged")
+    page.locator("#hits .hit").nth(1).get_by_role("button", name="partly", exact=True).click()
+    expect(page.locator("#judged")).to_contain_text("2 hits of 1 query judged")
+    assert faults(page) == []
+    page.get_by_label("Query", exact=True).fill("loud bang when I close the faucet")
+    page.get_by_label("Query", exact=True).press("Enter")
+    expect(page.locator("#hits")).to_contain_text("water hammer")
+    judge(page, 0, "yes")
+    expect(page.locator("#judged")).to_contain_text("3 hits of 2 queries judged")
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download judgements.csv (3)").click()
+    path = tmp_path / "judgements.csv"
+    download.value.save_as(path)
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        assert [(row["query"] == QUERY, row["relevance"]) for row in csv.DictReader(file)] == [
+            (True, "2"),
+            (True, "0"),
+            (False, "2"),
+        ]
+    page.reload()
+    expect(page.locator("#judged")).to_contain_text("3 hits of 2 queries judged", timeout=60_000)
+    go_to(page, "Evaluation")
+    page.locator("#eval-file input[type=file]").set_input_files(path)
+    expect(page.locator("#eval-sets")).to_contain_text("judgements")
+    expect(page.locator("#eval-systems").get_by_label("Hybrid, word by word")).to_be_checked()
+    measure(page)
+    grid = page.locator("#eval-grid")
+    expect(grid.locator("tbody tr")).to_have_count(4)
+    expect(grid).to_contain_text("nDCG@10, 2 queries")
+    grid.locator("button[data-system=maxsim]").click()
+    expect(page.locator("#eval-errors")).to_contain_text("judgements: all measures × 100")
+    assert faults(page) == []

@@ -1,0 +1,150 @@
+"""Passages of long texts: ranking against brute force, each row once; saved, reopened, damaged, and folders without them."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sbert_app.corpus import index as index_module
+from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
+from sbert_app.corpus.library import Library
+from sbert_app.corpus.passages import COST, Passages, sentence_spans
+from sbert_app.corpus.reader import Corpus
+from sbert_app.errors import UserError
+from sbert_app.vectors import unit_rows
+
+ROWS, CROWDED, DIM = 80, 7, 16
+RANDOM = np.random.default_rng(11)
+QUERIES = unit_rows(RANDOM.normal(size=(40, DIM)))
+
+
+@pytest.fixture(scope="module")
+def plain():
+    """80 rows without passages."""
+    sentences = [f"row number {i}. and something further {i * i}" for i in range(ROWS)]
+    metadata = pd.DataFrame({"third": [str(i % 3 == 0) for i in range(ROWS)]})
+    corpus = Corpus("long texts", ("text",), sentences, metadata, np.arange(1, ROWS + 1))
+    return IndexedCorpus.build(corpus, "m", "print", RANDOM.normal(size=(ROWS, DIM)))
+
+
+@pytest.fixture(scope="module")
+def indexed(plain):
+    """Every other row has up to 5 passages; row 7 has 40, the closest of all to the first query."""
+    counts = [40 if row == CROWDED else row % 6 if row % 2 else 0 for row in range(ROWS)]
+    rows = np.repeat(np.arange(ROWS), counts)
+    vectors = RANDOM.normal(size=(len(rows), DIM))
+    vectors[rows == CROWDED] = 3 * QUERIES[0] + 0.3 * vectors[rows == CROWDED]
+    spans = [(2 * number, 2 * number + 9) for number in range(len(rows))]
+    return replace(plain, truncated=len(set(rows.tolist())), passages=Passages.build(rows.tolist(), spans, vectors))
+
+
+def best_by_loop(indexed, query):
+    """The best cosine of each row, and the number of the passage that has it."""
+    pairs = []
+    for row in range(len(indexed.corpus)):
+        numbers = np.flatnonzero(indexed.passages.rows == row).tolist()
+        scores = [float(indexed.embeddings[row] @ query), *(float(indexed.passages.embeddings[n] @ query) - COST for n in numbers)]
+        pairs.append(max(zip(scores, [-1, *numbers], strict=True), key=lambda pair: pair[0]))
+    return np.array([score for score, _ in pairs]), np.array([number for _, number in pairs])
+
+
+@pytest.mark.parametrize("filters", [{}, {"third": "True"}], ids=["all rows", "filtered"])
+@pytest.mark.parametrize("top", [1, 5, ROWS])
+def test_each_row_is_ranked_once_by_its_best_passage(indexed, top, filters):
+    fitting = np.arange(0, ROWS, 3) if filters else np.arange(ROWS)
+    for query in QUERIES:
+        scores, numbers = best_by_loop(indexed, query)
+        ranking = indexed.rank(query, "x", top, filters, DENSE)
+        expected = fitting[np.argsort(-scores[fitting], kind="stable")][:top]
+        assert ranking.rows.tolist() == expected.tolist() and ranking.fitting == len(fitting)
+        assert ranking.passages.tolist() == numbers[expected].tolist()
+        assert ranking.scores == pytest.approx(scores[expected], abs=1e-6)
+
+
+def test_a_row_with_many_close_passages_leaves_room_for_others(indexed):
+    ranking = indexed.rank(QUERIES[0], "x", 10, {}, DENSE)
+    assert ranking.rows[0] == CROWDED and len(set(ranking.rows.tolist())) == 10
+    closest = indexed.passages.index.search(QUERIES[:1], 40)[1][0]
+    assert set(indexed.passages.rows[closest].tolist()) == {CROWDED}  # so the first 20 passages read are of one row
+
+
+@pytest.mark.parametrize("way", [HYBRID, WORDS])
+def test_other_ways_take_the_cosine_of_the_best_passage(indexed, way):
+    query = QUERIES[1]
+    scores, numbers = best_by_loop(indexed, query)
+    ranking = indexed.rank(query, "number 5 further 121", 20, {}, way)
+    assert len(ranking.rows) and ranking.scores == pytest.approx(scores[ranking.rows], abs=1e-6)
+    assert ranking.passages.tolist() == numbers[ranking.rows].tolist()
+    order = np.arange(len(ranking.rows))[::-1]
+    assert ranking.taking(order).passages.tolist() == ranking.passages[::-1].tolist()
+
+
+def test_an_approximate_index_of_passages_finds_them(indexed, monkeypatch):
+    monkeypatch.setattr(index_module, "EXACT_ROWS", 20)
+    passages = Passages.build(indexed.passages.rows.tolist(), indexed.passages.spans.tolist(), indexed.passages.embeddings)
+    approximate = replace(IndexedCorpus.build(indexed.corpus, "m", "print", indexed.embeddings), passages=passages)
+    assert approximate.index.report.kind == passages.index.report.kind == "approximate"
+    for number in range(0, len(passages), 5):
+        ranking = approximate.rank(passages.embeddings[number], "x", ROWS, {}, DENSE)
+        assert (ranking.rows[0], ranking.passages[0]) == (passages.rows[number], number) and len(ranking.rows) > ROWS // 2
+        assert len(set(ranking.rows.tolist())) == len(ranking.rows)
+
+
+def test_without_passages_nothing_changes(plain):
+    ranking = plain.rank(QUERIES[2], "x", 9, {}, DENSE)
+    assert plain.passages is None and not plain.lacks_passages and plain.span(-1) is None
+    assert ranking.rows.tolist() == plain.index.search(QUERIES[2:3], 9)[1][0].tolist()
+    assert ranking.passages.tolist() == [-1] * 9
+
+
+def test_passages_count_as_memory(plain, indexed):
+    assert indexed.nbytes - plain.nbytes == pytest.approx(indexed.passages.embeddings.nbytes * 2, rel=0.3)
+
+
+def test_passages_are_saved_and_reopened(indexed, tmp_path):
+    again = Library(tmp_path).load(Library(tmp_path).save(indexed))
+    assert again.truncated == indexed.truncated and len(again.passages) == len(indexed.passages)
+    first, second = (corpus.rank(QUERIES[3], "x", 20, {}, DENSE) for corpus in (indexed, again))
+    assert first.rows.tolist() == second.rows.tolist() and first.passages.tolist() == second.passages.tolist()
+    number = int(first.passages.max())
+    assert again.span(number) == indexed.span(number) == (2 * number, 2 * number + 9)
+
+
+@pytest.mark.parametrize("file", ["rows.npy", "spans.npy", "embeddings.npy", "index.faiss", "index.json"])
+def test_damaged_passages_are_noticed(indexed, tmp_path, file):
+    library = Library(tmp_path)
+    saved = library.save(indexed)
+    path = tmp_path / saved / "passages" / file
+    content = bytearray(path.read_bytes())
+    content[-3] ^= 4
+    path.write_bytes(content)
+    with pytest.raises(UserError, match="is damaged"):
+        library.load(saved)
+    path.unlink()
+    with pytest.raises(UserError, match="is damaged"):
+        library.load(saved)
+    assert library.find(indexed.corpus, "print") is None
+
+
+def test_a_corpus_of_an_earlier_version_opens_and_is_replaced_once_indexed_again(plain, indexed, tmp_path):
+    library = Library(tmp_path)
+    saved = library.save(replace(plain, truncated=40))
+    path = tmp_path / saved / "corpus.json"
+    content = json.loads(path.read_text())
+    for key in ("checksum", "passages"):  # as earlier versions wrote it
+        content.pop(key)
+    path.write_text(json.dumps(content))
+    opened = library.load(saved)
+    assert opened.lacks_passages and opened.rank(QUERIES[4], "x", 3, {}, HYBRID).passages.tolist() == [-1] * 3
+    assert library.find(plain.corpus, "print") is None and path.exists()  # so it is indexed anew, but not deleted yet
+    assert library.save(indexed) == saved and len(library.load(saved).passages) == len(indexed.passages)
+    assert len(library.list()) == 1 and library.find(plain.corpus, "print") is not None
+
+
+def test_sentences_end_at_marks_before_blanks_and_at_line_ends():
+    text = 'One v1.2 is out. "Really?" Yes!\nNo mark\n\n这是。那是？'
+    assert [text[start:end] for start, end in sentence_spans(text)] == [
+        "One v1.2 is out.", '"Really?"', "Yes!", "No mark", "这是。", "那是？",
+    ]  # fmt: skip

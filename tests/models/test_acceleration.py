@@ -1,0 +1,191 @@
+"""Models on OpenVINO: the same results, from one conversion for all, and torch wherever that fails. Really converted, once."""
+
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from sbert_app.models.acceleration import Acceleration
+from sbert_app.models.converted import NETWORK, ConversionError, network
+from sbert_app.models.cross_encoder import CrossEncoder
+from sbert_app.models.encoder import Encoder
+from sbert_app.models.files.bundled import CROSS_ENCODER
+from sbert_app.models.registry import Registry
+from sbert_app.settings import Settings
+
+ODD = ["", "a", "ÄÖÜ 漢字 😀", "word " * 600, "\x00\x7f"]
+WITNESS = """
+import sys
+events = []
+sys.addaudithook(lambda event, args: events.append(event) if event in ("socket.connect", "socket.getaddrinfo") else None)
+from sbert_app.models.conversion import main
+status = main(*sys.argv[1:])
+assert sys.modules["openvino_telemetry"] is None
+sys.exit(status or len(events))
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory, model_folder) -> Path:
+    """A data home's folder with both bundled models. The encoder is asked for by two at once."""
+    home = tmp_path_factory.mktemp("openvino")
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda _: network("encoder", (model_folder,), home, threading.Event()), range(2))
+    network("cross-encoder", (model_folder, CROSS_ENCODER), home, threading.Event())
+    assert first == second and len(list(home.glob(f"*/{NETWORK}"))) == 2
+    return home
+
+
+@pytest.fixture
+def copied(home, tmp_path) -> Path:
+    """The converted models, for a test that damages them."""
+    return Path(shutil.copytree(home, tmp_path / "openvino"))
+
+
+@pytest.fixture
+def fast(home, model_folder, cpu) -> Encoder:
+    """The bundled encoder on OpenVINO."""
+    encoder = Encoder.from_folder(model_folder, cpu)
+    acceleration = Acceleration(home, cpu, converts=False)
+    acceleration.begin(encoder, (model_folder,))
+    acceleration.wait()
+    assert encoder.runs_on == "CPU, fp32, OpenVINO" and encoder.note == ""
+    return encoder
+
+
+def test_the_embeddings_are_those_of_torch(fast, encoder, sentences):
+    texts = [*sentences[:100], *ODD]
+    np.testing.assert_allclose(fast.encode(texts), encoder.encode(texts), atol=2e-6)
+    assert fast.fingerprint == encoder.fingerprint
+    for own, others in zip(fast.token_vectors(texts[:3]), encoder.token_vectors(texts[:3]), strict=True):
+        assert own.words == others.words
+        np.testing.assert_allclose(own.vectors, others.vectors, atol=2e-5)
+    np.testing.assert_allclose(fast.leave_one_out(texts[0])[1], encoder.leave_one_out(texts[0])[1], atol=2e-6)
+
+
+def test_the_scores_are_those_of_torch(home, model_folder, cpu, sentences):
+    cross = CrossEncoder.from_adapter(model_folder, CROSS_ENCODER, cpu)
+    pairs = list(zip(sentences[:60], [*sentences[60:115], *ODD], strict=True))
+    expected = cross.score(pairs)
+    acceleration = Acceleration(home, cpu, converts=False)
+    acceleration.begin(cross, (model_folder, CROSS_ENCODER))
+    acceleration.wait()
+    assert cross.engine.name == "OpenVINO"
+    np.testing.assert_allclose(cross.score(pairs), expected, atol=5e-6)
+
+
+def test_weights_are_given_up_and_read_again(fast, encoder):
+    """Half the memory of a model: only what needs torch reads them again."""
+    assert fast._transformer is None
+    first = dict(encoder.transformer.named_parameters())
+    assert all((first[name] == weight).all() for name, weight in fast.transformer.named_parameters())
+    assert fast._transformer is not None and fast.on(fast.torch_engine).encode(["A cat."]).shape == (1, 384)
+
+
+def test_several_threads_at_once_get_their_own_results(fast, encoder, sentences):
+    parts = [sentences[i : i + 25] for i in range(0, 200, 25)]
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(fast.encode, parts))
+    np.testing.assert_allclose(np.concatenate(results), encoder.encode(sentences[:200]), atol=2e-6)
+
+
+def test_pooling_leaves_the_other_cores_to_the_other_batches(fast):
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        seen = fast.engine.start(fast.pad([[101, 7592, 102]]), lambda tokens, _: torch.tensor(torch.get_num_threads()))()
+        assert (seen.item(), torch.get_num_threads()) == (1, 2)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_nothing_computes_after_a_stream_is_closed(fast, sentences):
+    stream = fast.stream(sentences)
+    next(stream)
+    assert fast.engine._running
+    stream.close()
+    assert not fast.engine._running
+
+
+def test_a_registry_converts_in_the_background_and_finds_it_again(home, tmp_path):
+    settings = Settings(home=tmp_path / "home", device="cpu", precision="fp32", engine="auto")
+    shutil.copytree(home, settings.cache / "openvino")
+    registry = Registry(settings, converts=False)
+    encoder, cross = registry.encoder(), registry.cross_encoder("cross-MiniLM-L6-stsb")
+    registry.acceleration.wait()
+    assert encoder.engine.name == cross.engine.name == "OpenVINO"
+    untrained = registry.encoder("new/dan")
+    registry.acceleration.wait()
+    assert untrained.engine.name == registry.trainable().engine.name == "torch"
+
+
+def test_a_changed_byte_is_noticed_and_the_network_deleted(copied, model_folder):
+    path = network("encoder", (model_folder,), copied, threading.Event())
+    weights = path.with_suffix(".bin")
+    content = bytearray(weights.read_bytes())
+    content[len(content) // 2] ^= 1
+    weights.write_bytes(content)
+    assert network("encoder", (model_folder,), copied, threading.Event(), converts=False) is None
+    assert not path.parent.exists()
+
+
+def test_another_model_gets_another_network(copied, model_folder, tmp_path):
+    changed = Path(shutil.copytree(model_folder, tmp_path / "changed"))
+    (changed / "config.json").write_text((changed / "config.json").read_text() + "\n")
+    assert network("encoder", (changed,), copied, threading.Event(), converts=False) is None
+
+
+def test_what_does_not_convert_stays_on_torch_and_says_why(tmp_path, model_folder, cpu, encoder, caplog):
+    broken = Path(shutil.copytree(model_folder, tmp_path / "broken"))
+    (broken / "config.json").unlink()
+    model = Encoder.from_folder(model_folder, cpu)
+    acceleration = Acceleration(tmp_path / "openvino", cpu, patience=0)
+    with caplog.at_level(logging.WARNING):
+        acceleration.begin(model, (broken,))
+        acceleration.wait()
+    assert model.engine.name == "torch" and "OpenVINO, which is faster, cannot be used" in model.note
+    assert "stays on torch" in caplog.text and not list((tmp_path / "openvino").glob("*/"))
+    np.testing.assert_array_equal(model.encode(["A sentence."]), encoder.encode(["A sentence."]))
+
+
+def test_a_network_of_another_model_is_not_used(home, model_folder, cpu):
+    """What is computed is compared with torch before it is used, whatever the files claim."""
+    model = Encoder.from_folder(model_folder, cpu)
+    model.transformer.embeddings.word_embeddings.weight.data[:] = model.transformer.embeddings.word_embeddings.weight.data.flip(0)
+    acceleration = Acceleration(home, cpu, converts=False)
+    acceleration.begin(model, (model_folder,))
+    acceleration.wait()
+    assert model.engine.name == "torch" and "cosine" in model.note
+
+
+def test_a_full_disk_leaves_nothing_half_written(small_disk, model_folder):
+    with pytest.raises(ConversionError, match="No space left|full"):
+        network("encoder", (model_folder,), small_disk / "openvino", threading.Event())
+    assert not [path for path in (small_disk / "openvino").iterdir() if path.is_dir()]
+
+
+def test_closing_stops_a_conversion(tmp_path, model_folder, cpu, caplog):
+    model = Encoder.from_folder(model_folder, cpu)
+    acceleration = Acceleration(tmp_path, cpu, patience=0)
+    acceleration.begin(model, (model_folder,))
+    acceleration.close()
+    assert not acceleration._threads[0].is_alive() and model.engine.name == "torch" and model.note == ""
+    assert not list(tmp_path.glob(f"*/{NETWORK}")) and "stays on torch" not in caplog.text
+
+
+def test_a_conversion_speaks_to_nobody(tmp_path, model_folder):
+    """OpenVINO's converter comes with telemetry: here it is never imported, no connection is tried, no file left in the home."""
+    (tmp_path / "home").mkdir()
+    env = os.environ | {"HOME": str(tmp_path / "home")}
+    command = [sys.executable, "-c", WITNESS, "cross-encoder", str(tmp_path / "out.xml"), str(model_folder), str(CROSS_ENCODER)]
+    subprocess.run(command, env=env, check=True, capture_output=True)
+    assert (tmp_path / "out.xml").exists()
+    assert not list((tmp_path / "home").glob("*intel*"))

@@ -1,0 +1,270 @@
+"""The running app under /v1, driven by OpenAI's own client; mistakes, keys and foreign pages are refused in its shape."""
+
+import base64
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import openai
+import pytest
+from openai import OpenAI
+
+from sbert_app.runtime.workbench import Workbench, open_workbench
+from sbert_app.serve import bodies
+from sbert_app.serve.places import Places
+from sbert_app.services.embeddings import RefusedError
+from sbert_app.settings import HOSTED_LIMITS, Limits, Settings
+from sbert_app.ui.app import build_app, launch_options
+from tests.browser.chromium import free_port
+
+MODEL = "all-MiniLM-L6-v2"
+KEY = "sk-only-for-this-test"
+SLOW = 60  # seconds: the first request loads the model
+HEAD_READ = 0.1  # seconds in which a server reads the head of a request
+
+
+class Served:
+    """A running app: its workbench, its address, OpenAI's client and a plain one."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.bench = open_workbench(settings)
+        page = build_app(self.bench)
+        options = {"server_name": "127.0.0.1", "server_port": free_port(), "prevent_thread_lock": True, "quiet": True}
+        _, self.url, _ = page.launch(**options, **launch_options(self.bench))
+        self.close = page.close
+        self.openai = OpenAI(base_url=f"{self.url}v1", api_key=settings.key or "none", max_retries=0, timeout=SLOW)
+        self.http = httpx.Client(base_url=self.url, timeout=SLOW)
+
+    def post(self, body: Any, **headers: str) -> httpx.Response:
+        own = {"Content-Type": "application/json"} | {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.http.post("v1/embeddings", content=body if isinstance(body, bytes) else json.dumps(body), headers=own)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def app(home: Path) -> Iterator[Served]:
+    with closing(Served(Settings(home=home, device="cpu"))) as app:
+        yield app
+
+
+@pytest.fixture(scope="module")
+def locked(home: Path) -> Iterator[Served]:
+    """Hosted, with a key, and one request at a time for each address."""
+    limits = replace(HOSTED_LIMITS, requests_an_address=1)
+    with closing(Served(Settings(home=home, device="cpu", hosted=True, key=KEY, limits=limits))) as app:
+        yield app
+
+
+def assert_same(embeddings: Any, bench: Workbench, sentences: list[str]) -> None:
+    """In bf16, what else is in a batch changes the last digits."""
+    vectors = np.array(embeddings, dtype=np.float32)
+    expected = bench.registry.encoder().encode(sentences)
+    assert vectors.shape == expected.shape and (vectors * expected).sum(1).min() > 0.999
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-3)
+
+
+@pytest.mark.parametrize("options", [{}, {"encoding_format": "float"}, {"dimensions": 384, "user": "somebody"}])
+def test_openais_client_gets_what_the_encoder_gives(app: Served, sentences: list[str], options: dict[str, Any]) -> None:
+    batch = [*sentences[:70], sentences[0], "łódź 🙂"]  # more than 64: written by a thread
+    answer = app.openai.embeddings.create(model=MODEL, input=batch, **options)
+    assert [item.index for item in answer.data] == list(range(72)) and answer.model == MODEL
+    assert_same([item.embedding for item in answer.data], app.bench, batch)
+    single = app.openai.embeddings.create(model=MODEL, input=batch[-1], **options)
+    assert_same([single.data[0].embedding], app.bench, batch[-1:])
+
+
+def test_base64_is_the_bytes_and_float_is_as_exact(app: Served) -> None:
+    texts = ["one text", "and another"]
+    numbers, packed = (app.post({"model": MODEL, "input": texts, "encoding_format": kind}).json() for kind in ("float", "base64"))
+    for number, bytes_ in zip(numbers["data"], packed["data"], strict=True):
+        assert np.array_equal(np.float32(number["embedding"]), np.frombuffer(base64.b64decode(bytes_["embedding"]), "<f4"))
+
+
+def test_models_are_listed_but_for_those_of_runs(app: Served, home: Path, model_folder: Path) -> None:
+    run = home / "runs" / "2026-a-secret"
+    run.mkdir(parents=True)
+    (run / "model").symlink_to(model_folder)
+    assert [model.id for model in app.openai.models.list()] == list(app.bench.registry.encoders())
+    assert app.openai.embeddings.create(model="runs/2026-a-secret", input="text").model == "runs/2026-a-secret"
+    for name in ("text-embedding-3-small", "runs/2026-guessed", str(model_folder), "cross-MiniLM-L6-stsb", "new/dan", "a\nb"):
+        with pytest.raises(openai.NotFoundError) as refused:
+            app.openai.embeddings.create(model=name, input="text")
+        assert refused.value.code == "model_not_found"
+
+
+def test_tokens_are_counted_as_the_model_reads_them(app: Served) -> None:
+    encoder = app.bench.registry.encoder()
+    usage = app.openai.embeddings.create(model=MODEL, input=["a cat", "word " * 3_000]).usage
+    assert usage.prompt_tokens == usage.total_tokens == 4 + encoder.max_length
+
+
+@pytest.mark.parametrize(
+    ("fields", "param", "text"),
+    [
+        ({"input": "a", "dimensions": 256}, "dimensions", "384 dimensions"),
+        ({"input": "a", "dimensions": True}, "dimensions", "384 dimensions"),
+        ({"input": "a", "encoding_format": "int8"}, "encoding_format", "float, base64"),
+        ({"input": [1, 2, 3]}, "input", "send the input as text"),
+        ({"input": [[1, 2], [3]]}, "input", "send the input as text"),
+        ({"input": []}, "input", "at least one text"),
+        ({"input": None}, "input", "at least one text"),
+        ({}, "input", "at least one text"),
+        ({"input": {"text": "a"}}, "input", "at least one text"),
+        ({"input": ["a", None]}, "input", "index 1 must be text"),
+        ({"input": ["a", "", "b"]}, "input", "index 1 is blank"),
+        ({"input": " \n"}, "input", "index 0 is blank"),
+        ({"input": "\0"}, "input", "index 0 is blank"),
+        ({"input": ["a"] * 2_049}, "input", "at most 2,048"),
+        ({"input": "a", "model": None}, "model", "by its name"),
+        ({"input": "a", "model": ["x"]}, "model", "by its name"),
+    ],
+)
+def test_a_mistake_is_a_sentence_in_openais_shape(app: Served, fields: dict[str, Any], param: str, text: str) -> None:
+    answer = app.post({"model": MODEL} | fields)
+    error = answer.json()["error"]
+    assert answer.status_code == 400 and error["param"] == param and error["type"] == "invalid_request_error"
+    assert text in error["message"]
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[]", b'"text"', b"null", b'{"input": NaN}', b"\xff\xfe", b"[" * 100_000, b'"\\ud800"']
+)
+def test_a_body_that_is_no_json_object_is_refused(app: Served, body: bytes) -> None:
+    answer = app.post(body)
+    assert answer.status_code == 400 and "JSON" in answer.json()["error"]["message"]
+
+
+def test_a_large_body_is_refused_before_it_is_read_as_json(app: Served) -> None:
+    with pytest.raises(openai.APIStatusError, match="larger than 8 MB") as refused:
+        app.openai.embeddings.create(model=MODEL, input=["x" * 1_000_000] * 9)
+    assert refused.value.status_code == 413
+    chunks = (b"x" * 1_000_000 for _ in range(9))  # without a length in the header
+    answer = app.http.post("v1/embeddings", content=chunks, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 413
+
+
+def test_only_json_is_accepted_so_that_no_form_can_send_it(app: Served) -> None:
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"):
+        assert app.post({"model": MODEL, "input": "a"}, Content_Type=kind).status_code == 415
+    assert app.post({"model": MODEL, "input": "a"}, Content_Type="Application/JSON; charset=utf-8").status_code == 200
+
+
+def test_pages_of_other_sites_and_other_names_are_refused(app: Served) -> None:
+    request = {"model": MODEL, "input": "a"}
+    assert app.post(request, Origin="https://evil.example").status_code == 403
+    assert app.post(request, Origin="null").status_code == 403
+    assert app.post(request, Sec_Fetch_Site="cross-site").status_code == 403
+    assert app.post(request, Host="evil.example").status_code == 403
+    assert app.post(request, Origin="http://localhost:3000").status_code == 200
+    linked = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    assert app.http.get("v1/models", headers=linked).status_code == 403
+    assert app.http.get("v1/models", headers={"Origin": "https://evil.example"}).status_code == 403
+
+
+def test_with_a_key_set_it_is_required(locked: Served) -> None:
+    assert len(locked.openai.embeddings.create(model=MODEL, input="text").data[0].embedding) == 384
+    for key in ("wrong", KEY[:-1], KEY + "x", "é"):
+        header = f"Bearer {key}".encode("latin-1")
+        for answer in (
+            locked.http.post("v1/embeddings", json={"model": MODEL, "input": "a"}, headers={"Authorization": header}),
+            locked.http.get("v1/models", headers={"Authorization": header}),
+        ):
+            assert answer.status_code == 401 and answer.json()["error"]["code"] == "invalid_api_key"
+    assert locked.http.get("v1/models").status_code == 401
+    assert locked.http.get("v1/models", headers={"Authorization": f"Basic {KEY}"}).status_code == 401
+    with pytest.raises(openai.AuthenticationError, match="API key is missing or wrong"):
+        OpenAI(base_url=f"{locked.url}v1", api_key="wrong", max_retries=0).models.list()
+    assert KEY not in repr(locked.bench.settings)
+
+
+def test_an_address_takes_a_bounded_number_of_places(locked: Served) -> None:
+    """A request that is still being sent holds its place; another address is served meanwhile."""
+    request = {"model": MODEL, "input": "a"}
+    keyed = {"Authorization": f"Bearer {KEY}"}
+    body = json.dumps(request).encode()
+    port = httpx.URL(locked.url).port
+    head = (
+        f"POST /v1/embeddings HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {KEY}\r\nX-Forwarded-For: 10.0.0.1\r\n"
+        f"Connection: close\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    for _ in range(20):  # a head that is read while the question below is answered is refused itself
+        slow = socket.create_connection(("127.0.0.1", port), timeout=SLOW)
+        slow.sendall(head.encode() + body[:5])
+        time.sleep(HEAD_READ)
+        if (answer := locked.post(request, **keyed, X_Forwarded_For="10.0.0.1")).status_code == 429:
+            break
+        slow.close()
+    with slow:
+        assert answer.status_code == 429 and answer.json()["error"]["code"] == "rate_limit_exceeded"
+        assert locked.post(request, **keyed, X_Forwarded_For="10.0.0.2").status_code == 200
+        slow.sendall(body[5:])
+        assert slow.recv(12) == b"HTTP/1.1 200"
+        while slow.recv(65_536):
+            pass
+    assert locked.post(request, **keyed, X_Forwarded_For="10.0.0.1").status_code == 200
+
+
+def test_places_are_bounded_in_total_and_given_back() -> None:
+    places = Places(replace(Limits(), requests=2, requests_an_address=2))
+    with places.take("a"), places.take("b"), pytest.raises(RefusedError, match="Too many requests"), places.take("c"):
+        pass
+    with places.take("a"), places.take("a"):
+        pass
+    assert not places._taken
+
+
+def test_sixteen_clients_at_once_get_their_own_rows(app: Served, sentences: list[str]) -> None:
+    requests = [sentences[i * 5 : i * 5 + 1 + i % 5] for i in range(16)]
+    barrier = threading.Barrier(16)
+
+    def client(texts: list[str]) -> list[list[float]]:
+        own = OpenAI(base_url=f"{app.url}v1", api_key="none", max_retries=0, timeout=SLOW)
+        barrier.wait(SLOW)
+        return [item.embedding for _ in range(3) for item in own.embeddings.create(model=MODEL, input=texts).data]
+
+    with ThreadPoolExecutor(16) as threads:
+        answers = list(threads.map(client, requests))
+    for texts, embeddings in zip(requests, answers, strict=True):
+        assert_same(embeddings, app.bench, texts * 3)
+
+
+def test_a_mistake_beside_others_is_its_own(app: Served) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        bodies_ = [{"model": MODEL, "input": f"text {i}" if i % 2 else ""} for i in range(32)]
+        codes = [answer.status_code for answer in threads.map(app.post, bodies_)]
+    assert codes == [400, 200] * 16
+
+
+def test_while_the_device_is_busy_the_app_still_answers(app: Served) -> None:
+    with ThreadPoolExecutor(1) as thread:
+        with app.bench.device.hold():
+            waiting = thread.submit(app.post, {"model": MODEL, "input": "a"})
+            assert app.http.get("v1/models").status_code == 200
+            assert not waiting.done()
+        assert waiting.result(SLOW).status_code == 200
+
+
+def test_a_fault_of_ours_is_logged_and_admitted_without_detail(
+    app: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any) -> bytes:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr(bodies, "embeddings", fail)
+    with pytest.raises(openai.InternalServerError, match="Something went wrong on our side") as error:
+        app.openai.embeddings.create(model=MODEL, input="a")
+    assert error.value.status_code == 500 and "secret" not in str(error.value)
+    assert "secret detail" in caplog.text

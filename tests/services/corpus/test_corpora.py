@@ -1,0 +1,76 @@
+"""The open corpus: which model its index is of, what opens it again, and its export."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sbert_app.corpus.indexed import WORDS, IndexedCorpus
+from sbert_app.errors import UserError
+from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.models.encoder import Encoder
+from sbert_app.runtime.workbench import open_workbench
+from sbert_app.services.corpus.corpora import CorpusService
+from sbert_app.services.corpus.hits import FORMER_MODEL
+from sbert_app.services.corpus.search import SearchService
+from sbert_app.settings import Settings
+
+
+@pytest.fixture
+def other_model(encoder, tmp_path) -> str:
+    """The bundled weights with another pooling: another encoder."""
+    other = Encoder("other", encoder.transformer, encoder.tokenizer, replace(encoder.layout, pooling="cls"), encoder.hardware)
+    other.save(tmp_path / "other")
+    return str(tmp_path / "other")
+
+
+def test_an_open_corpus_is_indexed_again_with_another_model(bench, other_model):
+    corpora, session = CorpusService(bench), bench.sessions.open()
+    assert corpora.current(session.id) is None and corpora.other_index(session.id, DEFAULT_ENCODER) is None
+    corpora.put_table(session.id, corpora.read_lines("a red car\na green apple\na blue boat"))
+    list(corpora.index(session.id, ["text"]))
+    assert corpora.other_index(session.id, DEFAULT_ENCODER) is None and corpora.last_indexing(session.id).total == 3
+    other = corpora.other_index(session.id, other_model)
+    assert (other.model, other.rows) == (DEFAULT_ENCODER, 3) and other.other_model.endswith("other") and other.seconds > 0
+    before = corpora.current(session.id)
+    list(corpora.index_again(session.id, other_model))
+    after = corpora.current(session.id)
+    assert after.fingerprint != before.fingerprint and after.corpus.sentences == before.corpus.sentences
+    assert corpora.other_index(session.id, other_model) is None
+    search = SearchService(bench)
+    assert search.former_model(session.id) == DEFAULT_ENCODER == search.beside(session.id, FORMER_MODEL, "fruit").model
+    assert search.beside(session.id, WORDS, "a boat").hits[0].row == 3
+    with pytest.raises(UserError, match="Unknown ranking"):
+        search.beside(session.id, "x", "fruit")
+
+
+def test_a_key_opens_examples_and_saved_corpora_and_nothing_else(bench):
+    corpora, first, later = CorpusService(bench), bench.sessions.open(), bench.sessions.open()
+    corpora.put_table(first.id, corpora.read_lines("a red car\na green apple"))
+    list(corpora.index(first.id, ["text"]))
+    key = corpora.current(first.id).key
+    assert corpora.open_key(later.id, key).corpus.sentences == ["a red car", "a green apple"]
+    for unknown in ("", "../runs", f"{key}0", "no-such-corpus-0123456789ab"):
+        assert corpora.open_key(later.id, unknown) is None
+    assert corpora.current(later.id).key == key
+    assert corpora.open_key(later.id, "field_notes.csv").key == "field_notes.csv"
+
+
+def test_hosted_a_key_opens_examples_only(bench):
+    corpora, session = CorpusService(bench), bench.sessions.open()
+    corpora.put_table(session.id, corpora.read_lines("a red car\na green apple"))
+    list(corpora.index(session.id, ["text"]))
+    hosted = open_workbench(Settings(home=bench.settings.home, device="cpu", hosted=True))
+    visitor = hosted.sessions.open()
+    assert CorpusService(hosted).open_key(visitor.id, corpora.current(session.id).key) is None
+    assert visitor.get(IndexedCorpus) is None
+
+
+def test_the_export_needs_a_corpus(bench, tmp_path):
+    corpora, session = CorpusService(bench), bench.sessions.open()
+    with pytest.raises(UserError, match="There is no corpus yet"):
+        corpora.export(session.id, tmp_path / "embeddings.npy")
+    corpora.put_table(session.id, corpora.read_lines("a red car\na green apple"))
+    list(corpora.index(session.id, ["text"]))
+    corpora.export(session.id, tmp_path / "embeddings.npy")
+    assert np.load(tmp_path / "embeddings.npy").shape == (2, 384)

@@ -1,0 +1,81 @@
+"""What the app does before its first page is there: little enough that the page comes at once."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sbert_app.errors import UserError
+from sbert_app.models.registry import Registry
+from sbert_app.runtime.workbench import open_workbench
+from sbert_app.settings import Settings
+from sbert_app.ui.app import build_app
+
+ROOT = Path(__file__).parents[1]
+# Each takes from a tenth of a second to two. Gradio imports pandas, pyarrow and huggingface_hub itself.
+SLOW = {
+    "torch", "transformers", "tokenizers", "safetensors", "peft", "sklearn", "scipy", "umap", "numba", "faiss", "bm25s", "plotly",
+    "openpyxl",
+}  # fmt: skip
+SERVE = """
+import json, os, resource, sys, time, urllib.request
+from pathlib import Path
+from sbert_app.runtime.workbench import open_workbench
+from sbert_app.settings import Settings
+from sbert_app.ui.quick_import import skip_stubs
+skip_stubs()
+from sbert_app.ui.app import build_app, launch_options
+from sbert_app.ui.pages import use_lean_pages
+
+bench = open_workbench(Settings(home=Path(sys.argv[1])))
+page = build_app(bench)
+server, url, _ = page.launch(prevent_thread_lock=True, quiet=True, **launch_options(bench))
+use_lean_pages(server, page)
+assert b"SBERT Studio" in urllib.request.urlopen(url).read()
+assert sys.modules['gradio.component_meta'].create_or_modify_pyi.__module__ == 'sbert_app.ui.quick_import'
+modules = sorted({name.partition(".")[0] for name in sys.modules})
+before = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
+time.sleep(2)
+wakes = (resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw - before) / 2
+print(json.dumps([modules, wakes]), flush=True)
+os._exit(0)
+"""
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """What an app imported until its first page was there, and how often a second it wakes when nobody asks for anything."""
+    tmp_path = tmp_path_factory.mktemp("home")
+    out = subprocess.run([sys.executable, "-c", SERVE, tmp_path], cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)
+    return json.loads(out.stdout.splitlines()[-1])
+
+
+def test_a_page_is_served_before_any_slow_library_is_imported(served):
+    modules = set(served[0])
+    assert "gradio" in modules and modules & SLOW == set()
+
+
+def test_an_idle_app_wakes_seldom(served):
+    assert served[1] < 400  # Gradio's defaults: about 1,000
+
+
+def test_the_registry_is_made_once_when_first_asked_for(tmp_path):
+    bench = open_workbench(Settings(home=tmp_path, device="cpu"))
+    assert bench.registry is bench.registry
+
+
+def test_a_gpu_that_is_not_there_is_refused_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    with pytest.raises(UserError, match="torch sees no CUDA device"):
+        open_workbench(Settings(home=tmp_path, device="cuda"))
+
+
+@pytest.mark.parametrize("hosted", [False, True])
+def test_the_picker_lists_all_models_of_a_new_home_before_the_registry_is_there(tmp_path, hosted):
+    settings = replace(Settings(home=tmp_path, device="cpu", hosted=hosted), allowed_models=("org/model",))
+    app = build_app(open_workbench(settings))
+    picker = next(block for block in app.blocks.values() if getattr(block, "elem_id", "") == "model")
+    assert [name for name, _ in picker.choices] == list(Registry(settings).encoders(untrained=True))
