@@ -125,7 +125,8 @@ class Run:
             return RunInfo(self.id, self.id, DAMAGED, str(error), self.id[:10], "", has_model=False)
         state, message = self._state()
         if state in (RUNNING, WAITING) and not self.locked():
-            state = INTERRUPTED
+            state, message = self._state()  # it may have ended between the two looks
+            state = INTERRUPTED if state in (RUNNING, WAITING) else state
         data = str(facts.get("file", "")), facts["fingerprint"]
         return RunInfo(self.id, facts["name"], state, message, facts["created"], facts["owner"], has_model, *data)
 

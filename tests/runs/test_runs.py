@@ -40,6 +40,17 @@ def test_who_says_it_runs_while_nobody_holds_its_lock_was_killed(run):
     assert (run.info().state, run.info().message) == (FINISHED, "done")
 
 
+def test_a_run_that_ends_between_the_look_at_its_state_and_at_its_lock_is_not_interrupted(run, monkeypatch):
+    run.set_state(RUNNING)
+
+    def ended_now():
+        run.set_state(FINISHED, "done")
+        return False
+
+    monkeypatch.setattr(run, "locked", ended_now)
+    assert (run.info().state, run.info().message) == (FINISHED, "done")
+
+
 def test_a_half_written_event_is_no_event(run):
     run.add_event({"type": "step", "step": 1})
     run.add_event({"type": "step", "step": 9})
