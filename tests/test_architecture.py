@@ -28,6 +28,8 @@ ORDER = [
     {"runs"},
     {"training", "timing"},
     {"labelled"},
+    {"bulk"},
+    {"collections"},
     {"corpus", "models"},
     {"tables", "evaluation", "mapping", "explain"},
     {"homes", "settings", "storage", "vectors", "wording"},

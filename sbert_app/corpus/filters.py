@@ -17,6 +17,7 @@ ISO_DATE = re.compile(r"\d{4}(-\d{2}){0,2}")
 PERIODS = {4: "Y", 7: "M"}  # by length: "2026" is a year, "2026-03" a month; longer ones are days
 LABEL_COLUMNS, LABEL_LENGTH = 4, 60  # columns; characters of the longest value
 BLANK = "(blank)"  # how an empty cell is shown
+EPOCH = pd.Timestamp(0)
 FACET_VALUES = 100  # a column with more distinct values is filtered by text or range, not by a list
 
 
@@ -118,14 +119,47 @@ class _Scale:
 
     def bound(self, text: str, last: bool) -> Any:
         """Parse a bound; as the upper one, "2026-03" means the last moment of March."""
-        value = self.read(pd.Series([text], dtype=str))[0]
-        if self.dates and ISO_DATE.fullmatch(text):
-            value = pd.to_datetime(text, errors="coerce")
-        if pd.isna(value):
+        value = _bound(text, self.read, self.dates, last)
+        if value is None:
             raise UserError(f"'{text}' cannot be compared with column '{self.column}', which holds values like '{self.example}'.")
-        if self.dates and last:
-            return pd.Period(value, PERIODS.get(len(text), "D") if ISO_DATE.fullmatch(text) else "D").end_time
         return value
+
+
+def _bound(text: str, read: "Callable[[pd.Series[str]], pd.Series[Any]]", dates: bool, last: bool) -> Any:
+    """A number or timestamp, None if the text is neither."""
+    value = read(pd.Series([text], dtype=str))[0]
+    if dates and ISO_DATE.fullmatch(text):
+        value = pd.to_datetime(text, errors="coerce")
+    if pd.isna(value):
+        return None
+    if dates and last:
+        return pd.Period(value, PERIODS.get(len(text), "D") if ISO_DATE.fullmatch(text) else "D").end_time
+    return value
+
+
+def scale_of(cells: "pd.Series[str]") -> str:
+    """How most cells are read as numbers or dates, a key of SCALES; "" if most are neither."""
+    try:
+        return next(name for name, read in SCALES.items() if read is _scale("", cells).read)
+    except UserError:
+        return ""
+
+
+def values_on(scale: str, cells: "pd.Series[str]") -> NDArray[np.float64]:
+    """Cells as numbers, dates as seconds since 1970, (n,); NaN where a cell is neither. scale: a key of SCALES."""
+    values = SCALES[scale](cells)
+    if scale not in NUMBERS:
+        values = (values - EPOCH).dt.total_seconds()
+    return values.to_numpy(dtype=np.float64)
+
+
+def bound_on(scale: str, column: str, text: str, last: bool) -> float:
+    """A bound of a range as `values_on` gives values. Raises UserError for a text that is no such value."""
+    dates = scale not in NUMBERS
+    value = _bound(text, SCALES[scale], dates, last)
+    if value is None:
+        raise UserError(f"'{text}' cannot be compared with column '{column}', which holds {'dates' if dates else 'numbers'}.")
+    return float((value - EPOCH).total_seconds() if dates else value)
 
 
 def _scale(column: str, cells: "pd.Series[str]") -> _Scale:

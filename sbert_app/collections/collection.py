@@ -1,0 +1,126 @@
+"""What every store of a collection can do, and what a collection remembers about itself."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sbert_app.errors import UserError
+from sbert_app.vectors import Vectors
+
+ROW, SENTENCE, EMBEDDING = "row", "sentence", "embedding"
+METADATA = "metadata."  # how a column of the files is named in an Arrow table, so that it may be called "row" too
+FILE_BITS = 32  # a row's id is the number of its file, shifted by this, plus its number in the file, counted from 1
+EXACT, IVF, HNSW = "exact", "ivf", "hnsw"  # kinds of index that every store has
+INDEXES = (EXACT, IVF, HNSW)
+
+Rows = NDArray[np.int64]
+
+
+class CollectionError(UserError):
+    """A collection cannot be opened, read or written; its text says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a collection remembers: its encoder, the index, its columns and files.
+
+    sentence: name of the sentence column in the files; columns: names of the others. scales: of the columns that hold numbers or
+    dates, how they are read (a key of corpus.filters.SCALES); a range in a filter needs that. recall: the share of the ten closest
+    rows that the index finds, measured on `recall_queries` rows; 0 queries: not measured.
+    """
+
+    model: str
+    fingerprint: str
+    dim: int
+    sentence: str
+    columns: tuple[str, ...]
+    scales: Mapping[str, str]
+    files: tuple[str, ...]
+    index: str = EXACT
+    recall: float = 1.0
+    recall_queries: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any]) -> "Facts":
+        """Raises KeyError or TypeError for anything but what `to_json` wrote."""
+        lists = {name: tuple(map(str, facts[name])) for name in ("columns", "files")}
+        facts = {**facts, **lists, "scales": dict(facts["scales"]), "dim": int(facts["dim"])}
+        return cls(**{name: facts[name] for name in cls.__dataclass_fields__})
+
+    def place(self, row: int) -> tuple[str, int]:
+        """The file of a row and its number there, counted from 1."""
+        return self.files[row >> FILE_BITS], row & (1 << FILE_BITS) - 1
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of the tables that a store takes and gives: row, sentence, a column of text for each of `columns`, embedding."""
+        metadata = [pa.field(METADATA + column, pa.string()) for column in self.columns]
+        embedding = pa.field(EMBEDDING, pa.list_(pa.float16(), self.dim))
+        return pa.schema([pa.field(ROW, pa.int64()), pa.field(SENTENCE, pa.string()), *metadata, embedding])
+
+
+class Collection(Protocol):
+    """An open collection. Many threads may read it at once; one process writes.
+
+    All methods raise CollectionError if the store cannot be reached or does not hold what it should.
+    """
+
+    @property
+    def address(self) -> str:
+        """Where it is, without any token."""
+
+    @property
+    def facts(self) -> Facts: ...
+
+    def upsert(self, rows: pa.Table) -> None:
+        """Write rows of `facts.schema` with unit embeddings; a row with a known id replaces it."""
+
+    def trim(self, file: int, rows: int) -> None:
+        """Forget the rows of a file behind its row `rows`: the file has become shorter."""
+
+    def finish(self, facts: Facts) -> None:
+        """Build or renew the index and write the facts. What was upserted is found from now on."""
+
+    def count(self) -> int:
+        """The number of rows that can be found."""
+
+    def search(self, queries: Vectors, top: int, filters: Mapping[str, Any] | None = None) -> tuple[Vectors, Rows]:
+        """The closest rows of unit queries, (q, dim), best first: cosines and ids, (q, at most top); id -1 where none was found.
+
+        filters: as in corpus.filters.matching_rows. Raises UserError if they do not fit the columns.
+        """
+
+    def fetch(self, rows: Sequence[int]) -> pa.Table:
+        """These rows, in this order, with `facts.schema`; unknown ids are left out."""
+
+    def sample(self, count: int, seed: int = 0) -> Rows:
+        """The ids of at most `count` rows drawn at random, in ascending order."""
+
+    def scan(self, batch: int = 10_000) -> Iterator[pa.Table]:
+        """All rows, in ascending order of ids, `batch` at a time."""
+
+    def drop(self) -> None:
+        """Delete the collection for good."""
+
+    def close(self) -> None: ...
+
+
+def embeddings_of(rows: pa.Table) -> Vectors:
+    """The embeddings of a table as an array, (n, dim) float32."""
+    column = rows.column(EMBEDDING)
+    parts = [chunk.flatten().to_numpy(zero_copy_only=True) for chunk in column.chunks]
+    flat = np.concatenate(parts) if len(parts) != 1 else parts[0]
+    return flat.reshape(-1, column.type.list_size).astype(np.float32)
+
+
+def embedding_column(embeddings: Vectors) -> pa.Array:
+    """Embeddings, (n, dim), as a column of float16 lists, which readers without this app understand."""
+    flat = pa.array(np.ascontiguousarray(embeddings, dtype=np.float16).reshape(-1))
+    return pa.FixedSizeListArray.from_arrays(flat, embeddings.shape[1])
