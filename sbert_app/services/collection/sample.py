@@ -20,7 +20,7 @@ def read_sample(name: str, key: str, collection: Collection, rows: int, most: in
     """At most `most` random rows with their embeddings, named after the collection. key: what opens the collection again."""
     table = collection.fetch(collection.sample(most).tolist())
     title = name if len(table) >= rows else f"{name}: sample of {len(table):,} of {rows:,} rows"
-    corpus = replace(corpus_of(title, table, collection.facts), store=key)
+    corpus = with_files(replace(corpus_of(title, table, collection.facts), store=key), collection.facts)
     return IndexedCorpus.build(corpus, collection.facts.model, collection.facts.fingerprint, embeddings_of(table))
 
 
@@ -29,8 +29,6 @@ def corpus_of(name: str, table: pa.Table, facts: Facts) -> Corpus:
     ids = table.column(ROW).to_numpy()
     columns = {column: table.column(METADATA + column).to_pylist() for column in facts.columns}
     metadata = pd.DataFrame(columns, index=range(len(ids)), dtype=str)
-    if len(facts.files) > 1:
-        metadata.insert(0, file_column(facts), [_file(facts, row) for row in ids.tolist()])
     return Corpus(
         name=name,
         columns=(facts.sentence,),
@@ -39,6 +37,15 @@ def corpus_of(name: str, table: pa.Table, facts: Facts) -> Corpus:
         rows=np.asarray(ids, dtype=np.int64),
         row_names=row_names(ids.tolist(), facts),
     )
+
+
+def with_files(corpus: Corpus, facts: Facts) -> Corpus:
+    """The corpus with a column for the file of each row, where there are several."""
+    if len(facts.files) < 2:
+        return corpus
+    metadata = corpus.metadata.copy()
+    metadata.insert(0, file_column(facts), [_file(facts, row) for row in corpus.rows.tolist()])
+    return replace(corpus, metadata=metadata)
 
 
 def row_names(ids: Sequence[int], facts: Facts) -> dict[int, str]:
@@ -57,4 +64,7 @@ def file_column(facts: Facts) -> str:
 
 
 def _file(facts: Facts, row: int) -> str:
-    return PurePath(facts.place(row)[0]).name
+    """The name of a row's file, with its folders if another file has the same name."""
+    file = facts.place(row)[0]
+    name = PurePath(file).name
+    return name if [PurePath(other).name for other in facts.files].count(name) == 1 else file

@@ -1,7 +1,5 @@
 """Open a collection for a visitor: any address, or, hosted, one that the administrator lists."""
 
-from pathlib import PurePath
-
 from sbert_app.collections.address import parse
 from sbert_app.collections.collection import Collection, CollectionError
 from sbert_app.collections.opening import open_collection
@@ -12,7 +10,6 @@ from sbert_app.services.collection.opened import OpenCollection, open_collection
 from sbert_app.services.collection.sample import read_sample
 from sbert_app.tables import Table
 
-LONGEST = 2_000  # characters of an address
 BLANK = "The address is blank. Type a folder, FILE.db/NAME or http://host:port/NAME."
 KEY = "collection:"  # before the name of a listed collection in a page's address
 
@@ -58,7 +55,7 @@ class CollectionService:
             raise UserError(f"There is no collection of this name here. The collections are: {names}.")
         name = text if listed else name_of(text)
         with reading(name, self.hosted):
-            collection = open_collection(listed or text[:LONGEST], self._settings.store_token)
+            collection = open_collection(listed or text, self._settings.store_token)
             try:
                 opened = self._opened(name, collection, text if listed else collection.address, bool(listed))
             except BaseException:
@@ -111,7 +108,7 @@ def key_of(opened: OpenCollection) -> str:
 
 def name_of(address: str) -> str:
     """The last part of an address: the name of the collection, without host and folder."""
-    return PurePath(address.rstrip("/").replace("\\", "/")).name or address
+    return parse(address).name or address
 
 
 def _named(addresses: tuple[str, ...]) -> dict[str, str]:
