@@ -43,6 +43,7 @@ def main(names: list[str]) -> None:
         app,
         cautions,
         cluster_map,
+        collections,
         cross_encoder,
         duplicates,
         engines,
@@ -72,6 +73,7 @@ def main(names: list[str]) -> None:
         "cross_encoder": cross_encoder.report,
         "cautions": cautions.report,
         "transfer": transfer.report,
+        "collections": collections.report,
     }
     out = Path(".bench")
     out.mkdir(exist_ok=True)
