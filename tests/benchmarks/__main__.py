@@ -47,6 +47,7 @@ def main(names: list[str]) -> None:
         cross_encoder,
         duplicates,
         engines,
+        memory,
         quality,
         ranking,
         search,
@@ -74,6 +75,7 @@ def main(names: list[str]) -> None:
         "cautions": cautions.report,
         "transfer": transfer.report,
         "collections": collections.report,
+        "memory": memory.report,
     }
     out = Path(".bench")
     out.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""How large may a collection be on one machine? A million rows in a folder: bytes, seconds, recall, one query, many, with filters."""
+"""How large may a collection be on one machine? A million rows in a folder: bytes, seconds, recall, queries, filters."""
 
 import os
 import random
