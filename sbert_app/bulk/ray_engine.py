@@ -6,6 +6,7 @@ every machine. An actor or a machine that dies is replaced, and its shard is enc
 
 import logging
 import os
+import secrets
 import shutil
 import time
 from collections.abc import Iterator, Mapping
@@ -66,11 +67,11 @@ class RayEngine:
                 writer.write_table(table)
 
     def encode(self) -> Iterator[Encoded]:
-        import ray.data
-
         if not self._started:
             start_ray(self._address)
             self._started = True
+        import ray.data  # reads its settings from the environment, which `start_ray` has set
+
         paths = sorted(str(path) for path in self._staged.glob("*.arrow"))
         recipe, workers, resources = self._pool(ray.cluster_resources(), len(paths))
         items = ray.data.from_items([{"path": path} for path in paths], override_num_blocks=len(paths))
@@ -147,6 +148,10 @@ def check_ray() -> None:
 def start_ray(address: str) -> None:
     """Connect to a cluster, or start Ray on this machine. Raises UserError."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # nothing leaves the machine
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    if not address:  # a token for this run alone: else Ray writes one to the user's home, for all of them
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
     import ray
     import ray.data
 

@@ -14,7 +14,7 @@ from sbert_app.collections.collection import FILE_BITS, ROW, Collection, Facts, 
 from sbert_app.storage import read_object, replacing, write_object, writing_to
 
 FILE = "file"  # a column of the Parquet files
-CONTENTS = "contents.json"
+CONTENTS = "_contents.json"  # readers of a folder of Parquet files pass over names like this
 
 
 class Sink(Protocol):
@@ -97,7 +97,7 @@ class IntoParquet:
         table = table_of(self._facts, piece, embeddings)
         file = pa.array([str(piece.path)] * len(table)).dictionary_encode()
         with writing_to(self._folder, "out"), replacing(self._folder / name) as temporary:
-            pyarrow.parquet.writetable_of(table.add_column(0, FILE, file), temporary)
+            pyarrow.parquet.write_table(table.add_column(0, FILE, file), temporary)
         self._parts.append(name)
 
     def end(self, path: Path, rows: int) -> None:

@@ -41,8 +41,7 @@ class Registry:
     """Models by name: bundled, untrained, saved by this app, a Hub name, or (local mode) any folder."""
 
     def __init__(self, settings: Settings, converts: bool = True, patience: float = PATIENCE) -> None:
-        """converts: whether models are converted for OpenVINO, `patience` seconds after they are loaded; else those converted
-        before are used."""
+        """converts: whether models are converted for OpenVINO, `patience` seconds after loading; else, those converted are used."""
         self.settings = settings
         self.hardware = choose_hardware(settings.device, settings.precision)
         self.acceleration = Acceleration(settings.cache / "openvino", self.hardware, settings.engine == "auto", converts, patience)
