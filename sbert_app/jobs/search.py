@@ -35,8 +35,8 @@ def search(call: Call, options: SearchOptions) -> Iterator[Step | Outcome]:
     Returns:
         hits (rank, row counted from 1, score: the cosine, sentence, metadata, bm25, maxsim, cross_score, matches: words of the
         query and of the hit with their similarity and weight, best: the sentence that matches best, passage: the part of a long
-        text that the scores are of, else None; both are first character and last + 1), milliseconds by stage, and of a collection its name, kind of index and recall; `row` is
-        then the row's id, and row_name what it is called where it is of one of several files.
+        text that the scores are of, else None; both are first character and last + 1), milliseconds by stage, and of a collection
+        its name, kind of index and recall; of several files, row is an id, and row_name its file and row.
     """
     ranking = HYBRID if options.hybrid else options.ranking
     result = call.services.search.search(

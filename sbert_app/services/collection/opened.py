@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sbert_app.collections.collection import EXACT, FILE_BITS, HNSW, IVF, Collection, CollectionError, Facts
+from sbert_app.collections.collection import EXACT, FILE_BITS, HNSW, IVF, SCANN, Collection, CollectionError, Facts
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.runtime.session import Session
@@ -16,7 +16,7 @@ from sbert_app.storage import UnreadableError
 log = logging.getLogger(__name__)
 
 MOST_ID = (1 << 2 * FILE_BITS - 1) - 1  # the largest id that a row can have
-KINDS = {EXACT: "exact", IVF: "IVF", HNSW: "HNSW"}  # of index, as they are written
+KINDS = {EXACT: "exact", IVF: "IVF", HNSW: "HNSW", SCANN: "ScaNN"}  # of index, as they are written
 
 
 @dataclass(frozen=True)

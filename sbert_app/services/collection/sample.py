@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from sbert_app.collections.collection import METADATA, ROW, SENTENCE, Collection, Facts, embeddings_of
+from sbert_app.collections.collection import FILE_BITS, METADATA, ROW, SENTENCE, Collection, Facts, embeddings_of
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import Corpus
 
@@ -44,7 +44,8 @@ def with_files(corpus: Corpus, facts: Facts) -> Corpus:
     if len(facts.files) < 2:
         return corpus
     metadata = corpus.metadata.copy()
-    metadata.insert(0, file_column(facts), [_file(facts, row) for row in corpus.rows.tolist()])
+    names = file_names(facts)
+    metadata.insert(0, file_column(facts), [names[row >> FILE_BITS] for row in corpus.rows.tolist()])
     return replace(corpus, metadata=metadata)
 
 
@@ -52,7 +53,8 @@ def row_names(ids: Sequence[int], facts: Facts) -> dict[int, str]:
     """What rows are called where they come from several files: "17 of b.csv". Empty for one file, whose rows are numbers."""
     if len(facts.files) < 2:
         return {}
-    return {row: f"{facts.place(row)[1]:,} of {_file(facts, row)}" for row in ids}
+    names = file_names(facts)
+    return {row: f"{facts.place(row)[1]:,} of {names[row >> FILE_BITS]}" for row in ids}
 
 
 def file_column(facts: Facts) -> str:
@@ -63,8 +65,12 @@ def file_column(facts: Facts) -> str:
     return name
 
 
-def _file(facts: Facts, row: int) -> str:
-    """The name of a row's file, with its folders if another file has the same name."""
-    file = facts.place(row)[0]
-    name = PurePath(file).name
-    return name if [PurePath(other).name for other in facts.files].count(name) == 1 else file
+def file_names(facts: Facts) -> list[str]:
+    """What the files are called: the last part of each path, with as many folders as tell it from the others."""
+    parts = [PurePath(file).parts for file in facts.files]
+    names = []
+    for own in parts:
+        others = [other for other in parts if other != own]
+        count = next((n for n in range(1, len(own)) if all(other[-n:] != own[-n:] for other in others)), len(own))
+        names.append("/".join(own[-count:]))
+    return names

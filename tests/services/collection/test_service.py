@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sbert_app.collections.collection import Facts
 from sbert_app.corpus.indexed import DENSE, HYBRID, IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.runtime.workbench import open_workbench
@@ -225,3 +226,10 @@ def test_a_pages_address_opens_only_what_the_app_offers(hosted, services, folder
     other = services.bench.sessions.open()
     assert not services.collections.open_key(other.id, f"collection:{folder}")
     assert not services.collections.open_key(other.id, "support_tickets.csv")
+
+
+def test_files_of_the_same_name_are_told_apart_by_their_folders():
+    files = ("/data/2025/a.csv", "/data/2026/a.csv", "/data/2026/b.csv")
+    facts = Facts("m", "f", 4, "text", (), {}, files)
+    assert sample.file_names(facts) == ["2025/a.csv", "2026/a.csv", "b.csv"]
+    assert sample.row_names([(1 << 32) + 1234], facts) == {(1 << 32) + 1234: "1,234 of 2026/a.csv"}

@@ -1,0 +1,83 @@
+"""Conditions as a filter expression of Milvus, and the texts and numbers that rows carry so that it can be evaluated exactly.
+
+Names of columns never enter an expression: the columns of a collection are numbered. For each, a row holds its text, its folded
+text where that differs ("" where not), and its number where the column has a scale.
+"""
+
+import sys
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from sbert_app.collections.collection import ROW, SENTENCE, Facts
+from sbert_app.collections.conditions import Condition
+
+NOTHING = f"{ROW} < 0"  # no row has such an id
+ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"})
+# Milvus and milvus-lite escape wildcards in different ways. So that patterns need no escape, folded texts hold code points that
+# Unicode reserves for internal use in place of what has a meaning in a pattern.
+IN_PATTERNS = {"%": "\ufdd0", "_": "\ufdd1", "\\": "\ufdd2"}
+LIMIT = sys.float_info.max  # in place of infinity, which JSON and expressions cannot hold
+
+
+class Fields(NamedTuple):
+    """The fields of Milvus that hold a column: its text, its folded text and its number."""
+
+    text: str
+    folded: str
+    number: str
+
+
+def fields_of(column: str, facts: Facts) -> Fields:
+    if column == facts.sentence:
+        return Fields(SENTENCE, "folded", "number")
+    place = facts.columns.index(column)
+    return Fields(f"c{place}", f"f{place}", f"n{place}")
+
+
+def expression(wanted: Sequence[Condition], facts: Facts) -> str:
+    """An expression that holds for the rows that `conditions.matching` finds; "" without conditions."""
+    return " and ".join(filter(None, (_term(condition, facts) for condition in wanted)))
+
+
+def fold(text: str) -> str:
+    """A text such that one contains another in any case if and only if its folded text contains the other's folded text."""
+    return text.translate(_folding())
+
+
+def finite(number: float) -> float:
+    """A number that JSON can hold and that compares as this one does."""
+    return min(max(number, -LIMIT), LIMIT)
+
+
+def _term(condition: Condition, facts: Facts) -> str:
+    fields = fields_of(condition.column, facts)
+    terms = []
+    if condition.values is not None:
+        values = ", ".join(map(_quoted, condition.values))
+        terms.append(f"{fields.text} in [{values}]" if values else NOTHING)
+    if condition.contains:
+        pattern = _quoted(f"%{fold(condition.contains)}%")
+        # A text whose folded text is not stored is its own folded text; where it is, containing the pattern means the same.
+        terms.append(f"({fields.text} like {pattern} or {fields.folded} like {pattern})")
+    if condition.low is not None:
+        terms.append(f"{fields.number} >= {finite(condition.low)!r}")
+    if condition.high is not None:
+        terms.append(f"{fields.number} <= {finite(condition.high)!r}")
+    return " and ".join(terms)
+
+
+def _quoted(text: str) -> str:
+    return f'"{text.translate(ESCAPES)}"'
+
+
+@cache
+def _folding() -> dict[int, str]:
+    """Letters to one letter for all that differ in case only, as `conditions.matching` compares them; one letter stays one."""
+    cased = [letter for letter in map(chr, range(sys.maxunicode + 1)) if letter.casefold() != letter]
+    groups: dict[str, str] = {}  # ß and ẞ both become "ss", which is not one letter: the first of them stands for both
+    for letter in cased:
+        folded = letter.casefold()
+        groups.setdefault(folded, folded if len(folded) == 1 else letter)
+    folding = {ord(letter): groups[letter.casefold()] for letter in cased}
+    return folding | {ord(character): reserved for character, reserved in IN_PATTERNS.items()}

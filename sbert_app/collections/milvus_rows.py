@@ -1,0 +1,116 @@
+"""Rows of a collection as Milvus stores them, and back."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from sbert_app.collections.collection import EMBEDDING, METADATA, ROW, SENTENCE, Facts, embedding_column, embeddings_of
+from sbert_app.collections.conditions import column_name
+from sbert_app.collections.milvus_filters import fields_of, finite, fold
+from sbert_app.corpus.filters import values_on
+
+TEXT_BYTES = 65_535  # of a VARCHAR
+NUMBER_BYTES = 36  # of a number and its name as JSON, at most
+JSON_BYTES = 65_536  # of all fields of a row that are not in the schema
+ROWS_A_CALL, BYTES_A_CALL = 5_000, 30 << 20
+Record = dict[str, Any]
+
+
+def schema_for(facts: Facts) -> Any:
+    """The schema of a collection: id, embedding, sentence and its folded text; what belongs to columns is in dynamic fields."""
+    from pymilvus import DataType, MilvusClient
+
+    schema = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=True)
+    schema.add_field(ROW, DataType.INT64, is_primary=True)
+    schema.add_field(EMBEDDING, DataType.FLOAT_VECTOR, dim=facts.dim)
+    for name in (SENTENCE, fields_of(facts.sentence, facts).folded):
+        schema.add_field(name, DataType.VARCHAR, max_length=TEXT_BYTES)
+    return schema
+
+
+def batches(rows: pa.Table, facts: Facts) -> Iterator[list[Record]]:
+    """Rows of `facts.schema` as records, each id once (the last row of it), in lists that fit into one call.
+
+    A sentence is cut to 65,535 bytes, all metadata of a row to 65,536: the limits of Milvus.
+    """
+    ids = rows.column(ROW).to_numpy()
+    last = len(ids) - 1 - np.unique(ids[::-1], return_index=True)[1]
+    part: list[Record] = []
+    size = 0
+    for record, length in _records(rows.take(pa.array(np.sort(last))), facts):
+        if part and (len(part) == ROWS_A_CALL or size + length > BYTES_A_CALL):
+            yield part
+            part, size = [], 0
+        part.append(record)
+        size += length
+    if part:
+        yield part
+
+
+def output_fields(facts: Facts) -> list[str]:
+    """The fields that `table` needs."""
+    return [ROW, SENTENCE, EMBEDDING, *(fields_of(column, facts).text for column in facts.columns)]
+
+
+def table(records: Sequence[Mapping[str, Any]], facts: Facts) -> pa.Table:
+    """Records as Milvus returns them as a table of `facts.schema`, in this order."""
+    embeddings = np.asarray([record[EMBEDDING] for record in records], dtype=np.float32).reshape(-1, facts.dim)
+    names = {METADATA + column: fields_of(column, facts).text for column in facts.columns}
+    texts = {name: [record.get(field) for record in records] for name, field in {SENTENCE: SENTENCE, **names}.items()}
+    columns = {ROW: [record[ROW] for record in records], **texts, EMBEDDING: embedding_column(embeddings)}
+    return pa.Table.from_pydict(columns, schema=facts.schema)
+
+
+def _records(rows: pa.Table, facts: Facts) -> Iterator[tuple[Record, int]]:
+    """Each row as a record, and about how many bytes it is."""
+    texts = {column: rows.column(column_name(column, facts)).to_pylist() for column in facts.columns}
+    numbers = {column: _numbers(rows, column, scale, facts) for column, scale in facts.scales.items()}
+    ids, sentences, embeddings = rows.column(ROW).to_pylist(), rows.column(SENTENCE).to_pylist(), embeddings_of(rows)
+    for place, embedding in enumerate(embeddings):
+        cells, length = _fitted({column: values[place] for column, values in texts.items()}, facts)
+        own = {fields_of(column, facts).number: values[place] for column, values in numbers.items()}
+        sentence = _cut(sentences[place] or "", TEXT_BYTES)
+        folded = {fields_of(facts.sentence, facts).folded: _cut(_folded(sentence), TEXT_BYTES)}
+        yield (
+            {ROW: ids[place], EMBEDDING: embedding, SENTENCE: sentence, **folded, **cells, **own},
+            (4 * len(embedding) + 8 * len(sentence) + length),
+        )
+
+
+def _numbers(rows: pa.Table, column: str, scale: str, facts: Facts) -> list[float | None]:
+    cells = pd.Series(rows.column(column_name(column, facts)), dtype=pd.ArrowDtype(pa.string()))
+    return [None if np.isnan(value) else finite(value) for value in values_on(scale, cells).tolist()]
+
+
+def _fitted(cells: Mapping[str, str | None], facts: Facts) -> tuple[Record, int]:
+    """The fields of a row's cells, all cells cut to the same length if they are too long together, and their bytes as JSON.
+
+    Every record has every field, because milvus-lite keeps the old value of a field that a newer record does not have.
+    """
+    limit = JSON_BYTES
+    while True:
+        record: Record = {}
+        for column, cell in cells.items():
+            text = None if cell is None else _cut(cell, limit)
+            fields = fields_of(column, facts)
+            record |= {fields.text: text, fields.folded: _folded(text or "")}
+        length = len(json.dumps(record, ensure_ascii=False).encode()) + NUMBER_BYTES * len(facts.scales)
+        if length <= JSON_BYTES or limit == 0:
+            return record, length
+        limit //= 2
+
+
+def _folded(text: str) -> str:
+    """The folded text, "" where it is the text itself."""
+    folded = fold(text)
+    return "" if folded == text else folded
+
+
+def _cut(text: str, limit: int) -> str:
+    """At most so many bytes of a text, whole characters."""
+    encoded = text.encode()
+    return text if len(encoded) <= limit else encoded[:limit].decode(errors="ignore")
