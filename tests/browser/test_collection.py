@@ -70,7 +70,7 @@ def test_a_collection_is_opened_searched_filtered_and_mapped(page, store, sample
     go_to(page, "Duplicates")
     expect(page.locator("#overlap-box")).to_be_hidden()
     page.locator("#find-duplicates").click()
-    expect(page.locator("#duplicates-headline")).to_contain_text("among 300 rows")
+    expect(page.locator("#duplicates-headline")).to_contain_text("Each of 300 rows was compared with its 10 nearest of all")
     open_example(page, "Household advice")
     go_to(page, "Search")
     expect(page.locator("#judging")).to_be_visible()
