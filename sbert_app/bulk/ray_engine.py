@@ -161,7 +161,7 @@ def start_ray(address: str) -> None:
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     options: dict[str, Any] = {"runtime_env": {"env_vars": {"PYTHONPATH": path}}, "log_to_driver": False}
     if not address:
-        options |= {"include_dashboard": False, "_node_ip_address": "127.0.0.1"}  # else other machines can reach its ports
+        options["include_dashboard"] = False
     try:
         ray.init(address or "local", logging_level=logging.ERROR, **options)
     except (ConnectionError, ValueError, RuntimeError) as error:
