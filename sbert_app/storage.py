@@ -160,9 +160,16 @@ def atomic_folder(target: Path) -> Iterator[Path]:
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file atomically: a reader sees the old text or the new one, never a part."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield the path of a file to write; it becomes `path` when the block ends and is deleted if the block fails."""
     temporary = _hidden(path)
     try:
-        temporary.write_text(text, encoding="utf-8")
+        yield temporary
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)

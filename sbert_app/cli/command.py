@@ -2,6 +2,7 @@
 
 import inspect
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,20 +22,21 @@ from sbert_app.settings import settings_from_environment
 FORMATS = "csv, tsv, jsonl, json, parquet, xlsx or txt; text formats also as .gz."
 
 
-def _parameter(name: str, kind: Any, declared: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+def parameter(name: str, kind: Any, declared: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    """A parameter of a command as typer reads it. declared: its typer.Argument or typer.Option."""
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, declared])
 
 
-FILE = _parameter("file", Path, typer.Argument(help=FORMATS))
-ANY_FILE = _parameter("file", Path | None, typer.Argument(help=f"{FORMATS} Default: the example tickets."), None)
-FILE_OR_FOLDER = _parameter("file", Path | None, typer.Argument(help=f"{FORMATS} Or none, with --data."), None)
-COLUMN = _parameter(
+FILE = parameter("file", Path, typer.Argument(help=FORMATS))
+ANY_FILE = parameter("file", Path | None, typer.Argument(help=f"{FORMATS} Default: the example tickets."), None)
+FILE_OR_FOLDER = parameter("file", Path | None, typer.Argument(help=f"{FORMATS} Or none, with --data."), None)
+COLUMN = parameter(
     "column", list[str] | None, typer.Option("--column", help="Text column; repeat to join several. Default: guessed."), None
 )
-INDEXED_WITH = _parameter(
+INDEXED_WITH = parameter(
     "indexed_with", str, typer.Option("--model", help="The encoder: bundled, saved, a Hub name, or a folder."), DEFAULT_ENCODER
 )
-JSON = _parameter("json", bool, typer.Option("--json", help="Print exactly one JSON object."), False)
+JSON = parameter("json", bool, typer.Option("--json", help="Print exactly one JSON object."), False)
 SUBJECTS: dict[Needs, list[inspect.Parameter]] = {
     Needs.NOTHING: [],
     Needs.CORPUS: [FILE, COLUMN, INDEXED_WITH],
@@ -53,7 +55,7 @@ def add_command(job: Job, app: typer.Typer) -> None:
     parameters = [*SUBJECTS[job.needs], *options, JSON]
 
     def command(**values: Any) -> None:
-        subject = {parameter.name: values.pop(parameter.name) for parameter in SUBJECTS[job.needs]}
+        subject = {needed.name: values.pop(needed.name) for needed in SUBJECTS[job.needs]}
         as_json = values.pop("json")
         studio = build_services(open_workbench(settings_from_environment(), converts=False))
         try:
@@ -65,24 +67,29 @@ def add_command(job: Job, app: typer.Typer) -> None:
         show(job, outcome, as_json)
 
     command.__doc__ = job.summary
+    register(app, job.command, command, parameters)
+
+
+def register(app: typer.Typer, name: str, command: Callable[..., None], parameters: Sequence[inspect.Parameter]) -> None:
+    """Add a function that takes these parameters as keywords to the typer app."""
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    app.command(job.command)(command)
+    command.__annotations__ = {taken.name: taken.annotation for taken in parameters}
+    app.command(name)(command)
 
 
 def _option(job: Job, argument: Argument) -> inspect.Parameter:
     """A typer option, or an argument for a required option of a job without a file. Lists and objects are entered as text."""
     kind = argument.kind.type if argument.kind.type in (str, int, float, bool, Path) else str
     if argument.required and job.needs is Needs.NOTHING:
-        return _parameter(argument.name, kind, typer.Argument(help=argument.about))
+        return parameter(argument.name, kind, typer.Argument(help=argument.about))
     name = argument.shell_name
     if kind is bool and argument.default:
         name = f"{name}/--no-{name[2:]}"
     declared = typer.Option(name, help=argument.about)
     if argument.required:
-        return _parameter(argument.name, kind, declared)
+        return parameter(argument.name, kind, declared)
     default = ",".join(argument.default) if isinstance(argument.default, list) else argument.default
-    return _parameter(argument.name, kind if default is not None else kind | None, declared, default)
+    return parameter(argument.name, kind if default is not None else kind | None, declared, default)
 
 
 def _run(

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import torch
 
 from sbert_app.errors import UserError
-from sbert_app.models.acceleration import Acceleration
+from sbert_app.models.acceleration import PATIENCE, Acceleration
 from sbert_app.models.checks import check_kind, tested
 from sbert_app.models.comparable import same_backbone
 from sbert_app.models.cross_encoder import CrossEncoder
@@ -40,11 +40,11 @@ Model = TypeVar("Model", PolyEncoder, Encoder, CrossEncoder)
 class Registry:
     """Models by name: bundled, untrained, saved by this app, a Hub name, or (local mode) any folder."""
 
-    def __init__(self, settings: Settings, converts: bool = True) -> None:
-        """converts: whether models are converted for OpenVINO; without it, those converted before are used."""
+    def __init__(self, settings: Settings, converts: bool = True, patience: float = PATIENCE) -> None:
+        """converts: whether models are converted for OpenVINO, `patience` seconds after loading; else, those converted are used."""
         self.settings = settings
         self.hardware = choose_hardware(settings.device, settings.precision)
-        self.acceleration = Acceleration(settings.cache / "openvino", self.hardware, settings.engine == "auto", converts)
+        self.acceleration = Acceleration(settings.cache / "openvino", self.hardware, settings.engine == "auto", converts, patience)
         self._loaded: OrderedDict[tuple[str, str], Any] = OrderedDict()
         self._loading: dict[tuple[str, str], threading.Lock] = {}
         self._lock = threading.Lock()

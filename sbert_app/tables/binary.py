@@ -85,10 +85,11 @@ def _parquet_rows(file: Any, kept: list[int], name: str, limits: Limits) -> Iter
         shared += _shared_bytes(batch)
         if shared > limits.unpacked_bytes:
             check_unpacked(name, shared + sum(map(_shared_bytes, batches)), limits)
-        yield from zip(*(_cells(batch.column(i)) for i in kept), strict=True)
+        yield from zip(*(text_cells(batch.column(i)) for i in kept), strict=True)
 
 
-def _cells(column: Any) -> list[str]:
+def text_cells(column: Any) -> list[str]:
+    """The cells of an Arrow column as strings, "" for null."""
     import pyarrow
 
     if pyarrow.types.is_dictionary(column.type):

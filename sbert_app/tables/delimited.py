@@ -30,15 +30,24 @@ def read_txt(file: TextFile) -> Content:
 
 def read_csv(file: TextFile) -> Content:
     """Read cells delimited by comma, semicolon, tab, bar, or as an Excel line such as `sep=;` states."""
-    lines = file.lines("")
-    separator = re.fullmatch(r'sep=([^"\r\n])\s*', next(lines, ""))
-    rows = _csv_rows(file, lines, separator[1]) if separator else _csv_rows(file, file.lines(""), _delimiter(file))
-    return _read_rows(file, rows)
+    return _read_rows(file, csv_rows(file))
 
 
 def read_tsv(file: TextFile) -> Content:
     """Read tsv, quoted only if `_quotes`: in most files a stray quotation mark must not swallow the next lines."""
-    return _read_rows(file, _csv_rows(file, file.lines(""), "\t") if _quotes(file) else _tab_rows(file))
+    return _read_rows(file, tsv_rows(file))
+
+
+def csv_rows(file: TextFile) -> Iterator[list[str]]:
+    """The cells of each line of a csv file, header and all, as a stream. Raises UserError where it is no table."""
+    lines = file.lines("")
+    separator = re.fullmatch(r'sep=([^"\r\n])\s*', next(lines, ""))
+    return _csv_rows(file, lines, separator[1]) if separator else _csv_rows(file, file.lines(""), _delimiter(file))
+
+
+def tsv_rows(file: TextFile) -> Iterator[list[str]]:
+    """The cells of each line of a tsv file, header and all, as a stream."""
+    return _csv_rows(file, file.lines(""), "\t") if _quotes(file) else _tab_rows(file)
 
 
 def without_blank_end(name: str, rows: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
@@ -116,12 +125,21 @@ def _csv_rows(file: TextFile, lines: Iterator[str], delimiter: str) -> Iterator[
 
 
 def _read_rows(file: TextFile, every_row: Iterator[list[str]]) -> Content:
-    rows = without_blank_end(file.name, every_row)
+    header, notes, rows = with_header(file.name, every_row)
+    table = Collector(file.name, file.limits, header)
+    for number, row in enumerate(rows, 1):
+        table.add(number, row)
+    return table.content([*file.notes, *notes])
+
+
+def with_header(name: str, every_row: Iterable[list[str]]) -> tuple[list[str], list[str], Iterator[Sequence[str]]]:
+    """Find the header: (names of the columns, notes, the rows below as a stream). Raises UserError for a file without rows."""
+    rows = without_blank_end(name, every_row)
     head = list(islice(rows, SNIFFED_LINES))
     start = _first_row(head)
     if start is None:
-        raise UserError(f"'{file.name}' has no rows. Choose a file with at least one sentence.")
-    notes = list(file.notes)
+        raise UserError(f"'{name}' has no rows. Choose a file with at least one sentence.")
+    notes = []
     skipped = sum(1 for row in head[:start] if any(row))
     if skipped:
         notes.append(f"{skipped} {'line' if skipped == 1 else 'lines'} above the header left out.")
@@ -130,10 +148,7 @@ def _read_rows(file: TextFile, every_row: Iterator[list[str]]) -> Content:
     if not named:
         header = [LINE_COLUMN] if len(header) == 1 else [f"column_{i}" for i in range(1, len(header) + 1)]
         notes.append("No header row was found: the first row was read as data.")
-    table = Collector(file.name, file.limits, header)
-    for number, row in enumerate(chain(head[start + named :], rows), 1):
-        table.add(number, row)
-    return table.content(notes)
+    return header, notes, chain(head[start + named :], rows)
 
 
 def _first_row(rows: Sequence[Sequence[str]]) -> int | None:

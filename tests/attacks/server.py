@@ -29,6 +29,10 @@ class Server:
     def log(self) -> str:
         return self._log.read_text(encoding="utf-8", errors="replace")
 
+    @property
+    def process_id(self) -> int:
+        return self._process.pid
+
     def megabytes(self) -> float:
         status = Path(f"/proc/{self._process.pid}/status").read_text()
         return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) / 1024

@@ -43,9 +43,11 @@ def main(names: list[str]) -> None:
         app,
         cautions,
         cluster_map,
+        collections,
         cross_encoder,
         duplicates,
         engines,
+        memory,
         quality,
         ranking,
         search,
@@ -72,6 +74,8 @@ def main(names: list[str]) -> None:
         "cross_encoder": cross_encoder.report,
         "cautions": cautions.report,
         "transfer": transfer.report,
+        "collections": collections.report,
+        "memory": memory.report,
     }
     out = Path(".bench")
     out.mkdir(exist_ok=True)

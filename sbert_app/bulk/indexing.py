@@ -1,0 +1,153 @@
+"""One bulk run: encode what is not encoded yet, then store it. Killed at any moment, the same run goes on where it was."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from sbert_app.bulk.encoding import Engine, ThisProcess
+from sbert_app.bulk.inputs import list_files
+from sbert_app.bulk.pieces import Cutter, Piece
+from sbert_app.bulk.preparing import Plan, prepare
+from sbert_app.bulk.ray_engine import RayEngine, check_ray
+from sbert_app.bulk.request import Note, Progress, Request, Summary
+from sbert_app.bulk.shards import Shards
+from sbert_app.bulk.sinks import IntoCollection, IntoParquet
+from sbert_app.bulk.storing import finish, place, readable, store
+from sbert_app.errors import UserError
+from sbert_app.settings import Settings
+from sbert_app.storage import writing
+
+Event = Note | Progress | Summary
+TICK_SECONDS = 1.0
+
+
+def run(request: Request, settings: Settings) -> Iterator[Event]:
+    """Encode and store; the summary is the last event. Raises UserError if nothing can be indexed."""
+    start, work = time.perf_counter(), request.work_folder(settings.cache)
+    if request.engine:
+        check_ray()
+    with ExitStack() as stack:
+        stack.enter_context(_alone(work, request))
+        plan = prepare(request, list_files(request.files), settings, work)
+        if plan.collection:
+            stack.callback(plan.collection.close)
+        yield Note(plan.outlook())
+        summary = Summary(plan.facts.model, plan.facts.dim, len(plan.paths), work=str(work))
+        shards = Shards(work / "shards")
+        sink = None if request.partial else _sink(plan)
+        engine = _engine(plan, settings, shards, work)
+        stack.callback(engine.close)
+        try:
+            yield from _Encoding(plan, shards, engine, summary, sink.holds if sink else lambda piece: False).events()
+            if sink:
+                summary.target = request.store or str(request.out)
+                yield from store(plan, sink, shards, summary)
+            if isinstance(sink, IntoCollection):
+                yield from finish(plan, sink, shards, summary)
+            elif sink:
+                sink.finish(plan.facts, complete=not summary.failures)
+        except UserError:
+            if plan.created and plan.collection and not summary.written:
+                plan.collection.drop()
+            raise
+        summary.seconds = time.perf_counter() - start
+        yield summary
+
+
+@dataclass
+class _Encoding:
+    """The first half: every piece gets its shard, unless it has one or is stored already."""
+
+    plan: Plan
+    shards: Shards
+    engine: Engine
+    summary: Summary
+    stored: Callable[[Piece], bool]
+    waiting: dict[str, str] = field(default_factory=dict)  # keys of the pieces handed over, with their places
+
+    def events(self) -> Iterator[Progress]:
+        summary, (part, parts) = self.summary, self.plan.request.part
+        cutter, number, last = Cutter(self.plan.columns, self.plan.request.shard_rows), 0, time.monotonic()
+        for path in self.plan.paths:
+            for piece in readable(cutter, path, summary.failures):
+                number += 1
+                if piece.rows and (number - part) % parts == 0:
+                    self._hand_over(piece)
+                if len(self.waiting) >= self.engine.window:
+                    yield from self._encode()
+                elif time.monotonic() - last > TICK_SECONDS:
+                    last = time.monotonic()
+                    yield self._progress("Reading")
+        yield from self._encode()
+        summary.left_out, summary.examples, summary.ignored_columns = (
+            dict(cutter.tally.reasons),
+            cutter.tally.examples,
+            cutter.ignored,
+        )
+        if not summary.rows and parts == 1:
+            raise UserError(" ".join(["Nothing could be indexed.", *summary.failures.values()][:4]))
+
+    def _hand_over(self, piece: Piece) -> None:
+        key = piece.key(self.plan.facts.fingerprint)
+        self.summary.rows += len(piece.rows)
+        if key in self.waiting or self.shards.has(key) or self.stored(piece):
+            self.summary.reused += len(piece.rows)
+        else:
+            self.waiting[key] = place(piece)
+            self.engine.add(key, piece)
+
+    def _encode(self) -> Iterator[Progress]:
+        begin = time.perf_counter()
+        for report in self.engine.encode() if self.waiting else ():
+            self.summary.encoded += report.rows
+            if report.error:
+                self.summary.failures[self.waiting[report.key]] = report.error
+            now = time.perf_counter()
+            self.summary.encoding_seconds, begin = self.summary.encoding_seconds + now - begin, now
+            yield self._progress("Encoding")
+        self.waiting.clear()
+
+    def _progress(self, stage: str) -> Progress:
+        summary, total = self.summary, max(self.plan.rows // self.plan.request.part[1], self.summary.rows)
+        done = summary.reused + summary.encoded
+        rate = summary.encoded / summary.encoding_seconds if summary.encoding_seconds else 0.0
+        return Progress(stage, done, total, rate, (total - done) / rate if rate else None)
+
+
+def _engine(plan: Plan, settings: Settings, shards: Shards, work: Path) -> Engine:
+    request = plan.request
+    if not request.engine:
+        return ThisProcess(plan.encoder, shards)
+    return RayEngine(plan.encoder, settings, shards, work / f"staged-{request.part[0]}", request.workers, request.address)
+
+
+def _sink(plan: Plan) -> IntoCollection | IntoParquet:
+    if plan.collection and plan.marks:
+        return IntoCollection(plan.collection, plan.facts, plan.marks)
+    if plan.request.out is None:
+        raise ValueError("a run without a target")
+    return IntoParquet(plan.request.out, plan.facts)
+
+
+@contextmanager
+def _alone(work: Path, request: Request) -> Iterator[None]:
+    """Be the only process that does this part of the work. Raises UserError if another one does."""
+    name = f"part-{request.part[0]}-of-{request.part[1]}.lock" if request.partial else "run.lock"
+    with writing("The work folder"):
+        work.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(work / name)
+    try:
+        with writing("The work folder"):
+            lock.acquire(timeout=1)
+    except Timeout as error:
+        raise UserError(
+            f"Another process is indexing with the work folder '{work}'. Wait for it, or choose another --work."
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,0 +1,166 @@
+"""Cut the rows of files into pieces, each of which becomes a shard; choose which columns are read."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from sbert_app.bulk.reading import Chunk, Tally, chunks
+from sbert_app.collections.collection import METADATA, ROW, SENTENCE, Facts
+from sbert_app.corpus.filters import scale_of
+from sbert_app.corpus.reader import guess_column
+from sbert_app.errors import UserError
+from sbert_app.settings import Limits
+
+PIECE_CHARACTERS = 64_000_000  # a piece of long texts ends before its last row
+SENTENCE_CHARACTERS = Limits().row_characters
+BLANK, CUT = "blank sentence", f"cut to {SENTENCE_CHARACTERS:,} characters"
+JOINED = " + "  # between the names of several sentence columns, as in Corpus.filterable
+
+
+@dataclass(frozen=True)
+class Columns:
+    """sentence: the columns that are joined to the sentence, in file order. metadata: all others that are read."""
+
+    sentence: tuple[str, ...]
+    metadata: tuple[str, ...]
+    scales: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return JOINED.join(self.sentence)
+
+    @classmethod
+    def chosen(cls, chunk: Chunk, wanted: Sequence[str]) -> "Columns":
+        """By the first rows of the first file; wanted: the sentence columns, guessed if there are none. Raises UserError."""
+        frame = pd.DataFrame({column: list(cells) for column, cells in chunk.cells.items()}, dtype=object)
+        if missing := [column for column in wanted if column not in frame.columns]:
+            raise UserError(f"There is no column '{missing[0]}'. The columns are: {', '.join(frame.columns)}.")
+        sentence = [column for column in frame.columns if column in (wanted or [guess_column(frame)])]
+        metadata = [column for column in frame.columns if column not in sentence]
+        scales = {column: scale for column in metadata if (scale := scale_of(frame[column]))}
+        return cls(tuple(sentence), tuple(metadata), scales)
+
+    @classmethod
+    def of_collection(cls, facts: Facts, wanted: Sequence[str]) -> "Columns":
+        """Those that a collection has. Raises UserError if other sentence columns are wanted."""
+        names = tuple(facts.sentence.split(JOINED))
+        if wanted and set(wanted) != set(names):
+            raise UserError(f"The sentences of this collection are the column '{facts.sentence}'. Leave out --column.")
+        return cls(names, facts.columns, dict(facts.scales))
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Rows of one file from `start` + 1 to `end`; rows, sentences: the numbers and texts of those with a sentence, (n,)."""
+
+    path: Path
+    start: int
+    end: int
+    rows: list[int]
+    sentences: list[str]
+    metadata: dict[str, list[str]]
+
+    def key(self, fingerprint: str) -> str:
+        """Names the embeddings of these sentences by this model."""
+        return digest(fingerprint, *self.sentences)
+
+    @cached_property
+    def content(self) -> str:
+        """Changes with any row number, sentence or other cell."""
+        cells = (f"{column}\0" + "\0".join(values) for column, values in self.metadata.items())
+        return digest(repr((self.start, self.end, self.rows)), *self.sentences, "", *cells)
+
+    def columns(self) -> dict[str, list[int] | list[str]]:
+        """As in `Facts.schema`, without embeddings, and with row numbers of the file."""
+        metadata = {METADATA + column: cells for column, cells in self.metadata.items()}
+        return {ROW: self.rows, SENTENCE: self.sentences, **metadata}
+
+
+class Cutter:
+    """Cuts files into pieces. `tally`: rows left out, of all files; `ignored`: columns that are not read, each with a file."""
+
+    def __init__(self, columns: Columns, shard_rows: int) -> None:
+        self.columns, self.shard_rows = columns, shard_rows
+        self.tally = Tally()
+        self.ignored: dict[str, str] = {}
+
+    def pieces(self, path: Path) -> Iterator[Piece]:
+        """The pieces of a file, without gaps. Raises UserError where it cannot be read further: what came before is sound."""
+        start, rows, size, checked = 0, _Rows(self.columns), 0, False
+        for chunk in chunks(path, self.tally):
+            self._note_ignored(path, chunk)
+            if chunk.numbers and not checked:
+                self._check(path, chunk)
+                checked = True
+            for part in _split(chunk, self.shard_rows):
+                window = part.numbers[0] - 1 - (part.numbers[0] - 1) % self.shard_rows
+                if rows.numbers and (window > start or size > PIECE_CHARACTERS):
+                    end = window if window > start else rows.numbers[-1]
+                    yield self._piece(path, start, end, rows)
+                    start, rows, size = end, _Rows(self.columns), 0
+                size += rows.add(part)
+        if rows.numbers:
+            yield self._piece(path, start, rows.numbers[-1], rows)
+
+    def _check(self, path: Path, chunk: Chunk) -> None:
+        if not any(column in chunk.cells for column in self.columns.sentence):
+            raise UserError(f"'{path.name}' has no column '{self.columns.name}'. Its columns are: {', '.join(chunk.cells)}.")
+
+    def _note_ignored(self, path: Path, chunk: Chunk) -> None:
+        for column in chunk.cells:
+            if column not in self.columns.sentence + self.columns.metadata:
+                self.ignored.setdefault(column, path.name)
+
+    def _piece(self, path: Path, start: int, end: int, rows: "_Rows") -> Piece:
+        parts = [[cell.strip() for cell in cells] for cells in rows.sentence.values()]
+        texts = parts[0] if len(parts) == 1 else [" ".join(filter(None, row)) for row in zip(*parts, strict=True)]
+        filled = [i for i, text in enumerate(texts) if text]
+        for number, text in zip(rows.numbers, texts, strict=True):
+            if not text or len(text) > SENTENCE_CHARACTERS:
+                self.tally.add(path.name, number, CUT if text else BLANK)
+        metadata = {column: [cells[i] for i in filled] for column, cells in rows.metadata.items()}
+        sentences = [texts[i][:SENTENCE_CHARACTERS] for i in filled]
+        return Piece(path, start, end, [rows.numbers[i] for i in filled], sentences, metadata)
+
+
+class _Rows:
+    """The rows of a piece that is being read."""
+
+    def __init__(self, columns: Columns) -> None:
+        self.numbers: list[int] = []
+        self.sentence: dict[str, list[str]] = {column: [] for column in columns.sentence}
+        self.metadata: dict[str, list[str]] = {column: [] for column in columns.metadata}
+
+    def add(self, chunk: Chunk) -> int:
+        """Add rows; a column they lack is "". Returns the number of characters."""
+        self.numbers += chunk.numbers
+        characters = 0
+        for column, cells in (*self.sentence.items(), *self.metadata.items()):
+            added = chunk.cells.get(column) or [""] * len(chunk.numbers)
+            cells.extend(added)
+            characters += sum(map(len, added))
+        return characters
+
+
+def _split(chunk: Chunk, rows: int) -> Iterator[Chunk]:
+    """Cut a chunk where a piece ends: behind each row whose number is a multiple of `rows`."""
+    first = 0
+    for last, number in enumerate(chunk.numbers):
+        following = chunk.numbers[last + 1] if last + 1 < len(chunk.numbers) else None
+        if following is None or (following - 1) // rows != (number - 1) // rows:
+            cells = {column: cells[first : last + 1] for column, cells in chunk.cells.items()}
+            yield Chunk(chunk.numbers[first : last + 1], cells)
+            first = last + 1
+
+
+def digest(*texts: str) -> str:
+    """A name for these texts together, 32 hex digits."""
+    state = hashlib.blake2b(digest_size=16)
+    for text in texts:
+        state.update(text.encode())
+        state.update(b"\0")  # occurs in no text: see tables.decoding.storable
+    return state.hexdigest()

@@ -1,0 +1,126 @@
+"""Read one file as a stream of chunks of rows, as strings: nothing holds more of it than a chunk.
+
+Row numbers are those of the app's other readers: they count from 1, without the header, bad rows and blank ones included.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from sbert_app.bulk.inputs import kind_of
+from sbert_app.errors import UserError
+from sbert_app.settings import Limits
+from sbert_app.tables.binary import INDEX, text_cells
+from sbert_app.tables.collecting import distinct_names
+from sbert_app.tables.decoding import TextFile, open_text
+from sbert_app.tables.delimited import csv_rows, tsv_rows, with_header
+from sbert_app.tables.records import cell
+from sbert_app.tables.table import LINE_COLUMN
+
+CHUNK_ROWS = 1024
+UNBOUNDED = replace(Limits(), unpacked_bytes=1 << 62)  # what is unpacked is read in pieces
+MOST_EXAMPLES = 10
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Consecutive rows: their numbers in the file, (n,), and their cells by column, (n,) each."""
+
+    numbers: list[int]
+    cells: Mapping[str, Sequence[str]]
+
+
+@dataclass
+class Tally:
+    """What was left out while reading: how many rows for which reason, and where the first of them are."""
+
+    reasons: Counter[str] = field(default_factory=Counter)
+    examples: list[str] = field(default_factory=list)
+
+    def add(self, file: str, row: int, reason: str) -> None:
+        self.reasons[reason] += 1
+        if len(self.examples) < MOST_EXAMPLES:
+            self.examples.append(f"{file}, row {row:,}: {reason}")
+
+
+def chunks(path: Path, tally: Tally) -> Iterator[Chunk]:
+    """The rows of a file; rows that fit no column are counted in `tally`. Raises UserError where it cannot be read further."""
+    try:
+        if (kind := kind_of(path)) == "parquet":
+            yield from _parquet(path)
+        else:
+            file = open_text(path, path.name, kind.endswith(".gz"), UNBOUNDED)
+            yield from READERS[kind.removesuffix(".gz")](file, tally)
+    except OSError as error:
+        raise UserError(f"'{path.name}' cannot be read: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise UserError(f"'{path.name}' is not UTF-8 text. Save it as UTF-8.") from error
+
+
+def _txt(file: TextFile, tally: Tally) -> Iterator[Chunk]:
+    for batch in _batches(enumerate(file.lines(), 1)):
+        yield Chunk([number for number, _ in batch], {LINE_COLUMN: [line.removesuffix("\n") for _, line in batch]})
+
+
+def _delimited(file: TextFile, rows: Iterator[list[str]], tally: Tally) -> Iterator[Chunk]:
+    header, _, rows_below = with_header(file.name, rows)
+    columns, width = distinct_names(header), len(header)
+    for batch in _batches(enumerate(rows_below, 1)):
+        for number, row in batch:
+            if len(row) != width and any(map(str.strip, row)):
+                tally.add(file.name, number, f"{len(row)} cells where the header has {width}")
+        fitting = [(number, row) for number, row in batch if len(row) == width]
+        cells = zip(*(row for _, row in fitting), strict=True) if fitting else [()] * width
+        yield Chunk([number for number, _ in fitting], dict(zip(columns, cells, strict=True)))
+
+
+def _jsonl(file: TextFile, tally: Tally) -> Iterator[Chunk]:
+    for batch in _batches(enumerate(file.lines(), 1)):
+        numbers, records = [], []
+        for number, line in batch:
+            if line.strip():
+                try:
+                    record = json.loads(line)
+                    if not isinstance(record, dict):
+                        raise ValueError("no object")
+                    records.append({key: cell(value) for key, value in record.items()})
+                    numbers.append(number)
+                except (ValueError, RecursionError):
+                    tally.add(file.name, number, "not a JSON object")
+        columns = list(dict.fromkeys(key for record in records for key in record))
+        yield Chunk(numbers, {column: [record.get(column, "") for record in records] for column in columns})
+
+
+def _parquet(path: Path) -> Iterator[Chunk]:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            names = file.schema_arrow.names
+            kept = [i for i, column in enumerate(names) if not column.startswith(INDEX)]
+            columns = distinct_names([names[i] for i in kept])
+            number = 1
+            for batch in file.iter_batches(CHUNK_ROWS, use_threads=False):
+                cells = {column: text_cells(batch.column(i)) for column, i in zip(columns, kept, strict=True)}
+                yield Chunk(list(range(number, number + len(batch))), cells)
+                number += len(batch)
+    except (pyarrow.ArrowException, ValueError, OverflowError) as error:
+        raise UserError(f"'{path.name}' is not a readable parquet file, or damaged behind its first rows.") from error
+
+
+def _batches(rows: Iterator[Any]) -> Iterator[list[Any]]:
+    while batch := list(islice(rows, CHUNK_ROWS)):
+        yield batch
+
+
+READERS: dict[str, Callable[[TextFile, Tally], Iterator[Chunk]]] = {
+    "csv": lambda file, tally: _delimited(file, csv_rows(file), tally),
+    "tsv": lambda file, tally: _delimited(file, tsv_rows(file), tally),
+    "jsonl": _jsonl,
+    "txt": _txt,
+}

@@ -1,0 +1,129 @@
+"""An index of a collection's embeddings with FAISS: built in passes over the parts, searched from a file."""
+
+import logging
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sbert_app.collections.collection import EXACT, HNSW, Rows
+from sbert_app.vectors import Vectors
+
+log = logging.getLogger(__name__)
+
+TRAINING_ROWS_PER_LIST = 40
+LINKS, BUILD_DEPTH = 16, 100  # of HNSW: links a row on each level, and candidates while a row is added
+REFINED = 4  # times as many candidates as rows asked for are compared again by their float16 embeddings
+LEAST_REFINED = 50
+TARGET_RECALL = 0.995
+FIRST_SHARE = 64  # the first setting tried reads one in 64 lists
+
+Measure = Callable[["FaissIndex"], float]
+
+
+class FaissIndex:
+    """Positions 0..n-1 searched by inner product. Approximate ones give candidates, which the collection compares again."""
+
+    def __init__(self, kind: str, index: Any) -> None:
+        self.kind = kind
+        self.index = index
+
+    @classmethod
+    def build(cls, kind: str, dim: int, rows: int, sample: Vectors, batches: Iterable[Vectors]) -> "FaissIndex":
+        """Index unit rows given in batches. sample: rows to train on, see `training_rows`."""
+        index = _empty(kind, dim, rows)
+        index.train(sample)
+        for batch in batches:
+            index.add(batch)
+        return cls(kind, index)
+
+    @staticmethod
+    def training_rows(kind: str, rows: int) -> int:
+        """How many rows an index of so many rows is trained on."""
+        return min(rows, max(lists(rows) * TRAINING_ROWS_PER_LIST, 10_000)) if kind != EXACT else min(rows, 1)
+
+    def tune(self, measure: Measure) -> float:
+        """Read more per query until the recall that `measure` gives reaches the target, and return it."""
+        if self.kind == EXACT:
+            return 1.0
+        most = self.index.nlist if self.kind != HNSW else 1024
+        self.reads = max(1, most // FIRST_SHARE)
+        share = measure(self)
+        while share < TARGET_RECALL and self.reads < most:
+            self.reads = min(most, int(self.reads * 1.5) + 1)
+            share = measure(self)
+        return share
+
+    @property
+    def reads(self) -> int:
+        """How much one query reads: lists of IVF, candidates of HNSW; 0 for exact search."""
+        return int({EXACT: lambda: 0, HNSW: lambda: self.index.hnsw.efSearch}.get(self.kind, lambda: self.index.nprobe)())
+
+    @reads.setter
+    def reads(self, value: int) -> None:
+        if self.kind == HNSW:
+            self.index.hnsw.efSearch = value
+        elif self.kind != EXACT:
+            self.index.nprobe = value
+
+    def candidates(self, queries: Vectors, top: int, mask: NDArray[np.bool_] | None = None) -> Rows:
+        """Positions near unit queries, (q, at least top where there are so many), -1 for none, in no reliable order.
+
+        mask: (n,), which positions may be returned.
+        """
+        depth = min(self.index.ntotal, top if self.kind == EXACT else max(top * REFINED, LEAST_REFINED))
+        parameters = None if mask is None else self._parameters(mask)
+        _, positions = self.index.search(np.ascontiguousarray(queries), depth, params=parameters)
+        return np.asarray(positions, dtype=np.int64)
+
+    def _parameters(self, mask: NDArray[np.bool_]) -> Any:
+        """A narrow filter makes IVF read more lists, HNSW more candidates, so that enough rows remain."""
+        faiss = _faiss()
+        chosen = faiss.IDSelectorBitmap(np.packbits(mask, bitorder="little"))
+        more = int(np.ceil(self.reads / max(float(mask.mean()), 1e-6)))
+        if self.kind == EXACT:
+            return faiss.SearchParameters(sel=chosen)
+        if self.kind == HNSW:
+            return faiss.SearchParametersHNSW(sel=chosen, efSearch=min(more, 4096))
+        return faiss.SearchParametersIVF(sel=chosen, nprobe=min(more, self.index.nlist))
+
+    def save(self, path: Path) -> None:
+        faiss = _faiss()
+        faiss.write_index(self.index, str(path))
+
+    @classmethod
+    def load(cls, kind: str, path: Path, reads: int) -> "FaissIndex":
+        """Load what `save` wrote. Verify its checksum first: FAISS trusts the file."""
+        faiss = _faiss()
+        index = cls(kind, faiss.read_index(str(path)))
+        index.reads = reads
+        return index
+
+
+def lists(rows: int) -> int:
+    """The number of inverted lists for so many rows."""
+    return max(1, int(rows**0.5))
+
+
+def _empty(kind: str, dim: int, rows: int) -> Any:
+    faiss = _faiss()
+    by_product = faiss.METRIC_INNER_PRODUCT
+    if kind == EXACT:
+        return faiss.IndexScalarQuantizer(dim, faiss.ScalarQuantizer.QT_fp16, by_product)
+    if kind == HNSW:
+        index = faiss.IndexHNSWSQ(dim, faiss.ScalarQuantizer.QT_8bit, LINKS, by_product)
+        index.hnsw.efConstruction = BUILD_DEPTH
+        return index
+    coarse = faiss.IndexFlatIP(dim)
+    index = faiss.IndexIVFScalarQuantizer(coarse, dim, lists(rows), faiss.ScalarQuantizer.QT_8bit, by_product)
+    index.cp.min_points_per_centroid = 1
+    return index
+
+
+def _faiss() -> Any:
+    """The library, whose stubs lack what its Python part adds."""
+    import faiss
+
+    return faiss

@@ -1,0 +1,42 @@
+"""How much of exact search an index gives back, measured on rows of the collection itself."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+
+from sbert_app.collections.collection import ROW, Rows, embeddings_of
+from sbert_app.vectors import Vectors
+
+TOP = 10
+QUERIES = 200
+TIE = 1e-4  # cosines that differ by less are equally close: float16 keeps no more
+
+
+def exact_search(tables: Iterable[pa.Table], queries: Vectors, top: int) -> tuple[Vectors, Rows]:
+    """The closest rows of unit queries by comparing all, table by table: cosines and ids, (q, top), best first, id -1 for none."""
+    scores = np.full((len(queries), top), -np.inf, dtype=np.float32)
+    ids = np.full((len(queries), top), -1, dtype=np.int64)
+    for table in tables:
+        cosines = queries @ embeddings_of(table).T
+        best = np.argpartition(-cosines, min(top, cosines.shape[1]) - 1, axis=1)[:, :top]
+        scores = np.hstack([scores, np.take_along_axis(cosines, best, axis=1)])
+        ids = np.hstack([ids, table.column(ROW).to_numpy()[best]])
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :top]
+        scores, ids = np.take_along_axis(scores, order, axis=1), np.take_along_axis(ids, order, axis=1)
+    return scores, ids
+
+
+def recall(exact: Vectors, exact_rows: Rows, returned: Vectors, returned_rows: Rows, queries: Rows) -> float:
+    """The share of the ten closest rows that a search returned, 0..1, without each query's own row.
+
+    exact, returned: cosines, (q, TOP + 1), best first; with their rows; queries: the rows that were searched for, (q,). A row as
+    close as the tenth counts as one of the ten: equal sentences are in no order.
+    """
+    shares = []
+    for truth, cosines, true_rows, rows, own in zip(exact, returned, exact_rows, returned_rows, queries, strict=True):
+        others = truth[(true_rows != own) & (true_rows >= 0)][:TOP]
+        if len(others):
+            near = cosines[(rows != own) & (rows >= 0)] >= others[-1] - TIE
+            shares.append(min(int(near.sum()), len(others)) / len(others))
+    return float(np.mean(shares)) if shares else 1.0

@@ -1,0 +1,133 @@
+"""How large may a collection be on one machine? A million rows in a folder: bytes, seconds, recall, queries, filters."""
+
+import os
+import random
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pyarrow as pa
+
+from sbert_app.collections.collection import EXACT, HNSW, IVF, Facts, embedding_column
+from sbert_app.collections.folder import FolderCollection
+from sbert_app.collections.recall import TOP, exact_search, recall
+from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.models.registry import Registry
+from sbert_app.settings import settings_from_environment
+from sbert_app.vectors import Vectors, unit_rows
+from tests.benchmarks import data
+
+ROWS = int(os.environ.get("BENCH_COLLECTION", "1000000"))
+SINGLES = 300_000  # real sentences; further rows are two of them joined
+QUERIES = 500
+BATCH = 20_000
+KINDS = os.environ.get("BENCH_INDEXES", f"{EXACT},{IVF},{HNSW}").split(",")
+FILTERS = {"one in 10": {"team": "team 3"}, "one in 1,000": {"number": {"from": 0, "to": 999}}}
+
+
+def texts(count: int) -> Iterator[str]:
+    """`count` distinct texts after QUERIES others."""
+    sentences = data.many_sentences(min(count, SINGLES) + QUERIES)
+    yield from sentences[: count + QUERIES]
+    pairs = random.Random(1)
+    for _ in range(count - SINGLES):
+        yield " ".join(pairs.sample(sentences, 2))
+
+
+def embedded(count: int) -> tuple[list[str], Vectors]:
+    """Queries, then rows, with their embeddings in float16, encoded once for all runs of this benchmark."""
+    sentences = list(texts(count))
+    path = Path(".bench") / f"collection-{count}.npy"
+    if not path.exists():
+        encoder = Registry(settings_from_environment(), converts=False).encoder(DEFAULT_ENCODER)
+        vectors = np.lib.format.open_memmap(path.with_suffix(".part"), "w+", np.float16, (len(sentences), encoder.dim))
+        for start in range(0, len(sentences), BATCH):
+            vectors[start : start + BATCH] = unit_rows(encoder.encode(sentences[start : start + BATCH]))
+        vectors.flush()
+        path.with_suffix(".part").rename(path)
+    return sentences, np.load(path, mmap_mode="r")
+
+
+def written(folder: Path, sentences: list[str], vectors: Vectors) -> tuple[FolderCollection, Facts]:
+    """A collection of all rows, without an index."""
+    columns = ("team", "number")
+    facts = Facts("benchmark", "", vectors.shape[1], "text", columns, {"number": "numbers"}, ("texts",))
+    collection = FolderCollection.create(folder, facts)
+    for start in range(0, len(sentences), BATCH):
+        numbers = range(start, min(start + BATCH, len(sentences)))
+        table = {
+            "row": [number + 1 for number in numbers],
+            "sentence": sentences[start : start + BATCH],
+            "metadata.team": [f"team {number % 10}" for number in numbers],
+            "metadata.number": [str(number) for number in numbers],
+            "embedding": embedding_column(vectors[start : start + BATCH]),
+        }
+        collection.upsert(pa.table(table, schema=facts.schema))
+    return collection, facts
+
+
+def report() -> dict[str, object]:
+    sentences, vectors = embedded(ROWS)
+    queries = np.asarray(vectors[:QUERIES], dtype=np.float32)
+    folder = Path(tempfile.mkdtemp())
+    try:
+        start = time.perf_counter()
+        collection, facts = written(folder / "collection", sentences[QUERIES:], vectors[QUERIES:])
+        figures: dict[str, object] = {"rows": ROWS, "write_seconds": time.perf_counter() - start}
+        del sentences
+        for kind in KINDS:
+            start = time.perf_counter()
+            collection.finish(replace(facts, index=kind))
+            seconds = time.perf_counter() - start
+            figures[kind] = {"build_seconds": seconds} | _measured(folder / "collection", queries)
+        collection.close()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return {"collection": figures}
+
+
+def _measured(folder: Path, queries: Vectors) -> dict[str, object]:
+    process = psutil.Process()
+    before, start = process.memory_info().rss, time.perf_counter()
+    collection = FolderCollection.open(folder)
+    opened = time.perf_counter() - start
+    first = _milliseconds(collection, queries[:1])[0]
+    alone = _milliseconds(collection, queries)
+    start = time.perf_counter()
+    scores, ids = collection.search(queries, TOP)
+    together = (time.perf_counter() - start) / len(queries) * 1e3
+    exact, exact_ids = exact_search(collection.scan(BATCH), queries, TOP)
+    return {
+        "bytes_on_disk": {suffix: _bytes(folder, suffix) for suffix in ("arrow", "faiss", "npy")},
+        "open_seconds": opened,
+        "resident_megabytes_more": (process.memory_info().rss - before) / 1e6,
+        "first_query_ms": first,
+        "query_ms_p50_p99": [float(np.percentile(alone, p)) for p in (50, 99)],
+        "query_ms_500_together": together,
+        "recall_at_10": recall(exact, exact_ids, scores, ids, np.full(len(queries), -1)),
+        "filtered_ms_p50": {name: _filtered(collection, queries[:50], condition) for name, condition in FILTERS.items()},
+    }
+
+
+def _filtered(collection: FolderCollection, queries: Vectors, condition: dict[str, object]) -> list[float]:
+    """The first query, for which the filter is evaluated, and the median of the others."""
+    times = _milliseconds(collection, queries, condition)
+    return [times[0], float(np.median(times[1:]))]
+
+
+def _milliseconds(collection: FolderCollection, queries: Vectors, filters: dict[str, object] | None = None) -> list[float]:
+    times = []
+    for query in queries:
+        start = time.perf_counter()
+        collection.search(query[None], TOP, filters)
+        times.append((time.perf_counter() - start) * 1e3)
+    return times
+
+
+def _bytes(folder: Path, suffix: str) -> int:
+    return sum(path.stat().st_size for path in folder.rglob(f"*.{suffix}"))
