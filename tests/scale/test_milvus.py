@@ -1,7 +1,6 @@
 """A collection in Milvus finds what brute force finds, filters as tables are filtered, and says what is wrong."""
 
 import base64
-import json
 import subprocess
 import sys
 import threading
@@ -37,7 +36,6 @@ from sbert_app.collections.collection import (
     embeddings_of,
 )
 from sbert_app.collections.conditions import conditions, matching
-from sbert_app.collections.milvus_rows import batches
 from sbert_app.collections.opening import create_collection, open_collection
 from sbert_app.errors import UserError
 from sbert_app.vectors import unit_rows
@@ -132,7 +130,7 @@ def test_other_indexes_find_nearly_all_of_it_with_exact_cosines(tmp_path):
         described = opened._connection.call("", lambda client: client.describe_index("rows", EMBEDDING))
         assert described["index_type"] == name and described["params"] == params
         cosines, rows = opened.search(QUERIES, 10)
-        assert recall(rows, truth) >= 0.98
+        assert recall(rows, truth) >= 0.995
         np.testing.assert_allclose(cosines[:, 0], np.clip(brute_force(QUERIES, 1)[0][:, 0], -1, 1), atol=1e-5)
         assert recall(opened.search(QUERIES[:50], 10, wanted)[1], brute_force(QUERIES[:50], 10, mask)[1]) >= 0.98
         assert opened.facts.index == kind
@@ -244,27 +242,15 @@ def test_rows_of_a_file_that_became_shorter_are_forgotten(small):
     assert sorted(row for part in small.scan() for row in part.column(ROW).to_pylist()) == sorted(left)
 
 
-def test_more_columns_and_longer_texts_than_milvus_takes_are_cut_between_characters(tmp_path):
+def test_more_columns_and_longer_texts_than_milvus_takes_are_written(tmp_path):
     columns = tuple(f"column {place}" for place in range(200))
     facts = replace(FACTS, columns=columns, scales={})
     cells = {METADATA + column: ["ü€" * 500] for column in columns}
     rows = {ROW: [1], SENTENCE: ["€" * 30_000], **cells, EMBEDDING: embedding_column(EMBEDDINGS[:1])}
-    record = next(batches(pa.Table.from_pydict(rows, schema=facts.schema), facts))[0]
-    metadata = {name: value for name, value in record.items() if name[0] in "cfn" and name[1:].isdigit()}
-    assert len(json.dumps(metadata, ensure_ascii=False).encode()) <= 65_536 and len(metadata) == 400
-    assert record[SENTENCE] == "€" * 21_845 and {value.replace("ü€", "") for value in metadata.values()} <= {"", "ü"}
     opened = create_collection(f"{tmp_path}/store.db/wide", facts)
     opened.upsert(pa.Table.from_pydict(rows, schema=facts.schema))
     assert opened.search(EMBEDDINGS[:1], 5, {"column 199": {"contains": "Ü€ü"}})[1].tolist() == [[1, -1, -1, -1, -1]]
     opened.close()
-
-
-def test_calls_are_small_enough_for_a_server():
-    rows = TABLE.slice(0, 30)
-    long = rows.set_column(1, SENTENCE, pa.array(["A" * 60_000] * 30))
-    parts = list(batches(pa.concat_tables([long] * 20).set_column(0, ROW, pa.array(range(600))), FACTS))
-    assert len(parts) > 1 and sum(map(len, parts)) == 600
-    assert max(sum(2 * len(record[SENTENCE]) for record in part) for part in parts) < 64 << 20
 
 
 def test_another_model_is_refused_with_both_lengths(small):
