@@ -12,19 +12,19 @@ from sbert_app.collections.collection import EMBEDDING, FILE_BITS, HNSW, IVF, RO
 from sbert_app.collections.conditions import conditions
 from sbert_app.collections.milvus_client import BUILD_SECONDS, READ_SECONDS, WRITE_SECONDS, Connection
 from sbert_app.collections.milvus_filters import expression
-from sbert_app.collections.milvus_index import Index, index_for
+from sbert_app.collections.milvus_index import MOST_HITS, Index, index_for, ranked
 from sbert_app.collections.milvus_rows import batches, output_fields, schema_for, table
 from sbert_app.collections.milvus_sample import sample
 from sbert_app.vectors import Vectors
 
 PROPERTY = "sbert_studio.facts"  # of a Milvus collection: its facts and its index as JSON
 MOST_FACTS = 1_000_000  # bytes; Milvus keeps properties in etcd, whose values have at most 1.5 MB
-MOST_HITS, MOST_QUERIES = 16_384, 200  # of a search; Milvus allows no more hits
+MOST_QUERIES = 200  # of a call
 MOST_READ, READ_BYTES = 16_384, 32 << 20  # rows and bytes of a page
 
 
 class MilvusCollection:
-    """See `Collection`. Cosines of an index of the kind "ivf" are of embeddings in 8 bits: about 0.002 off."""
+    """See `Collection`."""
 
     def __init__(self, connection: Connection, facts: Facts, index: Index) -> None:
         self._connection, self._facts, self._index = connection, facts, index
@@ -100,17 +100,18 @@ class MilvusCollection:
         """See `Collection.search`. With filters, more of the index is searched, as few rows of each part fulfil them."""
         self._check_dim(queries.shape[1])
         text = expression(conditions(filters or {}, self._facts), self._facts)
-        top = min(top, MOST_HITS)
+        top = max(0, min(top, MOST_HITS))
         cosines, rows = np.zeros((len(queries), top), np.float32), np.full((len(queries), top), -1, np.int64)
-        if not queries.size or top < 1:
+        if not top:
             return cosines, rows
-        params = self._index.search_params(top, self._share(text))
-        for start in range(0, len(queries), MOST_QUERIES):
-            data = list(np.asarray(queries[start : start + MOST_QUERIES], dtype=np.float32))
-            settings = {"data": data, "filter": text, "limit": top, "search_params": params, "timeout": READ_SECONDS}
-            for place, hits in enumerate(self._call("searching", "search", **settings), start):
-                cosines[place, : len(hits)] = np.clip([hit["distance"] for hit in hits], -1, 1)
-                rows[place, : len(hits)] = [hit[ROW] for hit in hits]
+        settings = self._index.search_settings(top, self._share(text)) | {"filter": text, "timeout": READ_SECONDS}
+        size = max(1, min(MOST_QUERIES, READ_BYTES // (4 * self._facts.dim * settings["limit"])))
+        for start in range(0, len(queries), size):
+            data = list(np.asarray(queries[start : start + size], dtype=np.float32))
+            hits = self._call("searching", "search", data=data, **settings)
+            for place, (query, row) in enumerate(zip(data, hits, strict=True), start):
+                best = ranked(row, query, top)
+                cosines[place, : len(best[0])], rows[place, : len(best[1])] = best
         return cosines, rows
 
     def fetch(self, rows: Sequence[int]) -> pa.Table:

@@ -77,9 +77,11 @@ class Connection:
 def _client(uri: str, token: str) -> Any:
     from pymilvus import MilvusClient
 
-    for package in ("pymilvus", "milvus_lite"):  # would log a traceback of what is a sentence here
+    for package in ("pymilvus", "milvus_lite", "grpc._server"):  # would log a traceback of what is a sentence here
         logging.getLogger(package).setLevel(logging.CRITICAL)
-    return MilvusClient(uri, token=token, timeout=CONNECT_SECONDS, dedicated=True)
+    # Without a pool of its own, a new connection to a server that was away inherits the waiting time of the old one.
+    options = {"grpc.use_local_subchannel_pool": 1}
+    return MilvusClient(uri, token=token, timeout=CONNECT_SECONDS, dedicated=True, grpc_options=options)
 
 
 def _require(package: str) -> None:
@@ -110,7 +112,9 @@ def _sentence(address: Address, action: str, error: BaseException) -> str:
 
 def _codes(error: BaseException | None) -> Iterator[Any]:
     """The codes of Milvus and gRPC of an error and of what caused it."""
-    while error is not None:
+    seen = set[int]()
+    while error is not None and id(error) not in seen:  # pymilvus raises errors from themselves
+        seen.add(id(error))
         code = getattr(error, "code", None)
         yield code() if callable(code) else code
         error = error.__cause__ or error.__context__
