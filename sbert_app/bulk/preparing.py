@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sbert_app.bulk.encoding import load_encoder
-from sbert_app.bulk.estimate import estimate, expected_rows, index_kind, row_characters
+from sbert_app.bulk.estimate import estimate, expected_rows, row_characters
 from sbert_app.bulk.marks import Marks
 from sbert_app.bulk.pieces import Columns, digest
 from sbert_app.bulk.reading import Chunk, Tally, chunks
 from sbert_app.bulk.request import AUTO, Request
-from sbert_app.collections.collection import Collection, CollectionError, Facts
+from sbert_app.collections.collection import EXACT, Collection, CollectionError, Facts
 from sbert_app.errors import UserError
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.settings import Settings
@@ -43,7 +43,8 @@ class Plan:
 
     def outlook(self) -> str:
         """What it will take, for people."""
-        kind = index_kind(self.rows) if self.request.index == AUTO else self.request.index
+        usual = self.collection.kind_for(self.rows) if self.collection else EXACT
+        kind = usual if self.request.index == AUTO else self.request.index
         size = estimate(self.rows, self.facts.dim, self.characters, kind)
         lines = f"About {self.rows:,} rows in {len(self.paths):,} files, column '{self.facts.sentence}', model {self.facts.model}"
         if self.request.partial:

@@ -14,8 +14,13 @@ from sbert_app.vectors import Vectors
 ROW, SENTENCE, EMBEDDING = "row", "sentence", "embedding"
 METADATA = "metadata."  # how a column of the files is named in an Arrow table, so that it may be called "row" too
 FILE_BITS = 32  # a row's id is the number of its file, shifted by this, plus its number in the file, counted from 1
-EXACT, IVF, HNSW = "exact", "ivf", "hnsw"  # kinds of index that every store has
-INDEXES = (EXACT, IVF, HNSW)
+EXACT, IVF, HNSW, SCANN = "exact", "ivf", "hnsw", "scann"
+INDEXES = {
+    EXACT: "every row is compared",
+    IVF: "inverted lists, 8 bits a number",
+    HNSW: "a graph of near rows, 8 bits a number",
+    SCANN: "inverted lists, 2 bits a number, the best candidates compared again; in a folder only",
+}
 
 Rows = NDArray[np.int64]
 
@@ -78,6 +83,9 @@ class Collection(Protocol):
 
     @property
     def facts(self) -> Facts: ...
+
+    def kind_for(self, rows: int) -> str:
+        """The kind of index for so many rows where none is asked for, one of INDEXES."""
 
     def upsert(self, rows: pa.Table) -> None:
         """Write rows of `facts.schema` with unit embeddings; a row with a known id replaces it."""

@@ -1,6 +1,5 @@
 """An index of a collection's embeddings with FAISS: built in passes over the parts, searched from a file."""
 
-import logging
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -8,16 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.collections.collection import EXACT, HNSW, Rows
+from sbert_app.collections.collection import EXACT, HNSW, SCANN, Rows
+from sbert_app.corpus.index import LEAST_REFINED, REFINED, inverted_lists, tuned
 from sbert_app.vectors import Vectors
-
-log = logging.getLogger(__name__)
 
 TRAINING_ROWS_PER_LIST = 40
 LINKS, BUILD_DEPTH = 16, 100  # of HNSW: links a row on each level, and candidates while a row is added
-REFINED = 4  # times as many candidates as rows asked for are compared again by their float16 embeddings
-LEAST_REFINED = 50
-TARGET_RECALL = 0.995
+MOST_CANDIDATES = 1024  # of HNSW
 FIRST_SHARE = 64  # the first setting tried reads one in 64 lists
 
 Measure = Callable[["FaissIndex"], float]
@@ -26,9 +22,11 @@ Measure = Callable[["FaissIndex"], float]
 class FaissIndex:
     """Positions 0..n-1 searched by inner product. Approximate ones give candidates, which the collection compares again."""
 
-    def __init__(self, kind: str, index: Any) -> None:
+    def __init__(self, kind: str, index: Any, depth: int = LEAST_REFINED) -> None:
+        """depth: the number of candidates compared again, at least."""
         self.kind = kind
         self.index = index
+        self.depth = depth
 
     @classmethod
     def build(cls, kind: str, dim: int, rows: int, sample: Vectors, batches: Iterable[Vectors]) -> "FaissIndex":
@@ -48,13 +46,14 @@ class FaissIndex:
         """Read more per query until the recall that `measure` gives reaches the target, and return it."""
         if self.kind == EXACT:
             return 1.0
-        most = self.index.nlist if self.kind != HNSW else 1024
-        self.reads = max(1, most // FIRST_SHARE)
-        share = measure(self)
-        while share < TARGET_RECALL and self.reads < most:
-            self.reads = min(most, int(self.reads * 1.5) + 1)
-            share = measure(self)
-        return share
+
+        def at(reads: int, depth: int) -> float:
+            self.reads, self.depth = reads, depth
+            return measure(self)
+
+        most = MOST_CANDIDATES if self.kind == HNSW else self.index.nlist
+        recall, self.reads, self.depth = tuned(at, max(1, most // FIRST_SHARE), most, self.depth, self.index.ntotal)
+        return recall
 
     @property
     def reads(self) -> int:
@@ -73,7 +72,7 @@ class FaissIndex:
 
         mask: (n,), which positions may be returned.
         """
-        depth = min(self.index.ntotal, top if self.kind == EXACT else max(top * REFINED, LEAST_REFINED))
+        depth = min(self.index.ntotal, top if self.kind == EXACT else max(top * REFINED, self.depth))
         parameters = None if mask is None else self._parameters(mask)
         _, positions = self.index.search(np.ascontiguousarray(queries), depth, params=parameters)
         return np.asarray(positions, dtype=np.int64)
@@ -86,7 +85,7 @@ class FaissIndex:
         if self.kind == EXACT:
             return faiss.SearchParameters(sel=chosen)
         if self.kind == HNSW:
-            return faiss.SearchParametersHNSW(sel=chosen, efSearch=min(more, 4096))
+            return faiss.SearchParametersHNSW(sel=chosen, efSearch=min(more, 4 * MOST_CANDIDATES))
         return faiss.SearchParametersIVF(sel=chosen, nprobe=min(more, self.index.nlist))
 
     def save(self, path: Path) -> None:
@@ -94,10 +93,10 @@ class FaissIndex:
         faiss.write_index(self.index, str(path))
 
     @classmethod
-    def load(cls, kind: str, path: Path, reads: int) -> "FaissIndex":
+    def load(cls, kind: str, path: Path, reads: int, depth: int) -> "FaissIndex":
         """Load what `save` wrote. Verify its checksum first: FAISS trusts the file."""
         faiss = _faiss()
-        index = cls(kind, faiss.read_index(str(path)))
+        index = cls(kind, faiss.read_index(str(path)), depth)
         index.reads = reads
         return index
 
@@ -116,6 +115,8 @@ def _empty(kind: str, dim: int, rows: int) -> Any:
         index = faiss.IndexHNSWSQ(dim, faiss.ScalarQuantizer.QT_8bit, LINKS, by_product)
         index.hnsw.efConstruction = BUILD_DEPTH
         return index
+    if kind == SCANN:
+        return inverted_lists(dim, lists(rows))
     coarse = faiss.IndexFlatIP(dim)
     index = faiss.IndexIVFScalarQuantizer(coarse, dim, lists(rows), faiss.ScalarQuantizer.QT_8bit, by_product)
     index.cp.min_points_per_centroid = 1

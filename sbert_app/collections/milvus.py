@@ -8,13 +8,14 @@ import numpy as np
 import pyarrow as pa
 
 from sbert_app.collections.address import Address
-from sbert_app.collections.collection import EMBEDDING, FILE_BITS, HNSW, IVF, ROW, CollectionError, Facts, Rows
+from sbert_app.collections.collection import EMBEDDING, EXACT, FILE_BITS, HNSW, IVF, ROW, SCANN, CollectionError, Facts, Rows
 from sbert_app.collections.conditions import conditions
 from sbert_app.collections.milvus_client import BUILD_SECONDS, READ_SECONDS, WRITE_SECONDS, Connection
 from sbert_app.collections.milvus_filters import expression
 from sbert_app.collections.milvus_index import MOST_HITS, Index, index_for, ranked
 from sbert_app.collections.milvus_rows import batches, output_fields, schema_for, table
 from sbert_app.collections.milvus_sample import sample
+from sbert_app.corpus.index import EXACT_ROWS
 from sbert_app.vectors import Vectors
 
 PROPERTY = "sbert_studio.facts"  # of a Milvus collection: its facts and its index as JSON
@@ -69,6 +70,9 @@ class MilvusCollection:
     @property
     def facts(self) -> Facts:
         return self._facts
+
+    def kind_for(self, rows: int) -> str:
+        return EXACT if rows <= EXACT_ROWS else IVF
 
     def upsert(self, rows: pa.Table) -> None:
         """See `Collection.upsert`; sentences and metadata are cut as `milvus_rows.batches` says."""
@@ -182,6 +186,8 @@ class MilvusCollection:
 
     def _check_facts(self, facts: Facts) -> None:
         """What rows were written by cannot change: their columns are numbered, and numbers were read on their scales."""
+        if facts.index == SCANN:
+            raise CollectionError(f"The index '{SCANN}' is for collections in a folder. In Milvus choose '{IVF}' or '{HNSW}'.")
         for name in ("dim", "sentence", "columns", "scales"):
             if getattr(facts, name) != getattr(self._facts, name):
                 raise CollectionError(f"The {name} of collection '{self._name}' cannot change any more. Create it anew.")

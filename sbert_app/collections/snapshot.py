@@ -58,7 +58,7 @@ class Snapshot:
         check(folder, content["files"])
         index, ids, places = (path_of(folder, name, generation) for name in DATA)
         parts = Parts.read(folder, names, ids, places)
-        index_read = FaissIndex.load(facts.index, index, int(content["reads"]))
+        index_read = FaissIndex.load(facts.index, index, *map(int, content["reads"]))
         if not len(parts) == index_read.index.ntotal == int(content["rows"]):
             raise ValueError("its files differ in their number of rows")
         return cls(folder, facts, names, parts, index_read, generation, stamp)
@@ -70,7 +70,7 @@ class Snapshot:
             "parts": list(self.names),
             "generation": self.generation,
             "rows": len(self.parts),
-            "reads": self.index.reads if self.index else 0,
+            "reads": [self.index.reads, self.index.depth] if self.index else [],
             "files": self._checksums() if self.index else {},
         }
         write_object(self.folder / FILE, content)

@@ -171,7 +171,7 @@ def _read(folder: Path) -> IndexedCorpus:
             place=int(manifest.get("place", 0)),
         )
         embeddings = np.load(folder / "embeddings.npy", mmap_mode="r")
-        index, lexical = VectorIndex.load(folder), LexicalIndex.load(folder)
+        index, lexical = VectorIndex.load(folder, embeddings), LexicalIndex.load(folder)
         if not len(corpus) == len(embeddings) == index.report.rows:
             raise ValueError("its files differ in their number of rows")
         passages = Passages.load(folder / PASSAGES) if manifest.get(PASSAGES) else None

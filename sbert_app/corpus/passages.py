@@ -103,7 +103,8 @@ class Passages:
     def load(cls, folder: Path) -> "Passages":
         """Load what `save` wrote. Raises ValueError if its files do not fit together."""
         rows, spans = np.load(folder / "rows.npy"), np.load(folder / "spans.npy")
-        embeddings, index = np.load(folder / "embeddings.npy", mmap_mode="r"), VectorIndex.load(folder)
+        embeddings = np.load(folder / "embeddings.npy", mmap_mode="r")
+        index = VectorIndex.load(folder, embeddings)
         if not len(rows) == len(spans) == len(embeddings) == index.report.rows:
             raise ValueError("its files differ in their number of passages")
         return cls(rows, spans, embeddings, index)

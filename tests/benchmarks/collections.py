@@ -13,7 +13,7 @@ import numpy as np
 import psutil
 import pyarrow as pa
 
-from sbert_app.collections.collection import EXACT, HNSW, IVF, Facts, embedding_column
+from sbert_app.collections.collection import EXACT, IVF, SCANN, Facts, embedding_column
 from sbert_app.collections.folder import FolderCollection
 from sbert_app.collections.recall import TOP, exact_search, recall
 from sbert_app.models.defaults import DEFAULT_ENCODER
@@ -26,7 +26,7 @@ ROWS = int(os.environ.get("BENCH_COLLECTION", "1000000"))
 SINGLES = 300_000  # real sentences; further rows are two of them joined
 QUERIES = 500
 BATCH = 20_000
-KINDS = os.environ.get("BENCH_INDEXES", f"{EXACT},{IVF},{HNSW}").split(",")
+KINDS = os.environ.get("BENCH_INDEXES", f"{SCANN},{IVF},{EXACT}").split(",")
 FILTERS = {"one in 10": {"team": "team 3"}, "one in 1,000": {"number": {"from": 0, "to": 999}}}
 
 

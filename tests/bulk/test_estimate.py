@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from sbert_app.bulk.estimate import estimate, expected_rows, index_kind
+from sbert_app.bulk.estimate import estimate, expected_rows
 from sbert_app.bulk.reading import Tally, chunks
 
 
@@ -25,4 +25,3 @@ def test_bytes_by_kind_of_index():
     exact, ivf, hnsw = (estimate(1_000_000, 384, 60.0, kind) for kind in ("exact", "ivf", "hnsw"))
     assert exact.disk == 1_000_000 * (768 + 60) and exact.memory == 1_000_000 * (768 + 16)
     assert ivf.index == 1_000_000 * 392 and ivf.disk == exact.disk + ivf.index and hnsw.index == 1_000_000 * (392 + 128)
-    assert (index_kind(100_000), index_kind(100_001)) == ("exact", "ivf")

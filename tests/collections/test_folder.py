@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sbert_app.collections.collection import FILE_BITS, HNSW, IVF, CollectionError, embedding_column, embeddings_of
+from sbert_app.collections.collection import FILE_BITS, HNSW, IVF, SCANN, CollectionError, embedding_column, embeddings_of
 from sbert_app.collections.conditions import conditions, matching
 from sbert_app.collections.folder import FolderCollection
 from sbert_app.collections.recall import exact_search, recall
@@ -38,7 +38,7 @@ def test_exact_search_gives_the_closest_rows(collection):
     assert (np.diff(scores, axis=1) <= 0).all() and (ids >> FILE_BITS).max() == 1
 
 
-@pytest.mark.parametrize("kind", [IVF, HNSW])
+@pytest.mark.parametrize("kind", [IVF, HNSW, SCANN])
 def test_an_approximate_index_finds_almost_all_and_gives_exact_cosines(collection, kind):
     collection.finish(replace(FACTS, index=kind))
     scores, ids = collection.search(QUERIES, 10)
