@@ -86,6 +86,11 @@ class RayEngine:
         try:
             for row in results.iter_rows():
                 yield Encoded(row["key"], int(row["rows"]), row["error"])
+        except ray.exceptions.RayError as error:
+            lines = [line for line in str(error).splitlines() if line.strip()]
+            raise UserError(
+                f"Ray cannot go on: {lines[-1].strip()}. Finished shards are kept: run the same command again."
+            ) from error
         finally:
             shutil.rmtree(self._staged, ignore_errors=True)
 

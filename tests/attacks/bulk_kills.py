@@ -34,6 +34,7 @@ STARTER = multiprocessing.get_context("forkserver")
 STARTER.set_forkserver_preload(["tests.attacks.bulk_kills"])
 KILLS = 110
 LONGEST_SECONDS, LONGEST_RAY_SECONDS = 0.6, 25.0  # of a child before it is killed
+EDITS = 4  # between two rounds
 KILLS_A_ROUND = 8  # then a child may come to its end
 ROWS, SHARD_ROWS = 400, 25
 ROOT = Path(__file__).parents[2]
@@ -55,6 +56,7 @@ class Files:
         return f"{self.chance.choice(SENTENCES)}, case {self.number}"
 
     def edit(self) -> None:
+        """One change of one file, which `write` brings to disk."""
         texts = self.texts[self.chance.choice(list(self.texts))]
         place = self.chance.randrange(len(texts))
         action = self.chance.choice(("change", "blank", "insert", "shorten", "grow", "add"))
@@ -68,7 +70,6 @@ class Files:
             self.texts[f"{self.chance.choice('0cz')}{self.number}.jsonl"] = [self.sentence() for _ in range(60)]
         else:
             texts[place] = "" if action == "blank" and place else self.sentence()
-        self.write()
 
     def write(self) -> None:
         for name, texts in self.texts.items():
@@ -170,7 +171,9 @@ def main(kills: int = KILLS, store: str = "", ray: bool = False) -> int:
             for fault in problems(store, files, encoder, log):
                 wrong += 1
                 print(f"round {rounds}, {done} kills: {fault}", flush=True)
-            files.edit()
+            for _ in range(EDITS):
+                files.edit()
+            files.write()
     print(f"{done} kills, {rounds} rounds in {time.monotonic() - start:.0f} s: {wrong} faults", flush=True)
     return 1 if wrong else 0
 
