@@ -74,6 +74,15 @@ class Connection:
             raise CollectionError(text.replace(self._token, "…") if self._token else text) from None
 
 
+@contextmanager
+def closing_on_error(connection: Connection) -> Iterator[None]:
+    try:
+        yield
+    except CollectionError:
+        connection.close()
+        raise
+
+
 def _client(uri: str, token: str) -> Any:
     from pymilvus import MilvusClient
 

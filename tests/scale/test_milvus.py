@@ -216,7 +216,12 @@ def test_a_sample_is_random_and_covers_all_files(collection):
 
 def test_a_search_pads_what_it_does_not_find(small):
     cosines, rows = small.search(QUERIES[:2], 40)
-    assert cosines.shape == rows.shape == (2, 40) and (rows[:, :30] >= 0).all() and (rows[:, 30:] == -1).all()
+    assert (
+        cosines.shape == rows.shape == (2, 40)
+        and (rows[:, :30] >= 0).all()
+        and (rows[:, 30:] == -1).all()
+        and (cosines[:, 30:] == -1).all()
+    )
     assert small.search(QUERIES[:2], 0)[1].shape == (2, 0) and small.search(QUERIES[:0], 3)[1].shape == (0, 3)
 
 
@@ -307,6 +312,17 @@ def test_a_closed_file_of_milvus_lite_can_be_opened_by_another_process(small):
     assert subprocess.run([sys.executable, "-c", read], capture_output=True, text=True, check=False).stdout == "30\n"
 
 
+def test_rows_of_a_file_are_found_when_its_facts_are_written_and_readers_learn_of_them(small):
+    reader = open_collection(small.address)
+    more, last = replace(FACTS, files=(*FACTS.files, "new.csv"), index=IVF), FILES << FILE_BITS | 1
+    row = TABLE.slice(0, 1).to_pylist()[0] | {ROW: last, EMBEDDING: QUERIES[0].tolist()}
+    small.upsert(pa.Table.from_pylist([row], schema=FACTS.schema))
+    assert last not in reader.search(QUERIES[:1], 5)[1] and reader.search(QUERIES[:1], 5)[1][0, 3] >= 0
+    small.finish(more)
+    assert reader.search(QUERIES[:1], 5)[1][0, 0] == last and reader.facts == more
+    reader.close()
+
+
 class Guarded(grpc.ServerInterceptor):
     """Lets calls with one token through, as a Milvus with authentication does."""
 
@@ -354,7 +370,7 @@ def test_a_server_that_goes_is_an_error_soon_and_used_again_when_it_is_back(serv
     time.sleep(0.3)
     server.kill()
     searching.join(10)
-    assert [type(error) for error in errors] == [CollectionError] and "does not answer (searching)" in str(errors[0])
+    assert [type(error) for error in errors] == [CollectionError] and "does not answer" in str(errors[0])
     for call in (opened.count, lambda: opened.upsert(TABLE.slice(0, 1)), lambda: opened.finish(FACTS), lambda: next(opened.scan())):
         started = time.monotonic()
         with pytest.raises(CollectionError, match="does not answer"):
