@@ -43,9 +43,7 @@ class MilvusCollection:
         }
         with closing_on_error(connection):
             if connection.call("looking for the collection", lambda client: client.has_collection(name, timeout=READ_SECONDS)):
-                raise CollectionError(
-                    f"Milvus at {address.uri} has a collection '{name}' already. Open it, or take another name."
-                )
+                raise CollectionError(f"Milvus at {address.uri} has a collection '{name}' already. Open it, or take another name.")
             connection.call("creating the collection", lambda client: client.create_collection(name, **settings))
             return cls(connection)
 
