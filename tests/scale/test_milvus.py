@@ -44,7 +44,7 @@ from sbert_app.errors import UserError
 from sbert_app.vectors import unit_rows
 from tests.scale.milvus_server import Server
 
-DIM, ROWS, FILES = 32, 3_000, 3
+DIM, ROWS, FILES = 32, 2_000, 3
 TEAMS = (
     "Billing", "billing", "BILLING", "", " ", 'say "hi"', "100%", "100 %", "a_b", "aXb", "a\\b", "a\\_b", "\\", "'", "Größe",
     "GRÖẞE", "größe", "İstanbul", "istanbul", "ΟΔΟΣ", "οδος", "οδοσ", "Kelvin", "\u212aelvin", "one\ntwo", "tab\there", "\r",
@@ -128,7 +128,7 @@ def test_other_indexes_find_nearly_all_of_it_with_exact_cosines(tmp_path):
     opened.upsert(TABLE)
     truth, wanted = brute_force(QUERIES, 10)[1], {"team": ["Billing", "billing", "1"]}
     mask = matching(TABLE, conditions(wanted, FACTS), FACTS)
-    for kind, name, params in ((IVF, "IVF_SQ8", {"nlist": 55}), (HNSW, "HNSW", {"M": 16, "efConstruction": 200})):
+    for kind, name, params in ((IVF, "IVF_SQ8", {"nlist": 45}), (HNSW, "HNSW", {"M": 16, "efConstruction": 200})):
         opened.finish(replace(FACTS, index=kind))
         described = opened._connection.call("", lambda client: client.describe_index("rows", EMBEDDING))
         assert described["index_type"] == name and described["params"] == params
@@ -209,7 +209,7 @@ def test_rows_are_fetched_in_the_order_asked_for(collection):
 
 def test_a_scan_gives_all_rows_by_their_ids(collection):
     parts = list(collection.scan(batch=700))
-    assert [len(part) for part in parts] == [700, 700, 700, 700, 200]
+    assert [len(part) for part in parts] == [700, 700, 600]
     assert pa.concat_tables(parts).equals(TABLE.sort_by(ROW).combine_chunks())
 
 
@@ -218,7 +218,7 @@ def test_a_sample_is_random_and_covers_all_files(collection):
     assert len(set(rows.tolist())) == 600 and set(rows.tolist()) <= set(IDS.tolist()) and (np.diff(rows) > 0).all()
     assert np.bincount(rows >> FILE_BITS, minlength=FILES).min() > 150
     numbers = rows & (1 << FILE_BITS) - 1
-    assert 800 < numbers.mean() < 1200 and numbers.max() > 1900  # of odd numbers to 1999, half of which are no rows
+    assert 550 < numbers.mean() < 780 and numbers.max() > 1270  # all are odd, up to 1333
     np.testing.assert_array_equal(rows, collection.sample(600))
     assert set(rows.tolist()) != set(collection.sample(600, seed=1).tolist())
     assert sorted(collection.sample(5 * ROWS)) == sorted(IDS)
