@@ -1,5 +1,6 @@
 """The job open_collection: its id is one that search, duplicates and cluster_map take; in the shell --store does the same."""
 
+import inspect
 import json
 
 import gradio as gr
@@ -21,15 +22,21 @@ def endpoints(shared_bench):
     return {function.api_name: function.fn for function in build_app(shared_bench).fns.values()}
 
 
+def send(endpoint, **values):
+    """Call an endpoint with these arguments, and its defaults for the others."""
+    parameters = inspect.signature(endpoint).parameters
+    return endpoint(gr.Request(), *(values.get(name, parameters[name].default) for name in parameters if name != "request"))
+
+
 def test_the_id_is_one_that_other_jobs_take(endpoints, store):
     opened = endpoints["open_collection"](gr.Request(), str(store))
     assert (opened["name"], opened["rows"], opened["sampled"], opened["index"]) == ("tickets", 120, 120, "exact")
     assert opened["columns"] == [column for column in tickets(1)[0] if column != "text"] and opened["recall_queries"] == 0
-    defaults = [10, {"team": "Billing"}, False, False, "all-MiniLM-L6-v2-stsb-lora", "dense"]
-    answer = endpoints["search"](gr.Request(), opened["corpus"], tickets(120)[7]["text"], *defaults)
+    request = {"query": tickets(120)[7]["text"], "filters": {"team": "Billing"}, "ranking": "dense"}
+    answer = send(endpoints["search"], corpus=opened["corpus"], **request)
     assert {hit["metadata"]["team"] for hit in answer["hits"]} == {"Billing"} and "store" in answer["milliseconds"]
     assert answer["collection"] == {"name": "tickets", "kind": "exact", "recall": 1.0, "queries": 0, "filtered": True}
-    assert endpoints["duplicates"](gr.Request(), opened["corpus"])["collection"]["compared"] == 120
+    assert send(endpoints["duplicates"], corpus=opened["corpus"])["collection"]["compared"] == 120
 
 
 def test_a_bad_address_gets_one_sentence(endpoints, tmp_path):

@@ -53,7 +53,8 @@ def test_another_model_in_the_header_does_not_offer_to_index_a_collection(opened
 
 def test_the_command_to_make_one_can_be_copied():
     assert collection_view.how_to_make().count(collection_view.COMMAND) == 2
-    assert collection_view.offered([]) == "" and collection_view.offered(["a", "b"]) == "Or one of: a, b."
+    assert collection_view.forms([]) == collection_view.FORMS
+    assert collection_view.forms(["a", "b"]).endswith("/NAME. Or a name: a, b.")
 
 
 def result(ranking: str, filtered: bool = False) -> SearchResult:

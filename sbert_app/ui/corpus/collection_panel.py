@@ -28,8 +28,7 @@ class CollectionPanel:
                 else:
                     self.address = gr.Textbox(
                         label="Where it is",
-                        placeholder="a folder, FILE.db/NAME or http://host:port/NAME",
-                        info=collection_view.offered(listed),
+                        info=collection_view.forms(listed),
                         lines=1,
                         max_lines=1,
                         scale=6,

@@ -9,6 +9,7 @@ from sbert_app.ui.kit import html
 from sbert_app.wording import plural
 
 COMMAND = "python -m sbert_app index FILES --store FOLDER"
+FORMS = "A folder, FILE.db/NAME or http://host:port/NAME."
 ABOUT = (
     "A collection holds rows with their embeddings, in a folder or in Milvus, also millions of them. Search reads all rows; the "
     "map and the lists of filters use a random sample."
@@ -19,9 +20,9 @@ def about() -> Markup:
     return html.hint(ABOUT)
 
 
-def offered(names: Sequence[str]) -> str:
-    """The names that can be typed instead of an address, "" if there are none."""
-    return f"Or one of: {', '.join(names)}." if names else ""
+def forms(names: Sequence[str]) -> str:
+    """What can be typed: forms of addresses, and the names of collections that the app offers."""
+    return FORMS + (f" Or a name: {', '.join(names)}." if names else "")
 
 
 def how_to_make() -> Markup:

@@ -13,6 +13,7 @@ from sbert_app.ui.corpus.filters import Filters
 from sbert_app.ui.kit.events import Updates, Values
 
 NOTHING = ""
+ANOTHER_MODEL = "To compare with another model, fine-tune one or load one in the header, and index the corpus again."
 NO_CROSS = ("none", NOTHING)
 RANKINGS = [
     ("Meaning and words, then word by word", MAXSIM),
@@ -59,7 +60,7 @@ class Options:
         )
         self.beside = gr.Radio(
             BESIDE, value=NOTHING, label="Beside the hits, to compare", elem_id="beside-hits",
-            info="To compare with another model, fine-tune one or load one in the header, and index the corpus again.",
+            info=ANOTHER_MODEL,
         )  # fmt: skip
         self.cross = gr.Dropdown(
             [NO_CROSS], value=NOTHING, label=f"Re-rank the best {RERANKED} with a cross-encoder", allow_custom_value=True,
@@ -95,7 +96,11 @@ class Options:
         beside = [(label[0].lower() + label[1:], name) for label, name in rankings]
         choices: Updates = {
             self.ranking: gr.Radio(choices=rankings, value=values[self.ranking]),
-            self.beside: gr.Radio(choices=[("nothing", NOTHING), *beside, *former], value=values[self.beside]),
+            self.beside: gr.Radio(
+                choices=[("nothing", NOTHING), *beside, *former],
+                value=values[self.beside],
+                info=ANOTHER_MODEL if HYBRID in offered.rankings else "",  # a collection stays with its model
+            ),
             self.cross: gr.Dropdown(choices=[NO_CROSS, *((name, name) for name in offered.rerankers)], value=values[self.cross]),
         }
         chosen = {component: values[component] for component in self.components}
