@@ -92,6 +92,8 @@ class Settings:
     hosts: tuple[str, ...] = ()  # host names the app answers to, besides those of this machine
     mcp: bool = False  # offer the endpoints as Model Context Protocol tools too
     key: str = field(default="", repr=False)  # that clients of /v1 must send; "": none
+    collections: tuple[str, ...] = ()  # addresses of collections that are offered; hosted: the only ones that can be opened
+    store_token: str = field(default="", repr=False)  # for Milvus; "": none
     temporary: bool = False  # the configured home is not writable: this one is deleted when the app ends
 
     def __post_init__(self) -> None:
@@ -132,6 +134,8 @@ def settings_from_environment(env: Mapping[str, str] = os.environ) -> Settings:
         port=_port(env.get("GRADIO_SERVER_PORT", "")),
         mcp=_flag(env, "SBERT_STUDIO_MCP", False),
         key=_key(env.get("SBERT_STUDIO_KEY", "")),
+        collections=_names(env.get("SBERT_STUDIO_COLLECTIONS", "")),
+        store_token=env.get("SBERT_STUDIO_STORE_TOKEN", "").strip(),
         hosts=_names(env.get("SBERT_STUDIO_HOSTS", "")) + _machine_names(address) + _proxy_name(env.get("GRADIO_ROOT_PATH", "")),
     )
 

@@ -48,9 +48,14 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {remainder} s" if minutes else f"{remainder} s"
 
 
-def row_list(rows: Sequence[int], most: int = 10) -> str:
-    """List row numbers: "row 4", "rows 4, 9, 12", "rows 1, 2, 3 … and 40 more"."""
-    shown = ", ".join(f"{row:,}" for row in rows[:most])
+def row_text(row: int | str) -> str:
+    """A row after the word "row": its number, or its name where it has one, such as "17 of b.csv"."""
+    return f"{row:,}" if isinstance(row, int) else row
+
+
+def row_list(rows: Sequence[int | str], most: int = 10) -> str:
+    """List rows: "row 4", "rows 4, 9, 12", "rows 1, 2, 3 … and 40 more"."""
+    shown = ", ".join(row_text(row) for row in rows[:most])
     more = f" … and {len(rows) - most:,} more" if len(rows) > most else ""
     return f"{plural(len(rows), 'row', 'rows')} {shown}{more}"
 

@@ -14,6 +14,7 @@ from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome
 from sbert_app.jobs.declaring.option import Argument, arguments, read
 from sbert_app.jobs.index_corpus import INDEX_CORPUS
+from sbert_app.jobs.open_collection import OPEN_COLLECTION
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.bundle import Services, build_services
@@ -36,10 +37,17 @@ COLUMN = parameter(
 INDEXED_WITH = parameter(
     "indexed_with", str, typer.Option("--model", help="The encoder: bundled, saved, a Hub name, or a folder."), DEFAULT_ENCODER
 )
+FILE_OR_STORE = parameter("file", Path | None, typer.Argument(help=f"{FORMATS} Or none, with --store."), None)
+STORE = parameter(
+    "store",
+    str | None,
+    typer.Option("--store", help="Instead of a file, a collection: a folder, FILE.db/NAME or http://host:port/NAME."),
+    None,
+)
 JSON = parameter("json", bool, typer.Option("--json", help="Print exactly one JSON object."), False)
 SUBJECTS: dict[Needs, list[inspect.Parameter]] = {
     Needs.NOTHING: [],
-    Needs.CORPUS: [FILE, COLUMN, INDEXED_WITH],
+    Needs.CORPUS: [FILE_OR_STORE, COLUMN, INDEXED_WITH, STORE],
     Needs.SENTENCES: [FILE, COLUMN],
     Needs.EXAMPLE: [ANY_FILE, COLUMN],
     Needs.PAIRS: [FILE],
@@ -93,9 +101,17 @@ def _option(job: Job, argument: Argument) -> inspect.Parameter:
 
 
 def _run(
-    job: Job, studio: Services, options: Any, file: Path | None = None, column: list[str] | None = None, indexed_with: str = ""
+    job: Job,
+    studio: Services,
+    options: Any,
+    file: Path | None = None,
+    column: list[str] | None = None,
+    indexed_with: str = "",
+    store: str | None = None,
 ) -> Outcome:
-    """Read and, if needed, index the file, then run the job."""
+    """Read and, if needed, index the file or open the collection, then run the job."""
+    if job.needs is Needs.CORPUS and (file is None) == (store is None):
+        raise UserError("Name a file or, with --store, a collection: one of the two.")
     call = Call(studio, columns=column or [])
     if file is not None:
         if not file.is_file():
@@ -104,10 +120,11 @@ def _run(
     if job.needs is not Needs.CORPUS:
         return run_to_outcome(job.run(call, options))
     start = time.perf_counter()
-    indexed = run_to_outcome(INDEX_CORPUS.run(call, INDEX_CORPUS.options(indexed_with)))
+    subject, option = (INDEX_CORPUS, indexed_with) if store is None else (OPEN_COLLECTION, store)
+    indexed = run_to_outcome(subject.run(call, subject.options(option)))
     for line in indexed.lines:
         print_note(line)
-    seconds = {"index": time.perf_counter() - start}
+    seconds = {"index" if store is None else "open": time.perf_counter() - start}
     outcome = run_to_outcome(job.run(replace(call, session_id=indexed.summary["corpus"]), options))
     if "seconds" not in outcome.summary:
         return outcome

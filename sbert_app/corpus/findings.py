@@ -12,9 +12,27 @@ from sbert_app.corpus.duplicates import COPIES, SIMILAR, Duplicates, Pairs, Verd
 from sbert_app.corpus.filters import label_columns
 from sbert_app.corpus.groups import Grouping
 from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.listed import Group, Member, SentencePair
 from sbert_app.corpus.reader import Corpus
 
 LABEL_AGREEMENT = 2 / 3  # the share of the groups within which a label is the same, at least
+
+
+@dataclass(frozen=True)
+class Joined:
+    """How the rows of a collection were compared: `compared` of its `total` rows, each with its `neighbours` nearest of all rows.
+
+    index: the index that gave these, in words.
+    """
+
+    compared: int
+    total: int
+    neighbours: int
+    index: str
+
+    @property
+    def is_sampled(self) -> bool:
+        return self.compared < self.total
 
 
 @dataclass(frozen=True)
@@ -27,48 +45,10 @@ class Mined:
     indexed: IndexedCorpus
     duplicates: Duplicates
     seconds: dict[str, float]
-    cross_scores: dict[tuple[int, int], float] = field(default_factory=dict)
+    cross_scores: dict[tuple[int | str, int | str], float] = field(default_factory=dict)
     always: set[int] = field(default_factory=set)
+    joined: Joined | None = None  # of a collection: how its rows were compared
     of_corpus: ClassVar[bool] = True  # dropped with the corpus
-
-
-@dataclass(frozen=True)
-class SentencePair:
-    """Two sentences, their rows in the file, counted from 1, and their cosine; cross_score: None until computed."""
-
-    row1: int
-    row2: int
-    score: float
-    sentence1: str
-    sentence2: str
-    cross_score: float | None = None
-
-
-@dataclass(frozen=True)
-class Member:
-    """One row of a group, numbered as in the file. score: cosine to the centre, 1 for the centre.
-
-    copy_of: the first row with the same text, None if this is the first.
-    """
-
-    row: int
-    score: float
-    sentence: str
-    keep: bool
-    copy_of: int | None
-
-
-@dataclass(frozen=True)
-class Group:
-    """The rows of a group, the centre first. whole: whether the visitor keeps all of them."""
-
-    members: list[Member]
-    whole: bool
-
-    @property
-    def dropped(self) -> int:
-        """The number of rows that go."""
-        return sum(not member.keep for member in self.members)
 
 
 @dataclass(frozen=True)
@@ -140,7 +120,8 @@ class Findings:
     def summary(self, top: int) -> dict[str, Any]:
         """JSON for the shell and the API: the best `top` pairs, and every group by its row numbers."""
         pairs = self.mined.duplicates.pairs
-        groups = [self.corpus.rows[self.grouping.group(number)[0]].tolist() for number in range(len(self.grouping))]
+        groups = [[self._labels[row] for row in self.grouping.group(number)[0]] for number in range(len(self.grouping))]
+        joined = {"collection": asdict(self.mined.joined)} if self.mined.joined else {}
         return {
             "rows": len(self.corpus),
             "redundant": self.grouping.redundant,
@@ -153,6 +134,7 @@ class Findings:
             "exact": pairs.exact,
             "recall": self.recall,
             "seconds": self.seconds,
+            **joined,
         }
 
     def mixed(self) -> dict[str, int]:
@@ -175,10 +157,10 @@ class Findings:
         columns = corpus.metadata.to_dict("records")
         for i, sentence in enumerate(corpus.sentences):
             record: dict[str, Any] = {
-                "row": int(corpus.rows[i]),
+                "row": self._labels[i],
                 "verdict": "keep" if verdicts.keep[i] else "drop",
                 "group": int(verdicts.group[i]) or "",
-                "representative": int(corpus.rows[verdicts.representative[i]]),
+                "representative": self._labels[verdicts.representative[i]],
                 "score": round(float(verdicts.score[i]), 4),
                 "sentence": sentence,
             }
@@ -194,6 +176,11 @@ class Findings:
         numbers = np.flatnonzero(self.corpus.rows[self.grouping.centres] == centre)
         return self.grouping.group(int(numbers[0]))[0].tolist() if len(numbers) else []
 
+    @cached_property
+    def _labels(self) -> list[int | str]:
+        """Each row as tables write it: its number, or its name."""
+        return [self.corpus.row_label(row) for row in self.corpus.rows.tolist()]
+
     def _group(self, number: int) -> Group:
         rows, scores = self.grouping.group(number)
         members = [self._member(i, score) for i, score in zip(rows.tolist(), scores.tolist(), strict=True)]
@@ -202,11 +189,12 @@ class Findings:
     def _member(self, i: int, score: float) -> Member:
         corpus, copies = self.corpus, self.mined.duplicates.copies
         first = int(copies.first[copies.node[i]])
-        copy_of = None if first == i else int(corpus.rows[first])
-        return Member(int(corpus.rows[i]), score, corpus.sentences[i], bool(self.decided.keep[i]), copy_of)
+        row, original = int(corpus.rows[i]), int(corpus.rows[first])
+        copy_of, keep = None if first == i else original, bool(self.decided.keep[i])
+        return Member(row, score, corpus.sentences[i], keep, copy_of, corpus.row_label(row), corpus.row_label(original))
 
     def _pairs(self, pairs: Pairs) -> list[SentencePair]:
-        rows, texts = self.corpus.rows, self.corpus.sentences
+        rows, texts = self._labels, self.corpus.sentences
         scored = zip(pairs.rows1.tolist(), pairs.rows2.tolist(), pairs.scores.tolist(), strict=True)
-        fields = ((int(rows[i]), int(rows[j]), score, texts[i], texts[j]) for i, j, score in scored)
+        fields = ((rows[i], rows[j], score, texts[i], texts[j]) for i, j, score in scored)
         return [SentencePair(*pair, self.mined.cross_scores.get(pair[:2])) for pair in fields]

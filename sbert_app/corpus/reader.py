@@ -1,8 +1,8 @@
 """Read a corpus from a table: one column (or several, joined) is the sentence, all others become metadata."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,8 @@ class Corpus:
     """n sentences in file order, their metadata (n rows of strings) and their row numbers in the file, counted from 1.
 
     title_ends: if several columns were joined, the number of characters of each sentence that come from the first, (n,); else None.
-    place: the number of columns of the file before the sentence.
+    place: the number of columns of the file before the sentence. row_names: where `rows` are not the numbers of one file, what each
+    is called: "17 of b.csv". store: of a sample of a collection, the address of that, or its name among those that the app offers.
     """
 
     name: str
@@ -40,6 +41,8 @@ class Corpus:
     first_query: str = ""  # of an example: the query to show when it is opened
     title_ends: NDArray[np.int64] | None = None
     place: int = 0
+    row_names: Mapping[int, str] = field(default_factory=dict)
+    store: str = ""
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -47,6 +50,14 @@ class Corpus:
     def title(self, row: int) -> str:
         """The part of a sentence that comes from the first of several columns, "" if only one was read."""
         return "" if self.title_ends is None else self.sentences[row][: self.title_ends[row]]
+
+    def row_name(self, row: int) -> str:
+        """How one of `rows` is written on screen and in files, after the word "row"."""
+        return self.row_names.get(row) or f"{row:,}"
+
+    def row_label(self, row: int) -> int | str:
+        """One of `rows` in a table: its number, or its name where it has one."""
+        return self.row_names.get(row, row)
 
     def filterable(self) -> pd.DataFrame:
         """The metadata with the sentences as one more column, named as in the file."""

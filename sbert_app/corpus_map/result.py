@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.filters import label_columns
 from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus_map.placed import PlacedRows
 from sbert_app.errors import UserError
 from sbert_app.mapping import keywords
 from sbert_app.mapping.clusters import Clustering, with_fewer_outliers
@@ -54,12 +55,16 @@ class ModelComparison:
 
 @dataclass(frozen=True)
 class QueryOnMap:
-    """A typed query: its point on the map, (2,), and its cosine to every row, (n,)."""
+    """A typed query: its point on the map, (2,), and its cosine to every row, (n,).
+
+    nearest: on the map of a sample, the rows of the whole collection that are nearest.
+    """
 
     query: str
     point: NDArray[np.float32]
     scores: Vectors
     milliseconds: float
+    nearest: PlacedRows | None = None
 
     def best(self, most: int = NEAREST) -> NDArray[np.int64]:
         return np.argsort(-self.scores, kind="stable")[:most]
@@ -173,7 +178,11 @@ class CorpusMap:
 
     def places(self) -> list[dict[str, Any]]:
         """The point and the cluster of each row, -1 for an outlier; `row` as in the file."""
-        rows, points = self.projection.indexed.corpus.rows.tolist(), self.projection.points.round(4).astype(float).tolist()
+        corpus = self.projection.indexed.corpus
+        rows, points = (
+            [corpus.row_label(row) for row in corpus.rows.tolist()],
+            self.projection.points.round(4).astype(float).tolist(),
+        )
         labels = self.clustering.labels.tolist()
         return [{"row": row, "x": x, "y": y, "cluster": c} for row, (x, y), c in zip(rows, points, labels, strict=True)]
 
@@ -185,7 +194,7 @@ class CorpusMap:
         for row, values in zip(rows.tolist(), metadata, strict=True):
             x, y = self.projection.points[row].tolist()
             record: dict[str, object] = {
-                "row": int(corpus.rows[row]),
+                "row": corpus.row_label(int(corpus.rows[row])),
                 "sentence": corpus.sentences[row],
                 "cluster": self.name_of(int(self.clustering.labels[row])),
                 "map_x": round(x, 4),

@@ -64,7 +64,7 @@ def near_row(corpus_map: CorpusMap, row: int) -> Selection:
     others = ranking.rows != row
     rows = np.concatenate([[row], ranking.rows[others][:NEAREST]])
     scores = np.concatenate([[1.0], ranking.scores[others][:NEAREST]]).astype(np.float32)
-    title = f"Row {indexed.corpus.rows[row]:,} and its nearest rows, by cosine of the embeddings"
+    title = f"Row {indexed.corpus.row_name(int(indexed.corpus.rows[row]))} and its nearest rows, by cosine of the embeddings"
     return Selection(corpus_map.clustering, rows, title, scores=scores)
 
 

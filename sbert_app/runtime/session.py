@@ -1,7 +1,7 @@
 """What one visitor has: values by type, and the runs of jobs by name."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -16,7 +16,8 @@ Value = TypeVar("Value")
 class Session:
     """One visitor, or one corpus of an API client: values by type, and runs of jobs by name, without fields for single features.
 
-    A value whose class has `of_corpus = True` belongs to the corpus that was open when its job began, and is dropped with it.
+    A value whose class has `of_corpus = True` belongs to the corpus that was open when its job began, and is dropped with it. One
+    that has a `close` is closed when it is dropped.
     """
 
     id: str
@@ -89,15 +90,29 @@ class Session:
                 if self._values.get(type(value)) is value:
                     del self._values[type(value)]
 
-    def open(self, corpus: IndexedCorpus, stop: Stop | None = None) -> bool:
-        """Open a corpus: revoke all runs, drop the last corpus's values. Returns False, changing nothing, if `stop` is revoked."""
+    def open(self, corpus: IndexedCorpus, stop: Stop | None = None, beside: object = None) -> bool:
+        """Open a corpus: revoke all runs, drop the last corpus's values. Returns False, changing nothing, if `stop` is revoked.
+
+        beside: a value of this corpus, stored at the same moment.
+        """
         with self._lock:
             if stop is not None and stop.revoked:
                 return False
             self.revoke_all()
+            dropped = [value for kind, value in self._values.items() if getattr(kind, "of_corpus", False)]
             self._values = {kind: value for kind, value in self._values.items() if not getattr(kind, "of_corpus", False)}
             self._values[IndexedCorpus] = corpus
-            return True
+            if beside is not None:
+                self._values[type(beside)] = beside
+        _close(dropped)
+        return True
+
+    def close(self) -> None:
+        """End every run, and close what the values hold open."""
+        self.revoke_all()
+        with self._lock:
+            values = list(self._values.values())
+        _close(values)
 
     def revoke_all(self) -> None:
         """End every run; they store nothing."""
@@ -111,3 +126,11 @@ class Session:
         """Approximate bytes that the values hold in memory."""
         with self._lock:
             return sum(getattr(value, "nbytes", 0) for value in self._values.values())
+
+
+def _close(values: Iterable[object]) -> None:
+    """Close those of the values that hold something open."""
+    for value in values:
+        close = getattr(value, "close", None)
+        if callable(close):
+            close()

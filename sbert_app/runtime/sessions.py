@@ -134,5 +134,5 @@ class Sessions:
         self._delete(self._sessions[key])
 
     def _delete(self, session: Session) -> None:
-        session.revoke_all()
+        session.close()
         del self._sessions[session.id]

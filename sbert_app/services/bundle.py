@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from sbert_app.runtime.workbench import Workbench
+from sbert_app.services.collection.service import CollectionService
 from sbert_app.services.corpus.cluster_map import MapService
 from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.corpus.duplicates import DuplicatesService
@@ -28,6 +29,7 @@ class Services:
     similarity: SimilarityService
     pair_files: PairFileService
     corpora: CorpusService
+    collections: CollectionService
     search: SearchService
     standings: StandingService
     judging: JudgingService
@@ -43,13 +45,14 @@ class Services:
 
 
 def build_services(bench: Workbench) -> Services:
-    """Build all services on one workbench."""
+    """Build all services on one workbench. Raises UserError for settings that a service cannot follow."""
     trainings, evaluation = FineTuneService(bench), EvaluationService(bench)
     return Services(
         bench=bench,
         similarity=SimilarityService(bench),
         pair_files=PairFileService(bench),
         corpora=CorpusService(bench),
+        collections=CollectionService(bench),
         search=SearchService(bench),
         standings=StandingService(bench),
         judging=JudgingService(bench),

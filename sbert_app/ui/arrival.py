@@ -90,7 +90,7 @@ class Arrival:
         """The model and the corpus of the page as it was."""
         session = self._services.bench.sessions.get(session_id)
         place, updates = session.get(Place) or Place(), self._model(session, model)
-        if session.get(IndexedCorpus) is None:
+        if session.get(IndexedCorpus) is None and not self._services.collections.open_key(session.id, place.corpus):
             self._services.corpora.open_key(session.id, place.corpus, model)
         return updates | self._panel.show(session.id)
 

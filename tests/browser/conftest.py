@@ -51,13 +51,13 @@ def no_training_left() -> Iterator[None]:
             time.sleep(0.1)
 
 
-def served(home: Path, hosted: bool) -> Iterator[str]:
+def served(home: Path, hosted: bool, collections: tuple[str, ...] = ()) -> Iterator[str]:
     from sbert_app.runtime.workbench import close, open_workbench, warm_up
     from sbert_app.services.bundle import build_services
     from sbert_app.settings import Settings
     from sbert_app.ui.app import build_app, launch_options
 
-    bench = open_workbench(Settings(home=home, device="cpu", hosted=hosted))
+    bench = open_workbench(Settings(home=home, device="cpu", hosted=hosted, collections=collections))
     if not hosted:
         warm_up(bench)
     services = build_services(bench)

@@ -14,6 +14,7 @@ from tests.ui.page import Page
 
 # Each option that the page offers: its component's elem_id.
 COMPONENTS = {
+    "open_collection": {"address": "collection-address"},
     "similarity": {"sentence1": "sentence1", "sentence2": "sentence2", "model": "model", "cross_encoder": "pair-cross"},
     "score_pairs": {"first_column": "pair-first", "second_column": "pair-second", "label_column": "pair-labels", "model": "model"},
     "search": {

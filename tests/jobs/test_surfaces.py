@@ -13,7 +13,7 @@ from sbert_app.jobs.declaring.option import arguments
 from sbert_app.ui.app import build_app
 
 # What a job works on: an endpoint takes an upload, lines or an id, the shell a file.
-SUBJECTS = {"file", "lines", "columns", "column", "corpus", "indexed_with", "json", "request"}
+SUBJECTS = {"file", "lines", "columns", "column", "corpus", "indexed_with", "store", "json", "request"}
 BOTH = [job for job in JOBS if job.command]
 CASES = {
     "similarity": [

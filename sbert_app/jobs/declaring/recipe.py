@@ -9,6 +9,7 @@ from typing import Any
 from sbert_app.jobs.declaring.job import Job, Needs
 from sbert_app.jobs.declaring.option import Argument, arguments
 from sbert_app.jobs.index_corpus import INDEX_CORPUS
+from sbert_app.jobs.open_collection import OPEN_COLLECTION
 from sbert_app.models.defaults import DEFAULT_ENCODER
 
 ADDRESS = "http://127.0.0.1:7860"  # where the app runs by default; assets/take_home.js puts the page's own address there
@@ -17,22 +18,24 @@ WITH_COLUMNS = (Needs.CORPUS, Needs.SENTENCES, Needs.EXAMPLE)
 
 @dataclass(frozen=True)
 class Input:
-    """What a job reads: a file ("": none), its text columns (empty: guessed), and the model that indexes a corpus."""
+    """What a job reads: a file ("": none), its text columns (empty: guessed), and the model that indexes a corpus.
+
+    store: instead of these, for a job that needs a corpus, the address of a collection or the name of one that the app offers.
+    """
 
     file: str = ""
     columns: tuple[str, ...] = ()
     model: str = DEFAULT_ENCODER
+    store: str = ""
 
 
 def shell(job: Job, values: Mapping[str, Any], source: Input) -> str:
     """The command for a shell, with the options that differ from their defaults."""
     words = [job.command]
-    if source.file and job.needs is not Needs.NOTHING:
-        words.append(source.file if not source.file.startswith("-") else f"./{source.file}")
-    if job.needs in WITH_COLUMNS:
-        words += [word for column in source.columns for word in ("--column", column)]
-    if job.needs is Needs.CORPUS and source.model != DEFAULT_ENCODER:
-        words += ["--model", source.model]
+    if job.needs is Needs.CORPUS and source.store:
+        words += ["--store", source.store]
+    else:
+        words += _file_words(job, source)
     positional = []
     for argument, value in _changed(job, values):
         if not argument.shell:
@@ -46,14 +49,28 @@ def shell(job: Job, values: Mapping[str, Any], source: Input) -> str:
     return shlex.join(["python", "-m", "sbert_app", *words, *positional])
 
 
+def _file_words(job: Job, source: Input) -> Iterator[str]:
+    """The file of a job, its columns, and the model to index it with."""
+    if source.file and job.needs is not Needs.NOTHING:
+        yield source.file if not source.file.startswith("-") else f"./{source.file}"
+    if job.needs in WITH_COLUMNS:
+        yield from (word for column in source.columns for word in ("--column", column))
+    if job.needs is Needs.CORPUS and source.model != DEFAULT_ENCODER:
+        yield from ("--model", source.model)
+
+
 def python(job: Job, values: Mapping[str, Any], source: Input) -> str:
     """A script that asks the running app, with the options that differ from their defaults."""
+    if job.needs is Needs.CORPUS and source.store:
+        source = Input(store=source.store)  # no file is sent
     imports = "Client, handle_file" if source.file and job.needs is not Needs.NOTHING else "Client"
     lines = [f"from gradio_client import {imports}", "", f"client = Client({ADDRESS!r})"]
     options = [f"{argument.name}={value!r}" for argument, value in _changed(job, values) if argument.endpoint]
     if job.needs is Needs.CORPUS:
         model = [] if source.model == DEFAULT_ENCODER else [f"model={source.model!r}"]
         call = _call(INDEX_CORPUS, [*_subject(source), *model])
+        if source.store:
+            call = _call(OPEN_COLLECTION, [f"address={source.store!r}"])
         lines.append(f'corpus = {call}["corpus"]')
         options = ["corpus", *options]
     elif job.needs in (Needs.LABELLED, Needs.CLASSES, Needs.DATA_SET):

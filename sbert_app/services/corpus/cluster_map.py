@@ -20,6 +20,8 @@ from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
+from sbert_app.services.collection.on_map import nearest_on_map
+from sbert_app.services.collection.opened import open_collection_of
 from sbert_app.services.corpus.map_selections import MapSelections, current_map, known_cluster
 from sbert_app.vectors import unit_rows
 
@@ -160,7 +162,8 @@ class MapService:
         scores = projected.indexed.embeddings @ vector[0]
         nearest = np.argsort(-scores, kind="stable")[: projection.NEIGHBOURS]
         point = projection.placed(nearest[None], projected.points)[0]
-        query = QueryOnMap(text, point, scores, (time.perf_counter() - start) * 1e3)
+        rows = nearest_on_map(open_collection_of(self._bench.sessions.get(session_id)), vector[0], projected)
+        query = QueryOnMap(text, point, scores, (time.perf_counter() - start) * 1e3, rows)
         return self._change(session_id, before, lambda current: replace(current, query=query))
 
     def remove_query(self, session_id: str) -> CorpusMap:

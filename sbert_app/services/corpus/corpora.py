@@ -15,6 +15,7 @@ from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
+from sbert_app.services.collection.opened import open_collection_of, refuse_collection
 from sbert_app.services.corpus.drafts import loss_in_words
 from sbert_app.services.corpus.hits import SearchResult
 from sbert_app.services.corpus.indexing import INDEXING, Indexer, IndexProgress
@@ -30,7 +31,10 @@ TIMED_SENTENCES = 64  # encoded to estimate how long a whole corpus takes
 
 @dataclass(frozen=True)
 class OtherIndex:
-    """An open corpus that another model could index: both models, rows, the seconds extrapolated from a sample, a draft's loss."""
+    """An open corpus that another model could index: both models, rows, the seconds extrapolated from a sample, a draft's loss.
+
+    is_collection: then it stays with its model.
+    """
 
     name: str
     model: str
@@ -38,6 +42,7 @@ class OtherIndex:
     rows: int
     seconds: float
     loss: str = ""
+    is_collection: bool = False
 
 
 class CorpusService:
@@ -93,6 +98,7 @@ class CorpusService:
     def index_again(self, session_id: str, model: str) -> Iterator[IndexProgress]:
         """Index the open corpus with another model, as `index`."""
         corpus = self._bench.sessions.corpus(session_id).corpus
+        refuse_collection(self._bench.sessions.get(session_id), "Indexing again")
         yield from self._indexer.run(self._bench.sessions.get(session_id), corpus, model)
 
     def stop(self, session_id: str) -> None:
@@ -125,6 +131,8 @@ class CorpusService:
         encoder = self._bench.registry.encoder(model)
         if encoder.fingerprint == indexed.fingerprint:
             return None
+        if collection := open_collection_of(self._bench.sessions.get(session_id)):
+            return OtherIndex(collection.name, indexed.model, encoder.name, collection.rows, 0.0, is_collection=True)
         sentences = indexed.corpus.sentences
         sample = sentences[:: -(-len(sentences) // TIMED_SENTENCES)]
         with self._bench.device.hold(short=True):

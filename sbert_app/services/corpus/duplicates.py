@@ -6,13 +6,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sbert_app.corpus.duplicates import COPIES, SIMILAR, Duplicates, find_duplicates
-from sbert_app.corpus.findings import Findings, Mined, SentencePair
-from sbert_app.corpus.mining import FLOOR
+from sbert_app.corpus.findings import Findings, Mined
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.listed import SentencePair
+from sbert_app.corpus.mining import FLOOR, Mining
 from sbert_app.errors import UserError
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.models.scoring import Bounds, how_to_read
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
+from sbert_app.services.collection.joining import join
+from sbert_app.services.collection.opened import OpenCollection, open_collection_of
 
 if TYPE_CHECKING:
     from sbert_app.models.files.listing import ModelInfo
@@ -45,7 +49,7 @@ class SecondOpinion:
     kind: str  # "cross-encoder" or "poly-encoder"
     trained_for: str
     bounds: Bounds | None
-    scores: dict[tuple[int, int], float]
+    scores: dict[tuple[int | str, int | str], float]
     seconds: float
     of_corpus: ClassVar[bool] = True  # dropped with the corpus
 
@@ -72,10 +76,10 @@ class DuplicatesService:
                 yield MiningProgress(0.0, 0.0, before=before)
             start = time.perf_counter()
             yield MiningProgress(0.0, 0.0)
-            for step in self._bench.device.each(find_duplicates(indexed.corpus.sentences, indexed.embeddings, indexed.index)):
+            for step in self._bench.device.each(_mined(indexed, open_collection_of(session))):
                 seconds = time.perf_counter() - start
-                if isinstance(step, Duplicates):
-                    mined = Mined(indexed, step, {MINE: seconds})
+                if isinstance(step, Mined):
+                    mined = replace(step, seconds={MINE: seconds})
                     kept = session.put(mined, stop)
                     yield MiningProgress(1.0, seconds, stopped=not kept, mined=mined if kept else None)
                 elif stop.is_set():
@@ -91,6 +95,10 @@ class DuplicatesService:
     def rows(self, session_id: str) -> int:
         """Number of rows in the session's corpus."""
         return len(self._bench.sessions.corpus(session_id).corpus)
+
+    def collection(self, session_id: str) -> OpenCollection | None:
+        """The session's open collection."""
+        return open_collection_of(self._bench.sessions.get(session_id))
 
     def is_mined(self, session_id: str) -> bool:
         """Whether the session's corpus has been mined."""
@@ -152,6 +160,15 @@ class DuplicatesService:
         opinion = SecondOpinion(cross.name, cross.kind, cross.trained_for, cross.bounds, scores, seconds)
         session.put(opinion, stop)
         return [replace(pair, cross_score=scores[pair.row1, pair.row2]) for pair in pairs], opinion
+
+
+def _mined(indexed: IndexedCorpus, opened: OpenCollection | None) -> Iterator[Mining | Mined]:
+    """Compare the rows of a corpus, or of the collection that it is a sample of."""
+    if opened is not None:
+        yield from join(opened)
+        return
+    for step in find_duplicates(indexed.corpus.sentences, indexed.embeddings, indexed.index):
+        yield Mined(indexed, step, {}) if isinstance(step, Duplicates) else step
 
 
 def checked_threshold(value: float) -> float:

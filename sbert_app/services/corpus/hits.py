@@ -40,7 +40,13 @@ class Hit:
     matches: tuple[WordMatch, ...] = ()
     best: Span | None = None
     passage: Span | None = None
+    row_name: str = ""  # where rows are not numbered by one file: "17 of b.csv"
     context: Span | None = None  # the passage with its neighbours: what MaxSim and the cross-encoder read of a long text
+
+    @property
+    def place(self) -> str:
+        """The row as it is written on screen, after the word "row"."""
+        return self.row_name or f"{self.row:,}"
 
     @property
     def compared(self) -> str:
@@ -49,8 +55,31 @@ class Hit:
 
 
 @dataclass(frozen=True)
+class Store:
+    """The collection that was searched. kind: of its index; recall: its share of the ten closest rows, measured on `queries` rows.
+
+    filtered: whether only rows that fit filters were searched; how many these are is unknown.
+    """
+
+    name: str
+    kind: str
+    recall: float
+    queries: int
+    filtered: bool
+
+    @property
+    def index(self) -> str:
+        """The index and how well it finds, in words."""
+        measured = f", recall@10 {self.recall:.3f}, measured on {self.queries:,} rows" if self.queries else ""
+        return f"{self.kind} index{measured}"
+
+
+@dataclass(frozen=True)
 class SearchResult:
-    """Hits, best first, and milliseconds by stage. fitting: rows that fit the filters; searched: all rows of the corpus."""
+    """Hits, best first, and milliseconds by stage. fitting: rows that fit the filters; searched: all rows of the corpus.
+
+    store: set if a collection was searched; `fitting` is then the number of all its rows.
+    """
 
     query: str
     hits: list[Hit]
@@ -61,6 +90,7 @@ class SearchResult:
     ranking: str = DENSE  # one of RANKINGS
     cross_encoder: str = ""  # that ordered the hits
     weak: float = -1.0  # 19 of 20 pairs written to be related score higher under this model; -1: not measured
+    store: Store | None = None
 
 
 def result_of(
@@ -84,6 +114,7 @@ def result_of(
             sentence=corpus.sentences[row],
             metadata={str(key): value for key, value in record.items()},
             title=corpus.title(row),
+            row_name=corpus.row_names.get(int(corpus.rows[row]), ""),
             bm25=words,
             passage=passages.span(passage) if passages and passage >= 0 else None,
             context=passages.around(passage) if passages and passage >= 0 else None,

@@ -9,6 +9,7 @@ import numpy as np
 from sbert_app.errors import UserError
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
+from sbert_app.services.collection.opened import refuse_collection
 from sbert_app.tables.writing import csv_file
 
 GRADES = {2: "yes", 1: "partly", 0: "no"}  # how well a row answers a query
@@ -45,6 +46,7 @@ class JudgingService:
     def judge(self, session_id: str, query: Any, row: Any, grade: Any) -> Judgements:
         """Set how well a row of the corpus answers a query, one of GRADES; None takes a judgement back. Raises UserError."""
         corpus = self._bench.sessions.corpus(session_id).corpus
+        refuse_collection(self._bench.sessions.get(session_id), "Judging hits")
         query = validation.sentence(query, "query", self._limits, "Type what you are looking for.")
         row = validation.whole_number(row, "row", 1, int(corpus.rows[-1]))
         if not len(np.flatnonzero(corpus.rows == row)):

@@ -11,6 +11,7 @@ from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.workbench import Workbench
+from sbert_app.services.collection.opened import refuse_collection
 from sbert_app.services.corpus.duplicates import checked_threshold
 from sbert_app.tables import Table
 from sbert_app.vectors import unit_rows
@@ -39,6 +40,7 @@ class OverlapService:
         """Embed another file's sentences with the corpus's model and look them up. Columns: as in the corpus, else guessed."""
         indexed = self._bench.sessions.corpus(session_id)
         session = self._bench.sessions.get(session_id)
+        refuse_collection(session, "A comparison with another file")
         other = self._read(table, indexed)
         stop = session.begin(OVERLAP)
         with self._bench.lines.corpora.join(stop) as waiting:

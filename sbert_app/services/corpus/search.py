@@ -8,27 +8,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sbert_app.corpus.filters import facet_list
-from sbert_app.corpus.indexed import DENSE, HYBRID, IndexedCorpus, Ranking
-from sbert_app.corpus.ranking.fusion import compared_order
+from sbert_app.corpus.indexed import DENSE, HYBRID, IndexedCorpus
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.errors import UserError
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.models.scoring import check_one_score
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
-from sbert_app.services.corpus.hits import DEFAULT_RANKING, FORMER_MODEL, MAXSIM, RANKINGS, Hit, SearchResult, result_of
+from sbert_app.services.collection import search as in_collection
+from sbert_app.services.collection.opened import OpenCollection, open_collection_of
+from sbert_app.services.corpus.hits import DEFAULT_RANKING, FORMER_MODEL, MAXSIM, RANKINGS, SearchResult
 from sbert_app.services.corpus.indexing import FormerIndex
-from sbert_app.services.corpus.late_interaction import Comparison, best_sentence
-from sbert_app.vectors import Vectors, unit_rows
-from sbert_app.wording import plural
+from sbert_app.services.corpus.ranked_hits import encode_query, hits_of
 
 if TYPE_CHECKING:
-    from sbert_app.models.encoder import Encoder
     from sbert_app.models.poly.scorer import PairScorer
 
 RERANKED = 30  # hits scored by the cross-encoder, one forward pass each
-WAITED, NOTICEABLE = "waited for others", 1e-3  # stage name; seconds of waiting for the device below which it is left out
-CROSS_STAGE, MAXSIM_STAGE = "cross-encoder", "MaxSim"
+CROSS_STAGE = "cross-encoder"
 
 
 class SearchService:
@@ -52,22 +49,22 @@ class SearchService:
 
         ranking: one of RANKINGS. rerank: order the best hits by the cross-encoder's score of query and sentence.
         """
-        indexed = self._bench.sessions.corpus(session_id)
+        searched = self._searched(session_id)
         query, top = self._query(query), self._top(top)
         if not rerank:
-            return self._ranked(indexed, query, top, filters or {}, ranking)
+            return self._ranked(searched, query, top, filters or {}, ranking)
         cross = self._bench.registry.pair_scorer(cross_encoder)
         check_one_score(cross)
-        return self._rerank(self._ranked(indexed, query, max(top, RERANKED), filters or {}, ranking), top, cross)
+        return self._rerank(self._ranked(searched, query, max(top, RERANKED), filters or {}, ranking), top, cross)
 
     def beside(
         self, session_id: str, other: str, query: str, top: int = 10, filters: Mapping[str, Any] | None = None
     ) -> SearchResult:
         """Search in another way, to compare: one of RANKINGS, or FORMER_MODEL by meaning under the former index."""
-        indexed = self._bench.sessions.corpus(session_id)
+        searched = self._searched(session_id)
         query, top = self._query(query), self._top(top)
         if other != FORMER_MODEL:
-            return self._ranked(indexed, query, top, filters or {}, other)
+            return self._ranked(searched, query, top, filters or {}, other)
         former = self._bench.sessions.get(session_id).get(FormerIndex)
         if former is None:
             raise UserError("There is no other index to compare with yet. Choose another model and index the corpus again.")
@@ -87,9 +84,14 @@ class SearchService:
     def more_like(
         self, session_id: str, row: int | None, top: int = 10, filters: Mapping[str, Any] | None = None, ranking: str = DENSE
     ) -> SearchResult:
-        """Find the sentences closest to a row of the corpus (numbered as in the file), without the row itself."""
-        indexed = self._bench.sessions.corpus(session_id)
-        top = self._top(top)
+        """Find the sentences closest to a row of the corpus (numbered as in the file), without the row itself.
+
+        Of a collection the id of the row is meant, which for its first file is that number.
+        """
+        indexed, top = self._searched(session_id), self._top(top)
+        if isinstance(indexed, OpenCollection):
+            own = in_collection.row_of(indexed, row)
+            return in_collection.search(self._bench, indexed, own.sentence, top, filters or {}, ranking, own)
         row = validation.whole_number(row, "row", 1, int(indexed.corpus.rows[-1]))
         matches = (indexed.corpus.rows == row).nonzero()[0]
         if not len(matches):
@@ -99,8 +101,15 @@ class SearchService:
 
     def filters(self, session_id: str) -> tuple[list[tuple[str, str, int]], list[str]]:
         """The filters of the corpus: (column, value, rows) of columns with few values, the fewest first; and all columns."""
-        corpus = self._bench.sessions.corpus(session_id).corpus
+        searched = self._searched(session_id)
+        if isinstance(searched, OpenCollection):
+            return in_collection.filters(searched)
+        corpus = searched.corpus
         return facet_list(corpus.metadata), list(corpus.filterable().columns)
+
+    def rankings(self, session_id: str) -> Sequence[str]:
+        """The ways to rank what is open, of RANKINGS."""
+        return in_collection.OFFERED if isinstance(self._searched(session_id), OpenCollection) else tuple(RANKINGS)
 
     def first_query(self, session_id: str, query: str) -> str:
         """The query to show when a corpus is opened: the typed one; the example's if none or another example's is there."""
@@ -124,57 +133,31 @@ class SearchService:
         milliseconds = result.milliseconds | {stage: (time.perf_counter() - start) * 1e3}
         return replace(result, hits=hits, milliseconds=milliseconds, cross_encoder=cross.name)
 
+    def _searched(self, session_id: str) -> IndexedCorpus | OpenCollection:
+        """What is searched: the open collection, else the corpus. Raises UserError without either."""
+        indexed = self._bench.sessions.corpus(session_id)
+        return open_collection_of(self._bench.sessions.get(session_id)) or indexed
+
     def _ranked(
-        self, indexed: IndexedCorpus, query: str, top: int, filters: Mapping[str, Any], ranking: str, like: int | None = None
+        self,
+        searched: IndexedCorpus | OpenCollection,
+        query: str,
+        top: int,
+        filters: Mapping[str, Any],
+        ranking: str,
+        like: int | None = None,
     ) -> SearchResult:
         """The `top` hits. like: the row that is the query itself, which is left out."""
+        if isinstance(searched, OpenCollection):
+            return in_collection.search(self._bench, searched, query, top, filters, ranking)
         ranking = validation.one_of(ranking, "ranking", RANKINGS) or DEFAULT_RANKING
-        encoder = self._bench.registry.encoder_of(indexed.model, indexed.fingerprint)
-        before: dict[str, float] = {}
-        if like is None:
-            vector, before = self._encode(query, encoder)
-        else:
-            vector = indexed.embeddings[like]
+        encoder = self._bench.registry.encoder_of(searched.model, searched.fingerprint)
+        vector, before = encode_query(self._bench.device, query, encoder) if like is None else (searched.embeddings[like], {})
         compared = ranking == MAXSIM
         depth = (max(top, COMPARED) if compared else top) + (like is not None)
-        ranked = indexed.rank(vector, query, depth, filters, HYBRID if compared else ranking)
+        ranked = searched.rank(vector, query, depth, filters, HYBRID if compared else ranking)
         ranked = ranked.taking(np.flatnonzero(ranked.rows != like)) if like is not None else ranked
-        if not compared or not len(ranked.rows):
-            best = ranked.taking(np.arange(min(top, len(ranked.rows))))
-            return result_of(query, indexed.corpus, indexed.model, best, before, ranking, indexed.passages)
-        return self._compared(query, indexed, encoder, ranked, top, before)
-
-    def _compared(
-        self, query: str, indexed: IndexedCorpus, encoder: "Encoder", ranked: Ranking, top: int, before: dict[str, float]
-    ) -> SearchResult:
-        """The best rows of a hybrid ranking, ordered by its score and MaxSim together."""
-        start = time.perf_counter()
-        head = ranked.rows[:COMPARED]
-        with self._bench.device.hold(short=True) as waited:
-            comparison = Comparison(encoder, indexed, query, head.tolist(), ranked.passages[:COMPARED].tolist())
-        maxsim = comparison.matches.scores
-        fused = np.zeros(len(ranked.rows)) if ranked.fused is None else ranked.fused
-        order = compared_order(fused, maxsim, ranked.coverage)[:top]
-        stage = f"{MAXSIM_STAGE}, {len(head)} {plural(len(head), 'row', 'rows')}"
-        result = result_of(query, indexed.corpus, indexed.model, ranked.taking(order), before, MAXSIM, indexed.passages)
-        hits = [
-            self._explained(hit, comparison, int(row), float(maxsim[place])) if place < len(head) else hit
-            for hit, row, place in zip(result.hits, ranked.rows[order], order.tolist(), strict=True)
-        ]
-        seconds = time.perf_counter() - start - waited
-        return replace(result, hits=hits, milliseconds=result.milliseconds | {stage: seconds * 1e3})
-
-    def _explained(self, hit: Hit, comparison: Comparison, row: int, maxsim: float) -> Hit:
-        matches = comparison.words(row)
-        return replace(hit, maxsim=maxsim, matches=matches, best=best_sentence(hit.sentence, matches, hit.context))
-
-    def _encode(self, query: str, encoder: "Encoder") -> tuple[Vectors, dict[str, float]]:
-        """The query's unit vector, (dim,), and milliseconds by stage."""
-        start = time.perf_counter()
-        with self._bench.device.hold(short=True) as waited:
-            vector = unit_rows(encoder.encode([query], encoder.prompt("query")))[0]
-        before = {WAITED: waited * 1e3} if waited > NOTICEABLE else {}
-        return vector, before | {"encode": (time.perf_counter() - waited - start) * 1e3}
+        return hits_of(self._bench.device, query, searched, encoder, ranked, top, before, ranking)
 
     def _query(self, query: str) -> str:
         return validation.sentence(query, "query", self._limits, "Type what you are looking for.")

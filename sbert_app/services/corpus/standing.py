@@ -16,6 +16,7 @@ from sbert_app.corpus.ranking.standing import query_words, rank_of
 from sbert_app.errors import UserError
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
+from sbert_app.services.collection.opened import refuse_collection
 from sbert_app.services.corpus.hits import DEFAULT_RANKING, MAXSIM, RANKINGS
 from sbert_app.services.corpus.late_interaction import Comparison
 from sbert_app.services.corpus.miss import BM25, MEANING, TOGETHER, WORD_BY_WORD, HidingFilter, Miss, Standing
@@ -70,6 +71,7 @@ class StandingService:
         expected: the number of a row in the file, or a text. top, filters, ranking: as `SearchService.search` takes them.
         """
         indexed = self._bench.sessions.corpus(session_id)
+        refuse_collection(self._bench.sessions.get(session_id), "This")
         query = validation.sentence(query, "query", self._limits, "Type what you are looking for.")
         expected = validation.sentence(expected, "expected row or text", self._limits, HINT)
         top = validation.whole_number(top, "number of hits", 1, self._limits.hits)

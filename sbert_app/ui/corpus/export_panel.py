@@ -35,7 +35,7 @@ class ExportPanel:
             button.click(handler(self._on_make(name)), self._session_id, self.downloads[name], **PRIVATE)
 
     def _on_opened(self, session_id: str) -> Updates:
-        is_open = self._corpora.current(session_id) is not None
+        is_open = (indexed := self._corpora.current(session_id)) is not None and not indexed.corpus.store
         hidden = {button: gr.DownloadButton(visible=False) for button in self.downloads.values()}
         return {
             self.row: gr.Row(visible=is_open),

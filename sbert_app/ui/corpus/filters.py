@@ -10,6 +10,7 @@ from sbert_app.corpus.filters import BLANK
 from sbert_app.errors import UserError
 from sbert_app.ui.kit.events import Updates, Values
 
+HOW = "Within a column: any of these. Across columns: all of these."
 COLUMN = "column"  # the name of the chip of the one column; the chips of values are named by their JSON
 
 
@@ -19,7 +20,7 @@ class Filters:
     def __init__(self, prefix: str = "") -> None:
         self.facets = gr.Dropdown(
             label="Only rows where", multiselect=True, elem_id=f"{prefix}facets",
-            info="Within a column: any of these. Across columns: all of these.",
+            info=HOW,
         )  # fmt: skip
         with gr.Row():
             self.column = gr.Dropdown(label="Column", elem_id=f"{prefix}filter-column")
@@ -36,11 +37,21 @@ class Filters:
         """The events after which the filters are in force."""
         return [self.facets.input, self.contains.submit, self.low.submit, self.high.submit]
 
-    def of_corpus(self, facets: Sequence[tuple[str, str, int]], columns: Sequence[str], values: Values) -> Updates:
-        """Offer a corpus's filters. facets: (column, value, rows); values: what is chosen."""
+    def of_corpus(
+        self, facets: Sequence[tuple[str, str, int]], columns: Sequence[str], values: Values, sampled: int = 0
+    ) -> Updates:
+        """Offer a corpus's filters. facets: (column, value, rows); values: what is chosen.
+
+        sampled: the number of rows that were counted, if not all.
+        """
         choices = [(f"{column}: {value or BLANK} ({rows:,})", json.dumps([column, value])) for column, value, rows in facets]
         return {
-            self.facets: gr.Dropdown(choices=choices, value=values[self.facets] or [], multiselect=True),
+            self.facets: gr.Dropdown(
+                choices=choices,
+                value=values[self.facets] or [],
+                multiselect=True,
+                info=f"{HOW} Values and numbers are those of the sample of {sampled:,} rows." if sampled else HOW,
+            ),
             self.column: gr.Dropdown(choices=columns, value=values[self.column]),
         }
 

@@ -8,10 +8,12 @@ import gradio as gr
 
 from sbert_app.corpus.reader import guess_column, looks_like_prose
 from sbert_app.errors import UserError
+from sbert_app.services.collection.service import CollectionService
 from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.corpus.indexing import IndexProgress
 from sbert_app.tables import Table
 from sbert_app.ui.corpus import view
+from sbert_app.ui.corpus.collection_panel import CollectionPanel
 from sbert_app.ui.corpus.export_panel import ExportPanel
 from sbert_app.ui.corpus.so_far_panel import SoFarPanel
 from sbert_app.ui.kit import html
@@ -28,11 +30,15 @@ class CorpusPanel:
     `opened`: a State that changes whenever another corpus is opened, which tells every tab to show it.
     """
 
-    def __init__(self, corpora: CorpusService, session_id: gr.State, model: gr.State, menu: gr.HTML) -> None:
+    def __init__(
+        self, corpora: CorpusService, collections: CollectionService, session_id: gr.State, model: gr.State, menu: gr.HTML
+    ) -> None:
+        self._collections = collections
         self._corpora, self._session_id, self._model, self._menu = corpora, session_id, model, menu
         self.opened = gr.State("")
         with gr.Column(elem_id="corpus-panel"):
             self._draw_sources()
+            self.collection = CollectionPanel(collections, session_id)
             self._draw_choose()
             self.export = ExportPanel(corpora, session_id)
         self.progress = gr.HTML(elem_id="progress", js_on_load=None)
@@ -82,6 +88,7 @@ class CorpusPanel:
         self.use_pasted.click(handler(self._on_pasted), [*session, self.pasted], table, **PRIVATE)
         self.cancel.click(lambda: gr.Column(visible=False), None, self.choose, **PRIVATE)
         self.export.columns.click(handler(self._on_other_columns), session, table, **PRIVATE)
+        self.collection.listen([*self.shown, self.progress], self._on_collection)
         self._menu.picked(handler(self._on_picked), with_model, [*self.shown, self.progress], **PRIVATE)
         inputs = [*session, self.columns, self._model]
         outputs = [*self.shown, *self.so_far.outputs]
@@ -101,7 +108,7 @@ class CorpusPanel:
         indexed, opened = self._corpora.current(session_id), secrets.token_hex(4)
         return {
             self.opened: opened if indexed else "",
-            self._menu: view.menu(indexed, opened),
+            self._menu: view.menu(indexed, opened, self._collections.current(session_id)),
             self.choose: gr.Column(visible=False),
             **self._listed(),
         }
@@ -149,6 +156,11 @@ class CorpusPanel:
                 raise UserError("Choose a corpus from the list.")
         return {**self.show(session_id), self.progress: view.ready(self._corpora.current(session_id))}
 
+    def _on_collection(self, session_id: str) -> Updates:
+        """A collection was opened."""
+        ready = view.ready(self._corpora.current(session_id), self._collections.current(session_id))
+        return {**self.show(session_id), self.progress: ready}
+
     def _on_index(self, session_id: str, columns: list[str], model: str) -> Iterator[Updates]:
         yield from self._indexing(session_id, self._corpora.index(session_id, columns, model))
 
@@ -169,4 +181,6 @@ class CorpusPanel:
         """Say whether the chosen model is another than the one of the open corpus's index."""
         other = self._corpora.other_index(session_id, model)
         updates: Updates = {self.stale_row: gr.Row(visible=other is not None), self.stale: view.stale(other)}
-        return updates | ({self.again: gr.Button(view.index_again(other))} if other else {})
+        if other is None:
+            return updates
+        return updates | {self.again: gr.Button(view.index_again(other), visible=not other.is_collection)}

@@ -8,6 +8,8 @@ from markupsafe import Markup
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.models.defaults import is_draft
+from sbert_app.services.collection.opened import OpenCollection
+from sbert_app.services.collection.service import key_of
 from sbert_app.services.corpus.corpora import OtherIndex
 from sbert_app.services.corpus.hits import SearchResult
 from sbert_app.services.corpus.indexing import IndexProgress
@@ -35,13 +37,16 @@ def passages(count: int) -> str:
     return f"{count:,} {plural(count, 'passage', 'passages')}"
 
 
-def menu(indexed: IndexedCorpus | None, opened: str) -> Markup:
+def menu(indexed: IndexedCorpus | None, opened: str, collection: OpenCollection | None = None) -> Markup:
     """The button in the header. opened: changes whenever another corpus is opened, which closes the panel."""
     name, size = (indexed.corpus.name, rows(len(indexed.corpus))) if indexed else (NO_CORPUS, "")
+    key = indexed.key if indexed else ""
+    if collection:
+        name, size, key = collection.name, rows(collection.rows), key_of(collection)
     return Markup(
         '<button type="button" class="corpus-button{}" data-corpus="menu" data-opened="{}" data-key="{}" aria-expanded="false" '
         'aria-controls="corpus-panel"><small>Corpus</small><b>{}</b><span>{}</span><i aria-hidden="true"></i></button>'
-    ).format("" if indexed else " none", opened, indexed.key if indexed else "", html.short(name, 40), size)
+    ).format("" if indexed else " none", opened, key, html.short(name, 40), size)
 
 
 def start(saved: Sequence[SavedCorpus], hosted: bool) -> Markup:
@@ -153,14 +158,15 @@ def card(indexed: IndexedCorpus, event: IndexProgress | None = None) -> Markup:
     )
 
 
-def ready(indexed: IndexedCorpus | None) -> Markup:
+def ready(indexed: IndexedCorpus | None, collection: OpenCollection | None = None) -> Markup:
     """That the corpus is open and where to go on, on the tabs that do not show the corpus; assets/page.js listens."""
     if indexed is None:
         return Markup()
     button = Markup('<button type="button" class="small" data-tab="{}">{}</button>')
     buttons = Markup().join(button.format(tab, name) for tab, name in NEXT.items())
     line = Markup('<p class="ready" role="status"><span><b>{}</b> is ready: {}.</span> {}</p>')
-    return line.format(indexed.corpus.name, rows(len(indexed.corpus)), buttons)
+    name, count = (collection.name, collection.rows) if collection else (indexed.corpus.name, len(indexed.corpus))
+    return line.format(name, rows(count), buttons)
 
 
 def _truncated(indexed: IndexedCorpus) -> str:
@@ -179,6 +185,11 @@ def stale(other: OtherIndex | None) -> Markup:
     """A warning that the open corpus is indexed with another model than the chosen one."""
     if other is None:
         return Markup()
+    if other.is_collection:
+        return Markup(
+            '<p class="stale" role="status">The collection <b>{}</b> was made with {}, which Search, Duplicates and Map use. '
+            "The chosen model is {}.</p>"
+        ).format(other.name, other.model, other.other_model)
     return Markup(
         '<p class="stale" role="status"><b>{}</b> is indexed with {}; the chosen model is {}. '
         "Search, Duplicates and Map use {} until you index again.{}</p>"

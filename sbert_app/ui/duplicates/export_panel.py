@@ -40,7 +40,8 @@ class ExportPanel:
             PAIRS: f"{'the best ' if pairs < findings.pair_count else ''}{pairs:,} {plural(pairs, 'pair', 'pairs')}",
         }
         buttons = {
-            file.button: file.labelled(amounts[name], visible=name != PAIRS or pairs > 0) for name, file in self._files.items()
+            file.button: file.labelled(amounts[name], visible=pairs > 0 if name == PAIRS else not view.is_partial(findings))
+            for name, file in self._files.items()
         }
         return {**buttons, self._links: view.links(findings)}
 

@@ -6,9 +6,10 @@ from itertools import groupby
 from markupsafe import Markup
 
 from sbert_app.corpus.duplicates import COPIES
-from sbert_app.corpus.findings import Findings, Group, Member
+from sbert_app.corpus.findings import Findings
+from sbert_app.corpus.listed import Group, Member
 from sbert_app.ui.kit import html
-from sbert_app.wording import plural, row_list
+from sbert_app.wording import plural, row_list, row_text
 
 FIRST, GROUPS_SHOWN, LINES_SHOWN = 10, 50, 8
 NUMBERS_SHOWN = 3  # rows named on one line
@@ -88,7 +89,7 @@ def _members(same: Sequence[Member], centre: Member) -> Markup:
         verdict="keep" if member.keep else "drop",
         reason=_reason(member, centre, count),
         sentence=html.short(member.sentence, SENTENCE_LENGTH),
-        rows=row_list([other.row for other in same], NUMBERS_SHOWN),
+        rows=row_list([other.name or other.row for other in same], NUMBERS_SHOWN),
     )
 
 
@@ -99,4 +100,4 @@ def _reason(member: Member, centre: Member, count: int) -> str:
     if member.copy_of is None:
         return f"{member.score:.2f} similar"
     copies = "exact copy" if count == 1 else f"{count:,} exact copies"
-    return copies if member.copy_of == centre.row else f"{copies} of row {member.copy_of:,}"
+    return copies if member.copy_of == centre.row else f"{copies} of row {row_text(member.name_of_copied or member.copy_of)}"

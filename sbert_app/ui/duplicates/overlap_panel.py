@@ -27,7 +27,8 @@ class OverlapPanel:
 
     def __init__(self, services: Services, session_id: gr.State, opened: gr.State) -> None:
         self._service, self._corpora, self._session_id = services.overlap, services.corpora, session_id
-        with gr.Accordion("Compare with another file", open=False, elem_id="overlap-box"):
+        self._collections = services.collections
+        with gr.Accordion("Compare with another file", open=False, elem_id="overlap-box") as self.block:
             self._draw()
         self.job = LongJob(self.stop, self.stage)
         self._listen(opened)
@@ -47,7 +48,7 @@ class OverlapPanel:
 
     def _listen(self, opened: gr.State) -> None:
         session, with_threshold = [self._session_id], [self._session_id, self.threshold]
-        opened.change(handler(self._on_opened), session, [self.file, self.stage, self.result], **PRIVATE)
+        opened.change(handler(self._on_opened), session, [self.block, self.file, self.stage, self.result], **PRIVATE)
         compared = [self.result, self.overlap, self.export.button]
         started = self.job.listen(
             self.file.upload, self._on_file, [*session, self.file, self.threshold], compared, self._service.stop
@@ -59,7 +60,9 @@ class OverlapPanel:
 
     def _on_opened(self, session_id: str) -> Updates:
         """Clear the comparison with the previous corpus."""
-        return {self.file: None, self.stage: "", self.result: gr.Column(visible=False)}
+        hidden = self._collections.current(session_id) is not None
+        cleared = {self.file: None, self.stage: "", self.result: gr.Column(visible=False)}
+        return cleared | {self.block: gr.Accordion(visible=not hidden)}
 
     def _on_file(self, session_id: str, file: str, threshold: float) -> Iterator[Updates]:
         for event in throttled(self._compare(session_id, file), lambda event: event.stopped or event.compared is not None):

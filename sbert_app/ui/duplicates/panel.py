@@ -93,7 +93,7 @@ class DuplicatesPanel:
             return {**idle, **self._mined(session_id, threshold, remove)}
         return {
             **idle,
-            self.headline: html.empty(view.NOT_YET if can_mine else view.ONE_ROW),
+            self.headline: html.empty(view.not_yet(self._service.collection(session_id)) if can_mine else view.ONE_ROW),
             self.threshold: gr.Slider(minimum=FLOOR, value=DEFAULT_THRESHOLD, step=0.01),
             self.remove: COPIES,
             **self._visible(False),

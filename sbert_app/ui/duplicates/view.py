@@ -4,15 +4,18 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from sbert_app.corpus.findings import Findings, SentencePair
+from sbert_app.corpus.findings import Findings
+from sbert_app.corpus.listed import SentencePair
 from sbert_app.jobs.duplicates import DUPLICATES
 from sbert_app.models.files.trained_for import in_words
 from sbert_app.models.scoring import how_to_read
 from sbert_app.runtime.line import place_in_line
+from sbert_app.services.collection.joining import MOST_WHOLE, NEIGHBOURS, SAMPLED
+from sbert_app.services.collection.opened import OpenCollection
 from sbert_app.services.corpus.duplicates import MiningProgress, SecondOpinion
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
-from sbert_app.wording import duration, plural
+from sbert_app.wording import duration, plural, row_text
 
 NOT_YET = "Not searched yet. “Find duplicates” compares every row with every other."
 ONE_ROW = "This corpus has only one row, so it has no duplicates."
@@ -28,9 +31,15 @@ def progress(event: MiningProgress) -> Markup:
     if event.before:
         return html.status(place_in_line(event.before, "job"))
     left = f" · {duration(event.seconds / event.share * (1 - event.share))} left" if event.share > 0 else ""
-    return html.progress(
-        round(event.share * 100), 100, f"Comparing every row with every other: {event.share:.0%}{left}", "Comparing"
-    )
+    return html.progress(round(event.share * 100), 100, f"Comparing rows: {event.share:.0%}{left}", "Comparing")
+
+
+def not_yet(opened: OpenCollection | None) -> str:
+    """What will be compared."""
+    if opened is None:
+        return NOT_YET
+    rows = f"each of its {opened.rows:,} rows" if opened.rows <= MOST_WHOLE else f"each of {SAMPLED:,} random rows"
+    return f"Not searched yet. “Find duplicates” compares {rows} with its {NEIGHBOURS} nearest in the whole collection."
 
 
 def pair_record(pair: SentencePair) -> dict[str, object]:
@@ -41,7 +50,7 @@ def pair_record(pair: SentencePair) -> dict[str, object]:
 
 def links(findings: Findings) -> Markup:
     """The links under the result. The command also writes the cleaned file, unless groups are kept by hand."""
-    cleaned = {} if findings.always else {"clean": CLEANED, "remove": findings.remove}
+    cleaned = {} if findings.always or is_partial(findings) else {"clean": CLEANED, "remove": findings.remove}
     indexed = findings.mined.indexed
     caption = Caption.of(f"Duplicates in {indexed.corpus.name}", f"cosine ≥ {findings.threshold:.3g}", indexed.model)
     copies = commands(DUPLICATES, {"threshold": findings.threshold, **cleaned}, input_of(indexed))
@@ -50,16 +59,36 @@ def links(findings: Findings) -> Markup:
 
 def headline(findings: Findings) -> Markup:
     """First what is certain, the exact copies, then what is only similar; how they were found is behind an i."""
-    how, notes = html.info(_how(findings)), html.notes([_mixed(findings)])
+    how, notes = html.info(_how(findings)), html.notes([_compared(findings), _mixed(findings)])
     if not len(findings.grouping):
-        return Markup('<div class="could-go" role="status">{} {}</div>').format(_nothing(findings), how)
+        return Markup('<div class="could-go" role="status">{} {}{}</div>').format(
+            _nothing(findings), how, html.notes([_compared(findings)])
+        )
     return Markup('<div class="could-go" role="status"><p>{}</p><div>{} {}</div>{}</div>').format(
         _copies(findings), _similar(findings), how, notes
     )
 
 
+def is_partial(findings: Findings) -> bool:
+    """Whether only some rows of a collection were compared, so that no cleaned file can be written."""
+    return findings.mined.joined is not None and findings.mined.joined.is_sampled
+
+
+def _compared(findings: Findings) -> str:
+    """Which rows of a collection were compared, "" for all."""
+    joined = findings.mined.joined
+    if joined is None or not joined.is_sampled:
+        return ""
+    return (
+        f"{joined.compared:,} random rows were compared with all {joined.total:,}, by the {joined.index}. Duplicates among the "
+        "other rows are not listed."
+    )
+
+
 def staying(findings: Findings) -> Markup:
-    """How many rows the cleaned file keeps."""
+    """How many rows the cleaned file keeps; nothing if it would not hold all of them."""
+    if is_partial(findings):
+        return Markup()
     rows, left = len(findings.corpus), findings.staying
     spared = findings.spared
     whole = (
@@ -94,11 +123,12 @@ def _by_whom(pairs: Sequence[SentencePair], opinion: SecondOpinion) -> str:
 
 
 def _nothing(findings: Findings) -> str:
-    best = findings.mined.duplicates.pairs.scores[:1]
+    best, joined = findings.mined.duplicates.pairs.scores[:1], findings.mined.joined
+    rows = joined.compared if joined else len(findings.corpus)
     closest = (
         f"The closest pair has {best[0]:.3f}: lower the threshold to see it." if len(best) else "All sentences are dissimilar."
     )
-    return f"No duplicates at cosine ≥ {findings.threshold:.3g} among {len(findings.corpus):,} rows. {closest}"
+    return f"No duplicates at cosine ≥ {findings.threshold:.3g} among {rows:,} rows. {closest}"
 
 
 def _copies(findings: Findings) -> Markup:
@@ -143,6 +173,8 @@ def _approximate(findings: Findings) -> str:
     share = (
         "" if findings.recall is None else f": {findings.recall:.1%} of the pairs above the threshold found, measured on a sample"
     )
+    if joined := findings.mined.joined:
+        return f"Each of {joined.compared:,} rows was compared with its {joined.neighbours} nearest of all, by the {joined.index}."
     return f"Approximate: each row was compared with its nearest neighbours{share}."
 
 
@@ -150,8 +182,8 @@ def _pair(pair: SentencePair, threshold: float, opinion: SecondOpinion | None) -
     side = "above" if pair.score >= threshold else "below"
     cross = Markup('<span class="cross">{:.3f}<small>{}</small></span>')
     unit = (opinion.kind if opinion.bounds else "logit") if opinion else ""
-    line = Markup('<p dir="auto">{} <span class="file-row">row {:,}</span></p>')
-    both = ((pair.sentence1, pair.row1), (pair.sentence2, pair.row2))
+    line = Markup('<p dir="auto">{} <span class="file-row">row {}</span></p>')
+    both = ((pair.sentence1, row_text(pair.row1)), (pair.sentence2, row_text(pair.row2)))
     lines = [line.format(html.short(sentence, SENTENCE_LENGTH), row) for sentence, row in both]
     return Markup(
         '<li><div class="dup-scores"><span class="cosine">{:.4f}<small>{}</small></span>{}</div><div class="both">{}{}</div></li>'

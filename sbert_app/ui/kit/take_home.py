@@ -66,12 +66,15 @@ def commands(job: Job, values: Mapping[str, Any], source: Input) -> Markup:
 
 
 def input_of(indexed: IndexedCorpus) -> Input:
-    """The corpus as a file that a command reads. Files of the examples are beside the program; a visitor's are with the visitor."""
+    """The corpus as a file that a command reads. Files of the examples are beside the program; a visitor's are with the visitor.
+
+    A sample is named with its collection.
+    """
     corpus = indexed.corpus
     if corpus.name.startswith(PASTED):
         return Input(PASTED_FILE, model=indexed.model)
     example = (ASSETS / "examples" / corpus.name).is_file()
-    return Input(f"assets/examples/{corpus.name}" if example else corpus.name, corpus.columns, indexed.model)
+    return Input(f"assets/examples/{corpus.name}" if example else corpus.name, corpus.columns, indexed.model, corpus.store)
 
 
 def _attributes(values: dict[str, str]) -> Markup:

@@ -7,7 +7,8 @@ import numpy as np
 from markupsafe import Markup
 
 from sbert_app.corpus_map.colouring import colouring
-from sbert_app.corpus_map.result import CorpusMap
+from sbert_app.corpus_map.placed import PlacedRows
+from sbert_app.corpus_map.result import CorpusMap, QueryOnMap
 from sbert_app.corpus_map.selection import Selection
 from sbert_app.services.corpus.cluster_map import MapService
 from sbert_app.settings import ASSETS
@@ -59,9 +60,22 @@ class MapAnswers:
         return {**listed, **self._filter.removed()}
 
     def show_query(self, session_id: str, corpus_map: CorpusMap) -> Updates:
-        """Select the rows nearest to the query on the map."""
+        """Select the rows nearest to the query on the map; of a sample, list those nearest in the whole collection."""
+        if corpus_map.query and corpus_map.query.nearest:
+            return self._show_nearest(session_id, corpus_map, corpus_map.query, corpus_map.query.nearest)
         listed = {self.panel.groups: lists.cluster_list(corpus_map), self.bridge: message(**highlight(None))}
         return {**listed, **self._filter.removed(), **self._listed(corpus_map, self._service.selections.hits(session_id))}
+
+    def _show_nearest(self, session_id: str, corpus_map: CorpusMap, query: QueryOnMap, nearest: PlacedRows) -> Updates:
+        """List rows of a collection, and ring where they are."""
+        return {
+            **self.deselected(session_id),
+            self.panel.groups: lists.cluster_list(corpus_map),
+            self.bridge: message(**highlight(None, nearest.points)),
+            self.panel.selection: lists.nearest(query, nearest),
+            self.status: view.status(lists.nearest_title(query, nearest)),
+            self.panel.tabs: gr.Tabs(selected=SELECTION),
+        }
 
     def colour_list(self, corpus_map: CorpusMap, colour: str, chosen: int | None = None) -> Markup:
         """The clusters, or the values of the column that colours the map."""

@@ -46,7 +46,9 @@ def map_figure(corpus_map: CorpusMap, colours: Categories | Scale, texts: bool |
         traces = _scaled(corpus_map.projection.points, rows, colours, sentences)
     else:
         traces = _categories(corpus_map.projection.points, rows, colours, sentences)
-    figure = _with_overlays(traces, corpus_map.query.point if corpus_map.query else None)
+    query = corpus_map.query
+    rings = query.nearest.points if query and query.nearest else None
+    figure = _with_overlays(traces, query.point if query else None, rings)
     meta = {"texts": inside, "map": corpus_map.projection.id, "figure": secrets.token_hex(4)}
     figure.update_layout(meta=meta, annotations=_names(corpus_map), showlegend=_legend(colours))
     return figure
@@ -95,13 +97,15 @@ def _points(
     )  # fmt: skip
 
 
-def _with_overlays(traces: "list[go.Scattergl]", query: NDArray[np.float32] | None = None) -> "go.Figure":
+def _with_overlays(
+    traces: "list[go.Scattergl]", query: NDArray[np.float32] | None = None, rings: Points | None = None
+) -> "go.Figure":
     """A figure with two overlays for the page's script: rings around selected rows, and the query's star."""
     import plotly.graph_objects as go
 
     ring = {"size": 15, "color": "rgba(0,0,0,0)", "line": {"width": 2.5, "color": "#f2a900"}}
     star = {"size": 20, "symbol": "star", "color": "#f2a900", "line": {"width": 1.5, "color": "#1c1c1f"}}
-    positions: tuple[list[list[float]], ...] = ([], [] if query is None else [query.tolist()])
+    positions: tuple[list[list[float]], ...] = ([] if rings is None else rings.tolist(), [] if query is None else [query.tolist()])
     style: dict[str, Any] = {"mode": "markers", "hoverinfo": "skip", "showlegend": False}
     overlays = [
         go.Scatter(x=[x for x, _ in points], y=[y for _, y in points], marker=marker, **style)

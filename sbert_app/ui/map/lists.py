@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from sbert_app.corpus_map.colouring import OUTLIERS, Categories, Scale
-from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap
+from sbert_app.corpus_map.placed import PlacedRows
+from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap, QueryOnMap
 from sbert_app.corpus_map.selection import Selection
 from sbert_app.mapping.quality import OUTLIER
 from sbert_app.ui.kit import html
@@ -16,6 +17,8 @@ SENTENCE_LENGTH = 90
 SHOWN_ROWS = 200
 SAVED_IN_PAGE = 2_000  # rows; a larger selection has no download links
 METADATA_SHOWN, METADATA_LENGTH = 4, 40
+QUERY_LENGTH = 60  # characters of a query in a title
+OUTSIDE = "{} of these {} rows are not in the sample that the map shows: each is ringed amid the sampled rows nearest to it."
 EMPTY = Markup()
 OWN_KEYS = ("row", "sentence", "cluster", "map_x", "map_y", "score")
 BUTTON = Markup(
@@ -101,5 +104,35 @@ def _card(record: dict[str, object], label: int) -> Markup:
         if key not in OWN_KEYS and str(value).strip()
     ]
     cluster = Markup('<span><i style="background:{}"></i>{}</span>').format(_colour(label), html.short(str(record["cluster"]), 40))
-    facts = Markup("{}<span>row {:,}</span>{}{}").format(score, record["row"], cluster, Markup().join(extra[:METADATA_SHOWN]))
+    facts = Markup("{}<span>row {}</span>{}{}").format(score, _row(record["row"]), cluster, Markup().join(extra[:METADATA_SHOWN]))
     return Markup('<li><p dir="auto">{}</p><small>{}</small></li>').format(record["sentence"], facts)
+
+
+def nearest_title(query: QueryOnMap, rows: PlacedRows) -> str:
+    """What is listed and ringed for a query on the map of a sample."""
+    text = html.short(query.query, QUERY_LENGTH)
+    return f"Nearest to “{text}” in all {rows.total:,} rows ({query.milliseconds:.0f} ms; star: the query, rings: these rows)"
+
+
+def nearest(query: QueryOnMap, rows: PlacedRows) -> Markup:
+    """The rows of a collection nearest to a query, as cards."""
+    records = rows.records()
+    head = html.head(Markup("<b>{}</b>").format(nearest_title(query, rows)), html.downloads("nearest", records))
+    outside = len(records) - int(rows.sampled.sum())
+    about = html.hint(OUTSIDE.format(outside, len(records))) if outside else ""
+    cards = []
+    for record in records:
+        own = [(key, str(value)) for key, value in record.items() if key not in (*OWN_KEYS, "in_sample") and str(value).strip()]
+        extra = [Markup('<span title="{}">{}</span>').format(key, html.short(value, METADATA_LENGTH)) for key, value in own]
+        mark = "" if record["in_sample"] else Markup("<span>not in the sample</span>")
+        facts = Markup('<b title="cosine">{:.3f}</b><span>row {}</span>{}{}').format(
+            record["score"], _row(record["row"]), mark, Markup().join(extra[:METADATA_SHOWN])
+        )
+        cards.append(Markup('<li><p dir="auto">{}</p><small>{}</small></li>').format(record["sentence"], facts))
+    listed = Markup('{}{}<ol class="selection" aria-label="Nearest sentences" tabindex="0">{}</ol>')
+    return listed.format(head, about, Markup().join(cards))
+
+
+def _row(label: object) -> str:
+    """The number of a row, or its name where it is of one of several files."""
+    return f"{label:,}" if isinstance(label, int) else str(label)

@@ -39,7 +39,7 @@ def card(hit: Hit, copies: Sequence[Hit], words: frozenset[str], moved: str | Ma
     return Markup(
         '<li class="hit"><div class="hit-score"><b>{score:.3f}</b>{bars}{moved}</div>'
         '<div class="hit-body">{sentence}{same}{met}<ul class="chips">{chips}</ul>{judge}</div><button type="button" class="more" '
-        'data-row="{row}" aria-label="More like this: row {row}">More like this</button></li>'
+        'data-row="{row}" aria-label="More like this: row {place}">More like this</button></li>'
     ).format(
         score=hit.score,
         bars=bars,
@@ -48,15 +48,16 @@ def card(hit: Hit, copies: Sequence[Hit], words: frozenset[str], moved: str | Ma
         same=_same(copies),
         met=_met(hit),
         chips=_metadata(hit),
-        judge=buttons(hit.row, grade),
+        judge=buttons(hit.row, grade, hit.place),
         row=hit.row,
+        place=hit.place,
     )
 
 
 def _same(copies: Sequence[Hit]) -> Markup:
     if not copies:
         return Markup()
-    rows = ", ".join(f"{copy.row:,}" for copy in copies)
+    rows = ", ".join(copy.place for copy in copies)
     return Markup('<p class="same">The same text in {} {}</p>').format(plural(len(copies), "row", "rows"), rows)
 
 
@@ -123,7 +124,7 @@ def _met(hit: Hit) -> Markup:
 
 def _metadata(hit: Hit) -> Markup:
     """Row number and metadata; what is beyond the first METADATA_SHOWN is folded."""
-    facts = [("row", f"{hit.row:,}"), *(item for item in hit.metadata.items() if item[1])]
+    facts = [("row", hit.place), *(item for item in hit.metadata.items() if item[1])]
     item = Markup("<li{}><span>{}</span> {}</li>")
     folded = Markup(' class="folded"')
     items = [

@@ -27,7 +27,7 @@ class JudgingPanel:
 
     def __init__(self, service: JudgingService, session_id: gr.State) -> None:
         self._service, self._session_id = service, session_id
-        with gr.Row(elem_id="judging"):
+        with gr.Row(elem_id="judging") as self.row:
             self.on = gr.Checkbox(False, label="Judge these hits", container=False, scale=0, min_width=170, elem_id="judge")
             self.count = gr.HTML(elem_id="judged", js_on_load=None)
             self.file = FileButton(FILE, "judgements", visible=False)

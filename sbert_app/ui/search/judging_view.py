@@ -12,10 +12,13 @@ _BUTTON = Markup('<button type="button" data-judge="{}" data-of="{}" aria-presse
 _GROUP = Markup('<div class="judge" role="group" aria-label="Row {} answers my query"><span>Answers my query:</span>{}</div>')
 
 
-def buttons(row: int, grade: int | None) -> Markup:
-    """Yes, partly, no. grade: the one that is pressed, None for none. They are hidden until hits are to be judged."""
+def buttons(row: int, grade: int | None, place: str = "") -> Markup:
+    """Yes, partly, no. grade: the one that is pressed, None for none. They are hidden until hits are to be judged.
+
+    place: the row as it is written on screen, if it is not its number.
+    """
     each = (_BUTTON.format(value, row, "true" if value == grade else "false", name) for value, name in GRADES.items())
-    return _GROUP.format(row, Markup().join(each))
+    return _GROUP.format(place or row, Markup().join(each))
 
 
 def count(judgements: Judgements) -> Markup:

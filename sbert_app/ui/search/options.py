@@ -20,6 +20,7 @@ RANKINGS = [
     ("Meaning alone", DENSE),
     ("Words alone (BM25)", WORDS),
 ]
+MEANING_FIRST = "Meaning, then word by word"  # MAXSIM of a collection, which has no index of words
 CHIPS = {
     HYBRID: "Meaning and words",
     DENSE: "Meaning alone",
@@ -32,10 +33,16 @@ BESIDE = [("nothing", NOTHING), *((label[0].lower() + label[1:], name) for label
 
 @dataclass(frozen=True)
 class Offered:
-    """former_model: of the index before, or ""; rerankers: cross-encoders at hand that may rank answers."""
+    """What a corpus can be searched with.
+
+    former_model: of the index before, or ""; rerankers: cross-encoders at hand that may rank answers; rankings: ways to rank, of
+    services.corpus.hits; sampled: of a collection, the rows of the sample that values of filters are counted in, else 0.
+    """
 
     former_model: str
     rerankers: Sequence[str]
+    rankings: Sequence[str] = ()
+    sampled: int = 0
 
 
 class Options:
@@ -81,12 +88,18 @@ class Options:
     ) -> Updates:
         """Offer what a corpus can be searched with. values: what is chosen."""
         former = [(f"the index before, {offered.former_model}", FORMER_MODEL)] if offered.former_model else []
+        rankings = [
+            (MEANING_FIRST if name == MAXSIM and HYBRID not in offered.rankings else label, name) for label, name in RANKINGS
+        ]
+        rankings = [entry for entry in rankings if entry[1] in offered.rankings]
+        beside = [(label[0].lower() + label[1:], name) for label, name in rankings]
         choices: Updates = {
-            self.beside: gr.Radio(choices=[*BESIDE, *former], value=values[self.beside]),
+            self.ranking: gr.Radio(choices=rankings, value=values[self.ranking]),
+            self.beside: gr.Radio(choices=[("nothing", NOTHING), *beside, *former], value=values[self.beside]),
             self.cross: gr.Dropdown(choices=[NO_CROSS, *((name, name) for name in offered.rerankers)], value=values[self.cross]),
         }
         chosen = {component: values[component] for component in self.components}
-        return chosen | choices | self.filters.of_corpus(facets, columns, values)
+        return chosen | choices | self.filters.of_corpus(facets, columns, values, offered.sampled)
 
     def active(self, values: Values) -> dict[str, str]:
         """Chip name -> label, of each option and filter in force."""

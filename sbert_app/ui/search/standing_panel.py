@@ -19,7 +19,7 @@ class StandingPanel:
 
     def __init__(self, service: StandingService) -> None:
         self._service = service
-        with gr.Accordion("Expected another row?", open=False, elem_id="standing"):
+        with gr.Accordion("Expected another row?", open=False, elem_id="standing") as self.block:
             with gr.Row(elem_classes="query-row"):
                 self.expected = gr.Textbox(
                     label="Its row number or its text", lines=1, max_lines=1, scale=6, min_width=220, elem_id="expected"

@@ -9,6 +9,7 @@ from markupsafe import Markup
 from sbert_app.jobs.search import SEARCH
 from sbert_app.services.bundle import Services
 from sbert_app.services.corpus.hits import SearchResult
+from sbert_app.ui.corpus.collection_view import card as collection_card
 from sbert_app.ui.corpus.start import corpus_start
 from sbert_app.ui.corpus.view import card
 from sbert_app.ui.kit import html
@@ -48,7 +49,7 @@ class SearchTab:
 
     def __init__(self, services: Services, session_id: gr.State, opened: gr.State) -> None:
         self._service, self._corpora, self._session_id = services.search, services.corpora, session_id
-        self._sessions = services.bench.sessions
+        self._sessions, self._collections = services.bench.sessions, services.collections
         gr.Markdown(LEAD, elem_classes="lead")
         self.start = corpus_start(services.corpora, opened)
         with gr.Column(visible=False, elem_id="search-body") as self.body:
@@ -79,7 +80,8 @@ class SearchTab:
         options = self.options.components
         everything = {self._session_id, self.query, *options}
         answer = [self.chips, self.hits]
-        outputs = [self.body, self.status, self.query, *answer, *options, *self.judging.outputs]
+        judged = [self.judging.row, self.standing.block, *self.judging.outputs]
+        outputs = [self.body, self.status, self.query, *answer, *options, *judged]
         opened.change(handler(self._on_opened), {self._session_id, self.query}, outputs, **PRIVATE)
         triggers = [self.query.submit, self.go.click, *self.options.changes]
         searched = gr.on(triggers, handler(self._on_search), everything, answer, trigger_mode="always_last", **busy(HITS))
@@ -102,10 +104,18 @@ class SearchTab:
         values |= self.options.from_names(chosen.values if chosen else {})
         typed = typed_text(values[self.query])
         query = self._service.first_query(session_id, typed)
-        offered = Offered(self._service.former_model(session_id), self._service.rerankers())
+        collection = self._collections.current(session_id)
+        offered = Offered(
+            self._service.former_model(session_id),
+            self._service.rerankers(),
+            self._service.rankings(session_id),
+            len(collection.sample.corpus) if collection and collection.is_sampled else 0,
+        )
         return {
             self.body: gr.Column(visible=True),
-            self.status: card(indexed, self._corpora.last_indexing(session_id)),
+            self.status: collection_card(collection) if collection else card(indexed, self._corpora.last_indexing(session_id)),
+            self.judging.row: gr.Row(visible=collection is None),
+            self.standing.block: gr.Accordion(visible=collection is None),
             self.query: query if query != typed else gr.skip(),
             **self.options.of_corpus(offered, *self._service.filters(session_id), values),
             **self.judging.shown(session_id),

@@ -27,6 +27,9 @@ ORDERED_BY = {
 }
 
 
+THEN_WORDS = "ranked by meaning, then the best 50 word by word; the score is the cosine only"  # a collection by MAXSIM
+
+
 def results(result: SearchResult, other: SearchResult | None = None, judged: Mapping[int, int] | None = None) -> Markup:
     """The hits as cards, beside those of another search if there is one. An attribute holds the query, for the page's address.
 
@@ -38,7 +41,8 @@ def results(result: SearchResult, other: SearchResult | None = None, judged: Map
         return query.format(result.query, html.empty(NO_HITS))
     records = [hit_record(hit) for hit in result.hits]
     total = f"{_amount(result)} in {sum(result.milliseconds.values()):,.0f} ms{_ranked_by(result)}"
-    facts = Markup("{} {}").format(total, html.info(html.milliseconds(result.milliseconds)))
+    index = f"{result.store.index} · " if result.store else ""
+    facts = Markup("{} {}").format(total, html.info(index + html.milliseconds(result.milliseconds)))
     head = html.head(facts, html.downloads("hits", records))
     if other is None:
         return query.format(result.query, head + _hits(result, judged))
@@ -52,6 +56,8 @@ def results(result: SearchResult, other: SearchResult | None = None, judged: Map
 
 
 def _title(result: SearchResult) -> str:
+    if result.store and result.ranking == MAXSIM:
+        return "By meaning, then word by word"
     return f"{TITLES[result.ranking]}, {result.model}" if result.ranking == DENSE else TITLES[result.ranking]
 
 
@@ -64,6 +70,9 @@ def chips(active: Mapping[str, str]) -> Markup:
 
 
 def _amount(result: SearchResult) -> str:
+    if result.store:
+        which = f"{result.searched:,}, of those that fit the filters" if result.store.filtered else f"{result.searched:,}"
+        return f"{len(result.hits)} of {which}"
     shown, fitting, all_rows = (f"{number:,}" for number in (len(result.hits), result.fitting, result.searched))
     return f"{shown} of {all_rows}" if result.fitting == result.searched else f"{shown} of {fitting} that fit ({all_rows} in all)"
 
@@ -72,12 +81,19 @@ def _ranked_by(result: SearchResult) -> str:
     """What decides the order, where it is not the score in front."""
     if result.hits[0].cross_score is not None:
         return f" · ranked by {result.cross_encoder or 'the cross-encoder'}, the number below"
+    if result.store and result.ranking == MAXSIM:
+        return f" · {THEN_WORDS}"
     return f" · {ORDERED_BY[result.ranking]}" if result.ranking in ORDERED_BY else ""
 
 
 def hit_record(hit: Hit) -> dict[str, object]:
     """A hit as a flat record for export; metadata columns keep their names unless they clash."""
-    record: dict[str, object] = {"rank": hit.rank, "row": hit.row, "score": round(hit.score, 4), "sentence": hit.sentence}
+    record: dict[str, object] = {
+        "rank": hit.rank,
+        "row": hit.row_name or hit.row,
+        "score": round(hit.score, 4),
+        "sentence": hit.sentence,
+    }
     scores = {"bm25": hit.bm25, "maxsim": hit.maxsim, "cross_encoder_score": hit.cross_score}
     record |= {name: round(score, 4) for name, score in scores.items() if score is not None}
     return record | {(f"{key}_" if key in record else key): value for key, value in hit.metadata.items()}

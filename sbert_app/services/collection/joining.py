@@ -1,0 +1,105 @@
+"""Find duplicates in a collection: each row, or each of a random sample, is searched for its nearest rows in the whole store."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sbert_app.collections.collection import EMBEDDING, ROW, SENTENCE, Rows, embeddings_of
+from sbert_app.corpus.duplicates import Copies, Duplicates
+from sbert_app.corpus.findings import Joined, Mined
+from sbert_app.corpus.mining import EQUAL, FLOOR, Mining, SimilarPairs
+from sbert_app.services.collection.opened import OpenCollection
+from sbert_app.services.collection.sample import corpus_of
+from sbert_app.vectors import Vectors, unit_rows
+
+MOST_WHOLE = 200_000  # rows of a collection that is compared as a whole
+SAMPLED = 20_000  # rows of a larger one that are compared with all
+NEIGHBOURS = 10
+MOST_PAIRS = 100_000
+BATCH = 500  # rows in one search of the store
+FETCHED = 5_000  # rows in one request for texts
+
+
+class StrongestPairs:
+    """The closest pairs of ids so far, at most `most`; the floor rises when there are more."""
+
+    def __init__(self, floor: float, most: int) -> None:
+        self.floor, self._most = floor, most
+        self.pairs = pd.DataFrame(
+            {"first": np.empty(0, np.int64), "second": np.empty(0, np.int64), "score": np.empty(0, np.float32)}
+        )
+
+    def add(self, rows: Rows, scores: Vectors, others: Rows) -> None:
+        """rows: (q,) ids; scores, others: cosines and ids of their nearest rows, (q, k), id -1 for none."""
+        own = np.repeat(rows, others.shape[1])
+        score, other = scores.ravel(), others.ravel()
+        close = (other >= 0) & (other != own) & (score >= self.floor)
+        own, other, score = own[close], other[close], score[close]
+        new = _pairs(own, other, score)
+        pairs = pd.concat([self.pairs, new], ignore_index=True).drop_duplicates(["first", "second"])
+        if len(pairs) > self._most:
+            pairs = pairs.nlargest(self._most, "score")
+            self.floor = float(pairs["score"].min())
+        self.pairs = pairs
+
+
+def _pairs(rows1: Rows, rows2: Rows, scores: Vectors) -> pd.DataFrame:
+    """Pairs with the smaller number first."""
+    return pd.DataFrame({"first": np.minimum(rows1, rows2), "second": np.maximum(rows1, rows2), "score": scores})
+
+
+def join(opened: OpenCollection) -> Iterator[Mining | Mined]:
+    """Compare the rows of a collection. Yields progress, at last what was mined. Raises CollectionError."""
+    with opened.reading():
+        total = opened.collection.count()
+    whole = total <= MOST_WHOLE
+    closest, texts, done = StrongestPairs(FLOOR, MOST_PAIRS), [], 0
+    expected = total if whole else SAMPLED
+    with opened.reading():
+        for rows in opened.collection.scan(BATCH) if whole else _sampled(opened):
+            ids, embeddings = rows.column(ROW).to_numpy(), unit_rows(embeddings_of(rows))
+            closest.add(ids, *opened.collection.search(embeddings, NEIGHBOURS + 1))
+            texts.append(rows.drop_columns([EMBEDDING]))
+            done += len(rows)
+            yield Mining(min(done, expected), expected)
+        table = pa.concat_tables(texts)
+        if not whole:
+            table = pa.concat_tables([table, *_partners(opened, table, closest.pairs)]).sort_by(ROW)
+    corpus = replace(corpus_of(opened.name, table, opened.facts), store=opened.key)
+    copies = Copies.of(table.column(SENTENCE).to_pylist())
+    pairs = _of_nodes(closest, copies, corpus.rows)
+    empty = np.empty((0, opened.facts.dim), dtype=np.float32)
+    indexed = replace(opened.sample, corpus=corpus, embeddings=empty, passages=None)
+    yield Mined(indexed, Duplicates(copies, pairs), {}, joined=Joined(done, total, NEIGHBOURS, opened.index))
+
+
+def _sampled(opened: OpenCollection) -> Iterator[pa.Table]:
+    """Random rows, some at a time."""
+    ids = opened.collection.sample(SAMPLED).tolist()
+    for start in range(0, len(ids), BATCH):
+        yield opened.collection.fetch(ids[start : start + BATCH])
+
+
+def _partners(opened: OpenCollection, table: pa.Table, pairs: pd.DataFrame) -> Iterator[pa.Table]:
+    """The rows of the pairs that are not in the table, without embeddings."""
+    others = np.setdiff1d(np.union1d(pairs["first"], pairs["second"]), table.column(ROW).to_numpy()).tolist()
+    for start in range(0, len(others), FETCHED):
+        yield opened.collection.fetch(others[start : start + FETCHED]).drop_columns([EMBEDDING])
+
+
+def _of_nodes(closest: StrongestPairs, copies: Copies, ids: Rows) -> SimilarPairs:
+    """The pairs between different texts, each once. ids: of the rows, ascending, (n,)."""
+    pairs = closest.pairs[closest.pairs["first"].isin(ids) & closest.pairs["second"].isin(ids)]
+    nodes1, nodes2 = (copies.node[np.searchsorted(ids, pairs[side])] for side in ("first", "second"))
+    frame = _pairs(nodes1, nodes2, pairs["score"].to_numpy())
+    frame = frame[frame["first"] != frame["second"]].sort_values(["score", "first", "second"], ascending=[False, True, True])
+    frame = frame.drop_duplicates(["first", "second"])
+    scores: NDArray[np.float32] = frame["score"].to_numpy(dtype=np.float32)
+    scores = np.where(scores >= EQUAL, np.float32(1), scores)
+    rows1, rows2 = (frame[side].to_numpy(dtype=np.int32) for side in ("first", "second"))
+    unchecked = np.empty((0, 2), dtype=np.float32)
+    return SimilarPairs(rows1, rows2, scores, closest.floor, closest.floor > FLOOR, unchecked)

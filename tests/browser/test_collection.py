@@ -1,0 +1,112 @@
+"""A collection on the page: opened, searched, filtered, mapped; hosted only those that the administrator lists."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.chromium import go_to
+from tests.browser.conftest import served
+from tests.browser.corpus import open_example, open_menu
+from tests.services.collection.made import make
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory, shared_bench):
+    folder = tmp_path_factory.mktemp("stores") / "tickets"
+    make(folder, shared_bench.registry.encoder(), 300)
+    return folder
+
+
+@pytest.fixture
+def sampled(monkeypatch):
+    """Only 100 rows of a collection are in memory; the app runs in this process."""
+    from sbert_app.services.collection import sample
+
+    monkeypatch.setattr(sample.read_sample, "__defaults__", (100,))
+
+
+def open_collection(page, address):
+    open_menu(page)
+    page.locator("#open-collection").get_by_role("button", name="Open a collection").click()
+    page.locator("#collection-address").locator("input, textarea").first.fill(str(address))
+    page.locator("#collection-open").click()
+
+
+def search(page, query):
+    page.locator("#query").locator("input, textarea").first.fill(query)
+    page.locator("#search").click()
+
+
+def test_a_collection_is_opened_searched_filtered_and_mapped(page, store, sampled):
+    go_to(page, "Search")
+    open_collection(page, store.parent / "nowhere")
+    expect(page.get_by_text("There is no collection in")).to_be_visible()
+    page.locator("#collection-address").locator("input, textarea").first.fill(str(store))
+    page.locator("#collection-open").click()
+    expect(page.locator("#corpus-menu")).to_contain_text("300 rows")
+    expect(page.locator("#corpus-panel")).to_be_hidden()
+    expect(page.locator("#status")).to_contain_text("collection of 300 rows · all-MiniLM-L6-v2 · exact index")
+    search(page, "charged two times")
+    expect(page.locator("#hits")).to_contain_text("10 of 300 in")
+    expect(page.locator("#hits")).to_contain_text("ranked by meaning, then the best 50 word by word")
+    for hidden in ("#judging", "#standing"):
+        expect(page.locator(hidden)).to_be_hidden()
+    page.get_by_role("button", name="Options and filters").click()
+    expect(page.get_by_label("Words alone (BM25)")).to_have_count(0)
+    page.locator("#facets input").click()
+    page.get_by_role("option", name=re.compile("team: Billing")).click()
+    expect(page.locator("#hits")).to_contain_text("10 of 300, of those that fit the filters")
+    page.locator("#hits .more").first.click()
+    expect(page.locator("#hits [data-query]")).not_to_have_attribute("data-query", "charged two times")
+    go_to(page, "Map")
+    expect(page.locator("#map-course")).to_contain_text("tickets: sample of 100 of 300 rows")
+    expect(page.locator("#map-summary")).to_contain_text("100 sentences", timeout=180_000)
+    query = page.locator("#map-query").locator("input, textarea").first
+    query.fill("charged two times")
+    query.press("Enter")
+    expect(page.locator("#map-selection")).to_contain_text("in all 300 rows")
+    expect(page.locator("#map-selection")).to_contain_text("not in the sample")
+    go_to(page, "Duplicates")
+    expect(page.locator("#overlap-box")).to_be_hidden()
+    page.locator("#find-duplicates").click()
+    expect(page.locator("#duplicates-headline")).to_contain_text("among 300 rows")
+    open_example(page, "Household advice")
+    go_to(page, "Search")
+    expect(page.locator("#judging")).to_be_visible()
+    expect(page.locator("#status")).to_contain_text("450 sentences")
+
+
+def test_a_reload_brings_the_collection_back(page, store):
+    go_to(page, "Search")
+    open_collection(page, store)
+    expect(page.locator("#corpus-menu")).to_contain_text("300 rows")
+    page.reload()
+    page.locator("body.arrived").wait_for()
+    expect(page.locator("#corpus-menu")).to_contain_text("300 rows")
+    expect(page.locator("#status")).to_contain_text("collection of 300 rows")
+
+
+@pytest.fixture(scope="module")
+def hosted_with_collections(app_url, store, tmp_path_factory):
+    yield from served(tmp_path_factory.mktemp("hosted-collections"), hosted=True, collections=(str(store),))
+
+
+def test_hosted_a_visitor_chooses_from_the_list_and_sees_no_folder(visit, hosted_with_collections, store):
+    page = visit(url=hosted_with_collections)
+    go_to(page, "Search")
+    open_menu(page)
+    page.locator("#open-collection").get_by_role("button", name="Open a collection").click()
+    expect(page.locator("#collection-address input")).to_have_value("tickets")
+    expect(page.get_by_text("python -m sbert_app index")).to_have_count(0)
+    page.locator("#collection-open").click()
+    expect(page.locator("#corpus-menu")).to_contain_text("300 rows")
+    search(page, "charged two times")
+    expect(page.locator("#hits")).to_contain_text("10 of 300 in")
+    assert str(store) not in page.content() and "corpus=collection%3Atickets" in page.url
+
+
+def test_hosted_without_a_list_there_is_nothing_to_open(visit, hosted_url):
+    page = visit(url=hosted_url)
+    open_menu(page)
+    expect(page.locator("#open-collection")).to_have_count(0)

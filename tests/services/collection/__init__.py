@@ -1,0 +1,1 @@
+"""Tests of collections that are opened in the app."""

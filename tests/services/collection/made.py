@@ -1,0 +1,43 @@
+"""Real collections of the example tickets, in a folder, embedded with the bundled model."""
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+
+from sbert_app.collections.collection import FILE_BITS, METADATA, Facts, embedding_column
+from sbert_app.collections.folder import FolderCollection
+from sbert_app.corpus.filters import scale_of
+from sbert_app.models.encoder import Encoder
+from sbert_app.vectors import unit_rows
+
+TICKETS = Path(__file__).parents[3] / "assets" / "examples" / "support_tickets.csv"
+
+
+def tickets(count: int) -> list[dict[str, str]]:
+    with TICKETS.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))[:count]
+
+
+def make(folder: Path, encoder: Encoder, count: int = 200, files: Sequence[str] = ("tickets.csv",), **other: object) -> Facts:
+    """Write the first `count` tickets as a collection; of several files each takes its share, in turn."""
+    import pandas as pd
+
+    records = tickets(count)
+    columns = [column for column in records[0] if column != "text"]
+    scales = {column: scale for column in columns if (scale := scale_of(pd.Series([row[column] for row in records])))}
+    facts = Facts(encoder.name, encoder.fingerprint, encoder.dim, "text", tuple(columns), scales, tuple(files))
+    facts = Facts.from_json(facts.to_json() | other)
+    embeddings = unit_rows(encoder.encode([row["text"] for row in records], encoder.document_prompt))
+    values = {
+        "row": [(i % len(files) << FILE_BITS) + i // len(files) + 1 for i in range(len(records))],
+        "sentence": [row["text"] for row in records],
+        **{METADATA + column: [row[column] for row in records] for column in columns},
+        "embedding": embedding_column(embeddings),
+    }
+    collection = FolderCollection.create(folder, facts)
+    collection.upsert(pa.table(values, schema=facts.schema))
+    collection.finish(facts)
+    collection.close()
+    return facts

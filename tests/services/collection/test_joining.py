@@ -1,0 +1,80 @@
+"""Duplicates of a whole collection are those of the same rows in memory; of a large one a sample is compared with all."""
+
+import pytest
+
+from sbert_app.corpus.findings import Mined
+from sbert_app.corpus.mining import Mining
+from sbert_app.services.bundle import build_services
+from sbert_app.services.collection import joining, sample
+from tests.services.collection.made import make, tickets
+
+
+@pytest.fixture(scope="module")
+def services(shared_bench):
+    return build_services(shared_bench)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, shared_bench):
+    folder = tmp_path_factory.mktemp("stores") / "tickets"
+    make(folder, shared_bench.registry.encoder(), 926, ("a.csv", "b.csv"))
+    return folder
+
+
+@pytest.fixture
+def session(services, folder, monkeypatch):
+    """A collection of which 50 rows are in memory."""
+    monkeypatch.setattr(sample.read_sample, "__defaults__", (50,))
+    session = services.bench.sessions.open()
+    services.collections.open(session.id, str(folder))
+    return session
+
+
+def test_the_whole_collection_has_the_pairs_of_its_rows_in_memory(services, session):
+    other = services.bench.sessions.open()
+    services.corpora.open_example(other.id, "support_tickets.csv")
+    list(services.duplicates.find(other.id))
+    events = list(services.duplicates.find(session.id))
+    assert events[-1].mined is not None and [event.share for event in events] == sorted(event.share for event in events)
+    joined, exact = (services.duplicates.findings(each.id, 0.8) for each in (session, other))
+    assert joined.copies == exact.copies and len(joined.corpus) == 926
+    texts = [{frozenset((pair.sentence1, pair.sentence2)) for pair in one.pairs()} for one in (joined, exact)]
+    assert texts[0] == texts[1] and len(texts[0]) > 20
+    assert joined.mined.joined.compared == joined.mined.joined.total == 926 and not joined.mined.duplicates.pairs.exact
+    assert joined.pairs(1)[0].row1.endswith(" of a.csv") or joined.pairs(1)[0].row1.endswith(" of b.csv")
+    assert joined.summary(1)["collection"]["neighbours"] == 10
+
+
+def test_of_a_large_collection_random_rows_are_compared_with_all(services, session, monkeypatch):
+    monkeypatch.setattr(joining, "MOST_WHOLE", 500)
+    monkeypatch.setattr(joining, "SAMPLED", 100)
+    list(services.duplicates.find(session.id))
+    findings = services.duplicates.findings(session.id, 0.8)
+    joined = findings.mined.joined
+    assert (joined.compared, joined.total, joined.is_sampled) == (100, 926, True)
+    whole = {row["text"] for row in tickets(926)}
+    assert 100 <= len(findings.corpus) < 926 and set(findings.corpus.sentences) <= whole
+    assert findings.corpus.rows.tolist() == sorted(findings.corpus.rows.tolist())
+
+
+def test_no_more_pairs_are_kept_than_allowed_and_the_floor_says_so(services, session, monkeypatch):
+    monkeypatch.setattr(joining, "MOST_PAIRS", 40)
+    list(services.duplicates.find(session.id))
+    pairs = services.duplicates.findings(session.id, 0.5).mined.duplicates.pairs
+    assert len(pairs.scores) <= 40 and pairs.raised and pairs.scores.min() >= pairs.floor > 0.5
+
+
+def test_a_join_can_be_stopped(services, session, monkeypatch):
+    monkeypatch.setattr(joining, "BATCH", 100)
+    events = services.duplicates.find(session.id)
+    for event in events:
+        if event.share > 0:
+            services.duplicates.stop(session.id)
+        last = event
+    assert last.stopped and last.share < 1 and not services.duplicates.is_mined(session.id)
+
+
+def test_steps_come_before_the_result(services, session):
+    steps = list(joining.join(services.collections.current(session.id)))
+    assert all(isinstance(step, Mining) for step in steps[:-1]) and isinstance(steps[-1], Mined)
+    assert steps[-2].done == steps[-2].total == 926

@@ -1,0 +1,75 @@
+"""What the page says of a collection."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sbert_app.collections.collection import IVF, Facts
+from sbert_app.corpus.indexed import DENSE, IndexedCorpus
+from sbert_app.corpus.reader import Corpus
+from sbert_app.services.collection.opened import OpenCollection
+from sbert_app.services.corpus.corpora import OtherIndex
+from sbert_app.services.corpus.hits import MAXSIM, Hit, SearchResult, Store
+from sbert_app.ui.corpus import collection_view
+from sbert_app.ui.corpus.view import menu, ready, stale
+from sbert_app.ui.search import view
+
+
+class Stored:
+    """What the views read of a store."""
+
+    facts = Facts("all-MiniLM-L6-v2", "f", 384, "text", ("team",), {}, ("a.csv", "b.csv"), IVF, 0.972, 200)
+
+
+@pytest.fixture
+def opened() -> OpenCollection:
+    corpus = Corpus(
+        "big: sample of 2 of 1,234,567 rows", ("text",), ["a b", "c d"], pd.DataFrame({"team": ["x", "y"]}), np.array([1, 2])
+    )
+    sample = IndexedCorpus.build(replace(corpus, store="/data/<big>"), "all-MiniLM-L6-v2", "f", np.eye(2, 384, dtype=np.float32))
+    return OpenCollection("big", "/data/<big>", Stored(), 1_234_567, sample)  # type: ignore[arg-type]
+
+
+def test_the_card_says_size_index_recall_model_and_what_is_sampled(opened):
+    card = collection_view.card(opened)
+    assert "collection of 1,234,567 rows · all-MiniLM-L6-v2 · IVF index, recall@10 0.972, measured on 200 rows" in card
+    assert "use a random sample of 2." in card and "384 dimensions · 2 files" in card
+    assert "random sample" not in collection_view.card(replace(opened, rows=2))
+
+
+def test_the_header_has_the_name_and_all_rows(opened):
+    button = menu(opened.sample, "x", opened)
+    assert "<b>big</b><span>1,234,567 rows</span>" in button and "/data" not in button and 'data-key=""' in button
+    assert 'data-key="collection:big"' in menu(opened.sample, "x", replace(opened, listed=True))
+    assert "<b>big</b> is ready: 1,234,567 rows" in ready(opened.sample, opened)
+
+
+def test_another_model_in_the_header_does_not_offer_to_index_a_collection(opened):
+    line = stale(OtherIndex("big", "all-MiniLM-L6-v2", "other", 1_234_567, 0.0, is_collection=True))
+    assert "was made with all-MiniLM-L6-v2, which Search, Duplicates and Map use" in line and "index again" not in line
+
+
+def test_the_command_to_make_one_can_be_copied():
+    assert collection_view.how_to_make().count(collection_view.COMMAND) == 2
+    assert collection_view.offered([]) == "" and collection_view.offered(["a", "b"]) == "Or one of: a, b."
+
+
+def result(ranking: str, filtered: bool = False) -> SearchResult:
+    hit = Hit(1, 4294967297, 0.5, "text", {"team": "x"}, row_name="1 of b.csv")
+    store = Store("big", "IVF", 0.972, 200, filtered)
+    return SearchResult("q", [hit], {"store": 12.0}, "m", 1_234_567, 1_234_567, ranking, store=store)
+
+
+def test_the_line_above_the_hits_says_rows_ranking_and_index():
+    html = view.results(result(MAXSIM))
+    assert "1 of 1,234,567 in 12 ms · ranked by meaning, then the best 50 word by word" in html
+    assert "IVF index, recall@10 0.972, measured on 200 rows · store 12.0 ms" in html
+    assert "1 of 1,234,567, of those that fit the filters" in view.results(result(DENSE, filtered=True))
+
+
+def test_no_raw_id_is_on_screen_or_in_the_file():
+    html = view.results(result(DENSE))
+    assert "<span>row</span> 1 of b.csv" in html and "4,294,967,297" not in html and "row 4294967297" not in html
+    assert view.hit_record(result(DENSE).hits[0])["row"] == "1 of b.csv"
