@@ -159,6 +159,16 @@ def test_a_model_that_changed_is_refused(index, data, tiny, tmp_path):
         index(data / "c.jsonl", model=str(model))
 
 
+def test_a_relative_address_is_another_collection_in_another_folder(index, data, tmp_path, monkeypatch):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        assert index(data / "c.jsonl", store="same").encoded == 100
+        assert index(data / "c.jsonl", store="same").written == 0
+    monkeypatch.chdir(tmp_path / "one")
+    assert index(data / "c.jsonl", store="same").written == 0
+
+
 def test_two_runs_do_not_share_a_work_folder(index, data, tmp_path):
     (tmp_path / "work").mkdir()
     with FileLock(tmp_path / "work" / "run.lock"), pytest.raises(UserError, match="Another process is indexing"):
