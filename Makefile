@@ -1,9 +1,10 @@
-# make run: the app on http://127.0.0.1:7860 · make test: everything CI runs · make fuzz: random input · make bench: the measured tables
+# make run: the app on http://127.0.0.1:7860 · make test: everything CI runs · make test-scale: Milvus and Ray · make fuzz: random input
+# make bench: the measured tables
 PYTHON ?= python3
 BIN := .venv/bin
 CHROMIUM := $(or $(shell command -v chromium || command -v chromium-browser || command -v google-chrome),none)
 
-.PHONY: run test fuzz bench screenshots shipped fix chromium
+.PHONY: run test test-scale fuzz bench screenshots shipped fix chromium
 
 run: .venv/run
 	$(BIN)/python app.py
@@ -17,6 +18,10 @@ test: .venv/dev chromium
 	@echo "Coverage of services and below, per cent (at least 90):" && \
 		$(BIN)/coverage report --format=total --fail-under=90 --omit='sbert_app/ui/*,sbert_app/cli/*'
 	$(BIN)/python -m pytest -n 2 tests/browser
+
+# Collections in Milvus and embedding over Ray, with their packages in the same virtual environment.
+test-scale: .venv/scale
+	$(BIN)/python -m pytest tests/scale
 
 # Ten thousand random inputs and more for the readers of files, every handler of the page and every endpoint.
 fuzz: .venv/dev
@@ -44,6 +49,10 @@ fix: .venv/dev
 
 .venv/dev: requirements-dev.txt .venv/run
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	touch $@
+
+.venv/scale: requirements-scale.txt .venv/dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-scale.txt
 	touch $@
 
 # The browser tests need a Chromium. Root on Debian gets one; others are told, and those tests are skipped.

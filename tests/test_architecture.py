@@ -173,7 +173,7 @@ def test_everything_imported_is_pinned():
         for name in ("requirements.txt", "requirements-dev.txt", "requirements-scale.txt")
     )
     extras = {"nncf"}  # the app says where it is missing
-    known = {"faiss": "faiss_cpu", "sklearn": "scikit_learn", "umap": "umap_learn"}
+    known = {"faiss": "faiss_cpu", "sklearn": "scikit_learn", "umap": "umap_learn", "grpc": "grpcio"}
     tree = {module.split(".")[0] for path in [ROOT / "app.py", *FILES] for module in imports(path)}
     third_party = tree - set(sys.stdlib_module_names) - {"sbert_app"}
     assert {known.get(name, name) for name in third_party} <= pinned | for_scale | extras and extras <= for_tests

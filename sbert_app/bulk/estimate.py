@@ -6,19 +6,19 @@ from pathlib import Path
 
 from sbert_app.bulk.inputs import kind_of
 from sbert_app.bulk.reading import Chunk
-from sbert_app.collections.collection import EXACT, HNSW, IVF
+from sbert_app.collections.collection import EXACT, HNSW, IVF, SCANN
 
-EXACT_ROWS = 100_000  # up to here exact search takes 5 ms a query at 384 dimensions: see docs/performance.md
 PACKED = 3.0  # characters a byte of .gz
 LINKS = 16  # of HNSW, a row
 ID_BYTES = 16  # of a row's id and place in memory
 
 # Bytes of the index a row, by dimensions. Exact search compares the float16 embeddings themselves; IVF keeps them in 8 bits a
-# number, with an id; HNSW has links of 4 bytes besides, twice as many on its lowest level.
+# number, with an id; HNSW has links of 4 bytes besides, twice as many on its lowest level; SCANN has 2 bits a number.
 INDEX_BYTES: dict[str, Callable[[int], int]] = {
     EXACT: lambda dim: 2 * dim,
     IVF: lambda dim: dim + 8,
     HNSW: lambda dim: dim + 8 + 4 * 2 * LINKS,
+    SCANN: lambda dim: dim // 4 + 18,
 }
 
 
@@ -42,11 +42,6 @@ def estimate(rows: int, dim: int, row_characters: float, kind: str) -> Estimate:
     index = INDEX_BYTES[kind](dim) * rows
     embeddings, texts = 2 * dim * rows, round(row_characters * rows)
     return Estimate(rows, embeddings, texts, index if kind != EXACT else 0, index + ID_BYTES * rows)
-
-
-def index_kind(rows: int) -> str:
-    """The kind of index for so many rows where none is asked for."""
-    return EXACT if rows <= EXACT_ROWS else IVF
 
 
 def row_characters(chunk: Chunk) -> float:

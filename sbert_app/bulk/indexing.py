@@ -10,8 +10,7 @@ from filelock import FileLock, Timeout
 
 from sbert_app.bulk.encoding import Engine, ThisProcess
 from sbert_app.bulk.inputs import list_files
-from sbert_app.bulk.marks import Marks
-from sbert_app.bulk.pieces import Cutter, Piece, digest
+from sbert_app.bulk.pieces import Cutter, Piece
 from sbert_app.bulk.preparing import Plan, prepare
 from sbert_app.bulk.ray_engine import RayEngine, check_ray
 from sbert_app.bulk.request import Note, Progress, Request, Summary
@@ -33,13 +32,13 @@ def run(request: Request, settings: Settings) -> Iterator[Event]:
         check_ray()
     with ExitStack() as stack:
         stack.enter_context(_alone(work, request))
-        plan = prepare(request, list_files(request.files), settings)
+        plan = prepare(request, list_files(request.files), settings, work)
         if plan.collection:
             stack.callback(plan.collection.close)
         yield Note(plan.outlook())
         summary = Summary(plan.facts.model, plan.facts.dim, len(plan.paths), work=str(work))
         shards = Shards(work / "shards")
-        sink = None if request.partial else _sink(plan, work)
+        sink = None if request.partial else _sink(plan)
         engine = _engine(plan, settings, shards, work)
         stack.callback(engine.close)
         try:
@@ -84,7 +83,11 @@ class _Encoding:
                     last = time.monotonic()
                     yield self._progress("Reading")
         yield from self._encode()
-        summary.left_out, summary.examples, summary.ignored_columns = cutter.tally.reasons, cutter.tally.examples, cutter.ignored
+        summary.left_out, summary.examples, summary.ignored_columns = (
+            dict(cutter.tally.reasons),
+            cutter.tally.examples,
+            cutter.ignored,
+        )
         if not summary.rows and parts == 1:
             raise UserError(" ".join(["Nothing could be indexed.", *summary.failures.values()][:4]))
 
@@ -122,10 +125,9 @@ def _engine(plan: Plan, settings: Settings, shards: Shards, work: Path) -> Engin
     return RayEngine(plan.encoder, settings, shards, work / f"staged-{request.part[0]}", request.workers, request.address)
 
 
-def _sink(plan: Plan, work: Path) -> IntoCollection | IntoParquet:
-    if plan.collection:
-        marks = Marks(work / f"stored-{digest(plan.collection.address)}.jsonl", plan.collection.count())
-        return IntoCollection(plan.collection, plan.facts, marks)
+def _sink(plan: Plan) -> IntoCollection | IntoParquet:
+    if plan.collection and plan.marks:
+        return IntoCollection(plan.collection, plan.facts, plan.marks)
     if plan.request.out is None:
         raise ValueError("a run without a target")
     return IntoParquet(plan.request.out, plan.facts)

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sbert_app.bulk.encoding import load_encoder
-from sbert_app.bulk.estimate import estimate, expected_rows, index_kind, row_characters
-from sbert_app.bulk.pieces import Columns
+from sbert_app.bulk.estimate import estimate, expected_rows, row_characters
+from sbert_app.bulk.marks import Marks
+from sbert_app.bulk.pieces import Columns, digest
 from sbert_app.bulk.reading import Chunk, Tally, chunks
 from sbert_app.bulk.request import AUTO, Request
-from sbert_app.collections.collection import Collection, CollectionError, Facts
+from sbert_app.collections.collection import EXACT, Collection, CollectionError, Facts
 from sbert_app.errors import UserError
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.settings import Settings
@@ -18,12 +19,13 @@ from sbert_app.settings import Settings
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
 
-WORTH_CONVERTING = 20_000  # rows: converting a model takes 10 to 20 s of one core
+WORTH_CONVERTING = 10_000  # rows: converting a model takes 10 to 20 s of one core, once, and halves the time of each row
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run works with. facts: with all files, old and new. collection: None for Parquet files and for a part of the shards.
+    """What a run works with. facts: with all files, old and new. collection, marks: None for Parquet files and for a part
+    of the shards.
 
     rows: about how many; characters: of a row, on average. created: whether this run began the collection.
     """
@@ -36,11 +38,13 @@ class Plan:
     rows: int
     characters: float
     collection: Collection | None = None
+    marks: Marks | None = None
     created: bool = False
 
     def outlook(self) -> str:
         """What it will take, for people."""
-        kind = index_kind(self.rows) if self.request.index == AUTO else self.request.index
+        usual = self.collection.kind_for(self.rows) if self.collection else EXACT
+        kind = usual if self.request.index == AUTO else self.request.index
         size = estimate(self.rows, self.facts.dim, self.characters, kind)
         lines = f"About {self.rows:,} rows in {len(self.paths):,} files, column '{self.facts.sentence}', model {self.facts.model}"
         if self.request.partial:
@@ -49,7 +53,7 @@ class Plan:
         return f"{lines}. It takes {disk}; the work folder, {megabytes(size.embeddings)} more."
 
 
-def prepare(request: Request, paths: Sequence[Path], settings: Settings) -> Plan:
+def prepare(request: Request, paths: Sequence[Path], settings: Settings, work: Path) -> Plan:
     """Raises UserError where files, model and collection do not fit each other."""
     chunk = first_rows(paths)
     rows = expected_rows(paths, chunk)
@@ -62,15 +66,19 @@ def prepare(request: Request, paths: Sequence[Path], settings: Settings) -> Plan
         if old:
             _check_model(request.store, old, facts)
             facts = old
-        facts = replace(facts, files=(*facts.files, *(str(path) for path in paths if str(path) not in facts.files)))
+        facts = with_files(facts, paths)
         created = collection is None and bool(request.store) and not request.partial
         if created:
             collection = _create(request, facts)
+        marks = _marks(request, collection, work, created) if collection else None
+        if marks:
+            facts = with_files(replace(facts, files=marks.files), paths)
+            marks.name_files(facts.files)
     except BaseException:
         if collection:
             collection.close()
         raise
-    return Plan(request, tuple(paths), columns, encoder, facts, rows, row_characters(chunk), collection, created)
+    return Plan(request, tuple(paths), columns, encoder, facts, rows, row_characters(chunk), collection, marks, created)
 
 
 def first_rows(paths: Sequence[Path]) -> Chunk:
@@ -92,6 +100,18 @@ def megabytes(size: int) -> str:
 
 def _facts(columns: Columns, encoder: "Encoder") -> Facts:
     return Facts(encoder.name, encoder.fingerprint, encoder.dim, columns.name, columns.metadata, columns.scales, files=())
+
+
+def with_files(facts: Facts, paths: Sequence[Path]) -> Facts:
+    """Facts that name these files too, behind those they name."""
+    return replace(facts, files=(*facts.files, *(str(path) for path in paths if str(path) not in facts.files)))
+
+
+def _marks(request: Request, collection: Collection, work: Path, created: bool) -> Marks:
+    path = work / f"stored-{digest(request.target)}.jsonl"
+    if created:
+        path.unlink(missing_ok=True)
+    return Marks(path, collection.facts.files, collection.count())
 
 
 def _existing(request: Request) -> Collection | None:

@@ -8,6 +8,7 @@ import logging
 import os
 import secrets
 import shutil
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -85,6 +86,11 @@ class RayEngine:
         try:
             for row in results.iter_rows():
                 yield Encoded(row["key"], int(row["rows"]), row["error"])
+        except ray.exceptions.RayError as error:
+            lines = [line for line in str(error).splitlines() if line.strip()]
+            raise UserError(
+                f"Ray cannot go on: {lines[-1].strip()}. Finished shards are kept: run the same command again."
+            ) from error
         finally:
             shutil.rmtree(self._staged, ignore_errors=True)
 
@@ -149,7 +155,7 @@ def start_ray(address: str) -> None:
     """Connect to a cluster, or start Ray on this machine. Raises UserError."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # nothing leaves the machine
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
-    if not address:  # a token for this run alone: else Ray writes one to the user's home, for all of them
+    if not address and "ray" not in sys.modules:  # a token for this run alone; else Ray keeps one for all in the user's home
         os.environ.setdefault("RAY_AUTH_MODE", "token")
         os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
     import ray

@@ -56,10 +56,16 @@ class Request:
     def partial(self) -> bool:
         return self.part[1] > 1
 
+    @property
+    def target(self) -> str:
+        """The store or folder, the same from wherever the command is called."""
+        target = self.store or str(self.out)
+        return target if "://" in target else str(Path(target).expanduser().resolve())
+
     def work_folder(self, cache: Path) -> Path:
         """Where the shards are: given, or a folder in the cache for each target."""
-        target = self.store or str(self.out and self.out.absolute())
-        return self.work or cache / "bulk" / hashlib.blake2b(target.encode(), digest_size=8).hexdigest()
+        own = cache / "bulk" / hashlib.blake2b(self.target.encode(), digest_size=8).hexdigest()
+        return (self.work or own).expanduser().resolve()
 
 
 def read_part(text: str) -> tuple[int, int]:

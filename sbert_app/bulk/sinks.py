@@ -37,7 +37,6 @@ class IntoCollection:
         """facts: with all files of this run."""
         self.collection, self.facts, self.marks = collection, facts, marks
         self._numbers = {name: number for number, name in enumerate(facts.files)}
-        self._known = set(collection.facts.files)  # may have rows there
         self._open: set[str] = set()  # files that are written anew from some row on
         self.changed = False
 
@@ -50,14 +49,14 @@ class IntoCollection:
         if name not in self._open:
             self._open.add(name)
             self._cut(name, piece.start)
+        self.marks.begin(number, piece.start)
         if piece.rows:
             self.collection.upsert(table_of(self.facts, piece, embeddings, number))
         self.marks.put(number, piece.start, Mark(piece.content, key, len(piece.rows)))
         self.changed = True
 
     def end(self, path: Path, rows: int) -> None:
-        if self.marks.reaches(self._numbers[str(path)], rows):
-            self._cut(str(path), rows)
+        self._cut(str(path), rows)
 
     def number(self, path: Path) -> int:
         """The number of a file in the collection."""
@@ -70,7 +69,7 @@ class IntoCollection:
         self.facts, self.changed = facts, False
 
     def _cut(self, name: str, rows: int) -> None:
-        if name in self._known:
+        if self.marks.reaches(self._numbers[name], rows):
             self.marks.cut(self._numbers[name], rows)
             self.collection.trim(self._numbers[name], rows)
             self.changed = True

@@ -7,14 +7,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from sbert_app.bulk.estimate import index_kind
 from sbert_app.bulk.measuring import measured_recall
 from sbert_app.bulk.pieces import Cutter, Piece
 from sbert_app.bulk.preparing import Plan
 from sbert_app.bulk.request import AUTO, Progress, Summary
 from sbert_app.bulk.shards import Shards
 from sbert_app.bulk.sinks import IntoCollection, IntoParquet, table_of
-from sbert_app.collections.collection import EMBEDDING, EXACT, HNSW, ROW
+from sbert_app.collections.collection import EMBEDDING, EXACT, ROW, Collection
 from sbert_app.errors import UserError
 
 MISSING = "its embeddings are missing, or the file has changed meanwhile: run the same command again"
@@ -58,7 +57,7 @@ def finish(plan: Plan, sink: IntoCollection, shards: Shards, summary: Summary) -
     collection, old = sink.collection, sink.collection.facts
     if not sink.marks.rows and not collection.count():
         raise UserError(" ".join(["Nothing could be indexed.", *(f"{name}: {why}" for name, why in summary.failures.items())][:4]))
-    kind = _kind(plan, max(sink.marks.rows, collection.count()))
+    kind = _kind(plan, collection, max(sink.marks.rows, collection.count()))
     facts = replace(plan.facts, index=kind, recall=1.0, recall_queries=0)
     if sink.changed or sink.marks.unfinished or (old.index, old.files) != (kind, facts.files):
         yield Progress("Building the index", 0, 0)
@@ -73,11 +72,11 @@ def finish(plan: Plan, sink: IntoCollection, shards: Shards, summary: Summary) -
         shards.keep_only(sink.marks.keys)
 
 
-def _kind(plan: Plan, rows: int) -> str:
-    """As asked; else by size, but a collection that was given HNSW keeps it."""
+def _kind(plan: Plan, collection: Collection, rows: int) -> str:
+    """As asked; else an approximate index stays what it is, and an exact one is kept while there are few rows."""
     if plan.request.index != AUTO:
         return plan.request.index
-    return HNSW if plan.facts.index == HNSW else index_kind(rows)
+    return collection.kind_for(rows) if plan.facts.index == EXACT else plan.facts.index
 
 
 def _tables(plan: Plan, sink: IntoCollection, shards: Shards, summary: Summary) -> Iterator[pa.Table]:

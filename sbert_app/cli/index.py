@@ -26,6 +26,7 @@ ENGINE = (
     "ray: encode on all cores of this machine, or of a cluster. Default: in this process. A cluster needs the files' work folder, "
     "the app and the model at the same paths on every machine."
 )
+INDEX = "auto, exact, ivf, hnsw or, in a folder, scann. auto: exact up to 100,000 rows, then scann, in Milvus ivf."
 
 PARAMETERS = [
     parameter(
@@ -35,9 +36,7 @@ PARAMETERS = [
     parameter("out", Path | None, typer.Option("--out", help="Instead: a folder for Parquet files of float16 embeddings."), None),
     COLUMN,
     parameter("model", str, typer.Option("--model", help="The encoder. Default: the collection's own, else the bundled one."), ""),
-    parameter(
-        "index", str, typer.Option("--index", help="auto, exact, ivf, hnsw. auto: exact up to 100,000 rows, then ivf."), "auto"
-    ),
+    parameter("index", str, typer.Option("--index", help=INDEX), "auto"),
     parameter("engine", str, typer.Option("--engine", help=ENGINE), ""),
     parameter(
         "workers", int, typer.Option("--workers", help="With --engine: models at work. Default: one per 2 cores, or GPU."), 0

@@ -19,7 +19,7 @@ INDEXES = {
     EXACT: "every row is compared",
     IVF: "inverted lists, 8 bits a number",
     HNSW: "a graph of near rows, 8 bits a number",
-    SCANN: "inverted lists, 2 bits a number, the best candidates compared again; not in milvus-lite",
+    SCANN: "inverted lists, 2 bits a number, the best candidates compared again; in a folder only",
 }
 
 Rows = NDArray[np.int64]
@@ -83,6 +83,9 @@ class Collection(Protocol):
 
     @property
     def facts(self) -> Facts: ...
+
+    def kind_for(self, rows: int) -> str:
+        """The kind of index for so many rows where none is asked for, one of INDEXES."""
 
     def upsert(self, rows: pa.Table) -> None:
         """Write rows of `facts.schema` with unit embeddings; a row with a known id replaces it."""

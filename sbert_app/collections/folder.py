@@ -14,12 +14,13 @@ import numpy as np
 import pyarrow as pa
 from filelock import FileLock, Timeout
 
-from sbert_app.collections.collection import EMBEDDING, EXACT, ROW, CollectionError, Facts, Rows
+from sbert_app.collections.collection import EMBEDDING, EXACT, ROW, SCANN, CollectionError, Facts, Rows
 from sbert_app.collections.conditions import conditions
 from sbert_app.collections.faiss_index import FaissIndex
 from sbert_app.collections.parts import Parts, live, logged, note, write_part
 from sbert_app.collections.recall import QUERIES, TOP, exact_search, recall
 from sbert_app.collections.snapshot import FILE, Snapshot, delete, stamp_of
+from sbert_app.corpus.index import EXACT_ROWS
 from sbert_app.storage import writing
 from sbert_app.vectors import Vectors
 
@@ -60,6 +61,9 @@ class FolderCollection:
     @property
     def facts(self) -> Facts:
         return self._current().facts
+
+    def kind_for(self, rows: int) -> str:
+        return EXACT if rows <= EXACT_ROWS else SCANN
 
     # Writing
 

@@ -1,6 +1,5 @@
 """A collection in Milvus, or in milvus-lite, which is its store for one process."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -8,17 +7,17 @@ import numpy as np
 import pyarrow as pa
 
 from sbert_app.collections.address import Address
-from sbert_app.collections.collection import EMBEDDING, FILE_BITS, HNSW, IVF, ROW, CollectionError, Facts, Rows
+from sbert_app.collections.collection import EMBEDDING, EXACT, FILE_BITS, HNSW, IVF, ROW, SCANN, CollectionError, Facts, Rows
 from sbert_app.collections.conditions import conditions
-from sbert_app.collections.milvus_client import BUILD_SECONDS, READ_SECONDS, WRITE_SECONDS, Connection
+from sbert_app.collections.milvus_client import BUILD_SECONDS, READ_SECONDS, WRITE_SECONDS, Connection, closing_on_error
+from sbert_app.collections.milvus_facts import StoredFacts, properties_of
 from sbert_app.collections.milvus_filters import expression
 from sbert_app.collections.milvus_index import MOST_HITS, Index, index_for, ranked
 from sbert_app.collections.milvus_rows import batches, output_fields, schema_for, table
 from sbert_app.collections.milvus_sample import sample
+from sbert_app.corpus.index import EXACT_ROWS
 from sbert_app.vectors import Vectors
 
-PROPERTY = "sbert_studio.facts"  # of a Milvus collection: its facts and its index as JSON
-MOST_FACTS = 1_000_000  # bytes; Milvus keeps properties in etcd, whose values have at most 1.5 MB
 MOST_QUERIES = 200  # of a call
 MOST_READ, READ_BYTES = 16_384, 32 << 20  # rows and bytes of a page
 
@@ -26,41 +25,35 @@ MOST_READ, READ_BYTES = 16_384, 32 << 20  # rows and bytes of a page
 class MilvusCollection:
     """See `Collection`."""
 
-    def __init__(self, connection: Connection, facts: Facts, index: Index) -> None:
-        self._connection, self._facts, self._index = connection, facts, index
-        self._name = connection.address.name
+    def __init__(self, connection: Connection) -> None:
+        """Raises CollectionError if there is no collection, or one that something else made."""
+        self._connection, self._name = connection, connection.address.name
+        self._stored = StoredFacts(connection)
 
     @classmethod
     def create(cls, address: Address, facts: Facts, token: str = "") -> "MilvusCollection":
         """A new, empty collection. The columns and scales of its facts are final. Raises CollectionError if one is there."""
         connection = Connection(address, token, create=True)
         name, index = address.name, Index()
-        if connection.call("looking for the collection", lambda client: client.has_collection(name, timeout=READ_SECONDS)):
-            connection.close()
-            raise CollectionError(
-                f"There is a collection '{name}' in Milvus at {address.uri} already. Open it, or take another name."
-            )
         settings: dict[str, Any] = {
             "schema": schema_for(facts),
             "index_params": index.parameters(),
-            "properties": {PROPERTY: _written(facts, index)},
+            "properties": properties_of(facts, index),
             "consistency_level": "Bounded",
             "timeout": WRITE_SECONDS,
         }
-        connection.call("creating the collection", lambda client: client.create_collection(name, **settings))
-        return cls(connection, facts, index)
+        with closing_on_error(connection):
+            if connection.call("looking for the collection", lambda client: client.has_collection(name, timeout=READ_SECONDS)):
+                raise CollectionError(f"Milvus at {address.uri} has a collection '{name}' already. Open it, or take another name.")
+            connection.call("creating the collection", lambda client: client.create_collection(name, **settings))
+            return cls(connection)
 
     @classmethod
     def open(cls, address: Address, token: str = "") -> "MilvusCollection":
         """An existing collection. Raises CollectionError if there is none, or if something else made it."""
         connection = Connection(address, token)
-        try:
-            described = connection.call("opening", lambda client: client.describe_collection(address.name, timeout=READ_SECONDS))
-            facts, index = _read(described.get("properties", {}), address)
-        except CollectionError:
-            connection.close()
-            raise
-        return cls(connection, facts, index)
+        with closing_on_error(connection):
+            return cls(connection)
 
     @property
     def address(self) -> str:
@@ -68,12 +61,15 @@ class MilvusCollection:
 
     @property
     def facts(self) -> Facts:
-        return self._facts
+        return self._stored.current()[0]
+
+    def kind_for(self, rows: int) -> str:
+        return EXACT if rows <= EXACT_ROWS else IVF
 
     def upsert(self, rows: pa.Table) -> None:
         """See `Collection.upsert`; sentences and metadata are cut as `milvus_rows.batches` says."""
         self._check_dim(rows.schema.field(EMBEDDING).type.list_size)
-        for records in batches(rows, self._facts):
+        for records in batches(rows, self.facts):
             self._call("writing", "upsert", data=records, timeout=WRITE_SECONDS)
 
     def trim(self, file: int, rows: int) -> None:
@@ -82,15 +78,15 @@ class MilvusCollection:
 
     def finish(self, facts: Facts) -> None:
         """Write out what was upserted, build the index if its kind or the number of rows asks for it, and write the facts."""
-        self._check_facts(facts)
+        before, built = self._stored.current()
+        self._check_facts(facts, before)
         self._call("writing out", "flush", timeout=BUILD_SECONDS)
         index = index_for(facts.index, self.count())
-        if not index.close_to(self._index):
+        if not index.close_to(built):
             self._build(index)
-        properties = {PROPERTY: _written(facts, self._index)}
-        self._call("writing the facts", "alter_collection_properties", properties=properties, timeout=WRITE_SECONDS)
+            built = index
+        self._stored.write(facts, built)
         self._connection.load()
-        self._facts = facts
         self.count()  # strongly consistent: after it, every search finds what was upserted
 
     def count(self) -> int:
@@ -98,19 +94,21 @@ class MilvusCollection:
 
     def search(self, queries: Vectors, top: int, filters: Mapping[str, Any] | None = None) -> tuple[Vectors, Rows]:
         """See `Collection.search`. With filters, more of the index is searched, as few rows of each part fulfil them."""
+        facts, index = self._stored.current()
         self._check_dim(queries.shape[1])
-        text = expression(conditions(filters or {}, self._facts), self._facts)
+        text = expression(conditions(filters or {}, facts), facts)
         top = max(0, min(top, MOST_HITS))
-        cosines, rows = np.zeros((len(queries), top), np.float32), np.full((len(queries), top), -1, np.int64)
+        cosines, rows = np.full((len(queries), top), -1, np.float32), np.full((len(queries), top), -1, np.int64)
         if not top:
             return cosines, rows
-        settings = self._index.search_settings(top, self._share(text)) | {"filter": text, "timeout": READ_SECONDS}
-        size = max(1, min(MOST_QUERIES, READ_BYTES // (4 * self._facts.dim * settings["limit"])))
+        share = self._count(text) / max(self.count(), 1) if text and index.kind != EXACT else 1.0
+        settings = index.search_settings(top, share) | {"filter": text, "timeout": READ_SECONDS}
+        size = max(1, min(MOST_QUERIES, READ_BYTES // (4 * facts.dim * settings["limit"])))
         for start in range(0, len(queries), size):
             data = list(np.asarray(queries[start : start + size], dtype=np.float32))
             hits = self._call("searching", "search", data=data, **settings)
             for place, (query, row) in enumerate(zip(data, hits, strict=True), start):
-                best = ranked(row, query, top)
+                best = ranked(self._placed(row), query, top)
                 cosines[place, : len(best[0])], rows[place, : len(best[1])] = best
         return cosines, rows
 
@@ -119,21 +117,21 @@ class MilvusCollection:
         records: dict[int, Mapping[str, Any]] = {}
         for start in range(0, len(ids), size):
             text = f"{ROW} in {ids[start : start + size]}"
-            page = self._call("reading", "query", filter=text, output_fields=output_fields(self._facts), timeout=READ_SECONDS)
+            page = self._call("reading", "query", filter=text, output_fields=output_fields(self.facts), timeout=READ_SECONDS)
             records |= {record[ROW]: record for record in page}
-        return table([records[row] for row in ids if row in records], self._facts)
+        return table([records[row] for row in ids if row in records], self.facts)
 
     def sample(self, count: int, seed: int = 0) -> Rows:
         """See `milvus_sample.sample`: rows of at most 64 of the files, each as likely as any other of these."""
-        return sample(self._count, self._known, len(self._facts.files), count, seed)
+        return sample(self._count, self._known, len(self.facts.files), count, seed)
 
     def scan(self, batch: int = 10_000) -> Iterator[pa.Table]:
         """All rows, in ascending order of ids, at most `batch` at a time, as they are when it begins."""
-        settings = {"batch_size": self._page(batch), "output_fields": output_fields(self._facts), "timeout": READ_SECONDS}
+        settings = {"batch_size": self._page(batch), "output_fields": output_fields(self.facts), "timeout": READ_SECONDS}
         iterator = self._call("reading", "query_iterator", **settings)
         try:
             while page := self._connection.call("reading", lambda _: iterator.next()):
-                yield table(page, self._facts)
+                yield table(page, self.facts)
         finally:
             iterator.close()
 
@@ -156,14 +154,15 @@ class MilvusCollection:
         found = self._call("reading ids", "query", filter=f"{ROW} in {list(ids)}", output_fields=[ROW], timeout=READ_SECONDS)
         return [record[ROW] for record in found]
 
-    def _share(self, text: str) -> float:
-        """The share of the rows for which an expression holds, 0..1, where the index needs to know."""
-        if not text or self._facts.index not in (IVF, HNSW):
-            return 1.0
-        return self._count(text) / max(self.count(), 1)
+    def _placed(self, hits: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+        """Without those of files that no facts name: another process is writing them, and has not finished."""
+        files = len(self._stored.current()[0].files)
+        if any(hit[ROW] >> FILE_BITS >= files for hit in hits):
+            files = len(self._stored.read()[0].files)
+        return [hit for hit in hits if hit[ROW] >> FILE_BITS < files]
 
     def _page(self, rows: int) -> int:
-        return max(1, min(rows, MOST_READ, READ_BYTES // (4 * self._facts.dim + 1024)))
+        return max(1, min(rows, MOST_READ, READ_BYTES // (4 * self.facts.dim + 1024)))
 
     def _build(self, index: Index) -> None:
         """Replace the index. The collection cannot be searched meanwhile."""
@@ -171,35 +170,18 @@ class MilvusCollection:
         if self._call("reading the index", "describe_index", index_name=EMBEDDING, timeout=READ_SECONDS):
             self._call("deleting the index", "drop_index", index_name=EMBEDDING, timeout=WRITE_SECONDS)
         self._call("building the index", "create_index", index_params=index.parameters(), timeout=BUILD_SECONDS)
-        self._index = index
 
     def _check_dim(self, dim: int) -> None:
-        if dim != self._facts.dim:
+        if dim != self.facts.dim:
             raise CollectionError(
-                f"Collection '{self._name}' holds embeddings of {self._facts.dim} numbers, by {self._facts.model}; "
+                f"Collection '{self._name}' holds embeddings of {self.facts.dim} numbers, by {self.facts.model}; "
                 f"these have {dim}. Use the model it was made with."
             )
 
-    def _check_facts(self, facts: Facts) -> None:
+    def _check_facts(self, facts: Facts, before: Facts) -> None:
         """What rows were written by cannot change: their columns are numbered, and numbers were read on their scales."""
+        if facts.index == SCANN:
+            raise CollectionError(f"The index '{SCANN}' is for collections in a folder. In Milvus choose '{IVF}' or '{HNSW}'.")
         for name in ("dim", "sentence", "columns", "scales"):
-            if getattr(facts, name) != getattr(self._facts, name):
+            if getattr(facts, name) != getattr(before, name):
                 raise CollectionError(f"The {name} of collection '{self._name}' cannot change any more. Create it anew.")
-
-
-def _written(facts: Facts, index: Index) -> str:
-    text = json.dumps({"facts": facts.to_json(), "kind": index.kind, "lists": index.lists})
-    if len(text) > MOST_FACTS:
-        raise CollectionError(f"{len(facts.files):,} files are too many for one collection in Milvus. Use fewer, larger files.")
-    return text
-
-
-def _read(properties: Mapping[str, Any], address: Address) -> tuple[Facts, Index]:
-    try:
-        stored = json.loads(properties[PROPERTY])
-        return Facts.from_json(stored["facts"]), Index(str(stored["kind"]), int(stored["lists"]))
-    except (KeyError, TypeError, ValueError):
-        raise CollectionError(
-            f"The collection '{address.name}' in Milvus at {address.uri} was not made by SBERT Studio: "
-            "it does not say which model its embeddings are of. Take another name."
-        ) from None

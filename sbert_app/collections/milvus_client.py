@@ -37,6 +37,7 @@ class Connection:
             Path(address.uri).parent.mkdir(parents=True, exist_ok=True)
         with self._sentences("connecting"):
             self._client = _client(address.uri, token)
+        self._open = True
         self._loading = threading.Lock()
 
     def call(self, action: str, function: Callable[[Any], Result]) -> Result:
@@ -57,6 +58,9 @@ class Connection:
 
     def close(self) -> None:
         """Close it. The last connection to a file of milvus-lite also ends its server, so that other processes can open it."""
+        if not self._open:
+            return
+        self._open = False
         self._client.close()
         if self.address.is_local_milvus:
             _release(self.address.uri)
@@ -72,6 +76,15 @@ class Connection:
         except (MilvusException, grpc.RpcError, grpc.FutureTimeoutError) as error:
             text = _sentence(self.address, action, error)
             raise CollectionError(text.replace(self._token, "…") if self._token else text) from None
+
+
+@contextmanager
+def closing_on_error(connection: Connection) -> Iterator[None]:
+    try:
+        yield
+    except CollectionError:
+        connection.close()
+        raise
 
 
 def _client(uri: str, token: str) -> Any:

@@ -37,6 +37,8 @@ def batches(rows: pa.Table, facts: Facts) -> Iterator[list[Record]]:
 
     A sentence is cut to 65,535 bytes, all metadata of a row to 65,536: the limits of Milvus.
     """
+    if not len(rows):
+        return
     ids = rows.column(ROW).to_numpy()
     last = len(ids) - 1 - np.unique(ids[::-1], return_index=True)[1]
     part: list[Record] = []
@@ -75,10 +77,8 @@ def _records(rows: pa.Table, facts: Facts) -> Iterator[tuple[Record, int]]:
         own = {fields_of(column, facts).number: values[place] for column, values in numbers.items()}
         sentence = _cut(sentences[place] or "", TEXT_BYTES)
         folded = {fields_of(facts.sentence, facts).folded: _cut(_folded(sentence), TEXT_BYTES)}
-        yield (
-            {ROW: ids[place], EMBEDDING: embedding, SENTENCE: sentence, **folded, **cells, **own},
-            (4 * len(embedding) + 8 * len(sentence) + length),
-        )
+        length += 4 * len(embedding) + 8 * len(sentence)  # of up to 4 bytes a character, and folded once more
+        yield {ROW: ids[place], EMBEDDING: embedding, SENTENCE: sentence, **folded, **cells, **own}, length
 
 
 def _numbers(rows: pa.Table, column: str, scale: str, facts: Facts) -> list[float | None]:

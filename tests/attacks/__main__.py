@@ -3,7 +3,16 @@
 import sys
 from importlib import import_module
 
-ATTACKS = ("files", "loading", "damage", "kills", "load", "visits", "spaces")  # each a module beside this one with `main() -> int`
+ATTACKS = (
+    "files",
+    "loading",
+    "damage",
+    "kills",
+    "bulk_kills",
+    "load",
+    "visits",
+    "spaces",
+)  # each a module beside this one with `main() -> int`
 
 
 def main(names: list[str]) -> int:

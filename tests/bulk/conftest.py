@@ -1,0 +1,49 @@
+"""A tiny real model and files of sentences for bulk runs."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sbert_app.bulk.indexing import run
+from sbert_app.bulk.request import Request, Summary
+from sbert_app.settings import Settings
+from tests.attacks.small_home import tiny_model
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory):
+    """The folder of a model of 32 dimensions."""
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    tiny_model(folder)
+    return folder
+
+
+@pytest.fixture
+def data(tmp_path, sentences):
+    """A folder of three files with 300, 200 and 100 real sentences, and metadata."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for name, start, count in (("a", 0, 300), ("b", 300, 200), ("c", 500, 100)):
+        write_rows(folder / f"{name}.jsonl", sentences[start : start + count])
+    return folder
+
+
+def write_rows(path: Path, sentences: list[str]) -> None:
+    lines = (json.dumps({"text": text, "n": str(i)}) for i, text in enumerate(sentences))
+    path.write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture
+def index(tmp_path, tiny):
+    """Run to the end; the summary. Files are indexed in shards of 64 rows, by the tiny model."""
+    settings = Settings(home=tmp_path / "home", device="cpu", precision="fp32")
+
+    def index(*files: object, **options: object) -> Summary:
+        defaults = {"store": "" if "out" in options else str(tmp_path / "store"), "model": str(tiny), "shard_rows": 64}
+        request = Request(files=tuple(map(str, files)), **(defaults | options))
+        *_, summary = run(request, settings)
+        assert isinstance(summary, Summary)
+        return summary
+
+    return index

@@ -1,0 +1,27 @@
+"""What a bulk run will take, before it begins."""
+
+import pandas as pd
+import pytest
+
+from sbert_app.bulk.estimate import estimate, expected_rows
+from sbert_app.bulk.reading import Tally, chunks
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.jsonl", "a.tsv", "a.parquet"])
+def test_rows_are_expected_by_size_and_exactly_for_parquet(name, tmp_path, sentences):
+    frame = pd.DataFrame({"text": sentences * 10, "n": range(len(sentences) * 10)})
+    path = tmp_path / name
+    if name.endswith("parquet"):
+        frame.to_parquet(path)
+    elif "jsonl" in name:
+        frame.to_json(path, orient="records", lines=True)
+    else:
+        frame.to_csv(path, sep="\t" if "tsv" in name else ",", index=False)
+    rows = expected_rows([path], next(chunks(path, Tally())))
+    assert rows == len(frame) if name.endswith("parquet") else len(frame) / 3 < rows < len(frame) * 2
+
+
+def test_bytes_by_kind_of_index():
+    exact, ivf, hnsw = (estimate(1_000_000, 384, 60.0, kind) for kind in ("exact", "ivf", "hnsw"))
+    assert exact.disk == 1_000_000 * (768 + 60) and exact.memory == 1_000_000 * (768 + 16)
+    assert ivf.index == 1_000_000 * 392 and ivf.disk == exact.disk + ivf.index and hnsw.index == 1_000_000 * (392 + 128)

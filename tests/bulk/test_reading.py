@@ -1,0 +1,97 @@
+"""Files as streams: hostile ones are read as far as they go, and say where they end."""
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from sbert_app.bulk.reading import Tally, chunks
+from sbert_app.errors import UserError
+
+ROOT = Path(__file__).parents[2]
+
+
+def rows_of(path):
+    """All rows as (number, cells), and what was left out."""
+    tally, rows = Tally(), []
+    for chunk in chunks(path, tally):
+        rows += [(n, {c: chunk.cells[c][i] for c in chunk.cells}) for i, n in enumerate(chunk.numbers)]
+    return rows, tally
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.tsv", "a.jsonl", "a.jsonl.gz", "a.parquet"])
+def test_every_format_gives_the_same_rows_as_strings(name, write, tmp_path):
+    cells = [["007", "Grüße, 東京"], ["NA", 'said "no"'], ["", "x"]]
+    frame = pd.DataFrame(cells, columns=["id", "text"])
+    kind = name.split(".")[1]
+    if kind == "parquet":
+        frame.replace("", None).to_parquet(tmp_path / name)
+    elif kind == "jsonl":
+        write(name, frame.to_json(orient="records", lines=True))
+    else:
+        write(name, frame.to_csv(sep="\t" if kind == "tsv" else ",", index=False))
+    rows, tally = rows_of(tmp_path / name)
+    assert rows == [(i, {"id": a, "text": b}) for i, (a, b) in enumerate(cells, 1)] and not tally.reasons
+
+
+def test_bad_rows_of_a_csv_are_counted_and_keep_their_numbers(write):
+    rows, tally = rows_of(write("a.csv", "id,text\n1,one\n2\n3,three,more\n\n5,five\n"))
+    assert [(number, row["text"]) for number, row in rows] == [(1, "one"), (5, "five")]
+    assert dict(tally.reasons) == {"1 cells where the header has 2": 1, "3 cells where the header has 2": 1}
+    assert tally.examples[0] == "a.csv, row 2: 1 cells where the header has 2"
+
+
+def test_quotes_with_newlines_semicolons_and_a_byte_order_mark(write):
+    rows, _ = rows_of(write("a.csv", '\ufeffid;text\n1;"two\nlines; one cell"\n2;next\n'))
+    assert rows == [(1, {"id": "1", "text": "two\nlines; one cell"}), (2, {"id": "2", "text": "next"})]
+
+
+def test_a_json_line_that_is_no_object_is_a_bad_row(write):
+    rows, tally = rows_of(write("a.jsonl", '{"text": "a", "n": 1.0}\n[1]\n"b"\n\n{"text": null}\n{"text": "\\ud800"}\n{bad\n'))
+    assert [(number, row["text"]) for number, row in rows] == [(1, "a"), (5, ""), (6, "?")]
+    assert rows[0][1]["n"] == "1.0" and tally.reasons["not a JSON object"] == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "a.csv",
+            "text\nwhole\n" + "x\n" * 3000 + '"never closed' + "y" * 11_000_000,
+            "more than 10,000,000 characters in line 3,003",
+        ),
+        ("a.csv", b"text\n\xff\xfe\x00\x81\x8d\n", "is not UTF-8 text"),
+        ("a.csv.gz", gzip.compress(b"text\n" + b"word\n" * 9000)[:-9], "is not a complete gzip file"),
+        ("a.parquet", b"PAR1 not really", "is not a readable parquet file"),
+        ("a.csv", "", "has no rows"),
+    ],
+)
+def test_a_file_that_breaks_says_why(name, content, message, write):
+    path = write(name, content)
+    with pytest.raises(UserError, match=message):
+        rows_of(path)
+
+
+def test_a_large_file_is_never_in_memory(tmp_path):
+    path = tmp_path / "large.csv"
+    with path.open("w") as file:
+        file.write("text,more\n")
+        for i in range(400):
+            file.writelines(f"sentence {i} {j} of some length to make the file large,{'m' * 200}\n" for j in range(1000))
+    code = """
+import sys, resource
+from pathlib import Path
+from sbert_app.bulk.reading import Tally, chunks
+rows = chunks(Path(sys.argv[1]), Tally())
+next(rows)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+count = 1024 + sum(len(chunk.numbers) for chunk in rows)
+print(count, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+    done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, cwd=ROOT, check=True)
+    count, kilobytes = map(int, done.stdout.split())
+    assert count == 400_000 and path.stat().st_size > 90e6
+    assert kilobytes < 30_000

@@ -1,0 +1,88 @@
+"""Shards and marks: what is on disk after a crash, and what is believed of it."""
+
+import numpy as np
+import pytest
+
+from sbert_app.bulk.marks import Mark, Marks
+from sbert_app.bulk.shards import Shards
+
+FILES = ("a.csv", "b.csv")
+
+
+@pytest.fixture
+def shards(tmp_path):
+    shards = Shards(tmp_path / "shards")
+    shards.write("key", np.array([[3, 4], [0, 2]], dtype=np.float32))
+    return shards
+
+
+def test_embeddings_come_back_as_unit_vectors_in_float16(shards):
+    embeddings = shards.read("key", 2)
+    assert embeddings.dtype == np.float16 and np.allclose(embeddings, [[0.6, 0.8], [0, 1]], atol=1e-3)
+    assert shards.has("key") and shards.read("other", 2) is None
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "rows", "empty"])
+def test_a_damaged_shard_is_deleted(damage, shards):
+    content = bytearray(shards.path("key").read_bytes())
+    content[-7] ^= 1 if damage == "flip" else 0
+    shards.path("key").write_bytes(content[: {"cut": 90, "empty": 0}.get(damage, len(content))])
+    assert shards.read("key", 3 if damage == "rows" else 2) is None and not shards.has("key")
+
+
+def test_only_the_shards_in_use_remain(shards):
+    shards.write("old", np.ones((1, 2), dtype=np.float32))
+    shards.keep_only({"key"})
+    assert shards.has("key") and not shards.has("old")
+
+
+@pytest.fixture
+def reopened(tmp_path):
+    """Marks of two files that were written and finished, and then a third piece, as a new process reads them."""
+    path = tmp_path / "stored.jsonl"
+    marks = Marks(path, FILES, 0)
+    marks.put(0, 0, Mark("one", "k1", 10))
+    marks.put(1, 0, Mark("two", "k2", 5))
+    marks.finish()
+    marks.put(1, 10, Mark("three", "k3", 4))
+    return lambda count, files=FILES: Marks(path, files, count)
+
+
+def test_marks_are_believed_while_the_collection_has_their_rows(reopened):
+    marks = reopened(19)
+    assert marks.holds(0, 0, "one") and marks.holds(1, 10, "three") and not marks.holds(1, 10, "changed")
+    assert marks.rows == 19 and marks.unfinished and marks.keys == {"k1", "k2", "k3"}
+    assert marks.reaches(1, 5) and not marks.reaches(0, 10)
+
+
+def test_what_was_not_finished_is_written_again_where_its_rows_are_missing(reopened):
+    marks = reopened(15)
+    assert marks.holds(1, 0, "two") and not marks.holds(1, 10, "three") and marks.reaches(1, 10) and not marks.unfinished
+
+
+def test_nothing_is_believed_of_a_collection_that_was_emptied_or_is_another(reopened):
+    assert reopened(14).rows == 0 and reopened(19, ("c.csv",)).rows == 0
+
+
+def test_what_was_cut_is_forgotten(reopened):
+    marks = reopened(19)
+    marks.cut(1, 1)
+    marks = reopened(19)
+    assert marks.rows == 15 and not marks.reaches(1, 1)
+
+
+def test_a_piece_that_was_begun_may_be_there(reopened):
+    reopened(19).begin(0, 10)
+    marks = reopened(19)
+    assert marks.reaches(0, 10) and not marks.holds(0, 10, "one") and marks.rows == 19
+
+
+def test_files_of_a_run_that_was_killed_keep_their_numbers(reopened):
+    reopened(19).name_files((*FILES, "new.csv"))
+    assert reopened(19).files == (*FILES, "new.csv")
+
+
+def test_a_line_that_a_killed_process_left_unfinished_is_no_mark(reopened, tmp_path):
+    path = tmp_path / "stored.jsonl"
+    path.write_text(path.read_text()[:-9])
+    assert reopened(19).rows == 15

@@ -1,0 +1,54 @@
+"""The command `index`: what it prints, and its exit status."""
+
+import json
+
+import pytest
+
+TICKETS = "text,team\n" + "".join(f"Ticket number {i} is about parcels,{'A' if i % 2 else 'B'}\n" for i in range(40)) + ",C\n"
+
+
+@pytest.fixture
+def tickets(write):
+    return write("tickets.csv", TICKETS)
+
+
+def test_index_prints_one_object_and_progress_on_stderr(shell, tickets, tmp_path):
+    out, err = shell("index", tickets, "--store", tmp_path / "store", "--json")
+    result = json.loads(out)
+    assert (result["rows"], result["collection_rows"], result["index"]) == (40, 40, "exact")
+    assert result["left_out"] == {"blank sentence": 1} and result["encoded_per_second"] > 0
+    assert err.startswith("About ") and "column 'text', model all-MiniLM-L6-v2" in err and "\nEncoding: 40 of about " in err
+
+
+def test_index_in_words(shell, tickets, tmp_path):
+    lines = shell("index", tickets, "--out", tmp_path / "out")[0].splitlines()
+    assert lines[0].startswith("40 rows of 1 file: 40 encoded now, 0 before, 40 written, in ")
+    assert lines[1:] == [
+        f"Parquet files in {tmp_path / 'out'}",
+        "Left out: 1 row, blank sentence",
+        "  tickets.csv, row 41: blank sentence",
+    ]
+
+
+def test_a_file_that_is_left_out_gives_status_1(shell, tickets, write, tmp_path):
+    write("broken.parquet", "PAR1")
+    out, _ = shell("index", tmp_path, "--out", tmp_path / "out", status=1)
+    assert "Not indexed: " in out and "'broken.parquet' is not a readable parquet file" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("nowhere.csv", "--store", "s"), "There is no file 'nowhere.csv'. Check the path."),
+        (("a.csv",), "Name either --store, a collection, or --out, a folder for Parquet files."),
+        (("a.csv", "--store", "s", "--shard", "3/2"), "--shard is '3/2'. It must be a part and the number of parts, such as 2/8."),
+    ],
+)
+def test_a_mistake_gives_one_line_and_status_2(shell, options, message):
+    assert shell("index", *options, status=2) == ("", f"Error: {message}\n")
+
+
+def test_ray_that_is_not_installed_is_named(shell, tickets, monkeypatch, tmp_path):
+    monkeypatch.setattr("sbert_app.bulk.ray_engine.find_spec", lambda name: None)
+    _, err = shell("index", tickets, "--out", tmp_path / "out", "--engine", "ray", status=2)
+    assert err.endswith("Install it with: pip install -r requirements-scale.txt. Or leave out --engine.\n")
