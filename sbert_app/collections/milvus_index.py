@@ -12,7 +12,7 @@ from sbert_app.vectors import Vectors
 
 METRIC = "IP"  # of unit vectors: the cosine
 MOST_LISTS, MOST_HITS = 65_536, 16_384  # that Milvus allows
-LEAST_PROBED, PROBED_SHARE = 16, 1 / 8
+LEAST_PROBED = 32
 LINKS, BUILD_CANDIDATES, CANDIDATES, MOST_CANDIDATES = 16, 200, 128, 16_384  # of HNSW
 
 
@@ -48,7 +48,7 @@ class Index:
         limit = min(2 * top, MOST_HITS) if self.kind == IVF else top
         params = {
             EXACT: {},
-            IVF: {"nprobe": min(self.lists, math.ceil(max(LEAST_PROBED, self.lists * PROBED_SHARE) / share))},
+            IVF: {"nprobe": min(self.lists, math.ceil(probed(self.lists) / share))},
             HNSW: {"ef": max(top, min(MOST_CANDIDATES, math.ceil(max(CANDIDATES, 2 * top) / share)))},
         }
         search_params = {"metric_type": METRIC, "params": params[self.kind]}
@@ -73,3 +73,8 @@ def ranked(hits: Sequence[Mapping[str, Any]], query: Vectors, top: int) -> tuple
 def index_for(kind: str, rows: int) -> Index:
     """The index of a kind for so many rows: of "ivf", about the square root of them as lists."""
     return Index(kind, max(1, min(MOST_LISTS, round(math.sqrt(rows))))) if kind == IVF else Index(kind)
+
+
+def probed(lists: int) -> int:
+    """How many inverted lists a query reads: of 141 (20,000 rows) 47, of 1,000 (a million rows) 126."""
+    return max(LEAST_PROBED, math.ceil(4 * math.sqrt(lists)))

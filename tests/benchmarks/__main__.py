@@ -53,6 +53,7 @@ def main(names: list[str]) -> None:
         search,
         serving,
         speed,
+        stores,
         table,
         training,
         transfer,
@@ -75,6 +76,7 @@ def main(names: list[str]) -> None:
         "cautions": cautions.report,
         "transfer": transfer.report,
         "collections": collections.report,
+        "stores": stores.report,
         "memory": memory.report,
     }
     out = Path(".bench")

@@ -13,11 +13,11 @@ import numpy as np
 import psutil
 import pyarrow as pa
 
+from sbert_app.bulk.encoding import load_encoder
 from sbert_app.collections.collection import EXACT, IVF, SCANN, Facts, embedding_column
 from sbert_app.collections.folder import FolderCollection
 from sbert_app.collections.recall import TOP, exact_search, recall
 from sbert_app.models.defaults import DEFAULT_ENCODER
-from sbert_app.models.registry import Registry
 from sbert_app.settings import settings_from_environment
 from sbert_app.vectors import Vectors, unit_rows
 from tests.benchmarks import data
@@ -44,20 +44,28 @@ def embedded(count: int) -> tuple[list[str], Vectors]:
     sentences = list(texts(count))
     path = Path(".bench") / f"collection-{count}.npy"
     if not path.exists():
-        encoder = Registry(settings_from_environment(), converts=False).encoder(DEFAULT_ENCODER)
-        vectors = np.lib.format.open_memmap(path.with_suffix(".part"), "w+", np.float16, (len(sentences), encoder.dim))
-        for start in range(0, len(sentences), BATCH):
-            vectors[start : start + BATCH] = unit_rows(encoder.encode(sentences[start : start + BATCH]))
-        vectors.flush()
-        path.with_suffix(".part").rename(path)
+        _encode(sentences, path)
     return sentences, np.load(path, mmap_mode="r")
 
 
-def written(folder: Path, sentences: list[str], vectors: Vectors) -> tuple[FolderCollection, Facts]:
-    """A collection of all rows, without an index."""
-    columns = ("team", "number")
-    facts = Facts("benchmark", "", vectors.shape[1], "text", columns, {"number": "numbers"}, ("texts",))
-    collection = FolderCollection.create(folder, facts)
+def _encode(sentences: list[str], path: Path) -> None:
+    """Write unit embeddings, (n, dim) float16; after a kill it goes on where it was."""
+    encoder, part = load_encoder(settings_from_environment(), DEFAULT_ENCODER, converts=True), path.with_suffix(".part")
+    shape = (len(sentences), encoder.dim)
+    vectors = np.lib.format.open_memmap(part, "r+" if part.exists() else "w+", np.float16, shape)
+    for start in range(0, len(sentences), BATCH):
+        if not vectors[start].any():
+            vectors[start : start + BATCH] = unit_rows(encoder.encode(sentences[start : start + BATCH]))
+    vectors.flush()
+    part.rename(path)
+
+
+def facts_of(dim: int) -> Facts:
+    return Facts("benchmark", "", dim, "text", ("team", "number"), {"number": "numbers"}, ("texts",))
+
+
+def tables(sentences: list[str], vectors: Vectors, facts: Facts) -> Iterator[pa.Table]:
+    """All rows, some at a time."""
     for start in range(0, len(sentences), BATCH):
         numbers = range(start, min(start + BATCH, len(sentences)))
         table = {
@@ -67,8 +75,7 @@ def written(folder: Path, sentences: list[str], vectors: Vectors) -> tuple[Folde
             "metadata.number": [str(number) for number in numbers],
             "embedding": embedding_column(vectors[start : start + BATCH]),
         }
-        collection.upsert(pa.table(table, schema=facts.schema))
-    return collection, facts
+        yield pa.table(table, schema=facts.schema)
 
 
 def report() -> dict[str, object]:
@@ -77,7 +84,9 @@ def report() -> dict[str, object]:
     folder = Path(tempfile.mkdtemp())
     try:
         start = time.perf_counter()
-        collection, facts = written(folder / "collection", sentences[QUERIES:], vectors[QUERIES:])
+        collection = FolderCollection.create(folder / "collection", facts := facts_of(vectors.shape[1]))
+        for table in tables(sentences[QUERIES:], vectors[QUERIES:], facts):
+            collection.upsert(table)
         figures: dict[str, object] = {"rows": ROWS, "write_seconds": time.perf_counter() - start}
         del sentences
         for kind in KINDS:
