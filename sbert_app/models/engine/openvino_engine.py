@@ -4,6 +4,7 @@ One thread a batch waits for no other thread: beside two programs at full load o
 a third (docs/performance.md).
 """
 
+import os
 import time
 from collections import deque
 from pathlib import Path
@@ -31,8 +32,10 @@ class OpenVinoEngine:
         import openvino  # a quarter of a second
 
         self.ahead = cores()
+        # Two processes that were given a part of the cores each would be pinned to the same ones.
         options = {
             "NUM_STREAMS": self.ahead,
+            "ENABLE_CPU_PINNING": self.ahead >= (os.cpu_count() or 1),
             "INFERENCE_NUM_THREADS": self.ahead,
             "INFERENCE_PRECISION_HINT": "bf16" if hardware.dtype == torch.bfloat16 else "f32",
         }

@@ -1,0 +1,93 @@
+"""What ten million to a billion rows would take: `python -m tests.benchmarks.plan` prints the tables of docs/scale.md.
+
+Computed from few measured figures, with what is assumed in between; nothing here is measured beyond a million rows.
+"""
+
+from dataclasses import dataclass
+
+from sbert_app.bulk.estimate import INDEX_BYTES
+from sbert_app.collections.collection import EXACT, HNSW, IVF, SCANN
+
+DIM = 384
+ROWS = (1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
+MACHINES = (1, 8, 64)
+TEXT_BYTES = 140  # of a row with its metadata, as in the benchmark of a million rows
+EMBEDDING_BYTES = 2 * DIM  # float16, on disk
+READ_ROWS = 230_000  # a second: what one driver reads and cuts into shards (measured, the lower of two)
+MEMORY_ROWS = 25_000_000  # that one machine searches: assumed, so that a query of `scann` reads for less than 0.3 s
+NETWORK_MS = 5.0  # between app and store, and to merge the answers of several machines: assumed
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """How fast one machine encodes. share: of each further machine's rate that is left, 1 for all."""
+
+    name: str
+    sentences_per_second: float
+    share: float = 1.0
+
+    def hours(self, rows: int, machines: int) -> float:
+        rate = self.sentences_per_second * machines * (self.share if machines > 1 else 1.0)
+        return rows / min(rate, READ_ROWS) / 3600
+
+
+ENCODERS = (
+    Encoder("2 cores with AMX-BF16 (measured)", 1_350.0, 0.95),
+    Encoder("V100 (published by sentence-transformers)", 14_200.0, 0.95),
+)
+MILLION_MS = {SCANN: 9.6, IVF: 53.3, EXACT: 78.1}  # p50 of one query over a million rows on 2 cores, measured
+
+
+def hours_table() -> str:
+    lines = ["| encoding |" + "".join(f" {_rows(rows)} |" for rows in ROWS), "| --- |" + " ---: |" * len(ROWS)]
+    for encoder in ENCODERS:
+        for count in MACHINES:
+            name = f"{count} × {encoder.name}"
+            lines.append(f"| {name} |" + "".join(f" {_hours(encoder.hours(rows, count))} |" for rows in ROWS))
+    return "\n".join(lines)
+
+
+def bytes_table() -> str:
+    kinds = (SCANN, IVF, HNSW, EXACT)
+    lines = ["| rows | on disk: texts | float16 embeddings |" + "".join(f" index `{kind}` |" for kind in kinds)]
+    lines.append("| --- | ---: | ---: |" + " ---: |" * len(kinds))
+    for rows in ROWS:
+        sizes = [rows * TEXT_BYTES, rows * EMBEDDING_BYTES, *(rows * INDEX_BYTES[kind](DIM) for kind in kinds)]
+        lines.append(f"| {_rows(rows)} |" + "".join(f" {_bytes(size)} |" for size in sizes))
+    return "\n".join(lines)
+
+
+def query_table() -> str:
+    kinds = tuple(MILLION_MS)
+    lines = ["| rows | machines that search |" + "".join(f" `{kind}` |" for kind in kinds)]
+    lines.append("| --- | ---: |" + " ---: |" * len(kinds))
+    for rows in ROWS:
+        machines = -(-rows // MEMORY_ROWS)
+        network = NETWORK_MS if machines > 1 else 0.0
+        times = (_milliseconds(per_million * rows / machines / 1e6 + network) for per_million in MILLION_MS.values())
+        lines.append(f"| {_rows(rows)} | {machines} |" + "".join(f" {time} |" for time in times))
+    return "\n".join(lines)
+
+
+def tables() -> list[str]:
+    return [hours_table(), bytes_table(), query_table()]
+
+
+def _rows(rows: int) -> str:
+    return f"{rows // 1_000_000:,} million" if rows < 10**9 else f"{rows // 10**9:,} billion"
+
+
+def _hours(hours: float) -> str:
+    return f"{max(1, round(hours * 60))} min" if hours < 1 else f"{hours:,.1f} h" if hours < 48 else f"{hours / 24:,.0f} days"
+
+
+def _bytes(size: float) -> str:
+    return f"{size / 1e9:,.1f} GB" if size < 1e12 else f"{size / 1e12:,.2f} TB"
+
+
+def _milliseconds(value: float) -> str:
+    return f"{value:,.0f} ms" if value < 1000 else f"{value / 1000:,.1f} s"
+
+
+if __name__ == "__main__":
+    print("\n\n".join(tables()))
