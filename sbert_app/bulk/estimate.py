@@ -18,7 +18,7 @@ INDEX_BYTES: dict[str, Callable[[int], int]] = {
     EXACT: lambda dim: 2 * dim,
     IVF: lambda dim: dim + 8,
     HNSW: lambda dim: dim + 8 + 4 * 2 * LINKS,
-    SCANN: lambda dim: dim // 4 + 18,
+    SCANN: lambda dim: dim // 4 + 9,
 }
 
 
