@@ -10,7 +10,7 @@ def open_collection(address: str | Address, token: str = "") -> Collection:
     """An existing collection. token: for a Milvus server with authentication. Raises UserError."""
     place = parse(address) if isinstance(address, str) else address
     if place.kind == "milvus":
-        from sbert_app.collections.milvus import MilvusCollection
+        from sbert_app.collections.milvus.store import MilvusCollection
 
         return MilvusCollection.open(place, token)
     from sbert_app.collections.folder import FolderCollection
@@ -23,7 +23,7 @@ def create_collection(address: str | Address, facts: Facts, token: str = "") -> 
     """A new, empty collection. Raises UserError, also where one exists."""
     place = parse(address) if isinstance(address, str) else address
     if place.kind == "milvus":
-        from sbert_app.collections.milvus import MilvusCollection
+        from sbert_app.collections.milvus.store import MilvusCollection
 
         return MilvusCollection.create(place, facts, token)
     from sbert_app.collections.folder import FolderCollection

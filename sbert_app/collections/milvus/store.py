@@ -9,12 +9,12 @@ import pyarrow as pa
 from sbert_app.collections.address import Address
 from sbert_app.collections.collection import EMBEDDING, EXACT, FILE_BITS, HNSW, IVF, ROW, SCANN, CollectionError, Facts, Rows
 from sbert_app.collections.conditions import conditions
-from sbert_app.collections.milvus_client import BUILD_SECONDS, READ_SECONDS, WRITE_SECONDS, Connection, closing_on_error
-from sbert_app.collections.milvus_facts import StoredFacts, properties_of
-from sbert_app.collections.milvus_filters import expression
-from sbert_app.collections.milvus_index import MOST_HITS, Index, index_for, ranked
-from sbert_app.collections.milvus_rows import batches, output_fields, schema_for, table
-from sbert_app.collections.milvus_sample import sample
+from sbert_app.collections.milvus.client import BUILD_SECONDS, READ_SECONDS, WRITE_SECONDS, Connection, closing_on_error
+from sbert_app.collections.milvus.facts import StoredFacts, properties_of
+from sbert_app.collections.milvus.filters import expression
+from sbert_app.collections.milvus.index import MOST_HITS, Index, index_for, ranked
+from sbert_app.collections.milvus.rows import batches, output_fields, schema_for, table
+from sbert_app.collections.milvus.sample import sample
 from sbert_app.corpus.index import EXACT_ROWS
 from sbert_app.vectors import Vectors
 
@@ -67,7 +67,7 @@ class MilvusCollection:
         return EXACT if rows <= EXACT_ROWS else IVF
 
     def upsert(self, rows: pa.Table) -> None:
-        """See `Collection.upsert`; sentences and metadata are cut as `milvus_rows.batches` says."""
+        """See `Collection.upsert`; sentences and metadata are cut as `rows.batches` says."""
         self._check_dim(rows.schema.field(EMBEDDING).type.list_size)
         for records in batches(rows, self.facts):
             self._call("writing", "upsert", data=records, timeout=WRITE_SECONDS)
@@ -122,7 +122,7 @@ class MilvusCollection:
         return table([records[row] for row in ids if row in records], self.facts)
 
     def sample(self, count: int, seed: int = 0) -> Rows:
-        """See `milvus_sample.sample`: rows of at most 64 of the files, each as likely as any other of these."""
+        """See `sample.sample`: rows of at most 64 of the files, each as likely as any other of these."""
         return sample(self._count, self._known, len(self.facts.files), count, seed)
 
     def scan(self, batch: int = 10_000) -> Iterator[pa.Table]:

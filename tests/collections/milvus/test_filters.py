@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sbert_app.collections.collection import Facts
 from sbert_app.collections.conditions import Condition, conditions
-from sbert_app.collections.milvus_filters import ESCAPES, IN_PATTERNS, expression, fold
+from sbert_app.collections.milvus.filters import ESCAPES, IN_PATTERNS, expression, fold
 
 COLUMNS = ("team", 'row" or row > 0 or "', "sentence", "größe", "row", "amount")
 FACTS = Facts("m", "f", 4, "text", COLUMNS, {"amount": "numbers"}, ("a.csv",))

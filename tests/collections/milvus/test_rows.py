@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from sbert_app.collections.collection import EMBEDDING, METADATA, ROW, SENTENCE, Facts, embedding_column
-from sbert_app.collections.milvus_rows import batches, table
+from sbert_app.collections.milvus.rows import batches, table
 
 FACTS = Facts("m", "f", 4, "text", ("team", "amount"), {"amount": "numbers"}, ("a.csv",))
 

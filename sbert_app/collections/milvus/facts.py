@@ -7,8 +7,8 @@ from typing import Any
 
 from sbert_app.collections.address import Address
 from sbert_app.collections.collection import CollectionError, Facts
-from sbert_app.collections.milvus_client import READ_SECONDS, WRITE_SECONDS, Connection
-from sbert_app.collections.milvus_index import Index
+from sbert_app.collections.milvus.client import READ_SECONDS, WRITE_SECONDS, Connection
+from sbert_app.collections.milvus.index import Index
 
 PROPERTY = "sbert_studio.facts"
 MOST_FACTS = 1_000_000  # bytes; Milvus keeps properties in etcd, whose values have at most 1.5 MB

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sbert_app.collections.collection import EMBEDDING, METADATA, ROW, SENTENCE, Facts, embedding_column, embeddings_of
 from sbert_app.collections.conditions import column_name
-from sbert_app.collections.milvus_filters import fields_of, finite, fold
+from sbert_app.collections.milvus.filters import fields_of, finite, fold
 from sbert_app.corpus.filters import values_on
 
 TEXT_BYTES = 65_535  # of a VARCHAR
