@@ -102,11 +102,11 @@ def _parquet(path: Path) -> Iterator[Chunk]:
     try:
         with pyarrow.parquet.ParquetFile(path) as file:
             names = file.schema_arrow.names
-            kept = [i for i, column in enumerate(names) if not column.startswith(INDEX)]
-            columns = distinct_names([names[i] for i in kept])
+            places = [i for i, column in enumerate(names) if not column.startswith(INDEX)]
+            columns = distinct_names([names[i] for i in places])
             number = 1
             for batch in file.iter_batches(CHUNK_ROWS, use_threads=False):
-                cells = {column: text_cells(batch.column(i)) for column, i in zip(columns, kept, strict=True)}
+                cells = {column: text_cells(batch.column(i)) for column, i in zip(columns, places, strict=True)}
                 yield Chunk(list(range(number, number + len(batch))), cells)
                 number += len(batch)
     except (pyarrow.ArrowException, ValueError, OverflowError) as error:

@@ -31,9 +31,9 @@ def read_parquet(path: Path, name: str, limits: Limits) -> Content:
         check_unpacked(name, sum(file.metadata.row_group(i).total_byte_size for i in groups), limits)
         check_rows(name, file.metadata.num_rows, limits)
         names = file.schema_arrow.names
-        kept = [i for i, column in enumerate(names) if not column.startswith(INDEX)]
-        table = Collector(name, limits, [names[i] for i in kept])
-        for number, row in enumerate(_parquet_rows(file, kept, name, limits), 1):
+        places = [i for i, column in enumerate(names) if not column.startswith(INDEX)]
+        table = Collector(name, limits, [names[i] for i in places])
+        for number, row in enumerate(_parquet_rows(file, places, name, limits), 1):
             table.add(number, row)
     except MemoryError:
         raise
@@ -78,14 +78,14 @@ def _text_columns(schema: Any) -> list[str]:
     return [field.name for field in schema if any(is_kind(field.type) for is_kind in kinds)]
 
 
-def _parquet_rows(file: Any, kept: list[int], name: str, limits: Limits) -> Iterator[tuple[str, ...]]:
+def _parquet_rows(file: Any, places: list[int], name: str, limits: Limits) -> Iterator[tuple[str, ...]]:
     batches = file.iter_batches(BATCH_ROWS, use_threads=False)
     shared = 0
     for batch in batches:
         shared += _shared_bytes(batch)
         if shared > limits.unpacked_bytes:
             check_unpacked(name, shared + sum(map(_shared_bytes, batches)), limits)
-        yield from zip(*(text_cells(batch.column(i)) for i in kept), strict=True)
+        yield from zip(*(text_cells(batch.column(i)) for i in places), strict=True)
 
 
 def text_cells(column: Any) -> list[str]:
