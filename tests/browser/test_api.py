@@ -21,6 +21,7 @@ def test_only_the_named_endpoints_are_public(client):
         "/score_pairs",
         "/encode",
         "/index_corpus",
+        "/open_collection",
         "/search",
         "/why_not",
         "/duplicates",
