@@ -69,9 +69,12 @@ class IntoCollection:
         self.facts, self.changed = facts, False
 
     def _cut(self, name: str, rows: int) -> None:
-        if self.marks.reaches(self._numbers[name], rows):
-            self.marks.cut(self._numbers[name], rows)
-            self.collection.trim(self._numbers[name], rows)
+        number = self._numbers[name]
+        if self.marks.reaches(number, rows):
+            self.marks.cut(number, rows)
+            self.marks.begin(number, rows)  # whoever goes on after a kill, or after the store was gone, takes them out again
+            self.collection.trim(number, rows)
+            self.marks.cut(number, rows)
             self.changed = True
 
 

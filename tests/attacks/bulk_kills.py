@@ -1,10 +1,10 @@
-"""Kill bulk indexing at random moments and start it again: `python -m tests.attacks.bulk_kills [KILLS] [STORE] [ray]`.
+"""Kill bulk indexing at random moments and start it again: `python -m tests.attacks.bulk_kills [KILLS] [STORE] [ray|server]`.
 
 A child process indexes a folder of files into a collection and is killed with SIGKILL, again and again, until a run comes to its
 end; then this process checks that the collection holds exactly the rows of the files, each with its own embedding, and that no
 shard was encoded twice. The files are edited (rows changed, blanked, inserted, removed; files added) and it begins anew.
 STORE: an address of a collection, such as FILE.db/NAME or http://host:19530/NAME, which is deleted first; default: a folder.
-ray: encode with two actors, and kill one of those too.
+ray: encode with two actors, and kill one of those too. server: store in a server of Milvus Lite, and kill that too.
 """
 
 import json
@@ -29,6 +29,7 @@ from sbert_app.models.engine.hardware import choose_hardware
 from tests.attacks.small_home import SENTENCES, settings, tiny_model
 from tests.bulk.contents import Place, contents, least_cosine
 from tests.bulk.logged import log_to
+from tests.scale.milvus_server import Server
 
 STARTER = multiprocessing.get_context("forkserver")
 STARTER.set_forkserver_preload(["tests.attacks.bulk_kills"])
@@ -128,6 +129,21 @@ def kill_ray(request: Request, home: Path, seconds: float, actor: bool) -> bool:
     return True
 
 
+def kill_server(request: Request, home: Path, log: Path, seconds: float, server: Server) -> bool:
+    """Start a child, kill its store after so many seconds, and start that again. Returns whether the child came to its end."""
+    process = STARTER.Process(target=child, args=(request, home, log))
+    process.start()
+    process.join(seconds)
+    ended = process.exitcode == 0
+    server.kill()
+    process.join(60)
+    if process.is_alive():
+        process.kill()
+        raise RuntimeError("a run waits for a store that is gone")
+    server.start()
+    return ended or process.exitcode == 0
+
+
 def problems(store: str, files: Files, encoder: Encoder, log: Path) -> list[str]:
     """How a collection differs from its files after a round."""
     rows, vectors = contents(store)
@@ -145,8 +161,20 @@ def problems(store: str, files: Files, encoder: Encoder, log: Path) -> list[str]
     return [*faults, *([f"{len(twice)} shards were encoded twice"] if twice else [])]
 
 
-def main(kills: int = KILLS, store: str = "", ray: bool = False) -> int:
+def main(kills: int = KILLS, store: str = "", ray: bool = False, with_server: bool = False) -> int:
     """Kill so often, and check after each round. Returns 1 where anything is wrong."""
+    if with_server:
+        with tempfile.TemporaryDirectory(prefix="bulk-kills-server-") as folder:
+            server = Server(Path(folder))
+            try:
+                return attack(kills, f"{server.url}/rows", ray, server)
+            finally:
+                server.kill()
+    return attack(kills, store, ray)
+
+
+def attack(kills: int, store: str, ray: bool, server: Server | None = None) -> int:
+    """As `main`. server: of the store, killed in every second case."""
     start, chance, done, rounds, wrong = time.monotonic(), random.Random(0), 0, 0, 0
     with tempfile.TemporaryDirectory(prefix="bulk-kills-") as temporary:
         folder = Path(temporary)
@@ -164,6 +192,8 @@ def main(kills: int = KILLS, store: str = "", ray: bool = False) -> int:
                 seconds = 600.0 if last else chance.uniform(0, LONGEST_RAY_SECONDS if ray else LONGEST_SECONDS)
                 if ray:
                     ended = kill_ray(request, folder / "home", seconds, actor=chance.random() < 0.5)
+                elif server and not last and chance.random() < 0.5:
+                    ended = kill_server(request, folder / "home", log, seconds, server)
                 else:
                     ended = kill_child(request, folder / "home", log, seconds)
                 done, in_round = done + (not ended), in_round + 1
@@ -179,6 +209,6 @@ def main(kills: int = KILLS, store: str = "", ray: bool = False) -> int:
 
 
 if __name__ == "__main__":
-    arguments = [argument for argument in sys.argv[1:] if argument != "ray"]
+    arguments = [argument for argument in sys.argv[1:] if argument not in ("ray", "server")]
     count, *address = arguments or [str(KILLS)]
-    sys.exit(main(int(count), *address, ray="ray" in sys.argv))
+    sys.exit(main(int(count), *address, ray="ray" in sys.argv, with_server="server" in sys.argv))

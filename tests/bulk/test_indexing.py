@@ -14,7 +14,8 @@ import pandas as pd
 import pytest
 from filelock import FileLock
 
-from sbert_app.collections.collection import FILE_BITS
+from sbert_app.collections.collection import FILE_BITS, CollectionError
+from sbert_app.collections.folder import FolderCollection
 from sbert_app.collections.opening import open_collection
 from sbert_app.errors import UserError
 from sbert_app.models.encoder import Encoder
@@ -58,6 +59,19 @@ def test_a_file_that_became_shorter_loses_its_last_rows(count, index, data, tmp_
     assert index(data).collection_rows == 300 + count
     rows, _ = contents(tmp_path / "store")
     assert max(row for file, row in rows if file == "a.jsonl") == count
+
+
+@pytest.mark.parametrize("changed", [[0, 1, 2, None, 4], [0, 1]])
+def test_rows_that_could_not_be_taken_out_are_taken_out_by_the_next_run(changed, index, data, tmp_path, sentences, monkeypatch):
+    index(data)
+    write_rows(data / "a.jsonl", ["" if place is None else sentences[place] for place in changed])
+    with monkeypatch.context() as patch, pytest.raises(UserError, match="gone"):
+        patch.setattr(FolderCollection, "trim", lambda *_: (_ for _ in ()).throw(CollectionError("The store is gone.")))
+        index(data)
+    index(data)
+    rows, _ = contents(tmp_path / "store")
+    assert [row for file, row in rows if file == "a.jsonl"] == [row for row, place in enumerate(changed, 1) if place is not None]
+    assert index(data).written == 0
 
 
 def test_a_new_file_gets_the_next_number_and_the_others_keep_theirs(index, data, tmp_path, sentences):
