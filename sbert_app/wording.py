@@ -55,9 +55,9 @@ def row_text(row: int | str) -> str:
 
 def row_list(rows: Sequence[int | str], most: int = 10) -> str:
     """List rows: "row 4", "rows 4, 9, 12", "rows 1, 2, 3 … and 40 more"."""
-    shown = ", ".join(row_text(row) for row in rows[:most])
+    listed = ", ".join(row_text(row) for row in rows[:most])
     more = f" … and {len(rows) - most:,} more" if len(rows) > most else ""
-    return f"{plural(len(rows), 'row', 'rows')} {shown}{more}"
+    return f"{plural(len(rows), 'row', 'rows')} {listed}{more}"
 
 
 def plural(count: int, one: str, many: str) -> str:

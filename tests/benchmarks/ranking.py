@@ -18,7 +18,7 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.services.corpus.hits import MAXSIM
 from sbert_app.services.corpus.late_interaction import Comparison
-from sbert_app.services.corpus.long_texts import LongTexts
+from sbert_app.services.indexing.long_texts import LongTexts
 from sbert_app.vectors import Vectors, unit_rows
 from tests.benchmarks import data, models
 

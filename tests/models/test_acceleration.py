@@ -101,8 +101,8 @@ def test_pooling_leaves_the_other_cores_to_the_other_batches(fast):
     threads = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
-        seen = fast.engine.start(fast.pad([[101, 7592, 102]]), lambda tokens, _: torch.tensor(torch.get_num_threads()))()
-        assert (seen.item(), torch.get_num_threads()) == (1, 2)
+        inside = fast.engine.start(fast.pad([[101, 7592, 102]]), lambda tokens, _: torch.tensor(torch.get_num_threads()))()
+        assert (inside.item(), torch.get_num_threads()) == (1, 2)
     finally:
         torch.set_num_threads(threads)
 

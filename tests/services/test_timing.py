@@ -74,8 +74,8 @@ def test_any_cross_encoder_races_under_its_own_name(service, cross_folder, tmp_p
     assert where.sizes == ("6 layers of 384", "3 layers of 384") and moment.result.agreement is not None
     assert json.loads(json.dumps(moment.result.summary(100)))["conditions"]["trained_for"] == "answers"
     sentence = "on different backbones: 3 layers of 384 against 6 layers of 384. Their ratio shows the difference in size"
-    for shown in (view.in_words(moment.result, 100), numbers_view.numbers(moment.result)):
-        assert f"{name} (trained for answers) against all-MiniLM-L6-v2, {sentence}" in shown
+    for markup in (view.in_words(moment.result, 100), numbers_view.numbers(moment.result)):
+        assert f"{name} (trained for answers) against all-MiniLM-L6-v2, {sentence}" in markup
     assert "trained for answers, another backbone" in race_view.progress(moment)
     assert view.OF_ANSWERS in view.agreement(moment.result)
     assert links_view.options(moment.result, 100)["cross_encoder"] == name

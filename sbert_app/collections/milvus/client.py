@@ -125,9 +125,9 @@ def _sentence(address: Address, action: str, error: BaseException) -> str:
 
 def _codes(error: BaseException | None) -> Iterator[Any]:
     """The codes of Milvus and gRPC of an error and of what caused it."""
-    seen = set[int]()
-    while error is not None and id(error) not in seen:  # pymilvus raises errors from themselves
-        seen.add(id(error))
+    visited = set[int]()
+    while error is not None and id(error) not in visited:  # pymilvus raises errors from themselves
+        visited.add(id(error))
         code = getattr(error, "code", None)
         yield code() if callable(code) else code
         error = error.__cause__ or error.__context__

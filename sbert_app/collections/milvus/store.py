@@ -151,8 +151,8 @@ class MilvusCollection:
 
     def _known(self, ids: Sequence[int]) -> list[int]:
         """Which of these ids are in the collection."""
-        found = self._call("reading ids", "query", filter=f"{ROW} in {list(ids)}", output_fields=[ROW], timeout=READ_SECONDS)
-        return [record[ROW] for record in found]
+        records = self._call("reading ids", "query", filter=f"{ROW} in {list(ids)}", output_fields=[ROW], timeout=READ_SECONDS)
+        return [record[ROW] for record in records]
 
     def _placed(self, hits: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
         """Without those of files that no facts name: another process is writing them, and has not finished."""

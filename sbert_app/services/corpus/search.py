@@ -18,8 +18,8 @@ from sbert_app.services import validation
 from sbert_app.services.collection import search as in_collection
 from sbert_app.services.collection.opened import OpenCollection, open_collection_of
 from sbert_app.services.corpus.hits import DEFAULT_RANKING, FORMER_MODEL, MAXSIM, RANKINGS, SearchResult
-from sbert_app.services.corpus.indexing import FormerIndex
 from sbert_app.services.corpus.ranked_hits import encode_query, hits_of
+from sbert_app.services.indexing.indexer import FormerIndex
 
 if TYPE_CHECKING:
     from sbert_app.models.poly.scorer import PairScorer

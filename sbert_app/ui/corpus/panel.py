@@ -10,7 +10,7 @@ from sbert_app.corpus.reader import guess_column, looks_like_prose
 from sbert_app.errors import UserError
 from sbert_app.services.collection.service import CollectionService
 from sbert_app.services.corpus.corpora import CorpusService
-from sbert_app.services.corpus.indexing import IndexProgress
+from sbert_app.services.indexing.indexer import IndexProgress
 from sbert_app.tables import Table
 from sbert_app.ui.corpus import view
 from sbert_app.ui.corpus.collection_panel import CollectionPanel

@@ -5,7 +5,7 @@ from typing import Any
 import gradio as gr
 
 from sbert_app.services.corpus.corpora import CorpusService
-from sbert_app.services.corpus.indexing import ENCODING, IndexProgress
+from sbert_app.services.indexing.indexer import ENCODING, IndexProgress
 from sbert_app.ui.corpus import view
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 

@@ -12,7 +12,7 @@ from sbert_app.services.collection.opened import OpenCollection
 from sbert_app.services.collection.service import key_of
 from sbert_app.services.corpus.corpora import OtherIndex
 from sbert_app.services.corpus.hits import SearchResult
-from sbert_app.services.corpus.indexing import IndexProgress
+from sbert_app.services.indexing.indexer import IndexProgress
 from sbert_app.tables import Table
 from sbert_app.tables.table import skipped_summary
 from sbert_app.ui.kit import html

@@ -38,7 +38,7 @@ def card(hit: Hit, copies: Sequence[Hit], words: frozenset[str], moved: str | Ma
             bars += html.bar(hit.cross_share, "cross", f"cross-encoder {hit.cross_score:.3f}")
     return Markup(
         '<li class="hit"><div class="hit-score"><b>{score:.3f}</b>{bars}{moved}</div>'
-        '<div class="hit-body">{sentence}{same}{met}<ul class="chips">{chips}</ul>{judge}</div><button type="button" class="more" '
+        '<div class="hit-body">{sentence}{same}{why}<ul class="chips">{chips}</ul>{judge}</div><button type="button" class="more" '
         'data-row="{row}" aria-label="More like this: row {place}">More like this</button></li>'
     ).format(
         score=hit.score,
@@ -46,7 +46,7 @@ def card(hit: Hit, copies: Sequence[Hit], words: frozenset[str], moved: str | Ma
         moved=moved,
         sentence=_sentence(hit, words),
         same=_same(copies),
-        met=_met(hit),
+        why=_matched_words(hit),
         chips=_metadata(hit),
         judge=buttons(hit.row, grade, hit.place),
         row=hit.row,
@@ -108,7 +108,7 @@ def _marked(text: str, marks: Sequence[Mark], start: int, end: int) -> Markup:
     return Markup().join([*pieces, Markup.escape(text[start:end])])
 
 
-def _met(hit: Hit) -> Markup:
+def _matched_words(hit: Hit) -> Markup:
     """Behind a click: every word of the query with the word that it met, and all scores of the hit."""
     if not hit.matches:
         return Markup()

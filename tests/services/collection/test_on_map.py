@@ -16,7 +16,7 @@ def services(shared_bench):
 
 
 @pytest.fixture
-def drawn(services, tmp_path, monkeypatch):
+def mapped(services, tmp_path, monkeypatch):
     """A session with a map of 60 of 200 rows."""
     monkeypatch.setattr(sample.read_sample, "__defaults__", (60,))
     make(tmp_path / "tickets", services.bench.registry.encoder())
@@ -26,12 +26,12 @@ def drawn(services, tmp_path, monkeypatch):
     return session
 
 
-def test_hits_outside_the_sample_lie_amid_their_nearest_sampled_rows(services, drawn):
-    indexed = services.maps.corpus(drawn.id)
+def test_hits_outside_the_sample_lie_amid_their_nearest_sampled_rows(services, mapped):
+    indexed = services.maps.corpus(mapped.id)
     assert indexed.corpus.name == "tickets: sample of 60 of 200 rows"
     inside = set(indexed.corpus.rows.tolist())
     row = next(row for row in range(1, 201) if row not in inside)
-    corpus_map = services.maps.query(drawn.id, tickets(200)[row - 1]["text"])
+    corpus_map = services.maps.query(mapped.id, tickets(200)[row - 1]["text"])
     nearest = corpus_map.query.nearest
     assert nearest.total == 200 and nearest.corpus.rows[0] == row and not nearest.sampled[0]
     assert nearest.sampled.tolist() == [row in inside for row in nearest.corpus.rows.tolist()]

@@ -15,8 +15,8 @@ from sbert_app.errors import UserError
 from sbert_app.models.words.untrained import NEW_POLY
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.corpus.corpora import CorpusService
-from sbert_app.services.corpus.indexing import ENCODING
 from sbert_app.services.corpus.search import SearchService
+from sbert_app.services.indexing.indexer import ENCODING
 from sbert_app.settings import Settings
 from sbert_app.tables import Table
 

@@ -147,14 +147,14 @@ def test_stopping_among_the_passages_keeps_them_for_the_next_time(bench, sentenc
     texts = [f"{' '.join(sentences[10 * i : 10 * i + 120])} Number {i}." for i in range(8)]
     corpora, session = CorpusService(bench), bench.sessions.open()
     corpora.put_table(session.id, corpora.read_lines("\n".join(texts)))
-    seen = []
+    events = []
     for event in corpora.index(session.id, ["text"]):
-        seen.append(event)
+        events.append(event)
         if event.stage == "Encoding" and event.done > len(texts):
             corpora.stop(session.id)
-    assert seen[-1].stopped and len(texts) < seen[-1].done < seen[-1].total and session.get(IndexedCorpus) is None
+    assert events[-1].stopped and len(texts) < events[-1].done < events[-1].total and session.get(IndexedCorpus) is None
     again = list(corpora.index(session.id, ["text"]))
-    assert again[-1].cached == seen[-1].done and again[-1].corpus.passages is not None
+    assert again[-1].cached == events[-1].done and again[-1].corpus.passages is not None
 
 
 def test_stopping_while_texts_are_cut_encodes_nothing(bench, lines):

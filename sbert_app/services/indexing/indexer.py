@@ -16,8 +16,8 @@ from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.services.corpus.drafts import loss_in_words
-from sbert_app.services.corpus.long_texts import LongTexts
+from sbert_app.services.indexing.drafts import loss_in_words
+from sbert_app.services.indexing.long_texts import LongTexts
 from sbert_app.vectors import Vectors
 
 if TYPE_CHECKING:

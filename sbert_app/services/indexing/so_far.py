@@ -8,7 +8,7 @@ from sbert_app.errors import UserError
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
 from sbert_app.services.corpus.hits import SearchResult, result_of
-from sbert_app.services.corpus.indexing import EncodedSoFar
+from sbert_app.services.indexing.indexer import EncodedSoFar
 from sbert_app.vectors import unit_rows
 
 TOP = 5
