@@ -15,10 +15,11 @@ from filelock import FileLock, Timeout
 
 from sbert_app.errors import UserError
 from sbert_app.settings import Settings
+from sbert_app.storage import sweep
 
 log = logging.getLogger(__name__)
 
-PREFIX = "sbert-studio-"
+PREFIX, LOCK = "sbert-studio-", "sbert-studio.lock"  # of a temporary folder, and the file in it that shows that it is ours
 KEPT_SECONDS = 24 * 3600  # an older temporary folder was left behind by a killed process
 PROBE_BYTES = 64 * 1024  # not 0: a full disk still accepts an empty file
 COMPILED = ("umap", "pynndescent")  # numba caches their compiled code beside their source if it can
@@ -37,6 +38,8 @@ def prepare(settings: Settings) -> Settings:
         settings = replace(settings, home=temporary / "home", temporary=True)
         settings.home.mkdir()
         os.environ["SBERT_STUDIO_HOME"] = str(settings.home)
+    for folder in (settings.models, settings.runs, settings.corpora, settings.cache):
+        sweep(folder)
     _redirect_caches(settings.cache)
     return settings
 
@@ -49,9 +52,9 @@ def _temporary_folder(home: Path) -> Path:
         parent = home / "cache" / "temporary"
         if _unwritable(parent):
             raise UserError(f"Neither '{home}' nor a folder for temporary files can be written. Set SBERT_STUDIO_HOME.") from None
-    _sweep(parent)
+    _sweep_temporary(parent)
     folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
-    lock = FileLock(folder / "lock")  # held as long as this process lives
+    lock = FileLock(folder / LOCK)  # held as long as this process lives
     lock.acquire()
     atexit.register(_remove, folder, lock)
     tempfile.tempdir = os.environ["TMPDIR"] = str(folder)
@@ -61,16 +64,16 @@ def _temporary_folder(home: Path) -> Path:
 def clean() -> None:
     """Delete this process's temporary folder now, for an exit that skips atexit."""
     folder = Path(tempfile.gettempdir())
-    if folder.name.startswith(PREFIX):
+    if (folder / LOCK).is_file():
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _sweep(parent: Path) -> None:
+def _sweep_temporary(parent: Path) -> None:
     """Delete the temporary folders of earlier processes, except those that are recent or locked."""
     for folder in parent.glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError, Timeout):  # another user's folder, or another process has just deleted it
-            if time.time() - folder.lstat().st_mtime > KEPT_SECONDS and folder.is_dir() and not folder.is_symlink():
-                lock = FileLock(folder / "lock", timeout=0)
+            if (folder / LOCK).is_file() and not folder.is_symlink() and time.time() - folder.stat().st_mtime > KEPT_SECONDS:
+                lock = FileLock(folder / LOCK, timeout=0)
                 lock.acquire()
                 _remove(folder, lock)
 

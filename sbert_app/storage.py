@@ -19,9 +19,10 @@ from sbert_app.errors import UserError
 
 log = logging.getLogger(__name__)
 
-LEFTOVER_SECONDS = 24 * 3600  # an older hidden folder was left behind by a killed process
+LEFTOVER_SECONDS = 24 * 3600  # an older unfinished folder was left by a killed process
 SEAL = "checksum"
-DELETED = ".deleted-"  # prefix of a file that is being deleted, or was when the process was killed
+NEW, DELETED = ".sbert-studio-new-", ".sbert-studio-deleted-"  # what is being written or deleted; nothing else has such a name
+LEFTOVER = re.compile(f"(?:{re.escape(NEW)}|{re.escape(DELETED)})[0-9a-f]{{32}}")
 FORMAT = 1  # of plan.json and corpus.json; older files have no format number
 CHUNK_BYTES = 1024 * 1024
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -148,8 +149,7 @@ def write_failure(error: BaseException) -> OSError | None:
 def atomic_folder(target: Path) -> Iterator[Path]:
     """Yield an empty folder to fill; it becomes `target` when the block ends and is deleted if the block fails."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(target.parent)
-    temporary = _hidden(target)
+    temporary = _hidden(target, NEW)
     temporary.mkdir()
     try:
         yield temporary
@@ -167,7 +167,7 @@ def write_whole(path: Path, text: str) -> None:
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield the path of a file to write; it becomes `path` when the block ends and is deleted if the block fails."""
-    temporary = _hidden(path)
+    temporary = _hidden(path, NEW)
     try:
         yield temporary
         temporary.replace(path)
@@ -182,7 +182,17 @@ def discard(path: Path) -> None:
     _remove(hidden)
 
 
-def _hidden(path: Path, prefix: str = ".") -> Path:
+def sweep(folder: Path) -> None:
+    """Delete what killed processes left half written or half deleted below a folder of the data home. Follows no link."""
+    for parent, folders, files in os.walk(folder):
+        for name in filter(LEFTOVER.fullmatch, (*folders, *files)):
+            path = Path(parent, name)
+            with suppress(OSError):  # another process may sweep it first
+                if name.startswith(DELETED) or time.time() - path.lstat().st_mtime > LEFTOVER_SECONDS:
+                    _remove(path)
+
+
+def _hidden(path: Path, prefix: str) -> Path:
     return path.with_name(f"{prefix}{uuid.uuid4().hex}")
 
 
@@ -192,10 +202,3 @@ def _remove(path: Path) -> None:
     else:
         with suppress(OSError):
             path.unlink(missing_ok=True)
-
-
-def _sweep(folder: Path) -> None:
-    for path in folder.glob(".*"):
-        with suppress(OSError):  # another process may sweep it first
-            if path.name.startswith(DELETED) or time.time() - path.lstat().st_mtime > LEFTOVER_SECONDS:
-                _remove(path)

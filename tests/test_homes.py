@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from sbert_app.homes import LOCK
+
 ROOT = Path(__file__).parents[1]
 NOWHERE = "/proc/nobody"  # not even root can make a folder there
 PREPARE = """
@@ -102,14 +104,19 @@ def test_numba_compiles_into_the_home_where_packages_cannot_be_written(prepared,
 def test_leftovers_of_killed_processes_are_swept(prepared, tmp_path):
     """Packed models of 88 MB lay there for ever."""
     old = time.time() - 25 * 3600
-    folders = {name: tmp_path / "tmp" / name for name in ("sbert-studio-killed", "sbert-studio-alive", "sbert-studio-new", "other")}
+    folders = {
+        name: tmp_path / "tmp" / name
+        for name in ("sbert-studio-killed", "sbert-studio-alive", "sbert-studio-new", "sbert-studio-notes", "other")
+    }
     for name, folder in folders.items():
         folder.mkdir()
         (folder / "model.zip").write_text("a packed model")
+        if name != "sbert-studio-notes":  # a person's
+            (folder / LOCK).touch()
         if name != "sbert-studio-new":
             os.utime(folder, (old, old))
     (tmp_path / "tmp" / "sbert-studio-link").symlink_to(tmp_path)
-    with FileLock(folders["sbert-studio-alive"] / "lock"):
+    with FileLock(folders["sbert-studio-alive"] / LOCK):
         os.utime(folders["sbert-studio-alive"], (old, old))
         prepared()
     assert [name for name, folder in folders.items() if not folder.exists()] == ["sbert-studio-killed"]

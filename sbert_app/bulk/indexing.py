@@ -122,7 +122,9 @@ def _engine(plan: Plan, settings: Settings, shards: Shards, work: Path) -> Engin
     request = plan.request
     if not request.engine:
         return ThisProcess(plan.encoder, shards)
-    return RayEngine(plan.encoder, settings, shards, work / f"staged-{request.part[0]}", request.workers, request.address)
+    return RayEngine(
+        plan.encoder, settings, shards, work / f"sbert-studio-staged-{request.part[0]}", request.workers, request.address
+    )
 
 
 def _sink(plan: Plan) -> IntoCollection | IntoParquet:

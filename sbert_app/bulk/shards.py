@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import zlib
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ from sbert_app.storage import replacing, writing
 from sbert_app.vectors import Vectors, unit_rows
 
 SUFFIX = ".npy"
+KEY = re.compile(r"[0-9a-f]{32}")  # see `pieces.digest`
 SEAL_BYTES = 4  # of the checksum behind the array
 
 Halves = NDArray[np.float16]
@@ -58,7 +60,7 @@ class Shards:
     def keep_only(self, keys: set[str]) -> None:
         """Delete all other shards."""
         for path in self.folder.glob(f"*{SUFFIX}"):
-            if path.name.removesuffix(SUFFIX) not in keys:
+            if KEY.fullmatch(path.stem) and path.stem not in keys:
                 with suppress(OSError):
                     path.unlink()
 

@@ -1,5 +1,6 @@
 """What a collection in a folder holds at one moment: its rows, its index and its facts, as collection.json names them."""
 
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,7 @@ from sbert_app.storage import check, checksum, discard, read_object, reading, re
 
 FILE = "collection.json"
 DATA = ("index", "ids", "places")  # files of a generation, beside the parts
+OWN_FILE, OWN_PART = re.compile(r"index-\d+\.faiss|(ids|places)-\d+\.npy"), re.compile(r"[0-9a-f]{24}\.arrow")
 MASKS = 8  # filters remembered, one byte a row
 
 Stamp = tuple[int, int]
@@ -111,8 +113,8 @@ class Snapshot:
     def tidy(self) -> None:
         """Delete files of earlier generations and parts of which no row is left. Whoever still reads them has them open."""
         current = {path_of(self.folder, name, self.generation).name for name in DATA}
-        former = [path for name in DATA for path in self.folder.glob(f"{name}-*") if path.name not in current]
-        unused = [path for path in (self.folder / PARTS).glob("*.arrow") if path.name not in self.names]
+        former = [path for path in self.folder.iterdir() if OWN_FILE.fullmatch(path.name) and path.name not in current]
+        unused = [p for p in (self.folder / PARTS).iterdir() if OWN_PART.fullmatch(p.name) and p.name not in self.names]
         for path in (*former, *unused):
             path.unlink(missing_ok=True)
 
@@ -134,7 +136,7 @@ def stamp_of(folder: Path) -> Stamp:
 
 def delete(folder: Path) -> None:
     """Delete all files of a collection, collection.json first."""
-    owned = [folder / FILE, folder / LOG, folder / PARTS, *(path for name in DATA for path in folder.glob(f"{name}-*"))]
+    owned = [folder / FILE, folder / LOG, folder / PARTS, *(path for path in folder.iterdir() if OWN_FILE.fullmatch(path.name))]
     for path in owned:
         if path.exists():
             discard(path)

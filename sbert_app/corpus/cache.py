@@ -18,6 +18,7 @@ log = logging.getLogger(__name__)
 
 CACHE_BYTES = 4 * 1024**3  # about 2.7 million embeddings of 384 dimensions
 SHIPPED = ASSETS / "embeddings"  # of what comes with the app, by `python -m tests.shipped`
+SEGMENT = "[0-9a-f]" * 32  # a pattern of the names that `add` gives
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # odd, well-mixed bits; changing it would make every segment count as damaged
 
 Keys = NDArray[np.uint64]
@@ -72,10 +73,10 @@ class EmbeddingCache:
 
     def _segments(self, model: str) -> list[Path]:
         folders = [folder / model for folder in (self.shipped, self.folder) if folder is not None]
-        return [segment for folder in folders for segment in sorted(folder.glob("[!.]*"))]
+        return [segment for folder in folders for segment in sorted(folder.glob(SEGMENT))]
 
     def _trim(self, folder: Path) -> None:
-        segments = [(p.lstat().st_mtime, sum(f.lstat().st_size for f in p.rglob("*")), p) for p in folder.glob("*/[!.]*")]
+        segments = [(p.lstat().st_mtime, sum(f.lstat().st_size for f in p.rglob("*")), p) for p in folder.glob(f"*/{SEGMENT}")]
         excess = sum(size for _, size, _ in segments) - self.limit_bytes
         for _, size, path in sorted(segments):
             if excess <= 0:

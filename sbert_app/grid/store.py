@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import uuid
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 from sbert_app.grid.cell import Cell
 from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.systems import System
+from sbert_app.storage import replacing
 
 VERSION = 1  # of how cells are measured: another one makes all kept cells unknown
 MOST_KEPT = 5_000  # cells, some 20 kB each
@@ -42,16 +42,12 @@ class CellStore:
         path = self._path(system, data)
         if path is None:
             return
-        temporary = path.with_name(f".{uuid.uuid4().hex}")
         facts = np.frombuffer(json.dumps(cell.facts()).encode(), np.uint8)
         with suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
-            with temporary.open("wb") as file:
+            with replacing(path) as temporary, temporary.open("wb") as file:
                 np.savez(file, facts=facts, samples=cell.samples, predicted=cell.predicted)
-            temporary.replace(path)
             self._trim(path.parent)
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
 
     def _path(self, system: System, data: DataSet) -> Path | None:
         if self._folder is None:
@@ -60,7 +56,7 @@ class CellStore:
         return self._folder / f"{hashlib.blake2b(key.encode(), digest_size=12).hexdigest()}.npz"
 
     def _trim(self, folder: Path) -> None:
-        files = list(folder.glob("*.npz"))
+        files = list(folder.glob(f"{'[0-9a-f]' * 24}.npz"))
         if len(files) > MOST_KEPT:
             for path in sorted(files, key=lambda path: path.stat().st_mtime)[: MOST_KEPT // 10]:
                 path.unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from sbert_app.errors import UserError
 from sbert_app.models.files.folders import first_line
 from sbert_app.storage import atomic_folder, check, checksums, discard, read_object, write_object, writing
 
+KEY = re.compile(r"[0-9a-f]{24}")  # of `_key`
 NETWORK, SEALS = "model.xml", "checksums.json"
 MOST = 12  # networks; of the bundled model's size, a gigabyte
 SECONDS = 600  # that a conversion may take; the bundled model takes 10
@@ -93,7 +95,10 @@ def _run(arguments: list[str], stop: Event) -> None:
 
 def _prune(home: Path) -> None:
     """Delete the networks that were not used for longest."""
-    networks = sorted((path for path in home.iterdir() if (path / NETWORK).exists()), key=lambda path: path.stat().st_mtime)
+    networks = sorted(
+        (path for path in home.iterdir() if KEY.fullmatch(path.name) and (path / NETWORK).exists()),
+        key=lambda path: path.stat().st_mtime,
+    )
     for path in networks[:-MOST]:
         with suppress(OSError):  # in use, on Windows
             discard(path)

@@ -34,7 +34,7 @@ class Runs:
 
     def sweep(self, hours: float) -> None:
         """Delete the runs that nobody has worked on for this many hours."""
-        for info in self.list():
+        for info in filter(lambda info: RUN_ID.fullmatch(info.id), self.list()):
             run = Run(self._home / info.id)
             with suppress(OSError, UserError):  # deleted meanwhile, or not deletable: must not prevent a new run
                 if time.time() - _touched(run.folder) > hours * 3600 and not run.locked():
