@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sbert_app.bulk.marks import Mark, Marks
+from sbert_app.bulk.pieces import digest
 from sbert_app.bulk.shards import Shards
 
 FILES = ("a.csv", "b.csv")
@@ -31,9 +32,12 @@ def test_a_damaged_shard_is_deleted(damage, shards):
 
 
 def test_only_the_shards_in_use_remain(shards):
-    shards.write("old", np.ones((1, 2), dtype=np.float32))
-    shards.keep_only({"key"})
-    assert shards.has("key") and not shards.has("old")
+    old, used = digest("old"), digest("used")
+    for key in (old, used):
+        shards.write(key, np.ones((1, 2), dtype=np.float32))
+    shards.keep_only({used})
+    assert shards.has(used) and not shards.has(old)
+    assert shards.has("key")  # no name of ours: a person's file
 
 
 @pytest.fixture
