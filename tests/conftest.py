@@ -177,6 +177,24 @@ def _workbench(home: Path) -> "Workbench":
     return open_workbench(Settings(home=home, device="cpu"))
 
 
+class HandClock:
+    """Stands for the module `time` in a module under test: a test moves its hands."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def hand_clock() -> HandClock:
+    return HandClock()
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of one megabyte. Skips the test where this user may not mount one."""

@@ -90,17 +90,33 @@ def new_context(browser: Any, url: str) -> Any:
 
 
 STORED = "cookies,local_storage,indexeddb,cache_storage,service_workers"
+OPENED: dict[tuple[Any, str], Any] = {}  # the page of a context for an app
+
+
+def origin(url: str) -> str:
+    parts = urlparse(url)
+    return f"{parts.scheme}://{parts.netloc}/"
 
 
 def stranger(context: Any, url: str) -> Any:
-    """A new page of a visitor whom the app has never seen."""
+    """A page of a visitor whom the app has never seen: the page of earlier tests, which costs half of a new one, without its past."""
     context.clear_permissions()
-    page = context.new_page()
-    parts = urlparse(url)
+    page = OPENED.get((context, origin(url)))
+    if page is None or page.is_closed():
+        page = OPENED[context, origin(url)] = context.new_page()
+        page.goto(f"{origin(url)}favicon.ico")
+    page.evaluate("sessionStorage.clear()")
     client = context.new_cdp_session(page)
-    client.send("Storage.clearDataForOrigin", {"origin": f"{parts.scheme}://{parts.netloc}", "storageTypes": STORED})
+    client.send("Storage.clearDataForOrigin", {"origin": origin(url), "storageTypes": STORED})
     client.detach()
     return page
+
+
+def leave(page: Any) -> None:
+    """End a visit; the page is on the app's origin, with nothing of the app in it."""
+    page.unroute_all()
+    page.emulate_media(reduced_motion="no-preference")
+    page.goto(f"{origin(page.url)}favicon.ico")
 
 
 @pytest.fixture
@@ -111,6 +127,13 @@ def visit(browser, contexts, app_url):
     def allowed(url: str) -> bool:
         return url.startswith(("data:", "blob:")) or urlparse(url).hostname == "127.0.0.1"
 
+    # Gradio aborts the requests of a page that is left.
+    watched = {
+        "pageerror": lambda error: bad.append(f"page error: {error}") if error.name != "AbortError" else None,
+        "console": lambda line: bad.append(line.text) if "Content Security Policy" in line.text else None,
+        "request": lambda request: None if allowed(request.url) else bad.append(f"foreign request: {request.url}"),
+    }
+
     def visit(width: int = 1280, theme: str = "light", url: str = app_url):
         if len(pages) == len(contexts):
             contexts.append(new_context(browser, app_url))
@@ -118,10 +141,8 @@ def visit(browser, contexts, app_url):
         pages.append(page)
         page.set_viewport_size({"width": width, "height": 900})
         page.set_default_timeout(60_000)
-        # Gradio aborts the requests of a page that is left.
-        page.on("pageerror", lambda error: bad.append(f"page error: {error}") if error.name != "AbortError" else None)
-        page.on("console", lambda line: bad.append(line.text) if "Content Security Policy" in line.text else None)
-        page.on("request", lambda request: None if allowed(request.url) else bad.append(f"foreign request: {request.url}"))
+        for event, watch in watched.items():
+            page.on(event, watch)
         page.goto(f"{url}{'&' if '?' in url else '?'}__theme={theme}")
         page.get_by_role("tab", name="Similarity", exact=True).wait_for()
         page.locator("body.arrived").wait_for()
@@ -129,7 +150,10 @@ def visit(browser, contexts, app_url):
 
     yield visit
     for page in pages:
-        page.close()
+        if not page.is_closed():
+            for event, watch in watched.items():
+                page.remove_listener(event, watch)
+            leave(page)
     assert bad == []
 
 

@@ -1,7 +1,6 @@
 """The corpus of all tabs: its menu in the header, its model, filters in force, and what a reload brings back."""
 
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -93,13 +92,15 @@ def test_a_filter_in_force_is_shown_though_it_is_folded_away_and_goes_with_one_c
 
 
 def test_a_menu_opened_before_the_page_is_loaded_stays_open(page):
-    def late(route):
-        time.sleep(0.7)
-        route.continue_()
-
-    page.route("**/queue/join*", late)
+    late = []
+    page.route("**/queue/join*", late.append)
     page.reload()
     page.locator("#corpus-menu button").click()
+    expect(page.locator("#corpus-panel")).to_be_visible()
+    assert page.locator("body.arrived").count() == 0
+    page.unroute_all()
+    for route in late:
+        route.continue_()
     page.locator("body.arrived").wait_for()
     expect(page.locator("#corpus-menu button")).to_have_attribute("aria-expanded", "true")
     expect(page.locator("#corpus-panel")).to_be_visible()
