@@ -99,7 +99,7 @@ def origin(url: str) -> str:
 
 
 def stranger(context: Any, url: str) -> Any:
-    """A page of a visitor whom the app has never seen: the page of earlier tests, which costs half of a new one, without its past."""
+    """The page of a visitor whom the app has never seen: that of earlier tests without its past, at half the price of a new one."""
     context.clear_permissions()
     page = OPENED.get((context, origin(url)))
     if page is None or page.is_closed():

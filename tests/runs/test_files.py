@@ -1,12 +1,10 @@
 """What a run keeps beside its weights: events, a lock, a clock."""
 
-import time
-
 import pytest
 
 from sbert_app.errors import UserError
-from sbert_app.runs import events, locks
 from sbert_app.runs import clock as clock_module
+from sbert_app.runs import events, locks
 from sbert_app.runs.clock import Clock
 
 
