@@ -26,6 +26,7 @@ def hosted_url(app_url, tmp_path_factory) -> Iterator[str]:
     yield from served(tmp_path_factory.mktemp("hosted"), hosted=True)
 
 
+PATIENCE = 300_000  # milliseconds for whatever is waited for: a busy machine is slow, not wrong
 SERVED: list[Any] = []  # the services of the apps that run
 
 
@@ -63,7 +64,7 @@ def served(home: Path, hosted: bool, collections: tuple[str, ...] = ()) -> Itera
 @pytest.fixture(scope="session")
 def browser():
     api = pytest.importorskip("playwright.sync_api")
-    api.expect.set_options(timeout=60_000)  # a busy machine is slow, not wrong
+    api.expect.set_options(timeout=PATIENCE)
     if executable() is None:
         pytest.skip("no Chromium on this machine")
     with api.sync_playwright() as playwright:
@@ -140,7 +141,7 @@ def visit(browser, contexts, app_url):
         page = stranger(contexts[len(pages)], url)
         pages.append(page)
         page.set_viewport_size({"width": width, "height": 900})
-        page.set_default_timeout(60_000)
+        page.set_default_timeout(PATIENCE)
         for event, watch in watched.items():
             page.on(event, watch)
         page.goto(f"{url}{'&' if '?' in url else '?'}__theme={theme}")

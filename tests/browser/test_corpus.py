@@ -60,7 +60,7 @@ def test_another_model_in_the_header_says_which_one_the_index_is_of(page, other_
     expect(page.locator("#stale")).to_contain_text("field_notes.csv is indexed with all-MiniLM-L6-v2; the chosen model is")
     expect(page.locator("#index-again")).to_contain_text(re.compile(r"Index again with .* \(450 rows, about .* s\)"))
     page.locator("#index-again").click()
-    expect(page.locator("#stale")).to_be_hidden(timeout=90_000)
+    expect(page.locator("#stale")).to_be_hidden()
     go_to(page, "Search")
     expect(page.locator("#corpus-status")).to_contain_text("first-token")
     page.get_by_role("button", name="Options and filters").click()

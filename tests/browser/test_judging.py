@@ -75,7 +75,7 @@ def test_judged_hits_are_a_file_that_evaluation_reads(page, tmp_path):
             (False, "2"),
         ]
     page.reload()
-    expect(page.locator("#judged")).to_contain_text("3 hits of 2 queries judged", timeout=60_000)
+    expect(page.locator("#judged")).to_contain_text("3 hits of 2 queries judged")
     go_to(page, "Evaluation")
     page.locator("#eval-file input[type=file]").set_input_files(path)
     expect(page.locator("#eval-sets")).to_contain_text("judgements")

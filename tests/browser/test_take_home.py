@@ -123,7 +123,7 @@ def test_a_kept_session_opens_without_network_and_its_commands_make_the_same_res
     go_to(page, "Search")
     expect(page.locator("#hits .hit").first).to_be_visible()
     go_to(page, "Map")  # draws so small a corpus
-    expect(page.locator("#map-draw")).to_have_text("Draw again", timeout=120_000)
+    expect(page.locator("#map-draw")).to_have_text("Draw again")
     expect(page.locator("#map-draw")).to_be_enabled()
     score = page.locator("#hits .hit-score b").first.inner_text()
     _, content = saved(page, "[data-keep-session]")

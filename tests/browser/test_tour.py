@@ -28,7 +28,7 @@ def test_the_tour_goes_through_every_tab_by_keyboard_and_leaves_nothing(visit, w
     page.keyboard.press("Enter")
     expect(page.locator("#duplicates-headline")).to_contain_text(re.compile("cop|similar"))
     page.keyboard.press("Enter")
-    expect(page.locator("#map-plot .annotation").first).to_be_visible(timeout=120_000)
+    expect(page.locator("#map-plot .annotation").first).to_be_visible()
     page.keyboard.press("Enter")
     expect(page.locator("#race-words")).to_contain_text("100,000 sentences")
     tell(page, 6)
