@@ -42,6 +42,13 @@ def until(page: Any, condition: Callable[[], Any]) -> None:
     raise AssertionError("it did not come to that in a minute")
 
 
+def put_on(page: Any, theme: str, width: int) -> None:
+    """The theme and the width of another visitor, without another page."""
+    page.set_viewport_size({"width": width, "height": 900})
+    page.evaluate("dark => document.body.classList.toggle('dark', dark)", theme == "dark")
+    page.wait_for_function("width => innerWidth === width", arg=width)
+
+
 def go_to(page: Any, name: str) -> None:
     """Open a tab; on a phone it may be behind the button with the three dots."""
     page.get_by_role("tab", name="Similarity", exact=True).wait_for()

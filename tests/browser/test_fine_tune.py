@@ -13,9 +13,10 @@ from playwright.sync_api import Locator, Page, expect
 
 from sbert_app.runs.plan import QUICK
 from sbert_app.services.labelled import EXAMPLES
+from tests.attacks.small_home import tiny_model
 from tests.browser.chromium import go_to
 from tests.browser.conftest import SERVED
-from tests.browser.corpus import open_example
+from tests.browser.corpus import choose_model, open_example
 from tests.browser.present import smallest_presented
 
 pytestmark = pytest.mark.usefixtures("no_training_left", "quick_estimates")
@@ -50,8 +51,9 @@ def connected(path, count=60, own=""):
 
 
 @pytest.fixture
-def small_run(app_url):
-    """Train the first rows of an example without the page; returns the name of the run, a different one each time."""
+def small_run(app_url, tmp_path_factory):
+    """Train a tiny model on the first rows of an example, without the page; returns the name of the run, another one each time."""
+    tiny_model(base := tmp_path_factory.mktemp("models") / "tiny")
     trainings, names = SERVED[0].trainings, iter(range(100))
 
     def train(steps=None) -> str:
@@ -59,7 +61,7 @@ def small_run(app_url):
         table = replace(table, name="shop wishes.csv", frame=table.frame.head(60), rows=table.rows[:60])
         data = trainings.labelled.load(trainings._bench.sessions.open().id, table)
         name = f"small run {next(names)} {np.random.default_rng().integers(10**9)}"
-        run = trainings.create(data, trainings.plan(QUICK, data, epochs=1, learning_curve=False), name=name)
+        run = trainings.create(data, trainings.plan(QUICK, data, str(base), epochs=1, learning_curve=False), name=name)
         with run.lock():
             for number, _ in enumerate(trainings.steps(run)):
                 if number == steps:
@@ -165,7 +167,7 @@ def test_runs_are_a_table_and_delete_asks_first(visit, small_run):
     page.get_by_role("button", name=re.compile("All runs")).press("Enter")
     row = run_row(page, name)
     expect(row).to_contain_text(re.compile(r"Finished.*Too few examples|Finished.*No clear|Finished.*Better|Finished.*Worse", re.S))
-    expect(row).to_contain_text(re.compile(r"→.*Spearman ×100, change .* \(95 % interval .*all-MiniLM-L6-v2.*MB", re.S))
+    expect(row).to_contain_text(re.compile(r"→.*Spearman ×100, change .* \(95 % interval .*tiny.*MB", re.S))
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     expect(page.locator("#run-delete")).to_be_disabled()
     run_row(page, interrupted).locator("input").press("Space")
@@ -213,8 +215,10 @@ def test_the_main_button_stays_where_it_is(page):
     assert place() == pytest.approx(before, abs=2)
 
 
-def train_example(page: Page, name: str, epochs: int, curve: bool = False) -> None:
-    """Train an example for fewer epochs than it comes with: live at work, better in the end."""
+def train_example(page: Page, name: str, epochs: int, curve: bool = False, base: Path | None = None) -> None:
+    """Train an example for fewer epochs than it comes with: live at work, better in the end. base: None is the default model."""
+    if base:
+        choose_model(page, base)
     open_tab(page)
     page.locator(f"#example-{name}").click()
     expect(page.locator("#labelled")).to_contain_text("held out for the verdict")
@@ -229,12 +233,12 @@ def train_example(page: Page, name: str, epochs: int, curve: bool = False) -> No
     expect(page.locator("#distributions .js-plotly-plot")).to_be_visible()
 
 
-def test_labelled_pairs_make_it_better(page):
-    train_example(page, "instructions_labelled", 2)
+def test_labelled_pairs_make_it_better(page, shallow_folder):
+    train_example(page, "instructions_labelled", 2, base=shallow_folder)
 
 
-def test_triplets_make_it_better_and_the_learning_curve_shows_it(page):
-    train_example(page, "messages_triplets", 2, curve=True)
+def test_triplets_make_it_better_and_the_learning_curve_shows_it(page, shallow_folder):
+    train_example(page, "messages_triplets", 2, curve=True, base=shallow_folder)
     expect(page.locator("#verdict")).to_contain_text("training examples, the measure changed from")
 
 
@@ -329,7 +333,7 @@ def test_a_hosted_visitor_finds_its_run_after_a_reload_and_nobody_else_does(visi
     assert "runs/" not in other.locator("#model input").input_value()
 
 
-def test_shuffled_labels_are_not_called_better(page, tmp_path):
+def test_shuffled_labels_are_not_called_better(page, tmp_path, shallow_folder):
     with (EXAMPLES / "instructions_labelled.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     labels = np.random.default_rng(1).permutation([row["label"] for row in rows])
@@ -338,6 +342,7 @@ def test_shuffled_labels_are_not_called_better(page, tmp_path):
         writer = csv.writer(file)
         writer.writerow(["sentence1", "sentence2", "label"])
         writer.writerows((row["sentence1"], row["sentence2"], label) for row, label in zip(rows, labels, strict=True))
+    choose_model(page, shallow_folder)
     open_tab(page)
     upload(page, path)
     expect(page.locator("#estimate")).to_contain_text("Extrapolated")
