@@ -47,6 +47,7 @@ GROUPS = {
     "test_fuzz.py": "umap",
     "test_ending.py": "umap",
     "test_timing.py": "races",
+    "test_acceleration.py": "conversions",
 }
 
 
@@ -66,6 +67,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
                 return "hosted" if "hosted" in nodeid else nodeid
             return GROUPS.get(Path(file).name, file)
 
+    config.option.loadscopereorder = False  # it would put the groups with few tests, which are the longest, last
     return ByGroup(config, log)
 
 
