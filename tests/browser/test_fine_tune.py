@@ -16,7 +16,7 @@ from sbert_app.services.labelled import EXAMPLES
 from tests.attacks.small_home import tiny_model
 from tests.browser.chromium import go_to
 from tests.browser.conftest import SERVED
-from tests.browser.corpus import choose_model, open_example
+from tests.browser.corpus import open_example
 from tests.browser.present import smallest_presented
 
 pytestmark = pytest.mark.usefixtures("no_training_left", "quick_estimates")
@@ -215,10 +215,8 @@ def test_the_main_button_stays_where_it_is(page):
     assert place() == pytest.approx(before, abs=2)
 
 
-def train_example(page: Page, name: str, epochs: int, curve: bool = False, base: Path | None = None) -> None:
-    """Train an example for fewer epochs than it comes with: live at work, better in the end. base: None is the default model."""
-    if base:
-        choose_model(page, base)
+def train_example(page: Page, name: str, epochs: int, curve: bool = False) -> None:
+    """Train an example for fewer epochs than it comes with: live at work, better in the end."""
     open_tab(page)
     page.locator(f"#example-{name}").click()
     expect(page.locator("#labelled")).to_contain_text("held out for the verdict")
@@ -233,12 +231,12 @@ def train_example(page: Page, name: str, epochs: int, curve: bool = False, base:
     expect(page.locator("#distributions .js-plotly-plot")).to_be_visible()
 
 
-def test_labelled_pairs_make_it_better(page, shallow_folder):
-    train_example(page, "instructions_labelled", 2, base=shallow_folder)
+def test_labelled_pairs_make_it_better(page):
+    train_example(page, "instructions_labelled", 2)
 
 
-def test_triplets_make_it_better_and_the_learning_curve_shows_it(page, shallow_folder):
-    train_example(page, "messages_triplets", 2, curve=True, base=shallow_folder)
+def test_triplets_make_it_better_and_the_learning_curve_shows_it(page):
+    train_example(page, "messages_triplets", 2, curve=True)
     expect(page.locator("#verdict")).to_contain_text("training examples, the measure changed from")
 
 
@@ -333,7 +331,7 @@ def test_a_hosted_visitor_finds_its_run_after_a_reload_and_nobody_else_does(visi
     assert "runs/" not in other.locator("#model input").input_value()
 
 
-def test_shuffled_labels_are_not_called_better(page, tmp_path, shallow_folder):
+def test_shuffled_labels_are_not_called_better(page, tmp_path):
     with (EXAMPLES / "instructions_labelled.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     labels = np.random.default_rng(1).permutation([row["label"] for row in rows])
@@ -342,7 +340,6 @@ def test_shuffled_labels_are_not_called_better(page, tmp_path, shallow_folder):
         writer = csv.writer(file)
         writer.writerow(["sentence1", "sentence2", "label"])
         writer.writerows((row["sentence1"], row["sentence2"], label) for row, label in zip(rows, labels, strict=True))
-    choose_model(page, shallow_folder)
     open_tab(page)
     upload(page, path)
     expect(page.locator("#estimate")).to_contain_text("Extrapolated")
