@@ -1,6 +1,6 @@
 // The script of the page: the corpus menu, files dropped anywhere, the address, and arrow keys on tabs.
 (() => {
-  const SESSION = 'sbert-studio-session';
+  const SESSION = 'sbert-studio-session', LEFT_BY = 'sbert-studio-left-by';
   const menu = () => document.querySelector('#corpus-menu button');
   const input = selector => document.querySelector(`${selector} input[type=file]`);
   const tabs = within => [...document.querySelectorAll(`${within} > .tab-wrapper [role=tab]`)];
@@ -28,7 +28,9 @@
     const params = new URLSearchParams(location.search);
     const names = ['tab', 'corpus', 'query'];
     const values = Object.fromEntries(names.map(name => [name, params.get(name) || '']));
-    return JSON.stringify({ ...values, session: sessionStorage.getItem(SESSION) || '' });
+    const [session, left_by] = [SESSION, LEFT_BY].map(key => sessionStorage.getItem(key) || '');
+    sessionStorage.removeItem(LEFT_BY);
+    return JSON.stringify({ ...values, session, left_by });
   }
 
   // Open a tab by the name on it, or by its name in the address. On a phone it may be in the menu behind the three dots.
@@ -45,8 +47,16 @@
     sessionStorage.removeItem(SESSION);
   }
 
-  function keep(session) {
+  // This browser tab's session. Only a page that is left says by which connection: a copy of an open page cannot, nor take its session.
+  let connection = '';
+  function keep(session, by) {
     sessionStorage.setItem(SESSION, session);
+    connection = by;
+  }
+  addEventListener('pagehide', () => sessionStorage.setItem(LEFT_BY, connection));
+  addEventListener('pageshow', event => { if (event.persisted) sessionStorage.removeItem(LEFT_BY); });
+
+  function arrive() {
     arrived = true;
     document.body.classList.add('arrived');
     place({ tab: new URLSearchParams(location.search).get('tab') });
@@ -139,5 +149,5 @@
     target.dispatchEvent(new Event('change', { bubbles: true }));
   });
 
-  window.studio = { follow, forget, keep, place, read, show, tab, wait };
+  window.studio = { arrive, follow, forget, keep, place, read, show, tab, wait };
 })();

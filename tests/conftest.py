@@ -47,6 +47,7 @@ GROUPS = {
     "test_fuzz.py": "umap",
     "test_ending.py": "umap",
     "test_timing.py": "races",
+    "test_acceleration.py": "conversions",
 }
 
 
@@ -66,6 +67,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
                 return "hosted" if "hosted" in nodeid else nodeid
             return GROUPS.get(Path(file).name, file)
 
+    config.option.loadscopereorder = False  # it would put the groups with few tests, which are the longest, last
     return ByGroup(config, log)
 
 
@@ -175,6 +177,24 @@ def _workbench(home: Path) -> "Workbench":
     from sbert_app.settings import Settings
 
     return open_workbench(Settings(home=home, device="cpu"))
+
+
+class HandClock:
+    """Stands for the module `time` in a module under test: a test moves its hands."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def perf_counter(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def hand_clock() -> HandClock:
+    return HandClock()
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@
 import ast
 import re
 import sys
+from functools import cache
 from pathlib import Path
 
-import pytest
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
@@ -46,10 +46,16 @@ def layer(module: str) -> int | None:
     return next((i for i, names in enumerate(ORDER) for name in names if f"{module}.".startswith(f"{name}.")), None)
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def imports(path: Path) -> list[str]:
     """Every module a file imports, at the top, inside functions and for type checking."""
     modules = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             modules += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -81,18 +87,14 @@ def breach(own: str, module: str) -> str:
     return f"{own} imports {module}, which lies above it" if above else ""
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_imports_go_downward(path):
-    assert [text for module in imports(path) if (text := breach(name_of(path), module))] == []
+def test_imports_go_downward():
+    assert [text for path in FILES for module in imports(path) if (text := breach(name_of(path), module))] == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_every_module_has_its_place_in_the_order(path):
-    own = name_of(path)
-    if own in PACKAGES:
-        assert imports(path) == []
-    else:
-        assert layer(own) is not None, f"{own} is in no line of ORDER: put it where it belongs"
+def test_every_module_has_its_place_in_the_order():
+    assert [path for path in FILES if name_of(path) in PACKAGES and imports(path)] == []
+    modules = {name_of(path) for path in FILES} - PACKAGES
+    assert [own for own in sorted(modules) if layer(own) is None] == [], "in no line of ORDER: put them where they belong"
 
 
 def circles(graph: dict[str, set[str]]) -> list[set[str]]:
@@ -135,18 +137,16 @@ def test_folders_stay_small():
         assert len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) <= MOST_FILES, folder
 
 
-@pytest.mark.parametrize("path", [ROOT / "app.py", *FILES], ids=lambda path: path.name)
-def test_files_and_functions_stay_short(path):
-    text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= 220, f"{path.name} is long: split it by idea"
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef):
-            assert node.end_lineno - node.lineno < 60, f"{path.name}: {node.name} is longer than a screen"
+def test_files_and_functions_stay_short():
+    files = [ROOT / "app.py", *FILES]
+    assert [path for path in files if len(path.read_text(encoding="utf-8").splitlines()) > 220] == [], "split them by idea"
+    functions = ((path, node) for path in files for node in ast.walk(tree_of(path)) if isinstance(node, ast.FunctionDef))
+    long = [f"{path.name}: {node.name}" for path, node in functions if node.end_lineno - node.lineno >= 60]
+    assert long == [], "longer than a screen"
 
 
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_every_file_says_first_what_it_is(path):
-    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
+def test_every_file_says_first_what_it_is():
+    assert [path for path in FILES if not ast.get_docstring(tree_of(path))] == []
 
 
 def test_readme_tells_the_truth_about_versions_and_commands():

@@ -86,18 +86,18 @@ def taken() -> Iterator[str]:
 
 
 @pytest.mark.parametrize(
-    ("command", "variable", "value"),
-    [
-        (["app.py"], "SBERT_STUDIO_DEVICE", "gpu"),
-        (["app.py"], "GRADIO_SERVER_PORT", "http"),
-        (["app.py"], "GRADIO_SERVER_PORT", "taken"),
-        (["-m", "sbert_app", "models"], "SBERT_STUDIO_HOSTED", "maybe"),
-        (["-m", "sbert_app", "models"], "SBERT_STUDIO_HOME", __file__),
-    ],
+    ("variable", "value"), [("SBERT_STUDIO_DEVICE", "gpu"), ("GRADIO_SERVER_PORT", "http"), ("GRADIO_SERVER_PORT", "taken")]
 )
-def test_a_mistake_is_one_line_and_status_2(tmp_path, taken, command, variable, value):
+def test_a_mistake_is_one_line_and_status_2(tmp_path, taken, variable, value):
     env = os.environ | {"SBERT_STUDIO_HOME": str(tmp_path), variable: taken if value == "taken" else value}
-    done = subprocess.run([sys.executable, *command], cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "app.py"], cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
     mistakes = [line for line in done.stderr.splitlines() if " INFO " not in line and "swigfaiss" not in line]
     assert done.returncode == 2 and len(mistakes) == 1 and mistakes[0].startswith("Error: "), done.stderr
     assert variable in mistakes[0] and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("variable", "value"), [("SBERT_STUDIO_HOSTED", "maybe"), ("SBERT_STUDIO_HOME", __file__)])
+def test_a_mistake_is_one_line_and_status_2_in_the_shell(shell, monkeypatch, variable, value):
+    monkeypatch.setenv(variable, value)
+    out, err = shell("models", status=2)
+    assert out == "" and len(err.splitlines()) == 1 and err.startswith("Error: ") and variable in err

@@ -34,17 +34,19 @@ class Sessions:
             self._clean_up()
         return session
 
-    def resume(self, session_id: str, visitor: Visitor, patience: float = RESUME_SECONDS) -> Session | None:
+    def resume(self, session_id: str, visitor: Visitor, left_by: str = "", patience: float = RESUME_SECONDS) -> Session | None:
         """The session of a page that was reloaded, for its new connection; None if it has ended or its page is still open.
 
-        patience: seconds to wait for the end of the old connection, which is noticed a moment after the reload.
+        left_by: the connection that the page had when it was left, which no copy of the page knows: the end of that connection is
+        seen late on a busy machine. patience: seconds to wait for it, if the page could not say.
         """
         deadline = time.monotonic() + patience
         while True:
             with self._lock:
                 self._clean_up()
                 session = self._sessions.get(session_id) if isinstance(session_id, str) else None
-                if session is not None and session.left:
+                if session is not None and (session.left or (left_by and left_by == session.visitor.connection)):
+                    session.stop_all()
                     session.visitor, session.left = visitor, False
                     session.expires = self._expiry()
                     self._sessions.move_to_end(session_id)

@@ -19,7 +19,9 @@ from sbert_app.ui.header import ModelPicker
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.visitors import visitor_of
 
-READ, KEEP = "(place, model) => [studio.read(), model]", "session => studio.keep(session)"  # assets/page.js
+# assets/page.js
+READ, KEEP = "(place, model) => [studio.read(), model]", "names => studio.keep(...names.split(' '))"
+ARRIVE = "() => studio.arrive()"
 LONGEST = 4_000  # characters of a value from the address
 
 
@@ -32,12 +34,16 @@ class ChosenModel:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a page was: values of the address, and the session of its browser tab; "" where there is none."""
+    """Where a page was: values of the address, the session of its browser tab, and the connection by which the page was left.
+
+    "" where there is none.
+    """
 
     tab: str = ""
     corpus: str = ""
     query: str = ""
     session: str = ""
+    left_by: str = ""
 
     @classmethod
     def read(cls, text: Any) -> "Place":
@@ -68,8 +74,9 @@ class Arrival:
         place = [session_id, self._place, query, self._all_tabs]
         arrived = app.load(handler(self._on_arrival), [self._place, model], place, js=READ, **PRIVATE)
         outputs = [*self._picker.outputs, *self._panel.shown]
+        arrived.then(None, self._place, None, js=KEEP, **PRIVATE)
         restored = arrived.then(handler(self._restore), [session_id, model], outputs, **PRIVATE)
-        restored.then(None, self._place, None, js=KEEP, **PRIVATE)
+        restored.then(None, None, None, js=ARRIVE, **PRIVATE)
         model.change(handler(self._on_model), [session_id, model], None, **PRIVATE)
         for name, tab in self._tabs.items():
             tab.select(None, None, None, js=f"() => studio.place({{tab: '{name}'}})", **PRIVATE)
@@ -77,9 +84,9 @@ class Arrival:
     def _on_arrival(self, text: str, _: str, request: gr.Request) -> Updates:
         place, bench = Place.read(text), self._services.bench
         visitor = visitor_of(request, bench.settings.hosted)
-        session = bench.sessions.resume(place.session, visitor) or bench.sessions.open(visitor)
+        session = bench.sessions.resume(place.session, visitor, place.left_by) or bench.sessions.open(visitor)
         session.put(place)
-        updates: Updates = {self._session_id: session.id, self._place: session.id}
+        updates: Updates = {self._session_id: session.id, self._place: f"{session.id} {visitor.connection}"}
         if place.query:
             updates[self._query] = place.query
         if place.tab in self._tabs:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import socket
+from collections.abc import Callable
 from typing import Any
 
 
@@ -30,6 +31,22 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def until(page: Any, condition: Callable[[], Any]) -> None:
+    """Wait for what only Python can see; meanwhile the page's events are handled."""
+    for _ in range(1_200):
+        if condition():
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError("it did not come to that in a minute")
+
+
+def put_on(page: Any, theme: str, width: int) -> None:
+    """The theme and the width of another visitor, without another page."""
+    page.set_viewport_size({"width": width, "height": 900})
+    page.evaluate("dark => document.body.classList.toggle('dark', dark)", theme == "dark")
+    page.wait_for_function("width => innerWidth === width", arg=width)
 
 
 def go_to(page: Any, name: str) -> None:

@@ -26,16 +26,7 @@ def hosted_url(app_url, tmp_path_factory) -> Iterator[str]:
     yield from served(tmp_path_factory.mktemp("hosted"), hosted=True)
 
 
-HERE = Path(__file__).parent
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A real browser, a server and trainings share the processor: what a busy machine made late is tried again, twice at most."""
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.flaky(reruns=2))
-
-
+PATIENCE = 300_000  # milliseconds for whatever is waited for: a busy machine is slow, not wrong
 SERVED: list[Any] = []  # the services of the apps that run
 
 
@@ -73,7 +64,7 @@ def served(home: Path, hosted: bool, collections: tuple[str, ...] = ()) -> Itera
 @pytest.fixture(scope="session")
 def browser():
     api = pytest.importorskip("playwright.sync_api")
-    api.expect.set_options(timeout=60_000)  # a busy machine is slow, not wrong
+    api.expect.set_options(timeout=PATIENCE)
     if executable() is None:
         pytest.skip("no Chromium on this machine")
     with api.sync_playwright() as playwright:
@@ -100,17 +91,33 @@ def new_context(browser: Any, url: str) -> Any:
 
 
 STORED = "cookies,local_storage,indexeddb,cache_storage,service_workers"
+OPENED: dict[tuple[Any, str], Any] = {}  # the page of a context for an app
+
+
+def origin(url: str) -> str:
+    parts = urlparse(url)
+    return f"{parts.scheme}://{parts.netloc}/"
 
 
 def stranger(context: Any, url: str) -> Any:
-    """A new page of a visitor whom the app has never seen."""
+    """The page of a visitor whom the app has never seen: that of earlier tests without its past, at half the price of a new one."""
     context.clear_permissions()
-    page = context.new_page()
-    parts = urlparse(url)
+    page = OPENED.get((context, origin(url)))
+    if page is None or page.is_closed():
+        page = OPENED[context, origin(url)] = context.new_page()
+        page.goto(f"{origin(url)}favicon.ico")
+    page.evaluate("sessionStorage.clear()")
     client = context.new_cdp_session(page)
-    client.send("Storage.clearDataForOrigin", {"origin": f"{parts.scheme}://{parts.netloc}", "storageTypes": STORED})
+    client.send("Storage.clearDataForOrigin", {"origin": origin(url), "storageTypes": STORED})
     client.detach()
     return page
+
+
+def leave(page: Any) -> None:
+    """End a visit; the page is on the app's origin, with nothing of the app in it."""
+    page.unroute_all()
+    page.emulate_media(reduced_motion="no-preference")
+    page.goto(f"{origin(page.url)}favicon.ico")
 
 
 @pytest.fixture
@@ -121,17 +128,22 @@ def visit(browser, contexts, app_url):
     def allowed(url: str) -> bool:
         return url.startswith(("data:", "blob:")) or urlparse(url).hostname == "127.0.0.1"
 
+    # Gradio aborts the requests of a page that is left.
+    watched = {
+        "pageerror": lambda error: bad.append(f"page error: {error}") if error.name != "AbortError" else None,
+        "console": lambda line: bad.append(line.text) if "Content Security Policy" in line.text else None,
+        "request": lambda request: None if allowed(request.url) else bad.append(f"foreign request: {request.url}"),
+    }
+
     def visit(width: int = 1280, theme: str = "light", url: str = app_url):
         if len(pages) == len(contexts):
             contexts.append(new_context(browser, app_url))
         page = stranger(contexts[len(pages)], url)
         pages.append(page)
         page.set_viewport_size({"width": width, "height": 900})
-        page.set_default_timeout(60_000)
-        # Gradio aborts the requests of a page that is left.
-        page.on("pageerror", lambda error: bad.append(f"page error: {error}") if error.name != "AbortError" else None)
-        page.on("console", lambda line: bad.append(line.text) if "Content Security Policy" in line.text else None)
-        page.on("request", lambda request: None if allowed(request.url) else bad.append(f"foreign request: {request.url}"))
+        page.set_default_timeout(PATIENCE)
+        for event, watch in watched.items():
+            page.on(event, watch)
         page.goto(f"{url}{'&' if '?' in url else '?'}__theme={theme}")
         page.get_by_role("tab", name="Similarity", exact=True).wait_for()
         page.locator("body.arrived").wait_for()
@@ -139,7 +151,10 @@ def visit(browser, contexts, app_url):
 
     yield visit
     for page in pages:
-        page.close()
+        if not page.is_closed():
+            for event, watch in watched.items():
+                page.remove_listener(event, watch)
+            leave(page)
     assert bad == []
 
 
@@ -160,10 +175,12 @@ def short_checks(monkeypatch) -> None:
 
 @pytest.fixture
 def quick_estimates(monkeypatch) -> None:
-    """The time of a training is extrapolated from two batches, not four, each time that data or settings change."""
+    """The time of a training is extrapolated from two batches, not five, each time that data or settings change."""
     from sbert_app.runs import probe
 
+    monkeypatch.setattr(probe, "WARM_UP_BATCHES", 0)
     monkeypatch.setattr(probe, "TIMED_BATCHES", 2)
+    monkeypatch.setattr(probe, "DEV_SAMPLE", 8)
 
 
 @pytest.fixture(scope="session")

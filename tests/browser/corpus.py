@@ -12,7 +12,7 @@ def choose_model(page: Any, folder: Path) -> None:
     picker = page.get_by_label("Model", exact=True)
     picker.fill(str(folder))
     picker.press("Enter")
-    expect(page.locator("#model-note")).to_contain_text("384 dimensions", timeout=90_000)
+    expect(page.locator("#model-note")).to_contain_text("384 dimensions")
 
 
 def open_menu(page: Any) -> None:
@@ -45,5 +45,5 @@ def paste(page: Any, lines: Sequence[str]) -> None:
 def index(page: Any, name: str) -> None:
     """Index what was uploaded or pasted, and wait until it is the corpus of this name."""
     page.locator("#index").click()
-    expect(page.locator("#corpus-menu")).to_contain_text(name, timeout=90_000)
+    expect(page.locator("#corpus-menu")).to_contain_text(name)
     expect(page.locator("#corpus-panel")).to_be_hidden()

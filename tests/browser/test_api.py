@@ -92,7 +92,7 @@ def test_encode_gives_a_list_for_few_and_a_file_for_all(client, tmp_path):
 def test_timing(client):
     lines = "\n".join(f"sentence number {i} about parcels and invoices" for i in range(30))
     job = client.submit(None, lines, [], 1_000, 1, "all-MiniLM-L6-v2", api_name="/timing")
-    result = job.result(timeout=120)
+    result = job.result(timeout=300)
     assert {"stage", "before"} == set(job.outputs()[0])
     assert result["pairs"] == 499_500 and result["conditions"]["sentences"] == 30
     assert result["cross-encoder"]["extrapolated_seconds"] > result["sbert"]["extrapolated_seconds"] > 0
@@ -112,7 +112,7 @@ def test_cluster_map(client):
 def test_fine_tune_and_evaluate(client):
     path = handle_file(str(EXAMPLES / "messages_triplets.csv"))
     job = client.submit(path, "triplet", "as in the paper", "all-MiniLM-L6-v2", "", api_name="/fine_tune")
-    result = job.result(timeout=120)
+    result = job.result(timeout=300)
     assert result["state"] == "finished" and result["model"].startswith("runs/")
     assert result["after"]["triplet_accuracy"] >= result["before"]["triplet_accuracy"] and result["verdict"]
     measured = client.predict(path, result["model"], ["sbert", "word-overlap"], api_name="/evaluate")

@@ -61,7 +61,7 @@ def test_a_collection_is_opened_searched_filtered_and_mapped(page, store, sample
     expect(page.locator("#hits [data-query]")).not_to_have_attribute("data-query", "charged two times")
     go_to(page, "Map")
     expect(page.locator("#map-course")).to_contain_text("tickets: sample of 100 of 300 rows")
-    expect(page.locator("#map-summary")).to_contain_text("100 sentences", timeout=180_000)
+    expect(page.locator("#map-summary")).to_contain_text("100 sentences")
     query = page.locator("#map-query").locator("input, textarea").first
     query.fill("charged two times")
     query.press("Enter")

@@ -1,7 +1,6 @@
 """The corpus of all tabs: its menu in the header, its model, filters in force, and what a reload brings back."""
 
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -61,7 +60,7 @@ def test_another_model_in_the_header_says_which_one_the_index_is_of(page, other_
     expect(page.locator("#stale")).to_contain_text("field_notes.csv is indexed with all-MiniLM-L6-v2; the chosen model is")
     expect(page.locator("#index-again")).to_contain_text(re.compile(r"Index again with .* \(450 rows, about .* s\)"))
     page.locator("#index-again").click()
-    expect(page.locator("#stale")).to_be_hidden(timeout=90_000)
+    expect(page.locator("#stale")).to_be_hidden()
     go_to(page, "Search")
     expect(page.locator("#corpus-status")).to_contain_text("first-token")
     page.get_by_role("button", name="Options and filters").click()
@@ -93,13 +92,15 @@ def test_a_filter_in_force_is_shown_though_it_is_folded_away_and_goes_with_one_c
 
 
 def test_a_menu_opened_before_the_page_is_loaded_stays_open(page):
-    def late(route):
-        time.sleep(0.7)
-        route.continue_()
-
-    page.route("**/queue/join*", late)
+    late = []
+    page.route("**/queue/join*", late.append)
     page.reload()
     page.locator("#corpus-menu button").click()
+    expect(page.locator("#corpus-panel")).to_be_visible()
+    assert page.locator("body.arrived").count() == 0
+    page.unroute_all()
+    for route in late:
+        route.continue_()
     page.locator("body.arrived").wait_for()
     expect(page.locator("#corpus-menu button")).to_have_attribute("aria-expanded", "true")
     expect(page.locator("#corpus-panel")).to_be_visible()

@@ -54,10 +54,9 @@ def test_the_page_lives_within_its_policy_also_where_it_is_hosted(visit, hosted_
 
 def test_the_policy_catches_a_foreign_picture(browser, app_url):
     context = browser.new_context()
-    page, refused = context.new_page(), []
-    page.on("console", lambda message: refused.append(message.text) if "Content Security Policy" in message.text else None)
+    page = context.new_page()
     page.goto(app_url)
-    page.evaluate(f"document.body.append(Object.assign(new Image(), {{src: '{EVIL}/beacon.png'}}))")
-    page.wait_for_timeout(200)
-    assert len(refused) == 1 and "beacon.png" in refused[0]
+    with page.expect_console_message(lambda message: "Content Security Policy" in message.text) as refused:
+        page.evaluate(f"document.body.append(Object.assign(new Image(), {{src: '{EVIL}/beacon.png'}}))")
+    assert "beacon.png" in refused.value.text
     context.close()

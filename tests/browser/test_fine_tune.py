@@ -13,12 +13,12 @@ from playwright.sync_api import Locator, Page, expect
 
 from sbert_app.runs.plan import QUICK
 from sbert_app.services.labelled import EXAMPLES
+from tests.attacks.small_home import tiny_model
 from tests.browser.chromium import go_to
 from tests.browser.conftest import SERVED
 from tests.browser.corpus import open_example
 from tests.browser.present import smallest_presented
 
-TRAINED = 400_000  # milliseconds a run may take beside other work
 pytestmark = pytest.mark.usefixtures("no_training_left", "quick_estimates")
 
 
@@ -51,8 +51,9 @@ def connected(path, count=60, own=""):
 
 
 @pytest.fixture
-def small_run(app_url):
-    """Train the first rows of an example without the page; returns the name of the run, a different one each time."""
+def small_run(app_url, tmp_path_factory):
+    """Train a tiny model on the first rows of an example, without the page; returns the name of the run, another one each time."""
+    tiny_model(base := tmp_path_factory.mktemp("models") / "tiny")
     trainings, names = SERVED[0].trainings, iter(range(100))
 
     def train(steps=None) -> str:
@@ -60,7 +61,7 @@ def small_run(app_url):
         table = replace(table, name="shop wishes.csv", frame=table.frame.head(60), rows=table.rows[:60])
         data = trainings.labelled.load(trainings._bench.sessions.open().id, table)
         name = f"small run {next(names)} {np.random.default_rng().integers(10**9)}"
-        run = trainings.create(data, trainings.plan(QUICK, data, epochs=1, learning_curve=False), name=name)
+        run = trainings.create(data, trainings.plan(QUICK, data, str(base), epochs=1, learning_curve=False), name=name)
         with run.lock():
             for number, _ in enumerate(trainings.steps(run)):
                 if number == steps:
@@ -80,7 +81,7 @@ def test_a_warning_of_step_1_stays_in_the_verdict(page, tmp_path):
     settings(page, epochs=1)
     page.locator("#start").click()
     expect(page.locator("#run-title")).to_contain_text("Run letters, from letters.csv, 20")
-    expect(page.locator("#verdict-word")).to_be_visible(timeout=TRAINED)
+    expect(page.locator("#verdict-word")).to_be_visible()
     verdict = page.locator("#verdict")
     expect(verdict).to_contain_text(warning)
     expect(verdict).to_contain_text("Run letters, from letters.csv, 20")
@@ -166,7 +167,7 @@ def test_runs_are_a_table_and_delete_asks_first(visit, small_run):
     page.get_by_role("button", name=re.compile("All runs")).press("Enter")
     row = run_row(page, name)
     expect(row).to_contain_text(re.compile(r"Finished.*Too few examples|Finished.*No clear|Finished.*Better|Finished.*Worse", re.S))
-    expect(row).to_contain_text(re.compile(r"→.*Spearman ×100, change .* \(95 % interval .*all-MiniLM-L6-v2.*MB", re.S))
+    expect(row).to_contain_text(re.compile(r"→.*Spearman ×100, change .* \(95 % interval .*tiny.*MB", re.S))
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     expect(page.locator("#run-delete")).to_be_disabled()
     run_row(page, interrupted).locator("input").press("Space")
@@ -222,8 +223,8 @@ def train_example(page: Page, name: str, epochs: int, curve: bool = False) -> No
     expect(page.locator("#estimate")).to_contain_text("Extrapolated from 2 batches timed just now")
     settings(page, curve, epochs=epochs)
     page.locator("#start").click()
-    expect(page.locator("#run-progress")).to_contain_text(re.compile(r"step [\d,]+ of [\d,]+ · loss"), timeout=90_000)
-    expect(page.locator("#verdict-word")).to_have_text("Better", timeout=TRAINED)
+    expect(page.locator("#run-progress")).to_contain_text(re.compile(r"step [\d,]+ of [\d,]+ · loss"))
+    expect(page.locator("#verdict-word")).to_have_text("Better")
     expect(page.locator("#verdict")).to_contain_text("95 % interval +")
     expect(page.locator("#movers")).to_contain_text("Improved most")
     expect(page.locator("#run-curve .js-plotly-plot")).to_be_visible()
@@ -247,7 +248,7 @@ def test_an_untrained_network_is_chosen_in_the_header_gets_its_own_settings_and_
     expect(page.locator("#rate input")).to_have_value("0.00005")
     page.locator("#model input").click()
     page.get_by_role("option", name="new/dan").click()
-    expect(page.locator("#model-note")).to_contain_text("Not trained yet: a deep averaging network", timeout=90_000)
+    expect(page.locator("#model-note")).to_contain_text("Not trained yet: a deep averaging network")
     expect(page.locator("#rate input")).to_have_value("0.001")
     expect(page.locator("#batch-size input")).to_have_value("64")
     page.locator("#epochs input").fill("2")
@@ -255,7 +256,7 @@ def test_an_untrained_network_is_chosen_in_the_header_gets_its_own_settings_and_
     page.locator("#learning-curve input").set_checked(False)
     expect(page.locator("#estimate")).to_contain_text("Extrapolated")
     page.locator("#start").click()
-    expect(page.locator("#verdict-word")).to_be_visible(timeout=TRAINED)
+    expect(page.locator("#verdict-word")).to_be_visible()
 
 
 def test_a_model_trained_on_scored_pairs_is_better_saved_used_everywhere_and_taken_away(page, tmp_path):
@@ -266,7 +267,7 @@ def test_a_model_trained_on_scored_pairs_is_better_saved_used_everywhere_and_tak
     expect(page.locator("#model input")).to_have_value("wishes")
     page.locator("#pack-model").click()
     with page.expect_download() as download:
-        page.locator("#download-model").click(timeout=90_000)
+        page.locator("#download-model").click()
     path = tmp_path / "model.zip"
     download.value.save_as(path)
     assert "requests_scored/model.safetensors" in zipfile.ZipFile(path).namelist()
@@ -282,7 +283,7 @@ def test_a_model_trained_on_scored_pairs_is_better_saved_used_everywhere_and_tak
     assert page.locator("#score").inner_text() < page.locator("#other-score").inner_text()  # opposites moved apart
     open_example(page, "Support tickets")
     go_to(page, "Search")
-    expect(page.locator("#corpus-status")).to_contain_text("wishes", timeout=90_000)
+    expect(page.locator("#corpus-status")).to_contain_text("wishes")
 
 
 def test_a_reload_finds_the_run_again_and_stop_keeps_the_best(visit):
@@ -292,14 +293,14 @@ def test_a_reload_finds_the_run_again_and_stop_keeps_the_best(visit):
     expect(first.locator("#estimate")).to_contain_text("Extrapolated")
     settings(first, epochs=6)
     first.locator("#start").click()
-    expect(first.locator("#run-progress")).to_contain_text("best on dev", timeout=120_000)
+    expect(first.locator("#run-progress")).to_contain_text("best on dev")
     first.close()
     second = visit(390, "dark")  # another device
     open_tab(second)
-    expect(second.locator("#run-progress")).to_contain_text("step", timeout=120_000)
+    expect(second.locator("#run-progress")).to_contain_text("step")
     second.locator("#run-stop").click()
     expect(second.locator("#run-progress")).to_contain_text("Stopped")
-    expect(second.locator("#verdict-word")).to_be_visible(timeout=120_000)
+    expect(second.locator("#verdict-word")).to_be_visible()
     assert second.evaluate("document.documentElement.scrollWidth") <= 390
     second.get_by_role("button", name=re.compile("All runs")).click()
     expect(run_row(second, "messages_triplets").filter(has_text="Stopped").first).to_be_visible()
@@ -313,17 +314,17 @@ def test_a_hosted_visitor_finds_its_run_after_a_reload_and_nobody_else_does(visi
     expect(owner.locator("#estimate")).to_contain_text("Extrapolated")
     settings(owner, epochs=6)
     owner.locator("#start").click()
-    expect(owner.locator("#run-progress")).to_contain_text("best on dev", timeout=120_000)
+    expect(owner.locator("#run-progress")).to_contain_text("best on dev")
     owner.reload()
     open_tab(owner)
-    expect(owner.locator("#run-progress")).to_contain_text("step", timeout=120_000)
+    expect(owner.locator("#run-progress")).to_contain_text("step")
     other.reload()
     open_tab(other)
     other.get_by_role("button", name=re.compile("All runs")).click()
     expect(other.locator("#run-table")).to_contain_text("No runs yet.")
     assert not other.locator("#run-progress").is_visible()
     owner.locator("#run-stop").click()
-    expect(owner.locator("#verdict-word")).to_be_visible(timeout=120_000)
+    expect(owner.locator("#verdict-word")).to_be_visible()
     owner.locator("#use-model").click()
     expect(owner.locator("#kept")).to_contain_text("only for you")
     expect(owner.locator("#model input")).to_have_value(re.compile("^runs/"))
@@ -341,10 +342,10 @@ def test_shuffled_labels_are_not_called_better(page, tmp_path):
         writer.writerows((row["sentence1"], row["sentence2"], label) for row, label in zip(rows, labels, strict=True))
     open_tab(page)
     upload(page, path)
-    expect(page.locator("#estimate")).to_contain_text("Extrapolated", timeout=90_000)
+    expect(page.locator("#estimate")).to_contain_text("Extrapolated")
     settings(page, epochs=2)
     page.locator("#start").click()
-    expect(page.locator("#verdict-word")).to_have_text(re.compile("No clear change|Worse: do not use it"), timeout=TRAINED)
+    expect(page.locator("#verdict-word")).to_have_text(re.compile("No clear change|Worse: do not use it"))
 
 
 def test_what_cannot_be_learnt_from_gets_a_message_and_the_data_before_stays(page, tmp_path):
@@ -358,7 +359,7 @@ def test_what_cannot_be_learnt_from_gets_a_message_and_the_data_before_stays(pag
     expect(page.locator("#refused")).to_contain_text("same.csv was not loaded")
     expect(page.locator("#labelled")).to_contain_text("requests_scored.csv")
     page.locator("#preset").get_by_label("thorough").check()
-    expect(page.locator("#estimate")).to_contain_text("Extrapolated", timeout=90_000)
+    expect(page.locator("#estimate")).to_contain_text("Extrapolated")
 
 
 def test_columns_can_be_chosen_again(page, tmp_path):

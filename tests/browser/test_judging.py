@@ -2,10 +2,9 @@
 
 import csv
 
-import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.chromium import go_to
+from tests.browser.chromium import go_to, put_on
 from tests.browser.corpus import open_example
 from tests.browser.test_accessibility import faults
 from tests.browser.test_evaluation import measure
@@ -28,9 +27,7 @@ def judge(page: Page, hit: int, name: str) -> None:
     expect(button).to_have_attribute("aria-pressed", "true")
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
-def test_why_a_row_was_not_found(visit, width, theme):
-    page = visit(width=width, theme=theme)
+def test_why_a_row_was_not_found(page):
     searched(page)
     page.get_by_role("button", name="Expected another row?").click()
     page.locator("#expected input, #expected textarea").fill(URN)
@@ -39,7 +36,10 @@ def test_why_a_row_was_not_found(visit, width, theme):
     expect(answer.locator(".standing-reason")).to_contain_text("Row 1 has no word of the query")
     expect(answer.locator("tbody tr")).to_have_count(4)
     expect(answer).to_contain_text("no word in common")
-    assert faults(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= width
+    page.emulate_media(reduced_motion="reduce")
+    for width, theme in ((390, "dark"), (1280, "light")):
+        put_on(page, theme, width)
+        assert faults(page) == [] and page.evaluate("document.documentElement.scrollWidth") <= width
     page.locator("#expected input, #expected textarea").fill("9999")
     page.locator("#why-not").click()
     expect(page.get_by_test_id("toast-body")).to_contain_text("There is no row 9,999")
@@ -75,7 +75,7 @@ def test_judged_hits_are_a_file_that_evaluation_reads(page, tmp_path):
             (False, "2"),
         ]
     page.reload()
-    expect(page.locator("#judged")).to_contain_text("3 hits of 2 queries judged", timeout=60_000)
+    expect(page.locator("#judged")).to_contain_text("3 hits of 2 queries judged")
     go_to(page, "Evaluation")
     page.locator("#eval-file input[type=file]").set_input_files(path)
     expect(page.locator("#eval-sets")).to_contain_text("judgements")

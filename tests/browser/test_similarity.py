@@ -4,8 +4,9 @@ import csv
 import itertools
 import re
 
-import pytest
 from playwright.sync_api import expect
+
+from tests.browser.chromium import put_on
 
 DETAILS = re.compile("^Details")
 
@@ -115,12 +116,12 @@ def test_another_model_clears_the_scores_and_offers_to_score_again(page, other_m
     expect(again).to_be_hidden()
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
-def test_the_drawer_explains_in_one_picture(visit, width, theme):
-    page = visit(width=width, theme=theme)
+def test_the_drawer_explains_in_one_picture(page):
     drawer = page.locator("#what-is-this")
     expect(drawer.locator("svg").first).to_be_hidden()
     drawer.locator("summary").press("Enter")
     expect(drawer.get_by_role("img")).to_have_count(3)
     expect(drawer).to_contain_text("10,000 sentences make 49,995,000 pairs")
-    assert page.evaluate("document.documentElement.scrollWidth") == width
+    for width, theme in ((1280, "light"), (390, "dark")):
+        put_on(page, theme, width)
+        assert page.evaluate("document.documentElement.scrollWidth") == width

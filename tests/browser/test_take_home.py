@@ -123,7 +123,7 @@ def test_a_kept_session_opens_without_network_and_its_commands_make_the_same_res
     go_to(page, "Search")
     expect(page.locator("#hits .hit").first).to_be_visible()
     go_to(page, "Map")  # draws so small a corpus
-    expect(page.locator("#map-draw")).to_have_text("Draw again", timeout=120_000)
+    expect(page.locator("#map-draw")).to_have_text("Draw again")
     expect(page.locator("#map-draw")).to_be_enabled()
     score = page.locator("#hits .hit-score b").first.inner_text()
     _, content = saved(page, "[data-keep-session]")
@@ -165,11 +165,15 @@ def test_copying_works_without_the_clipboard_of_secure_pages(page):
 
 
 def test_a_chart_that_comes_late_is_presented_all_the_same(page):
-    page.route(re.compile("plotly", re.IGNORECASE), lambda route: (page.wait_for_timeout(3_000), route.continue_()))
+    late = []
+    page.route(re.compile("plotly", re.IGNORECASE), late.append)
     go_to(page, "Timing")
     page.locator("#race-take-home [data-present]").click()
     expect(page.locator(".present-text")).to_contain_text("10,000 sentences are 49,995,000 pairs")
     assert page.locator("#race-chart .js-plotly-plot").count() == 0  # still on its way
+    page.unroute_all()
+    for route in late:
+        route.continue_()
     expect(page.locator(".present-chart .main-svg").first).to_be_visible()
     assert smallest_letters(page) >= 12
 

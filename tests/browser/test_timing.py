@@ -6,10 +6,9 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.chromium import go_to
+from tests.browser.chromium import go_to, put_on
 from tests.browser.corpus import index, open_example, paste
 
-RACED = 90_000  # milliseconds a race may take beside other work
 pytestmark = pytest.mark.usefixtures("short_checks")
 
 
@@ -25,7 +24,7 @@ def seconds(page: Page, value: int) -> None:
 
 def racing(page: Page) -> None:
     """Wait until both lanes have done something."""
-    expect(page.locator("#lanes .lane.cross b").first).to_have_text(re.compile("^[1-9]"), timeout=RACED)
+    expect(page.locator("#lanes .lane.cross b").first).to_have_text(re.compile("^[1-9]"))
 
 
 def start_long_race(page: Page) -> None:
@@ -53,10 +52,10 @@ def test_a_race_on_the_example_from_click_to_chart(page, visit, tmp_path):
     expect(page.locator("#course")).to_contain_text("different sentences")
     seconds(page, 2)
     page.locator("#race").click()
-    expect(page.locator("#lanes .lane.sbert")).to_contain_text("Finished: the most similar pair", timeout=RACED)
-    expect(page.locator("#race-chart .js-plotly-plot")).to_be_visible(timeout=RACED)
+    expect(page.locator("#lanes .lane.sbert")).to_contain_text("Finished: the most similar pair")
+    expect(page.locator("#race-chart .js-plotly-plot")).to_be_visible()
     expect(page.locator("#race-words")).to_contain_text("10,000 sentences are 49,995,000 pairs")
-    expect(page.locator("#race-words")).to_contain_text("Extrapolated (dashed) from", timeout=RACED)
+    expect(page.locator("#race-words")).to_contain_text("Extrapolated (dashed) from")
     expect(words).to_contain_text(re.compile(r"On this machine.*SBERT compared all 428,275 pairs in", re.DOTALL))
     expect(page.locator("#race-agreement")).to_contain_text("in both lists")
     expect(page.locator("#race-chart .modebar")).to_be_hidden()
@@ -98,7 +97,7 @@ def test_stop_in_the_middle_keeps_what_was_measured(page):
     open_tab(page)
     seconds(page, 60)
     page.locator("#race").click()
-    expect(page.locator("#lanes .lane.sbert")).to_contain_text("Finished", timeout=RACED)
+    expect(page.locator("#lanes .lane.sbert")).to_contain_text("Finished")
     page.locator("#race-stop").click()
     expect(page.locator("#race-chart .js-plotly-plot")).to_be_visible()
     expect(page.locator("#race-agreement")).to_contain_text("stopped before this check")
@@ -150,13 +149,13 @@ def test_the_second_visitor_waits_and_can_search_meanwhile(visit):
     expect(second.locator("#race")).to_be_enabled()
 
 
-@pytest.mark.parametrize(("width", "theme"), [(390, "dark"), (1280, "light")])
-def test_table_7_and_no_sideways_scrolling(visit, width, theme):
-    page = visit(width, theme)
+def test_table_7_and_no_sideways_scrolling(page):
     open_tab(page)
     page.locator("#table-7-measure").click()
-    expect(page.locator("#table-7")).to_contain_text("SBERT, smart batching", timeout=RACED)
+    expect(page.locator("#table-7")).to_contain_text("SBERT, smart batching")
     expect(page.locator("#table-7")).to_contain_text(re.compile("2,042"))
     page.locator("#table-7-stop").click()
     expect(page.locator("#race")).to_be_enabled()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for width, theme in ((1280, "light"), (390, "dark")):
+        put_on(page, theme, width)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width

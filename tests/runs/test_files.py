@@ -1,10 +1,9 @@
 """What a run keeps beside its weights: events, a lock, a clock."""
 
-import time
-
 import pytest
 
 from sbert_app.errors import UserError
+from sbert_app.runs import clock as clock_module
 from sbert_app.runs import events, locks
 from sbert_app.runs.clock import Clock
 
@@ -43,13 +42,14 @@ def test_one_holds_a_run_at_a_time(tmp_path):
     assert not locks.held(path)
 
 
-def test_the_clock_counts_computing_and_not_waiting():
+def test_the_clock_counts_computing_and_not_waiting(hand_clock, monkeypatch):
     def slow():
         for item in range(3):
-            time.sleep(0.05)
+            hand_clock.sleep(0.25)
             yield item
 
+    monkeypatch.setattr(clock_module, "time", hand_clock)
     clock = Clock()
     for _ in clock.each(slow()):
-        time.sleep(0.1)
-    assert 0.15 <= clock.seconds < 0.3
+        hand_clock.sleep(5)
+    assert clock.seconds == 0.75

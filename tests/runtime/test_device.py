@@ -68,7 +68,6 @@ def test_waiting_is_measured(device):
         with device.hold() as waited:
             return waited
 
-    assert request() < 0.05
     with ThreadPoolExecutor(1) as pool:
         with device.hold():
             other = pool.submit(request)

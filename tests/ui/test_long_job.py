@@ -21,3 +21,30 @@ def test_buttons_follow_the_job():
     assert (idle[start].interactive, idle[stop].visible, idle[stop].value, idle[stage]) == (True, False, "Stop here", "")
     stopping = next(function for function in page.fns.values() if function.outputs == [stop])
     assert stopping.fn("id").value == STOPPING and stopped == ["id"]
+
+
+def test_a_stop_that_comes_before_the_work_has_begun_is_not_lost(shared_bench):
+    """The button is shown by the first step; a quick click, or a busy machine, is faster than the second."""
+    session = shared_bench.sessions.open()
+    ended = []
+
+    def work(session_id):
+        yield job.busy("Starting")
+        stop = session.begin("job")
+        while not stop.is_set():
+            yield {stage: "working"}
+        ended.append(session_id)
+
+    with gr.Blocks() as page:
+        state, start, button, stage = gr.State(session.id), gr.Button(), gr.Button(visible=False), gr.HTML()
+        job = LongJob(button, stage, start)
+        job.listen(start.click, lambda session_id: job.idle(), [state], [], lambda session_id: session.stop("job"))
+        job.listen(start.click, work, [state], [], None)
+    stopping = next(function for function in page.fns.values() if function.outputs == [button])
+    starting = next(function for function in page.fns.values() if function.fn.__name__ == "work")
+    for _ in range(2):
+        steps = starting.fn(session.id)
+        next(steps)
+        stopping.fn(session.id)
+        assert len(list(zip(range(5), steps, strict=False))) < 5 and ended.pop() == session.id
+    assert len(list(zip(range(5), starting.fn(session.id), strict=False))) == 5  # nobody stops this one

@@ -1,5 +1,7 @@
 """The controls of a long job: start and stop buttons, a stage line, and throttled progress."""
 
+import functools
+import inspect
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
@@ -21,6 +23,8 @@ class LongJob:
     def __init__(self, stop: gr.Button, stage: gr.HTML, *starts: gr.Button) -> None:
         self.stop, self.stage, self.starts = stop, stage, starts
         self._label = stop.value
+        self._stop: Callable[[str], None] = lambda session_id: None
+        self._asked: set[str] = set()  # the sessions whose visitor pressed Stop while the job ran
 
     @property
     def outputs(self) -> list[Any]:
@@ -44,17 +48,32 @@ class LongJob:
         No concurrency limit: the services queue the work.
         """
         if stop is not None:
-            self.stop.click(handler(self._stopping(stop)), inputs[0], self.stop, queue=False, **PRIVATE)
-        started = trigger(handler(work), inputs, [*self.outputs, *outputs], concurrency_limit=None, **PRIVATE)
+            self._stop = stop
+            self.stop.click(handler(self._on_stop), inputs[0], self.stop, queue=False, **PRIVATE)
+        started = trigger(handler(self._stoppable(work)), inputs, [*self.outputs, *outputs], concurrency_limit=None, **PRIVATE)
         started.failure(self.idle, None, self.outputs, **PRIVATE)
         return started
 
-    def _stopping(self, stop: Callable[[str], None]) -> Callable[[str], Any]:
-        def stopping(session_id: str) -> Any:
-            stop(session_id)
-            return gr.Button(STOPPING, interactive=False)
+    def _on_stop(self, session_id: str) -> Any:
+        self._asked.add(session_id)
+        self._stop(session_id)
+        return gr.Button(STOPPING, interactive=False)
 
-        return stopping
+    def _stoppable(self, work: Callable[..., Any]) -> Callable[..., Any]:
+        """Repeat a stop at each step: the page shows the button before the service has begun the run that it stops."""
+        if not inspect.isgeneratorfunction(work):
+            return work
+
+        @functools.wraps(work)
+        def steps(session_id: str, *args: Any) -> Iterator[Any]:
+            self._asked.discard(session_id)
+            for step in work(session_id, *args):
+                if session_id in self._asked:
+                    self._stop(session_id)
+                yield step
+            self._asked.discard(session_id)
+
+        return steps
 
     def _state(self, busy: bool) -> Updates:
         starts = {button: gr.Button(interactive=not busy) for button in self.starts}
