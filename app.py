@@ -101,7 +101,7 @@ def end(page: "Blocks", bench: "Workbench") -> NoReturn:
     last.daemon = True
     last.start()
     log.info("ending")
-    bench.sessions.close()
+    bench.lines.active.close()
     patience = time.monotonic() + ENDING_SECONDS
     while any(page._queue.active_jobs) and time.monotonic() < patience:
         time.sleep(0.05)
