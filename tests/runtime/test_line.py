@@ -97,7 +97,7 @@ def test_a_job_that_takes_too_long_is_stopped_and_told(monkeypatch):
 def test_who_has_left_takes_no_place_and_ends_at_the_next_tick():
     line, gone = Line(4, ActiveJobs(HOSTED_LIMITS), 60), []
     first = Stop(Visitor("tab"), lambda: bool(gone))
-    with pytest.raises(UserError, match="The job was stopped"), line.join(first):  # noqa: PT012
+    with pytest.raises(UserError, match="The job was stopped"), line.join(first):
         first.tick()
         gone.append(True)
         with line.join(Stop(Visitor("tab"))):
