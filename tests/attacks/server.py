@@ -42,6 +42,11 @@ class Server:
     def process_id(self) -> int:
         return self._process.pid
 
+    def kill(self) -> None:
+        """As the system does: no signal that the app could handle."""
+        self._process.kill()
+        self._process.wait()
+
     def megabytes(self) -> float:
         status = Path(f"/proc/{self._process.pid}/status").read_text()
         return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) / 1024
@@ -50,17 +55,20 @@ class Server:
 @contextmanager
 def serving(home: Path, hosted: bool, limits: dict[str, int] | None = None) -> Iterator[Server]:
     """Start `python app.py` over a home; wait until its examples are ready; end it at last. limits: other than the hosted ones."""
-    port, log = free_port(), home.parent / "app.log"
+    port = free_port()
+    log = home.parent / f"app-{port}.log"
     env = os.environ | {
         "SBERT_STUDIO_HOME": str(home),
         "SBERT_STUDIO_HOSTED": "1" if hosted else "0",
         "GRADIO_SERVER_PORT": str(port),
-        "GRADIO_TEMP_DIR": str(home.parent / "gradio"),
+        "GRADIO_TEMP_DIR": str(home.parent / f"gradio-{port}"),
         "HF_HUB_OFFLINE": "1",
     }
     with log.open("wb") as stream:
         command = [sys.executable, "-c", LIMITED.format(limits)] if limits else [sys.executable, "app.py"]
-        process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=stream, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=env, stdout=stream, stderr=subprocess.STDOUT, start_new_session=True
+        )  # Ctrl-C ends the attack, with its verdict, not the app under it
     server = Server(f"http://127.0.0.1:{port}", process, home, log)
     try:
         end = time.monotonic() + START_SECONDS

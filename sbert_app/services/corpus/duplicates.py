@@ -90,7 +90,7 @@ class DuplicatesService:
                     yield MiningProgress(step.done / step.total, seconds)
 
     def _mined(self, indexed: IndexedCorpus, opened: OpenCollection | None) -> Iterator[Mining | Mined]:
-        """Compare the rows of a corpus, or of the collection that it is a sample of. A store may answer late: nobody waits for it."""
+        """Compare the rows of a corpus, or of the collection that it is a sample of. A store may answer late."""
         if opened is not None:
             yield from join(opened)
             return
