@@ -90,7 +90,7 @@ async def attack(home: Path, kills: int, labelled: Path) -> list[str]:
 
 def lost(home: Path, instances: list[Instance]) -> list[str]:
     """What was answered as done and is not in the home, and what else was wrong."""
-    listed = {corpus.sentences for corpus in Library(home / "corpora").list()}
+    listed = {corpus.rows for corpus in Library(home / "corpora").list()}
     finished = {info.id for info in Runs(home / "runs").list() if info.state == "finished"}
     faults = [fault for instance in instances for fault in instance.faults]
     for instance in instances:
