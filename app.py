@@ -57,12 +57,15 @@ def serve(settings: "Settings") -> NoReturn:
     from sbert_app.ui.quick_import import skip_stubs
 
     skip_stubs()
+    from sbert_app.serve.heads import bound_heads
     from sbert_app.ui.app import build_app, launch_options
-    from sbert_app.ui.pages import use_lean_pages
+    from sbert_app.ui.pages import log_in_one_line, use_lean_pages
 
     if settings.mcp and find_spec("mcp") is None:
         raise UserError("MCP needs one more package: pip install 'gradio[mcp]'. Or unset SBERT_STUDIO_MCP.")
     bench = open_workbench(settings)
+    bound_heads()
+    log_in_one_line()
     page = build_app(bench)
     warming = threading.Timer(WARM_UP_DELAY, warm_up, [bench, lambda: wait_for_a_page(bench)])
     warming.daemon = True
@@ -101,7 +104,7 @@ def end(page: "Blocks", bench: "Workbench") -> NoReturn:
     last.daemon = True
     last.start()
     log.info("ending")
-    bench.sessions.close()
+    bench.lines.active.close()
     patience = time.monotonic() + ENDING_SECONDS
     while any(page._queue.active_jobs) and time.monotonic() < patience:
         time.sleep(0.05)

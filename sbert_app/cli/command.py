@@ -118,14 +118,14 @@ def _run(
             raise UserError(f"There is no file '{file}'. Check the path.")
         call = replace(call, table=studio.corpora.read_file(file))
     if job.needs is not Needs.CORPUS:
-        return run_to_outcome(job.run(call, options))
+        return run_to_outcome(job.steps(call, options))
     start = time.perf_counter()
     subject, option = (INDEX_CORPUS, indexed_with) if store is None else (OPEN_COLLECTION, store)
-    indexed = run_to_outcome(subject.run(call, subject.options(option)))
+    indexed = run_to_outcome(subject.steps(call, subject.options(option)))
     for line in indexed.lines:
         print_note(line)
     seconds = {"index" if store is None else "open": time.perf_counter() - start}
-    outcome = run_to_outcome(job.run(replace(call, session_id=indexed.summary["corpus"]), options))
+    outcome = run_to_outcome(job.steps(replace(call, session_id=indexed.summary["corpus"]), options))
     if "seconds" not in outcome.summary:
         return outcome
     return replace(outcome, summary=outcome.summary | {"seconds": seconds | outcome.summary["seconds"]})

@@ -8,15 +8,11 @@ from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
 
 
-class StoppedError(Exception):
-    """The visitor or the end of the app stopped the work on a cell."""
-
-
 class Systems:
     """By name; one that cannot be loaded is not tried again."""
 
     def __init__(self, bench: Workbench, grid: Grid, choice: Choice, stop: Stop) -> None:
-        self._bench, self._grid, self._choice, self._stop = bench, grid, choice, stop
+        self._bench, self._grid, self._choice, self.stop = bench, grid, choice, stop
         self._loaded: dict[str, System | UserError] = {}
 
     def get(self, name: str) -> System:
@@ -24,7 +20,7 @@ class Systems:
         if name not in self._loaded:
             texts = [column for data in self._grid.data_sets for column in data.columns]
             try:
-                self._loaded[name] = load_system(self._bench, name, self._choice, texts, self.tick)
+                self._loaded[name] = load_system(self._bench, name, self._choice, texts, self.stop.tick)
             except UserError as error:
                 self._loaded[name] = error
         system = self._loaded[name]
@@ -36,8 +32,3 @@ class Systems:
         """The system of that name if it was loaded before."""
         system = self._loaded.get(name)
         return system if isinstance(system, System) else None
-
-    def tick(self) -> None:
-        """Raise StoppedError if the run was stopped."""
-        if self._stop.is_set():
-            raise StoppedError

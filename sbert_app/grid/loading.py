@@ -2,17 +2,17 @@
 
 import copy
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sbert_app.corpus.ranking.lexical import tf_idf_cosines, word_overlap
+from sbert_app.corpus.ranking.lexical import tf_idf_cosines, ticking, word_overlap
 from sbert_app.evaluation.verdict import predict
 from sbert_app.evaluation.weighted import Array
-from sbert_app.grid.rankers import embedded, joined, load_ranker, pair_scores, streamed
+from sbert_app.grid.rankers import Stream, Tick, embedded, joined, load_ranker, pair_scores, streamed
 from sbert_app.grid.support_vectors import out_of_fold
 from sbert_app.grid.systems import (
     CROSS,
@@ -34,7 +34,6 @@ from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.pairs.training_pairs import trained_on
 from sbert_app.labelled.queries import Queries
 from sbert_app.labelled.queries import Rows as BestRows
-from sbert_app.models.engine.batching import Rows
 from sbert_app.models.scoring import check_one_score
 from sbert_app.models.words.vectors import WordVectors, words
 from sbert_app.runtime.workbench import Workbench
@@ -61,13 +60,17 @@ def load_system(
         return of_cross_encoder(bench, bench.registry.pair_scorer(choice.cross_encoder), name, tick)
     if name == TF_IDF:
         about = "rarity counted on these sentences"
-        return System(TF_IDF, about, about, lambda examples: _apart(examples, tf_idf_cosines(examples.sentences)))
+        return System(TF_IDF, about, about, lambda examples: _apart(examples, tf_idf_cosines(examples.sentences, tick)))
     if name == OVERLAP:
-        return System(OVERLAP, "Jaccard", "Jaccard", lambda examples: _of_pairs(examples, _overlaps))
+
+        def overlaps(pairs: "list[Pair]") -> Array:
+            return np.array([word_overlap(*pair) for pair in ticking(pairs, tick)])
+
+        return System(OVERLAP, "Jaccard", "Jaccard", lambda examples: _of_pairs(examples, overlaps))
     if name == SVR:
         return _learning(tick)
     if name == WORD_VECTORS and choice.word_vectors is not None:
-        return _word_vectors(choice.word_vectors, texts)
+        return _word_vectors(choice.word_vectors, texts, tick)
     if name in RANKERS:
         return load_ranker(bench, name, choice, tick)
     encoder = bench.registry.encoder(choice.bert if name in RAW else choice.model)
@@ -75,7 +78,7 @@ def load_system(
         from sbert_app.models.baselines import AverageWordVectors
 
         average = AverageWordVectors(encoder)
-        return _embedding(name, f"input vectors of {choice.model}", f"{encoder.fingerprint} input", average.stream)
+        return _embedding(name, f"input vectors of {choice.model}", f"{encoder.fingerprint} input", average.stream, tick)
     pooling = {**POOLED, **RAW}.get(name, encoder.layout.pooling)
     return of_encoder(bench, pooled_by(encoder, pooling), name, tick)
 
@@ -95,9 +98,9 @@ def of_encoder(bench: Workbench, encoder: "Encoder", name: str = SBERT, tick: Ca
     stream = streamed(bench, encoder, tick)
 
     def rank(data: Queries) -> list[BestRows]:
-        return by_vectors(data, *embedded(data, encoder, stream))
+        return by_vectors(data, *embedded(data, encoder, stream), tick)
 
-    system = _embedding(name, encoder.name, encoder.fingerprint, stream)
+    system = _embedding(name, encoder.name, encoder.fingerprint, stream, tick)
     return replace(system, ranker=rank, trained_on=trained_on(encoder.folder))
 
 
@@ -113,23 +116,23 @@ def of_cross_encoder(bench: Workbench, cross: "PairScorer", name: str = CROSS, t
     return replace(system, trained_on=trained_on(bench.registry.folder(cross.name)))
 
 
-def _embedding(name: str, model: str, identity: str, stream: Callable[[Sequence[str]], Iterator[tuple[Rows, Vectors]]]) -> System:
+def _embedding(name: str, model: str, identity: str, stream: Stream, tick: Tick) -> System:
     def embed(sentences: Sequence[str]) -> Vectors:
-        return joined(len(sentences), stream(sentences))
+        return joined(len(sentences), ticking(stream(sentences), tick))
 
     def score(examples: Examples) -> Array:
         return predict(examples.kind, [embed(column) for column in examples.sentences])
 
     def rank(data: Queries) -> list[BestRows]:
-        return by_vectors(data, embed(data.queries), embed(data.documents))
+        return by_vectors(data, embed(data.queries), embed(data.documents), tick)
 
     return System(name, model, identity, score, embed, rank)
 
 
-def _word_vectors(file: Path, texts: Iterable[Sequence[str]]) -> System:
+def _word_vectors(file: Path, texts: Iterable[Sequence[str]], tick: Tick) -> System:
     vectors = WordVectors.read(file, {word for column in texts for sentence in column for word in words(sentence)})
     digest = hashlib.blake2b(vectors.content, digest_size=8).hexdigest()
-    return _embedding(WORD_VECTORS, file.name, digest, vectors.stream)
+    return _embedding(WORD_VECTORS, file.name, digest, vectors.stream, tick)
 
 
 def _learning(tick: Callable[[], None]) -> System:
@@ -148,7 +151,3 @@ def _of_pairs(examples: Examples, score: "Callable[[list[Pair]], Array]") -> Arr
     """Score each example with a pair scorer, (n,), higher is closer."""
     anchor, *others = examples.sentences
     return _apart(examples, [score(list(zip(anchor, other, strict=True))) for other in others])
-
-
-def _overlaps(pairs: "list[Pair]") -> Array:
-    return np.array([word_overlap(first, second) for first, second in pairs])

@@ -53,7 +53,7 @@ def load_ranker(bench: Workbench, name: str, choice: Choice, tick: Tick) -> Syst
     scores = pair_scores(bench, cross, tick)
 
     def again(data: Queries) -> list[BestRows]:
-        return reranked(data, by_vectors(data, *embedded(data, encoder, stream)), scores)
+        return reranked(data, by_vectors(data, *embedded(data, encoder, stream), tick), scores)
 
     return System(name, f"{choice.model}, {cross.name}", f"{encoder.fingerprint} {cross.fingerprint}", score, ranker=again)
 

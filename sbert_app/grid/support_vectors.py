@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.corpus.ranking.lexical import WORD, tokenize
+from sbert_app.corpus.ranking.lexical import WORD, ticking, tokenize
 from sbert_app.errors import UserError
 from sbert_app.evaluation.folds import Folds, cut
 from sbert_app.evaluation.weighted import Array
@@ -29,7 +29,7 @@ PENALTY, TUBE = 1.0, 0.1  # C and epsilon: an error of a tenth of the range cost
 def out_of_fold(examples: Examples, subsets: Sequence[str] = (), tick: Callable[[], None] = lambda: None) -> Array:
     """Score each pair by what was learnt from other folds, (n,), about 0..1. Ten folds, or fewer subsets; a subset lies in one.
 
-    tick: called between folds, may raise. Raises UserError for triplets, for pairs without a score or label, and for too few pairs.
+    tick: called between pairs, may raise. Raises UserError for triplets, for pairs without a score or label, and for too few pairs.
     """
     if examples.kind not in ("scored", "labelled"):
         raise UserError("Learns from scored or labelled pairs: there are none here.")
@@ -41,10 +41,9 @@ def predict_folds(examples: Examples, folds: Folds, tick: Callable[[], None] = l
 
     A pair of the tested fold is not trained on wherever it occurs again, in either order.
     """
-    pairs, overlaps, gold = pair_groups(examples), _overlaps(examples), examples.gold
+    pairs, overlaps, gold = pair_groups(examples), _overlaps(examples, tick), examples.gold
     predicted = np.empty(len(examples))
     for fold in range(int(folds.max()) + 1):
-        tick()
         tested = np.flatnonzero(folds == fold)
         trained = np.flatnonzero(~np.isin(pairs, pairs[tested]))
         if len(trained) < LEAST_TRAINED:
@@ -53,7 +52,7 @@ def predict_folds(examples: Examples, folds: Folds, tick: Callable[[], None] = l
             )
         if len(trained) > MOST_TRAINED:
             trained = np.sort(np.random.default_rng(fold).choice(trained, MOST_TRAINED, replace=False))
-        columns = _cosines(examples, trained)
+        columns = _cosines(examples, trained, tick)
         features = [np.hstack([overlaps[rows], *(column[rows] for column in columns)]) for rows in (trained, tested)]
         predicted[tested] = _regressor(features[0], gold[trained])(features[1])
     return predicted
@@ -69,7 +68,7 @@ def _regressor(features: Array, gold: Array) -> Callable[[Array], Array]:
     return lambda others: np.asarray(model.predict(others), dtype=np.float64)
 
 
-def _cosines(examples: Examples, trained: NDArray[np.int64]) -> list[Array]:
+def _cosines(examples: Examples, trained: NDArray[np.int64], tick: Callable[[], None]) -> list[Array]:
     """Each pair's tf-idf cosine by words, by words and pairs of words, and by letters, (n, 1) each.
 
     How rare a word is, is counted on the training pairs.
@@ -82,21 +81,23 @@ def _cosines(examples: Examples, trained: NDArray[np.int64]) -> list[Array]:
         TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 5)),
     )
     known = list(dict.fromkeys(sentence for column in examples.take(trained).sentences for sentence in column))
-    return [_cosine(vectorizer, known, examples.sentences) for vectorizer in vectorizers]
+    return [_cosine(vectorizer, known, examples.sentences, tick) for vectorizer in vectorizers]
 
 
-def _cosine(vectorizer: "TfidfVectorizer", known: Sequence[str], columns: Sequence[Sequence[str]]) -> Array:
+def _cosine(
+    vectorizer: "TfidfVectorizer", known: Sequence[str], columns: Sequence[Sequence[str]], tick: Callable[[], None]
+) -> Array:
     try:
-        vectorizer.fit(known)
+        vectorizer.fit(ticking(known, tick))
     except ValueError:  # no sentence has a word
         return np.zeros((len(columns[0]), 1))
-    first, second = (vectorizer.transform(column) for column in columns)
+    first, second = (vectorizer.transform(ticking(column, tick)) for column in columns)
     return np.asarray(first.multiply(second).sum(axis=1), dtype=np.float64).reshape(-1, 1)
 
 
-def _overlaps(examples: Examples) -> Array:
+def _overlaps(examples: Examples, tick: Callable[[], None]) -> Array:
     """What both sentences share and how long they are, (n, 10): the same for either order."""
-    return np.array([_shared(one, other) for one, other in zip(*examples.sentences, strict=True)])
+    return np.array([_shared(one, other) for one, other in ticking(zip(*examples.sentences, strict=True), tick)])
 
 
 def _shared(one: str, other: str) -> list[float]:

@@ -44,10 +44,14 @@ def duplicates(call: Call, options: DuplicatesOptions) -> Iterator[Step | Outcom
     if not service.is_mined(call.session_id):
         for progress in service.find(call.session_id):
             yield Step("Comparing, per cent", round(100 * progress.share), 100)
+        if not service.is_mined(call.session_id):
+            return
     findings = service.findings(call.session_id, options.threshold, options.remove)
     summary, lines = findings.summary(options.top), _lines(findings, options.top)
     if options.against is not None:
         compared = yield from _compare(call, options.against)
+        if compared is None:
+            return
         summary["overlap"] = compared.summary(options.threshold)
         repeated = summary["overlap"]["found"]
         lines.append(f"{repeated:,} of {len(compared.other):,} rows of {compared.other.name} duplicate rows of the corpus.")
@@ -62,10 +66,11 @@ def duplicates(call: Call, options: DuplicatesOptions) -> Iterator[Step | Outcom
     yield Outcome(summary, lines)
 
 
-def _compare(call: Call, other: Table) -> Generator[Step, None, FileOverlap]:
+def _compare(call: Call, other: Table) -> Generator[Step, None, FileOverlap | None]:
+    compared = None
     for progress in call.services.overlap.compare(call.session_id, other):
+        compared = progress.compared
         yield Step(progress.stage, progress.done, progress.total)
-    compared, _ = call.services.overlap.matches(call.session_id, DEFAULT_THRESHOLD)
     return compared
 
 

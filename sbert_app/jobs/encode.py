@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sbert_app.corpus.reader import guess_column, read_corpus
-from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, model_option
 from sbert_app.jobs.declaring.option import option, output
 from sbert_app.runtime.line import place_in_line
-from sbert_app.runtime.stop import APP_STOPPING, Stop
 from sbert_app.storage import writing, writing_to
 from sbert_app.vectors import Vectors
 
@@ -66,8 +64,8 @@ def encode(call: Call, options: EncodeOptions) -> Iterator[Step | Outcome]:
 
 def _embed(call: Call, encoder: "Encoder", sentences: list[str], embeddings: Vectors) -> Iterator[Step | float]:
     """Wait in the queue, then fill the array; the last item yielded is the encoding time in seconds."""
-    bench, stop, done = call.services.bench, Stop(call.visitor), 0
-    with bench.lines.corpora.join(stop) as waiting:
+    bench, done = call.services.bench, 0
+    with bench.lines.corpora.join(call.stop) as waiting:
         for before in waiting:
             yield Step(place_in_line(before, "job"))
         start = time.perf_counter()
@@ -75,8 +73,6 @@ def _embed(call: Call, encoder: "Encoder", sentences: list[str], embeddings: Vec
             embeddings[rows] = vectors
             done += len(rows)
             yield Step("Encoding", done, len(sentences))
-            if stop.is_set():
-                raise UserError(APP_STOPPING)
         yield time.perf_counter() - start
 
 

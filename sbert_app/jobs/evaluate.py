@@ -19,7 +19,6 @@ from sbert_app.jobs.declaring.remarks import remarks
 from sbert_app.labelled.columns import has_pairs
 from sbert_app.labelled.judgements import judged_columns
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
-from sbert_app.runtime.stop import APP_STOPPING, Stop
 from sbert_app.tables import Table
 
 NAMED = "; ".join(f"{name} ({about})" for name, about in SYSTEMS.items())
@@ -79,7 +78,7 @@ def _pairs(call: Call, options: EvaluateOptions, table: Table) -> Iterator[Step 
     yield from map(Step, remarks(reading))
     systems = options.systems or [SBERT]
     subsets = subsets_of(table, reading.examples)
-    results = service.evaluate(reading.examples, systems, _choice(options), call.visitor, subsets)
+    results = service.evaluate(reading.examples, systems, _choice(options), call.stop, subsets)
     summary = {r.system: {"model": r.model, **r.measures, "sentences": r.sentences, "seconds": r.seconds} for r in results}
     lines = [
         f"{r.system:14} " + "  ".join(f"{name} {100 * value:.2f}" for name, value in r.measures.items())
@@ -98,13 +97,13 @@ def _grid(call: Call, options: EvaluateOptions) -> Iterator[Step | Outcome]:
         grid = service.of_folder(options.data, systems, options.tasks, options.quick)
     if options.mteb is not None:
         check_known(grid)
-    for step in service.fill(grid, _choice(options), Stop(call.visitor)):
+    for step in service.fill(grid, _choice(options), call.stop):
         grid = step.grid
         now = f"{step.place[0]} on {grid.data_sets[step.place[1]].name}" if step.place else step.waiting
         if now:
             yield Step(now)
     if not grid.complete:
-        raise UserError(APP_STOPPING)
+        return
     if options.mteb is not None:
         yield Step(f"{write_files(grid, options.mteb):,} figures for mteb written to {options.mteb}")
     if options.data is None and len(grid.data_sets) == 1:

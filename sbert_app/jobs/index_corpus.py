@@ -3,9 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, model_option
-from sbert_app.runtime.stop import APP_STOPPING
 from sbert_app.tables.table import skipped_summary
 from sbert_app.wording import plural
 
@@ -22,13 +20,13 @@ def index_corpus(call: Call, options: IndexOptions) -> Iterator[Step | Outcome]:
         corpus (its id, which gives access to it), sentences, passages (parts of texts longer than the model reads),
         columns, index, recall, seconds, notes.
     """
-    corpora, session = call.services.corpora, call.services.bench.sessions.open(call.visitor)
+    corpora, session = call.services.corpora, call.services.bench.sessions.open(call.stop.visitor)
     column = corpora.put_table(session.id, call.required_table())
     last = None
     for last in corpora.index(session.id, call.columns or [column], options.model):
         yield Step(last.stage, last.done, last.total)
     if last is None or last.corpus is None:
-        raise UserError(APP_STOPPING)
+        return
     report, source = last.corpus.index.report, last.corpus.corpus
     passages = len(last.corpus.passages or ())
     notes = [*last.notes, *source.notes, *skipped_summary(source.skipped)]

@@ -24,7 +24,7 @@ def open_collection(call: Call, options: OpenOptions) -> Iterator[Step | Outcome
         index, recall (at 10, of the index), recall_queries (the number of rows it was measured on, 0: not measured).
     """
     yield Step("Opening the collection")
-    session = call.services.bench.sessions.open(call.visitor)
+    session = call.services.bench.sessions.open(call.stop.visitor)
     opened = call.services.collections.open(session.id, options.address)
     facts = opened.facts
     summary = {

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, model_option
 from sbert_app.jobs.declaring.option import option, output, text
 from sbert_app.labelled import agreement_wording as wording
 from sbert_app.labelled.pairs.pair_columns import choose_pair_columns
 from sbert_app.labelled.pairs.scored_pairs import ScoredPairs, ShownPair
-from sbert_app.runtime.stop import APP_STOPPING, Stop
 from sbert_app.storage import writing, writing_to
 from sbert_app.tables.table import skipped_summary
 from sbert_app.tables.writing import csv_file
@@ -49,14 +47,12 @@ def score_pairs(call: Call, options: ScorePairsOptions) -> Iterator[Step | Outco
     table, service = call.required_table(), call.services.pair_files
     columns = choose_pair_columns(table.frame, options.first_column, options.second_column, options.label_column)
     scored = None
-    for progress in service.score_table(table, columns, options.model, Stop(call.visitor)):
-        if progress.stopped:
-            raise UserError(APP_STOPPING)
+    for progress in service.score_table(table, columns, options.model, call.stop):
         scored = progress.scored
         if scored is None:
             yield Step(progress.stage, progress.done, progress.total)
     if scored is None:
-        raise RuntimeError("scoring ended without a result")
+        return
     path = _write(scored, options.out, call.folder)
     yield Outcome(_summary(scored), [*_lines(scored), *([f"-> {path}"] if path else [])], file=path)
 

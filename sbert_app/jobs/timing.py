@@ -4,10 +4,8 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 
 from sbert_app.corpus.reader import guess_column, read_corpus
-from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, model_option
 from sbert_app.jobs.declaring.option import flag, option, text, whole
-from sbert_app.runtime.stop import APP_STOPPING, Stop
 from sbert_app.services.timing import DEFAULT_SECONDS, RaceCorpus, Waiting
 from sbert_app.timing.disturbance import DISTURBED
 from sbert_app.timing.experiment import Moment
@@ -40,11 +38,13 @@ def timing(call: Call, options: TimingOptions) -> Iterator[Step | Outcome]:
         conditions (of the cross-encoder also what it was trained for, and whether it has the encoder's backbone), disturbed
         (something else used the processor: race again), table_7.
     """
-    corpus, stop = _race_corpus(call), Stop(call.visitor)
-    result = yield from _race(call, corpus, options, stop)
+    corpus = _race_corpus(call)
+    result = yield from _race(call, corpus, options)
+    if result is None:
+        return
     rows: list[SystemSpeed] = []
     if options.table_7:
-        for step in call.services.timings.table_7(corpus, options.model, stop):
+        for step in call.services.timings.table_7(corpus, options.model, call.stop):
             rows = step if isinstance(step, list) else rows
             yield _step("Measuring the systems of Table 7", step)
     systems = [{"system": r.system, "device": r.device, "sentences_per_second": r.throughput.rate} for r in rows]
@@ -61,14 +61,12 @@ def _race_corpus(call: Call) -> RaceCorpus:
     return call.services.timings.prepare(corpus.name, corpus.sentences)
 
 
-def _race(call: Call, corpus: RaceCorpus, options: TimingOptions, stop: Stop) -> Generator[Step, None, TimingResult]:
+def _race(call: Call, corpus: RaceCorpus, options: TimingOptions) -> Generator[Step, None, TimingResult | None]:
     result = None
-    for step in call.services.timings.race(corpus, options.model, options.seconds, stop, options.cross_encoder):
+    for step in call.services.timings.race(corpus, options.model, options.seconds, call.stop, options.cross_encoder):
         if isinstance(step, Moment):
             result = step.result or result
         yield _step("" if isinstance(step, Waiting) else step.stage, step)
-    if result is None:
-        raise UserError(APP_STOPPING)
     return result
 
 

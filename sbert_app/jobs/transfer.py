@@ -35,7 +35,7 @@ def transfer(call: Call, options: TransferOptions) -> Iterator[Step | Outcome]:
     """
     service = call.services.transfers
     data = service.read(call.required_table(), options.text_column, options.label_column, options.test, options.dev)
-    for step in service.measure(data, options.model, options.quick, call.visitor):
+    for step in service.measure(data, options.model, options.quick, call.stop):
         if isinstance(step, TransferResult):
             summary = asdict(step) | {"sentences": len(data.sentences), "classes": data.classes}
             yield Outcome(summary, list(lines(step, data)))

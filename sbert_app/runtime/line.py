@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 from sbert_app.errors import UserError
 from sbert_app.runtime.memory import give_back
-from sbert_app.runtime.stop import Stop
+from sbert_app.runtime.stop import Stop, StoppedError
 from sbert_app.settings import Limits
 from sbert_app.wording import plural
 
@@ -19,6 +19,7 @@ class ActiveJobs:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._jobs: list[Stop] = []
+        self._closed = False
         self._lock = threading.Lock()
 
     @contextmanager
@@ -27,11 +28,20 @@ class ActiveJobs:
         with self._lock:
             self._check(job)
             self._jobs.append(job)
+            if self._closed:
+                job.set()
         try:
             yield
         finally:
             with self._lock:
                 self._jobs.remove(job)
+
+    def close(self) -> None:
+        """Stop all jobs, because the app ends."""
+        with self._lock:
+            self._closed = True
+            for job in self._jobs:
+                job.set()
 
     def _check(self, job: Stop) -> None:
         running = [other for other in self._jobs if not other.is_set()]  # not those about to stop
@@ -58,20 +68,23 @@ class Line:
     def join(self, job: Stop) -> Iterator[Iterator[int]]:
         """Join the line; yields an iterator of the number of jobs ahead, which ends at this job's turn or when it is stopped.
 
-        Work inside the block. Raises UserError if too many jobs wait, and at the end if the job exceeded its time.
+        Work inside the block. Raises UserError if too many jobs wait, and with the reason if the job exceeded its time or a tick
+        of its stop ended it.
         """
         with self._active.enter(job):
             with self._changed:
                 self._tickets.append(job)
             try:
                 yield self._wait(job)
+            except StoppedError:
+                raise UserError(job.reason) from None
             finally:
                 with self._changed:
                     self._tickets.remove(job)
                     self._changed.notify_all()
                 give_back()
         if job.overdue:
-            raise UserError(f"Stopped after {self._seconds / 60:.0f} minutes, the limit here. Use fewer rows.")
+            raise UserError(job.reason)
 
     def _wait(self, job: Stop) -> Iterator[int]:
         while (before := self._before(job)) > 0 and not job.is_set():

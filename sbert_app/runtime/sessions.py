@@ -93,12 +93,6 @@ class Sessions:
         if expired:
             give_back()
 
-    def close(self) -> None:
-        """Stop all work, because the app ends."""
-        with self._lock:
-            for session in self._sessions.values():
-                session.stop_all()
-
     def __len__(self) -> int:
         return len(self._sessions)
 

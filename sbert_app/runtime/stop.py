@@ -2,10 +2,12 @@
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
-# Only the end of the app stops an endpoint's job.
-APP_STOPPING = "The job was stopped, because the app is shutting down. Send it again."
+from sbert_app.wording import spoken
+
+STOPPED = "The job was stopped: the app is shutting down, or another request has replaced it. Send it again."
 
 
 @dataclass(frozen=True)
@@ -21,14 +23,21 @@ def network_address(forwarded: str, client: str) -> str:
     return forwarded.rpartition(",")[2].strip() or client
 
 
-class Stop:
-    """Passed to a job, which checks `is_set` between its steps."""
+class StoppedError(Exception):
+    """A run was ended between two of its steps. The line that it is in turns this into a sentence."""
 
-    def __init__(self, visitor: Visitor | None = None) -> None:
+
+class Stop:
+    """Passed to a job, which checks `is_set` or calls `tick` between its steps."""
+
+    def __init__(self, visitor: Visitor | None = None, left: Callable[[], bool] = lambda: False) -> None:
+        """left: whether the client that waits for the run has left."""
         self.visitor = visitor
         self.revoked = False  # nothing of this run may be stored
+        self._left = left
         self._requested = threading.Event()
         self._deadline: float | None = None
+        self._seconds = 0.0
 
     def set(self) -> None:
         """End early. Partial results may be stored."""
@@ -41,12 +50,22 @@ class Stop:
 
     def limit(self, seconds: float) -> None:
         """End the run when this many seconds have passed from now."""
-        self._deadline = time.monotonic() + seconds
+        self._deadline, self._seconds = time.monotonic() + seconds, seconds
 
     @property
     def overdue(self) -> bool:
         """Whether the time limit has passed."""
         return self._deadline is not None and time.monotonic() > self._deadline
 
+    @property
+    def reason(self) -> str:
+        """Why a run that is set ended, as a sentence for the client that waits for it."""
+        return f"Stopped after {spoken(self._seconds)}, the limit here. Use fewer rows." if self.overdue else STOPPED
+
     def is_set(self) -> bool:
-        return self._requested.is_set() or self.overdue
+        return self._requested.is_set() or self.overdue or self._left()
+
+    def tick(self) -> None:
+        """Raise StoppedError if the run is to end."""
+        if self.is_set():
+            raise StoppedError

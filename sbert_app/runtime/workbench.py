@@ -30,8 +30,9 @@ EMBEDDING_JOBS = 4  # at a time: batches take turns on the device, reading and i
 
 @dataclass(frozen=True)
 class Lines:
-    """The waiting lines of heavy jobs. `ActiveJobs` limits their total."""
+    """The waiting lines of heavy jobs, and the jobs in all of them together."""
 
+    active: ActiveJobs
     corpora: Line  # encode or compare many sentences
     maps: Line  # one at a time: two UMAP fits at once can abort the process
     timing: Line  # one at a time: two would measure each other
@@ -98,7 +99,7 @@ def open_workbench(settings: Settings, converts: bool = True) -> Workbench:
         examples=Examples(embedder, limits),
         library=Library(settings.corpora),
         sessions=Sessions(limits),
-        lines=Lines(corpora, maps, timing),
+        lines=Lines(active, corpora, maps, timing),
         _models=Models(settings, converts),
     )
     if settings.device == "cuda":
@@ -129,6 +130,6 @@ def warm_up(bench: Workbench, pause: Callable[[], None] = lambda: None) -> None:
 
 def close(bench: Workbench) -> None:
     """Stop all work, so that no thread computes while the interpreter shuts down."""
-    bench.sessions.close()
+    bench.lines.active.close()
     bench.stop_converting()
     bench.device.close(CLOSING_SECONDS)

@@ -64,8 +64,16 @@ def embeddings(request: EmbeddingRequest, vectors: Vectors) -> bytes:
 
 def models(names: Sequence[str]) -> bytes:
     """The list of models."""
-    data = [{"id": name, "object": "model", "created": 0, "owned_by": "sbert-studio"} for name in names]
-    return orjson.dumps({"object": "list", "data": data})
+    return orjson.dumps({"object": "list", "data": [_model(name) for name in names]})
+
+
+def model(name: str) -> bytes:
+    """One model."""
+    return orjson.dumps(_model(name))
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "sbert-studio"}
 
 
 def as_json(content: bytes, status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -1,4 +1,4 @@
-"""`POST /v1/embeddings` and `GET /v1/models`, for OpenAI clients. Every error has OpenAI's shape."""
+"""`POST /v1/embeddings`, `GET /v1/models` and `/v1/models/NAME`, for OpenAI clients. Every error has OpenAI's shape."""
 
 import asyncio
 import hmac
@@ -34,6 +34,7 @@ def routes(service: EmbeddingService, settings: Settings) -> list[Route]:
     return [
         Route("/v1/embeddings", api.answering(api.embeddings), methods=["POST"]),
         Route("/v1/models", api.answering(api.models), methods=["GET"]),
+        Route("/v1/models/{name:path}", api.answering(api.model), methods=["GET"]),  # names of the Hub hold a slash
     ]
 
 
@@ -75,6 +76,11 @@ class Api:
 
     async def models(self, request: Request) -> Response:
         return bodies.as_json(await self._in_thread(lambda: bodies.models(self._service.models())))
+
+    async def model(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        await self._in_thread(lambda: self._service.check_name(name))
+        return bodies.as_json(bodies.model(name))
 
     async def _in_thread(self, work: Callable[[], Result]) -> Result:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)

@@ -51,6 +51,11 @@ class EmbeddingService:
         """The names of the encoders to choose from; those of training runs are secret."""
         return self._bench.registry.encoders()
 
+    def check_name(self, name: str) -> None:
+        """Raise RefusedError for a name that is neither listed nor that of a training run."""
+        if not self._is_known(name):
+            raise _unknown(f"There is no model {quoted(name)}. Must be one of {', '.join(self.models())}.")
+
     def is_quick(self, fields: Any) -> bool:
         """Whether a request can be checked without loading a model or listing the models on disk."""
         name = fields.get("model") if isinstance(fields, dict) else None
@@ -94,8 +99,7 @@ class EmbeddingService:
         """The encoder of a listed name or of a training run. A path is refused, and so is a name that is not on this machine."""
         if not isinstance(name, str) or not name:
             raise RefusedError("The model must be given by its name; GET /v1/models lists them.", "model")
-        if not self._is_known(name):
-            raise _unknown(f"There is no model {quoted(name)}. Must be one of {', '.join(self.models())}.")
+        self.check_name(name)
         try:
             return self._bench.registry.encoder(name)
         except UserError as error:

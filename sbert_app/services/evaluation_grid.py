@@ -10,7 +10,7 @@ from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell, measure_cell
 from sbert_app.grid.data_sets import DataSet, read_data_set, read_folder
 from sbert_app.grid.examples import own_data_sets
-from sbert_app.grid.loaded import StoppedError, Systems
+from sbert_app.grid.loaded import Systems
 from sbert_app.grid.parts import plain_name
 from sbert_app.grid.result import Grid, Place
 from sbert_app.grid.store import CellStore
@@ -18,7 +18,7 @@ from sbert_app.grid.systems import Choice, check_names
 from sbert_app.grid.tasks.chosen import by_tasks, check_tasks
 from sbert_app.labelled.judgements import Rows
 from sbert_app.runtime.line import place_in_line
-from sbert_app.runtime.stop import Stop
+from sbert_app.runtime.stop import Stop, StoppedError
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
 from sbert_app.tables import Table, read_table
@@ -204,7 +204,7 @@ class GridService:
             system = systems.get(place[0])
             cell: Cell | str | None = self._store.get(system, data)
             if cell is None:
-                cell = measure_cell(system, data, systems.tick)
+                cell = measure_cell(system, data, systems.stop.tick)
                 self._store.put(system, data, cell)
         except StoppedError:
             return grid

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sbert_app.errors import UserError
 from sbert_app.labelled.columns import has_pairs
 from sbert_app.labelled.labelled_sentences import LabelledSentences, read_labelled_sentences
 from sbert_app.labelled.pairs.labelled_pairs import read_labelled_pairs
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.line import place_in_line
-from sbert_app.runtime.stop import APP_STOPPING, Stop, Visitor
+from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.tables import Table
 from sbert_app.training.classes import features_of, learn, measures_of
@@ -56,20 +55,16 @@ class TransferService:
         return read_labelled_sentences(table, self._bench.settings.limits, text, label, test, dev)
 
     def measure(
-        self, data: LabelledSentences, model: str = DEFAULT_ENCODER, quick: bool = False, visitor: Visitor | None = None
+        self, data: LabelledSentences, model: str = DEFAULT_ENCODER, quick: bool = False, stop: Stop | None = None
     ) -> Iterator[str | TransferResult]:
         """Yield the stages as texts, at last the result, after waiting in the queue. quick: by scikit-learn, in five folds."""
-        encoder, stop = self._bench.registry.encoder(model), Stop(visitor)
-
-        def tick() -> None:
-            if stop.is_set():
-                raise UserError(APP_STOPPING)
+        encoder, stop = self._bench.registry.encoder(model), stop or Stop()
 
         def embed(sentences: Sequence[str]) -> Vectors:
             vectors = np.empty((len(sentences), encoder.dim), np.float32)
             for rows, values in self._bench.device.stream(encoder, sentences):
                 vectors[rows] = values
-                tick()
+                stop.tick()
             return vectors
 
         with self._bench.lines.corpora.join(stop) as waiting:
@@ -79,7 +74,7 @@ class TransferService:
             features = features_of(data, embed)
             embedded = time.perf_counter()
             yield "Training the classifiers, the quick form" if quick else "Training the classifiers"
-            result = learn(features, data, quick, tick)
+            result = learn(features, data, quick, stop.tick)
             seconds = {"embedding": embedded - start, "classifiers": time.perf_counter() - embedded}
             l2, c = ([], result.chosen) if quick else (result.chosen, [])
             f1 = measures_of(data, result).get("f1")

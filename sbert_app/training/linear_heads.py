@@ -47,7 +47,7 @@ def fit_heads(
 ) -> Heads:
     """Fit H heads by Adam on the cross-entropy; each keeps its best round on its dev rows and stops after PATIENCE worse ones.
 
-    features (n, dim); targets (n,), 0..C-1; train, dev: boolean (H, n); l2: weight decay, (H,). tick is called after each round.
+    features (n, dim); targets (n,), 0..C-1; train, dev: boolean (H, n); l2: weight decay, (H,). tick is called before each step.
     All heads see the rows in one order, each only its own: a step is one matrix product for all of them.
     """
     with threadpool_limits(1, user_api="openmp"):  # steps take milliseconds: beside other work, threads wait ten times longer
@@ -63,7 +63,7 @@ def _fitted(
     waited = torch.zeros(count, dtype=torch.int64)
     for _ in range(0, MOST_EPOCHS, EPOCHS_A_ROUND):
         for _ in range(EPOCHS_A_ROUND):
-            run.epoch()
+            run.epoch(tick)
         correct = Heads(run.weight, run.bias, best.dev).correct(features, targets)
         held = dev[numbers].T
         accuracy = (correct & held).sum(0) / held.sum(0).clamp(min=1)
@@ -77,7 +77,6 @@ def _fitted(
         waited[numbers[~better]] += 1
         going = waited[numbers] <= PATIENCE
         numbers = numbers[going]
-        tick()
         if not len(numbers):
             break
         run.keep(going)
@@ -100,10 +99,11 @@ class _Training:
         # Of so many rows, each head has about BATCH of its own.
         self._batch = max(1, round(BATCH * len(features) / max(1.0, float(self._train.sum(0).mean()))))
 
-    def epoch(self) -> None:
+    def epoch(self, tick: Callable[[], None]) -> None:
         """All rows once, in a new order."""
         order = torch.randperm(len(self._features), generator=self._random)
         for rows in order.split(self._batch):
+            tick()
             self._learn(rows)
 
     def _learn(self, rows: Tensor) -> None:

@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections import Counter
 from contextlib import suppress
+from itertools import repeat
 from pathlib import Path
 
 from sbert_app.bulk.indexing import run
@@ -26,6 +27,7 @@ from sbert_app.collections.opening import open_collection
 from sbert_app.errors import UserError
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
+from tests.attacks.bound import bounded
 from tests.attacks.small_home import SENTENCES, settings, tiny_model
 from tests.bulk.contents import Place, contents, least_cosine
 from tests.bulk.logged import log_to
@@ -185,7 +187,9 @@ def attack(kills: int, store: str, ray: bool, server: Server | None = None) -> i
         encoder = Encoder.from_folder(folder / "model", choose_hardware("cpu", "fp32"))
         files = Files(folder / "data", chance)
         request = Request((str(files.folder),), store, model=str(folder / "model"), shard_rows=SHARD_ROWS, work=folder / "work")
-        while done < kills:
+        for _ in bounded(repeat(None)):
+            if done >= kills:
+                break
             ended, in_round = False, 0
             while not ended:
                 last = in_round >= KILLS_A_ROUND

@@ -26,6 +26,7 @@ from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.corpus.search import SearchService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.trained_models import TrainedModels
+from tests.attacks.bound import bounded
 from tests.attacks.small_home import BASE, SAVED, SENTENCES, Ids, build, index, plan, settings, training_data
 
 QUERY = "the card cannot be found"
@@ -241,9 +242,11 @@ def main() -> int:
         expected = expectations(home, ids)
         counts: Counter[str] = Counter()
         total = 0
-        for case in cases(whole):
+        for case in bounded(cases(whole)):
             counts.update(attack(home, whole, ids, case, expected))
             total += 1
+            if total % 50 == 0:
+                print(f"{total} damages: {dict(counts)}", flush=True)
     faults = sum(count for name, count in counts.items() if name.isupper())
     print(f"{total} damages, {sum(counts.values())} uses in {time.monotonic() - start:.0f} s: {dict(counts)}")
     return 1 if faults else 0

@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 import numpy as np
 
+from tests.attacks.bound import left
 from tests.attacks.server import CROSS, MODEL, RefusedError, Server, call, serving
 
 CLIENTS, SECONDS, IDLE_SECONDS = 50, 180, 30
@@ -123,7 +124,7 @@ async def attack(server: Server) -> bool:
     limits = httpx.Limits(max_connections=None)
     async with httpx.AsyncClient(timeout=600, limits=limits) as client:
         before, peak = server.megabytes(), 0.0
-        visitors, end = Visitors(server), time.monotonic() + SECONDS
+        visitors, end = Visitors(server), time.monotonic() + min(SECONDS, left() / 2)
         tasks = [asyncio.create_task(visitors.visit(client, number, end)) for number in range(CLIENTS)]
         trained = asyncio.create_task(training(client, server.url, end))
         while not all(task.done() for task in [*tasks, trained]):

@@ -20,6 +20,7 @@ from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.models.registry import Registry
 from sbert_app.settings import Settings
+from tests.attacks.bound import bounded
 
 ROOT = Path(__file__).parents[2]
 SENTENCES = ["The parcel never came.", "My package did not arrive.", "How do I change my password?"]
@@ -111,7 +112,7 @@ def child(couple: tuple[str, str]) -> None:
 def count(way: str, loads: Iterable[list[str]]) -> int:
     """Print each fault as it comes, and how many double loads were wrong at the end."""
     results = []
-    for texts in loads:
+    for texts in bounded(loads):
         results.append(bool(texts))
         if texts:
             print(f"{way} {len(results)}: {'; '.join(texts)}", flush=True)

@@ -18,13 +18,22 @@ ROOT = Path(__file__).parents[2]
 CROSS = "cross-MiniLM-L6-stsb"
 MODEL = "all-MiniLM-L6-v2"
 START_SECONDS = 240
+LIMITED = """
+from dataclasses import replace
+from sbert_app import settings
+from sbert_app.runtime import workbench
+settings.HOSTED_LIMITS = replace(settings.HOSTED_LIMITS, **{})
+workbench.warm_up = lambda *_: workbench.log.info("ready after 0 s, not warmed up")
+import app
+app.main()
+"""  # for a test about limits, which need not wait for the examples
 
 
 class Server:
     """`url`, the log so far, and the memory of the process and its children in MB."""
 
-    def __init__(self, url: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
-        self.url, self._process, self._log = url, process, log
+    def __init__(self, url: str, process: "subprocess.Popen[bytes]", home: Path, log: Path) -> None:
+        self.url, self._process, self.home, self._log = url, process, home, log
 
     def log(self) -> str:
         return self._log.read_text(encoding="utf-8", errors="replace")
@@ -33,25 +42,34 @@ class Server:
     def process_id(self) -> int:
         return self._process.pid
 
+    def kill(self) -> None:
+        """As the system does: no signal that the app could handle."""
+        self._process.kill()
+        self._process.wait()
+
     def megabytes(self) -> float:
         status = Path(f"/proc/{self._process.pid}/status").read_text()
         return int(next(line for line in status.splitlines() if line.startswith("VmRSS")).split()[1]) / 1024
 
 
 @contextmanager
-def serving(home: Path, hosted: bool) -> Iterator[Server]:
-    """Start `python app.py` over a home; wait until its examples are ready; end it at last."""
-    port, log = free_port(), home.parent / "app.log"
+def serving(home: Path, hosted: bool, limits: dict[str, int] | None = None) -> Iterator[Server]:
+    """Start `python app.py` over a home; wait until its examples are ready; end it at last. limits: other than the hosted ones."""
+    port = free_port()
+    log = home.parent / f"app-{port}.log"
     env = os.environ | {
         "SBERT_STUDIO_HOME": str(home),
         "SBERT_STUDIO_HOSTED": "1" if hosted else "0",
         "GRADIO_SERVER_PORT": str(port),
-        "GRADIO_TEMP_DIR": str(home.parent / "gradio"),
+        "GRADIO_TEMP_DIR": str(home.parent / f"gradio-{port}"),
         "HF_HUB_OFFLINE": "1",
     }
     with log.open("wb") as stream:
-        process = subprocess.Popen([sys.executable, "app.py"], cwd=ROOT, env=env, stdout=stream, stderr=subprocess.STDOUT)
-    server = Server(f"http://127.0.0.1:{port}", process, log)
+        command = [sys.executable, "-c", LIMITED.format(limits)] if limits else [sys.executable, "app.py"]
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=env, stdout=stream, stderr=subprocess.STDOUT, start_new_session=True
+        )  # Ctrl-C ends the attack, with its verdict, not the app under it
+    server = Server(f"http://127.0.0.1:{port}", process, home, log)
     try:
         end = time.monotonic() + START_SECONDS
         while "INFO sbert_app.runtime.workbench: ready after" not in server.log():

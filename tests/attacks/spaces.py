@@ -23,6 +23,8 @@ from typing import Any
 import httpx
 from gradio_client import Client, handle_file
 
+from tests.attacks.bound import bounded
+
 ROOT = Path(__file__).parents[2]
 USER = 1000
 MODEL = "all-MiniLM-L6-v2"
@@ -222,7 +224,7 @@ def main() -> int:
         raise SystemExit("Only root can start the app as user 1000.")
     faults = 0
     with tempfile.TemporaryDirectory() as folder:
-        for surrounding in prepare(Path(folder)):
+        for surrounding in bounded(prepare(Path(folder))):
             attack(Path(folder), surrounding)
             print(f"\n{surrounding.name}")
             for what, result in surrounding.rows:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import httpx
 
+from tests.attacks.bound import bounded
 from tests.attacks.server import CROSS, MODEL, Server, call, serving
 
 VISITS, FIRST = 500, 100
@@ -33,14 +34,15 @@ async def visit(client: httpx.AsyncClient, server: Server, number: int) -> None:
 async def attack(server: Server) -> bool:
     memory: list[float] = []
     async with httpx.AsyncClient(timeout=120) as client:
-        for number in range(1, VISITS + 1):
+        for number in bounded(range(1, VISITS + 1)):
             await visit(client, server, number)
             memory.append(server.megabytes())
             if number % REPORT_EVERY == 0:
                 print(f"{number:4} visits  {memory[-1]:,.0f} MB", flush=True)
-    growth = memory[-1] / memory[FIRST - 1] - 1
+    first = min(FIRST, len(memory))
+    growth = memory[-1] / memory[first - 1] - 1
     traced = server.log().count("Traceback")
-    print(f"memory after {FIRST} visits {memory[FIRST - 1]:,.0f} MB, after {VISITS} {memory[-1]:,.0f} MB ({growth:+.1%})")
+    print(f"memory after {first} visits {memory[first - 1]:,.0f} MB, after {len(memory)} {memory[-1]:,.0f} MB ({growth:+.1%})")
     print(f"tracebacks in the log: {traced}")
     return growth <= GROWTH and not traced
 

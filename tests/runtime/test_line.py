@@ -92,3 +92,24 @@ def test_a_job_that_takes_too_long_is_stopped_and_told(monkeypatch):
             assert list(waiting) == [] and not stop.is_set()
             now[0] += 901
             assert stop.is_set()
+
+
+def test_who_has_left_takes_no_place_and_ends_at_the_next_tick():
+    line, gone = Line(4, ActiveJobs(HOSTED_LIMITS), 60), []
+    first = Stop(Visitor("tab"), lambda: bool(gone))
+    with pytest.raises(UserError, match="The job was stopped"), line.join(first):
+        first.tick()
+        gone.append(True)
+        with line.join(Stop(Visitor("tab"))):
+            pass
+        first.tick()
+
+
+def test_the_end_of_the_app_stops_all_jobs_and_those_that_come_later():
+    active = ActiveJobs(Limits())
+    before, after = Stop(), Stop()
+    with Line(1, active, 60).join(before), Line(1, active, 60).join(after):
+        active.close()
+        assert before.is_set() and after.is_set()
+    with Line(1, active, 60).join(later := Stop()):
+        assert later.is_set() and later.reason.startswith("The job was stopped: the app is shutting down")

@@ -98,6 +98,10 @@ def test_models_are_listed_but_for_those_of_runs(app: Served, home: Path, model_
     run.mkdir(parents=True)
     (run / "model").symlink_to(model_folder)
     assert [model.id for model in app.openai.models.list()] == list(app.bench.registry.encoders())
+    for model in app.openai.models.list():
+        assert app.openai.models.retrieve(model.id) == model
+    with pytest.raises(openai.NotFoundError, match="There is no model 'other/name'"):
+        app.openai.models.retrieve("other/name")
     assert app.openai.embeddings.create(model="runs/2026-a-secret", input="text").model == "runs/2026-a-secret"
     for name in ("text-embedding-3-small", "runs/2026-guessed", str(model_folder), "cross-MiniLM-L6-stsb", "new/dan", "a\nb"):
         with pytest.raises(openai.NotFoundError) as refused:

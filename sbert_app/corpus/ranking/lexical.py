@@ -2,9 +2,9 @@
 
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import bm25s
 
 Rows = NDArray[np.int64]
+Item = TypeVar("Item")
 
 K1, B = 1.2, 0.75  # the usual parameters of BM25
 HELD_ONCE = 1 / (1 + K1)  # what a word that occurs once in a row of average length adds to its score, times its rarity
@@ -33,7 +34,7 @@ class LexicalIndex:
         self._scorer = scorer
 
     @classmethod
-    def build(cls, sentences: Sequence[str]) -> "LexicalIndex":
+    def build(cls, sentences: Iterable[str]) -> "LexicalIndex":
         scorer = _library().BM25(method="lucene", k1=K1, b=B)
         scorer.index([tokenize(sentence) or [NO_WORD] for sentence in sentences], show_progress=False)
         return cls(scorer)
@@ -89,7 +90,14 @@ def word_overlap(sentence1: str, sentence2: str) -> float:
     return len(words1 & words2) / len(words1 | words2) if words1 | words2 else 0.0
 
 
-def tf_idf_cosines(columns: Sequence[Sequence[str]]) -> list[NDArray[np.float64]]:
+def ticking(items: Iterable[Item], tick: Callable[[], None]) -> Iterator[Item]:
+    """The items, `tick` being called before each: it may raise, which ends what reads them."""
+    for item in items:
+        tick()
+        yield item
+
+
+def tf_idf_cosines(columns: Sequence[Sequence[str]], tick: Callable[[], None] = lambda: None) -> list[NDArray[np.float64]]:
     """The cosine of each first sentence with that of every other column, (n,) each, by words weighted by how rare they are.
 
     columns: n sentences each; how rare a word is, is counted over all of them.
@@ -98,10 +106,10 @@ def tf_idf_cosines(columns: Sequence[Sequence[str]]) -> list[NDArray[np.float64]
 
     vectorizer = TfidfVectorizer(token_pattern=WORD.pattern)
     try:
-        vectorizer.fit(dict.fromkeys(sentence for column in columns for sentence in column))
+        vectorizer.fit(ticking(dict.fromkeys(sentence for column in columns for sentence in column), tick))
     except ValueError:  # no sentence has a word
         return [np.zeros(len(columns[0])) for _ in columns[1:]]
-    first, *others = (vectorizer.transform(column) for column in columns)
+    first, *others = (vectorizer.transform(ticking(column, tick)) for column in columns)
     return [np.asarray(first.multiply(other).sum(axis=1), dtype=np.float64).ravel() for other in others]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from sbert_app.corpus.ranking.fusion import Scores, compared_order, hybrid
-from sbert_app.corpus.ranking.lexical import LexicalIndex, best_rows
+from sbert_app.corpus.ranking.lexical import LexicalIndex, best_rows, ticking
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.errors import UserError
 from sbert_app.evaluation.weighted import Array
@@ -15,32 +15,35 @@ from sbert_app.vectors import Vectors, unit_rows
 DEPTH = 100  # documents of a ranking
 RERANKED = 30  # of them that a cross-encoder reads again, as in Search
 CUT = 10
+BLOCK = 500  # queries compared with all documents at a time: bounds memory
 MOST_PAIRS = 100_000  # of query and candidate that a cross-encoder reads
 RANKING = ("ndcg_at_10", "mrr_at_10", "recall_at_100")
 Compare = Callable[[LexicalIndex, int, Rows], Scores]  # words of the documents, number of a query, rows -> their MaxSim scores
 PairScores = Callable[[list[tuple[str, str]]], Array]
 
 
-def by_vectors(data: Queries, queries: Vectors, documents: Vectors) -> list[Rows]:
+def by_vectors(data: Queries, queries: Vectors, documents: Vectors, tick: Callable[[], None]) -> list[Rows]:
     """The best documents of each query by cosine, best first. queries (Q, dim), documents (D, dim)."""
-    scores = unit_rows(queries) @ unit_rows(documents).T
+    queries, documents = unit_rows(queries), unit_rows(documents)
+    blocks = (queries[start : start + BLOCK] @ documents.T for start in range(0, len(queries), BLOCK))
+    scores = ticking((row for block in blocks for row in block), tick)
     return [_best(row, data, number) for number, row in enumerate(scores)]
 
 
 def by_words(data: Queries, tick: Callable[[], None]) -> list[Rows]:
     """The best documents by BM25; those without a word of the query are not ranked."""
-    return [best_rows(scores, DEPTH) for scores, _ in _by_bm25(data, LexicalIndex.build(data.documents), tick)]
+    return [best_rows(scores, DEPTH) for scores, _ in _by_bm25(data, LexicalIndex.build(ticking(data.documents, tick)), tick)]
 
 
 def by_both(data: Queries, queries: Vectors, documents: Vectors, tick: Callable[[], None]) -> list[Rows]:
     """The best documents by cosine and BM25 together, as hybrid search ranks. queries (Q, dim), documents (D, dim)."""
-    index = LexicalIndex.build(data.documents)
+    index = LexicalIndex.build(ticking(data.documents, tick))
     return [rows[:DEPTH] for rows, _, _ in _hybrids(data, index, queries, documents, tick)]
 
 
 def by_maxsim(data: Queries, queries: Vectors, documents: Vectors, compare: Compare, tick: Callable[[], None]) -> list[Rows]:
     """As `by_both`, and MaxSim added for the best COMPARED. queries (Q, dim), documents (D, dim)."""
-    index = LexicalIndex.build(data.documents)
+    index = LexicalIndex.build(ticking(data.documents, tick))
     rankings = []
     for number, (rows, fused, coverage) in enumerate(_hybrids(data, index, queries, documents, tick)):
         order = compared_order(fused, compare(index, number, rows[:COMPARED]), coverage)

@@ -1,15 +1,16 @@
 """Declare a job: its input, its options, and a function that yields steps and, at the end, one outcome."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.option import option, text
 from sbert_app.models.defaults import DEFAULT_ENCODER
-from sbert_app.runtime.stop import Visitor
+from sbert_app.runtime.stop import Stop
 from sbert_app.services.bundle import Services
 from sbert_app.tables import Table
 
@@ -29,10 +30,10 @@ class Needs(Enum):
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a job: services, visitor and input. Of `session_id`, `table` and `columns`, only those it needs are set."""
+    """One call of a job: services, its stop, and input. Of `session_id`, `table` and `columns`, only those it needs are set."""
 
     services: Services
-    visitor: Visitor | None = None
+    stop: Stop = field(default_factory=Stop)
     session_id: str = ""
     table: Table | None = None
     columns: list[str] = field(default_factory=list)
@@ -89,6 +90,17 @@ class Job:
     quick: bool = False  # short: shares Gradio's concurrency limit; other jobs have none, as they queue in the services
     streams: bool = False  # the endpoint sends the steps too
     makes_file: bool = False
+
+    def steps(self, call: Call, options: Any) -> Iterator[Step | Outcome]:
+        """Run the job until its outcome. Raises UserError, with the reason, if the call is stopped or ends without one."""
+        with closing(cast("Generator[Step | Outcome]", self.run(call, options))) as steps:
+            for step in steps:
+                yield step
+                if isinstance(step, Outcome):
+                    return
+                if call.stop.is_set():
+                    break
+        raise UserError(call.stop.reason)
 
     @property
     def text(self) -> str:

@@ -13,6 +13,7 @@ from sbert_app.corpus.mining import FLOOR, Mining
 from sbert_app.errors import UserError
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.models.scoring import Bounds, how_to_read
+from sbert_app.runtime.stop import StoppedError
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
 from sbert_app.services.collection.joining import join
@@ -76,7 +77,7 @@ class DuplicatesService:
                 yield MiningProgress(0.0, 0.0, before=before)
             start = time.perf_counter()
             yield MiningProgress(0.0, 0.0)
-            for step in self._bench.device.each(_mined(indexed, open_collection_of(session))):
+            for step in self._mined(indexed, open_collection_of(session)):
                 seconds = time.perf_counter() - start
                 if isinstance(step, Mined):
                     mined = replace(step, seconds={MINE: seconds})
@@ -87,6 +88,15 @@ class DuplicatesService:
                     return
                 else:
                     yield MiningProgress(step.done / step.total, seconds)
+
+    def _mined(self, indexed: IndexedCorpus, opened: OpenCollection | None) -> Iterator[Mining | Mined]:
+        """Compare the rows of a corpus, or of the collection that it is a sample of. A store may answer late."""
+        if opened is not None:
+            yield from join(opened)
+            return
+        steps = find_duplicates(indexed.corpus.sentences, indexed.embeddings, indexed.index)
+        for step in self._bench.device.each(steps):
+            yield Mined(indexed, step, {}) if isinstance(step, Duplicates) else step
 
     def stop(self, session_id: str) -> None:
         """Stop this session's mining after the current step."""
@@ -154,21 +164,15 @@ class DuplicatesService:
         pairs = findings.borderline(count)
         new = [pair for pair in pairs if (pair.row1, pair.row2) not in scores]
         start = time.perf_counter()
-        values = self._bench.device.scores(cross, [(pair.sentence1, pair.sentence2) for pair in new])
+        try:
+            values = self._bench.device.scores(cross, [(pair.sentence1, pair.sentence2) for pair in new], stop.tick)
+        except StoppedError:
+            raise UserError(stop.reason) from None
         scores |= {(pair.row1, pair.row2): float(value) for pair, value in zip(new, values, strict=True)}
         seconds = time.perf_counter() - start
         opinion = SecondOpinion(cross.name, cross.kind, cross.trained_for, cross.bounds, scores, seconds)
         session.put(opinion, stop)
         return [replace(pair, cross_score=scores[pair.row1, pair.row2]) for pair in pairs], opinion
-
-
-def _mined(indexed: IndexedCorpus, opened: OpenCollection | None) -> Iterator[Mining | Mined]:
-    """Compare the rows of a corpus, or of the collection that it is a sample of."""
-    if opened is not None:
-        yield from join(opened)
-        return
-    for step in find_duplicates(indexed.corpus.sentences, indexed.embeddings, indexed.index):
-        yield Mined(indexed, step, {}) if isinstance(step, Duplicates) else step
 
 
 def checked_threshold(value: float) -> float:

@@ -10,13 +10,14 @@ import gradio as gr
 
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, outcome_of
 from sbert_app.jobs.declaring.option import Argument, arguments, names, read, text, upload
+from sbert_app.runtime.stop import Stop
 from sbert_app.services.bundle import Services
 from sbert_app.tables import Table
 from sbert_app.ui.kit.events import handler
 from sbert_app.ui.kit.long_job import throttled
 from sbert_app.ui.kit.shelf import Shelf
 from sbert_app.ui.kit.uploads import uploaded
-from sbert_app.ui.kit.visitors import visitor_of
+from sbert_app.ui.kit.visitors import caller_left, visitor_of
 
 SEND_SECONDS = 0.5  # between two steps that are sent
 NO_FILE = {
@@ -133,13 +134,13 @@ def _steps(job: Job, services: Services, shelf: Shelf, request: gr.Request, valu
         options = read(job.options, raw, limits)
     call = Call(
         services,
-        visitor=visitor_of(request, services.bench.settings.hosted),
+        stop=Stop(visitor_of(request, services.bench.settings.hosted), caller_left()),
         session_id=subject.get("corpus", ""),
         table=_table(job, services, subject),
         columns=COLUMNS.kind.check(subject.get("columns") or [], limits),
         folder=shelf.folder if job.makes_file else None,
     )
-    yield from job.run(call, options)
+    yield from job.steps(call, options)
 
 
 def _table(job: Job, services: Services, subject: dict[str, Any]) -> Table | None:

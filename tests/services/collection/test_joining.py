@@ -1,5 +1,8 @@
 """Duplicates of a whole collection are those of the same rows in memory; of a large one a sample is compared with all."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor, wait
+
 import pytest
 
 from sbert_app.corpus.findings import Mined
@@ -78,3 +81,23 @@ def test_steps_come_before_the_result(services, session):
     steps = list(joining.join(services.collections.current(session.id)))
     assert all(isinstance(step, Mining) for step in steps[:-1]) and isinstance(steps[-1], Mined)
     assert steps[-2].done == steps[-2].total == 926
+
+
+def test_a_short_request_does_not_wait_for_a_store_that_answers_slowly(services, session, monkeypatch):
+    asked, answer = threading.Event(), threading.Event()
+    store = services.collections.current(session.id).collection
+    search = store.search
+
+    def slow(*values):
+        asked.set()
+        assert answer.wait(60)
+        return search(*values)
+
+    monkeypatch.setattr(store, "search", slow)
+    with ThreadPoolExecutor(2) as threads:
+        mining = threads.submit(lambda: list(services.duplicates.find(session.id)))
+        assert asked.wait(60)
+        short = threads.submit(services.bench.device.encode, services.bench.registry.encoder(), ["a query"])
+        served = bool(wait([short], timeout=10).done)
+        answer.set()
+        assert served and mining.result()[-1].mined is not None

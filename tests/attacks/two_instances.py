@@ -1,0 +1,121 @@
+"""Two instances over one home: one is killed while it indexes and trains, again and again; the other must notice nothing.
+
+`python -m tests.attacks.two_instances [KILLS]`
+"""
+
+import asyncio
+import contextlib
+import csv
+import itertools
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import httpx
+
+from sbert_app.corpus.library import Library
+from sbert_app.runs.runs import Runs
+from tests.attacks.bound import bounded
+from tests.attacks.server import CROSS, MODEL, ROOT, RefusedError, Server, call, serving
+
+KILLS, LONGEST_SECONDS, ROWS, LINES = 5, 12.0, 120, 60
+TRAINED = ["regression", "quick", MODEL, "", 1, 8, None, None, False, "", "", None, None]
+
+
+class Instance:
+    """A running app, and what it has answered as done: sizes of corpora, ids of trainings. A corpus is known by its size."""
+
+    def __init__(self, server: Server, sizes: "itertools.count[int]", labelled: Path) -> None:
+        self.server, self._sizes, self._labelled = server, sizes, labelled
+        self.corpora: set[int] = set()
+        self.runs: set[str] = set()
+        self.faults: list[str] = []
+
+    async def work(self, client: httpx.AsyncClient) -> None:
+        """Index and search, and train beside it, until this is cancelled or something fails."""
+        await asyncio.gather(self._index(client), self._train(client))
+
+    async def _index(self, client: httpx.AsyncClient) -> None:
+        while True:
+            size = next(self._sizes)
+            lines = "\n".join(f"corpus {size}: parcel {number} is late" for number in range(size))
+            indexed = await call(client, self.server.url, "index_corpus", [None, lines, [], MODEL], 1)
+            self.corpora.add(size)
+            found = await call(client, self.server.url, "search", [indexed["corpus"], "late", 3, None, False, False, CROSS, ""], 1)
+            if not all(f"corpus {size}:" in hit["sentence"] for hit in found["hits"]):
+                self.faults.append(f"a search in corpus {size} found rows of another")
+
+    async def _train(self, client: httpx.AsyncClient) -> None:
+        while True:
+            with self._labelled.open("rb") as file:
+                uploaded = await client.post(f"{self.server.url}/gradio_api/upload", files={"files": file})
+            sent = {"path": uploaded.json()[0], "meta": {"_type": "gradio.FileData"}}
+            result = await call(client, self.server.url, "fine_tune", [sent, *TRAINED], 1)
+            if "verdict" in result:
+                self.runs.add(result["run"])
+            else:
+                self.faults.append(f"training {result['run']} ended {result['state']}: {result['message']}")
+
+
+async def attack(home: Path, kills: int, labelled: Path) -> list[str]:
+    """The faults after so many kills."""
+    sizes, chance, killed = itertools.count(LINES), random.Random(0), list[Instance]()
+    with serving(home, hosted=False) as server:
+        other = Instance(server, sizes, labelled)
+        async with httpx.AsyncClient(timeout=600) as client:
+            going = asyncio.create_task(other.work(client))
+            for number in bounded(range(kills)):
+                with contextlib.ExitStack() as stack:
+                    victim = Instance(await asyncio.to_thread(stack.enter_context, serving(home, hosted=False)), sizes, labelled)
+                    killed.append(victim)
+                    work = asyncio.create_task(victim.work(client))
+                    await asyncio.sleep(chance.uniform(2, LONGEST_SECONDS))
+                    victim.server.kill()
+                    with contextlib.suppress(httpx.HTTPError):
+                        await asyncio.wait_for(work, 60)
+                theirs = sum(len(each.corpora) for each in killed), sum(len(each.runs) for each in killed)
+                ours = f"{len(other.corpora)} corpora and {len(other.runs)} trainings"
+                print(f"{number + 1} kills: {ours} of the other, {theirs[0]} and {theirs[1]} of the killed ones", flush=True)
+                if going.done():
+                    break
+            until = time.monotonic() + 120
+            while not other.runs and not going.done() and time.monotonic() < until:
+                await asyncio.sleep(0.5)
+            failed = [str(going.exception() or "") for _ in range(going.done())]
+            going.cancel()
+        return [*failed, *lost(home, [other, *killed]), *(["a traceback in its log"] if "Traceback" in server.log() else [])]
+
+
+def lost(home: Path, instances: list[Instance]) -> list[str]:
+    """What was answered as done and is not in the home, and what else was wrong."""
+    listed = {corpus.rows for corpus in Library(home / "corpora").list()}
+    finished = {info.id for info in Runs(home / "runs").list() if info.state == "finished"}
+    faults = [fault for instance in instances for fault in instance.faults]
+    for instance in instances:
+        faults += [f"the corpus of {size} rows is gone" for size in sorted(instance.corpora - listed)]
+        faults += [f"the training {run} is gone" for run in sorted(instance.runs - finished)]
+    return faults
+
+
+def main(kills: int = KILLS) -> int:
+    """Returns 1 where the other instance noticed a kill, or anything is lost."""
+    with tempfile.TemporaryDirectory(prefix="two-instances-") as folder:
+        labelled = Path(folder) / "labelled.csv"
+        with (ROOT / "assets" / "labelled" / "requests_scored.csv").open(encoding="utf-8", newline="") as source:
+            rows = list(csv.reader(source))[: ROWS + 1]
+        with labelled.open("w", encoding="utf-8", newline="") as target:
+            csv.writer(target).writerows(rows)
+        try:
+            faults = asyncio.run(attack(Path(folder) / "home", kills, labelled))
+        except RefusedError as refusal:
+            faults = [str(refusal)]
+    for fault in faults:
+        print(fault, flush=True)
+    print(f"faults: {len(faults)}", flush=True)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(int, sys.argv[1:])))

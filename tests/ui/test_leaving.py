@@ -1,0 +1,162 @@
+"""Endpoints whose caller leaves, and jobs that exceed the time limit: the same for each job, in the app as it is hosted."""
+
+import asyncio
+import os
+import random
+import time
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from gradio_client import Client, handle_file
+
+from sbert_app.runs.runs import Runs
+from tests.attacks.server import CROSS, MODEL, RefusedError, Server, call, serving
+
+LIMIT = 10  # seconds of one job
+LEAVING = 1.0  # seconds after which the client leaves
+FREE = 3.0  # seconds until its place is free
+STEP = 5.0  # the longest step of a job, in seconds
+LABELLED = "assets/labelled/requests_scored.csv"
+OWNER = "the secret of a visitor"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory) -> Iterator[Server]:
+    """One heavy job at a time in the whole app."""
+    home = tmp_path_factory.mktemp("leaving") / "home"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(os.environ, "SBERT_STUDIO_PRECISION", "fp32")  # the embeddings that come with the app are in it
+        with serving(home, hosted=True, limits={"jobs": 1, "job_seconds": LIMIT}) as running:
+            yield running
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory) -> dict[str, str]:
+    """Files that each job works on for far longer than the limit."""
+    folder, chance = tmp_path_factory.mktemp("files"), random.Random(0)
+    words = [f"word{number}" for number in range(2_000)]
+
+    def sentence() -> str:
+        return " ".join(chance.choices(words, k=20))
+
+    pairs = [f"{sentence()},{sentence()},{chance.random():.2f}" for _ in range(12_000)]
+    classes = [f"{sentence()},{number % 9}" for number in range(12_000)]
+    queries = [f"{sentence()},{sentence()}" for _ in range(12_000)]
+    (folder / "pairs.csv").write_text("\n".join(["sentence1,sentence2,score", *pairs]))
+    (folder / "classes.csv").write_text("\n".join(["text,label", *classes]))
+    (folder / "queries.csv").write_text("\n".join(["query,answer", *queries]))
+    (folder / "lines.txt").write_text("\n".join(sentence() for _ in range(30_000)))
+    return {path.stem: str(path) for path in folder.iterdir()}
+
+
+JOBS = {  # endpoint and what is sent after the file
+    "encode": ("encode", "lines", ["", [], MODEL]),
+    "index_corpus": ("index_corpus", "lines", ["", [], MODEL]),
+    "score_pairs": ("score_pairs", "pairs", ["", "", "", MODEL]),
+    "evaluate": ("evaluate", "pairs", [MODEL, ["sbert", "cross-encoder"], CROSS, "", False]),
+    "evaluate, svr": ("evaluate", "pairs", [MODEL, ["svr"], CROSS, "", False]),
+    "evaluate, classes": ("evaluate", "classes", [MODEL, ["sbert"], CROSS, "", True]),
+    "transfer": ("transfer", "classes", [MODEL, "", "", None, None, False]),
+    "transfer, quick": ("transfer", "classes", [MODEL, "", "", None, None, True]),
+    "timing": ("timing", "lines", ["", [], 10_000, 20, MODEL, False, CROSS]),
+}
+
+
+async def uploaded(client: httpx.AsyncClient, server: Server, path: str) -> dict[str, object]:
+    with open(path, "rb") as file:  # noqa: PTH123
+        answer = await client.post(f"{server.url}/gradio_api/upload", files={"files": (path.rpartition("/")[2], file)})
+    return {"path": answer.json()[0], "meta": {"_type": "gradio.FileData"}}
+
+
+async def is_free(client: httpx.AsyncClient, server: Server) -> bool:
+    """Whether a heavy job of another visitor is let in."""
+    try:
+        await call(client, server.url, "encode", [None, "a single sentence", [], MODEL], 1)
+    except RefusedError as refusal:
+        return "Too busy" not in str(refusal)
+    return True
+
+
+async def freed(client: httpx.AsyncClient, server: Server) -> float:
+    """Seconds until the place is free: until the job that is let in was sent, which on a busy machine takes long itself."""
+    start = sent = time.monotonic()
+    while not await is_free(client, server):
+        await asyncio.sleep(0.1)
+        sent = time.monotonic()
+    return sent - start
+
+
+async def taken(client: httpx.AsyncClient, server: Server) -> None:
+    """Wait until a job has the place, and a second more."""
+    while await is_free(client, server):
+        await asyncio.sleep(0.1)
+    await asyncio.sleep(LEAVING)
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_a_client_that_leaves_frees_its_place(server, files, job):
+    async def leave() -> float:
+        name, file, values = JOBS[job]
+        async with httpx.AsyncClient(timeout=60) as client:
+            await freed(client, server)  # the test before has ended
+            sent = await uploaded(client, server, files[file])
+            leaving = asyncio.create_task(call(client, server.url, name, [sent, *values], 2))
+            await taken(client, server)
+            assert not leaving.done()
+            leaving.cancel()
+            return await freed(client, server)
+
+    assert asyncio.run(leave()) < FREE
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_a_job_that_takes_too_long_says_so(server, files, job):
+    async def wait() -> tuple[str, float]:
+        name, file, values = JOBS[job]
+        async with httpx.AsyncClient(timeout=200) as client:
+            await freed(client, server)
+            sent, start = await uploaded(client, server, files[file]), time.monotonic()
+            with pytest.raises(RefusedError) as refused:
+                await call(client, server.url, name, [sent, *values], 2)
+            return str(refused.value), time.monotonic() - start
+
+    text, seconds = asyncio.run(wait())
+    assert text.startswith(f"Stopped after {LIMIT} seconds, the limit here.") and seconds < LIMIT + STEP
+
+
+def test_a_client_that_cancels_frees_its_place(server, files):
+    async def cancel() -> float:
+        async with httpx.AsyncClient(timeout=60) as other:
+            await freed(other, server)
+            job = client.submit(handle_file(files["lines"]), "", [], MODEL, api_name="/encode")
+            await taken(other, server)
+            job.cancel()
+            return await freed(other, server)
+
+    client = Client(server.url, verbose=False)
+    assert asyncio.run(cancel()) < FREE
+    client.close()
+
+
+def test_a_training_goes_on_when_its_client_leaves_and_other_jobs_are_served(server, files):
+    async def leave() -> tuple[float, str]:
+        async with httpx.AsyncClient(timeout=60) as client:
+            sent = await uploaded(client, server, LABELLED)
+            values = [sent, "regression", "quick", MODEL, OWNER, None, None, None, None, False, "", "", None, None]
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(call(client, server.url, "fine_tune", values, 2), 4)
+            seconds = await freed(client, server)
+            sent = await uploaded(client, server, LABELLED)
+            with pytest.raises(RefusedError) as refused:
+                await call(client, server.url, "fine_tune", [sent, *values[1:]], 2)
+            return seconds, str(refused.value)
+
+    seconds, refusal = asyncio.run(leave())
+    assert seconds < FREE and "Your last run is still training" in refusal
+    runs = Runs(server.home / "runs")
+    until = time.monotonic() + 200
+    while [info.state for info in runs.list()] != ["finished"]:
+        assert time.monotonic() < until, runs.list()
+        time.sleep(0.5)
+    assert "Traceback" not in server.log()
