@@ -28,6 +28,11 @@ class FaissIndex:
         self.index = index
         self.depth = depth
 
+    @property
+    def nbytes(self) -> int:
+        """Approximate memory in bytes: one or, exact, two for each number."""
+        return int(self.index.ntotal) * int(self.index.d) * (2 if self.kind == EXACT else 1)
+
     @classmethod
     def build(cls, kind: str, dim: int, rows: int, sample: Vectors, batches: Iterable[Vectors]) -> "FaissIndex":
         """Index unit rows given in batches. sample: rows to train on, see `training_rows`."""

@@ -29,6 +29,8 @@ class Parts:
         self.places = places
         self._starts = np.cumsum([0, *map(len, tables)])
 
+    nbytes = 0  # mapped, not held
+
     def __len__(self) -> int:
         return len(self.ids)
 

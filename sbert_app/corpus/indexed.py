@@ -103,9 +103,8 @@ class IndexedCorpus:
 
     @cached_property
     def _nbytes(self) -> int:
-        texts = sum(map(len, self.corpus.sentences)) + int(self.corpus.metadata.memory_usage(deep=True).sum())
         passages = self.passages.nbytes if self.passages else 0
-        return self.embeddings.nbytes + int(self.index.report.megabytes * 1e6) + passages + 3 * texts
+        return self.embeddings.nbytes + int(self.index.report.megabytes * 1e6) + passages + self.corpus.nbytes
 
     @cached_property
     def tokens(self) -> TokenCache:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -46,6 +47,11 @@ class Corpus:
 
     def __len__(self) -> int:
         return len(self.sentences)
+
+    @cached_property
+    def nbytes(self) -> int:
+        """Approximate memory in bytes: of the texts, the words of their index, and the metadata."""
+        return 3 * (sum(map(len, self.sentences)) + int(self.metadata.memory_usage(deep=True).sum()))
 
     def title(self, row: int) -> str:
         """The part of a sentence that comes from the first of several columns, "" if only one was read."""

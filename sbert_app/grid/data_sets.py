@@ -64,11 +64,6 @@ class DataSet:
         """The subset of each example, empty where there are none."""
         return self.content.subsets if isinstance(self.content, Pairs) else ()
 
-    @property
-    def nbytes(self) -> int:
-        """Approximate bytes in memory: two for each character."""
-        return sum(2 * len(sentence) for column in self.columns for sentence in column)
-
     @cached_property
     def digest(self) -> str:
         """Hash of the sentences, the right answers and the task: equal for equal content, whatever the name. 16 hex digits."""

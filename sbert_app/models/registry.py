@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import torch
 
@@ -46,7 +47,7 @@ class Registry:
         self.hardware = choose_hardware(settings.device, settings.precision)
         self.acceleration = Acceleration(settings.cache / "openvino", self.hardware, settings.engine == "auto", converts, patience)
         self._loaded: OrderedDict[tuple[str, str], Any] = OrderedDict()
-        self._loading: dict[tuple[str, str], threading.Lock] = {}
+        self._loading: WeakValueDictionary[tuple[str, str], Any] = WeakValueDictionary()  # locks, as long as somebody waits
         self._lock = threading.Lock()
 
     def list(self) -> list[ModelInfo]:
@@ -141,16 +142,12 @@ class Registry:
         key = kind, plain_name(name) or DEFAULT_ENCODER
         with self._lock:
             loading = self._loading.setdefault(key, threading.Lock())
-        try:
-            with loading:  # one lock per model: a slow download does not block the others
-                model: Model | None = self._loaded.get(key)
-                if model is None:
-                    model = self._load(*key, load)
-                self._keep(key, model)
-                return model
-        finally:
-            with self._lock:
-                self._loading.pop(key, None)
+        with loading:  # one lock per model: a slow download does not block the others
+            model: Model | None = self._loaded.get(key)
+            if model is None:
+                model = self._load(*key, load)
+            self._keep(key, model)
+            return model
 
     def _keep(self, key: tuple[str, str], model: Encoder | CrossEncoder) -> None:
         with self._lock:

@@ -3,7 +3,8 @@
 import threading
 from collections import OrderedDict, deque
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import guess_column, read_corpus
@@ -35,7 +36,7 @@ class Examples:
         self._embedder, self._limits = embedder, limits
         self._references = ReferenceScores(embedder, limits)
         self._indexed: OrderedDict[tuple[str, str], IndexedCorpus] = OrderedDict()
-        self._indexing: dict[tuple[str, str], threading.Lock] = {}
+        self._indexing: WeakValueDictionary[tuple[str, str], Any] = WeakValueDictionary()  # locks, as long as somebody waits
         self._lock = threading.Lock()
 
     @property
@@ -63,8 +64,7 @@ class Examples:
             self._indexed[key] = indexed
             self._indexed.move_to_end(key)
             while len(self._indexed) > KEPT:
-                oldest, _ = self._indexed.popitem(last=False)
-                self._indexing.pop(oldest, None)
+                self._indexed.popitem(last=False)
         return indexed
 
     def calibration(self, encoder: "Encoder", corpus: IndexedCorpus | None = None) -> Calibration | None:

@@ -1,12 +1,13 @@
 """What one visitor has: values by type, and the runs of jobs by name."""
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.runtime.held import held
 from sbert_app.runtime.stop import Stop, Visitor
 
 Value = TypeVar("Value")
@@ -17,14 +18,19 @@ class Session:
     """One visitor, or one corpus of an API client: values by type, and runs of jobs by name, without fields for single features.
 
     A value whose class has `of_corpus = True` belongs to the corpus that was open when its job began, and is dropped with it. One
-    that has a `close` is closed when it is dropped.
+    that has a `close` is closed when it is dropped. nbytes: what the values hold in memory, approximately. grown: called after a
+    value was stored.
     """
 
     id: str
     visitor: Visitor
     expires: float
-    left: bool = False  # its page was closed, and may come back
+    grown: Callable[[], None] = lambda: None
+    left: float | None = None  # when its page was closed, which may come back
+    nbytes: int = 0
+    _closed: bool = False
     _values: dict[type, Any] = field(default_factory=dict)
+    _held: dict[type, dict[int, int]] = field(default_factory=dict)  # bytes of a value by the objects that it is made of
     _jobs: dict[str, Stop] = field(default_factory=dict)
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
@@ -51,24 +57,23 @@ class Session:
 
     def put(self, value: object, stop: Stop | None = None) -> bool:
         """Store a value, replacing the last of its type. Returns False, storing nothing, if its run was revoked."""
-        with self._lock:
-            if stop is not None and stop.revoked:
-                return False
-            self._values[type(value)] = value
-            return True
+        return self._store(lambda: stop is None or not stop.revoked, value)
 
     def put_first(self, value: object) -> bool:
         """Store a value, unless one of its type is stored: then returns False."""
-        with self._lock:
-            return self._values.setdefault(type(value), value) is value
+        return self._store(lambda: type(value) not in self._values, value)
 
     def swap(self, before: object, after: object) -> bool:
         """Replace `before` by `after`. Returns False, storing nothing, if `before` is not the stored value any more."""
-        with self._lock:
-            if self._values.get(type(before)) is not before:
-                return False
-            self._values[type(after)] = after
-            return True
+        return self._store(lambda: self._values.get(type(before)) is before, after)
+
+    def update(self, kind: type[Value], change: Callable[[Value | None], Value]) -> Value:
+        """Replace the value of this type by what `change` makes of it: two changes at once are made one after the other."""
+        while True:
+            before = self.get(kind)
+            after = change(before)
+            if self._store(lambda: self._values.get(kind) is before, after) or self._closed:  # noqa: B023 - called at once
+                return after
 
     def get(self, kind: type[Value]) -> Value | None:
         """The value of this type, or None."""
@@ -77,7 +82,7 @@ class Session:
 
     def drop(self, kind: type) -> None:
         with self._lock:
-            self._values.pop(kind, None)
+            self._forget([kind])
 
     @contextmanager
     def holding(self, value: object, stop: Stop) -> Iterator[None]:
@@ -88,29 +93,31 @@ class Session:
         finally:
             with self._lock:
                 if self._values.get(type(value)) is value:
-                    del self._values[type(value)]
+                    self._forget([type(value)])
 
-    def open(self, corpus: IndexedCorpus, stop: Stop | None = None, beside: object = None) -> bool:
+    def open(self, corpus: IndexedCorpus, stop: Stop | None = None, *beside: object, without: type | None = None) -> bool:
         """Open a corpus: revoke all runs, drop the last corpus's values. Returns False, changing nothing, if `stop` is revoked.
 
-        beside: a value of this corpus, stored at the same moment.
+        beside: values of this corpus, stored at the same moment. without: a further type whose value is dropped.
         """
-        with self._lock:
+
+        def ready() -> bool:
             if stop is not None and stop.revoked:
                 return False
             self.revoke_all()
-            dropped = [value for kind, value in self._values.items() if getattr(kind, "of_corpus", False)]
-            self._values = {kind: value for kind, value in self._values.items() if not getattr(kind, "of_corpus", False)}
-            self._values[IndexedCorpus] = corpus
-            if beside is not None:
-                self._values[type(beside)] = beside
+            dropped.extend(self._forget([k for k in self._values if getattr(k, "of_corpus", False) or k is without]))
+            return True
+
+        dropped: list[object] = []
+        opened = self._store(ready, corpus, *beside)
         _close(dropped)
-        return True
+        return opened
 
     def close(self) -> None:
-        """End every run, and close what the values hold open."""
-        self.revoke_all()
+        """End every run, close what the values hold open, and store nothing from now on."""
         with self._lock:
+            self._closed = True
+            self.revoke_all()
             values = list(self._values.values())
         _close(values)
 
@@ -121,11 +128,38 @@ class Session:
                 stop.revoke()
             self._jobs.clear()
 
-    @property
-    def nbytes(self) -> int:
-        """Approximate bytes that the values hold in memory."""
+    def weigh(self) -> None:
+        """Count again what the values hold: some keep what they have computed."""
         with self._lock:
-            return sum(getattr(value, "nbytes", 0) for value in self._values.values())
+            values = list(self._values.values())
+        counted = {type(value): held(value) for value in values}
+        with self._lock:
+            self._held |= {kind: parts for kind, parts in counted.items() if kind in self._values}
+            self._sum()
+
+    def _store(self, allowed: Callable[[], bool], *values: object) -> bool:
+        """Store values at one moment, if this is allowed then."""
+        counted = {type(value): held(value) for value in values}  # without the lock: a million texts take a while
+        with self._lock:
+            if self._closed or not allowed():
+                return False
+            self._values |= {type(value): value for value in values}
+            self._held |= counted
+            self._sum()
+        self.grown()
+        return True
+
+    def _forget(self, kinds: Iterable[type]) -> list[object]:
+        """Drop the values of these types, and return them. The caller holds the lock."""
+        dropped = [self._values.pop(kind) for kind in kinds if kind in self._values]
+        for value in dropped:
+            del self._held[type(value)]
+        self._sum()
+        return dropped
+
+    def _sum(self) -> None:
+        """What values share is counted once."""
+        self.nbytes = sum({name: size for parts in self._held.values() for name, size in parts.items()}.values())
 
 
 def _close(values: Iterable[object]) -> None:

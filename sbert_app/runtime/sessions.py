@@ -13,6 +13,8 @@ from sbert_app.runtime.stop import Visitor
 from sbert_app.settings import Limits
 
 GRACE_SECONDS = 600  # a closed or sleeping tab may come back
+LAST_SECONDS = 30  # after a page was closed, in which its last requests end: a later one means that it came back
+SMALL_BYTES = 100_000  # of a session that holds no corpus nor other data, only what was chosen on its page
 RESUME_SECONDS = 1.5
 ENDED = "This session has ended. Reload the page, or index the corpus again."
 OPENING = "The page is still opening: try again in a moment."  # its session is on the way
@@ -28,10 +30,10 @@ class Sessions:
 
     def open(self, visitor: Visitor | None = None) -> Session:
         """Create a session with a random id."""
-        session = Session(secrets.token_urlsafe(16), visitor or Visitor(), self._expiry())
+        session = Session(secrets.token_urlsafe(16), visitor or Visitor(), self._expiry(), self._clean_up)
         with self._lock:
             self._sessions[session.id] = session
-            self._clean_up()
+        self._clean_up()
         return session
 
     def resume(self, session_id: str, visitor: Visitor, left_by: str = "", patience: float = RESUME_SECONDS) -> Session | None:
@@ -43,11 +45,10 @@ class Sessions:
         deadline = time.monotonic() + patience
         while True:
             with self._lock:
-                self._clean_up()
-                session = self._sessions.get(session_id) if isinstance(session_id, str) else None
-                if session is not None and (session.left or (left_by and left_by == session.visitor.connection)):
+                session = self._living(session_id)
+                if session is not None and (session.left is not None or (left_by and left_by == session.visitor.connection)):
                     session.stop_all()
-                    session.visitor, session.left = visitor, False
+                    session.visitor, session.left = visitor, None
                     session.expires = self._expiry()
                     self._sessions.move_to_end(session_id)
                     return session
@@ -58,11 +59,11 @@ class Sessions:
     def get(self, session_id: str) -> Session:
         """The session of this id. Raises UserError if it has ended or never existed."""
         with self._lock:
-            self._clean_up()
-            session = self._sessions.get(session_id) if isinstance(session_id, str) else None
+            session = self._living(session_id)
             if session is None:
                 raise UserError(OPENING if session_id == "" else ENDED)
-            session.expires = self._expiry()
+            if session.left is None or time.monotonic() > session.left + LAST_SECONDS:
+                session.expires = self._expiry()
             self._sessions.move_to_end(session_id)
             return session
 
@@ -81,16 +82,18 @@ class Sessions:
             for session in self._sessions.values():
                 if session.visitor.connection == connection:
                     session.stop_all()
-                    session.left = True
-                    session.expires = min(session.expires, time.monotonic() + GRACE_SECONDS)
+                    session.left = time.monotonic()
+                    session.expires = min(session.expires, session.left + GRACE_SECONDS)
 
     def sweep(self) -> None:
-        """Drop what has expired, though nobody comes: a visit would do it too."""
+        """Drop what has expired, though nobody comes; count again what the sessions hold."""
+        before = len(self._sessions)
         with self._lock:
-            before = len(self._sessions)
-            self._clean_up()
-            expired = before - len(self._sessions)
-        if expired:
+            sessions = list(self._sessions.values())
+        for session in sessions:
+            session.weigh()
+        self._clean_up()
+        if len(self._sessions) < before:
             give_back()
 
     def __len__(self) -> int:
@@ -99,23 +102,34 @@ class Sessions:
     def _expiry(self) -> float:
         return time.monotonic() + self._limits.idle_seconds
 
-    def _clean_up(self) -> None:
-        now = time.monotonic()
-        for session in [session for session in self._sessions.values() if session.expires < now]:
-            self._delete(session)
-        held = {key: size for key, session in self._sessions.items() if (size := session.nbytes)}  # least recently used first
-        self._fit_visitors(held)
-        while len(held) > self._limits.corpora_in_memory or sum(held.values()) > self._limits.memory_bytes:
-            self._evict(held, self._largest_holder(held))
+    def _living(self, session_id: object) -> Session | None:
+        session = self._sessions.get(session_id) if isinstance(session_id, str) else None
+        return session if session is not None and session.expires >= time.monotonic() else None
 
-    def _fit_visitors(self, held: dict[str, int]) -> None:
+    def _clean_up(self) -> None:
+        """Drop the sessions that have expired, and those that are too much; called whenever one may have grown."""
+        with self._lock:
+            now = time.monotonic()
+            dropped = [session for session in self._sessions.values() if session.expires < now]
+            for session in dropped:
+                del self._sessions[session.id]
+            held = {key: size for key, session in self._sessions.items() if (size := session.nbytes) > SMALL_BYTES}
+            dropped += self._fit_visitors(held)  # each least recently used first
+            while len(held) > self._limits.corpora_in_memory or sum(held.values()) > self._limits.memory_bytes:
+                dropped.append(self._evict(held, self._largest_holder(held)))
+        for session in dropped:  # without the lock: a connection to a store takes a while to close
+            session.close()
+
+    def _fit_visitors(self, held: dict[str, int]) -> list[Session]:
         """Evict the oldest sessions of each connection that holds more corpora than one visitor may."""
         counts = Counter(self._sessions[key].visitor.connection for key in held)
+        evicted = []
         for key in list(held):
             connection = self._sessions[key].visitor.connection
             if connection and counts[connection] > self._limits.corpora_a_visitor:
                 counts[connection] -= 1
-                self._evict(held, key)
+                evicted.append(self._evict(held, key))
+        return evicted
 
     def _largest_holder(self, held: dict[str, int]) -> str:
         """The least recently used session of the address that holds most bytes."""
@@ -125,10 +139,6 @@ class Sessions:
         address = sizes.most_common(1)[0][0]
         return next(key for key in held if self._sessions[key].visitor.address == address)
 
-    def _evict(self, held: dict[str, int], key: str) -> None:
+    def _evict(self, held: dict[str, int], key: str) -> Session:
         del held[key]
-        self._delete(self._sessions[key])
-
-    def _delete(self, session: Session) -> None:
-        session.close()
-        del self._sessions[session.id]
+        return self._sessions.pop(key)

@@ -89,11 +89,11 @@ class Worker:
             except BaseException:  # the next runs must get their turn
                 log.exception("run %s ended without a state", job.run.id)
                 self._unwritten[job.run.id] = FAILED, INTERNAL_ERROR
-            with self._lock:
+            with self._lock, suppress(OSError):  # who resumes it now finds it neither here nor locked
                 del self._jobs[job.run.id]
-            with suppress(OSError):
                 job.lock.release()
-            give_back()
+            del job
+            give_back(unreachable=True)
 
     def _run_job(self, job: Job) -> None:
         if job.stop.is_set():

@@ -37,11 +37,6 @@ class Uploaded:
 
     data_sets: tuple[DataSet, ...] = ()
 
-    @property
-    def nbytes(self) -> int:
-        """Approximate bytes in memory."""
-        return sum(data.nbytes for data in self.data_sets)
-
 
 @dataclass(frozen=True)
 class ShownGrid:
@@ -49,11 +44,6 @@ class ShownGrid:
 
     grid: Grid
     choice: Choice
-
-    @property
-    def nbytes(self) -> int:
-        """Approximate bytes in memory, without the data sets."""
-        return sum(cell.samples.nbytes + cell.predicted.nbytes for cell in self.grid)
 
 
 @dataclass(frozen=True)
@@ -87,10 +77,14 @@ class GridService:
         corpus = session.get(IndexedCorpus)
         rows = Rows(corpus.corpus.name, corpus.corpus.sentences, corpus.corpus.rows) if corpus else None
         data = read_data_set(read_table(path, limits, name), limits, plain_name(name), corpus=rows)
-        others = [other for other in self._uploaded(session_id) if other.name != data.name]
-        if len(others) >= MOST_UPLOADED:
-            raise UserError(f"You have {MOST_UPLOADED} data sets, the most that are kept. Reload the page to begin anew.")
-        session.put(Uploaded((*others, data)))
+
+        def added(before: Uploaded | None) -> Uploaded:
+            others = [other for other in (before or Uploaded()).data_sets if other.name != data.name]
+            if len(others) >= MOST_UPLOADED:
+                raise UserError(f"You have {MOST_UPLOADED} data sets, the most that are kept. Reload the page to begin anew.")
+            return Uploaded((*others, data))
+
+        session.update(Uploaded, added)
         return data
 
     def data_sets(self, session_id: str) -> dict[str, DataSet]:

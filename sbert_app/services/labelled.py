@@ -39,11 +39,6 @@ class TrainingData:
     split: Split
     choice: SplitChoice = field(default_factory=SplitChoice)
 
-    @property
-    def nbytes(self) -> int:
-        """Approximate bytes of memory: the texts are in the tables and in the examples."""
-        return 2 * sum(table.nbytes for table in (self.table, self.choice.held_out, self.choice.dev) if table)
-
 
 class LabelledData:
     """All state is in the visitor's session."""

@@ -36,10 +36,6 @@ class PairTable:
 
     table: Table
 
-    @property
-    def nbytes(self) -> int:
-        return self.table.nbytes
-
 
 @dataclass(frozen=True)
 class ScoringProgress:

@@ -16,10 +16,17 @@ def text(value: Any, name: str) -> str:
     return storable(value)
 
 
+def exact(value: Any, name: str) -> str:
+    """Text that `text` leaves as it is, such as a name: cleaned, it would be another's, or "", which means the default."""
+    if text(value, name) != value:
+        raise UserError(f"The {name} {value!r} contains a character that no text has. Type it again.")
+    return str(value)
+
+
 def line(value: Any, name: str) -> str:
     """Trimmed text on one line, such as a name. Raises UserError for line breaks and other control characters."""
     trimmed = text(value, name).strip(" ")
-    if any(unicodedata.category(character) == "Cc" for character in trimmed):
+    if any(unicodedata.category(character) == "Cc" for character in value):
         raise UserError(f"The {name} must be on one line, without control characters. Type it again.")
     return trimmed
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sbert_app.errors import UserError
+from sbert_app.jobs import JOBS
 from sbert_app.jobs.declaring.job import Outcome, Step, outcome_of
 from sbert_app.jobs.declaring.option import (
     arguments,
@@ -48,6 +49,16 @@ def test_what_is_not_given_has_its_default():
     assert read(Options, {"query": "x"}, LIMITS).columns == ["text"]
     assert [a.name for a in arguments(Options) if a.required] == ["query", "out"]
     assert [(a.default, a.endpoint) for a in arguments(Options) if a.kind.output] == [(MISSING, False)]
+
+
+@pytest.mark.parametrize("value", ["\0", "name\0", "\ud800"])
+def test_a_name_that_would_be_cleaned_is_refused_and_never_means_the_default(value):
+    declared = [(job, argument) for job in JOBS for argument in arguments(job.options) if argument.default not in (MISSING, None)]
+    texts = [argument for _, argument in declared if argument.kind.type is str]
+    assert {"model", "cross_encoder", "clusters", "split_column", "owner", "bert", "preset"} <= {each.name for each in texts}
+    for argument in texts:
+        with pytest.raises(UserError, match=r"contains a character|Unknown|Must be one of"):
+            argument.kind.check(value, LIMITS)
 
 
 def test_values_of_a_shell_and_of_a_client_mean_the_same(write):

@@ -1,9 +1,12 @@
 """Where models come from, and what is refused."""
 
+import gc
 import json
 import pickle
 import shutil
 import threading
+import time
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -56,6 +59,41 @@ def test_the_bundled_cross_encoder_scores_pairs_and_is_small(registry):
         registry.encoder(DEFAULT_CROSS_ENCODER)
 
 
+def test_after_a_load_that_failed_the_next_ones_take_turns(registry, monkeypatch):
+    inside, most, failing = [], [], threading.Event()
+    entered, leave = threading.Semaphore(0), threading.Semaphore(0)
+
+    def load(*_):
+        inside.append(1)
+        most.append(len(inside))
+        entered.release()
+        leave.acquire(timeout=20)
+        inside.pop()
+        if not failing.is_set():
+            failing.set()
+            raise UserError("no disk")
+        return object()
+
+    def ask():
+        with suppress(UserError):
+            registry.encoder()
+
+    monkeypatch.setattr(registry, "_load", load)
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    threads[0].start()
+    entered.acquire(timeout=20)
+    threads[1].start()  # waits for the first
+    time.sleep(0.3)
+    leave.release()
+    entered.acquire(timeout=20)  # the second loads
+    threads[2].start()
+    entered.acquire(timeout=0.5)  # the third must not
+    leave.release(2)
+    for thread in threads:
+        thread.join(20)
+    assert max(most) == 1 and len(registry._loading) == 0
+
+
 def test_a_trainable_copy_is_fp32_and_its_own(registry):
     bf16 = Registry(replace(registry.settings, precision="bf16"))
     copy, shared = bf16.trainable(), bf16.encoder()
@@ -86,7 +124,8 @@ def test_names_that_lead_nowhere_leave_nothing_behind(registry):
     for i in range(5):
         with pytest.raises(UserError):
             registry.encoder(f"org/none-{i}")
-    assert not registry._loading and not registry._loaded
+    gc.collect()  # an error keeps what its frames hold
+    assert not len(registry._loading) and not registry._loaded
 
 
 def test_a_slow_model_keeps_nobody_from_another(registry, copy, monkeypatch):

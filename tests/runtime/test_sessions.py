@@ -1,5 +1,6 @@
+import threading
 import weakref
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import pytest
@@ -15,7 +16,24 @@ from sbert_app.settings import HOSTED_LIMITS, Limits
 class Held:
     """A value of so many bytes that no feature knows."""
 
-    nbytes: int = 1
+    nbytes: int = 1_000_000
+
+
+@dataclass
+class Counted:
+    """A value that knows how often it was asked for its size, and what it does when it is closed."""
+
+    asked: int = 0
+    when_closed: list = field(default_factory=list)
+
+    @property
+    def nbytes(self) -> int:
+        self.asked += 1
+        return 1_000_000
+
+    def close(self) -> None:
+        for act in self.when_closed:
+            act()
 
 
 @dataclass(frozen=True)
@@ -119,21 +137,90 @@ def test_66_corpora_of_one_visitor_cost_the_others_nothing(clock):
 def test_many_connections_of_one_address_evict_each_other(clock):
     sessions = Sessions(replace(HOSTED_LIMITS, corpora_in_memory=10))
     other = sessions.open(Visitor("tab", "10.0.0.1"))
-    other.put(Held(5))
+    other.put(Held())
     for number in range(30):
-        sessions.open(Visitor(f"made up {number}", "10.0.1.1")).put(Held(5))
+        sessions.open(Visitor(f"made up {number}", "10.0.1.1")).put(Held())
     sessions.open()
     assert not gone(sessions, other.id) and len([s for s in sessions._sessions.values() if s.nbytes]) == 10
 
 
 def test_memory_is_bounded_in_bytes(clock):
-    sessions = Sessions(replace(Limits(), memory_bytes=100))
+    sessions = Sessions(replace(Limits(), memory_bytes=100_000_000))
     old, new = sessions.open(Visitor("a", "10.0.0.1")), sessions.open(Visitor("b", "10.0.0.2"))
     running = old.begin("job")
-    old.put(Held(90))
-    new.put(Held(20))
+    old.put(Held(90_000_000))
+    new.put(Held(20_000_000))
     sessions.open()
     assert gone(sessions, old.id) and running.revoked and not gone(sessions, new.id)
+
+
+def test_a_look_up_counts_no_bytes(clock):
+    sessions = Sessions(Limits())
+    session = sessions.open()
+    session.put(value := Counted())
+    for _ in range(100):
+        sessions.get(session.id)
+    assert value.asked == 1
+
+
+def test_pages_without_a_corpus_count_as_none(clock):
+    sessions = Sessions(replace(Limits(), corpora_in_memory=2))
+    pages = [sessions.open() for _ in range(20)]
+    for page in pages:
+        page.put("map")
+    assert not any(gone(sessions, page.id) for page in pages)
+
+
+def test_what_grew_after_it_was_stored_is_counted_by_the_next_sweep(clock):
+    sessions = Sessions(replace(Limits(), memory_bytes=10_000_000))
+    session, texts = sessions.open(), []
+    session.put(texts)
+    texts.extend(f"a text {number}" * 10 for number in range(100_000))
+    sessions.sweep()
+    assert gone(sessions, session.id)
+
+
+def test_nobody_waits_while_an_evicted_session_is_closed(clock):
+    sessions = Sessions(replace(Limits(), corpora_in_memory=1))
+    evicted, other = sessions.open(), sessions.open()
+    looked_up = threading.Event()
+    look_up = threading.Thread(target=lambda: (sessions.get(other.id), looked_up.set()), daemon=True)
+    in_time = []
+    evicted.put(Counted(when_closed=[look_up.start, lambda: in_time.append(looked_up.wait(5))]))
+    other.put(Held())
+    sessions.get(other.id)
+    assert in_time == [True]
+
+
+def test_a_session_that_was_evicted_takes_nothing_more(clock, shared_bench):
+    sessions = Sessions(replace(Limits(), corpora_in_memory=1))
+    evicted = sessions.open()
+    evicted.put(Held())
+    sessions.open().put(Held())
+    sessions.open()
+    assert gone(sessions, evicted.id) and not evicted.put("late")
+    assert not evicted.open(shared_bench.examples.indexed("field_notes.csv", shared_bench.registry.encoder()))
+
+
+def test_the_last_request_of_a_closed_page_does_not_keep_its_session(clock):
+    sessions = Sessions(Limits())
+    session = sessions.open(Visitor("page"))
+    sessions.leave("page")
+    clock[0] += 1
+    sessions.get(session.id)  # a request on the way when the page was closed
+    clock[0] += module.GRACE_SECONDS
+    with pytest.raises(UserError):
+        sessions.get(session.id)
+
+
+def test_a_page_that_wakes_up_keeps_its_session(clock):
+    sessions = Sessions(Limits())
+    session = sessions.open(Visitor("phone"))
+    sessions.leave("phone")
+    clock[0] += module.GRACE_SECONDS - 10
+    sessions.get(session.id)  # the visitor takes up the phone again
+    clock[0] += module.GRACE_SECONDS
+    assert sessions.get(session.id) is session
 
 
 def test_a_reloaded_page_resumes_its_session_and_nobody_takes_one_that_is_in_use():

@@ -6,7 +6,7 @@ from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell
 from sbert_app.grid.systems import OVERLAP, SBERT, TF_IDF, WORD_VECTORS, Choice
 from sbert_app.runtime.stop import Stop
-from sbert_app.services.evaluation_grid import GridService, Halted
+from sbert_app.services.evaluation_grid import GridService, Halted, Uploaded
 
 PAIRS = "sentence1,sentence2,score\na cat sleeps,a cat rests,5\nit rains,the sun shines,1\na dog,a puppy,4\na tree,my debts,0\n"
 
@@ -38,6 +38,22 @@ def test_cells_fill_one_by_one_and_stay_in_the_session(service, visitor, own):
     assert service.unfinished(visitor) is None and all(
         isinstance(cell, Cell) for cell in service.shown(visitor).grid.cells.values()
     )
+
+
+def test_of_two_uploads_at_once_none_is_lost(service, visitor, write, monkeypatch):
+    session, first, second = service._bench.sessions.get(visitor), write("first.csv", PAIRS), write("second.csv", PAIRS)
+    get = session.get
+
+    def get_and_be_overtaken(kind):
+        value = get(kind)
+        if kind is Uploaded:
+            monkeypatch.undo()
+            service.upload(visitor, second, "second.csv")
+        return value
+
+    monkeypatch.setattr(session, "get", get_and_be_overtaken)
+    service.upload(visitor, first, "first.csv")
+    assert {"first", "second"} <= service.data_sets(visitor).keys()
 
 
 def test_a_system_that_cannot_be_had_says_so_in_its_cells_and_the_others_go_on(service, visitor, own):

@@ -24,7 +24,7 @@ def run(service, data):
     return service.create(data, service.plan("quick", data), name=" my run ")
 
 
-@pytest.mark.parametrize("name", ["a\n", "\na", "a\nb", "a\tb", "a\x1b[2Jb", "a\x7f", 7, None, ["a"], {}])
+@pytest.mark.parametrize("name", ["a\n", "\na", "a\nb", "a\tb", "a\x1b[2Jb", "a\x7f", "\0", "a\0", 7, None, ["a"], {}])
 def test_a_name_with_a_control_character_or_of_no_text_is_refused(name):
     with pytest.raises(UserError, match="must be"):
         validation.line(name, "run's name")

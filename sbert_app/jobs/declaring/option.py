@@ -88,7 +88,7 @@ def sentence(name: str, hint: str) -> Kind:
 
 def text(name: str) -> Kind:
     """Any text, such as a model's name, which is checked when it is looked up."""
-    return Kind(str, lambda value, _: validation.text(value, name))
+    return Kind(str, lambda value, _: validation.exact(value, name))
 
 
 def whole(name: str, low: int, high: int | str) -> Kind:

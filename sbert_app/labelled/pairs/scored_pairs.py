@@ -43,11 +43,6 @@ class ScoredPairs:
     agreement: LabelAgreement | None = None
 
     @property
-    def nbytes(self) -> int:
-        """Approximate bytes of memory: the texts are in the table and in the reading."""
-        return 2 * self.table.nbytes + self.scores.nbytes
-
-    @property
     def columns(self) -> PairColumns:
         first, second = self.reading.mapping.sentences
         return PairColumns(first, second, self.labels.column if self.labels else "")

@@ -11,6 +11,7 @@ from sbert_app.services.collection.sample import read_sample
 from sbert_app.tables import Table
 
 BLANK = "The address is blank. Type a folder, FILE.db/NAME or http://host:port/NAME."
+OPENING = "opening"  # job name
 KEY = "collection:"  # before the name of a listed collection in a page's address
 
 
@@ -46,6 +47,7 @@ class CollectionService:
         address: a folder, FILE.db/NAME or http://host:port/NAME, or the name of a listed one; hosted, only such a name.
         """
         session = self._bench.sessions.get(session_id)
+        stop = session.begin(OPENING)
         text = validation.line(address, "address")
         if not text:
             raise UserError(BLANK)
@@ -58,11 +60,12 @@ class CollectionService:
             collection = open_collection(listed or text, self._settings.store_token)
             try:
                 opened = self._opened(name, collection, text if listed else collection.address, bool(listed))
+                if not session.open(opened.sample, stop, opened, without=Table):
+                    self._bench.sessions.get(session_id)  # raises if it has ended
+                    raise UserError(f"'{name}' was not opened, because another corpus was opened meanwhile.")
             except BaseException:
                 collection.close()
                 raise
-        session.open(opened.sample, beside=opened)
-        session.drop(Table)
         return opened
 
     def open_key(self, session_id: str, key: str) -> bool:

@@ -174,8 +174,7 @@ class CorpusService:
 
     def _open(self, session: Session, corpus: IndexedCorpus) -> IndexedCorpus:
         """Make this the session's corpus and remove the table that waits for indexing."""
-        session.open(corpus)
-        session.drop(Table)
+        session.open(corpus, without=Table)
         return corpus
 
     def _check_local(self) -> None:

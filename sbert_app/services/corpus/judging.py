@@ -25,11 +25,6 @@ class Judgements:
 
     grades: Mapping[tuple[str, int], int] = field(default_factory=dict)
 
-    @property
-    def nbytes(self) -> int:
-        """Approximate bytes in memory."""
-        return sum(200 + 2 * len(query) for query, _ in self.grades)
-
     def judged(self, query: str, row: int, grade: int | None) -> "Judgements":
         """With this grade; without one if it is None."""
         others = {key: value for key, value in self.grades.items() if grade is not None or key != (query, row)}
@@ -53,14 +48,14 @@ class JudgingService:
             raise UserError(f"Row {row:,} was skipped when the corpus was read. Choose another.")
         if grade is not None:
             grade = validation.whole_number(grade, "grade", 0, max(GRADES))
-        session = self._bench.sessions.get(session_id)
-        while True:  # two clicks at once: none is lost
-            before = session.get(Judgements)
+
+        def judged(before: Judgements | None) -> Judgements:
             after = (before or Judgements()).judged(query, row, grade)
             if len(after.grades) > MOST:
                 raise UserError(f"You have {MOST:,} judgements, the most that are kept. Download them, then open the corpus again.")
-            if session.swap(before, after) if before else session.put_first(after):
-                return after
+            return after
+
+        return self._bench.sessions.get(session_id).update(Judgements, judged)
 
     def of_query(self, session_id: str, query: str) -> dict[int, int]:
         """The grade of each judged row."""

@@ -76,10 +76,6 @@ class FormerIndex:
     indexed: IndexedCorpus
     of_corpus: ClassVar[bool] = True
 
-    @property
-    def nbytes(self) -> int:
-        return self.indexed.nbytes
-
 
 class Indexer:
     """Runs indexing jobs of sessions."""
@@ -103,12 +99,10 @@ class Indexer:
     def _open(self, session: Session, progress: IndexProgress, stop: Stop) -> bool:
         """Open the indexed corpus, unless the run was revoked. The index of another model of the same corpus is kept beside it."""
         before, indexed = session.get(IndexedCorpus), progress.corpus
-        if indexed is None or not session.open(indexed, stop):
+        if indexed is None:
             return False
-        session.put(progress)
-        if before and before.fingerprint != indexed.fingerprint and before.corpus.sentences == indexed.corpus.sentences:
-            session.put(FormerIndex(before))
-        return True
+        differs = before and before.fingerprint != indexed.fingerprint and before.corpus.sentences == indexed.corpus.sentences
+        return session.open(indexed, stop, progress, *([FormerIndex(before)] if before and differs else []))
 
     def _index(self, session: Session, corpus: Corpus, model: str, stop: Stop) -> Iterator[IndexProgress]:
         """Load the corpus from the library, or encode and index it; the last event holds it or is `stopped`."""

@@ -11,7 +11,7 @@ from sbert_app.corpus.indexed import DENSE, HYBRID, IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.bundle import build_services
-from sbert_app.services.collection import sample
+from sbert_app.services.collection import sample, service
 from sbert_app.services.collection.opened import OpenCollection
 from sbert_app.settings import Settings
 from tests.services.collection.made import make, tickets
@@ -49,6 +49,24 @@ def test_a_collection_opens_with_a_sample_that_needs_no_encoding(services, sessi
     assert indexed.corpus.rows.tolist() == list(range(1, 201)) and indexed.corpus.name == "tickets"
     assert np.allclose(np.linalg.norm(indexed.embeddings, axis=1), 1, atol=1e-5)
     assert list(indexed.corpus.metadata.columns) == [column for column in tickets(1)[0] if column != "text"]
+
+
+@pytest.mark.parametrize("meanwhile", ["evicted", "another corpus"])
+def test_a_collection_that_cannot_be_kept_is_closed(services, session, folder, monkeypatch, meanwhile):
+    closed, read = [], service.read_sample
+
+    def read_and_be_overtaken(name, key, collection, rows):
+        monkeypatch.setattr(collection, "close", lambda: closed.append(key))
+        if meanwhile == "evicted":
+            services.bench.sessions._sessions.pop(session.id).close()
+        else:
+            services.corpora.open_example(session.id, "field_notes.csv")
+        return read(name, key, collection, rows)
+
+    monkeypatch.setattr(service, "read_sample", read_and_be_overtaken)
+    with pytest.raises(UserError, match="session has ended" if meanwhile == "evicted" else "another corpus was opened meanwhile"):
+        services.collections.open(session.id, str(folder))
+    assert len(closed) == 1 and session.get(OpenCollection) is None
 
 
 def test_a_larger_collection_is_sampled_and_the_name_says_so(services, session, folder, monkeypatch):

@@ -13,6 +13,7 @@ from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.corpus.hits import FORMER_MODEL
 from sbert_app.services.corpus.search import SearchService
+from sbert_app.services.indexing.indexer import FormerIndex
 from sbert_app.settings import Settings
 
 
@@ -42,6 +43,24 @@ def test_an_open_corpus_is_indexed_again_with_another_model(bench, other_model):
     assert search.beside(session.id, WORDS, "a boat").hits[0].row == 3
     with pytest.raises(UserError, match="Unknown ranking"):
         search.beside(session.id, "x", "fruit")
+
+
+def test_a_corpus_opened_while_another_is_stored_gets_nothing_of_it(bench, other_model, monkeypatch):
+    corpora, session = CorpusService(bench), bench.sessions.open()
+    corpora.put_table(session.id, corpora.read_lines("a red car\na green apple\na blue boat"))
+    list(corpora.index(session.id, ["text"]))
+    store = session.open
+
+    def store_and_be_overtaken(*values, **options):
+        monkeypatch.undo()
+        stored = store(*values, **options)
+        corpora.open_example(session.id, "field_notes.csv")
+        return stored
+
+    monkeypatch.setattr(session, "open", store_and_be_overtaken)
+    list(corpora.index_again(session.id, other_model))
+    assert corpora.current(session.id).corpus.name == "field_notes.csv"
+    assert corpora.last_indexing(session.id) is None and session.get(FormerIndex) is None
 
 
 def test_a_key_opens_examples_and_saved_corpora_and_nothing_else(bench):

@@ -1,0 +1,38 @@
+"""What a visitor's value holds in memory, whatever its type: its arrays, tables and texts, each counted once."""
+
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+ATOMS = (str, bytes, int, float)
+WALKED = ("sbert_app.", "scipy.sparse.")  # modules whose objects are their attributes
+
+
+def held(value: object) -> dict[int, int]:
+    """Approximate bytes of each object that a value is made of, by the object's id: values that share one count it once.
+
+    What has `nbytes` counts itself. Only texts and numbers are counted with what holds them.
+    """
+    found: dict[int, int] = {}
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if id(each) in found or each is None or isinstance(each, type):
+            continue
+        own = getattr(each, "nbytes", None)
+        if own is not None:
+            found[id(each)] = int(own)
+            continue
+        parts = list(_parts(each))
+        atoms = sum(sys.getsizeof(part) for part in parts if isinstance(part, ATOMS))
+        found[id(each)] = sys.getsizeof(each) + atoms
+        waiting += [part for part in parts if not isinstance(part, ATOMS)]
+    return found
+
+
+def _parts(value: Any) -> Iterable[object]:
+    if isinstance(value, Mapping):
+        return [*value.keys(), *value.values()]
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return value
+    return vars(value).values() if type(value).__module__.startswith(WALKED) and hasattr(value, "__dict__") else ()

@@ -1,0 +1,95 @@
+"""What a visitor's values hold: every type that a session keeps, each text once."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sbert_app.corpus.duplicates import Duplicates, find_duplicates
+from sbert_app.corpus.findings import Mined
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.overlap import FileOverlap, Overlap
+from sbert_app.corpus.reader import Corpus
+from sbert_app.grid.data_sets import read_data_set
+from sbert_app.labelled.columns import guess_mapping
+from sbert_app.runtime.sessions import Sessions
+from sbert_app.services.evaluation_grid import Uploaded
+from sbert_app.services.indexing.indexer import FormerIndex, IndexProgress
+from sbert_app.services.labelled import LabelledData
+from sbert_app.services.pair_file import PairTable
+from sbert_app.settings import Limits
+from sbert_app.tables import Table
+from tests.corpus_map.maps import small_map
+
+ROWS = 3_000
+TEXTS = [f"row {number} of a file, with a few more words than that" for number in range(ROWS)]
+CHARACTERS = sum(map(len, TEXTS))
+
+
+@pytest.fixture
+def session():
+    return Sessions(Limits()).open()
+
+
+@pytest.fixture(scope="module")
+def indexed():
+    vectors = np.random.default_rng(0).normal(size=(ROWS, 8)).astype(np.float32)
+    return IndexedCorpus.build(corpus(), "a-model", "", vectors)
+
+
+def corpus(name="a.csv"):
+    metadata = pd.DataFrame({"team": ["Billing"] * ROWS})
+    return Corpus(name, ("text",), TEXTS, metadata, np.arange(1, ROWS + 1))
+
+
+def table():
+    frame = pd.DataFrame({"sentence1": TEXTS, "sentence2": TEXTS[::-1], "score": ["1", "0", "0.5"] * (ROWS // 3)})
+    return Table("a.csv", frame, np.arange(1, ROWS + 1), text_bytes=2 * CHARACTERS)
+
+
+def of_type(kind, indexed, bench):
+    """A value as the services store it."""
+    mined = next(step for step in find_duplicates(TEXTS, indexed.embeddings, indexed.index) if isinstance(step, Duplicates))
+    rows, scores, same = np.zeros(ROWS, np.int64), np.zeros(ROWS, np.float32), np.zeros(ROWS, bool)
+    return {
+        "corpus": lambda: indexed,
+        "former index": lambda: FormerIndex(indexed),
+        "mined": lambda: Mined(indexed, mined, {}),
+        "overlap": lambda: FileOverlap(replace(indexed), corpus("b.csv"), Overlap(rows, scores, same), {}),
+        "evaluation data": lambda: Uploaded((read_data_set(table(), bench.settings.limits),)),
+        "training data": lambda: LabelledData(bench).read(table(), guess_mapping(table().frame)),
+        "pairs": lambda: PairTable(table()),
+    }[kind]()
+
+
+KINDS = ["corpus", "former index", "mined", "overlap", "evaluation data", "training data", "pairs"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_texts_of_every_value_are_counted(kind, session, indexed, shared_bench):
+    session.put(of_type(kind, indexed, shared_bench))
+    assert session.nbytes > CHARACTERS
+
+
+def test_what_a_map_has_counted_of_its_words_is_counted(session):
+    drawn = small_map()
+    session.put(drawn.projection.indexed)
+    before = session.nbytes
+    session.put(drawn)
+    words = drawn.projection.words._counts
+    assert session.nbytes - before > drawn.projection.points.nbytes + words.data.nbytes + words.indices.nbytes
+
+
+def test_what_several_values_share_counts_once(session, indexed):
+    session.open(indexed)
+    before = session.nbytes
+    session.put(IndexProgress("a.csv", ROWS, ROWS, 0, 1.0, corpus=indexed))
+    assert session.nbytes - before < 2_000
+
+
+def test_what_is_dropped_counts_no_more(session, indexed):
+    before = session.nbytes
+    session.put(PairTable(table()))
+    session.drop(PairTable)
+    assert session.nbytes == before
