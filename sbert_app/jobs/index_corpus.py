@@ -31,7 +31,7 @@ def index_corpus(call: Call, options: IndexOptions) -> Iterator[Step | Outcome]:
         raise UserError(APP_STOPPING)
     report, source = last.corpus.index.report, last.corpus.corpus
     passages = len(last.corpus.passages or ())
-    notes = [*last.notes, *source.notes, *skipped_summary(source.skipped)]
+    notes = [*last.notes, *source.notes, *skipped_summary(source.skipped), *call.services.search.cautions(session.id)]
     summary = {
         "corpus": session.id,
         "sentences": len(source),
