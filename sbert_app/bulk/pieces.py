@@ -10,8 +10,8 @@ import pandas as pd
 
 from sbert_app.bulk.reading import Chunk, Tally, chunks
 from sbert_app.collections.collection import METADATA, ROW, SENTENCE, Facts
-from sbert_app.corpus.filters import scale_of
 from sbert_app.corpus.reader import guess_column
+from sbert_app.corpus.values import scale_of
 from sbert_app.errors import UserError
 from sbert_app.settings import Limits
 

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
@@ -34,8 +35,8 @@ class Facts:
     """What a collection remembers: its encoder, the index, its columns and files.
 
     sentence: name of the sentence column in the files; columns: names of the others. scales: of the columns that hold numbers or
-    dates, how they are read (a key of corpus.filters.SCALES); a range in a filter needs that. recall: the share of the ten closest
-    rows that the index finds, measured on `recall_queries` rows; 0 queries: not measured.
+    dates, how the first rows are written (see corpus.values): Milvus stores numbers that were read like this. recall: the share of
+    the ten closest rows that the index finds, measured on `recall_queries` rows; 0 queries: not measured.
     """
 
     model: str
@@ -62,6 +63,19 @@ class Facts:
     def place(self, row: int) -> tuple[str, int]:
         """The file of a row and its number there, counted from 1."""
         return self.files[row >> FILE_BITS], row & (1 << FILE_BITS) - 1
+
+    @property
+    def filterable(self) -> tuple[str, ...]:
+        """The columns that filters may name."""
+        return (*self.columns, self.sentence)
+
+    def field(self, column: str) -> str:
+        """How a column of the files is named in a table of `schema`."""
+        return SENTENCE if column == self.sentence else METADATA + column
+
+    def cells(self, rows: pa.Table, columns: Sequence[str]) -> pd.DataFrame:
+        """Columns of the files from a table of `schema`."""
+        return pd.DataFrame({name: pd.Series(rows.column(self.field(name)), dtype=pd.ArrowDtype(pa.string())) for name in columns})
 
     @property
     def schema(self) -> pa.Schema:
@@ -104,6 +118,9 @@ class Collection(Protocol):
 
         filters: as in corpus.filters.matching_rows. Raises UserError if they do not fit the columns.
         """
+
+    def unread(self, filters: Mapping[str, Any]) -> Sequence[str]:
+        """Sentences on the rows that could not be read for the ranges of these filters, and are therefore not found."""
 
     def fetch(self, rows: Sequence[int]) -> pa.Table:
         """These rows, in this order, with `facts.schema`; unknown ids are left out."""

@@ -15,11 +15,11 @@ import pyarrow as pa
 from filelock import FileLock, Timeout
 
 from sbert_app.collections.collection import EMBEDDING, EXACT, ROW, SCANN, CollectionError, Facts, Rows
-from sbert_app.collections.conditions import conditions
 from sbert_app.collections.faiss_index import FaissIndex
 from sbert_app.collections.parts import Parts, live, logged, note, write_part
 from sbert_app.collections.recall import QUERIES, TOP, exact_search, recall
 from sbert_app.collections.snapshot import FILE, Snapshot, delete, stamp_of
+from sbert_app.corpus.filters import conditions
 from sbert_app.corpus.index import EXACT_ROWS
 from sbert_app.storage import writing
 from sbert_app.vectors import Vectors
@@ -115,16 +115,20 @@ class FolderCollection:
 
     def search(self, queries: Vectors, top: int, filters: Mapping[str, Any] | None = None) -> tuple[Vectors, Rows]:
         snapshot = self._current()
-        wanted = conditions(filters or {}, snapshot.facts)
+        conditions(filters or {}, snapshot.facts.filterable)  # also where there are no rows
         if snapshot.index is None:
             return np.empty((len(queries), 0), dtype=np.float32), np.empty((len(queries), 0), dtype=np.int64)
-        mask = snapshot.mask(wanted) if wanted else None
+        mask = snapshot.matching(filters).mask if filters else None
         if mask is not None and mask.sum() <= NARROW:
             within = np.flatnonzero(mask)
             positions = np.broadcast_to(within, (len(queries), len(within)))
         else:
             positions = snapshot.index.candidates(queries, top, mask)
         return _closest(snapshot.parts, queries, positions, min(top, len(snapshot.parts)))
+
+    def unread(self, filters: Mapping[str, Any]) -> Sequence[str]:
+        snapshot = self._current()
+        return snapshot.matching(filters).notes if snapshot.index else ()
 
     def fetch(self, rows: Sequence[int]) -> pa.Table:
         parts = self._current().parts

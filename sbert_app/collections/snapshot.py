@@ -1,18 +1,20 @@
 """What a collection in a folder holds at one moment: its rows, its index and its facts, as collection.json names them."""
 
+import json
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+import pandas as pd
 
 from sbert_app.collections.collection import Facts, Rows
-from sbert_app.collections.conditions import Condition, column_name, matching
 from sbert_app.collections.faiss_index import FaissIndex
 from sbert_app.collections.parts import LOG, PARTS, Parts, mapped
+from sbert_app.corpus.filters import Matching, conditions, matching_rows
 from sbert_app.storage import check, checksum, discard, read_object, reading, replacing, write_object
 
 FILE = "collection.json"
@@ -34,7 +36,7 @@ class Snapshot:
     index: FaissIndex | None = None
     generation: int = 0
     stamp: Stamp = (0, 0)
-    _masks: dict[tuple[Condition, ...], NDArray[np.bool_]] = field(default_factory=dict)
+    _masks: dict[str, Matching] = field(default_factory=dict)
 
     @classmethod
     def without_rows(cls, folder: Path, facts: Facts) -> "Snapshot":
@@ -97,18 +99,18 @@ class Snapshot:
         """Whether these are its parts, its rows and the kind of its index already."""
         return self.facts.index == kind and self.names == tuple(names) and np.array_equal(self.parts.ids, ids)
 
-    def mask(self, wanted: Sequence[Condition]) -> NDArray[np.bool_]:
-        """Which rows fulfil all conditions, (n,)."""
-        key = tuple(wanted)
-        if key not in self._masks:
+    def matching(self, filters: Mapping[str, Any]) -> Matching:
+        """Which rows match filters. Raises UserError if they do not fit the columns."""
+        key = json.dumps(filters, sort_keys=True, default=str)
+        matched = self._masks.get(key)
+        if matched is None:
+            names = [condition.column for condition in conditions(filters, self.facts.filterable)]
+            columns = [self.facts.cells(self.parts.column(self.facts.field(name)), [name]) for name in names]
+            matched = matching_rows(pd.concat(columns, axis=1), filters)
             if len(self._masks) >= MASKS:
                 self._masks.clear()
-            mask = np.ones(len(self.parts), dtype=bool)
-            for condition in wanted:
-                column = self.parts.column(column_name(condition.column, self.facts))
-                mask &= matching(column, [condition], self.facts)
-            self._masks[key] = mask
-        return self._masks[key]
+            self._masks[key] = matched
+        return matched
 
     def tidy(self) -> None:
         """Delete files of earlier generations and parts of which no row is left. Whoever still reads them has them open."""

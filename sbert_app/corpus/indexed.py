@@ -31,7 +31,8 @@ Rows = NDArray[np.int64]
 class Ranking:
     """Rows best first, (k,), their cosines, (k,), milliseconds by stage, and the number of rows that fit the filters.
 
-    passages: the number of the passage that each row's cosine is of, (k,), -1 for the row's own embedding.
+    passages: the number of the passage that each row's cosine is of, (k,), -1 for the row's own embedding. notes: which rows could
+    not be read for a filter.
     words: their BM25 scores, (k,), None for the dense way. fused: what hybrid search ranks by, (k,), None for other ways, and
     coverage: how much of the query the words of one row cover, 0..1.
     """
@@ -44,6 +45,7 @@ class Ranking:
     words: Vectors | None = None
     fused: Scores | None = None
     coverage: float = 0.0
+    notes: tuple[str, ...] = ()
 
     def taking(self, order: Rows) -> "Ranking":
         """These places of the ranking, in this order."""
@@ -140,20 +142,21 @@ class IndexedCorpus:
     def rank(self, query: Vectors, text: str, top: int, filters: Mapping[str, Any], way: str = DENSE) -> Ranking:
         """The `top` rows for a unit query vector, (dim,), and its text, best first; `way`: DENSE, WORDS or HYBRID."""
         clock = _Clock()
-        mask = None
+        mask, notes = None, tuple[str, ...]()
         if filters:
             with clock.stage("filter"):
-                mask = matching_rows(self.corpus.filterable(), filters)
+                matched = matching_rows(self.corpus.filterable(), filters)
+                mask, notes = matched.mask, matched.notes
         fitting = len(self.corpus) if mask is None else int(mask.sum())
         if way == DENSE:
             with clock.stage("search"):
                 rows = self._closest(query, top, mask)
-            return Ranking(rows, *self.cosines(query, rows), clock.milliseconds, fitting)
+            return Ranking(rows, *self.cosines(query, rows), clock.milliseconds, fitting, notes=notes)
         if way == WORDS:
             with clock.stage(BM25):
                 words = self.lexical.scores(text)
                 rows = best_rows(words if mask is None else words * mask, top)
-            return Ranking(rows, *self.cosines(query, rows), clock.milliseconds, fitting, words[rows])
+            return Ranking(rows, *self.cosines(query, rows), clock.milliseconds, fitting, words[rows], notes=notes)
         with clock.stage("search"):
             closest = self._closest(query, max(top, FUSED_DEPTH), mask)
         with clock.stage(FUSION):
@@ -162,7 +165,7 @@ class IndexedCorpus:
             coverage = self.lexical.coverage(text, counted)
             rows, fused = hybrid(closest, lambda rows: self.cosines(query, rows)[0], counted, coverage)
             rows, fused = rows[:top], fused[:top]
-        return Ranking(rows, *self.cosines(query, rows), clock.milliseconds, fitting, words[rows], fused, coverage)
+        return Ranking(rows, *self.cosines(query, rows), clock.milliseconds, fitting, words[rows], fused, coverage, notes)
 
     def _closest(self, query: Vectors, top: int, mask: NDArray[np.bool_] | None) -> Rows:
         if mask is None:

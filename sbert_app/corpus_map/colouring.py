@@ -1,13 +1,14 @@
 """Colour a map by cluster, by a column of the corpus, by similarity to a query, or by drift under another model."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sbert_app.corpus.filters import BLANK, ordered_values
+from sbert_app.corpus.filters import BLANK
+from sbert_app.corpus.values import read
 from sbert_app.corpus_map.result import OUTLIER_NAMES, CorpusMap
 from sbert_app.errors import UserError
 
@@ -48,11 +49,15 @@ class Categories:
 
 @dataclass(frozen=True)
 class Scale:
-    """A colour scale. `values` (n,), NaN where a row has none; `ticks`: positions on the scale and their labels."""
+    """A colour scale. `values` (n,), NaN where a row has none; `ticks`: positions on the scale and their labels.
+
+    notes: which rows of a column have no colour because they could not be read.
+    """
 
     title: str
     values: NDArray[np.float32]
     ticks: list[tuple[float, str]]
+    notes: tuple[str, ...] = ()
 
 
 def choices(corpus_map: CorpusMap) -> list[str]:
@@ -78,10 +83,9 @@ def colouring(corpus_map: CorpusMap, by: str = CLUSTERS) -> Categories | Scale:
 
 
 def _column(name: str, cells: "pd.Series[str]") -> Categories | Scale:
-    ordered = ordered_values(cells) if cells.nunique() > FEW_VALUES else None
-    if ordered is not None:
-        values, text = ordered
-        return _scale(name, values, text)
+    column = read(cells) if cells.nunique() > FEW_VALUES else None
+    if column is not None and np.isfinite(column.values).any():
+        return replace(_scale(name, column.values, cells), notes=tuple(column.unread.in_words("grey on the map")))
     counts = cells.value_counts()
     frequent = [str(value) for value in counts.index[: MOST_CATEGORIES if len(counts) <= MOST_CATEGORIES else MOST_CATEGORIES - 1]]
     codes = pd.Categorical(cells, categories=frequent).codes.astype(np.int32)

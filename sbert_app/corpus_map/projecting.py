@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
-from sbert_app.corpus.filters import numbers
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus_map.result import Projection
 from sbert_app.mapping import projection
@@ -69,7 +69,8 @@ def own_points(indexed: IndexedCorpus) -> Points | None:
     columns = {str(column).strip().lower(): str(column) for column in indexed.corpus.metadata.columns}
     if not all(name in columns for name in OWN_COLUMNS):
         return None
-    points = np.stack([numbers(indexed.corpus.metadata[columns[name]]) for name in OWN_COLUMNS], axis=1)
+    cells = (indexed.corpus.metadata[columns[name]] for name in OWN_COLUMNS)
+    points = np.stack([pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64) for column in cells], axis=1)
     return projection.scaled(points) if np.isfinite(points).all() else None
 
 

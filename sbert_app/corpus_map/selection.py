@@ -21,7 +21,8 @@ QUERY_LENGTH, FILTERS_LENGTH = 60, 200  # characters in a title
 class Selection:
     """Rows (k,) in the order of their list. `how`: its title without a cluster's name, which may change.
 
-    clustering: of the map on which they were chosen; scores (k,): the cosines of neighbours and hits.
+    clustering: of the map on which they were chosen; scores (k,): the cosines of neighbours and hits. notes: which rows of a
+    filtered column could not be read.
     """
 
     clustering: Clustering
@@ -29,6 +30,7 @@ class Selection:
     how: str = ""
     cluster: int | None = None
     scores: Vectors | None = None
+    notes: tuple[str, ...] = ()
     of_corpus: ClassVar[bool] = True  # dropped with the corpus
 
     def title(self, corpus_map: CorpusMap) -> str:
@@ -53,8 +55,11 @@ def inside_lasso(corpus_map: CorpusMap, rows: NDArray[np.int64]) -> Selection:
 
 def matching(corpus_map: CorpusMap, filters: Mapping[str, Any]) -> Selection:
     """The rows that match filters over the corpus's columns. Raises UserError for an unknown column or a wrong bound."""
-    rows = np.flatnonzero(matching_rows(corpus_map.projection.indexed.corpus.filterable(), filters))
-    return Selection(corpus_map.clustering, rows, _counted(rows, f"with {_cut(in_words(filters), FILTERS_LENGTH)}"))
+    matched = matching_rows(corpus_map.projection.indexed.corpus.filterable(), filters)
+    rows = np.flatnonzero(matched.mask)
+    return Selection(
+        corpus_map.clustering, rows, _counted(rows, f"with {_cut(in_words(filters), FILTERS_LENGTH)}"), notes=matched.notes
+    )
 
 
 def near_row(corpus_map: CorpusMap, row: int) -> Selection:

@@ -29,7 +29,7 @@ def index_corpus(call: Call, options: IndexOptions) -> Iterator[Step | Outcome]:
         return
     report, source = last.corpus.index.report, last.corpus.corpus
     passages = len(last.corpus.passages or ())
-    notes = [*last.notes, *source.notes, *skipped_summary(source.skipped)]
+    notes = [*last.notes, *source.notes, *skipped_summary(source.skipped), *call.services.search.cautions(session.id)]
     summary = {
         "corpus": session.id,
         "sentences": len(source),

@@ -35,8 +35,9 @@ def search(call: Call, options: SearchOptions) -> Iterator[Step | Outcome]:
     Returns:
         hits (rank, row counted from 1, score: the cosine, sentence, metadata, bm25, maxsim, cross_score, matches: words of the
         query and of the hit with their similarity and weight, best: the sentence that matches best, passage: the part of a long
-        text that the scores are of, else None; both are first character and last + 1), milliseconds by stage, and of a collection
-        its name, kind of index and recall; of several files, row is an id, and row_name its file and row.
+        text that the scores are of, else None; both are first character and last + 1), milliseconds by stage, cautions: sentences
+        on rows that a filter could not read, and on a query in a language that the model does not read; of a collection its name,
+        kind of index and recall; of several files, row is an id, and row_name its file and row.
     """
     ranking = HYBRID if options.hybrid else options.ranking
     result = call.services.search.search(
@@ -44,7 +45,8 @@ def search(call: Call, options: SearchOptions) -> Iterator[Step | Outcome]:
     )
     lines = [f"{hit.score:.3f}  row {hit.row_name or hit.row:<6} {_shown(hit)}" for hit in result.hits]
     collection = {"collection": asdict(result.store)} if result.store else {}
-    yield Outcome({"hits": [asdict(hit) for hit in result.hits], "milliseconds": result.milliseconds, **collection}, lines)
+    answer = {"hits": [asdict(hit) for hit in result.hits], "milliseconds": result.milliseconds, "cautions": list(result.cautions)}
+    yield Outcome(answer | collection, [*lines, *result.cautions])
 
 
 def _shown(hit: Hit) -> str:

@@ -10,14 +10,14 @@ import numpy as np
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.ranking.lexical import word_overlap
 from sbert_app.errors import UserError
-from sbert_app.explain.attribution import Attribution, is_special, leave_one_out, split_mean_pooled
+from sbert_app.explain.attribution import Attribution, leave_one_out, split_mean_pooled
 from sbert_app.explain.cautions import Caution, cautions
-from sbert_app.explain.languages import Pieces
 from sbert_app.explain.scale import Scale
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.models.pooling import POOLINGS
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
+from sbert_app.services.languages import pieces_of
 from sbert_app.services.second_opinion import ModelScore, second_opinion
 from sbert_app.vectors import Vectors, cosine, unit_rows
 
@@ -188,13 +188,6 @@ class SimilarityService:
 
 def _in_words(scale: Scale | None, score: float, noticed: Sequence[Caution]) -> str:
     return scale.sentence(score, scale.verdict(score, [caution.kind for caution in noticed])) if scale else ""
-
-
-def pieces_of(encoder: "Encoder", tokens: "TokenVectors") -> Pieces:
-    """How the tokeniser split a sentence, without special tokens."""
-    counts = np.bincount(tokens.word, minlength=len(tokens.words)).tolist()
-    words = [(word, count) for word, count in zip(tokens.words, counts, strict=True) if not is_special(word)]
-    return Pieces(words, tokens.unknown, encoder.pieces_a_sample_word)
 
 
 def _truncation(encoder: "Encoder", *tokens: "TokenVectors") -> list[str]:

@@ -61,7 +61,7 @@ def _encode(sentences: list[str], path: Path) -> None:
 
 
 def facts_of(dim: int) -> Facts:
-    return Facts("benchmark", "", dim, "text", ("team", "number"), {"number": "numbers"}, ("texts",))
+    return Facts("benchmark", "", dim, "text", ("team", "number"), {"number": "number"}, ("texts",))
 
 
 def tables(sentences: list[str], vectors: Vectors, facts: Facts) -> Iterator[pa.Table]:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from sbert_app.collections.collection import EXACT, HNSW, IVF, SCANN, Collection
-from sbert_app.collections.conditions import conditions, matching
 from sbert_app.collections.opening import create_collection
 from sbert_app.collections.recall import TIE, TOP, exact_search, recall
+from sbert_app.corpus.filters import matching_rows
 from sbert_app.vectors import Vectors
 from tests.benchmarks.collections import QUERIES, embedded, facts_of, tables
 
@@ -78,7 +78,7 @@ def _filters(stores: dict[str, Collection], queries: Vectors) -> str:
         for name, store in stores.items():
             ids = np.unique(rows if name == "folder" else other_rows)
             table = store.fetch(ids[ids >= 0].tolist())
-            fits &= bool(matching(table, conditions(filters, store.facts), store.facts).all())
+            fits &= bool(matching_rows(store.facts.cells(table, list(filters)), filters).mask.all())
         agree += same and fits
         if not (same and fits):
             print(f"not the same: {filters}", flush=True)

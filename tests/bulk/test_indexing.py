@@ -34,7 +34,7 @@ def test_a_folder_of_files_becomes_a_collection(index, data, tmp_path, tiny, cpu
     expected = Encoder.from_folder(tiny, cpu).encode([sentence for sentence, _ in rows.values()])
     assert least_cosine(expected, embeddings) > 0.99999
     facts = open_collection(str(tmp_path / "store")).facts
-    assert (facts.sentence, facts.columns, dict(facts.scales)) == ("text", ("n",), {"n": "numbers"})
+    assert (facts.sentence, facts.columns, dict(facts.scales)) == ("text", ("n",), {"n": "number"})
 
 
 def test_the_same_run_again_does_nothing(index, data):

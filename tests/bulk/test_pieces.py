@@ -67,7 +67,7 @@ def test_the_first_file_decides_which_columns_there_are(write):
         write("b.jsonl", '{"text": "q", "size": 3}\n{"team": "B"}\n'),
     )
     columns = Columns.chosen(next(chunks(first, Tally())), ())
-    assert columns == Columns(("text",), ("team", "day"), {"day": "ISO dates"})
+    assert columns == Columns(("text",), ("team", "day"), {"day": "date"})
     [piece], cutter = pieces(other, columns=columns)
     assert piece.metadata == {"team": [""], "day": [""]} and cutter.ignored == {"size": "b.jsonl"}
 

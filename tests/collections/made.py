@@ -16,7 +16,7 @@ FACTS = Facts(
     dim=DIM,
     sentence="text",
     columns=("team", "row", "day", "amount"),
-    scales={"day": "ISO dates", "amount": "numbers"},
+    scales={"day": "date", "amount": "number, decimal point"},
     files=("a.csv", "b.csv"),
 )
 

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from sbert_app.collections.collection import FILE_BITS, HNSW, IVF, SCANN, CollectionError, embedding_column, embeddings_of
-from sbert_app.collections.conditions import conditions, matching
 from sbert_app.collections.folder import FolderCollection
 from sbert_app.collections.recall import exact_search, recall
+from sbert_app.corpus.filters import matching_rows
 from sbert_app.errors import UserError
 from sbert_app.storage import DamagedError
 from tests.collections.made import DIM, FACTS, clustered, rows
@@ -46,7 +46,7 @@ def test_an_approximate_index_finds_almost_all_and_gives_exact_cosines(collectio
     assert recall(exact, exact_ids, scores, ids, np.full(len(QUERIES), -1)) >= 0.98
     own = embeddings_of(collection.fetch(ids[0].tolist())) @ QUERIES[0]
     assert np.abs(own - scores[0]).max() < 1e-6
-    mask = matching(every_row(collection), conditions({"team": "Zürich"}, FACTS), FACTS)
+    mask = matching_rows(FACTS.cells(every_row(collection), ["team"]), {"team": "Zürich"}).mask
     allowed = set(every_row(collection).column("row").to_numpy()[mask].tolist())
     assert set(collection.search(QUERIES, 10, {"team": "Zürich"})[1].ravel().tolist()) <= allowed
 
@@ -73,7 +73,7 @@ def test_filters_leave_the_closest_of_the_rows_that_fit(collection, monkeypatch,
     monkeypatch.setattr("sbert_app.collections.folder.NARROW", narrow)  # by the index, and one by one
     table = every_row(collection)
     for filters in FILTERS:
-        fitting = table.filter(pa.array(matching(table, conditions(filters, FACTS), FACTS)))
+        fitting = table.filter(pa.array(matching_rows(FACTS.cells(table, FACTS.filterable), filters).mask))
         scores, ids = collection.search(QUERIES[:5], 10, filters)
         exact, exact_ids = exact_search([fitting], QUERIES[:5], 10) if len(fitting) else (scores, np.full_like(ids, -1))
         assert ((ids >= 0) == (exact_ids >= 0)).all(), filters

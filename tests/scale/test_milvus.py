@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -38,10 +39,13 @@ from sbert_app.collections.collection import (
     embedding_column,
     embeddings_of,
 )
-from sbert_app.collections.conditions import conditions, matching
 from sbert_app.collections.opening import create_collection, open_collection
+from sbert_app.corpus.filters import matching_rows
+from sbert_app.corpus.values import scale_of
 from sbert_app.errors import UserError
 from sbert_app.vectors import unit_rows
+from tests.mixed_columns import COLUMNS as MIXED
+from tests.mixed_columns import EXPECTED
 from tests.scale.milvus_server import Server
 
 DIM, ROWS, FILES = 32, 2_000, 3
@@ -54,7 +58,7 @@ AMOUNTS = ("1", "2.5", "-3", "1e3", "n/a", "", "inf", "-inf", "nan", "0.1", "100
 DAYS = ("2026-01-01", "2026-02-28", "2025-12-31", "", "soon", "2026-02-28T23:59:59")
 COLUMNS = ("team", 'row" or row > 0 or "', "sentence", "größe", "amount", "day")
 FACTS = Facts(
-    "tiny", "abc", DIM, "text", COLUMNS, {"amount": "numbers", "day": "ISO dates"}, tuple(f"{i}.csv" for i in range(FILES))
+    "tiny", "abc", DIM, "text", COLUMNS, {"amount": "number, decimal point", "day": "date"}, tuple(f"{i}.csv" for i in range(FILES))
 )
 
 
@@ -127,7 +131,7 @@ def test_other_indexes_find_nearly_all_of_it_with_exact_cosines(tmp_path):
     opened = create_collection(f"{tmp_path}/store.db/rows", FACTS)
     opened.upsert(TABLE)
     truth, wanted = brute_force(QUERIES, 10)[1], {"team": ["Billing", "billing", "1"]}
-    mask = matching(TABLE, conditions(wanted, FACTS), FACTS)
+    mask = matching_rows(FACTS.cells(TABLE, FACTS.filterable), wanted).mask
     for kind, name, params in ((IVF, "IVF_SQ8", {"nlist": 45}), (HNSW, "HNSW", {"M": 16, "efConstruction": 200})):
         opened.finish(replace(FACTS, index=kind))
         described = opened._connection.call("", lambda client: client.describe_index("rows", EMBEDDING))
@@ -180,7 +184,7 @@ FILTERS = [
 
 @pytest.mark.parametrize("filters", FILTERS, ids=str)
 def test_filters_leave_the_rows_that_tables_would_keep(collection, filters):
-    mask = matching(TABLE, conditions(filters, FACTS), FACTS)
+    mask = matching_rows(FACTS.cells(TABLE, FACTS.filterable), filters).mask
     rows = collection.search(EMBEDDINGS[:1], ROWS, filters)[1][0]
     assert sorted(rows[rows >= 0]) == sorted(IDS[mask])
 
@@ -188,7 +192,7 @@ def test_filters_leave_the_rows_that_tables_would_keep(collection, filters):
 @given(st.text(alphabet=st.sampled_from(sorted({*"".join(TEAMS), *"aA%_\\ßẞſsΣςσK"})), min_size=1, max_size=3))
 def test_whatever_is_typed_leaves_the_rows_that_tables_would_keep(collection, part):
     for filters in ({"team": {"contains": part}}, {"team": part}):
-        mask = matching(TABLE, conditions(filters, FACTS), FACTS)
+        mask = matching_rows(FACTS.cells(TABLE, FACTS.filterable), filters).mask
         rows = collection.search(EMBEDDINGS[:1], ROWS, filters)[1][0]
         assert sorted(rows[rows >= 0]) == sorted(IDS[mask])
 
@@ -428,4 +432,40 @@ def test_two_processes_search_while_a_third_writes(server):
     outputs = [reader.communicate(timeout=40) for reader in readers]
     assert all(output.startswith("searches ") for output, _ in outputs), outputs
     assert opened.count() == 1501 and opened.facts.index == EXACT
+    opened.close()
+
+
+def test_ranges_over_columns_in_several_forms_leave_the_rows_that_a_person_counts_and_the_others_are_counted(tmp_path):
+    scales = {name: scale for name, cells in MIXED.items() if (scale := scale_of(pd.Series(cells)))}
+    facts = Facts("tiny", "abc", DIM, "text", tuple(MIXED), scales, ("notes.csv",))
+    metadata = {METADATA + name: list(cells) for name, cells in MIXED.items()}
+    rows = {
+        ROW: list(range(12)),
+        SENTENCE: [f"Note {i}" for i in range(12)],
+        **metadata,
+        EMBEDDING: embedding_column(EMBEDDINGS[:12]),
+    }
+    opened = create_collection(f"{tmp_path}/store.db/notes", facts)
+    opened.upsert(pa.table(rows, schema=facts.schema))
+    opened.finish(facts)
+    for column, bounds, expected, unreadable, unclear in EXPECTED:
+        found = opened.search(EMBEDDINGS[:1], 12, {column: bounds})[1][0]
+        assert sorted(found[found >= 0]) == expected, (column, bounds)
+        told = [int(sentence.split()[0]) for sentence in opened.unread({column: bounds})]
+        assert told == [count for count in (unreadable, unclear) if count], (column, opened.unread({column: bounds}))
+    assert opened.unread({"two forms": "soon"}) == []
+    with pytest.raises(UserError, match="neither numbers nor dates"):
+        opened.search(QUERIES[:1], 5, {"nothing": {"from": "1"}})
+    opened.close()
+
+
+def test_a_collection_of_an_earlier_version_tells_that_rows_in_another_form_are_missing(tmp_path):
+    former = replace(FACTS, scales={"amount": "numbers", "day": "ISO dates"})
+    opened = create_collection(f"{tmp_path}/store.db/rows", former)
+    opened.upsert(TABLE.slice(0, 30))
+    opened.finish(former)
+    assert "earlier version, which read column 'day' only as ISO dates" in opened.unread({"day": {"from": "2026"}})[-1]
+    mask = matching_rows(FACTS.cells(TABLE.slice(0, 30), ["day"]), {"day": {"from": "2026"}}).mask
+    found = opened.search(EMBEDDINGS[:1], 30, {"day": {"from": "2026"}})[1][0]
+    assert sorted(found[found >= 0]) == sorted(IDS[:30][mask])
     opened.close()

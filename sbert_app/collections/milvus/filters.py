@@ -1,7 +1,7 @@
 """Conditions as a filter expression of Milvus, and the texts and numbers that rows carry so that it can be evaluated exactly.
 
 Names of columns never enter an expression: the columns of a collection are numbered. For each, a row holds its text, its folded
-text where that differs ("" where not), and its number where the column has a scale.
+text where that differs ("" where not), and where the column has a scale its number and whether it could be read.
 """
 
 import sys
@@ -10,7 +10,8 @@ from functools import cache
 from typing import NamedTuple
 
 from sbert_app.collections.collection import ROW, SENTENCE, Facts
-from sbert_app.collections.conditions import Condition
+from sbert_app.corpus.filters import Condition, no_scale
+from sbert_app.corpus.values import bound_on
 
 NOTHING = f"{ROW} < 0"  # no row has such an id
 ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"})
@@ -21,22 +22,23 @@ LIMIT = sys.float_info.max  # in place of infinity, which JSON and expressions c
 
 
 class Fields(NamedTuple):
-    """The fields of Milvus that hold a column: its text, its folded text and its number."""
+    """The fields of Milvus that hold a column: its text, its folded text, its number, and its state of corpus.values."""
 
     text: str
     folded: str
     number: str
+    state: str
 
 
 def fields_of(column: str, facts: Facts) -> Fields:
     if column == facts.sentence:
-        return Fields(SENTENCE, "folded", "number")
+        return Fields(SENTENCE, "folded", "number", "state")
     place = facts.columns.index(column)
-    return Fields(f"c{place}", f"f{place}", f"n{place}")
+    return Fields(f"c{place}", f"f{place}", f"n{place}", f"s{place}")
 
 
 def expression(wanted: Sequence[Condition], facts: Facts) -> str:
-    """An expression that holds for the rows that `conditions.matching` finds; "" without conditions."""
+    """An expression that holds for the rows that `corpus.filters.matching_rows` finds; "" without conditions. Raises UserError."""
     return " and ".join(filter(None, (_term(condition, facts) for condition in wanted)))
 
 
@@ -60,10 +62,12 @@ def _term(condition: Condition, facts: Facts) -> str:
         pattern = _quoted(f"%{fold(condition.contains)}%")
         # A text whose folded text is not stored is its own folded text; where it is, containing the pattern means the same.
         terms.append(f"({fields.text} like {pattern} or {fields.folded} like {pattern})")
-    if condition.low is not None:
-        terms.append(f"{fields.number} >= {finite(condition.low)!r}")
-    if condition.high is not None:
-        terms.append(f"{fields.number} <= {finite(condition.high)!r}")
+    for sign, bound in ((">=", condition.low), ("<=", condition.high)):
+        if bound is not None:
+            if condition.column not in facts.scales:
+                raise no_scale(condition.column)
+            number = bound_on(facts.scales[condition.column], condition.column, bound, last=sign == "<=")
+            terms.append(f"{fields.number} {sign} {finite(number)!r}")
     return " and ".join(terms)
 
 
@@ -73,7 +77,7 @@ def _quoted(text: str) -> str:
 
 @cache
 def _folding() -> dict[int, str]:
-    """Letters to one letter for all that differ in case only, as `conditions.matching` compares them; one letter stays one."""
+    """Letters to one letter for all that differ in case only, as `matching_rows` compares them; one letter stays one."""
     cased = [letter for letter in map(chr, range(sys.maxunicode + 1)) if letter.casefold() != letter]
     groups: dict[str, str] = {}  # ß and ẞ both become "ss", which is not one letter: the first of them stands for both
     for letter in cased:

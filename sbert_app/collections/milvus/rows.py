@@ -5,16 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
 from sbert_app.collections.collection import EMBEDDING, METADATA, ROW, SENTENCE, Facts, embedding_column, embeddings_of
-from sbert_app.collections.conditions import column_name
 from sbert_app.collections.milvus.filters import fields_of, finite, fold
-from sbert_app.corpus.filters import values_on
+from sbert_app.corpus.values import values_on
 
 TEXT_BYTES = 65_535  # of a VARCHAR
-NUMBER_BYTES = 36  # of a number and its name as JSON, at most
+NUMBER_BYTES = 48  # of a number, its state and their names as JSON, at most
 JSON_BYTES = 65_536  # of all fields of a row that are not in the schema
 ROWS_A_CALL, BYTES_A_CALL = 5_000, 30 << 20
 Record = dict[str, Any]
@@ -69,21 +67,23 @@ def table(records: Sequence[Mapping[str, Any]], facts: Facts) -> pa.Table:
 
 def _records(rows: pa.Table, facts: Facts) -> Iterator[tuple[Record, int]]:
     """Each row as a record, and about how many bytes it is."""
-    texts = {column: rows.column(column_name(column, facts)).to_pylist() for column in facts.columns}
-    numbers = {column: _numbers(rows, column, scale, facts) for column, scale in facts.scales.items()}
+    texts = {column: rows.column(facts.field(column)).to_pylist() for column in facts.columns}
+    numbers = [_numbers(rows, column, scale, facts) for column, scale in facts.scales.items()]
     ids, sentences, embeddings = rows.column(ROW).to_pylist(), rows.column(SENTENCE).to_pylist(), embeddings_of(rows)
     for place, embedding in enumerate(embeddings):
         cells, length = _fitted({column: values[place] for column, values in texts.items()}, facts)
-        own = {fields_of(column, facts).number: values[place] for column, values in numbers.items()}
+        own = {field: values[place] for fields in numbers for field, values in fields.items()}
         sentence = _cut(sentences[place] or "", TEXT_BYTES)
         folded = {fields_of(facts.sentence, facts).folded: _cut(_folded(sentence), TEXT_BYTES)}
         length += 4 * len(embedding) + 8 * len(sentence)  # of up to 4 bytes a character, and folded once more
         yield {ROW: ids[place], EMBEDDING: embedding, SENTENCE: sentence, **folded, **cells, **own}, length
 
 
-def _numbers(rows: pa.Table, column: str, scale: str, facts: Facts) -> list[float | None]:
-    cells = pd.Series(rows.column(column_name(column, facts)), dtype=pd.ArrowDtype(pa.string()))
-    return [None if np.isnan(value) else finite(value) for value in values_on(scale, cells).tolist()]
+def _numbers(rows: pa.Table, column: str, scale: str, facts: Facts) -> dict[str, list[Any]]:
+    """The fields of a column's numbers and states."""
+    column_read, fields = values_on(scale, facts.cells(rows, [column])[column]), fields_of(column, facts)
+    numbers = [None if np.isnan(value) else finite(value) for value in column_read.values.tolist()]
+    return {fields.number: numbers, fields.state: column_read.states.tolist()}
 
 
 def _fitted(cells: Mapping[str, str | None], facts: Facts) -> tuple[Record, int]:

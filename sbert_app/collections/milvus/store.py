@@ -8,17 +8,22 @@ import pyarrow as pa
 
 from sbert_app.collections.address import Address
 from sbert_app.collections.collection import EMBEDDING, EXACT, FILE_BITS, HNSW, IVF, ROW, SCANN, CollectionError, Facts, Rows
-from sbert_app.collections.conditions import conditions
 from sbert_app.collections.milvus.client import BUILD_SECONDS, READ_SECONDS, WRITE_SECONDS, Connection, closing_on_error
 from sbert_app.collections.milvus.facts import StoredFacts, properties_of
-from sbert_app.collections.milvus.filters import expression
+from sbert_app.collections.milvus.filters import expression, fields_of
 from sbert_app.collections.milvus.index import MOST_HITS, Index, index_for, ranked
 from sbert_app.collections.milvus.rows import batches, output_fields, schema_for, table
 from sbert_app.collections.milvus.sample import sample
+from sbert_app.corpus.filters import conditions
 from sbert_app.corpus.index import EXACT_ROWS
+from sbert_app.corpus.values import CONTRARY, FORMER, UNCLEAR, UNREADABLE, Unread
 from sbert_app.vectors import Vectors
 
 MOST_QUERIES = 200  # of a call
+FORMERLY = (
+    "The collection is of an earlier version, which read column '{}' only as {}: rows in another form are not in the result. "
+    "Index the files into a new collection."
+)
 MOST_READ, READ_BYTES = 16_384, 32 << 20  # rows and bytes of a page
 
 
@@ -96,7 +101,7 @@ class MilvusCollection:
         """See `Collection.search`. With filters, more of the index is searched, as few rows of each part fulfil them."""
         facts, index = self._stored.current()
         self._check_dim(queries.shape[1])
-        text = expression(conditions(filters or {}, facts), facts)
+        text = expression(conditions(filters or {}, facts.filterable), facts)
         top = max(0, min(top, MOST_HITS))
         cosines, rows = np.full((len(queries), top), -1, np.float32), np.full((len(queries), top), -1, np.int64)
         if not top:
@@ -111,6 +116,23 @@ class MilvusCollection:
                 best = ranked(self._placed(row), query, top)
                 cosines[place, : len(best[0])], rows[place, : len(best[1])] = best
         return cosines, rows
+
+    def unread(self, filters: Mapping[str, Any]) -> Sequence[str]:
+        """See `Collection.unread`. Numbers were read when rows were written, as the first rows of the collection are."""
+        facts = self.facts
+        ranges = [condition.column for condition in conditions(filters, facts.filterable) if condition.is_range]
+        return [sentence for column in ranges for sentence in self._unread(column, facts)]
+
+    def _unread(self, column: str, facts: Facts) -> list[str]:
+        scale, fields = facts.scales.get(column, ""), fields_of(column, facts)
+        counts, examples = {}, {}
+        for state in (UNREADABLE, UNCLEAR, CONTRARY) if self._count(f"{fields.state} >= {UNREADABLE}") else ():
+            text = f"{fields.state} == {state}"
+            if count := self._count(text):
+                found = self._call("reading", "query", filter=text, output_fields=[fields.text], limit=1, timeout=READ_SECONDS)
+                counts[state], examples[state] = count, str(found[0][fields.text]) if found else ""
+        former = [FORMERLY.format(column, scale)] if scale in FORMER else []
+        return Unread(column, scale, counts, examples).in_words() + former
 
     def fetch(self, rows: Sequence[int]) -> pa.Table:
         ids, size = [int(row) for row in rows], self._page(MOST_READ)

@@ -94,13 +94,14 @@ def rank(
         valid = (ids[0] >= 0) & (ids[0] != (-1 if leave_out is None else leave_out))
         hits = dict(zip(ids[0][valid].tolist(), scores[0][valid].tolist(), strict=True))
         table = opened.collection.fetch(list(hits))
-        count = opened.collection.count()
+        count, notes = opened.collection.count(), tuple(opened.collection.unread(filters) if filters else ())
     corpus = corpus_of(opened.name, table, opened.facts)
     cosines = np.array([hits[row] for row in corpus.rows.tolist()], dtype=np.float32)
     rows = np.arange(len(corpus))[:top]
     milliseconds = {STORE_STAGE: (time.perf_counter() - start) * 1e3}
     # Words are as rare as in the sample; how much of the query they cover does not lower MaxSim here, as no words are ranked.
-    ranking = Ranking(rows, cosines[rows], np.full(len(rows), -1), milliseconds, count, fused=z_scores(cosines[rows]), coverage=1.0)
+    fused = z_scores(cosines[rows])
+    ranking = Ranking(rows, cosines[rows], np.full(len(rows), -1), milliseconds, count, fused=fused, coverage=1.0, notes=notes)
     return _as_indexed(opened, corpus, embeddings_of(table)), ranking
 
 

@@ -78,7 +78,8 @@ class Store:
 class SearchResult:
     """Hits, best first, and milliseconds by stage. fitting: rows that fit the filters; searched: all rows of the corpus.
 
-    store: set if a collection was searched; `fitting` is then the number of all its rows.
+    store: set if a collection was searched; `fitting` is then the number of all its rows. cautions: sentences on rows that a filter
+    could not read, and on a query in a language that the model does not read.
     """
 
     query: str
@@ -91,6 +92,7 @@ class SearchResult:
     cross_encoder: str = ""  # that ordered the hits
     weak: float = -1.0  # 19 of 20 pairs written to be related score higher under this model; -1: not measured
     store: Store | None = None
+    cautions: tuple[str, ...] = ()
 
 
 def result_of(
@@ -122,4 +124,4 @@ def result_of(
         for rank, (row, score, passage, words, record) in enumerate(columns, 1)
     ]
     milliseconds = before | ranked.milliseconds
-    return SearchResult(query, hits, milliseconds, model, len(corpus), ranked.fitting, ranking)
+    return SearchResult(query, hits, milliseconds, model, len(corpus), ranked.fitting, ranking, cautions=ranked.notes)

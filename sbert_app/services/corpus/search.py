@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sbert_app.corpus.filters import facet_list
-from sbert_app.corpus.indexed import DENSE, HYBRID, IndexedCorpus
+from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.errors import UserError
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
@@ -20,8 +20,10 @@ from sbert_app.services.collection.opened import OpenCollection, open_collection
 from sbert_app.services.corpus.hits import DEFAULT_RANKING, FORMER_MODEL, MAXSIM, RANKINGS, SearchResult
 from sbert_app.services.corpus.ranked_hits import encode_query, hits_of
 from sbert_app.services.indexing.indexer import FormerIndex
+from sbert_app.services.languages import corpus_caution, query_caution
 
 if TYPE_CHECKING:
+    from sbert_app.models.encoder import Encoder
     from sbert_app.models.poly.scorer import PairScorer
 
 RERANKED = 30  # hits scored by the cross-encoder, one forward pass each
@@ -51,11 +53,18 @@ class SearchService:
         """
         searched = self._searched(session_id)
         query, top = self._query(query), self._top(top)
-        if not rerank:
-            return self._ranked(searched, query, top, filters or {}, ranking)
-        cross = self._bench.registry.pair_scorer(cross_encoder)
-        check_one_score(cross)
-        return self._rerank(self._ranked(searched, query, max(top, RERANKED), filters or {}, ranking), top, cross)
+        if rerank:
+            cross = self._bench.registry.pair_scorer(cross_encoder)
+            check_one_score(cross)
+            result = self._rerank(self._ranked(searched, query, max(top, RERANKED), filters or {}, ranking), top, cross)
+        else:
+            result = self._ranked(searched, query, top, filters or {}, ranking)
+        unread = query_caution(self._encoder(session_id), query) if ranking != WORDS else ()
+        return replace(result, cautions=(*unread, *result.cautions))
+
+    def cautions(self, session_id: str) -> tuple[str, ...]:
+        """What to mind in searches of the session's corpus: rows that its model hardly reads."""
+        return corpus_caution(self._encoder(session_id), self._bench.sessions.corpus(session_id).corpus.sentences)
 
     def beside(
         self, session_id: str, other: str, query: str, top: int = 10, filters: Mapping[str, Any] | None = None
@@ -72,9 +81,7 @@ class SearchService:
 
     def with_weak(self, session_id: str, result: SearchResult) -> SearchResult:
         """The result of a search in the session's corpus with the score below which its hits are weak."""
-        indexed = self._bench.sessions.corpus(session_id)
-        encoder = self._bench.registry.encoder_of(indexed.model, indexed.fingerprint)
-        return replace(result, weak=self._bench.examples.references(encoder).weak)
+        return replace(result, weak=self._bench.examples.references(self._encoder(session_id)).weak)
 
     def former_model(self, session_id: str) -> str:
         """The model with which the open corpus was indexed before, "" if it was indexed once."""
@@ -132,6 +139,11 @@ class SearchService:
         stage = f"{CROSS_STAGE}, {len(result.hits)} pairs"
         milliseconds = result.milliseconds | {stage: (time.perf_counter() - start) * 1e3}
         return replace(result, hits=hits, milliseconds=milliseconds, cross_encoder=cross.name)
+
+    def _encoder(self, session_id: str) -> "Encoder":
+        """That of the session's corpus."""
+        indexed = self._bench.sessions.corpus(session_id)
+        return self._bench.registry.encoder_of(indexed.model, indexed.fingerprint)
 
     def _searched(self, session_id: str) -> IndexedCorpus | OpenCollection:
         """What is searched: the open collection, else the corpus. Raises UserError without either."""

@@ -76,7 +76,7 @@ class StandingService:
         expected = validation.sentence(expected, "expected row or text", self._limits, HINT)
         top = validation.whole_number(top, "number of hits", 1, self._limits.hits)
         ranking = validation.one_of(ranking, "ranking", RANKINGS) or DEFAULT_RANKING
-        mask = matching_rows(indexed.corpus.filterable(), filters) if filters else None
+        mask = matching_rows(indexed.corpus.filterable(), filters).mask if filters else None
         search = _Search(query, top, filters or {}, ranking, mask)
         encoder = self._bench.registry.encoder_of(indexed.model, indexed.fingerprint)
         if number := ROW_NUMBER.fullmatch(expected):
@@ -174,7 +174,7 @@ def _hiding(indexed: IndexedCorpus, place: int, search: _Search) -> tuple[Hiding
     return tuple(
         HidingFilter(column, str(metadata[column].iloc[place]), in_words({column: condition}))
         for column, condition in search.filters.items()
-        if not matching_rows(metadata, {column: condition})[place]
+        if not matching_rows(metadata, {column: condition}).mask[place]
     )
 
 

@@ -48,6 +48,12 @@ def notes(lines: Iterable[str]) -> Markup:
     return Markup('<ul class="notes">{}</ul>').format(items) if items else Markup()
 
 
+def cautions(lines: Iterable[str]) -> Markup:
+    """What to mind when reading a result."""
+    items = Markup().join(Markup("<li>{}</li>").format(line) for line in lines)
+    return Markup('<ul class="cautions">{}</ul>').format(items) if items else Markup()
+
+
 def empty(message: str) -> Markup:
     """A placeholder for a missing result."""
     return Markup('<div class="empty">{}</div>').format(message)

@@ -33,8 +33,10 @@ RENAME = Markup(
 
 
 def colour_list(corpus_map: CorpusMap, colours: Categories | Scale, chosen: int | None = None) -> Markup:
-    """The values of the column that colours the map; the clusters if it is coloured otherwise."""
-    if not isinstance(colours, Categories) or not colours.of_column:
+    """The values of the column that colours the map; for other colours the clusters, below what of a scale could not be read."""
+    if isinstance(colours, Scale):
+        return html.cautions(colours.notes) + cluster_list(corpus_map, chosen)
+    if not colours.of_column:
         return cluster_list(corpus_map, chosen)
     counts = colours.counts.tolist()
     rows = [
@@ -81,13 +83,13 @@ def selection(corpus_map: CorpusMap, selected: Selection, words: Sequence[str] =
     """The selected rows as cards. words: the rows' distinctive words."""
     rows, scores = selected.rows, selected.scores
     if not len(rows):
-        return html.empty(NO_ROWS)
+        return html.empty(NO_ROWS) + html.cautions(selected.notes)
     listed = rows if len(rows) <= SAVED_IN_PAGE else rows[:SHOWN_ROWS]
     records = corpus_map.records(listed)
     if scores is not None:
         records = [{"score": round(float(score), 4), **record} for score, record in zip(scores, records, strict=True)]
     save = html.downloads("selection", records) if len(rows) <= SAVED_IN_PAGE else Markup()
-    head = html.head(Markup("<b>{}</b>").format(selected.title(corpus_map)), save)
+    head = html.head(Markup("<b>{}</b>").format(selected.title(corpus_map)), save) + html.cautions(selected.notes)
     about = html.hint(Markup("Distinctive words: <b>{}</b>").format(", ".join(words))) if words else ""
     labels = corpus_map.clustering.labels[listed].tolist()
     cards = Markup().join(_card(record, label) for record, label in zip(records[:SHOWN_ROWS], labels, strict=False))

@@ -105,6 +105,7 @@ class SearchTab:
         typed = typed_text(values[self.query])
         query = self._service.first_query(session_id, typed)
         collection = self._collections.current(session_id)
+        cautions = html.cautions(self._service.cautions(session_id))
         offered = Offered(
             self._service.former_model(session_id),
             self._service.rerankers(),
@@ -113,7 +114,8 @@ class SearchTab:
         )
         return {
             self.body: gr.Column(visible=True),
-            self.status: collection_card(collection) if collection else card(indexed, self._corpora.last_indexing(session_id)),
+            self.status: (collection_card(collection) if collection else card(indexed, self._corpora.last_indexing(session_id)))
+            + cautions,
             self.judging.row: gr.Row(visible=collection is None),
             self.standing.block: gr.Accordion(visible=collection is None),
             self.query: query if query != typed else gr.skip(),

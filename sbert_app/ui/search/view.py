@@ -38,12 +38,12 @@ def results(result: SearchResult, other: SearchResult | None = None, judged: Map
     judged = judged or {}
     query = Markup('<div data-query="{}">{}</div>')
     if not result.hits:
-        return query.format(result.query, html.empty(NO_HITS))
+        return query.format(result.query, html.empty(NO_HITS) + html.cautions(result.cautions))
     records = [hit_record(hit) for hit in result.hits]
     total = f"{_amount(result)} in {sum(result.milliseconds.values()):,.0f} ms{_ranked_by(result)}"
     index = f"{result.store.index} · " if result.store else ""
     facts = Markup("{} {}").format(total, html.info(index + html.milliseconds(result.milliseconds)))
-    head = html.head(facts, html.downloads("hits", records))
+    head = html.head(facts, html.downloads("hits", records)) + html.cautions(result.cautions)
     if other is None:
         return query.format(result.query, head + _hits(result, judged))
     if not other.hits:

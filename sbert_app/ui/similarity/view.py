@@ -41,8 +41,7 @@ def links(sentence1: str, sentence2: str, model: str, cross_encoder: ModelScore 
 
 
 def _answer(result: Comparison, name: str) -> Markup:
-    cautions = Markup().join(Markup("<li>{}</li>").format(caution) for caution in result.cautions)
-    listed = Markup('<ul class="cautions">{}</ul>').format(cautions) if cautions else Markup()
+    listed = html.cautions(result.cautions)
     score = _score(result, name, "sbert", "score", listed)
     origin = html.hint(_origin(result.scale)) if result.scale else Markup()
     return score + _cross_encoder(result.cross_encoder) + html.notes(result.notes) + origin

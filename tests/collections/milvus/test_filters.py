@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sbert_app.collections.collection import Facts
-from sbert_app.collections.conditions import Condition, conditions
 from sbert_app.collections.milvus.filters import ESCAPES, IN_PATTERNS, expression, fold
+from sbert_app.corpus.filters import Condition, conditions
 
 COLUMNS = ("team", 'row" or row > 0 or "', "sentence", "größe", "row", "amount")
-FACTS = Facts("m", "f", 4, "text", COLUMNS, {"amount": "numbers"}, ("a.csv",))
+FACTS = Facts("m", "f", 4, "text", COLUMNS, {"amount": "number, decimal point"}, ("a.csv",))
 LITERAL = re.compile(r'"((?:[^"\\\r\n]|\\["\\nrt])*)"')
 BACK = {escaped: chr(code) for code, escaped in ESCAPES.items()}
 
 
 def translated(filters):
-    return expression(conditions(filters, FACTS), FACTS)
+    return expression(conditions(filters, FACTS.filterable), FACTS)
 
 
 def literals(text):

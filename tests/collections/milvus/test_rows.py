@@ -8,8 +8,9 @@ import pyarrow as pa
 
 from sbert_app.collections.collection import EMBEDDING, METADATA, ROW, SENTENCE, Facts, embedding_column
 from sbert_app.collections.milvus.rows import batches, table
+from sbert_app.corpus.values import UNREADABLE, VALUE
 
-FACTS = Facts("m", "f", 4, "text", ("team", "amount"), {"amount": "numbers"}, ("a.csv",))
+FACTS = Facts("m", "f", 4, "text", ("team", "amount"), {"amount": "number"}, ("a.csv",))
 
 
 def rows_of(sentences, facts=FACTS, ids=None, **cells):
@@ -26,10 +27,20 @@ def records_of(rows, facts=FACTS):
 
 
 def test_a_record_has_every_field_so_that_nothing_of_an_older_one_stays():
-    first, second = records_of(rows_of(["Hello", "hello"], team=["Über", None], amount=["2,5", "2.5"]))
-    fields = {"c0": "Über", "f0": "über", "c1": "2,5", "f1": "", "n1": None, "sentence": "Hello", "folded": "hello", "row": 1}
+    first, second = records_of(rows_of(["Hello", "hello"], team=["Über", None], amount=["2,5 €", "2.5"]))
+    fields = {
+        "c0": "Über",
+        "f0": "über",
+        "c1": "2,5 €",
+        "f1": "",
+        "n1": None,
+        "s1": UNREADABLE,
+        "sentence": "Hello",
+        "folded": "hello",
+        "row": 1,
+    }
     assert {name: value for name, value in first.items() if name != EMBEDDING} == fields
-    fields = {"c0": None, "f0": "", "c1": "2.5", "f1": "", "n1": 2.5, "sentence": "hello", "folded": "", "row": 2}
+    fields = {"c0": None, "f0": "", "c1": "2.5", "f1": "", "n1": 2.5, "s1": VALUE, "sentence": "hello", "folded": "", "row": 2}
     assert {name: value for name, value in second.items() if name != EMBEDDING} == fields
 
 
@@ -50,7 +61,7 @@ def test_numbers_without_end_are_as_large_as_json_can_hold():
 
 
 def test_what_is_longer_than_milvus_takes_is_cut_between_characters():
-    facts = replace(FACTS, columns=tuple(f"column {place}" for place in range(200)), scales={"column 0": "numbers"})
+    facts = replace(FACTS, columns=tuple(f"column {place}" for place in range(200)), scales={"column 0": "number"})
     cells = {column: ["ü€" * 500] for column in facts.columns}
     (record,) = records_of(rows_of(["Ⱥ€" * 20_000], facts, **cells), facts)
     metadata = {name: value for name, value in record.items() if name[0] in "cfn" and name[1:].isdigit()}

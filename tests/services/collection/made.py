@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from sbert_app.collections.collection import FILE_BITS, METADATA, Facts, embedding_column
 from sbert_app.collections.folder import FolderCollection
-from sbert_app.corpus.filters import scale_of
+from sbert_app.corpus.values import scale_of
 from sbert_app.models.encoder import Encoder
 from sbert_app.vectors import unit_rows
 

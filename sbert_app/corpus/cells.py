@@ -1,0 +1,96 @@
+"""Read one cell as a number, a date or a time of day: all values that it can be, by the conventions in which they are written."""
+
+import calendar
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+Readings = Mapping[str, float]  # by convention, "" where there is only one way to read the cell
+
+POINT, COMMA = "decimal point", "decimal comma"
+PAIRS = ((POINT, COMMA), ("day/month", "month/day"), ("day-month", "month-day"))
+OPPOSITE = dict(PAIRS) | {second: first for first, second in PAIRS}
+DECIMALS = {
+    POINT: re.compile(r"[-+]?(?=[\d.])(?:\d+|[1-9]\d{0,2}(?:,\d{3})+)?(?:\.\d+)?(?:e[-+]?\d+)?", re.IGNORECASE),
+    COMMA: re.compile(r"[-+]?(?=[\d,])(?:\d+|[1-9]\d{0,2}(?:\.\d{3})+)?(?:,\d+)?(?:e[-+]?\d+)?", re.IGNORECASE),
+}
+INFINITY = re.compile(r"[-+]?inf(inity)?", re.IGNORECASE)
+PART_OF_DATE = re.compile(r"(\d{4})(?:-(\d{2}))?")  # "2026", "2026-03"
+YEAR_FIRST = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?:[ T]+(.+))?")
+YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})(?:,?[ T]+(.+))?")
+CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?(?: ?([ap])\.?m\.?)?", re.IGNORECASE)
+SECONDS, MILLISECONDS, DAY_DIGITS = 10, 13, 8  # digits of a moment since 1970, and of 20260305
+DAY, INSTANT = 86_400.0, 1e-6  # seconds
+
+
+def _numbers(text: str) -> Readings:
+    if INFINITY.fullmatch(text):
+        return {"": float(text)}
+    readings = {}
+    if DECIMALS[POINT].fullmatch(text):
+        readings[POINT] = float(text.replace(",", ""))
+    if DECIMALS[COMMA].fullmatch(text):
+        readings[COMMA] = float(text.replace(".", "").replace(",", "."))
+    return readings
+
+
+def _dates(text: str) -> Readings:
+    """Seconds since 1970, in UTC where the cell names no time zone."""
+    if text.isdecimal() and len(text) in (SECONDS, MILLISECONDS):
+        return {"": int(text) / (1000 if len(text) == MILLISECONDS else 1)}
+    if match := PART_OF_DATE.fullmatch(text):
+        return _moments({"": (match[1], match[2] or "1", "1")}, "")
+    if match := YEAR_FIRST.fullmatch(text):
+        year, _, month, day, clock = match.groups()
+        if moments := _moments({"": (year, month, day)}, clock or ""):
+            return moments
+    if match := YEAR_LAST.fullmatch(text):
+        first, sign, second, year, clock = match.groups()
+        day_first, month_first = (year, second, first), (year, first, second)
+        orders = {"": day_first} if sign == "." else {f"day{sign}month": day_first, f"month{sign}day": month_first}
+        return _moments(orders, clock or "")
+    if text[:4].isdecimal() and (not text.isdecimal() or len(text) == DAY_DIGITS):
+        try:
+            moment = datetime.fromisoformat(text)
+            return {"": (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()}
+        except (ValueError, OverflowError):
+            return {}
+    return {}
+
+
+def _moments(orders: Mapping[str, tuple[str, str, str]], clock: str) -> Readings:
+    """Year, month and day by convention as seconds since 1970, without those that the calendar does not have."""
+    seconds = _times(clock) if clock else {"": 0.0}
+    readings = {}
+    for convention, parts in orders.items() if seconds else ():
+        try:
+            year, month, day = map(int, parts)
+            readings[convention] = datetime(year, month, day, tzinfo=UTC).timestamp() + seconds[""]
+        except ValueError:
+            continue
+    return readings
+
+
+def _times(text: str) -> Readings:
+    """Seconds since midnight."""
+    match = CLOCK.fullmatch(text)
+    if not match:
+        return {}
+    hour, minute, second, half = int(match[1]), int(match[2]), float(match[3] or 0), (match[4] or "").lower()
+    if minute > 59 or second >= 60 or hour > (12 if half else 23) or (half and not hour):
+        return {}
+    return {"": 3600 * (hour % 12 + 12 * (half == "p") if half else hour) + 60 * minute + second}
+
+
+def last_moment(text: str, moment: float) -> float:
+    """The end of the year, month or day that a bound names; a moment is its own end."""
+    if match := PART_OF_DATE.fullmatch(text):
+        year, month = int(match[1]), int(match[2] or 12)
+        moment = datetime(year, month, calendar.monthrange(year, month)[1], tzinfo=UTC).timestamp()
+    elif ":" in text or (text.isdecimal() and len(text) != DAY_DIGITS):
+        return moment
+    return moment + DAY - INSTANT
+
+
+# A column gets the kind that reads most of its filled cells; on a tie the first.
+KINDS: dict[str, Callable[[str], Readings]] = {"number": _numbers, "date": _dates, "time": _times}

@@ -1,0 +1,71 @@
+"""Columns written in several forms: what a range leaves is what a person counts, and what is not read is counted."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sbert_app.corpus.filters import matching_rows
+from sbert_app.corpus.values import BLANK, CONTRARY, UNCLEAR, UNREADABLE, read, scale_of, values_on
+from sbert_app.errors import UserError
+from tests.mixed_columns import COLUMNS, EXPECTED
+
+TABLE = pd.DataFrame(COLUMNS, dtype=str)
+
+
+@pytest.mark.parametrize("expected", EXPECTED, ids=str)
+def test_a_range_leaves_the_rows_that_a_person_counts_whatever_form_they_are_written_in(expected):
+    matching = matching_rows(TABLE, {expected.column: expected.bounds})
+    assert np.flatnonzero(matching.mask).tolist() == expected.rows
+    counts = matching.unread[0].counts
+    assert (counts.get(UNREADABLE, 0), counts.get(UNCLEAR, 0)) == (expected.unreadable, expected.unclear)
+
+
+def test_what_is_not_read_is_told_with_its_number_and_an_example():
+    two_forms = matching_rows(TABLE, {"two forms": {"from": "2026"}}).unread[0]
+    assert two_forms.in_words() == [
+        "1 row of column 'two forms', such as “soon”, could not be read as a date: it is not in the result."
+    ]
+    either = matching_rows(TABLE, {"day or month": {"from": "2025"}}).unread[0].in_words("grey on the map")
+    assert either == [
+        "1 row of column 'day or month', such as “whenever”, could not be read as a date: it is grey on the map.",
+        "3 rows of column 'day or month', such as “03/04/2025”, could be day and month in either order, and the other rows do not "
+        "tell: they are grey on the map.",
+    ]
+    numbers = matching_rows(TABLE, {"decimals or thousands": {"from": "2"}}).unread[0].in_words()
+    assert len(numbers) == 1 and "3 rows" in numbers[0] and "“1.234”, could be decimals or thousands" in numbers[0]
+    assert matching_rows(TABLE, {"points": {"from": "2"}}).unread[0].in_words() == []
+
+
+def test_blanks_are_no_unread_cells():
+    states = read(TABLE["points"]).states
+    assert np.flatnonzero(states == BLANK).tolist() == [5, 7]
+    assert read(TABLE["nothing"]) is None and scale_of(pd.Series(["one", "two", "3"])) == ""
+    with pytest.raises(UserError, match="holds neither numbers nor dates"):
+        matching_rows(TABLE, {"nothing": {"from": "1"}})
+
+
+def test_a_bound_that_could_be_two_values_is_asked_back():
+    with pytest.raises(UserError, match="'03/04/2025' could be two values.*Write it like 2026-03-31"):
+        matching_rows(TABLE, {"two forms": {"from": "03/04/2025"}})
+    with pytest.raises(UserError, match="'1.234' could be two values.*1234 or 1.2340"):
+        matching_rows(TABLE, {"commas and points": {"to": "1.234"}})
+
+
+def test_an_upper_bound_ends_with_the_year_month_or_day_that_it_names_and_a_moment_is_its_own_end():
+    days = pd.DataFrame({"day": ["2026-02-28T23:59:59", "2026-03-01T00:00:00", "2026-12-31 23:00", "2027-01-01", "9999-12-31"]})
+    for bound, rows in {"2026-02": 1, "28.02.2026": 1, "2026-03-01 00:00": 2, "2026": 3, "2026-12-31T22:59": 2, "9999": 5}.items():
+        assert matching_rows(days, {"day": {"to": bound}}).mask.sum() == rows, bound
+
+
+def test_cells_of_a_stream_keep_the_convention_of_its_first_rows_and_contradictions_are_counted():
+    scale = scale_of(pd.Series(["04/13/2025", "03/04/2025"]))
+    later = values_on(scale, pd.Series(["03/05/2025", "13/04/2025", "n/a", "soon"], name="day"))
+    assert later.values[:2].tolist() == read(pd.Series(["2025-03-05", "2025-04-13"])).values.tolist()
+    assert later.unread.counts == {0: 1, CONTRARY: 1, BLANK: 1, UNREADABLE: 1}
+    assert "“13/04/2025”, is not written as the first rows" in " ".join(later.unread.in_words())
+
+
+def test_cells_that_are_no_dates_of_the_calendar_are_not_read():
+    cells = ["2025-01-01", "2025-13-01", "30.02.2025", "0000-01-01", "24:00", "2025-01-01 25:00", *["2025-01-02"] * 9]
+    values = read(pd.Series(cells))
+    assert np.flatnonzero(values.states == UNREADABLE).tolist() == [1, 2, 3, 4, 5]
