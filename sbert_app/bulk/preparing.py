@@ -60,7 +60,7 @@ def prepare(request: Request, paths: Sequence[Path], settings: Settings, work: P
     collection = _existing(request)
     try:
         old = collection.facts if collection else None
-        columns = Columns.of_collection(old, request.columns) if old else Columns.chosen(chunk, request.columns)
+        columns = Columns.of_collection(old, request.columns, chunk.cells) if old else Columns.chosen(chunk, request.columns)
         encoder = load_encoder(settings, request.model or (old.model if old else DEFAULT_ENCODER), rows > WORTH_CONVERTING)
         facts = _facts(columns, encoder)
         if old:
@@ -99,7 +99,9 @@ def megabytes(size: int) -> str:
 
 
 def _facts(columns: Columns, encoder: "Encoder") -> Facts:
-    return Facts(encoder.name, encoder.fingerprint, encoder.dim, columns.name, columns.metadata, columns.scales, files=())
+    return Facts(
+        encoder.name, encoder.fingerprint, encoder.dim, columns.name, columns.metadata, columns.scales, (), joined=columns.sentence
+    )
 
 
 def with_files(facts: Facts, paths: Sequence[Path]) -> Facts:
