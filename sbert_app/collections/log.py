@@ -42,13 +42,22 @@ def logged(folder: Path) -> list[Entry]:
 
 
 def compact(folder: Path, entries: Sequence[Entry], names: Sequence[str]) -> None:
-    """Write the log again without parts that are not among these, and without what was taken out before the first of them."""
+    """Write the log again without other parts than these, and without what was taken out before them or once more later."""
     lasts = {entry["part"]: i for i, entry in enumerate(entries) if "part" in entry}
-    first = min(lasts[name] for name in names)
     wanted = {lasts[name] for name in names}
-    kept = [entry for i, entry in enumerate(entries) if i in wanted or ("trim" in entry and i > first)]
+    kept: list[Entry] = []
+    least: dict[int, int] = {}  # of each file, the fewest rows that any later entry leaves
+    for i, entry in reversed(list(enumerate(entries))):
+        if "trim" in entry:
+            file, rows = entry["trim"]
+            if i < min(wanted) or rows >= least.get(file, rows + 1):
+                continue
+            least[file] = rows
+        elif i not in wanted:
+            continue
+        kept.append(entry)
     if len(kept) < len(entries):
-        write_whole(folder / LOG, "".join(f"{seal(entry)}\n" for entry in kept))
+        write_whole(folder / LOG, "".join(f"{seal(entry)}\n" for entry in reversed(kept)))
 
 
 def live(

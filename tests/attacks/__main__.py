@@ -7,6 +7,7 @@ ATTACKS = (
     "files",
     "loading",
     "damage",
+    "damaged_collection",
     "kills",
     "bulk_kills",
     "load",

@@ -39,10 +39,11 @@ FLIPS, HOSTILE = 2_000, 200
 KINDS = (EXACT, IVF, HNSW, SCANN)
 QUERIES = clustered(8, seed=99)
 FILTERS: tuple[dict[str, Any] | None, ...] = (None, {"team": "Zürich"}, {"amount": {"from": 10, "to": 100}})
-CASE_SECONDS, MOST_MEGABYTES = 20, 400  # of a child, and what it may take more than its parent
+CASE_SECONDS, HANGING_SECONDS = 20, 120  # of a processor, and by the clock: the machine may be busy
+MOST_MEGABYTES = 400  # that a child may take more than its parent
 ADDRESS_SPACE = 16 << 30  # of a child, so that a wild allocation harms nobody else
 REPORT_SECONDS = 10
-SAME, SENTENCE, OTHER, MISSED = "same answer", "a sentence", "other content with fitting checksums", "rows missed by a forged index"
+SAME, SENTENCE, OTHER = "same answer", "a sentence", "other content with fitting checksums"
 FAULTS = ("KILLED", "TRACEBACK", "SLOW", "MEMORY", "WRONG ROWS")
 
 Answer = list[tuple[np.ndarray, np.ndarray]]
@@ -184,7 +185,8 @@ def in_child(function: Callable[[], str]) -> str:
     child = os.fork()
     if child == 0:
         os.close(reader)
-        signal.alarm(CASE_SECONDS)
+        signal.alarm(HANGING_SECONDS)
+        resource.setrlimit(resource.RLIMIT_CPU, (CASE_SECONDS, CASE_SECONDS))
         resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         try:
@@ -197,7 +199,11 @@ def in_child(function: Callable[[], str]) -> str:
     _, status, usage = os.wait4(child, 0)
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        return f"SLOW: more than {CASE_SECONDS} s" if number == signal.SIGALRM else f"KILLED: exit {-number}"
+        return (
+            f"SLOW: {signal.Signals(number).name}"
+            if number in (signal.SIGALRM, signal.SIGXCPU, signal.SIGKILL)
+            else f"KILLED: exit {-number}"
+        )
     if usage.ru_maxrss - before > MOST_MEGABYTES * 1024:
         return f"MEMORY: {usage.ru_maxrss // 1024} MB"
     return text or "KILLED: no answer"
