@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from filelock import FileLock
 
+from sbert_app.bulk.pieces import digest
 from sbert_app.collections.collection import FILE_BITS, CollectionError
 from sbert_app.collections.folder import FolderCollection
 from sbert_app.collections.opening import open_collection
@@ -144,6 +145,14 @@ def test_only_the_runs_own_parquet_files_are_deleted(index, data, tmp_path):
     (data / "c.jsonl").unlink()
     index(data, out=out)
     assert all((out / name).exists() for name in names) and not list(out.glob("00002-*"))
+
+
+def test_a_run_that_cannot_remember_what_it_stored_leaves_no_collection(index, data, tmp_path):
+    store = tmp_path / "store"
+    (tmp_path / "work" / f"stored-{digest(str(store))}.jsonl").mkdir(parents=True)
+    with pytest.raises(UserError, match="The work folder cannot be written"):
+        index(data / "c.jsonl", work=tmp_path / "work")
+    assert not store.exists()
 
 
 def test_a_column_whose_name_looks_like_several_is_indexed_again(index, data, tmp_path, sentences):
