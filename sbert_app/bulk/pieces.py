@@ -1,7 +1,7 @@
 """Cut the rows of files into pieces, each of which becomes a shard; choose which columns are read."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -45,9 +45,10 @@ class Columns:
         return cls(tuple(sentence), tuple(metadata), scales)
 
     @classmethod
-    def of_collection(cls, facts: Facts, wanted: Sequence[str]) -> "Columns":
-        """Those that a collection has. Raises UserError if other sentence columns are wanted."""
-        names = tuple(facts.sentence.split(JOINED))
+    def of_collection(cls, facts: Facts, wanted: Sequence[str], present: Container[str] = ()) -> "Columns":
+        """Those that a collection has. present: the columns of the first file. Raises UserError if other columns are wanted."""
+        former = (facts.sentence,) if facts.sentence in present else tuple(facts.sentence.split(JOINED))
+        names = facts.joined or former
         if wanted and set(wanted) != set(names):
             raise UserError(f"The sentences of this collection are the column '{facts.sentence}'. Leave out --column.")
         return cls(names, facts.columns, dict(facts.scales))

@@ -15,6 +15,7 @@ from sbert_app.collections.collection import EXACT, Collection, CollectionError,
 from sbert_app.errors import UserError
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.settings import Settings
+from sbert_app.storage import writing
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
@@ -57,25 +58,26 @@ def prepare(request: Request, paths: Sequence[Path], settings: Settings, work: P
     """Raises UserError where files, model and collection do not fit each other."""
     chunk = first_rows(paths)
     rows = expected_rows(paths, chunk)
-    collection = _existing(request)
+    collection, created = _existing(request), False
     try:
         old = collection.facts if collection else None
-        columns = Columns.of_collection(old, request.columns) if old else Columns.chosen(chunk, request.columns)
+        columns = Columns.of_collection(old, request.columns, chunk.cells) if old else Columns.chosen(chunk, request.columns)
         encoder = load_encoder(settings, request.model or (old.model if old else DEFAULT_ENCODER), rows > WORTH_CONVERTING)
         facts = _facts(columns, encoder)
         if old:
             _check_model(request.store, old, facts)
             facts = old
         facts = with_files(facts, paths)
-        created = collection is None and bool(request.store) and not request.partial
-        if created:
-            collection = _create(request, facts)
+        if collection is None and request.store and not request.partial:
+            collection, created = _create(request, facts), True
         marks = _marks(request, collection, work, created) if collection else None
         if marks:
             facts = with_files(replace(facts, files=marks.files), paths)
             marks.name_files(facts.files)
     except BaseException:
         if collection:
+            if created:
+                collection.drop()
             collection.close()
         raise
     return Plan(request, tuple(paths), columns, encoder, facts, rows, row_characters(chunk), collection, marks, created)
@@ -99,7 +101,9 @@ def megabytes(size: int) -> str:
 
 
 def _facts(columns: Columns, encoder: "Encoder") -> Facts:
-    return Facts(encoder.name, encoder.fingerprint, encoder.dim, columns.name, columns.metadata, columns.scales, files=())
+    return Facts(
+        encoder.name, encoder.fingerprint, encoder.dim, columns.name, columns.metadata, columns.scales, (), joined=columns.sentence
+    )
 
 
 def with_files(facts: Facts, paths: Sequence[Path]) -> Facts:
@@ -110,7 +114,8 @@ def with_files(facts: Facts, paths: Sequence[Path]) -> Facts:
 def _marks(request: Request, collection: Collection, work: Path, created: bool) -> Marks:
     path = work / f"stored-{digest(request.target)}.jsonl"
     if created:
-        path.unlink(missing_ok=True)
+        with writing("The work folder"):
+            path.unlink(missing_ok=True)
     return Marks(path, collection.facts.files, collection.count())
 
 

@@ -1,6 +1,6 @@
 """Where encoded pieces go: into a collection, or into Parquet files that need no app to be read."""
 
-from collections.abc import Sequence
+import re
 from pathlib import Path
 from typing import Protocol
 
@@ -11,9 +11,10 @@ from sbert_app.bulk.marks import Mark, Marks
 from sbert_app.bulk.pieces import Piece
 from sbert_app.bulk.shards import Halves
 from sbert_app.collections.collection import FILE_BITS, ROW, Collection, Facts, embedding_column
-from sbert_app.storage import read_object, replacing, write_object, writing_to
+from sbert_app.storage import read_object, reading, replacing, write_object, writing_to
 
 FILE = "file"  # a column of the Parquet files
+PART = re.compile(r"\d{5}-\d{10}\.parquet")  # as `put` names a file
 CONTENTS = "_contents.json"  # readers of a folder of Parquet files pass over names like this
 
 
@@ -86,6 +87,7 @@ class IntoParquet:
         self._parts: list[str] = []
         with writing_to(folder, "out"):
             folder.mkdir(parents=True, exist_ok=True)
+        self._earlier = _files_of_earlier_run(folder / CONTENTS)
 
     def holds(self, piece: Piece) -> bool:
         return False
@@ -107,13 +109,19 @@ class IntoParquet:
 
     def finish(self, facts: Facts, complete: bool) -> None:
         """Write what the folder holds; after a complete run, files of an earlier one that are not among them are deleted."""
-        contents = self._folder / CONTENTS
-        earlier: Sequence[str] = read_object(contents)["parts"] if contents.exists() else ()
         with writing_to(self._folder, "out"):
-            parts = self._parts if complete else sorted({*self._parts, *earlier})
-            write_object(contents, {"facts": facts.to_json(), "parts": parts})
-            for name in set(earlier) - set(parts):
-                (self._folder / Path(name).name).unlink(missing_ok=True)
+            parts = self._parts if complete else sorted({*self._parts, *self._earlier})
+            write_object(self._folder / CONTENTS, {"facts": facts.to_json(), "parts": parts})
+            for name in self._earlier - set(parts):
+                (self._folder / name).unlink(missing_ok=True)
+
+
+def _files_of_earlier_run(contents: Path) -> set[str]:
+    """The files beside it that an earlier run wrote; other names are not believed. Raises DamagedError."""
+    if not contents.exists():
+        return set()
+    with reading(f"'{contents}'", "Delete it, or choose another --out."):
+        return {name for name in read_object(contents)["parts"] if PART.fullmatch(name)}
 
 
 def table_of(facts: Facts, piece: Piece, embeddings: Halves, file: int = 0) -> pa.Table:

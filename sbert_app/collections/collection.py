@@ -9,11 +9,13 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sbert_app.corpus.values import is_scale
 from sbert_app.errors import UserError
 from sbert_app.vectors import Vectors
 
 ROW, SENTENCE, EMBEDDING = "row", "sentence", "embedding"
 METADATA = "metadata."  # how a column of the files is named in an Arrow table, so that it may be called "row" too
+MOST_DIM = 65_536
 FILE_BITS = 32  # a row's id is the number of its file, shifted by this, plus its number in the file, counted from 1
 EXACT, IVF, HNSW, SCANN = "exact", "ivf", "hnsw", "scann"
 INDEXES = {
@@ -34,9 +36,10 @@ class CollectionError(UserError):
 class Facts:
     """What a collection remembers: its encoder, the index, its columns and files.
 
-    sentence: name of the sentence column in the files; columns: names of the others. scales: of the columns that hold numbers or
-    dates, how the first rows are written (see corpus.values): Milvus stores numbers that were read like this. recall: the share of
-    the ten closest rows that the index finds, measured on `recall_queries` rows; 0 queries: not measured.
+    sentence: name of the sentence column in the files; columns: names of the others. joined: the columns whose texts make up the
+    sentence, and their names its name; empty in collections of former versions. scales: of the columns that hold numbers or dates,
+    how the first rows are written (see corpus.values): Milvus stores numbers that were read like this. recall: the share of the ten
+    closest rows that the index finds, measured on `recall_queries` rows; 0 queries: not measured.
     """
 
     model: str
@@ -49,16 +52,31 @@ class Facts:
     index: str = EXACT
     recall: float = 1.0
     recall_queries: int = 0
+    joined: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> "Facts":
-        """Raises KeyError or TypeError for anything but what `to_json` wrote."""
-        lists = {name: tuple(map(str, facts[name])) for name in ("columns", "files")}
-        facts = {**facts, **lists, "scales": dict(facts["scales"]), "dim": int(facts["dim"])}
-        return cls(**{name: facts[name] for name in cls.__dataclass_fields__})
+        """Raises ValueError, KeyError or TypeError for anything but what `to_json` wrote."""
+        names, texts = (
+            [facts["columns"], facts["files"], facts.get("joined", [])],
+            [facts["model"], facts["fingerprint"], facts["sentence"]],
+        )
+        numbers, scales = [facts["dim"], facts["recall_queries"]], dict(facts["scales"])
+        if not (
+            all(type(value) is list and len(set(value)) == len(value) for value in names)
+            and all(type(value) is str for value in (*texts, *names[0], *names[1], *names[2]))
+            and all(type(value) is int and 0 <= value <= MOST_DIM for value in numbers)
+            and 0 <= facts["recall"] <= 1 <= facts["dim"]
+            and facts["index"] in INDEXES
+            and scales.keys() <= {*names[0], facts["sentence"]}
+            and all(map(is_scale, scales.values()))
+        ):
+            raise ValueError("facts that are none")
+        lists = {name: tuple(facts.get(name, ())) for name in ("columns", "files", "joined")}
+        return cls(**{name: {**facts, **lists}[name] for name in cls.__dataclass_fields__})
 
     def place(self, row: int) -> tuple[str, int]:
         """The file of a row and its number there, counted from 1."""

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.collections.collection import EXACT, HNSW, SCANN, Rows
-from sbert_app.corpus.index import LEAST_REFINED, REFINED, inverted_lists, tuned
+from sbert_app.corpus.index import LEAST_REFINED, REFINED, inverted_lists, read_index, tuned
 from sbert_app.vectors import Vectors
 
 TRAINING_ROWS_PER_LIST = 40
 LINKS, BUILD_DEPTH = 16, 100  # of HNSW: links a row on each level, and candidates while a row is added
 MOST_CANDIDATES = 1024  # of HNSW
 FIRST_SHARE = 64  # the first setting tried reads one in 64 lists
+LAYOUT = ("d", "metric_type", "nlist", "code_size", "by_residual", "M", "M2", "ksub", "bbs", "implem", "qbs")  # of FAISS
 
 Measure = Callable[["FaissIndex"], float]
 
@@ -80,6 +81,8 @@ class FaissIndex:
         depth = min(self.index.ntotal, top if self.kind == EXACT else max(top * REFINED, self.depth))
         parameters = None if mask is None else self._parameters(mask)
         _, positions = self.index.search(np.ascontiguousarray(queries), depth, params=parameters)
+        if positions.min(initial=-1) < -1 or positions.max(initial=-1) >= self.index.ntotal:
+            raise ValueError("its index names rows that are not there")
         return np.asarray(positions, dtype=np.int64)
 
     def _parameters(self, mask: NDArray[np.bool_]) -> Any:
@@ -98,12 +101,29 @@ class FaissIndex:
         faiss.write_index(self.index, str(path))
 
     @classmethod
-    def load(cls, kind: str, path: Path, reads: int, depth: int) -> "FaissIndex":
-        """Load what `save` wrote. Verify its checksum first: FAISS trusts the file."""
-        faiss = _faiss()
-        index = cls(kind, faiss.read_index(str(path)), depth)
-        index.reads = reads
-        return index
+    def load(cls, kind: str, path: Path, dim: int, rows: int, reads: int, depth: int) -> "FaissIndex":
+        """Load what `save` wrote. Verify its checksum first. Raises ValueError for another index than `build` makes."""
+        index, built = read_index(path), _empty(kind, dim, rows)
+        if type(index) is not type(built) or index.ntotal != rows or _layout(index) != _layout(built):
+            raise ValueError("its index is another")
+        most = MOST_CANDIDATES if kind == HNSW else getattr(index, "nlist", 0)
+        if not (0 <= reads <= most and 0 < depth <= max(rows, LEAST_REFINED)):
+            raise ValueError("its index reads more than it has")
+        loaded = cls(kind, index, depth)
+        loaded.reads = reads
+        return loaded
+
+
+def _layout(index: Any) -> list[object]:
+    """What an index of a kind, dimensions and rows always has the same, as far as it has it."""
+    values = [getattr(index, name, None) for name in LAYOUT]
+    quantizers = [
+        getattr(getattr(index, part, None), name, None)
+        for part in ("pq", "sq")
+        for name in ("d", "M", "nbits", "qtype", "code_size")
+    ]
+    coarse = _faiss().downcast_index(index.quantizer) if hasattr(index, "quantizer") else None
+    return [*values, *quantizers, type(coarse), getattr(coarse, "d", None), getattr(coarse, "metric_type", None)]
 
 
 def lists(rows: int) -> int:

@@ -1,9 +1,10 @@
 """A collection in a folder of this machine: rows in Arrow files mapped into memory, a FAISS index beside them.
 
-FOLDER/collection.json  log.jsonl  parts/DIGEST.arrow  index-N.faiss  ids-N.npy  places-N.npy
+FOLDER/collection.json  log.jsonl  lock  parts/DIGEST-CHECKSUM.arrow  index-N.faiss  ids-N.npy  places-N.npy
 Many processes read it while one writes: what they read changes only with collection.json, which is replaced as a whole.
 """
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -16,7 +17,9 @@ from filelock import FileLock, Timeout
 
 from sbert_app.collections.collection import EMBEDDING, EXACT, ROW, SCANN, CollectionError, Facts, Rows
 from sbert_app.collections.faiss_index import FaissIndex
-from sbert_app.collections.parts import Parts, live, logged, note, write_part
+from sbert_app.collections.log import compact, live, logged, note
+from sbert_app.collections.part import damaged, write_part
+from sbert_app.collections.parts import Parts
 from sbert_app.collections.recall import QUERIES, TOP, exact_search, recall
 from sbert_app.collections.snapshot import FILE, Snapshot, delete, stamp_of
 from sbert_app.corpus.filters import conditions
@@ -26,6 +29,7 @@ from sbert_app.vectors import Vectors
 
 NARROW = 20_000  # rows behind a filter that are compared one by one; more are left to the index
 BATCH = 20_000  # rows added to an index at a time
+LOCK = "lock"
 MISSING = "There is no collection in '{}'. Make one with: python -m sbert_app index FILES --store {}"
 
 
@@ -76,15 +80,18 @@ class FolderCollection:
 
     def finish(self, facts: Facts) -> None:
         self._hold()
-        names, ids, places = live(self._folder, logged(self._folder))
+        snapshot = self._current()
+        with damaged(self._folder):
+            entries = logged(self._folder)
+            names, parts, ids, places = live(self._folder, entries, snapshot.names, facts.schema)
         if not len(ids):
             raise CollectionError("There are no rows to index.")
-        snapshot = self._current()
         with writing(f"The collection '{self._folder}'"):
             if not snapshot.holds(names, ids, facts.index):
-                snapshot = snapshot.following(names, ids, places)
+                snapshot = snapshot.following(names, Parts(parts, facts.schema, ids, places))
                 snapshot = snapshot.with_index(_build(snapshot.parts, facts))
             snapshot.write(facts)
+            compact(self._folder, entries, names)
         self._current().tidy()
 
     def _write_log(self, entry: Mapping[str, Callable[[], object]]) -> None:
@@ -96,15 +103,14 @@ class FolderCollection:
         """Delete the folder's files that belong to the collection, and the folder if nothing else is in it."""
         self._hold()
         delete(self._folder)
+        (self._folder / LOCK).unlink()  # while it is held: a process that waits for it sees that, and takes a new one
         self.close()
         with suppress(OSError):
             self._folder.rmdir()
 
     def close(self) -> None:
         if self._lock:
-            self._lock.release()
-            with suppress(OSError):
-                Path(self._lock.lock_file).unlink()
+            self._lock.release()  # the file stays: another process may have taken it in this moment
             self._lock = None
         self._snapshot = None
 
@@ -123,7 +129,8 @@ class FolderCollection:
             within = np.flatnonzero(mask)
             positions = np.broadcast_to(within, (len(queries), len(within)))
         else:
-            positions = snapshot.index.candidates(queries, top, mask)
+            with damaged(self._folder):
+                positions = snapshot.index.candidates(queries, top, mask)
         return _closest(snapshot.parts, queries, positions, min(top, len(snapshot.parts)))
 
     def unread(self, filters: Mapping[str, Any]) -> Sequence[str]:
@@ -145,16 +152,17 @@ class FolderCollection:
     def _current(self) -> Snapshot:
         """What can be searched now: read again after another process has finished writing."""
         with self._reading:
-            if not (self._folder / FILE).is_file():
+            if not os.path.isfile(self._folder / FILE):  # noqa: PTH113 - False also for a name that is too long
                 raise CollectionError(MISSING.format(self._folder, self._folder))
-            if self._snapshot is None or self._snapshot.stamp != stamp_of(self._folder):
-                self._snapshot = Snapshot.read(self._folder)
-            return self._snapshot
+            with damaged(self._folder):
+                if self._snapshot is None or self._snapshot.stamp != stamp_of(self._folder):
+                    self._snapshot = Snapshot.read(self._folder)
+                return self._snapshot
 
     def _hold(self) -> None:
         """Be the one that writes, until `close`."""
         if self._lock is None:
-            lock = FileLock(self._folder / "lock", thread_local=False)
+            lock = FileLock(self._folder / LOCK, thread_local=False)
             try:
                 lock.acquire(timeout=1)
             except Timeout as error:
@@ -166,7 +174,7 @@ def _closest(parts: Parts, queries: Vectors, positions: Rows, top: int) -> tuple
     """The best `top` of the positions of each query, (q, c) with -1 for none, by the embeddings themselves."""
     scores, ids = np.full((len(queries), top), -1, dtype=np.float32), np.full((len(queries), top), -1, dtype=np.int64)
     for number, (query, candidates) in enumerate(zip(queries, positions, strict=True)):
-        candidates = candidates[candidates >= 0]
+        candidates = np.unique(candidates[candidates >= 0])
         cosines = np.clip(parts.embeddings(candidates) @ query, -1, 1)
         best = np.argsort(-cosines, kind="stable")[:top]
         scores[number, : len(best)], ids[number, : len(best)] = cosines[best], parts.ids[candidates[best]]

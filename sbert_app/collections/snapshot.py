@@ -4,6 +4,7 @@ import json
 import re
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sbert_app.collections.collection import Facts, Rows
+from sbert_app.collections.collection import FILE_BITS, Facts, Rows
 from sbert_app.collections.faiss_index import FaissIndex
-from sbert_app.collections.parts import LOG, PARTS, Parts, mapped
+from sbert_app.collections.log import LOG
+from sbert_app.collections.part import NAME, PARTS, Part, damaged
+from sbert_app.collections.parts import Parts
 from sbert_app.corpus.filters import Matching, conditions, matching_rows
-from sbert_app.storage import check, checksum, discard, read_object, reading, replacing, write_object
+from sbert_app.storage import LEFTOVER, check, checksum, read_object, replacing, write_object
 
 FILE = "collection.json"
 DATA = ("index", "ids", "places")  # files of a generation, beside the parts
-OWN_FILE, OWN_PART = re.compile(r"index-\d+\.faiss|(ids|places)-\d+\.npy"), re.compile(r"[0-9a-f]{24}\.arrow")
+GENERATION = re.compile(r"(?:index-\d+\.faiss|(?:ids|places)-\d+\.npy)")
+MOST_BYTES = 1 << 28  # of collection.json: it names each file that was indexed
 MASKS = 8  # filters remembered, one byte a row
 
 Stamp = tuple[int, int]
@@ -41,12 +45,15 @@ class Snapshot:
     @classmethod
     def without_rows(cls, folder: Path, facts: Facts) -> "Snapshot":
         none = np.empty(0, dtype=np.int64)
-        return cls(folder, facts, (), Parts([], none, none))
+        return cls(folder, facts, (), Parts([], facts.schema, none, none))
 
     @classmethod
     def read(cls, folder: Path) -> "Snapshot":
-        """Read what collection.json names. Raises DamagedError if its files are missing or have changed."""
-        with reading(f"The collection '{folder}'", "Index the files again."):
+        """Read what collection.json names. Raises DamagedError if its files are missing or have changed.
+
+        The parts are checked when their rows are first read: there may be gigabytes of them.
+        """
+        with damaged(folder):
             try:
                 return cls._read(folder)
             except FileNotFoundError:  # its writer replaced them in this moment
@@ -55,15 +62,21 @@ class Snapshot:
 
     @classmethod
     def _read(cls, folder: Path) -> "Snapshot":
+        if (folder / FILE).stat().st_size > MOST_BYTES:
+            raise ValueError(f"{FILE} is too large")
         stamp, content = stamp_of(folder), read_object(folder / FILE)
         facts, names, generation = Facts.from_json(content["facts"]), tuple(content["parts"]), int(content["generation"])
-        if not names:
+        if not names and not content["rows"]:
             return replace(cls.without_rows(folder, facts), stamp=stamp)
-        check(folder, content["files"])
-        index, ids, places = (path_of(folder, name, generation) for name in DATA)
-        parts = Parts.read(folder, names, ids, places)
-        index_read = FaissIndex.load(facts.index, index, *map(int, content["reads"]))
-        if not len(parts) == index_read.index.ntotal == int(content["rows"]):
+        index, ids, places = paths = [path_of(folder, name, generation) for name in DATA]
+        if not all(path.is_file() for path in paths):  # a device or a pipe has no end
+            raise FileNotFoundError("its index is not there")
+        check(folder, {path.name: content["files"][path.name] for path in paths})
+        arrays = (np.load(path, mmap_mode="r") for path in (ids, places))
+        parts = Parts([Part(folder, name, facts.schema) for name in names], facts.schema, *arrays)
+        reads, depth = content["reads"]
+        index_read = FaissIndex.load(facts.index, index, facts.dim, len(parts), int(reads), int(depth))
+        if len(parts) != content["rows"] or parts.ids[-1] >> FILE_BITS >= len(facts.files):
             raise ValueError("its files differ in their number of rows")
         return cls(folder, facts, names, parts, index_read, generation, stamp)
 
@@ -79,9 +92,8 @@ class Snapshot:
         }
         write_object(self.folder / FILE, content)
 
-    def following(self, names: Sequence[str], ids: Rows, places: Rows) -> "Snapshot":
+    def following(self, names: Sequence[str], parts: Parts) -> "Snapshot":
         """These rows of these parts, still without an index."""
-        parts = Parts([mapped(self.folder / PARTS / name) for name in names], ids, places)
         return replace(self, names=tuple(names), parts=parts, index=None, _masks={})
 
     def with_index(self, index: FaissIndex) -> "Snapshot":
@@ -114,11 +126,10 @@ class Snapshot:
 
     def tidy(self) -> None:
         """Delete files of earlier generations and parts of which no row is left. Whoever still reads them has them open."""
-        current = {path_of(self.folder, name, self.generation).name for name in DATA}
-        former = [path for path in self.folder.iterdir() if OWN_FILE.fullmatch(path.name) and path.name not in current]
-        unused = [p for p in (self.folder / PARTS).iterdir() if OWN_PART.fullmatch(p.name) and p.name not in self.names]
-        for path in (*former, *unused):
-            path.unlink(missing_ok=True)
+        current = {*self.names, *(path_of(self.folder, name, self.generation).name for name in DATA)}
+        for path in _written(self.folder):
+            if path.name not in current:
+                path.unlink(missing_ok=True)
 
     def _checksums(self) -> dict[str, str]:
         paths = (path_of(self.folder, name, self.generation) for name in DATA)
@@ -137,8 +148,15 @@ def stamp_of(folder: Path) -> Stamp:
 
 
 def delete(folder: Path) -> None:
-    """Delete all files of a collection, collection.json first."""
-    owned = [folder / FILE, folder / LOG, folder / PARTS, *(path for path in folder.iterdir() if OWN_FILE.fullmatch(path.name))]
-    for path in owned:
-        if path.exists():
-            discard(path)
+    """Delete all files of a collection, collection.json first, and nothing else."""
+    for path in (folder / FILE, folder / LOG, *_written(folder)):
+        path.unlink(missing_ok=True)
+    with suppress(OSError):
+        (folder / PARTS).rmdir()
+
+
+def _written(folder: Path) -> list[Path]:
+    """The files of all generations and parts, and what a killed process left of one."""
+    beside = [path for path in folder.iterdir() if GENERATION.fullmatch(path.name) or LEFTOVER.fullmatch(path.name)]
+    parts = (folder / PARTS).iterdir() if (folder / PARTS).is_dir() else ()
+    return [*beside, *(path for path in parts if NAME.fullmatch(path.name) or LEFTOVER.fullmatch(path.name))]

@@ -1,6 +1,7 @@
 """Nearest neighbours by cosine with FAISS: exact while that is fast, approximate with a measured recall beyond."""
 
 import json
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -20,6 +21,8 @@ TARGET_RECALL = 0.995
 RECALL_QUERIES = 200
 TRAINING_ROWS_PER_LIST = 40
 REFINED, LEAST_REFINED = 5, 100  # candidates for each row asked for, and at least (before tuning), that are compared again
+READING = threading.Lock()
+TABLES = 8  # times the bytes of its centres: the largest table that FAISS computes for an index of 4-bit codes while it reads it
 
 Rows = NDArray[np.int64]
 
@@ -83,13 +86,20 @@ class VectorIndex:
     @classmethod
     def load(cls, folder: Path, vectors: Vectors) -> "VectorIndex":
         """Load what `save` wrote for these vectors. Verify its checksum first: FAISS trusts the file."""
-        import faiss
-
         report = IndexReport(**json.loads((folder / "index.json").read_text(encoding="utf-8")))
-        index = faiss.read_index(str(folder / "index.faiss"))
+        index = read_index(folder / "index.faiss")
         if index.ntotal != report.rows:
             raise ValueError(f"the index holds {index.ntotal} rows, its report {report.rows}")
         return cls(index, report, vectors)
+
+
+def read_index(path: Path) -> Any:
+    """Read an index of FAISS, whose parts may not claim much more memory than the file has. Raises RuntimeError if damaged."""
+    import faiss
+
+    with READING:  # the limit holds for all threads
+        faiss.set_deserialization_vector_byte_limit(TABLES * path.stat().st_size)
+        return faiss.read_index(str(path))
 
 
 def _exact(vectors: Vectors) -> Any:

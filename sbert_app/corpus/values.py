@@ -107,6 +107,11 @@ def scale_of(cells: "pd.Series[str]") -> str:
     return values.scale if values else ""
 
 
+def is_scale(scale: object) -> bool:
+    """Whether `read` could have chosen it, here or in an earlier version."""
+    return isinstance(scale, str) and _parts(scale)[0] in KINDS
+
+
 def values_on(scale: str, cells: "pd.Series[str]") -> Values:
     """The cells on a scale that `read` chose for others."""
     codes, texts = _different(cells)

@@ -15,6 +15,7 @@ ATTACKS = {  # each a module beside this one with `main() -> int`, and the secon
     "files": 600,
     "loading": 300,
     "damage": 600,
+    "damaged_collection": 600,
     "kills": 600,
     "bulk_kills": 600,
     "load": 300,

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 from filelock import FileLock
 
+from sbert_app.bulk.pieces import digest
 from sbert_app.collections.collection import FILE_BITS, CollectionError
 from sbert_app.collections.folder import FolderCollection
 from sbert_app.collections.opening import open_collection
@@ -122,6 +123,46 @@ def test_parquet_files_hold_float16_lists_that_pandas_reads(index, data, tmp_pat
     (data / "c.jsonl").unlink()
     index(data, out=tmp_path / "out")
     assert len(pd.read_parquet(tmp_path / "out")) == 500
+
+
+@pytest.mark.parametrize("content", ["", "null", "[]", "not JSON", '{"parts": null}', '{"parts": [1]}', '{"facts": {}}'])
+def test_a_damaged_list_of_parquet_files_gets_a_sentence(index, data, tmp_path, content):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "_contents.json").write_text(content)
+    with pytest.raises(UserError, match=r"_contents\.json' is damaged. Delete it, or choose another --out"):
+        index(data / "c.jsonl", out=tmp_path / "out")
+
+
+def test_only_the_runs_own_parquet_files_are_deleted(index, data, tmp_path):
+    out = tmp_path / "out"
+    index(data, out=out)
+    names = {"../diary.txt", "diary.txt", "sales.parquet", "00000-0000000000.parquet.bak", "x00000-0000000000.parquet", ".env"}
+    for name in names:
+        (out / name).write_text("mine")
+    contents = json.loads((out / "_contents.json").read_text())
+    del contents["checksum"]
+    (out / "_contents.json").write_text(json.dumps(contents | {"parts": [*contents["parts"], *names, str(tmp_path / "diary.txt")]}))
+    (data / "c.jsonl").unlink()
+    index(data, out=out)
+    assert all((out / name).exists() for name in names) and not list(out.glob("00002-*"))
+
+
+def test_a_run_that_cannot_remember_what_it_stored_leaves_no_collection(index, data, tmp_path):
+    store = tmp_path / "store"
+    (tmp_path / "work" / f"stored-{digest(str(store))}.jsonl").mkdir(parents=True)
+    with pytest.raises(UserError, match="The work folder cannot be written"):
+        index(data / "c.jsonl", work=tmp_path / "work")
+    assert not store.exists()
+
+
+def test_a_column_whose_name_looks_like_several_is_indexed_again(index, data, tmp_path, sentences):
+    lines = [json.dumps({"a + b": text, "a": "x", "n": str(i)}) for i, text in enumerate(sentences[:50])]
+    (data / "c.jsonl").write_text("\n".join(lines) + "\n")
+    assert index(data / "c.jsonl", columns=("a + b",)).written == 50
+    again = index(data / "c.jsonl")
+    assert (again.written, again.collection_rows) == (0, 50)
+    facts = open_collection(str(tmp_path / "store")).facts
+    assert facts.joined == ("a + b",) and facts.sentence == "a + b"
 
 
 @pytest.mark.parametrize("kind", ["ivf", "hnsw"])

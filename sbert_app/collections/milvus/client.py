@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from sbert_app.collections.address import Address
 from sbert_app.collections.collection import CollectionError
+from sbert_app.errors import UserError
 
 CONNECT_SECONDS = 3.0
 READ_SECONDS = 30.0
@@ -20,6 +21,7 @@ INSTALL = "pip install -r requirements-scale.txt"
 LONGEST_REASON = 300  # characters of an answer of Milvus that are shown
 
 Result = TypeVar("Result")
+log = logging.getLogger(__name__)
 
 
 class Connection:
@@ -35,14 +37,14 @@ class Connection:
             if not create and not Path(address.uri).exists():
                 raise CollectionError(f"There is no {address.uri}. Check the address, or create the collection first.")
             Path(address.uri).parent.mkdir(parents=True, exist_ok=True)
-        with self._sentences("connecting"):
+        with self.sentences("connecting"):
             self._client = _client(address.uri, token)
         self._open = True
         self._loading = threading.Lock()
 
     def call(self, action: str, function: Callable[[Any], Result]) -> Result:
         """What `function` returns for the client. action: what fails if it fails: "searching". Raises CollectionError."""
-        with self._sentences(action):
+        with self.sentences(action):
             try:
                 return function(self._client)
             except Exception as error:
@@ -53,7 +55,7 @@ class Connection:
 
     def load(self) -> None:
         """Load the collection into memory; Milvus searches no other."""
-        with self._sentences("loading"), self._loading:
+        with self.sentences("loading"), self._loading:
             self._client.load_collection(self.address.name, timeout=BUILD_SECONDS)
 
     def close(self) -> None:
@@ -66,14 +68,14 @@ class Connection:
             _release(self.address.uri)
 
     @contextmanager
-    def _sentences(self, action: str) -> Iterator[None]:
-        """Turn errors of pymilvus and gRPC into a CollectionError, without the token."""
-        import grpc
-        from pymilvus.exceptions import MilvusException
-
+    def sentences(self, action: str) -> Iterator[None]:
+        """Turn any error, of pymilvus, of gRPC or over an answer that lacks something, into a CollectionError without the token."""
         try:
             yield
-        except (MilvusException, grpc.RpcError, grpc.FutureTimeoutError) as error:
+        except UserError:
+            raise
+        except Exception as error:
+            log.warning("%s: %s: %s", action, type(error).__name__, type(error.__cause__).__name__)
             text = _sentence(self.address, action, error)
             raise CollectionError(text.replace(self._token, "…") if self._token else text) from None
 
@@ -119,6 +121,11 @@ def _sentence(address: Address, action: str, error: BaseException) -> str:
         return f"Milvus at {address.uri} took too long ({action}). Try again, or ask for less at once."
     if grpc.StatusCode.UNAVAILABLE in codes or "Fail connecting" in str(error):
         return f"Milvus at {address.uri} does not answer ({action}). Check that it runs and that the address is right."
+    if isinstance(error, (KeyError, TypeError, ValueError, IndexError, OverflowError)) and not hasattr(error, "code"):
+        return (
+            f"The collection '{address.name}' in Milvus at {address.uri} holds other rows than SBERT Studio writes ({action}). "
+            "Index its files again, into a new collection."
+        )
     reason = " ".join(str(getattr(error, "message", "") or error).split())[:LONGEST_REASON]
     return f"Milvus at {address.uri} failed while {action}: {reason}"
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from sbert_app.collections.address import Address
-from sbert_app.collections.collection import CollectionError, Facts
+from sbert_app.collections.collection import EXACT, HNSW, IVF, CollectionError, Facts
 from sbert_app.collections.milvus.client import READ_SECONDS, WRITE_SECONDS, Connection
-from sbert_app.collections.milvus.index import Index
+from sbert_app.collections.milvus.index import MOST_LISTS, Index
+from sbert_app.collections.milvus.rows import schema_for
 
 PROPERTY = "sbert_studio.facts"
 MOST_FACTS = 1_000_000  # bytes; Milvus keeps properties in etcd, whose values have at most 1.5 MB
@@ -31,7 +32,7 @@ class StoredFacts:
     def read(self) -> tuple[Facts, Index]:
         name = self._connection.address.name
         described = self._connection.call("opening", lambda client: client.describe_collection(name, timeout=READ_SECONDS))
-        self._values, self._time = _parsed(described.get("properties", {}), self._connection.address), time.monotonic()
+        self._values, self._time = _parsed(described, self._connection.address), time.monotonic()
         return self._values
 
     def write(self, facts: Facts, index: Index) -> None:
@@ -50,11 +51,16 @@ def properties_of(facts: Facts, index: Index) -> dict[str, str]:
     return {PROPERTY: text}
 
 
-def _parsed(properties: Mapping[str, Any], address: Address) -> tuple[Facts, Index]:
+def _parsed(described: Mapping[str, Any], address: Address) -> tuple[Facts, Index]:
     try:
-        stored = json.loads(properties[PROPERTY])
-        return Facts.from_json(stored["facts"]), Index(str(stored["kind"]), int(stored["lists"]))
-    except (KeyError, TypeError, ValueError):
+        stored = json.loads(described["properties"][PROPERTY])
+        facts, index = Facts.from_json(stored["facts"]), Index(stored["kind"], int(stored["lists"]))
+        fields = {field["name"]: (field["type"], field["params"].get("dim")) for field in described["fields"]}
+        written = {field.name: (field.dtype, field.params.get("dim")) for field in schema_for(facts).fields}
+        if index.kind not in (EXACT, IVF, HNSW) or not 0 <= index.lists <= MOST_LISTS or not written.items() <= fields.items():
+            raise ValueError("another schema")
+        return facts, index
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError):
         raise CollectionError(
             f"The collection '{address.name}' in Milvus at {address.uri} was not made by SBERT Studio: "
             "it does not say which model its embeddings are of. Take another name."

@@ -66,6 +66,8 @@ def ranked(hits: Sequence[Mapping[str, Any]], query: Vectors, top: int) -> tuple
         cosines = np.array([hit["entity"][EMBEDDING] for hit in hits], dtype=np.float32) @ query
     else:
         cosines = np.array([hit["distance"] for hit in hits], dtype=np.float32)
+    if not np.isfinite(cosines).all():
+        raise ValueError("a cosine that is no number")
     order = np.argsort(-cosines, kind="stable")[:top]
     return np.clip(cosines[order], -1, 1), rows[order]
 

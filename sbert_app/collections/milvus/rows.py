@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sbert_app.collections.collection import EMBEDDING, METADATA, ROW, SENTENCE, Facts, embedding_column, embeddings_of
+from sbert_app.collections.collection import EMBEDDING, FILE_BITS, METADATA, ROW, SENTENCE, Facts, embedding_column, embeddings_of
 from sbert_app.collections.milvus.filters import fields_of, finite, fold
 from sbert_app.corpus.values import values_on
 
@@ -57,10 +57,16 @@ def output_fields(facts: Facts) -> list[str]:
 
 
 def table(records: Sequence[Mapping[str, Any]], facts: Facts) -> pa.Table:
-    """Records as Milvus returns them as a table of `facts.schema`, in this order."""
+    """Records as Milvus returns them as a table of `facts.schema`, in this order, without those of files that no facts name.
+
+    Raises ValueError, KeyError or TypeError for records that were not written from such a table.
+    """
+    records = [record for record in records if 0 <= record[ROW] >> FILE_BITS < len(facts.files)]
     embeddings = np.asarray([record[EMBEDDING] for record in records], dtype=np.float32).reshape(-1, facts.dim)
     names = {METADATA + column: fields_of(column, facts).text for column in facts.columns}
     texts = {name: [record.get(field) for record in records] for name, field in {SENTENCE: SENTENCE, **names}.items()}
+    if not np.isfinite(embeddings.astype(np.float16)).all() or None in texts[SENTENCE]:
+        raise ValueError("a row without a sentence, or an embedding of other than numbers")
     columns = {ROW: [record[ROW] for record in records], **texts, EMBEDDING: embedding_column(embeddings)}
     return pa.Table.from_pydict(columns, schema=facts.schema)
 

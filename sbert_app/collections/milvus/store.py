@@ -112,9 +112,10 @@ class MilvusCollection:
         for start in range(0, len(queries), size):
             data = list(np.asarray(queries[start : start + size], dtype=np.float32))
             hits = self._call("searching", "search", data=data, **settings)
-            for place, (query, row) in enumerate(zip(data, hits, strict=True), start):
-                best = ranked(self._placed(row), query, top)
-                cosines[place, : len(best[0])], rows[place, : len(best[1])] = best
+            with self._connection.sentences("searching"):
+                for place, (query, row) in enumerate(zip(data, hits, strict=True), start):
+                    best = ranked(self._placed(row), query, top)
+                    cosines[place, : len(best[0])], rows[place, : len(best[1])] = best
         return cosines, rows
 
     def unread(self, filters: Mapping[str, Any]) -> Sequence[str]:
@@ -140,8 +141,9 @@ class MilvusCollection:
         for start in range(0, len(ids), size):
             text = f"{ROW} in {ids[start : start + size]}"
             page = self._call("reading", "query", filter=text, output_fields=output_fields(self.facts), timeout=READ_SECONDS)
-            records |= {record[ROW]: record for record in page}
-        return table([records[row] for row in ids if row in records], self.facts)
+            with self._connection.sentences("reading"):
+                records |= {record[ROW]: record for record in page}
+        return self._table([records[row] for row in ids if row in records])
 
     def sample(self, count: int, seed: int = 0) -> Rows:
         """See `sample.sample`: rows of at most 64 of the files, each as likely as any other of these."""
@@ -153,7 +155,7 @@ class MilvusCollection:
         iterator = self._call("reading", "query_iterator", **settings)
         try:
             while page := self._connection.call("reading", lambda _: iterator.next()):
-                yield table(page, self.facts)
+                yield self._table(page)
         finally:
             iterator.close()
 
@@ -169,19 +171,25 @@ class MilvusCollection:
     def _count(self, text: str) -> int:
         """The number of rows for which an expression holds, counted anew."""
         settings = {"output_fields": ["count(*)"], "consistency_level": "Strong", "timeout": READ_SECONDS}
-        return int(self._call("counting", "query", filter=text, **settings)[0]["count(*)"])
+        with self._connection.sentences("counting"):
+            return int(self._call("counting", "query", filter=text, **settings)[0]["count(*)"])
 
     def _known(self, ids: Sequence[int]) -> list[int]:
         """Which of these ids are in the collection."""
         records = self._call("reading ids", "query", filter=f"{ROW} in {list(ids)}", output_fields=[ROW], timeout=READ_SECONDS)
-        return [record[ROW] for record in records]
+        with self._connection.sentences("reading ids"):
+            return [record[ROW] for record in records]
+
+    def _table(self, records: Sequence[Mapping[str, Any]]) -> pa.Table:
+        with self._connection.sentences("reading"):
+            return table(records, self.facts)
 
     def _placed(self, hits: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
         """Without those of files that no facts name: another process is writing them, and has not finished."""
         files = len(self._stored.current()[0].files)
         if any(hit[ROW] >> FILE_BITS >= files for hit in hits):
             files = len(self._stored.read()[0].files)
-        return [hit for hit in hits if hit[ROW] >> FILE_BITS < files]
+        return [hit for hit in hits if 0 <= hit[ROW] >> FILE_BITS < files]
 
     def _page(self, rows: int) -> int:
         return max(1, min(rows, MOST_READ, READ_BYTES // (4 * self.facts.dim + 1024)))

@@ -1,0 +1,164 @@
+"""A collection whose files have changed is refused with a sentence; nothing of anybody's is deleted; one process writes."""
+
+import json
+import multiprocessing
+import os
+import sys
+import threading
+import time
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+
+from sbert_app.collections.collection import SCANN, CollectionError, Facts
+from sbert_app.collections.folder import FolderCollection
+from sbert_app.storage import DamagedError
+from tests.attacks.damaged_collection import FAULTS, attack
+from tests.collections.made import FACTS, rows
+
+
+@pytest.fixture
+def collection(tmp_path):
+    made = FolderCollection.create(tmp_path / "made", FACTS)
+    made.upsert(rows(range(1, 201)))
+    made.upsert(rows(range(1, 101), file=1))
+    made.finish(FACTS)
+    yield made
+    made.close()
+
+
+def test_flipped_bits_and_hostile_edits_end_in_sentences():
+    reports = []
+    counts = attack(24, 12, reports.append)
+    assert not any(counts[fault] for fault in FAULTS), reports
+    assert counts["a sentence"] > 8 and counts["same answer"] > 0
+
+
+def flipped(path, place=0.5):
+    content = bytearray(path.read_bytes())
+    content[int(place * len(content))] ^= 4
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize("use", ["search", "fetch", "scan", "filter", "finish"])
+def test_a_flipped_bit_of_a_part_is_noticed_before_a_row_of_it_is_given(collection, tmp_path, use):
+    flipped(max((tmp_path / "made" / "parts").iterdir(), key=lambda path: path.stat().st_size), 0.9)
+    opened = collection if use == "finish" else FolderCollection.open(tmp_path / "made")
+    uses = {
+        "search": lambda: opened.search(rows([5]).column("embedding").chunk(0).flatten().to_numpy().reshape(1, -1), 5),
+        "fetch": lambda: opened.fetch([1, 2]),
+        "scan": lambda: list(opened.scan()),
+        "filter": lambda: opened._current().matching({"team": "Billing"}),
+        "finish": lambda: (opened.upsert(rows([300])), opened.finish(FACTS)),
+    }
+    with pytest.raises(DamagedError, match="Index the files again, into a new folder"):
+        uses[use]()
+
+
+def test_a_part_of_a_former_version_is_read_without_a_checksum(collection, tmp_path):
+    folder = tmp_path / "made"
+    content = json.loads((folder / "collection.json").read_text())
+    del content["checksum"], content["facts"]["joined"]
+    names = content["parts"]
+    content["parts"] = [f"{name[:24]}.arrow" for name in names]
+    for old, new in zip(names, content["parts"], strict=True):
+        (folder / "parts" / old).rename(folder / "parts" / new)
+    (folder / "collection.json").write_text(json.dumps(content))
+    opened = FolderCollection.open(folder)
+    assert len(opened.fetch([1, 2, 200])) == 3 and opened.count() == 300
+
+
+def test_facts_are_only_believed_as_they_were_written():
+    good = json.loads(json.dumps(FACTS.to_json()))
+    assert Facts.from_json(good) == FACTS
+    wrong = {"columns": "team", "dim": 10**30, "scales": {"day": "x"}, "files": None, "index": "x", "recall": "1", "model": 3}
+    for name, value in wrong.items():
+        with pytest.raises((ValueError, TypeError, KeyError)):
+            Facts.from_json({**good, name: value})
+
+
+def test_only_the_collections_own_files_are_deleted(collection, tmp_path):
+    folder = tmp_path / "made"
+    for name in ("index-notes.txt", "ids-of-people.csv", "parts/mine.arrow", ".env", "parts/.git"):
+        (folder / name).write_text("mine")
+    collection.upsert(rows(range(1, 201), seed=3))
+    collection.finish(replace(FACTS, index=SCANN))
+    collection.drop()
+    left = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+    assert left == [".env", "ids-of-people.csv", "index-notes.txt", "parts", "parts/.git", "parts/mine.arrow"]
+
+
+def test_the_log_holds_no_more_than_the_collection(collection, tmp_path):
+    log = tmp_path / "made" / "log.jsonl"
+    for seed in range(1, 9):
+        collection.trim(0, 150)
+        collection.upsert(rows(range(1, 201), seed=seed))
+        collection.finish(FACTS)
+    assert len(log.read_text().split()) < 20 and collection.count() == 300
+    collection.trim(0, 100)
+    collection.finish(FACTS)
+    collection.finish(replace(FACTS, index=SCANN))
+    assert collection.count() == 200
+
+
+@pytest.mark.parametrize("line", [0, -1])
+def test_a_changed_line_of_the_log_is_not_passed_over(collection, tmp_path, line):
+    log = tmp_path / "made" / "log.jsonl"
+    lines = [text for text in log.read_text().splitlines() if text]
+    lines[line] = lines[line][:-1] + "]"
+    log.write_text("\n".join(lines) + "\n")
+    with pytest.raises(DamagedError):
+        collection.finish(FACTS)
+
+
+def write_again_and_again(folder, count, until):
+    """Append to a file that only the one that writes may touch, and count where another did at the same time."""
+    clashes = 0
+    while time.monotonic() < until:
+        one = FolderCollection(folder)
+        with suppress(CollectionError):
+            one._hold()
+        if one._lock is None:
+            continue
+        try:
+            os.close(os.open(folder / "written", os.O_CREAT | os.O_EXCL))
+            (folder / "written").unlink()
+        except FileExistsError:
+            clashes += 1
+        one.close()
+    count.put(clashes)
+
+
+def test_one_process_writes_at_a_time(collection, tmp_path):
+    context, until = multiprocessing.get_context("fork"), time.monotonic() + 2
+    count = context.Queue()
+    writers = [context.Process(target=write_again_and_again, args=(tmp_path / "made", count, until)) for _ in range(4)]
+    for writer in writers:
+        writer.start()
+    assert [count.get(timeout=30) for _ in writers] == [0] * 4
+    for writer in writers:
+        writer.join()
+
+
+def test_filters_of_many_threads_at_once_get_their_masks(collection):
+    snapshot, faults = collection._current(), []
+
+    def filter_often(first):
+        try:
+            for number in range(first, first + 400):
+                snapshot.matching({"row": str(number % 40)})
+        except Exception as error:
+            faults.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=filter_often, args=(10 * number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert faults == []
