@@ -61,7 +61,7 @@ def load_system(
         return of_cross_encoder(bench, bench.registry.pair_scorer(choice.cross_encoder), name, tick)
     if name == TF_IDF:
         about = "rarity counted on these sentences"
-        return System(TF_IDF, about, about, lambda examples: _apart(examples, tf_idf_cosines(examples.sentences)))
+        return System(TF_IDF, about, about, lambda examples: _apart(examples, tf_idf_cosines(examples.sentences)), apart=True)
     if name == OVERLAP:
         return System(OVERLAP, "Jaccard", "Jaccard", lambda examples: _of_pairs(examples, _overlaps))
     if name == SVR:
@@ -123,7 +123,7 @@ def _embedding(name: str, model: str, identity: str, stream: Callable[[Sequence[
     def rank(data: Queries) -> list[BestRows]:
         return by_vectors(data, embed(data.queries), embed(data.documents))
 
-    return System(name, model, identity, score, embed, rank)
+    return System(name, model, identity, score, embed, rank, apart=True)
 
 
 def _word_vectors(file: Path, texts: Iterable[Sequence[str]]) -> System:

@@ -62,7 +62,7 @@ class System:
 
     embed: n sentences -> (n, dim), None for a system that only scores pairs. scorer, ranker: see `score` and `rank`. trained_on:
     digests of the pairs that it was trained on, as far as they are known. learner: instead of the scorer, of a system that learns
-    from the data set: it scores each pair by what it learnt from others.
+    from the data set: it scores each pair by what it learnt from others. apart: reads each sentence on its own, not pairs.
     """
 
     name: str
@@ -73,6 +73,7 @@ class System:
     ranker: Rank | None = None
     trained_on: Digests = field(default_factory=lambda: np.empty(0, np.uint64))
     learner: Learn | None = None
+    apart: bool = False
 
     def score(self, examples: Examples, subsets: Sequence[str] = ()) -> Array:
         """A score of each example, (n,), higher is closer; for triplets that of the positive minus that of the negative.
