@@ -61,7 +61,9 @@ def load_system(
         return of_cross_encoder(bench, bench.registry.pair_scorer(choice.cross_encoder), name, tick)
     if name == TF_IDF:
         about = "rarity counted on these sentences"
-        return System(TF_IDF, about, about, lambda examples: _apart(examples, tf_idf_cosines(examples.sentences)), apart=True)
+        return System(
+            TF_IDF, about, about, lambda examples: _apart(examples, tf_idf_cosines(examples.sentences)), apart=True, words=True
+        )
     if name == OVERLAP:
         return System(OVERLAP, "Jaccard", "Jaccard", lambda examples: _of_pairs(examples, _overlaps))
     if name == SVR:

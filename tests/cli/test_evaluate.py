@@ -10,10 +10,10 @@ def test_a_folder_is_a_table_of_systems_and_data_sets(shell, tmp_path):
     (tmp_path / "pairs.csv").write_text(PAIRS)
     (tmp_path / "topics.csv").write_text(CLASSED)
     (tmp_path / "same.csv").write_text(PAIRS.replace(",5", ",1").replace(",4", ",1"))
-    out, err = shell("evaluate", "--data", tmp_path, "--systems", "word-vectors,tf-idf")
+    out, err = shell("evaluate", "--data", tmp_path, "--systems", "word-vectors,tf-idf,word-overlap")
     lines = out.splitlines()
     assert lines[0] == "| system | pairs | topics |" and lines[2].startswith("| word-vectors |")
-    assert "tf-idf on topics: Scores pairs only" in out and "same.csv: Every score" in out and "tf-idf on pairs" in err
+    assert "word-overlap on topics: Scores pairs only" in out and "same.csv: Every score" in out and "tf-idf on pairs" in err
     summary = json.loads(shell("evaluate", "--data", tmp_path, "--systems", "tf-idf", "--tasks", "scored", "--json")[0])
     assert list(summary) == ["pairs"] and summary["pairs"]["tf-idf"]["interval"][0] <= summary["pairs"]["tf-idf"]["spearman"]
 
