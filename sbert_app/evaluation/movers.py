@@ -4,14 +4,18 @@ import numpy as np
 
 from sbert_app.evaluation.weighted import Array
 
+MARGINS = ("triplets", "positives")  # kinds whose prediction is the lead of the right sentence
+
 
 def gains(kind: str, before: Array, after: Array, gold: Array) -> Array:
     """How much closer each example is to its gold value after training than before, (n,); below zero: further away.
 
-    Pairs are compared by `rank_shares`, since two models' cosines are not on one scale; triplets and positives by their lead.
+    Pairs are compared by `rank_shares`, since two models' cosines are not on one scale; MARGINS by their lead.
     """
-    if kind in ("triplets", "positives"):
+    if kind in MARGINS:
         return after - before
+    if kind == "labelled":  # a pair of the positive label improves by rising, also above its label's mean rank
+        return np.where(gold > 0, 1, -1) * (rank_shares(after) - rank_shares(before))
     target = rank_shares(gold)
     return np.abs(rank_shares(before) - target) - np.abs(rank_shares(after) - target)
 

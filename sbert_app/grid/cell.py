@@ -41,6 +41,7 @@ class Cell:
     samples: Values = field(repr=False, compare=False)
     predicted: Values = field(repr=False, compare=False)
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)  # of rankings: that of each measure
+    apart: bool = False  # reads each sentence on its own, not pairs
 
     @property
     def measure(self) -> str:
@@ -74,4 +75,5 @@ def measure_cell(system: System, data: DataSet, tick: Callable[[], None] = lambd
         samples=outcome.samples.astype(np.float32),
         predicted=outcome.predicted.astype(np.float32),
         intervals=outcome.intervals,
+        apart=system.apart,
     )

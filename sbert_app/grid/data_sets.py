@@ -33,11 +33,15 @@ MOST_PARTNERS = 10_000  # pairs that belong together: each first sentence is com
 
 @dataclass(frozen=True)
 class DataSet:
-    """One column of the grid. content: the examples, and what a system has to do. notes: what was noticed while reading."""
+    """One column of the grid. content: the examples, and what a system has to do. notes: what was noticed while reading.
+
+    purpose: what a set asks for that models are not trained for, "" for others.
+    """
 
     name: str
     content: Task
     notes: tuple[str, ...] = ()
+    purpose: str = ""
 
     @property
     def task(self) -> str:

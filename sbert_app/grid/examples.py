@@ -1,5 +1,6 @@
 """The data sets that come with the app, written for it."""
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +19,12 @@ PAIRS = {
 }
 
 
+PURPOSE = (
+    "asks for another notion of likeness, in which opposites are far apart however alike their words are: it is made for "
+    "Fine-tune, and a model that was not trained for it is expected to fail."
+)
+
+
 @cache
 def own_data_sets(limits: Limits) -> tuple[DataSet, ...]:
     """Pairs scored by meaning, sentences with classes, and three sets that a model misreads before it is fine-tuned."""
@@ -28,4 +35,4 @@ def own_data_sets(limits: Limits) -> tuple[DataSet, ...]:
         DataSet(name, Classes(read_labelled_sentences(read_table(ASSETS / "examples" / file, limits), limits, "text", label)))
         for name, (file, label) in CLASSES.items()
     ]
-    return (everyday, *classes, *hard)
+    return (everyday, *classes, *(replace(data, purpose=PURPOSE) for data in hard))

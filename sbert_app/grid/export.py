@@ -24,18 +24,24 @@ def _record(grid: Grid, cell: Cell) -> dict[str, Any]:
 
 def as_markdown(grid: Grid) -> str:
     """A table of the main measures × 100; in bold the best and what may be as good."""
-    header = ["system", *(data.name for data in grid.data_sets), "mean"]
+    header = ["system", *(data.name for data in grid.data_sets), *_mean_name(grid)]
     lines = [header, ["---", *("---:" for _ in header[1:])], *_rows(grid, lambda text: f"**{text}**")]
     return "".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |\n" for line in lines)
 
 
 def as_latex(grid: Grid) -> str:
     """A booktabs table of the main measures × 100; in bold the best and what may be as good."""
-    header = ["system", *(_escaped(data.name) for data in grid.data_sets), "mean"]
+    header = ["system", *(_escaped(data.name) for data in grid.data_sets), *_mean_name(grid)]
     rows = [header, *([_escaped(row[0]), *row[1:]] for row in _rows(grid, lambda text: rf"\textbf{{{text}}}"))]
     head, *body = (f"{' & '.join(row)} \\\\\n" for row in rows)
     columns = f"l{'r' * (len(header) - 1)}"
     return f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n{head}\\midrule\n{''.join(body)}\\bottomrule\n\\end{{tabular}}\n"
+
+
+def _mean_name(grid: Grid) -> list[str]:
+    """The heading of the mean; none where no two data sets have one measure."""
+    count = len(grid.like)
+    return [f"mean of {count}" if count < len(grid.data_sets) else "mean"] if count > 1 else []
 
 
 def _rows(grid: Grid, bold: Callable[[str], str]) -> list[list[str]]:
@@ -47,7 +53,8 @@ def _rows(grid: Grid, bold: Callable[[str], str]) -> list[list[str]]:
             cell = grid.cells.get((system, number))
             text = times_100(cell.value) if isinstance(cell, Cell) else "–"
             cells.append(bold(text) if system in level[number] else text)
-        rows.append([system, *cells, times_100(means[system]) if system in means else "–"])
+        mean = [times_100(means[system]) if system in means else "–" for _ in _mean_name(grid)]
+        rows.append([system, *cells, *mean])
     return rows
 
 

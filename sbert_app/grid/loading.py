@@ -60,7 +60,9 @@ def load_system(
         return of_cross_encoder(bench, bench.registry.pair_scorer(choice.cross_encoder), name, tick)
     if name == TF_IDF:
         about = "rarity counted on these sentences"
-        return System(TF_IDF, about, about, lambda examples: _apart(examples, tf_idf_cosines(examples.sentences, tick)))
+        return System(
+            TF_IDF, about, about, lambda examples: _apart(examples, tf_idf_cosines(examples.sentences, tick)), apart=True, words=True
+        )
     if name == OVERLAP:
 
         def overlaps(pairs: "list[Pair]") -> Array:
@@ -126,7 +128,7 @@ def _embedding(name: str, model: str, identity: str, stream: Stream, tick: Tick)
     def rank(data: Queries) -> list[BestRows]:
         return by_vectors(data, embed(data.queries), embed(data.documents), tick)
 
-    return System(name, model, identity, score, embed, rank)
+    return System(name, model, identity, score, embed, rank, apart=True)
 
 
 def _word_vectors(file: Path, texts: Iterable[Sequence[str]], tick: Tick) -> System:

@@ -8,8 +8,10 @@ import numpy as np
 from sbert_app.evaluation.estimate import MetricEstimate, interval
 from sbert_app.grid.cell import Cell
 from sbert_app.grid.data_sets import DataSet
+from sbert_app.grid.tasks.task import RETRIEVAL, UNITS
 
 SEEN_SHARE = 0.01  # of a data set's pairs: fewer hardly change a figure, and even published parts share a few
+ALL_PAIRS = 10_000  # sentences, as in the paper
 Place = tuple[str, int]  # a system's name and a data set's number
 
 
@@ -74,17 +76,59 @@ class Grid:
         whole = [number for number, column in columns.items() if able and able == set(column)]
         return [number for number in whole if not any(self.was_seen(cell, number) for cell in columns[number].values())]
 
+    @property
+    def like(self) -> list[int]:
+        """Of the data sets in `common` those with the measure that most of them have, the first such measure."""
+        measures = [self.data_sets[number].measure for number in self.common]
+        return [n for n in self.common if self.data_sets[n].measure == max(measures, key=measures.count)]
+
     def means(self) -> dict[str, float]:
-        """Each system's mean of the main measures over the data sets in `common`; empty where there are none."""
-        columns = [self.figures(number) for number in self.common]
+        """Each system's mean of one measure over the data sets in `like`; empty where there are none."""
+        columns = [self.figures(number) for number in self.like]
         systems = columns[0] if columns else {}
         return {system: float(np.mean([column[system].value for column in columns])) for system in systems}
 
+    @property
+    def _timed(self) -> list[int]:
+        """The data sets that speeds are measured on: of one unit, each with a figure of every system that has one in that unit.
+
+        The unit with the most systems, pairs first.
+        """
+        best: tuple[int, list[int]] = 0, []
+        for unit in dict.fromkeys(UNITS.values()):
+            columns = {n: set(self.figures(n)) for n, data in enumerate(self.data_sets) if UNITS[data.task] == unit}
+            able = set[str]().union(*columns.values())
+            whole = [number for number, systems in columns.items() if systems == able]
+            if whole and len(able) > best[0]:
+                best = len(able), whole
+        return best[1]
+
+    @property
+    def unit(self) -> str:
+        """What `speed` counts, such as "pairs"; "" before there is a figure."""
+        return next((UNITS[self.data_sets[number].task] for number in self._timed), "")
+
     def speed(self, system: str) -> float:
-        """Sentences a second over all cells of a system; 0 where it has none, or was too quick to measure."""
-        cells = [cell for (name, _), cell in self.cells.items() if name == system and isinstance(cell, Cell)]
-        seconds = sum(cell.seconds for cell in cells)
-        return sum(cell.sentences for cell in cells) / seconds if seconds > 0 else 0.0
+        """Examples a second, the same examples for each system; 0 where it has none, or was too quick to measure."""
+        cells = [(number, cell) for number in self._timed if isinstance(cell := self.cells.get((system, number)), Cell)]
+        seconds = sum(cell.seconds for _, cell in cells)
+        return sum(self._examples(cell, number) for number, cell in cells) / seconds if seconds > 0 else 0.0
+
+    def _examples(self, cell: Cell, number: int) -> float:
+        data = self.data_sets[number]
+        return data.size if data.task == RETRIEVAL else cell.sentences / len(data.columns)
+
+    def all_pairs_seconds(self, system: str) -> float | None:
+        """Seconds for comparing ALL_PAIRS sentences all with all, extrapolated from `speed`; None where it does not say.
+
+        A system that reads sentences apart reads each once; its cosines are left out. Others read every pair.
+        """
+        speed, columns = self.speed(system), max((len(self.data_sets[number].columns) for number in self._timed), default=0)
+        if not speed or self.unit == "queries":
+            return None
+        if any(isinstance(cell := self.cells.get((system, number)), Cell) and cell.apart for number in self._timed):
+            return ALL_PAIRS / (speed * columns)
+        return ALL_PAIRS * (ALL_PAIRS - 1) / 2 / (speed * (columns - 1))
 
     def seconds_left(self) -> float | None:
         """The time that the empty cells will take, by each system's speed so far; None before every system has been measured."""

@@ -13,7 +13,7 @@ from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.systems import System
 from sbert_app.storage import replacing
 
-VERSION = 1  # of how cells are measured: another one makes all kept cells unknown
+VERSION = 2  # of how cells are measured: another one makes all kept cells unknown
 MOST_KEPT = 5_000  # cells, some 20 kB each
 
 

@@ -28,7 +28,7 @@ SYSTEMS = {  # what each is, and its place in the paper
     "bert-mean": "the average of BERT's outputs, without siamese training: Avg. BERT in Tables 1 and 5",
     "bert-cls": "BERT's first output, without siamese training: BERT CLS-vector in Tables 1 and 5",
     WORD_VECTORS: "the average of a sentence's word vectors, as GloVe in Table 1; without a file, of the model's input vectors",
-    TF_IDF: "words weighted by how rare they are; the first row of Table 3",
+    TF_IDF: "words weighted by how rare they are; the first row of Table 3; of classes, a linear classifier on them",
     OVERLAP: "the share of words that both sentences have",
     SVR: "a support-vector regressor over tf-idf and word overlap, as in Table 3; it learns from the data set itself, each fold "
     "from the other nine, by topics where there is such a column",
@@ -62,7 +62,8 @@ class System:
 
     embed: n sentences -> (n, dim), None for a system that only scores pairs. scorer, ranker: see `score` and `rank`. trained_on:
     digests of the pairs that it was trained on, as far as they are known. learner: instead of the scorer, of a system that learns
-    from the data set: it scores each pair by what it learnt from others.
+    from the data set: it scores each pair by what it learnt from others. apart: reads each sentence on its own, not pairs.
+    words: learns classes from words, not from embeddings.
     """
 
     name: str
@@ -73,6 +74,8 @@ class System:
     ranker: Rank | None = None
     trained_on: Digests = field(default_factory=lambda: np.empty(0, np.uint64))
     learner: Learn | None = None
+    apart: bool = False
+    words: bool = False
 
     def score(self, examples: Examples, subsets: Sequence[str] = ()) -> Array:
         """A score of each example, (n,), higher is closer; for triplets that of the positive minus that of the negative.

@@ -13,9 +13,9 @@ from sbert_app.jobs.declaring.option import choice, flag, number, option, output
 from sbert_app.jobs.declaring.remarks import remarks
 from sbert_app.labelled.columns import guess_mapping
 from sbert_app.labelled.groups import COLUMN, SENTENCES, SPLITS
-from sbert_app.labelled.separation import GIVEN, shared_warning
+from sbert_app.labelled.separation import GIVEN
 from sbert_app.runs.plan import PRESETS, QUICK, Plan, preset
-from sbert_app.runs.result import summary
+from sbert_app.runs.result import summary, warnings
 from sbert_app.runs.run import Run
 from sbert_app.services.fine_tune import FineTuneService, RunProgress
 from sbert_app.services.labelled import SplitChoice, TrainingData
@@ -66,9 +66,10 @@ def fine_tune(call: Call, options: FineTuneOptions) -> Iterator[Step | Outcome]:
 
     Returns:
         While running: run, state, message, step, steps, loss. At the end also model (a name for all jobs, or the folder), verdict,
-        before, after, difference, examples, split, shared_sentences (held-out sentences that training has too), examples_needed
-        (to settle a change that is not clear), head (the softmax head's accuracy on held-out pairs, and that of always giving the
-        most frequent label; null without a head), seconds, pairs_per_second.
+        before, after, difference, examples, split, shared_sentences (held-out sentences that training has too), dev_before (the dev
+        score before training: at 1 it chooses nothing), examples_needed (held out, for a change that is not clear to be so in
+        80 % of repetitions; null if it is clear), head (the softmax head's accuracy on held-out pairs, and that of always giving
+        the most frequent label; null without a head), seconds, pairs_per_second.
     """
     if options.out and options.out.exists():
         raise UserError(f"'{options.out}' already exists. Choose another --out.")
@@ -157,8 +158,7 @@ def _lines(result: dict[str, Any], model: str) -> list[str]:
     if head := result.get("head"):
         lines.append(f"labels: {100 * head['accuracy']:.1f} % correct ({100 * head['majority']:.1f} % by the most frequent label)")
     speed = f"{result['seconds']:.1f} s, {result['pairs_per_second']:.0f}/s -> {model}"
-    warning = shared_warning(result.get("shared", 0))
-    return [*lines, f"verdict: {result['verdict']['word']}", *([warning] if warning else []), speed]
+    return [*lines, f"verdict: {result['verdict']['word']}", *warnings(result), speed]
 
 
 FINE_TUNE = Job("fine_tune", Needs.LABELLED, FineTuneOptions, fine_tune, "train", streams=True)

@@ -72,6 +72,7 @@ class Execution:
         after = predict(split.held_out.kind, columns, encoder.similarity)
         curve = None if stopped else (yield from self._learning_curve(split, after))
         result = compare(split, before, after) | {
+            "dev_before": next((event["score"] for event in self._run.events() if event["type"] == "baseline"), None),
             "best_step": best_step,
             "steps": steps,
             "curve": curve,

@@ -1,12 +1,11 @@
 """The result of a run: verdict and predictions, facts for the model card, and the summary for scripts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sbert_app.evaluation.movers import gains
 from sbert_app.evaluation.needed import examples_needed
 from sbert_app.evaluation.verdict import LEAST_HELD_OUT, UNCLEAR, judge
 from sbert_app.evaluation.weighted import Array
@@ -21,6 +20,8 @@ from sbert_app.wording import plural
 if TYPE_CHECKING:
     from torch import nn
 
+PERFECT = 0.9995  # is shown as 100.0
+
 
 def compare(split: Split, before: Array, after: Array) -> dict[str, Any]:
     """The verdict on the held-out examples, and their predictions. before, after: (n,)."""
@@ -29,11 +30,25 @@ def compare(split: Split, before: Array, after: Array) -> dict[str, Any]:
         "verdict": asdict(judge(held_out.kind, before, after, held_out.gold)),
         "before": before.tolist(),
         "after": after.tolist(),
-        "gains": gains(held_out.kind, before, after, held_out.gold).tolist(),
         "parts": {"train": len(split.train), "dev": len(split.dev), "held_out": len(held_out)},
         "split": split.separation.to_json(),
         "shared": split.shared,
     }
+
+
+def dev_warning(score: float | None) -> str:
+    """The warning about a dev part that scores 100.0 before training, "" for any other score."""
+    if score is None or score < PERFECT:
+        return ""
+    return (
+        "The dev part scored 100.0 before training, so it chooses nothing: of the checkpoints that score highest on it, the first "
+        "is kept. Use more or harder examples for choosing the checkpoint."
+    )
+
+
+def warnings(result: Mapping[str, Any]) -> list[str]:
+    """What weakens the result of a run."""
+    return list(filter(None, [shared_warning(result.get("shared", 0)), dev_warning(result.get("dev_before"))]))
 
 
 def head_accuracy(objective: "nn.Module", columns: Sequence[Vectors], held_out: Examples) -> dict[str, float] | None:
@@ -53,7 +68,7 @@ def card_facts(plan: Plan, result: dict[str, Any]) -> dict[str, str]:
     options, sizes, change = plan.options, result["parts"], result["verdict"]["changes"][0]
     epochs = f"{options.epochs} {plural(options.epochs, 'epoch', 'epochs')}"
     settings = f"{epochs}, batch {options.batch_size}, learning rate {options.learning_rate:g}, seed {options.seed}"
-    notes = [*Separation(**result["split"]).sentences(), shared_warning(result["shared"])]
+    notes = [*Separation(**result["split"]).sentences(), *warnings(result)]
     return {
         "objective": f"{OBJECTIVES[plan.objective].title}, {settings}",
         "data": f"{sizes['train']:,} examples for training, {sizes['dev']:,} to choose the checkpoint",
@@ -83,6 +98,7 @@ def summary(result: dict[str, Any]) -> dict[str, Any]:
         "examples": result["parts"],
         "split": result.get("split", {}),
         "shared_sentences": result.get("shared", 0),
+        "dev_before": result.get("dev_before"),
         "examples_needed": needed_for(result["verdict"]),
         "seconds": result["seconds"],
         "pairs_per_second": result["pairs_per_second"],

@@ -28,7 +28,7 @@ FINISHED, STOPPED, FAILED = "finished", "stopped", "failed"
 DAMAGED = "damaged"  # its plan cannot be read: it can only be deleted
 STATES = (WAITING, RUNNING, INTERRUPTED, FINISHED, STOPPED, FAILED)
 EXAMPLES = "examples.parquet"
-RESULT_PARTS = {"verdict", "before", "after", "gains", "parts", "best_step", "steps"}
+RESULT_PARTS = {"verdict", "before", "after", "parts", "best_step", "steps"}
 NAME_LENGTH = 60
 
 

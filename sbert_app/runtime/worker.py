@@ -69,6 +69,11 @@ class Worker:
             if run_id in self._jobs:
                 self._jobs[run_id].stop.set()
 
+    def stopping(self, run_id: str) -> bool:
+        """Whether the run was asked to stop and has not ended."""
+        job = self._jobs.get(run_id)
+        return job is not None and job.stop.is_set()
+
     def count(self) -> int:
         """Number of runs that wait or are trained."""
         return len(self._jobs)

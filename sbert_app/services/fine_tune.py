@@ -38,6 +38,7 @@ class RunProgress:
     kind: str  # of the examples
     separation: Separation
     shared: int
+    stopping: bool  # asked to, not ended
 
     @property
     def live(self) -> bool:
@@ -134,7 +135,8 @@ class FineTuneService:
         run = self.run(run_id, owner)
         info, facts = self._with_worker_state(run.info()), run.facts
         how = Separation(**facts.get("split", {}))
-        return RunProgress(info, run.plan, run.events(), run.result(), facts["kind"], how, int(facts.get("shared", 0)))
+        shared, stopping = int(facts.get("shared", 0)), self.worker.stopping(run_id)
+        return RunProgress(info, run.plan, run.events(), run.result(), facts["kind"], how, shared, stopping)
 
     def info(self, run_id: str, owner: str = "") -> RunInfo:
         """The run's row in the list."""
@@ -153,8 +155,7 @@ class FineTuneService:
 
     def active_run(self, owner: str = "") -> RunInfo | None:
         """The oldest run that is waiting or training, if any."""
-        live = [info for info in self.list(owner) if info.live]
-        return live[-1] if live else None
+        return next((info for info in reversed(self.list(owner)) if info.live), None)
 
     def _with_worker_state(self, info: RunInfo) -> RunInfo:
         """Update a run's state from the worker, which may still hold the run or have failed to write its state to a full disk."""

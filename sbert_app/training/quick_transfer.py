@@ -24,47 +24,36 @@ Mask = NDArray[np.bool_]
 
 def cross_validated(features: Vectors, targets: Targets, tick: Callable[[], None] = lambda: None) -> Transfer:
     """Nested cross-validation, for data without a test part. features (n, dim), targets (n,), each class in FOLDS rows or more."""
-    fits = _Fits(scaled(features), targets, tick)
-    predicted, shares, chosen = np.empty_like(targets), [], []
-    for test in stratified(targets, np.arange(len(targets)), FOLDS):
-        chosen.append(fits.best(C, stratified(targets, np.flatnonzero(~test), FOLDS), ~test))
-        predicted[test] = fits.predict(chosen[-1], ~test, test)
-        shares.append(float((predicted == targets)[test].mean()))
-    protocol = f"{QUICK}, nested cross-validation, {FOLDS} folds"
-    return Transfer(float(np.mean(shares)), shares, chosen, predicted, protocol)
+    features = scaled(features)
+    return nested(Fits(lambda train, rows: (features[train], features[rows]), targets, tick), C, FOLDS, QUICK)
 
 
 def with_test_part(
     features: Vectors, targets: Targets, test: Mask, dev: Mask | None = None, tick: Callable[[], None] = lambda: None
 ) -> Transfer:
     """For data with a test part: C is chosen by folds of the rest, or on the dev part if there is one."""
-    fits = _Fits(scaled(features), targets, tick)
-    if dev is None:
-        train, how = ~test, f"by {FOLDS} folds of the rest"
-        chosen = fits.best(C_OF_FOLDS, stratified(targets, np.flatnonzero(train), FOLDS), train)
-    else:
-        train, how = ~test & ~dev, "on the dev part"
-        chosen = fits.best(C, [dev], train)
-    predicted = fits.predict(chosen, train, test)
-    accuracy = float((predicted == targets[test]).mean())
-    return Transfer(accuracy, [accuracy], [chosen], predicted, f"{QUICK}, test part, C chosen {how}")
+    features = scaled(features)
+    fits = Fits(lambda train, rows: (features[train], features[rows]), targets, tick)
+    return tested(fits, C_OF_FOLDS if dev is None else C, FOLDS, QUICK, test, dev)
 
 
-class _Fits:
-    """Classifiers on parts of the same features."""
+class Fits:
+    """Classifiers on parts of the same rows. parts: (training rows, other rows) -> the features of both."""
 
-    def __init__(self, features: Vectors, targets: Targets, tick: Callable[[], None]) -> None:
-        self._features, self._targets, self._tick = features, targets, tick
+    def __init__(self, parts: Callable[[Mask, Mask], tuple[Any, Any]], targets: Targets, tick: Callable[[], None]) -> None:
+        self.targets, self._parts, self._tick = targets, parts, tick
 
     def best(self, strengths: tuple[float, ...], devs: list[Mask], train: Mask) -> float:
         """The C of the highest mean accuracy on these parts, each time learnt from the other training rows."""
-        means = [
-            float(np.mean([(self.predict(c, train & ~dev, dev) == self._targets[dev]).mean() for dev in devs])) for c in strengths
-        ]
-        return strengths[int(np.argmax(means))]
+        right = [self.predict(strengths, train & ~dev, dev) == self.targets[dev] for dev in devs]
+        return strengths[int(np.mean([part.mean(1) for part in right], axis=0).argmax())]
 
-    def predict(self, c: float, train: Mask, rows: Mask) -> Targets:
-        """The classes of these rows by a classifier that learnt from the training rows."""
+    def predict(self, strengths: tuple[float, ...], train: Mask, rows: Mask) -> Targets:
+        """The classes of these rows by classifiers that learnt from the training rows, one for each C, (C, rows)."""
+        own, others = self._parts(train, rows)
+        return np.stack([self._fit(c, own, self.targets[train], others) for c in strengths])
+
+    def _fit(self, c: float, own: Any, targets: Targets, others: Any) -> Targets:
         from sklearn.exceptions import ConvergenceWarning
         from sklearn.linear_model import LogisticRegression
 
@@ -72,5 +61,26 @@ class _Fits:
         with threadpool_limits(1), warnings.catch_warnings():  # a fit takes milliseconds: threads wait longer than they compute
             warnings.simplefilter("ignore", ConvergenceWarning)  # a hundred steps are meant
             model: Any = LogisticRegression(C=c, max_iter=MOST_STEPS, random_state=SEED)
-            model.fit(self._features[train], self._targets[train])
-            return np.asarray(model.predict(self._features[rows]), np.int64)
+            model.fit(own, targets)
+            return np.asarray(model.predict(others), np.int64)
+
+
+def nested(fits: Fits, strengths: tuple[float, ...], folds: int, name: str) -> Transfer:
+    """Nested cross-validation: in each fold C is chosen by folds of the rest."""
+    targets = fits.targets
+    predicted, shares, chosen = np.empty_like(targets), [], []
+    for test in stratified(targets, np.arange(len(targets)), folds):
+        chosen.append(fits.best(strengths, stratified(targets, np.flatnonzero(~test), folds), ~test))
+        predicted[test] = fits.predict((chosen[-1],), ~test, test)[0]
+        shares.append(float((predicted == targets)[test].mean()))
+    return Transfer(float(np.mean(shares)), shares, chosen, predicted, f"{name}, nested cross-validation, {folds} folds")
+
+
+def tested(fits: Fits, strengths: tuple[float, ...], folds: int, name: str, test: Mask, dev: Mask | None) -> Transfer:
+    """On the test part: C is chosen by folds of the rest, or on the dev part."""
+    train = ~test if dev is None else ~test & ~dev
+    how = f"by {folds} folds of the rest" if dev is None else "on the dev part"
+    chosen = fits.best(strengths, stratified(fits.targets, np.flatnonzero(train), folds) if dev is None else [dev], train)
+    predicted = fits.predict((chosen,), train, test)[0]
+    accuracy = float((predicted == fits.targets[test]).mean())
+    return Transfer(accuracy, [accuracy], [chosen], predicted, f"{name}, test part, C chosen {how}")

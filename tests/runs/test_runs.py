@@ -14,7 +14,7 @@ from sbert_app.runs.run import FINISHED, INTERRUPTED, RUNNING, Run
 from sbert_app.runs.runs import Runs
 from sbert_app.training.options import Options
 
-RESULT_PARTS = ("verdict", "before", "after", "gains", "parts", "best_step", "steps")
+RESULT_PARTS = ("verdict", "before", "after", "parts", "best_step", "steps")
 
 
 @pytest.fixture

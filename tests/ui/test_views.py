@@ -81,7 +81,7 @@ def test_figures_show_markup_as_text():
     for figure in figures:
         written = figure.to_json().replace(r"\u003c", "<")
         assert "&lt;img" in written and "<img" not in written
-    record = movers_view.mover_record(held_out, {"before": half, "after": half, "gains": half}, 0)
+    (record,) = movers_view.mover_records(held_out, {"before": half, "after": half})
     assert record["meant"] == ATTACK  # a file has the label as it is
 
 
@@ -211,7 +211,7 @@ def _fine_tuning(bench, session_id):
     info = progress.info
     views += [fine_tune.run_title(info), fine_tune.other_data(replace(info, fingerprint="another"), data)]
     views += [runs_view.table(service.overview()), runs_view.question(info), runs_view.chosen(info), runs_view.deleted(ATTACK)]
-    return [*views, verdict_view.verdict(progress), movers_view.movers(progress, held_out)]
+    return [*views, verdict_view.verdict(progress), movers_view.movers(progress.result, held_out)]
 
 
 def test_no_curve_is_drawn_before_there_is_a_point():

@@ -52,11 +52,13 @@ class Classes(Task):
         yield from (self.data.targets, self.data.test, self.data.dev, np.array([self.quick]))
 
     def run(self, system: System, tick: Callable[[], None]) -> Outcome:
-        """The seconds are those of the embeddings alone."""
+        """The seconds are those of the embeddings, or of counting words, alone."""
+        from sbert_app.training.word_classes import count_words, learn_words
+
         start = time.perf_counter()
-        features = features_of(self.data, embedder(system))
+        features = count_words(self.data) if system.words else features_of(self.data, embedder(system))
         seconds = time.perf_counter() - start
-        learnt = learn(features, self.data, self.quick, tick)
+        learnt = (learn_words if system.words else learn)(features, self.data, self.quick, tick)
         right = (learnt.predicted == self.data.targets[self.data.tested]).astype(np.float64)
         samples = resampled(share_positive, right, right, self.groups)
         predicted, sentences = learnt.predicted.astype(np.float64), sum(map(len, self.columns))

@@ -23,6 +23,8 @@ TASKS = {  # what a system has to do
     PAIR_CLASSES: "the same for pairs, from |u − v| and u ∗ v: of labelled pairs in files named X_train and X_test",
     CLUSTERS: "give each sentence a vector by which k-means puts those of one class together",
 }
+UNITS = {"scored": "pairs", "labelled": "pairs", "positives": "pairs", PAIR_CLASSES: "pairs", "triplets": "triplets"}
+UNITS |= {RETRIEVAL: "queries", CLASSES: "sentences", CLUSTERS: "sentences"}  # what a task's examples are
 SHORT = 160  # characters of a sentence in a list
 
 

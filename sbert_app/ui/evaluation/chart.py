@@ -4,8 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sbert_app.grid.result import Grid
-from sbert_app.ui.evaluation.grid_view import name_of
+from sbert_app.grid.result import ALL_PAIRS, Grid
+from sbert_app.ui.evaluation.grid_view import MEASURES, name_of
 from sbert_app.ui.kit.figures import GRID, MIDDLE, TEAL, as_text, quiet
 from sbert_app.wording import digits, times_100
 
@@ -16,15 +16,22 @@ if TYPE_CHECKING:
 POSITIONS = ("top right", "bottom left", "bottom right", "top left", "middle right", "middle left", "top center", "bottom center")
 WIDTH, HEIGHT = 640, 250  # of the plot on a narrow page, in pixels
 LETTER, LINE, DOT = 7, 15, 8  # width of a letter, height of a line, half a point
-Point = tuple[float, float, str]  # sentences a second, mean × 100, name
+PAIRS = ALL_PAIRS * (ALL_PAIRS - 1) // 2
+Point = tuple[float, float, str]  # speed, mean × 100, name
 Box = tuple[float, float, float, float]
 
 
 def chart(grid: Grid) -> "go.Figure":
-    """Mean of the main measures × 100 by sentences a second, of the systems that have a figure for every data set."""
+    """The means × 100 by speed: that of 10,000 sentences all against all, or without such figures that on the data sets."""
     import plotly.graph_objects as go
 
-    points = [(speed, 100 * mean, name_of(system)) for system, mean in grid.means().items() if (speed := grid.speed(system))]
+    means = grid.means()
+    seconds = {system: grid.all_pairs_seconds(system) for system in means if grid.speed(system)}
+    extrapolated = all(seconds.values())
+    speeds = {system: PAIRS / needed if extrapolated and needed else grid.speed(system) for system, needed in seconds.items()}
+    unit = "pairs a second" if extrapolated else f"{grid.unit} a second"
+    axis = f"{unit}, 10,000 sentences all against all (extrapolated, log scale)" if extrapolated else f"{unit} (log scale)"
+    points = [(speed, 100 * means[system], name_of(system)) for system, speed in speeds.items()]
     points.sort()
     front, ends = _unbeaten(points), [math.log10(x) for x, _, _ in points]
     left, right = min(ends, default=0) - 0.4, max(ends, default=0) + 0.4
@@ -36,14 +43,21 @@ def chart(grid: Grid) -> "go.Figure":
         textposition=_beside(points, left, right),
         text=[as_text(name) for _, _, name in points],
         marker={"size": 11, "color": [TEAL if point in front else MIDDLE for point in points]},
-        hovertext=[f"{as_text(name)}: {times_100(y / 100)}, {digits(x)} sentences a second" for x, y, name in points],
+        hovertext=[f"{as_text(name)}: {times_100(y / 100)}, {digits(x)} {unit}" for x, y, name in points],
         hoverinfo="text",
     )  # fmt: skip
     quiet(figure, 360)
     figure.update_layout(showlegend=False, hovermode="closest", margin={"t": 30, "r": 40})
     figure.update_xaxes(range=[left, right], dtick=1)
-    figure.update_xaxes(title="sentences a second (log scale)", type="log", gridcolor=GRID, zeroline=False)
-    figure.update_yaxes(title="mean × 100", gridcolor=GRID, zeroline=False)
+    figure.update_xaxes(
+        title=axis,
+        type="log",
+        gridcolor=GRID,
+        zeroline=False,
+    )
+    like = [grid.data_sets[number] for number in grid.like]
+    over = ", mean" if len(like) > 1 else f", {as_text(like[0].name)}" if like else ""
+    figure.update_yaxes(title=f"{MEASURES[like[0].measure] if like else ''} × 100{over}", gridcolor=GRID, zeroline=False)
     return figure
 
 

@@ -38,6 +38,7 @@ FILE_HELP = (
     "the open corpus: csv, tsv, jsonl or parquet, also as .gz. Columns as sentence1, sentence2, score; anchor, positive, negative; "
     "text, label; question, answer, label; or query, row, relevance."
 )
+MADE_FOR_FINE_TUNE = "The hard sets ask for another notion of likeness: they are made for Fine-tune."
 NO_FILE = "Choose a file first."
 # "picked" is a custom event: the cell whose errors are asked for.
 PICKED = """
@@ -86,7 +87,9 @@ class _EvaluationTab:
                 )  # fmt: skip
             with gr.Column(min_width=300):
                 names = list(self._service.own())
-                self.sets = gr.CheckboxGroup(names, value=names[:SETS_AT_FIRST], label="Data sets", elem_id="eval-sets")
+                self.sets = gr.CheckboxGroup(
+                    names, value=names[:SETS_AT_FIRST], label="Data sets", info=MADE_FOR_FINE_TUNE, elem_id="eval-sets"
+                )
                 self.file = gr.File(label="Add a data set", height=150, elem_id="eval-file", elem_classes="drop-zone")
                 gr.HTML(html.hint(FILE_HELP), js_on_load=None)
 

@@ -6,51 +6,66 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
+from sbert_app.evaluation.movers import MARGINS, gains, rank_shares
 from sbert_app.labelled.examples import Examples
-from sbert_app.services.fine_tune import RunProgress
 from sbert_app.ui.fine_tune.view import target
 from sbert_app.ui.kit import html
 
-RANKED = "Changes are measured by rank among the held-out pairs, because the cosines of two models are not on one scale."
+RANKED = (
+    "Closer than: the share of the held-out pairs with a lower cosine, because the cosines of two models are not on one scale. {} "
+    "Cosines are in the files."
+)
+IMPROVED = {
+    "scored": "Improved: nearer to the share of the pairs with a lower target, which stands beside the target.",
+    "labelled": "Improved: “{}” pairs rose, other pairs fell.",
+}
 MARGIN = "Margin: cosine to the positive minus cosine to the negative (or to the nearest other); above 0 is correct."
 MOVERS = 5  # examples listed for each direction
 
 
-def movers(progress: RunProgress, held_out: Examples) -> Markup:
+def movers(result: Mapping[str, Any], held_out: Examples) -> Markup:
     """Tables of the held-out examples that changed most, for the better and for the worse, with downloads."""
-    result = progress.result
-    if result is None:
-        return Markup()
-    gains = np.array(result["gains"])
-    order = np.argsort(-gains)
-    improved = [i for i in order[:MOVERS].tolist() if gains[i] > 0]
-    worsened = [i for i in order[::-1][:MOVERS].tolist() if gains[i] < 0]
+    records = mover_records(held_out, result)
     tables = [
-        Markup("<section><h3>{}</h3>{}</section>").format(title, _mover_table(held_out, result, indices))
-        for title, indices in (("Improved most", improved), ("Worsened most", worsened))
+        Markup("<section><h3>{}</h3>{}</section>").format(title, _mover_table(held_out, moved[:MOVERS]))
+        for title, moved in (
+            ("Improved most", [record for record in records if record["gain"] > 0]),
+            ("Worsened most", [record for record in reversed(records) if record["gain"] < 0]),
+        )
     ]
-    records = [mover_record(held_out, result, i) for i in order.tolist()]
-    explained = html.hint(RANKED if held_out.gold.any() else MARGIN)
-    return Markup('<div class="movers">{}</div>{}{}').format(Markup().join(tables), explained, html.downloads("held-out", records))
+    positive = held_out.labels[held_out.positive] if held_out.labels else ""
+    explained = MARGIN if held_out.kind in MARGINS else RANKED.format(IMPROVED[held_out.kind].format(positive))
+    return Markup('<div class="movers">{}</div>{}{}').format(
+        Markup().join(tables), html.hint(explained), html.downloads("held-out", records)
+    )
 
 
-def _mover_table(held_out: Examples, result: Mapping[str, Any], indices: Sequence[int]) -> Markup:
-    if not indices:
+def _mover_table(held_out: Examples, records: Sequence[Mapping[str, Any]]) -> Markup:
+    if not records:
         return html.empty("None.")
+    shown = "{before:.2f} → {after:.2f}" if held_out.kind in MARGINS else "{rank_before:.0%} → {rank_after:.0%}"
+    meant = {"scored": "{meant}: {rank_meant:.0%}", "labelled": "{meant}"}.get(held_out.kind)
     rows = []
-    for i in indices:
-        sentences = (Markup('<span dir="auto">{}</span>').format(html.short(column[i], 160)) for column in held_out.sentences)
-        cells = [Markup("<br>").join(sentences), f"{result['before'][i]:.2f} → {result['after'][i]:.2f}"]
-        if held_out.kind in ("scored", "labelled"):
-            cells.append(target(held_out, i))
-        rows.append(cells)
-    score = "Margin" if held_out.kind in ("triplets", "positives") else "Cosine"
-    return html.table(("Sentences", score, *(["Target"] if held_out.kind in ("scored", "labelled") else [])), rows)
+    for record in records:
+        sentences = [record[f"sentence{k}"] for k in range(1, len(held_out.sentences) + 1)]
+        texts = (Markup('<span dir="auto">{}</span>').format(html.short(sentence, 160)) for sentence in sentences)
+        formats = (text.format(**record).replace("%", " %") for text in (shown, meant) if text)
+        rows.append([Markup("<br>").join(texts), *formats])
+    return html.table(("Sentences", "Margin" if held_out.kind in MARGINS else "Closer than", *(["Target"] if meant else [])), rows)
 
 
-def mover_record(held_out: Examples, result: Mapping[str, Any], index: int) -> dict[str, object]:
-    """A held-out example as a flat record for export."""
-    sentences = {f"sentence{k}": column[index] for k, column in enumerate(held_out.sentences, 1)}
-    meant = {"meant": target(held_out, index)} if held_out.kind in ("scored", "labelled") else {}
-    values = {name: round(float(result[name][index]), 4) for name in ("before", "after", "gains")}
-    return {"row": int(held_out.rows[index]), **sentences, **meant, **values}
+def mover_records(held_out: Examples, result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The held-out examples as flat records for export, most improved first. rank_…: shares of the examples that rank below."""
+    gold, values = held_out.gold, {name: np.array(result[name]) for name in ("before", "after")}
+    values["gain"] = gains(held_out.kind, values["before"], values["after"], gold)
+    if held_out.kind not in MARGINS:
+        values |= {"rank_before": rank_shares(values["before"]), "rank_after": rank_shares(values["after"])}
+    if held_out.kind == "scored":
+        values["rank_meant"] = rank_shares(gold)
+    records = []
+    for i in np.argsort(-values["gain"], kind="stable").tolist():
+        sentences = {f"sentence{k}": column[i] for k, column in enumerate(held_out.sentences, 1)}
+        meant = {} if held_out.kind in MARGINS else {"meant": target(held_out, i)}
+        numbers = {name: round(float(column[i]), 4) for name, column in values.items()}
+        records.append({"row": int(held_out.rows[i]), **sentences, **meant, **numbers})
+    return records

@@ -8,6 +8,7 @@ from typing import Any
 import gradio as gr
 
 from sbert_app.errors import UserError
+from sbert_app.evaluation.verdict import BETTER
 from sbert_app.services.fine_tune import FineTuneService, RunProgress
 from sbert_app.services.trained_models import TrainedModels
 from sbert_app.ui.fine_tune import chart, links_view, movers_view, verdict_view, view
@@ -46,7 +47,7 @@ class RunPanel:
             self.other_data = gr.HTML(elem_id="run-other-data", js_on_load=None)
             self.plan = gr.HTML(js_on_load=None)
             self.progress = gr.HTML(elem_id="run-progress", js_on_load=None)
-            self.stop = gr.Button("Stop and keep the best checkpoint", size="sm", variant="stop", visible=False, elem_id="run-stop")
+            self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="run-stop")
             self.curve = gr.Plot(show_label=False, visible=False, elem_id=links_view.CURVE)
             self.curve_links = gr.HTML(elem_id="curve-take-home", js_on_load=None)
 
@@ -58,8 +59,7 @@ class RunPanel:
             with gr.Row(elem_classes="end-row", elem_id="keep"):
                 named = not self._service.hosted
                 self.name = gr.Textbox(label="Save as model", max_lines=1, visible=named, elem_id="model-name")
-                title = "Save and use" if named else "Use this model"
-                self.use = gr.Button(title, variant="primary", elem_id="use-model")
+                self.use = gr.Button("Use this model", elem_id="use-model")
                 self.pack = gr.Button("Download model", elem_id="pack-model")
                 self.download = gr.DownloadButton("Download model", visible=False, elem_id="download-model")
             self.model_message = gr.HTML(elem_id="kept", js_on_load=None)
@@ -91,7 +91,7 @@ class RunPanel:
         """The components that `attach` updates."""
         live = [self.live, self.title, self.other_data, self.plan, self.progress, self.stop, self.curve, self.curve_links]
         verdict = [self.verdict, self.other_verdict, self.answer, self.spread, self.spread_links, self.movers]
-        model = [self.name, self.download, self.model_message]
+        model = [self.name, self.use, self.download, self.model_message]
         return [self.run_id, self._shown, self._timer, *live, *verdict, *model, self.runs.table]
 
     def attach(self, run_id: str, owner: str) -> Updates:
@@ -132,7 +132,7 @@ class RunPanel:
             self._timer: gr.Timer(active=progress.live),
             self.title: view.run_title(progress.info),
             self.progress: view.live(progress),
-            self.stop: gr.Button(visible=progress.live, interactive=True),
+            self.stop: _stop_button(progress),
             self.curve: gr.Plot(curve, visible=curve is not None),
             self.curve_links: links_view.curve_links(progress) if curve else "",
             self.verdict: gr.Column(visible=finished),
@@ -146,13 +146,20 @@ class RunPanel:
             self.answer: verdict_view.verdict(progress),
             self.spread: chart.distributions(held_out, progress.result["before"], progress.result["after"]),
             self.spread_links: links_view.spread_links(progress),
-            self.movers: movers_view.movers(progress, held_out),
+            self.movers: movers_view.movers(progress.result, held_out),
+            self.use: self._use_button(progress.result["verdict"]),
             self.name: self._models.free_name(progress.info.name),
         }
 
+    def _use_button(self, verdict: dict[str, Any]) -> gr.Button:
+        """Recommend the model only if its verdict does."""
+        better = verdict["word"] == BETTER
+        title = "Use this model" if self._service.hosted else "Save and use"
+        return gr.Button(title if better else f"{title} anyway", variant="primary" if better else "secondary")
+
     def _on_stop(self, run_id: str, owner: str) -> Any:
         self._service.stop(run_id, owner)
-        return gr.Button("Stopping …", interactive=False)
+        return _stop_button(self._service.progress(run_id, owner))
 
     def _on_use(self, run_id: str, owner: str, name: str) -> Updates:
         if self._service.hosted:
@@ -187,4 +194,11 @@ class RunPanel:
 
 def _state(progress: RunProgress) -> str:
     """A text that changes whenever there is something new to show."""
-    return f"{progress.info.state} {len(progress.events)} {progress.result is not None}"
+    return f"{progress.info.state} {len(progress.events)} {progress.result is not None} {progress.stopping}"
+
+
+def _stop_button(progress: RunProgress) -> gr.Button:
+    """What stopping keeps; or that the run stops already."""
+    evaluated = any(event["type"] == "evaluation" for event in progress.events)
+    title = "Stop and keep the best checkpoint" if evaluated else "Stop without a model"
+    return gr.Button("Stopping …" if progress.stopping else title, visible=progress.live, interactive=not progress.stopping)

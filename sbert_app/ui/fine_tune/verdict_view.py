@@ -7,8 +7,7 @@ from markupsafe import Markup
 
 from sbert_app.evaluation.needed import needed_sentence
 from sbert_app.evaluation.verdict import BETTER, LEAST_HELD_OUT, UNCLEAR
-from sbert_app.labelled.separation import shared_warning
-from sbert_app.runs.result import needed_for
+from sbert_app.runs.result import needed_for, warnings
 from sbert_app.services.fine_tune import RunProgress
 from sbert_app.ui.fine_tune.view import run_title
 from sbert_app.ui.kit import html
@@ -55,7 +54,7 @@ def verdict(progress: RunProgress) -> Markup:
         title=title,
         number=_headline(first, count),
         advice=Markup().join(Markup("<p>{}</p>").format(line) for line in advice if line),
-        warning=_warning(shared_warning(progress.shared)),
+        warning=Markup().join(map(_warning, warnings(result | {"shared": progress.shared}))),
         intervals=_intervals(first),
     )
     return Markup('<div class="verdicts one">{}{}</div>').format(card, _details(progress, result))
@@ -79,7 +78,7 @@ def _needed(verdict: dict[str, Any], kind: str) -> str:
 
 
 def _warning(text: str) -> Markup:
-    return Markup('<p class="caution">{}</p>').format(text) if text else Markup()
+    return Markup('<p class="caution">{}</p>').format(text)
 
 
 def _details(progress: RunProgress, result: Mapping[str, Any]) -> Markup:

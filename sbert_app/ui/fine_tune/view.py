@@ -12,6 +12,7 @@ from sbert_app.labelled.separation import shared_warning
 from sbert_app.labelled.splits import Split
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.probe import TrainingEstimate
+from sbert_app.runs.result import dev_warning
 from sbert_app.runs.run import DAMAGED, FAILED, FINISHED, INTERRUPTED, RUNNING, STOPPED, WAITING, RunInfo
 from sbert_app.services.fine_tune import RunProgress
 from sbert_app.services.labelled import TrainingData
@@ -163,7 +164,8 @@ def live(progress: RunProgress) -> Markup:
     text = " · ".join(facts)
     if not progress.live and info.message:
         text += f". {info.message}"
-    return html.progress(last["step"], last["steps"], text, "Training")
+    warning = dev_warning(before[0]["score"]) if before and progress.live else ""
+    return html.progress(last["step"], last["steps"], text, "Training") + html.notes([warning])
 
 
 def model_message(text: str) -> Markup:

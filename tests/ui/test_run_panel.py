@@ -1,0 +1,129 @@
+"""The panel of a training run: what its buttons offer in each state, and what the lists of changes are sorted by."""
+
+import re
+from dataclasses import replace
+
+import gradio as gr
+import numpy as np
+import pytest
+
+from sbert_app.evaluation.verdict import BETTER, UNCLEAR
+from sbert_app.jobs.fine_tune import _lines
+from sbert_app.labelled.example_set import Examples
+from sbert_app.runs.plan import QUICK
+from sbert_app.services.fine_tune import FineTuneService
+from sbert_app.services.trained_models import TrainedModels
+from sbert_app.ui.fine_tune import movers_view, verdict_view, view
+from sbert_app.ui.fine_tune.run_panel import RunPanel
+from sbert_app.ui.header import ModelPicker
+from tests.attacks.small_home import BASE, tiny_model, training_data
+
+STOPPING, WITHOUT, KEEPING = "Stopping …", "Stop without a model", "Stop and keep the best checkpoint"
+
+
+@pytest.fixture
+def panel(bench):
+    tiny_model(bench.settings.models / BASE)
+    with gr.Blocks():
+        service = FineTuneService(bench)
+        return RunPanel(service, TrainedModels(bench, service), gr.State(""), gr.State(""), ModelPicker(bench))
+
+
+def start(panel, epochs=1):
+    """A run that is created, not trained yet."""
+    data = training_data(panel._service)
+    return panel._service.create(data, panel._service.plan(QUICK, data, BASE, epochs=epochs, learning_curve=False))
+
+
+def shown(panel, run):
+    updates = panel.attach(run.id, "")
+    return updates[panel.stop], updates
+
+
+def finished(panel):
+    run = start(panel)
+    with run.lock():
+        list(panel._service.steps(run))
+    return run
+
+
+def test_the_stop_button_is_the_runs_own_and_names_what_stop_keeps(panel):
+    first, second = start(panel, 100), start(panel)
+    worker = panel._service.worker
+    worker.start(first)
+    worker.start(second)
+    assert panel._on_stop(first.id, "").value == STOPPING
+    button, _ = shown(panel, second)
+    assert (button.value, button.interactive, button.visible) == (WITHOUT, True, True)
+    worker.stop(second.id)
+    third = start(panel)
+    with third.lock():
+        for event in panel._service.steps(third):
+            button, _ = shown(panel, third)
+            assert button.value == WITHOUT or event["type"] == "evaluation"
+            if event["type"] == "evaluation":
+                break
+        assert shown(panel, third)[0].value == KEEPING
+
+
+def test_a_run_that_stops_is_shown_as_stopping_after_a_reload_too(panel):
+    blocking = start(panel, 100)
+    with panel._service._bench.device.hold():  # the run cannot go on
+        panel._service.worker.start(blocking)
+        assert shown(panel, blocking)[0].interactive
+        before = panel.attach(blocking.id, "")[panel._shown]
+        panel._service.stop(blocking.id)
+        button, updates = shown(panel, blocking)
+        assert (button.value, button.interactive) == (STOPPING, False)
+        assert updates[panel._shown] != before  # a page whose last tick crossed the click shows it with the next
+
+
+@pytest.mark.parametrize(
+    ("word", "variant", "label"), [(BETTER, "primary", "Save and use"), (UNCLEAR, "secondary", "Save and use anyway")]
+)
+def test_the_page_recommends_a_model_only_if_its_verdict_does(panel, word, variant, label):
+    run = finished(panel)
+    result = run.result()
+    run.save_result(result | {"verdict": result["verdict"] | {"word": word, "examples": 80}})
+    _, updates = shown(panel, run)
+    assert (updates[panel.use].variant, updates[panel.use].value) == (variant, label)
+
+
+def test_a_dev_part_that_is_perfect_before_training_is_called_what_it_is(panel):
+    run = finished(panel)
+    progress = panel._service.progress(run.id)
+    warning = "The dev part scored 100.0 before training"
+    assert warning not in verdict_view.verdict(progress)
+    perfect = replace(progress, result=progress.result | {"dev_before": 0.9996})
+    assert warning in verdict_view.verdict(perfect)
+    events = [event | {"score": 1.0} if event["type"] == "baseline" else event for event in progress.events]
+    training = replace(progress, events=events, info=replace(progress.info, state="running"))
+    assert warning in view.live(training) and warning not in view.live(replace(training, events=progress.events))
+    assert warning in "".join(_lines(perfect.result, "model"))
+    assert progress.result["dev_before"] == next(event["score"] for event in progress.events if event["type"] == "baseline")
+
+
+def movers(kind, before, after, targets, **facts):
+    sentences = ([f"first {i}" for i in range(len(before))], [f"second {i}" for i in range(len(before))])
+    examples = Examples(kind, sentences, np.array(targets, float), np.arange(1, len(before) + 1), **facts)
+    return movers_view.movers({"before": list(before), "after": list(after)}, examples)
+
+
+def listed(markup):
+    """The first sentences of both lists, with the values that are shown."""
+    lists = re.split("<h3>", markup)[1:]
+    return [re.findall(r"first (\d+)</span>.*?<td>([^<]*) → ([^<]*)</td>", one, re.S) for one in lists]
+
+
+def test_rows_show_what_they_are_sorted_by():
+    """All cosines rise, as a second model's may: by rank the first row falls to its place, the third rises from it."""
+    markup = movers("scored", (0.3, 0.2, 0.1, 0.4), (0.5, 0.6, 0.7, 0.8), (0.1, 0.5, 0.1, 1.0))
+    improved, worsened = listed(markup)
+    assert improved == [("0", "67 %", "0 %")] and worsened == [("2", "0 %", "67 %")]
+    assert "0.10: 17 %" in markup and "0.30" not in markup
+
+
+def test_a_pair_labelled_the_same_worsens_when_it_falls():
+    """Even if it falls towards the mean rank of its label."""
+    markup = movers("labelled", (0.9, 0.8, 0.2, 0.1), (0.7, 0.8, 0.3, 0.1), (1, 1, 0, 0), labels=("other", "same"), positive=1)
+    assert listed(markup) == [[("1", "67 %", "100 %")], [("0", "100 %", "67 %")]]
