@@ -60,7 +60,7 @@ function restore(gd) {
   if (meta(gd).figure === drawn?.figure) return;
   const same = meta(gd).map && meta(gd).map === drawn?.map;
   drawn = {...meta(gd)};
-  setTimeout(() => { if (gd.isConnected) studioMap.declutter(gd); }, 500);  // when the figure has its size
+  setTimeout(() => { if (gd.isConnected) mapNames.place(gd); }, 500);  // when the figure has its size
   if (!same) {
     kept = {}; move = null;
     if (early && early.map === drawn.map) setTimeout(() => apply(early), 0);
@@ -86,6 +86,7 @@ function apply(message) {
   if ('query' in message) studioMap.mark(gd, 1, message.query);
   if ('from' in message) {
     const rows = studioMap.ints(message.rows);
+    meta(gd).others = message.others;
     move = {from: studioMap.floats(message.from), to: studioMap.floats(message.to), indexOf: new Map(Array.from(rows, (row, i) => [row, i]))};
   }
   if ('share' in message && move) studioMap.morph(gd, message.share, move);

@@ -29,24 +29,12 @@
     return { data, layout };
   }
 
-  // Hide names that would lie over those before them, the larger clusters'.
-  function declutter(box) {
-    const shown = [];
-    for (const name of box.querySelectorAll('.annotation')) {
-      const { left, right, top, bottom } = name.getBoundingClientRect();
-      const over = shown.some(other => left < other.right && other.left < right && top < other.bottom && other.top < bottom);
-      name.style.visibility = over ? 'hidden' : 'visible';
-      if (!over) shown.push({ left, right, top, bottom });
-    }
-  }
-
   // A copy of the chart that fills its box, whatever size the box gets.
   async function draw(box, chart) {
     const { data, layout } = enlarged(chart);
     await Plotly.newPlot(box, data, layout, { displayModeBar: false, scrollZoom: layout.dragmode === 'pan', doubleClick: 'reset' });
-    box.on('plotly_afterplot', () => declutter(box));
     new ResizeObserver(() => { if (box.isConnected) Plotly.Plots.resize(box); }).observe(box);
-    declutter(box);
+    if (layout.meta?.map) mapNames.follow(box);
   }
 
   // A chart comes after its text when plotly is still on its way: wait for it, unless the screen is left.

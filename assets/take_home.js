@@ -24,17 +24,10 @@
     return { data, layout: { ...layout, annotations: layout.annotations ?? [], margin: { ...chart._fullLayout.margin } } };
   }
 
-  // Names that are hidden because they would lie over others stay hidden in the picture.
-  function withoutHidden(chart, annotations) {
-    const hidden = [...chart.querySelectorAll('.annotation')].filter(name => name.style.visibility === 'hidden');
-    const indexes = new Set(hidden.map(name => Number(name.dataset.index)));
-    return annotations.filter((_, index) => !indexes.has(index));
-  }
-
   // The chart on white. It may stand on a tab that is not open, where it has no size but that of its last drawing.
   function printed(chart) {
     const { data, layout } = copied(chart), { width, height } = chart._fullLayout;
-    layout.annotations = withoutHidden(chart, layout.annotations).map(name => (
+    layout.annotations = layout.annotations.map(name => (
       { ...name, font: { ...name.font, color: INK, weight: 700 }, bgcolor: 'rgba(255,255,255,0.82)' }));
     Object.assign(layout, { paper_bgcolor: '#fff', plot_bgcolor: '#fff', font: { ...layout.font, color: '#3f3f46', family: FONT }, autosize: false });
     if (layout.legend) layout.legend.font = { color: '#3f3f46' };
@@ -56,9 +49,23 @@
     return { data, layout, width, height: whole };
   }
 
-  // A picture as a data: address, a PNG with two pixels for one.
-  const drawn = ({ data, layout, width, height }, format) => (
-    Plotly.toImage({ data, layout }, { format, width, height, scale: format === 'png' ? 2 : 1 }));
+  // A picture as a data: address, a PNG with two pixels for one. Only an svg has names that can be placed.
+  async function drawn({ data, layout, width, height }, format) {
+    const isMap = Boolean(layout.meta?.map), scale = format === 'png' ? 2 : 1;
+    const picture = await Plotly.toImage({ data, layout }, { format: isMap ? 'svg' : format, width, height, scale: isMap ? 1 : scale });
+    if (!isMap) return picture;
+    const named = mapNames.inPicture(await (await fetch(picture)).text(), { width, height, margin: layout.margin });
+    const address = `data:image/svg+xml,${encodeURIComponent(named)}`;
+    return format === 'svg' ? address : asPng(address, width, height, scale);
+  }
+
+  async function asPng(picture, width, height, scale) {
+    const image = Object.assign(new Image(), { src: picture });
+    await image.decode();
+    const canvas = Object.assign(document.createElement('canvas'), { width: width * scale, height: height * scale });
+    canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
+    return canvas.toDataURL('image/png');
+  }
 
   // Save what this page has made as a file.
   function save(href, download) {

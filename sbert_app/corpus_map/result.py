@@ -151,6 +151,20 @@ class CorpusMap:
     def name_of(self, label: int) -> str:
         return self.names[label] if label >= 0 else OUTLIER_NAMES[0]
 
+    def centres(self) -> list[list[float]]:
+        """The median point of each cluster."""
+        return [
+            np.median(self.projection.points[self.clustering.members(n)], axis=0).tolist() for n in range(self.clustering.count)
+        ]
+
+    def other_centres(self) -> list[list[float]]:
+        """The median point of each cluster's drawn rows on the other model's map; its own centre if none of its rows is drawn."""
+        if self.comparison is None:
+            return []
+        labels, points = self.clustering.labels[self.projection.drawn], self.comparison.drift.points
+        members = [np.flatnonzero(labels == number) for number in range(self.clustering.count)]
+        return [np.median(points[m], axis=0).tolist() if len(m) else own for m, own in zip(members, self.centres(), strict=True)]
+
     def summary(self) -> dict[str, Any]:
         """The map as plain JSON: counts, clusters with names and keywords, quality, seconds by stage."""
         sentences, sizes = self.projection.indexed.corpus.sentences, self.clustering.sizes.tolist()

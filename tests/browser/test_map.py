@@ -126,6 +126,31 @@ def test_a_small_corpus_is_drawn_once_when_the_tab_opens(page, monkeypatch):
     expect(page.locator("#map-summary")).to_contain_text("926 sentences in")
 
 
+# What is seen in the bar above the map: the height of the bar, the width of what one chooses a colour in, the texts beside it.
+BAR = """() => {
+  const bar = document.querySelector('#map-top'), colour = document.querySelector('#map-colour input');
+  const seen = [...bar.querySelectorAll('button')].filter(button => button.checkVisibility());
+  return {height: bar.offsetHeight, roomy: colour.offsetWidth > 60, buttons: seen.map(button => button.textContent.trim())};
+}"""
+
+
+def test_the_bar_above_the_second_map_of_a_session_is_that_of_the_first(page):
+    open_example(page, "Household advice")
+    go_to(page, "Map")
+    bars = []
+    for rows, example in ((450, "Support tickets"), (926, "Household advice"), (450, None)):
+        expect(page.locator("#map-summary")).to_contain_text(f"{rows} sentences in", timeout=120_000)
+        expect(page.locator("#map-draw")).to_have_text("Draw again")
+        expect(page.locator("#map-take-home, #map-kept").first).to_be_attached()
+        page.wait_for_timeout(1_500)  # Gradio shows the parts of a row one after another
+        bars.append(page.evaluate(BAR))
+        if example:
+            open_example(page, example)
+    assert bars[0]["roomy"] and bars == [bars[0]] * 3
+    page.locator("#map-export button").first.click()
+    expect(page.locator("#map-take-home [data-picture=png]")).to_be_visible()
+
+
 def test_coloured_by_a_column_the_cards_are_its_values_and_one_isolates_its_rows(page):
     draw(page)
     clusters = page.locator("#map-clusters [data-group] > b").all_inner_texts()

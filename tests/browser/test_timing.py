@@ -93,6 +93,24 @@ def opens_from_disk(page: Page, downloaded, kept) -> None:
     other.close()
 
 
+# The labels of the sliders whose thumb, 16 pixels high, is cut by a block around it.
+CUT = """() => [...document.querySelectorAll('input[type=range]')].filter(slider => slider.checkVisibility()).filter(slider => {
+  const {top, bottom} = slider.getBoundingClientRect(), middle = (top + bottom) / 2, around = [];
+  for (let block = slider.parentElement; block !== document.body; block = block.parentElement) around.push(block);
+  return around.some(block => {
+    const box = block.getBoundingClientRect();
+    return getComputedStyle(block).overflow !== 'visible' && (box.top > middle - 8 || box.bottom < middle + 8);
+  });
+}).map(slider => slider.getAttribute('aria-label'))"""
+
+
+def test_the_thumbs_of_sliders_are_whole(page):
+    open_tab(page)
+    page.locator("#race-options button").first.click()
+    page.locator("#race-seconds input[type=range]").wait_for()
+    assert page.evaluate(CUT) == []
+
+
 def test_stop_in_the_middle_keeps_what_was_measured(page):
     open_tab(page)
     seconds(page, 60)

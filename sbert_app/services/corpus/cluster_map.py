@@ -22,6 +22,7 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
 from sbert_app.services.collection.on_map import nearest_on_map
 from sbert_app.services.collection.opened import open_collection_of
+from sbert_app.services.corpus.given_names import ClusterNames
 from sbert_app.services.corpus.map_selections import MapSelections, current_map, known_cluster
 from sbert_app.vectors import unit_rows
 
@@ -64,6 +65,7 @@ class MapService:
         self._bench = workbench
         self._limits = workbench.settings.limits
         self.selections = MapSelections(workbench.sessions)
+        self._names = ClusterNames(workbench.library)
 
     def corpus(self, session_id: str, model: str = DEFAULT_ENCODER) -> IndexedCorpus:
         """The session's corpus, or the example tickets embedded with this model."""
@@ -113,7 +115,8 @@ class MapService:
         stop = session.begin(MAP)
         session.put(DrawingBegun(), stop)
         try:
-            for step in self.draw_corpus(indexed, grouping, stop):
+            for drawn in self.draw_corpus(indexed, grouping, stop):
+                step = self._names.named(session, drawn) if isinstance(drawn, CorpusMap) else drawn
                 if stop.revoked or (isinstance(step, CorpusMap) and not session.put(step, stop)):
                     return  # another corpus was opened, or a new drawing was started
                 yield step
@@ -141,14 +144,16 @@ class MapService:
     def rename(self, session_id: str, cluster: Any, name: Any) -> CorpusMap:
         """Give a cluster another name; a blank one brings back the name made from its keywords. Raises UserError."""
         before, name = self.map(session_id), _cluster_name(name)
-        return self._change(session_id, before, lambda current: current.renamed(known_cluster(current, cluster), name))
+        renamed = self._change(session_id, before, lambda current: current.renamed(known_cluster(current, cluster), name))
+        self._names.keep(self._bench.sessions.get(session_id), renamed)
+        return renamed
 
     def regroup(self, session_id: str, grouping: Grouping) -> CorpusMap:
         """Cluster the session's points again without moving them."""
         before = self.map(session_id)
         if before.grouping == (grouping.method, grouping.count):
             return self._change(session_id, before, lambda current: current.with_outliers(grouping.outliers))
-        after = _clustered(before.projection, grouping)
+        after = self._names.named(self._bench.sessions.get(session_id), _clustered(before.projection, grouping))
         return self._change(session_id, before, lambda now: replace(after, comparison=now.comparison, query=now.query))
 
     def query(self, session_id: str, text: str) -> CorpusMap:

@@ -49,7 +49,8 @@ def map_figure(corpus_map: CorpusMap, colours: Categories | Scale, texts: bool |
     query = corpus_map.query
     rings = query.nearest.points if query and query.nearest else None
     figure = _with_overlays(traces, query.point if query else None, rings)
-    meta = {"texts": inside, "map": corpus_map.projection.id, "figure": secrets.token_hex(4)}
+    meta = {"texts": inside, "map": corpus_map.projection.id, "figure": secrets.token_hex(4), "centres": corpus_map.centres()}
+    meta |= {"others": corpus_map.other_centres()} if corpus_map.comparison else {}
     figure.update_layout(meta=meta, annotations=_names(corpus_map), showlegend=_legend(colours))
     return figure
 
@@ -133,12 +134,9 @@ def _legend(colours: Categories | Scale) -> bool:
 
 def _names(corpus_map: CorpusMap) -> list[dict[str, Any]]:
     """Cluster names at the median of their points, largest cluster first; the page's script moves those that overlap."""
-    notes = []
-    size = 13 if len(corpus_map.names) <= FEW_NAMES else 11
-    for number, label in enumerate(labels(corpus_map)):
-        members = corpus_map.clustering.members(number)
-        x, y = np.median(corpus_map.projection.points[members], axis=0).tolist()
-        notes.append({"x": x, "y": y, "text": label, "showarrow": False, "font": {"size": size, "color": INK}})
+    style = {"showarrow": False, "font": {"size": 13 if len(corpus_map.names) <= FEW_NAMES else 11, "color": INK}}
+    names = zip(corpus_map.centres(), labels(corpus_map), strict=True)
+    notes: list[dict[str, Any]] = [{"x": x, "y": y, "text": label, **style} for (x, y), label in names]
     return notes if len(notes) > 1 else []
 
 

@@ -27,8 +27,9 @@ class ExportPanel:
             self.page = FileButton(PAGE_NAME, "map-page")
             self.csv = FileButton(CSV_NAME, "map-csv")
             in_menu = gr.HTML(elem_id="map-take-home", js_on_load=None)
-        # Gradio takes a closed menu off the page: the twin stays there, for keep_session.js.
-        self.links = [in_menu, gr.HTML(visible="hidden", elem_id="map-kept", js_on_load=None)]
+        # Gradio takes a closed menu off the page: the twin stays there, for keep_session.js. style.css hides it, because
+        # Gradio shows a component with visible="hidden" once the row around it was hidden and is shown again.
+        self.links = [in_menu, gr.HTML(elem_id="map-kept", js_on_load=None)]
 
     def shown(self, corpus_map: CorpusMap) -> Updates:
         """Offer what belongs to this map."""

@@ -31,13 +31,17 @@ def star(point: NDArray[np.floating] | None) -> dict[str, Any]:
 
 
 def move(corpus_map: CorpusMap, share: float) -> dict[str, Any]:
-    """The drawn rows with their positions on both maps; the page draws them at `share` of the way, once it shows this map."""
+    """The drawn rows with their positions on both maps, and the clusters' centres on the other model's.
+
+    The page draws them at `share` of the way, once it shows this map.
+    """
     if corpus_map.comparison is None:
         return {}
     first, second = corpus_map.projection.points[corpus_map.projection.drawn], corpus_map.comparison.drift.points
     return {
         "map": corpus_map.projection.id, "rows": _base64(corpus_map.projection.drawn, np.int32),
         "from": _base64(first, np.float32), "to": _base64(second, np.float32), "share": share,
+        "others": corpus_map.other_centres(),
     }  # fmt: skip
 
 

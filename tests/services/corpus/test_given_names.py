@@ -1,0 +1,80 @@
+"""Names given to clusters: kept for the same clustering of the same corpus, on disk with a saved one, else in the session."""
+
+from pathlib import Path
+
+import pytest
+
+from sbert_app.runtime.workbench import close, open_workbench
+from sbert_app.services.corpus.cluster_map import Grouping, MapService
+from sbert_app.services.corpus.corpora import CorpusService
+from sbert_app.services.corpus.given_names import FILE
+from sbert_app.settings import Settings
+from tests.services.corpus.test_cluster_map import drawn, opened
+
+TOPICS = ("The invoice {} was charged twice", "My password {} cannot be reset", "The parcel {} has not arrived")
+ROWS = [{"text": topic.format(number)} for number in range(6) for topic in TOPICS]
+
+
+@pytest.fixture
+def bench(tmp_path, request):
+    bench = open_workbench(Settings(home=tmp_path, device="cpu", hosted=getattr(request, "param", False)))
+    yield bench
+    close(bench)
+
+
+def renamed(bench, session_id: str) -> MapService:
+    """A session with this corpus, its map in three clusters, the second of which has a name of its own."""
+    service = MapService(bench)
+    opened(bench, session_id, ROWS)
+    drawn(service, session_id, "", 3)
+    service.rename(session_id, 1, "Money back")
+    return service
+
+
+def names_file(home: Path) -> Path:
+    (path,) = home.glob(f"corpora/*/{FILE}")
+    return path
+
+
+def test_a_saved_corpus_has_its_cluster_names_when_another_session_opens_it(bench):
+    renamed(bench, bench.sessions.open().id)
+    later, service = bench.sessions.open().id, MapService(bench)
+    (saved,) = CorpusService(bench).saved()
+    CorpusService(bench).open_saved(later, saved.id)
+    assert drawn(service, later, "", 3).names[1] == "Money back"
+    assert "Money back" not in drawn(service, later, "", 2).names  # other clusters
+    assert service.regroup(later, Grouping(count=3)).names[1] == "Money back"
+    service.rename(later, 1, "")
+    assert "Money back" not in drawn(service, later, "", 3).names
+
+
+@pytest.mark.parametrize("bench", [True], indirect=True)
+def test_a_hosted_app_keeps_cluster_names_in_their_session_alone(bench, tmp_path):
+    mine, other = bench.sessions.open().id, bench.sessions.open().id
+    service = renamed(bench, mine)
+    opened(bench, mine, ROWS)
+    assert drawn(service, mine, "", 3).names[1] == "Money back"
+    opened(bench, other, ROWS)
+    assert "Money back" not in drawn(service, other, "", 3).names
+    assert not list(tmp_path.rglob(FILE))
+
+
+def test_a_damaged_file_of_cluster_names_is_not_read_and_the_next_name_replaces_it(bench, tmp_path):
+    service = renamed(bench, bench.sessions.open().id)
+    path = names_file(tmp_path)
+    for damage in ('{"names": [1]}', '{"names": {"x": 5}}', "[]", "\0"):
+        path.write_text(damage, encoding="utf-8")
+        later = bench.sessions.open().id
+        opened(bench, later, ROWS)
+        assert "Money back" not in drawn(service, later, "", 3).names
+    service.rename(later, 1, "Refunds")
+    assert "Refunds" in path.read_text(encoding="utf-8")
+
+
+def test_a_name_is_given_though_its_corpus_was_deleted_meanwhile(bench, tmp_path):
+    session_id = bench.sessions.open().id
+    service = renamed(bench, session_id)
+    (saved,) = CorpusService(bench).saved()
+    CorpusService(bench).delete_saved(saved.id)
+    assert service.rename(session_id, 1, "Refunds").names[1] == "Refunds"
+    assert not list((tmp_path / "corpora").glob("*"))
