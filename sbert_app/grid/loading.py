@@ -61,7 +61,12 @@ def load_system(
     if name == TF_IDF:
         about = "rarity counted on these sentences"
         return System(
-            TF_IDF, about, about, lambda examples: _apart(examples, tf_idf_cosines(examples.sentences, tick)), apart=True, words=True
+            TF_IDF,
+            about,
+            about,
+            lambda examples: _apart(examples, tf_idf_cosines(examples.sentences, tick)),
+            apart=True,
+            words=True,
         )
     if name == OVERLAP:
 
