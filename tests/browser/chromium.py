@@ -42,11 +42,19 @@ def until(page: Any, condition: Callable[[], Any]) -> None:
     raise AssertionError("it did not come to that in a minute")
 
 
+# Resolves when no colour is on its way any more.
+WEAR = """dark => {
+  document.body.classList.toggle('dark', dark);
+  const moving = () => document.getAnimations().filter(each => each instanceof CSSTransition).map(each => each.finished);
+  return new Promise(requestAnimationFrame).then(() => Promise.allSettled(moving())).then(() => null);
+}"""
+
+
 def put_on(page: Any, theme: str, width: int) -> None:
     """The theme and the width of another visitor, without another page."""
     page.set_viewport_size({"width": width, "height": 900})
-    page.evaluate("dark => document.body.classList.toggle('dark', dark)", theme == "dark")
     page.wait_for_function("width => innerWidth === width", arg=width)
+    page.evaluate(WEAR, theme == "dark")
 
 
 def go_to(page: Any, name: str) -> None:
