@@ -172,3 +172,16 @@ def test_a_training_goes_on_when_its_client_leaves_and_other_jobs_are_served(ser
         assert time.monotonic() < until, runs.list()
         time.sleep(0.5)
     assert "Traceback" not in server.log()
+
+
+@pytest.mark.parametrize("file", [{"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}, {"path": 5}, "a.csv", [[]]])
+def test_a_malformed_file_is_one_line_in_the_log(server, file):
+    async def send() -> None:
+        async with httpx.AsyncClient(timeout=60) as client:
+            with pytest.raises((RefusedError, httpx.HTTPStatusError)):
+                await call(client, server.url, "encode", [file, "", [], MODEL], 1)
+
+    before = server.log()
+    asyncio.run(send())
+    lines = server.log().removeprefix(before).splitlines()
+    assert len(lines) <= 1 and all("a request failed in Gradio" in line for line in lines)
