@@ -4,11 +4,12 @@ import asyncio
 import os
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import httpx
 import pytest
 from gradio_client import Client, handle_file
+from gradio_client.client import Job
 
 from sbert_app.runs.runs import Runs
 from tests.attacks.server import CROSS, MODEL, RefusedError, Server, call, serving
@@ -27,7 +28,7 @@ def server(tmp_path_factory) -> Iterator[Server]:
     home = tmp_path_factory.mktemp("leaving") / "home"
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(os.environ, "SBERT_STUDIO_PRECISION", "fp32")  # the embeddings that come with the app are in it
-        with serving(home, hosted=True, limits={"jobs": 1, "job_seconds": LIMIT}) as running:
+        with serving(home, hosted=True, limits={"jobs": 1, "job_seconds": LIMIT, "reading_seconds": 100}) as running:
             yield running
 
 
@@ -40,13 +41,11 @@ def files(tmp_path_factory) -> dict[str, str]:
     def sentence() -> str:
         return " ".join(chance.choices(words, k=20))
 
-    pairs = [f"{sentence()},{sentence()},{chance.random():.2f}" for _ in range(12_000)]
-    classes = [f"{sentence()},{number % 9}" for number in range(12_000)]
-    queries = [f"{sentence()},{sentence()}" for _ in range(12_000)]
+    pairs = [f"{sentence()},{sentence()},{chance.random():.2f}" for _ in range(3_000)]
+    classes = [f"{sentence()},{number % 9}" for number in range(3_000)]
     (folder / "pairs.csv").write_text("\n".join(["sentence1,sentence2,score", *pairs]))
     (folder / "classes.csv").write_text("\n".join(["text,label", *classes]))
-    (folder / "queries.csv").write_text("\n".join(["query,answer", *queries]))
-    (folder / "lines.txt").write_text("\n".join(sentence() for _ in range(30_000)))
+    (folder / "lines.txt").write_text("\n".join(sentence() for _ in range(6_000)))
     return {path.stem: str(path) for path in folder.iterdir()}
 
 
@@ -87,11 +86,18 @@ async def freed(client: httpx.AsyncClient, server: Server) -> float:
     return sent - start
 
 
-async def taken(client: httpx.AsyncClient, server: Server) -> None:
-    """Wait until a job has the place, and a second more."""
-    while await is_free(client, server):
-        await asyncio.sleep(0.1)
-    await asyncio.sleep(LEAVING)
+async def begun(client: httpx.AsyncClient, server: Server, start: Callable[[], asyncio.Future[object]]) -> asyncio.Future[object]:
+    """Start a job; it has the place now, and worked for a while. It may come while a question whether the place is free has it."""
+    while True:
+        job = start()
+        await asyncio.sleep(LEAVING)
+        while not job.done():
+            if not await is_free(client, server):
+                await asyncio.sleep(LEAVING)
+                assert not job.done()
+                return job
+            await asyncio.sleep(LEAVING)
+        assert "Too busy" in str(job.exception())
 
 
 @pytest.mark.parametrize("job", JOBS)
@@ -100,10 +106,11 @@ def test_a_client_that_leaves_frees_its_place(server, files, job):
         name, file, values = JOBS[job]
         async with httpx.AsyncClient(timeout=60) as client:
             await freed(client, server)  # the test before has ended
-            sent = await uploaded(client, server, files[file])
-            leaving = asyncio.create_task(call(client, server.url, name, [sent, *values], 2))
-            await taken(client, server)
-            assert not leaving.done()
+
+            async def ask() -> object:
+                return await call(client, server.url, name, [await uploaded(client, server, files[file]), *values], 2)
+
+            leaving = await begun(client, server, lambda: asyncio.ensure_future(ask()))
             leaving.cancel()
             return await freed(client, server)
 
@@ -129,9 +136,14 @@ def test_a_client_that_cancels_frees_its_place(server, files):
     async def cancel() -> float:
         async with httpx.AsyncClient(timeout=60) as other:
             await freed(other, server)
-            job = client.submit(handle_file(files["lines"]), "", [], MODEL, api_name="/encode")
-            await taken(other, server)
-            job.cancel()
+            sent: list[Job] = []
+
+            def submit() -> asyncio.Future[object]:
+                sent.append(client.submit(handle_file(files["lines"]), "", [], MODEL, api_name="/encode"))
+                return asyncio.wrap_future(sent[-1].future)
+
+            await begun(other, server, submit)
+            sent[-1].cancel()
             return await freed(other, server)
 
     client = Client(server.url, verbose=False)
@@ -160,3 +172,16 @@ def test_a_training_goes_on_when_its_client_leaves_and_other_jobs_are_served(ser
         assert time.monotonic() < until, runs.list()
         time.sleep(0.5)
     assert "Traceback" not in server.log()
+
+
+@pytest.mark.parametrize("file", [{"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}}, {"path": 5}, "a.csv", [[]]])
+def test_a_malformed_file_is_one_line_in_the_log(server, file):
+    async def send() -> None:
+        async with httpx.AsyncClient(timeout=60) as client:
+            with pytest.raises((RefusedError, httpx.HTTPStatusError)):
+                await call(client, server.url, "encode", [file, "", [], MODEL], 1)
+
+    before = server.log()
+    asyncio.run(send())
+    lines = server.log().removeprefix(before).splitlines()
+    assert len(lines) <= 1 and all("a request failed in Gradio" in line for line in lines)
