@@ -10,6 +10,7 @@ ATTACKS = (
     "kills",
     "bulk_kills",
     "load",
+    "uploads",
     "visits",
     "spaces",
 )  # each a module beside this one with `main() -> int`
