@@ -63,6 +63,12 @@
     remember();
   }
 
+  // Called when a tab is chosen. What was said when the corpus was opened has been read by then.
+  function selected(tab, line) {
+    place({ tab });
+    return line?.includes('role="status"') ? '' : line;
+  }
+
   // The menu's button carries the name under which its corpus opens again; it changes when another corpus is opened.
   let token = '';
   function remember() {
@@ -149,5 +155,5 @@
     target.dispatchEvent(new Event('change', { bubbles: true }));
   });
 
-  window.studio = { arrive, follow, forget, keep, place, read, show, tab, wait };
+  window.studio = { arrive, follow, forget, keep, place, read, selected, show, tab, wait };
 })();

@@ -14,6 +14,7 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.runtime.session import Session
 from sbert_app.services.bundle import Services
+from sbert_app.ui.corpus import view
 from sbert_app.ui.corpus.panel import CorpusPanel
 from sbert_app.ui.header import ModelPicker
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
@@ -73,13 +74,13 @@ class Arrival:
         # The session comes at once, so that a click in the first second is served; loading the model may take several.
         place = [session_id, self._place, query, self._all_tabs]
         arrived = app.load(handler(self._on_arrival), [self._place, model], place, js=READ, **PRIVATE)
-        outputs = [*self._picker.outputs, *self._panel.shown]
+        outputs = [*self._picker.outputs, *self._panel.shown, self._panel.progress]
         arrived.then(None, self._place, None, js=KEEP, **PRIVATE)
         restored = arrived.then(handler(self._restore), [session_id, model], outputs, **PRIVATE)
         restored.then(None, None, None, js=ARRIVE, **PRIVATE)
         model.change(handler(self._on_model), [session_id, model], None, **PRIVATE)
         for name, tab in self._tabs.items():
-            tab.select(None, None, None, js=f"() => studio.place({{tab: '{name}'}})", **PRIVATE)
+            tab.select(None, self._panel.progress, self._panel.progress, js=f"line => studio.selected('{name}', line)", **PRIVATE)
 
     def _on_arrival(self, text: str, _: str, request: gr.Request) -> Updates:
         place, bench = Place.read(text), self._services.bench
@@ -99,7 +100,9 @@ class Arrival:
         place, updates = session.get(Place) or Place(), self._model(session, model)
         if session.get(IndexedCorpus) is None and not self._services.collections.open_key(session.id, place.corpus):
             self._services.corpora.open_key(session.id, place.corpus, model)
-        return updates | self._panel.show(session.id)
+        if place.corpus and session.get(IndexedCorpus) is None:
+            updates[self._panel.progress] = view.missing(place.corpus, self._services.corpora.hosted)
+        return updates | self._panel.show(session.id, place.corpus)
 
     def _model(self, session: Session, model: str) -> Updates:
         """The model chosen before the reload, if it can still be loaded."""

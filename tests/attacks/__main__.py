@@ -19,6 +19,7 @@ ATTACKS = {  # each a module beside this one with `main() -> int`, and the secon
     "kills": 600,
     "bulk_kills": 600,
     "load": 300,
+    "uploads": 300,
     "visits": 300,
     "spaces": 300,
     "two_instances": 300,

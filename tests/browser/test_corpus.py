@@ -158,6 +158,37 @@ def test_a_typed_query_is_not_overwritten_by_an_example(page, visit, app_url):
     expect(bookmark.get_by_label("Query", exact=True)).to_have_value("kettle")
 
 
+def test_a_bookmark_names_a_file_of_this_machine(page, visit, app_url, places):
+    upload(page, places)
+    index(page, "places.csv")
+    bookmark = visit(url=f"{app_url}?tab=search&corpus=places.csv&query=town")
+    expect(bookmark.locator("#corpus-status")).to_contain_text("120 sentences")
+    expect(bookmark.get_by_label("Query", exact=True)).to_have_value("town")
+
+
+def test_a_bookmark_of_no_corpus_says_so_and_stays_until_one_is_opened(visit, app_url):
+    bookmark = visit(url=f"{app_url}?tab=search&corpus=nowhere.csv&query=kettle")
+    expect(bookmark.locator("#progress")).to_contain_text("There is no corpus nowhere.csv here")
+    assert "corpus=nowhere.csv" in bookmark.url and "query=kettle" in bookmark.url
+    open_example(bookmark, "Household advice")
+    expect(bookmark.locator("#progress")).not_to_contain_text("nowhere.csv")
+    expect(bookmark).to_have_url(re.compile(r"corpus=field_notes\.csv"))
+
+
+def test_that_a_corpus_is_ready_is_said_until_the_next_tab(page):
+    open_example(page, "Household advice")
+    expect(page.locator("#progress")).to_contain_text("field_notes.csv is ready: 450 rows.")
+    page.locator("#progress").get_by_role("button", name="Draw its map").click()
+    for tab in ("Fine-tune", "Evaluation", "Similarity"):
+        go_to(page, tab)
+        expect(page.locator(".ready")).to_have_count(0)
+    page.reload()
+    expect(page.locator("#corpus-menu")).to_contain_text("field_notes.csv")
+    expect(page.locator(".ready")).to_have_count(0)
+    open_example(page, "Household advice")
+    expect(page.locator("#progress")).to_contain_text("field_notes.csv is ready: 450 rows.")
+
+
 def test_hosted_an_address_opens_nobody_elses_corpus(visit, hosted_url):
     owner = visit(url=hosted_url)
     paste(owner, ["a secret line", "another one"])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sbert_app.vectors import Vectors
 
-LIMIT_BYTES = 128 * 1024**2  # of 384 dimensions: 340,000 tokens
+LIMIT_BYTES = 32 * 1024**2  # of 384 dimensions: 85,000 tokens, the rows of a person's last twenty queries or more
 Rounded = tuple[NDArray[np.int8], Vectors]  # (T, dim), and what one step of each token's numbers is, (T, 1)
 
 

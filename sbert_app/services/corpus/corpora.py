@@ -164,11 +164,15 @@ class CorpusService:
         self._bench.library.delete(_checked_id(corpus_id))
 
     def open_key(self, session_id: str, key: str, model: str = DEFAULT_ENCODER) -> IndexedCorpus | None:
-        """Open the corpus that an address of this app names: an example or, not hosted, a saved corpus. None for any other name."""
+        """Open the corpus that an address of this app names: an example or, not hosted, a saved corpus. None for any other name.
+
+        A saved corpus has its id as key; by its file's name, the newest one of that name opens.
+        """
         try:
             if key in self._bench.examples.names():
                 return self.open_example(session_id, key, model)
-            return None if self.hosted or not key else self.open_saved(session_id, key)
+            named = (entry.id for entry in self.saved() if entry.name == key and not entry.damaged)
+            return None if self.hosted or not key else self.open_saved(session_id, next(named, key))
         except UserError:
             return None
 

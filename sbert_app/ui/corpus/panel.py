@@ -103,12 +103,15 @@ class CorpusPanel:
         )  # fmt: skip
         self.export.listen(self.opened)
 
-    def show(self, session_id: str) -> Updates:
-        """Show the session's corpus in the header, and tell the tabs that it was opened."""
+    def show(self, session_id: str, wanted: str = "") -> Updates:
+        """Show the session's corpus in the header, and tell the tabs that it was opened.
+
+        wanted: what the page's address goes on to name if there is none.
+        """
         indexed, opened = self._corpora.current(session_id), secrets.token_hex(4)
         return {
             self.opened: opened if indexed else "",
-            self._menu: view.menu(indexed, opened, self._collections.current(session_id)),
+            self._menu: view.menu(indexed, opened, self._collections.current(session_id), wanted),
             self.choose: gr.Column(visible=False),
             **self._listed(),
         }

@@ -37,10 +37,13 @@ def passages(count: int) -> str:
     return f"{count:,} {plural(count, 'passage', 'passages')}"
 
 
-def menu(indexed: IndexedCorpus | None, opened: str, collection: OpenCollection | None = None) -> Markup:
-    """The button in the header. opened: changes whenever another corpus is opened, which closes the panel."""
+def menu(indexed: IndexedCorpus | None, opened: str, collection: OpenCollection | None = None, wanted: str = "") -> Markup:
+    """The button in the header. opened: changes whenever another corpus is opened, which closes the panel.
+
+    wanted: the name in the page's address, which stays there while no corpus is open.
+    """
     name, size = (indexed.corpus.name, rows(len(indexed.corpus))) if indexed else (NO_CORPUS, "")
-    key = indexed.key if indexed else ""
+    key = indexed.key if indexed else wanted
     if collection:
         name, size, key = collection.name, rows(collection.rows), key_of(collection)
     return Markup(
@@ -167,6 +170,13 @@ def ready(indexed: IndexedCorpus | None, collection: OpenCollection | None = Non
     line = Markup('<p class="ready" role="status"><span><b>{}</b> is ready: {}.</span> {}</p>')
     name, count = (collection.name, collection.rows) if collection else (indexed.corpus.name, len(indexed.corpus))
     return line.format(name, rows(count), buttons)
+
+
+def missing(name: str, hosted: bool) -> Markup:
+    """That the corpus of the page's address cannot be opened."""
+    where = "none of the examples" if hosted else "neither an example nor kept on this machine"
+    line = Markup('<p class="stale" role="status">There is no corpus <b>{}</b> here: it is {}. Add its file under “Corpus”.</p>')
+    return line.format(html.short(name, 60), where)
 
 
 def _truncated(indexed: IndexedCorpus) -> str:

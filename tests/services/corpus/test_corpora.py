@@ -1,5 +1,6 @@
 """The open corpus: which model its index is of, what opens it again, and its export."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -73,6 +74,16 @@ def test_a_key_opens_examples_and_saved_corpora_and_nothing_else(bench):
         assert corpora.open_key(later.id, unknown) is None
     assert corpora.current(later.id).key == key
     assert corpora.open_key(later.id, "field_notes.csv").key == "field_notes.csv"
+
+
+def test_a_file_name_opens_the_newest_saved_corpus_of_that_name(bench, write):
+    corpora, first, later = CorpusService(bench), bench.sessions.open(), bench.sessions.open()
+    for text in ("the first text\nanother", "the second text\nanother"):
+        corpora.put_table(first.id, corpora.read_file(write("notes.csv", f"text\n{text}\n")))
+        list(corpora.index(first.id, ["text"]))
+        time.sleep(1.1)  # the library keeps the second
+    assert corpora.open_key(later.id, "notes.csv").corpus.sentences == ["the second text", "another"]
+    assert corpora.open_key(later.id, "notes") is None
 
 
 def test_hosted_a_key_opens_examples_only(bench):

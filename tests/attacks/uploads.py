@@ -1,0 +1,82 @@
+"""One hosted visitor uploads twenty evaluation files of half a megabyte: do the others wait? `python -m tests.attacks.uploads`
+
+In one process, without a network: what differs before and after is what the sessions hold.
+"""
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from sbert_app.runtime.sessions import Sessions
+from sbert_app.runtime.stop import Visitor
+from sbert_app.runtime.workbench import open_workbench
+from sbert_app.services.bundle import Services, build_services
+from sbert_app.services.evaluation_grid import MOST_UPLOADED
+from sbert_app.settings import HOSTED_LIMITS, Settings
+
+FILE_BYTES = 500_000
+COMPARISONS, LOOK_UPS = 60, 200
+LOOK_UPS_A_CLICK = 16  # of the session, where a click opens a corpus
+GOAL = 1.3  # of the time before
+
+
+def click(services: Services, session_id: str, number: int) -> float:
+    """Seconds of one visitor's comparison, with the look-ups of a click."""
+    start = time.perf_counter()
+    for _ in range(LOOK_UPS_A_CLICK):
+        services.bench.sessions.get(session_id)
+    services.similarity.compare(f"the invoice {number} is late", f"the bill {number} has not come", session_id=session_id)
+    return time.perf_counter() - start
+
+
+def look_up(sessions: Sessions, session_id: str) -> float:
+    """Microseconds of one look-up, the median of many."""
+    seconds = []
+    for _ in range(LOOK_UPS):
+        start = time.perf_counter()
+        sessions.get(session_id)
+        seconds.append(time.perf_counter() - start)
+    return float(np.median(seconds)) * 1e6
+
+
+def upload(services: Services, session_id: str, folder: Path, number: int) -> None:
+    """A file of pairs as small as they get: many sentences in few bytes."""
+    path = folder / f"set{number}.csv"
+    pairs = (f"a{number}x{i},b{i},{i % 6}" for i in range(FILE_BYTES // 15))
+    path.write_text("\n".join(["sentence1,sentence2,score", *pairs]))
+    services.grids.upload(session_id, path, path.name)
+
+
+def attack(services: Services, folder: Path) -> bool:
+    sessions = services.bench.sessions
+    others = [sessions.open(Visitor(f"tab {number}", f"10.0.0.{number}")).id for number in range(20)]
+    attacker = sessions.open(Visitor("attacker", "10.1.0.1")).id
+
+    def measure() -> tuple[float, float]:
+        clicks = [click(services, others[number % len(others)], number) for number in range(COMPARISONS)]
+        return float(np.median(clicks)), look_up(sessions, others[0])
+
+    measure()  # warm
+    before, look_up_before = measure()
+    for number in range(MOST_UPLOADED):
+        upload(services, attacker, folder, number)
+    after, look_up_after = measure()
+    held = sessions.get(attacker).nbytes / 1e6
+    print(f"{MOST_UPLOADED} files of {FILE_BYTES / 1e6:.1f} MB, counted as {held:,.0f} MB")
+    print(f"a click of another visitor: p50 {1e3 * before:,.1f} ms before, {1e3 * after:,.1f} ms after ({after / before:.2f}x)")
+    print(f"one look-up of a session: {look_up_before:,.1f} us before, {look_up_after:,.1f} us after", flush=True)
+    return after <= GOAL * before
+
+
+def main() -> int:
+    """The exit status: 1 where the others' clicks slow down."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = Settings(home=Path(folder) / "home", hosted=True, limits=HOSTED_LIMITS)
+        return 0 if attack(build_services(open_workbench(settings)), Path(folder)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
