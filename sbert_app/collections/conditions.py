@@ -1,5 +1,6 @@
 """Filters, checked against the columns of a collection and read into conditions that every store can evaluate."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +33,10 @@ def conditions(filters: Mapping[str, Any], facts: Facts) -> list[Condition]:
     """Read filters as in corpus.filters.matching_rows. Raises UserError, in the same words, for those that do not fit."""
     if not isinstance(filters, Mapping):
         raise UserError("Filters must be an object of column names: a value, a list of values, contains, from or to.")
+    try:
+        json.dumps(filters, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError as error:
+        raise UserError("A filter holds half of a character (a surrogate), which no text can. Type it again.") from error
     return [_condition(column, condition, facts) for column, condition in filters.items()]
 
 
