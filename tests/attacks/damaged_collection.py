@@ -42,7 +42,7 @@ FILTERS: tuple[dict[str, Any] | None, ...] = (None, {"team": "Zürich"}, {"amoun
 CASE_SECONDS, HANGING_SECONDS = 20, 120  # of a processor, and by the clock: the machine may be busy
 MOST_MEGABYTES = 400  # that a child may take more than its parent
 ADDRESS_SPACE = 16 << 30  # of a child, so that a wild allocation harms nobody else
-REPORT_SECONDS = 10
+REPORT_SECONDS, MOST_SECONDS = 10, 3_600
 SAME, SENTENCE, OTHER = "same answer", "a sentence", "other content with fitting checksums"
 FAULTS = ("KILLED", "TRACEBACK", "SLOW", "MEMORY", "WRONG ROWS")
 
@@ -224,7 +224,8 @@ def attack(flips: int, edits: int, out: Callable[[str], None] = print) -> Counte
     faiss.omp_set_num_threads(1)  # a forked child has no other threads
     logging.disable(logging.ERROR)
     counts: Counter[str] = Counter()
-    last, total = time.monotonic(), flips + edits
+    start, total = time.monotonic(), flips + edits
+    last = start
     with tempfile.TemporaryDirectory(prefix="damaged-") as temporary:
         root, whole = Path(temporary), {}
         for kind in KINDS:
@@ -243,6 +244,9 @@ def attack(flips: int, edits: int, out: Callable[[str], None] = print) -> Counte
             if result.split(":")[0] in FAULTS:
                 out(f"case {number} ({case.kind}, {case.name}{', checksums fit' if case.reseal else ''}): {result}")
             shutil.rmtree(root / "work")
+            if time.monotonic() - start > MOST_SECONDS:
+                out(f"Cut short after {number + 1:,} of {total:,} cases.")
+                break
             if time.monotonic() - last > REPORT_SECONDS:
                 last = time.monotonic()
                 out(f"{number + 1:,} of {total:,} cases: {dict(counts)}")
