@@ -1,5 +1,6 @@
 """Filter rows by metadata: one of several values, a contained text, or a range of numbers, dates or times."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -51,6 +52,10 @@ def conditions(filters: Mapping[str, Any], columns: Sequence[str]) -> list[Condi
     """
     if not isinstance(filters, Mapping):
         raise UserError("Filters must be an object of column names: a value, a list of values, contains, from or to.")
+    try:
+        json.dumps(filters, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError as error:
+        raise UserError("A filter holds half of a character (a surrogate), which no text can. Type it again.") from error
     return [_condition(column, condition, columns) for column, condition in filters.items()]
 
 

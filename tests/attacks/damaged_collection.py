@@ -1,4 +1,4 @@
-"""Damage a collection in a folder and use it: `python -m tests.attacks damaged_collection [N_FLIPS] [N_EDITS]`.
+"""Damage a collection in a folder and use it: `python -m tests.attacks.damaged_collection [N_FLIPS] [N_EDITS]`.
 
 Single bits are flipped, in every second case with all checksums made to fit again; hostile edits always have fitting checksums.
 Each case is opened, searched, read and every third time written on in a child process. A fault is: a child that a signal ends, a
@@ -32,6 +32,7 @@ from sbert_app.collections.collection import EMBEDDING, EXACT, HNSW, IVF, ROW, S
 from sbert_app.collections.folder import FolderCollection
 from sbert_app.errors import UserError
 from sbert_app.storage import SEAL, checksum, seal
+from tests.attacks.bound import bounded
 from tests.attacks.collection_edits import EDITS
 from tests.collections.made import FACTS, clustered, rows
 
@@ -224,7 +225,7 @@ def attack(flips: int, edits: int, out: Callable[[str], None] = print) -> Counte
     faiss.omp_set_num_threads(1)  # a forked child has no other threads
     logging.disable(logging.ERROR)
     counts: Counter[str] = Counter()
-    last, total = time.monotonic(), flips + edits
+    total, last = flips + edits, time.monotonic()
     with tempfile.TemporaryDirectory(prefix="damaged-") as temporary:
         root, whole = Path(temporary), {}
         for kind in KINDS:
@@ -232,7 +233,7 @@ def attack(flips: int, edits: int, out: Callable[[str], None] = print) -> Counte
             shutil.copytree(root / kind, root / "work")
             whole[kind] = answer(root / "work", write=True)
             shutil.rmtree(root / "work")
-        for number, case in enumerate(cases(flips, edits)):
+        for number, case in enumerate(bounded(cases(flips, edits))):
             chance = random.Random(number)
             shutil.copytree(root / case.kind, root / "work")
             case.damage(root / "work", chance)

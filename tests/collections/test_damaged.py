@@ -3,8 +3,6 @@
 import json
 import multiprocessing
 import os
-import sys
-import threading
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -30,7 +28,7 @@ def collection(tmp_path):
 
 def test_flipped_bits_and_hostile_edits_end_in_sentences():
     reports = []
-    counts = attack(24, 12, reports.append)
+    counts = attack(16, 12, reports.append)
     assert not any(counts[fault] for fault in FAULTS), reports
     assert counts["a sentence"] > 8 and counts["same answer"] > 0
 
@@ -131,6 +129,8 @@ def write_again_and_again(folder, count, until):
 
 
 def test_one_process_writes_at_a_time(collection, tmp_path):
+    collection.close()
+    lock = (tmp_path / "made" / "lock").stat().st_ino  # who deletes it lets two others have one each
     context, until = multiprocessing.get_context("fork"), time.monotonic() + 2
     count = context.Queue()
     writers = [context.Process(target=write_again_and_again, args=(tmp_path / "made", count, until)) for _ in range(4)]
@@ -139,26 +139,17 @@ def test_one_process_writes_at_a_time(collection, tmp_path):
     assert [count.get(timeout=30) for _ in writers] == [0] * 4
     for writer in writers:
         writer.join()
+    assert (tmp_path / "made" / "lock").stat().st_ino == lock
 
 
-def test_filters_of_many_threads_at_once_get_their_masks(collection):
-    snapshot, faults = collection._current(), []
+class Forgetful(dict):
+    """Loses what is put, as a dictionary that another thread clears in this moment."""
 
-    def filter_often(first):
-        try:
-            for number in range(first, first + 400):
-                snapshot.matching({"row": str(number % 40)})
-        except Exception as error:
-            faults.append(error)
+    def __setitem__(self, key, value):
+        super().__setitem__(key, value)
+        self.clear()
 
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [threading.Thread(target=filter_often, args=(10 * number,)) for number in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(interval)
-    assert faults == []
+
+def test_a_filter_gets_its_mask_although_others_replace_it_in_this_moment(collection):
+    snapshot = replace(collection._current(), _masks=Forgetful())
+    assert snapshot.matching({"row": "7"}).mask.sum() == 2

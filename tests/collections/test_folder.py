@@ -81,7 +81,9 @@ def test_filters_leave_the_closest_of_the_rows_that_fit(collection, monkeypatch,
 
 
 def test_a_filter_that_does_not_fit_gets_a_sentence(collection):
-    for filters, words in [({"colour": "red"}, "no column 'colour'"), ({"team": {"from": 1}}, "neither numbers nor dates")]:
+    mistakes = [({"colour": "red"}, "no column 'colour'"), ({"team": {"from": 1}}, "neither numbers nor dates")]
+    mistakes += [({"amount": {"from": "\ud800"}}, "half of a character"), ({"team": ["\ud800"]}, "half of a character")]
+    for filters, words in mistakes:
         with pytest.raises(UserError, match=words):
             collection.search(QUERIES[:1], 10, filters)
 

@@ -17,7 +17,7 @@ pytest.importorskip("milvus_lite")
 from pymilvus import DataType, MilvusClient
 
 from sbert_app.collections.collection import FILE_BITS, ROW, CollectionError
-from sbert_app.collections.milvus import store
+from sbert_app.collections.milvus import facts, store
 from sbert_app.collections.milvus.facts import PROPERTY, properties_of
 from sbert_app.collections.milvus.index import Index
 from sbert_app.collections.milvus.rows import schema_for
@@ -58,7 +58,8 @@ def test_a_server_that_is_no_milvus_is_told_within_seconds(answer):
 
 
 def test_a_server_that_hangs_while_it_is_asked_is_told_within_bounded_time(server, monkeypatch):
-    monkeypatch.setattr(store, "READ_SECONDS", 2.0)
+    for module in (store, facts):
+        monkeypatch.setattr(module, "READ_SECONDS", 2.0)
     opened = create_collection(f"{server.url}/rows", FACTS)
     opened.upsert(TABLE.slice(0, 100))
     opened.finish(FACTS)
