@@ -14,6 +14,8 @@ from sbert_app.corpus.groups import Grouping
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.listed import Group, Member, SentencePair
 from sbert_app.corpus.reader import Corpus
+from sbert_app.tables.table import skipped_summary
+from sbert_app.tables.writing import BYTE_ORDER_MARK, to_csv
 
 LABEL_AGREEMENT = 2 / 3  # the share of the groups within which a label is the same, at least
 
@@ -74,6 +76,14 @@ class Findings:
         """The number of rows that repeat the text of an earlier row, at any threshold."""
         return len(self.mined.duplicates.copies.repeated)
 
+    @cached_property
+    def differing(self) -> tuple[int, list[str]]:
+        """How many of the copies differ from the first row with their text in other columns, and in which."""
+        copies, metadata = self.mined.duplicates.copies, self.corpus.metadata
+        rows = copies.repeated
+        differs = metadata.iloc[rows].to_numpy() != metadata.iloc[copies.first[copies.node[rows]]].to_numpy()
+        return int(differs.any(1).sum()), metadata.columns[differs.any(0)].tolist()
+
     @property
     def similar(self) -> int:
         """The number of further rows that could go: similar to the centre of their group, and the first with their text."""
@@ -97,8 +107,7 @@ class Findings:
     @property
     def spared(self) -> int:
         """The number of rows that stay only because the visitor keeps their groups."""
-        planned = self.copies if self.remove == COPIES else self.grouping.redundant
-        return planned - (len(self.corpus) - self.staying)
+        return (self.copies if self.remove == COPIES else self.grouping.redundant) - (len(self.corpus) - self.staying)
 
     @property
     def pair_count(self) -> int:
@@ -127,6 +136,8 @@ class Findings:
             "redundant": self.grouping.redundant,
             "groups_of_different_labels": self.mixed(),
             "exact_copies": self.copies,
+            "differing_copies": self.differing[0],
+            "differing_columns": self.differing[1],
             "pairs": [{key: value for key, value in asdict(p).items() if key != "cross_score"} for p in self.pairs(top)],
             "groups": [{"representative": rows[0], "rows": rows, "size": len(rows)} for rows in groups],
             "threshold": self.threshold,
@@ -171,10 +182,19 @@ class Findings:
         records = self.corpus.as_in_file()[self.decided.keep].to_dict("records")
         return [{str(key): value for key, value in record.items()} for record in records]
 
+    def cleaned_file(self) -> str:
+        """`cleaned` as csv in the form of the file that was read."""
+        return BYTE_ORDER_MARK * self.corpus.form.marked + to_csv(self.cleaned(), self.corpus.form.delimiter)
+
+    @property
+    def unread(self) -> str:
+        """Which rows of the file were skipped when it was read and so are in no file made of the corpus, "" for none."""
+        return "".join(f" {line}." for line in skipped_summary(self.corpus.skipped))
+
     def rows_of_group(self, centre: int) -> list[int]:
         """The rows, counted from 0, of the group with this centre, numbered as in the file; empty if there is none."""
-        numbers = np.flatnonzero(self.corpus.rows[self.grouping.centres] == centre)
-        return self.grouping.group(int(numbers[0]))[0].tolist() if len(numbers) else []
+        numbers = np.flatnonzero(self.corpus.rows[self.grouping.centres] == centre).tolist()
+        return self.grouping.group(numbers[0])[0].tolist() if numbers else []
 
     @cached_property
     def _labels(self) -> list[int | str]:

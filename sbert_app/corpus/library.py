@@ -30,7 +30,7 @@ from sbert_app.storage import (
     write_object,
     writing,
 )
-from sbert_app.tables import Skip
+from sbert_app.tables import Form, Skip
 
 SENTENCE, ROW, TITLE_END, METADATA = "sentence", "row", "title_end", "metadata."
 PASSAGES = "passages"  # the folder of the passages of long texts, and their number in corpus.json; not in older ones
@@ -141,6 +141,7 @@ def _write(indexed: IndexedCorpus, folder: Path) -> None:
         "rows": len(corpus),
         "columns": corpus.columns,
         "place": corpus.place,
+        "form": corpus.form,
         "model": indexed.model,
         "fingerprint": indexed.fingerprint,
         "truncated": indexed.truncated,
@@ -169,6 +170,7 @@ def _read(folder: Path) -> IndexedCorpus:
             skipped=tuple(Skip(**skip) for skip in manifest["skipped"]),
             notes=tuple(manifest["notes"]),
             place=int(manifest.get("place", 0)),
+            form=Form(*manifest.get("form", ())),
         )
         embeddings = np.load(folder / "embeddings.npy", mmap_mode="r")
         index, lexical = VectorIndex.load(folder, embeddings), LexicalIndex.load(folder)

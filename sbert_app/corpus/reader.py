@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sbert_app.errors import UserError
 from sbert_app.settings import Limits
-from sbert_app.tables import Skip, Table
+from sbert_app.tables import SPREADSHEET, Form, Skip, Table
 from sbert_app.wording import plural, row_list
 
 SENTENCE_NAMES = (
@@ -30,6 +30,7 @@ class Corpus:
     title_ends: if several columns were joined, the number of characters of each sentence that come from the first, (n,); else None.
     place: the number of columns of the file before the sentence. row_names: where `rows` are not the numbers of one file, what each
     is called: "17 of b.csv". store: of a sample of a collection, the address of that, or its name among those that the app offers.
+    form: of the file.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Corpus:
     place: int = 0
     row_names: Mapping[int, str] = field(default_factory=dict)
     store: str = ""
+    form: Form = SPREADSHEET
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -128,6 +130,7 @@ def read_corpus(table: Table, columns: Sequence[str], limits: Limits) -> Corpus:
         notes=(*table.notes, *_remarks(texts[filled].tolist(), sentences, rows, limits)),
         title_ends=np.array(parts[0].str.len(), dtype=np.int64)[filled] if len(columns) > 1 else None,
         place=list(table.frame.columns).index(columns[0]),
+        form=table.form,
     )
 
 

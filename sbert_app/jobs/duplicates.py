@@ -14,7 +14,6 @@ from sbert_app.models.scoring import how_to_read
 from sbert_app.services.corpus.duplicates import DEFAULT_THRESHOLD, MOST_LISTED
 from sbert_app.storage import writing_to
 from sbert_app.tables import Table
-from sbert_app.tables.writing import to_csv
 
 
 @dataclass(frozen=True)
@@ -35,10 +34,11 @@ def duplicates(call: Call, options: DuplicatesOptions) -> Iterator[Step | Outcom
 
     Returns:
         pairs (row1, row2 counted from 1, score, both sentences; best first), groups (representative: the row to keep, rows,
-        size), rows, redundant (rows that could be removed), exact_copies, threshold, floor (no pairs below it are kept), exact,
-        recall (share of pairs found, for corpora too large for exact mining), overlap (with another file), second_opinion (with a
-        cross-encoder: its name, what it was trained for, how to read its scores, and the pairs nearest to the threshold with
-        them), seconds by stage.
+        size), rows, redundant (rows that could be removed), exact_copies (of a text),
+        differing_copies and differing_columns (copies with other values there), threshold, floor (no pairs below it are kept),
+        exact, recall (share of pairs found, for corpora too large for exact mining), overlap (with another file), second_opinion
+        (with a cross-encoder: its name, what it was trained for, how to read its scores, and the pairs nearest to the threshold
+        with them), seconds by stage.
     """
     service = call.services.duplicates
     if not service.is_mined(call.session_id):
@@ -62,7 +62,7 @@ def duplicates(call: Call, options: DuplicatesOptions) -> Iterator[Step | Outcom
         lines += [f"{p.score:.3f}  {p.cross_score:.3f}  rows {p.row1} and {p.row2}" for p in pairs]
     if options.clean:
         _write(findings, options.clean)
-        lines.append(f"{findings.staying:,} rows to keep -> {options.clean}")
+        lines.append(f"{findings.staying:,} rows to keep -> {options.clean}.{findings.unread}")
     yield Outcome(summary, lines)
 
 
@@ -76,8 +76,10 @@ def _compare(call: Call, other: Table) -> Generator[Step, None, FileOverlap | No
 
 def _lines(findings: Findings, top: int) -> list[str]:
     grouping = findings.grouping
+    differing, columns = findings.differing
+    but = f" ({differing:,} differ in {', '.join(columns)})" if differing else ""
     head = (
-        f"{findings.copies:,} exact copies among {len(findings.corpus):,} rows; {findings.similar:,} more rows are similar to "
+        f"{findings.copies:,} exact copies{but} among {len(findings.corpus):,} rows; {findings.similar:,} more rows are similar to "
         f"another (cosine >= {findings.threshold:.3g}); {len(grouping):,} groups."
     )
     pairs = [
@@ -89,7 +91,7 @@ def _lines(findings: Findings, top: int) -> list[str]:
 
 def _write(findings: Findings, path: Path) -> None:
     with writing_to(path, "clean"), path.open("w", encoding="utf-8", newline="") as stream:
-        stream.write(to_csv(findings.cleaned()))
+        stream.write(findings.cleaned_file())
 
 
 DUPLICATES = Job("duplicates", Needs.CORPUS, DuplicatesOptions, duplicates, "duplicates")

@@ -2,6 +2,6 @@
 
 from sbert_app.tables.decoding import storable
 from sbert_app.tables.reading import FORMATS, read_table, table_from_lines
-from sbert_app.tables.table import Skip, Table
+from sbert_app.tables.table import SPREADSHEET, Form, Skip, Table
 
-__all__ = ["FORMATS", "Skip", "Table", "read_table", "storable", "table_from_lines"]
+__all__ = ["FORMATS", "SPREADSHEET", "Form", "Skip", "Table", "read_table", "storable", "table_from_lines"]

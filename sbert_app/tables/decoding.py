@@ -31,6 +31,7 @@ class TextFile:
     codec: str = "utf-8-sig"
     nuls: int = 0
     notes: tuple[str, ...] = ()
+    marked: bool = True  # begins with a byte-order mark, or is not UTF-8
 
     def lines(self, newline: str | None = None) -> Iterator[str]:
         """Yield lines, not cut at U+2028 as by `splitlines`. newline: None converts ends to LF, "" keeps them. Raises UserError."""
@@ -77,7 +78,8 @@ def open_text(path: Path, name: str, packed: bool, limits: Limits) -> TextFile:
         raise UserError(f"'{name}' is a binary file, not text. Export it as CSV with UTF-8 encoding.")
     if nuls:
         notes.append(f"{nuls} NUL characters were removed.")
-    return TextFile(path, name, packed, limits, codec, nuls, tuple(notes))
+    marked = codec != "utf-8-sig" or start.startswith(codecs.BOM_UTF8)
+    return TextFile(path, name, packed, limits, codec, nuls, tuple(notes), marked)
 
 
 def storable(text: str) -> str:

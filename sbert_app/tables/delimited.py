@@ -5,13 +5,14 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, islice
 
 from sbert_app.errors import UserError
 from sbert_app.tables.collecting import Collector, long_cell
 from sbert_app.tables.content import Content
 from sbert_app.tables.decoding import TextFile
-from sbert_app.tables.table import LINE_COLUMN
+from sbert_app.tables.table import LINE_COLUMN, Form
 
 DELIMITERS = "\t;|,"
 NO_DELIMITER = "\x1f"  # occurs in no text: the file has one column
@@ -30,19 +31,26 @@ def read_txt(file: TextFile) -> Content:
 
 def read_csv(file: TextFile) -> Content:
     """Read cells delimited by comma, semicolon, tab, bar, or as an Excel line such as `sep=;` states."""
-    return _read_rows(file, csv_rows(file))
+    delimiter = _stated(file) or _delimiter(file)
+    form = Form("," if delimiter == NO_DELIMITER else delimiter, file.marked)
+    return replace(_read_rows(file, csv_rows(file)), form=form)
 
 
 def read_tsv(file: TextFile) -> Content:
     """Read tsv, quoted only if `_quotes`: in most files a stray quotation mark must not swallow the next lines."""
-    return _read_rows(file, tsv_rows(file))
+    return replace(_read_rows(file, tsv_rows(file)), form=Form("\t", file.marked))
 
 
 def csv_rows(file: TextFile) -> Iterator[list[str]]:
     """The cells of each line of a csv file, header and all, as a stream. Raises UserError where it is no table."""
-    lines = file.lines("")
-    separator = re.fullmatch(r'sep=([^"\r\n])\s*', next(lines, ""))
-    return _csv_rows(file, lines, separator[1]) if separator else _csv_rows(file, file.lines(""), _delimiter(file))
+    stated = _stated(file)
+    return _csv_rows(file, islice(file.lines(""), int(bool(stated)), None), stated or _delimiter(file))
+
+
+def _stated(file: TextFile) -> str:
+    """The delimiter that the first line states for Excel, "" if it states none."""
+    separator = re.fullmatch(r'sep=([^"\r\n])\s*', next(file.lines(""), ""))
+    return separator[1] if separator else ""
 
 
 def tsv_rows(file: TextFile) -> Iterator[list[str]]:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,16 @@ class Skip:
     reason: str
 
 
+class Form(NamedTuple):
+    """How a file separates its cells, and whether it begins with a byte-order mark; by default as spreadsheets read it best."""
+
+    delimiter: str = ","
+    marked: bool = True
+
+
+SPREADSHEET = Form()
+
+
 @dataclass(frozen=True)
 class Table:
     """`frame` holds strings only, "" for a missing cell; `rows[i]` is the file's row number of `frame.iloc[i]`."""
@@ -35,6 +45,7 @@ class Table:
     skipped: tuple[Skip, ...] = ()
     notes: tuple[str, ...] = ()
     text_bytes: int = 0  # memory of the characters of all cells, counted while reading
+    form: Form = SPREADSHEET
 
     @property
     def nbytes(self) -> int:

@@ -12,11 +12,11 @@ NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?([eE][-+]?\d+)?")  # such as -0.5: no fo
 SPECIAL = re.compile(r'[",;|\t\r\n]')  # spreadsheets of some countries split at semicolons
 
 
-def to_csv(records: Sequence[Mapping[str, Any]]) -> str:
+def to_csv(records: Sequence[Mapping[str, Any]], delimiter: str = ",") -> str:
     """Format records as csv; the header has the keys of all records. All texts are `guarded`."""
     columns = list(dict.fromkeys(key for record in records for key in record))
     rows: list[list[Any]] = [columns, *([record.get(column) for column in columns] for record in records)]
-    return "".join(",".join(map(_field, row)) + "\r\n" for row in rows)
+    return "".join(delimiter.join(_field(value, delimiter) for value in row) + "\r\n" for row in rows)
 
 
 def csv_file(records: Sequence[Mapping[str, Any]]) -> str:
@@ -42,9 +42,9 @@ def _is_invisible(character: str) -> bool:
     return character.isspace() or unicodedata.category(character)[0] in "CMZ"
 
 
-def _field(value: Any) -> str:
+def _field(value: Any, delimiter: str) -> str:
     """Format a value as a csv field, quoted if necessary."""
     if value is None:
         return ""
     text = guarded(value) if isinstance(value, str) else str(value)
-    return '"{}"'.format(text.replace('"', '""')) if SPECIAL.search(text) else text
+    return '"{}"'.format(text.replace('"', '""')) if delimiter in text or SPECIAL.search(text) else text

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
 from sbert_app.corpus.ranking.lexical import WORD
 from sbert_app.errors import UserError
@@ -17,8 +18,6 @@ NAME = "tf-idf of the training rows, scikit-learn's logistic regression"
 
 def count_words(data: LabelledSentences) -> Any:
     """How often each word occurs in each sentence, sparse (n, words). Raises UserError for pairs, and without any word."""
-    from sklearn.feature_extraction.text import CountVectorizer  # takes a second
-
     if data.partners:
         raise UserError("Learns classes of sentences from their words, not of pairs.")
     try:
@@ -32,7 +31,6 @@ def learn_words(counts: Any, data: LabelledSentences, quick: bool = False, tick:
 
     As scikit-learn's TfidfVectorizer fitted to the training rows of each fold: words and their rarity are theirs alone.
     """
-    from sklearn.feature_extraction.text import TfidfTransformer
 
     def parts(train: Mask, rows: Mask) -> tuple[Any, Any]:
         known = np.flatnonzero(counts[train].getnnz(axis=0))

@@ -103,7 +103,7 @@ def test_the_visitor_decides_what_goes_and_the_files_follow(page, write):
     page.locator("#find-duplicates").click()
     threshold(page, "#duplicates-threshold", "0.97")
     expect(page.locator("#duplicates-headline")).to_contain_text(
-        "7 exact copies of earlier rows: safe to remove.4 more rows are similar"
+        "7 exact copies of earlier rows' text: 7 differ in id or team: look before you remove.4 more rows are similar"
     )
     expect(page.locator("#duplicates-staying")).to_contain_text("16 of 23 rows stay in cleaned.csv, 7 are removed.")
     cleaned = saved(page, "#duplicates-cleaned")
@@ -137,7 +137,9 @@ def test_another_corpus_starts_afresh_and_markup_stays_text(visit):
     expect(page.locator("#duplicates-headline")).to_contain_text("Not searched yet")
     expect(page.locator(".dup-group")).to_have_count(0)
     find(page)
-    expect(page.locator("#duplicates-headline")).to_contain_text("1 exact copy of earlier rows: safe to remove.")
+    expect(page.locator("#duplicates-headline")).to_contain_text(
+        "1 exact copy of earlier rows' text: 1 is the same in every column, safe to remove."
+    )
     expect(page.locator(".dup-group p").first).to_contain_text(attack)
     assert page.locator("img[src=x]").count() == page.get_by_test_id("toast-body").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -55,7 +55,9 @@ def test_a_group_has_a_button_if_it_would_lose_a_row(colours):
 
 def test_the_headline_leads_with_what_is_certain(colours):
     headline = re.sub("<[^>]*>", "", view.headline(colours(COPIES)))
-    assert headline.startswith("3 exact copies of earlier rows: safe to remove.2 more rows are similar to another (cosine ≥ 0.9)")
+    assert headline.startswith(
+        "3 exact copies of earlier rows' text: 3 are the same in every column, safe to remove.2 more rows are similar"
+    )
     assert "ms" not in headline.split("before you remove them.")[0]
 
 

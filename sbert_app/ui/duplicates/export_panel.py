@@ -47,19 +47,19 @@ class ExportPanel:
 
     def listen(self, inputs: list[Any]) -> None:
         """inputs: session, threshold, and which rows go."""
-        for name, records in ((CLEANED, Findings.cleaned), (VERDICTS, _verdicts), (PAIRS, _pairs)):
-            self._files[name].listen(self._content(records), inputs)
+        for name, written in ((CLEANED, Findings.cleaned_file), (VERDICTS, _verdicts), (PAIRS, _pairs)):
+            self._files[name].listen(self._content(written), inputs)
 
-    def _content(self, records: Callable[[Findings], list[Any]]) -> Callable[..., str]:
+    def _content(self, written: Callable[[Findings], str]) -> Callable[..., str]:
         def content(session_id: str, threshold: float, remove: str) -> str:
-            return csv_file(records(self._service.findings(session_id, threshold, remove)))
+            return written(self._service.findings(session_id, threshold, remove))
 
         return content
 
 
-def _verdicts(findings: Findings) -> list[dict[str, Any]]:
-    return list(findings.verdicts())
+def _verdicts(findings: Findings) -> str:
+    return csv_file(list(findings.verdicts()))
 
 
-def _pairs(findings: Findings) -> list[dict[str, object]]:
-    return [view.pair_record(pair) for pair in findings.pairs(MOST_LISTED)]
+def _pairs(findings: Findings) -> str:
+    return csv_file([view.pair_record(pair) for pair in findings.pairs(MOST_LISTED)])

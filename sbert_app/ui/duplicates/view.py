@@ -96,8 +96,8 @@ def staying(findings: Findings) -> Markup:
         if spared
         else ""
     )
-    return Markup('<p class="dup-staying" role="status"><b>{:,} of {:,} {} stay</b> in {}, {:,} {} removed.{}</p>').format(
-        left, rows, plural(rows, "row", "rows"), CLEANED, rows - left, plural(rows - left, "is", "are"), whole
+    return Markup('<p class="dup-staying" role="status"><b>{:,} of {:,} {} stay</b> in {}, {:,} {} removed.{}{}</p>').format(
+        left, rows, plural(rows, "row", "rows"), CLEANED, rows - left, plural(rows - left, "is", "are"), whole, findings.unread
     )
 
 
@@ -135,8 +135,11 @@ def _copies(findings: Findings) -> Markup:
     """How many rows have the text of an earlier row."""
     if not findings.copies:
         return Markup("<b>No exact copies</b> of earlier rows.")
-    copies = plural(findings.copies, "exact copy", "exact copies")
-    return Markup("<b>{:,} {}</b> of earlier rows: safe to remove.").format(findings.copies, copies)
+    copies, (count, columns) = plural(findings.copies, "exact copy", "exact copies"), findings.differing
+    same, which = findings.copies - count, " or ".join(filter(None, [", ".join(columns[:-1]), *columns[-1:]]))
+    parts = [f"{same:,} {plural(same, 'is', 'are')} the same in every column, safe to remove"] if same else []
+    parts += [f"{count:,} {plural(count, 'differs', 'differ')} in {which}: look before you remove"] if count else []
+    return Markup("<b>{:,} {}</b> of earlier rows' text: {}.").format(findings.copies, copies, "; ".join(parts))
 
 
 def _similar(findings: Findings) -> Markup:

@@ -1,0 +1,60 @@
+"""The cleaned file is written as the file was read, and no row disappears from it without a word."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sbert_app.corpus.duplicates import COPIES, find_duplicates
+from sbert_app.corpus.findings import Findings, Mined
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.library import Library
+from sbert_app.corpus.reader import read_corpus
+from sbert_app.settings import Limits
+from sbert_app.tables import read_table
+from sbert_app.ui.duplicates import view
+
+ROWS = "id;text;amount\n1;the cat sleeps;12,50\n2;;1,00\n3;the cat sleeps;99,90\n4;a parcel; late;3\n5;a parcel;7,00\n"
+
+
+def findings_of(path):
+    corpus = read_corpus(read_table(path, Limits()), ["text"], Limits())
+    codes = pd.factorize(np.array(corpus.sentences))[0]
+    indexed = IndexedCorpus.build(corpus, "m", "f", np.eye(8, dtype=np.float32)[codes])
+    *_, duplicates = find_duplicates(corpus.sentences, indexed.embeddings)
+    return Findings(Mined(indexed, duplicates, {}), 0.9, duplicates.grouping(0.9), {}, COPIES)
+
+
+@pytest.mark.parametrize(("name", "sign"), [("a.csv", ";"), ("a.csv", "|"), ("a.csv", ","), ("a.tsv", "\t")])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_the_cleaned_file_has_the_delimiter_and_the_mark_of_the_file(tmp_path, name, sign, mark):
+    path = tmp_path / name
+    path.write_text(f"{mark}id{sign}text{sign}note\n1{sign}the cat sleeps{sign}ü\n2{sign}the cat sleeps{sign}ü\n", encoding="utf-8")
+    assert findings_of(path).cleaned_file() == f"{mark}id{sign}text{sign}note\r\n1{sign}the cat sleeps{sign}ü\r\n"
+
+
+def test_a_cell_that_holds_a_stated_delimiter_is_quoted(write):
+    findings = findings_of(write("a.csv", 'sep=^\nid^text\n1^"the ^ cat sleeps"\n2^a parcel\n'))
+    assert findings.cleaned_file() == 'id^text\r\n1^"the ^ cat sleeps"\r\n2^a parcel\r\n'
+
+
+def test_rows_that_were_not_read_are_named_where_rows_stay(write):
+    shown = view.staying(findings_of(write("a.csv", ROWS)))
+    assert "1 row skipped, blank sentence: row 2" in shown and "1 row skipped, 4 cells where the header has 3: row 4" in shown
+    assert "skipped" not in view.staying(findings_of(write("b.csv", "id,text\n1,a\n2,b c\n")))
+
+
+def test_copies_are_safe_to_remove_only_if_every_column_is_the_same(write):
+    rows = ["1,the cat sleeps,x,5", "1,the cat sleeps,x,5", "1,the cat sleeps,y,6", "1,the cat sleeps,x,6", "2,a parcel,x,5"]
+    findings = findings_of(write("a.csv", "\n".join(["id,text,channel,amount", *rows])))
+    assert findings.differing == (2, ["channel", "amount"])
+    shown = view.headline(findings).replace("&#39;", "'")
+    assert "3 exact copies</b> of earlier rows' text: 1 is the same in every column, safe to remove; 2 differ in channel" in shown
+    assert (findings.summary(0)["differing_copies"], findings.summary(0)["differing_columns"]) == (2, ["channel", "amount"])
+
+
+def test_the_form_of_the_file_is_saved_with_the_corpus(write, tmp_path):
+    findings = findings_of(write("a.csv", ROWS))
+    library = Library(tmp_path / "corpora")
+    saved = library.save(findings.mined.indexed)
+    again = library.load(saved if isinstance(saved, str) else saved.saved_id)
+    assert again.corpus.form == findings.corpus.form and again.corpus.form.delimiter == ";"
