@@ -68,7 +68,7 @@ def test_a_page_escapes_its_values_and_holds_its_files():
     values = dict.fromkeys(("title", "source", "summary", "clusters", "numbers", "command"), ATTACK)
     page = render("map_page.html", plot="<div>plot</div>", **values)
     assert "<img" not in page and page.count("&lt;img") == len(values) + 1 and "<div>plot</div>" in page
-    for name in ("kept_page.css", "map_page.css", "map.js"):
+    for name in ("kept_page.css", "map_page.css", "map_names.js", "map.js"):
         assert (ASSETS / name).read_text(encoding="utf-8").strip() in page
     with pytest.raises(UndefinedError):
         render("map_page.html", plot="")
