@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import torch
 
@@ -46,7 +47,7 @@ class Registry:
         self.hardware = choose_hardware(settings.device, settings.precision)
         self.acceleration = Acceleration(settings.cache / "openvino", self.hardware, settings.engine == "auto", converts, patience)
         self._loaded: OrderedDict[tuple[str, str], Any] = OrderedDict()
-        self._loading: dict[tuple[str, str], threading.Lock] = {}
+        self._loading: WeakValueDictionary[tuple[str, str], threading.Lock] = WeakValueDictionary()  # each while it is wanted
         self._lock = threading.Lock()
 
     def list(self) -> list[ModelInfo]:
@@ -149,8 +150,7 @@ class Registry:
                 self._keep(key, model)
                 return model
         finally:
-            with self._lock:
-                self._loading.pop(key, None)
+            del loading  # a traceback would keep it
 
     def _keep(self, key: tuple[str, str], model: Encoder | CrossEncoder) -> None:
         with self._lock:

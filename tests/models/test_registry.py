@@ -4,6 +4,8 @@ import json
 import pickle
 import shutil
 import threading
+import time
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import replace
 
 import pytest
@@ -107,6 +109,38 @@ def test_a_slow_model_keeps_nobody_from_another(registry, copy, monkeypatch):
     go_on.set()
     thread.join()
     assert registry.encoder("mine").name == "mine"
+
+
+def test_a_failed_load_leaves_the_next_ones_in_turn(registry, copy, monkeypatch):
+    """The first of four fails while two wait, the fourth comes then: still one at a time."""
+    loading, most, first, go_on = [], [], threading.Event(), threading.Event()
+    load = module.Encoder.from_folder
+
+    def counted(*args):
+        loading.append(args)
+        most.append(len(loading))
+        first.set()
+        try:
+            assert go_on.wait(20)
+            if len(most) == 1:
+                raise UserError("The disk is busy.")
+            time.sleep(0.3)  # long enough for the others to come in, if they may
+            if len(most) == 2:
+                raise UserError("The disk is busy still.")
+            return load(*args)
+        finally:
+            loading.pop()
+
+    monkeypatch.setattr(module.Encoder, "from_folder", counted)
+    with ThreadPoolExecutor(4) as pool:
+        asked = [pool.submit(registry.encoder, "mine") for _ in range(3)]
+        assert first.wait(20)
+        time.sleep(0.1)  # the other two wait now
+        go_on.set()
+        wait(asked, return_when=FIRST_COMPLETED)
+        asked.append(pool.submit(registry.encoder, "mine"))
+        assert sum(future.exception() is None for future in asked) == 2
+    assert max(most) == 1 and not registry._loading
 
 
 def test_an_unknown_name_says_that_the_hub_cannot_be_reached_and_what_to_do(registry):
