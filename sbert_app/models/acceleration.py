@@ -32,16 +32,19 @@ class Acceleration:
     def __init__(
         self, home: Path, hardware: Hardware, wanted: bool = True, converts: bool = True, patience: float = PATIENCE
     ) -> None:
-        """wanted: False leaves all to torch; converts: False uses only what was converted before, without the patience."""
+        """wanted: False leaves all to torch; converts: False uses only what was converted before, and waits for it."""
         self._home, self._hardware, self._converts, self._patience = home, hardware, converts, patience
         self._active = wanted and hardware.device.type == "cpu" and find_spec("openvino") is not None
         self._turn, self._closed = threading.Lock(), threading.Event()
         self._threads: list[threading.Thread] = []
 
     def begin(self, model: Encoder | CrossEncoder, folders: tuple[Path, ...]) -> None:
-        """Give a model that was loaded from `folders` its faster engine when it is ready. Returns at once."""
+        """Give a model that was loaded from `folders` its faster engine: in the background, or at once if nothing is converted."""
         unsuited = isinstance(model, PolyEncoder) or (isinstance(model, Encoder) and model.of_words)
         if unsuited or not self._active or self._closed.is_set():
+            return
+        if not self._converts:  # a command has one job: begun on torch, it would compute beside the engine that is made ready
+            self._speed_up(model, folders)
             return
         thread = threading.Thread(target=self._speed_up, args=(model, folders), name=f"convert {model.name}", daemon=True)
         self._threads = [*(other for other in self._threads if other.is_alive()), thread]

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from threading import Event
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from sbert_app.errors import UserError
 from sbert_app.models.files.folders import first_line
@@ -23,6 +23,7 @@ NETWORK, SEALS = "model.xml", "checksums.json"
 MOST = 12  # networks; of the bundled model's size, a gigabyte
 SECONDS = 600  # that a conversion may take; the bundled model takes 10
 POLL_SECONDS = 0.1
+CHECK_SECONDS = 1.0  # to wait while another process checks the same network
 ROOT = Path(__file__).parents[2]
 
 
@@ -33,19 +34,21 @@ class ConversionError(Exception):
 def network(kind: str, folders: tuple[Path, ...], home: Path, stop: Event, converts: bool = True) -> Path | None:
     """The .xml file of a model's network, converted if it is not there or damaged, unless `converts` is False: then None.
 
-    kind: "encoder", "cross-encoder" or "draft"; folders: the model's, and its adapter's if it has one. A second process waits.
-    Raises ConversionError.
+    kind: "encoder", "cross-encoder" or "draft"; folders: the model's, and its adapter's if it has one. A second process waits,
+    unless it converts nothing: then None. Raises ConversionError.
     """
     target = home / _key(kind, folders)
     try:
         home.mkdir(parents=True, exist_ok=True)
-        with FileLock(home / f"{target.name}.lock"):
+        with FileLock(home / f"{target.name}.lock", timeout=-1 if converts else CHECK_SECONDS):
             if not _sound(target):
                 if not converts:
                     return None
                 _convert(kind, folders, target, stop)
             os.utime(target)
             _prune(home)
+    except Timeout:  # another process converts it at this moment
+        return None
     except (UserError, OSError) as error:
         raise ConversionError(first_line(error)) from error
     return target / NETWORK

@@ -120,7 +120,7 @@ class CrossEncoder(OnEngine):
             encodings = self.tokenize(pairs[start : start + WINDOW])
             lengths = [len(encoding.ids) for encoding in encodings]
             batches = token_budget_batches(lengths, self.engine.token_budget(sum(lengths)))
-            for rows, scores in forward_batches(batches, self._padder(encodings), self._start, self.engine.ahead):
+            for rows, scores in forward_batches(batches, self._padder(encodings), self._start, self.ahead):
                 yield rows + start, scores
 
     def tokenize(self, pairs: Sequence[Pair]) -> list[Any]:

@@ -116,7 +116,7 @@ class Encoder(OnEngine):
 
     def stream_batches(self, batches: Iterable[Rows], pad: Callable[[Rows], Features]) -> Iterator[tuple[Rows, Vectors]]:
         """Embed batches that the caller has cut; yield (row numbers, vectors) in their order."""
-        return forward_batches(batches, pad, self._start, self.engine.ahead)
+        return forward_batches(batches, pad, self._start, self.ahead)
 
     def token_vectors(self, sentences: Sequence[str]) -> list[TokenVectors]:
         """The vectors before pooling, with the words they belong to."""
@@ -187,7 +187,7 @@ class Encoder(OnEngine):
     def _batches(self, ids: Sequence[Sequence[int]], start: Start) -> Iterator[tuple[Rows, Vectors]]:
         lengths = [len(row) for row in ids]
         batches = token_budget_batches(lengths, self.engine.token_budget(sum(lengths)))
-        return forward_batches(batches, lambda rows: self.pad([ids[i] for i in rows]), start, self.engine.ahead)
+        return forward_batches(batches, lambda rows: self.pad([ids[i] for i in rows]), start, self.ahead)
 
     def _embed_ids(self, ids: Sequence[Sequence[int]]) -> Vectors:
         embeddings = np.empty((len(ids), self.dim), dtype=np.float32)

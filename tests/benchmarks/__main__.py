@@ -16,6 +16,7 @@ MEASURED = (
     "quality",
     "speed",
     "engines",
+    "commands",
     "search",
     "training",
     "map",
@@ -44,6 +45,7 @@ def main(names: list[str]) -> None:
         cautions,
         cluster_map,
         collections,
+        commands,
         cross_encoder,
         duplicates,
         engines,
@@ -63,6 +65,7 @@ def main(names: list[str]) -> None:
         "quality": quality.report,
         "speed": speed.report,
         "engines": engines.report,
+        "commands": commands.report,
         "search": search.report,
         "training": training.speed,
         "map": cluster_map.report,
@@ -91,4 +94,4 @@ def main(names: list[str]) -> None:
     table.show(out)
 
 
-main(sys.argv[1:])
+main([name for name in sys.argv[1:] if not name.startswith("--")])

@@ -6,7 +6,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from tests.benchmarks import engines_table
+from tests.benchmarks import commands, engines_table
 
 Results = dict[str, Any]
 
@@ -92,6 +92,18 @@ def _crossed(results: Results) -> Measured:
     return f"{ratio:.2f}", ratio >= 1.4
 
 
+def _commands(count: int) -> Callable[[Results], Measured]:
+    """The slowest of a converted home's commands, in the precision of this machine."""
+
+    def read(results: Results) -> Measured:
+        precision = "bf16" if "bf16" in results else "fp32"
+        row = results[precision][str(count)]
+        ratio = min(row[name]["ratio"] for name in commands.OURS if name.startswith("converted"))
+        return f"{ratio:.2f} ({precision})", ratio >= (1.0 if count < 2_000 else 2.5 if precision == "bf16" else 1.25)
+
+    return read
+
+
 DEFAULTS, PLAIN = "times/sentence-transformers, defaults", "times/OpenVINO driven plainly"
 
 ROWS: tuple[Row, ...] = (
@@ -102,6 +114,8 @@ ROWS: tuple[Row, ...] = (
     ("25 tokens, times sentence-transformers' defaults", "≥ 6", "engines", at_least(f"encoding/25 tokens/{DEFAULTS}", 6)),
     ("12 tokens, times OpenVINO driven plainly", "≥ 1.3", "engines", at_least(f"encoding/12 tokens/{PLAIN}", 1.3)),
     ("25 tokens, times OpenVINO driven plainly", "≥ 1.3", "engines", at_least(f"encoding/25 tokens/{PLAIN}", 1.3)),
+    ("whole command, 500 sentences, times sentence-transformers' script", "≥ 1.0", "commands", _commands(500)),
+    ("the same, 2,000 sentences", "≥ 1.25, bf16 ≥ 2.5", "commands", _commands(2_000)),
     ("share of its rate beside two other programs", "≥ 40 %", "engines", _disturbed),
     ("Spearman ×100 that bf16 on OpenVINO loses, worst STS set", "≤ 0.05", "engines", _rounded),
     ("cross-encoder on OpenVINO, times torch", "≥ 1.4", "engines", _crossed),
@@ -146,6 +160,8 @@ def show(folder: Path) -> None:
         print(f"| {row['what']} | {row['goal']} | {row['measured']} | {row['reached']} | {row['date']} |")
     if (folder / "engines.json").exists():
         engines_table.show(json.loads((folder / "engines.json").read_text(encoding="utf-8")))
+    if (folder / "commands.json").exists():
+        commands.show(json.loads((folder / "commands.json").read_text(encoding="utf-8")))
 
 
 def _row(folder: Path, what: str, goal: str, suite: str, read: Callable[[Results], Measured]) -> dict[str, str]:

@@ -90,7 +90,7 @@ def rows_with_batches_started_ahead() -> Figures:
     ids = model.tokenize(tickets())
     seen, least = np.zeros(len(ids), dtype=np.int64), 1.0
     batches = token_budget_batches(map(len, ids), 400)
-    for rows, vectors in forward_batches(batches, lambda rows: model.pad([ids[i] for i in rows]), at_once(model.embed), ahead=3):
+    for rows, vectors in forward_batches(batches, lambda rows: model.pad([ids[i] for i in rows]), at_once(model.embed), lambda: 3):
         seen[rows] += 1
         least = min(least, least_cosine(vectors, reference()[rows]))
     assert (seen == 1).all() and least > 0.9999, least

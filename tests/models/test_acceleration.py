@@ -6,17 +6,20 @@ import shutil
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
+from filelock import FileLock
 
 from sbert_app.models.acceleration import Acceleration
 from sbert_app.models.converted import NETWORK, ConversionError, network
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
+from sbert_app.models.engine.engine import OnEngine
 from sbert_app.models.files.bundled import CROSS_ENCODER
 from sbert_app.models.registry import Registry
 from sbert_app.settings import Settings
@@ -113,6 +116,70 @@ def test_nothing_computes_after_a_stream_is_closed(fast, sentences):
     assert fast.engine._running
     stream.close()
     assert not fast.engine._running
+
+
+def test_a_job_that_began_on_torch_gives_every_core_a_batch_once_the_faster_engine_is_there(fast, sentences):
+    model = fast.on(fast.torch_engine)
+    stream = model.stream(sentences)
+    next(stream)
+    model.use(fast.engine)
+    assert max(len(fast.engine._running) for _ in stream) == fast.engine.ahead > 0
+
+
+def test_a_race_of_pairs_gives_every_core_a_batch_too(home, model_folder, cpu, sentences):
+    cross = CrossEncoder.from_adapter(model_folder, CROSS_ENCODER, cpu)
+    stream = cross.stream(list(zip(sentences, reversed(sentences), strict=True)))
+    next(stream)
+    acceleration = Acceleration(home, cpu, converts=False)
+    acceleration.begin(cross, (model_folder, CROSS_ENCODER))
+    acceleration.wait()
+    assert max(len(cross.engine._running) for _ in stream) == cross.engine.ahead > 0
+
+
+def test_a_process_that_converts_nothing_has_its_engine_before_the_first_sentence(home, model_folder, cpu):
+    """A command lives for one job: two engines that compute at once, or a job that begins on the slower one, cost it more."""
+    model = Encoder.from_folder(model_folder, cpu)
+    Acceleration(home, cpu, converts=False).begin(model, (model_folder,))
+    assert model.engine.name == "OpenVINO"
+
+
+def test_a_process_that_converts_nothing_does_not_wait_for_one_that_converts(tmp_path, model_folder):
+    assert network("encoder", (model_folder,), tmp_path, threading.Event(), converts=False) is None
+    (lock,) = tmp_path.glob("*.lock")
+    with ThreadPoolExecutor() as pool, FileLock(lock):
+        asked = pool.submit(network, "encoder", (model_folder,), tmp_path, threading.Event(), converts=False)
+        wait([asked], timeout=10)
+        assert asked.done()
+    assert asked.result() is None
+
+
+def test_a_batch_that_cannot_start_is_not_waited_for(fast):
+    features = fast.pad([[101, 7592, 102]])
+    with pytest.raises(KeyError):
+        fast.engine.start({"input_ids": features["input_ids"]}, lambda tokens, _: tokens)
+    assert not fast.engine._running and fast.engine.settle() == 0.0
+    assert fast.encode(["A cat."]).shape == (1, 384)
+
+
+def test_weights_that_are_being_read_when_the_engine_comes_are_given_up_too(cpu):
+    model = OnEngine(SimpleNamespace(config=None), lambda features: features["input_ids"], cpu)
+    reading, go_on = threading.Event(), threading.Event()
+
+    def reader():
+        reading.set()
+        assert go_on.wait(20)
+        return "the weights"
+
+    model.reader = reader
+    model.use(model.engine)
+    with ThreadPoolExecutor(2) as pool:
+        read = pool.submit(lambda: model.transformer)
+        assert reading.wait(20)
+        used = pool.submit(model.use, model.engine)
+        wait([used], timeout=0.2)
+        go_on.set()
+        assert read.result() == "the weights" and used.result() is None
+    assert model._transformer is None
 
 
 def test_a_registry_converts_in_the_background_and_finds_it_again(home, tmp_path):

@@ -109,7 +109,7 @@ def test_batches_are_started_ahead_and_each_row_comes_once(ahead):
         started.append(len(rows))
         return {"rows": torch.from_numpy(rows)}
 
-    batches = forward.forward_batches(np.split(np.arange(10), 5), pad, lambda features: lambda: features["rows"], ahead)
+    batches = forward.forward_batches(np.split(np.arange(10), 5), pad, lambda features: lambda: features["rows"], lambda: ahead)
     first = next(batches)
     assert len(started) == ahead + 1
     found = [first, *batches]

@@ -93,8 +93,13 @@ class OnEngine:
     def use(self, engine: Engine) -> None:
         """Compute with this engine from the next batch on."""
         self.engine = engine
-        if self.reader is not None:
-            self._transformer = None
+        with self._reading:
+            if self.reader is not None:
+                self._transformer = None
+
+    def ahead(self) -> int:
+        """Batches that the engine of this moment wants started before an earlier one is fetched."""
+        return self.engine.ahead
 
     def on(self, engine: Engine) -> Self:
         """This model with another engine, sharing all else."""

@@ -19,15 +19,18 @@ Start = Callable[[Features], Fetch]  # begins to compute a batch
 
 
 def forward_batches(
-    batches: Iterable[Rows], pad: Callable[[Rows], Features], start: Start, ahead: int = 0
+    batches: Iterable[Rows], pad: Callable[[Rows], Features], start: Start, ahead: Callable[[], int] = lambda: 0
 ) -> Iterator[tuple[Rows, NDArray[np.float32]]]:
-    """Yield (row numbers, outputs), each row once; close to stop. ahead: batches to start before fetching an earlier output."""
+    """Yield (row numbers, outputs), each row once; close to stop.
+
+    ahead: batches to start before fetching an earlier output, asked at each batch: the engine may change between two.
+    """
     started: deque[tuple[Rows, Fetch]] = deque()
     try:
         for rows in batches:
             for part in _start_halving(rows, pad, start):
                 started.append(part)
-                if len(started) > ahead:
+                if len(started) > ahead():
                     yield _fetched(*started.popleft())
         while started:
             yield _fetched(*started.popleft())

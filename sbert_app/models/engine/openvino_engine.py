@@ -47,8 +47,8 @@ class OpenVinoEngine:
 
     def start(self, features: Features, finish: Finish) -> Fetch:
         request = self._request()
-        self._running[request] = None
         request.start_async({name: features[name].numpy() for name in self._inputs}, share_inputs=True)  # `fetch` keeps them alive
+        self._running[request] = None
 
         def fetch() -> torch.Tensor:
             try:
