@@ -34,7 +34,8 @@ class Ranking:
     passages: the number of the passage that each row's cosine is of, (k,), -1 for the row's own embedding. notes: which rows could
     not be read for a filter.
     words: their BM25 scores, (k,), None for the dense way. fused: what hybrid search ranks by, (k,), None for other ways, and
-    coverage: how much of the query the words of one row cover, 0..1.
+    coverage: how much of the query the words of one row cover, 0..1. mask: which rows of the corpus fit the filters, (n,), None
+    for all.
     """
 
     rows: Rows
@@ -46,6 +47,7 @@ class Ranking:
     fused: Scores | None = None
     coverage: float = 0.0
     notes: tuple[str, ...] = ()
+    mask: NDArray[np.bool_] | None = None
 
     def taking(self, order: Rows) -> "Ranking":
         """These places of the ranking, in this order."""
@@ -151,12 +153,12 @@ class IndexedCorpus:
         if way == DENSE:
             with clock.stage("search"):
                 rows = self._closest(query, top, mask)
-            return Ranking(rows, *self.cosines(query, rows), clock.milliseconds, fitting, notes=notes)
+            return Ranking(rows, *self.cosines(query, rows), clock.milliseconds, fitting, notes=notes, mask=mask)
         if way == WORDS:
             with clock.stage(BM25):
                 words = self.lexical.scores(text)
                 rows = best_rows(words if mask is None else words * mask, top)
-            return Ranking(rows, *self.cosines(query, rows), clock.milliseconds, fitting, words[rows], notes=notes)
+            return Ranking(rows, *self.cosines(query, rows), clock.milliseconds, fitting, words[rows], notes=notes, mask=mask)
         with clock.stage("search"):
             closest = self._closest(query, max(top, FUSED_DEPTH), mask)
         with clock.stage(FUSION):
@@ -165,7 +167,7 @@ class IndexedCorpus:
             coverage = self.lexical.coverage(text, counted)
             rows, fused = hybrid(closest, lambda rows: self.cosines(query, rows)[0], counted, coverage)
             rows, fused = rows[:top], fused[:top]
-        return Ranking(rows, *self.cosines(query, rows), clock.milliseconds, fitting, words[rows], fused, coverage, notes)
+        return Ranking(rows, *self.cosines(query, rows), clock.milliseconds, fitting, words[rows], fused, coverage, notes, mask)
 
     def _closest(self, query: Vectors, top: int, mask: NDArray[np.bool_] | None) -> Rows:
         if mask is None:

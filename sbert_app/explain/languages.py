@@ -66,7 +66,7 @@ def unread(sentence: str, pieces: Pieces) -> str:
 
 def _is_foreign(sentence: str) -> bool:
     """Whether a sentence in Latin script has frequent words or letters of other languages, and hardly any English ones."""
-    words = words_of(sentence)
+    words = set(words_of(sentence))  # once each: "com" of addresses is Portuguese, too
     english, known = sum(word in FUNCTION_WORDS for word in words), sum(word in OTHER_LANGUAGES for word in words)
     other = known + sum(word not in OTHER_LANGUAGES and not word.isascii() for word in words)
     return known >= 1 and other >= 2 and other > 2 * english

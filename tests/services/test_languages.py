@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from sbert_app.corpus.indexed import WORDS
+from sbert_app.explain.languages import Pieces, unread
 from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.corpus.search import SearchService
 from sbert_app.services.languages import corpus_caution, query_caution
@@ -77,3 +78,9 @@ def test_a_corpus_tells_how_many_rows_are_in_another_language(shared_bench, enco
 def test_english_corpora_and_their_rows_as_queries_have_no_caution(encoder, name):
     assert corpus_caution(encoder, sentences(name)) == ()
     assert [text for text in sentences(name) if query_caution(encoder, text)] == []
+
+
+def test_a_word_of_two_languages_counts_once_however_often_it_is_repeated():
+    for text, is_read in (("books amazon com writers stanford com", True), ("os livros com fotos em casa", False)):
+        pieces = Pieces([(word, 2) for word in text.split()], unknown=0, a_sample_word=3.0)
+        assert (unread(text, pieces) == "") == is_read

@@ -98,14 +98,19 @@ def test_metadata_does_not_overwrite_the_hits_own_columns():
     assert record == {"rank": 1, "row": 7, "score": 0.5, "sentence": "text", "score_": "theirs", "row_": "x", "team": "A"}
 
 
-def test_copies_are_one_card_and_weak_hits_stand_below_a_line():
+def test_copies_are_counted_on_the_card_and_weak_hits_stand_below_a_line():
     from sbert_app.services.corpus.hits import Hit, SearchResult
 
-    scores = ((0.9, "first"), (0.5, "first"), (0.2, "second"), (0.1, "third"))
+    scores = ((0.9, "first"), (0.2, "second"), (0.1, "third"))
     hits = [Hit(rank, rank + 10, score, text, {}) for rank, (score, text) in enumerate(scores, 1)]
+    hits[0] = replace(hits[0], copies=12, copy_rows=(12, 15))
     result = SearchResult("q", hits, {"search": 1.0}, "model", 9, 9, weak=0.3)
     page = search.results(result)
-    assert page.count('class="hit"') == 3 and "The same text in row 12<" in page
+    assert (
+        page.count('class="hit"') == 3
+        and "The same text in rows 12, 15 … and 10 more<" in page
+        and "3 texts in 15 rows of 9 in" in page
+    )
     assert page.index("first") < page.index(search.WEAK) < page.index("second") and page.count('class="weak"') == 1
     assert search.ALL_WEAK in search.results(replace(result, weak=0.95))
     assert 'class="weak"' not in search.results(replace(result, weak=-1.0))

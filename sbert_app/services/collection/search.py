@@ -19,7 +19,7 @@ from sbert_app.services import validation
 from sbert_app.services.collection.opened import MOST_ID, OpenCollection
 from sbert_app.services.collection.sample import corpus_of
 from sbert_app.services.corpus.hits import MAXSIM, RANKINGS, SearchResult
-from sbert_app.services.corpus.ranked_hits import encode_query, hits_of
+from sbert_app.services.corpus.ranked_hits import different_texts, encode_query, hits_of
 from sbert_app.vectors import Vectors, unit_rows
 
 OFFERED = (MAXSIM, DENSE)  # ways to rank a collection, the first by default
@@ -69,13 +69,13 @@ def search(
     ranking: str,
     like: Row | None = None,
 ) -> SearchResult:
-    """The `top` hits in all rows. like: the row that is the query itself, which is left out. Raises UserError."""
+    """The best rows of the `top` best texts. like: the row that is the query itself, which is left out. Raises UserError."""
     ranking = validation.one_of(ranking, "ranking", RANKINGS) or OFFERED[0]
     check_ranking(ranking)
     encoder = bench.registry.encoder_of(opened.sample.model, opened.sample.fingerprint)
     vector, before = encode_query(bench.device, query, encoder) if like is None else (like.embedding, {})
     depth = max(top, COMPARED) if ranking == MAXSIM else top
-    hits, ranked = rank(opened, vector, depth, filters, like.id if like else None)
+    hits, ranked = different_texts(lambda depth: rank(opened, vector, depth, filters, like.id if like else None), depth)
     result = hits_of(bench.device, query, hits, encoder, ranked, top, before, ranking)
     return replace(result, searched=ranked.fitting, store=opened.store(bool(filters)))
 

@@ -18,12 +18,16 @@ DEFAULT_RANKING = MAXSIM
 FORMER_MODEL = "former"  # what can stand beside the hits, as any of RANKINGS
 
 
+NAMED = 10  # rows that repeat the text of a hit
+
+
 @dataclass(frozen=True)
 class Hit:
     """A hit. row: its row in the file, counted from 1 without the header; score: cosine, of a passage 0.08 less.
 
     bm25, maxsim, cross_score: set if the hits were ranked by them. matches: which words met, the heaviest first, if the hits were
     compared token by token; best: the first and last character + 1 of the sentence of a longer text that matches best.
+    copies: how many other rows that fit have the same text, copy_rows: the first of them; of a collection, among those looked at.
     passage: those of the part of a text longer than the model reads that its scores are of, None for the sentence as it is read.
     """
 
@@ -41,6 +45,8 @@ class Hit:
     best: Span | None = None
     passage: Span | None = None
     row_name: str = ""  # where rows are not numbered by one file: "17 of b.csv"
+    copies: int = 0
+    copy_rows: tuple[int | str, ...] = ()
     context: Span | None = None  # the passage with its neighbours: what MaxSim and the cross-encoder read of a long text
 
     @property
@@ -107,10 +113,11 @@ def result_of(
     """The rows of a ranking as hits. before: milliseconds of earlier stages; passages: those that the ranking numbers."""
     records = corpus.metadata.iloc[ranked.rows].to_dict("records")
     bm25 = [None] * len(ranked.rows) if ranked.words is None else ranked.words.tolist()
+    copies = _copies(corpus, ranked)
     columns = zip(ranked.rows, ranked.scores, ranked.passages.tolist(), bm25, records, strict=True)
     hits = [
         Hit(
-            rank=rank,
+            rank=place + 1,
             row=int(corpus.rows[row]),
             score=float(score),
             sentence=corpus.sentences[row],
@@ -118,10 +125,23 @@ def result_of(
             title=corpus.title(row),
             row_name=corpus.row_names.get(int(corpus.rows[row]), ""),
             bm25=words,
+            copies=len(copies[place]),
+            copy_rows=tuple(copies[place][:NAMED]),
             passage=passages.span(passage) if passages and passage >= 0 else None,
             context=passages.around(passage) if passages and passage >= 0 else None,
         )
-        for rank, (row, score, passage, words, record) in enumerate(columns, 1)
+        for place, (row, score, passage, words, record) in enumerate(columns)
     ]
     milliseconds = before | ranked.milliseconds
     return SearchResult(query, hits, milliseconds, model, len(corpus), ranked.fitting, ranking, cautions=ranked.notes)
+
+
+def _copies(corpus: Corpus, ranked: Ranking) -> list[list[int | str]]:
+    """For each row of a ranking the other rows with its text, of those that fit the filters."""
+    rows = ranked.rows.tolist()
+    texts: dict[str, list[int]] = {corpus.sentences[row]: [] for row in rows}
+    for other, sentence in enumerate(corpus.sentences):
+        if sentence in texts and (ranked.mask is None or ranked.mask[other]):
+            texts[sentence].append(other)
+    labels = corpus.rows.tolist()
+    return [[corpus.row_label(labels[other]) for other in texts[corpus.sentences[row]] if other != row] for row in rows]

@@ -1,6 +1,7 @@
 """From a query to its vector, and from a ranking to hits: as they are ranked, or compared word by word."""
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,18 @@ def encode_query(device: Device, query: str, encoder: "Encoder") -> tuple[Vector
         vector = unit_rows(encoder.encode([query], encoder.prompt("query")))[0]
     before = {WAITED: waited * 1e3} if waited > NOTICEABLE else {}
     return vector, before | {"encode": (time.perf_counter() - waited - start) * 1e3}
+
+
+def different_texts(rank: Callable[[int], tuple[IndexedCorpus, Ranking]], wanted: int) -> tuple[IndexedCorpus, Ranking]:
+    """The best row of each of the `wanted` best texts. rank: the best rows, at least so many unless there are no more."""
+    depth = wanted
+    while True:
+        indexed, ranked = rank(depth)
+        rows, sentences = ranked.rows.tolist(), indexed.corpus.sentences
+        first = {sentences[row]: place for place, row in reversed(list(enumerate(rows)))}
+        if len(first) >= wanted or len(rows) < depth:
+            return indexed, ranked.taking(np.array(sorted(first.values())[:wanted], dtype=np.int64))
+        depth *= 4
 
 
 def hits_of(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sbert_app.corpus.filters import facet_list
-from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
+from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus, Ranking
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.errors import UserError
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
@@ -18,7 +18,7 @@ from sbert_app.services import validation
 from sbert_app.services.collection import search as in_collection
 from sbert_app.services.collection.opened import OpenCollection, open_collection_of
 from sbert_app.services.corpus.hits import DEFAULT_RANKING, FORMER_MODEL, MAXSIM, RANKINGS, SearchResult
-from sbert_app.services.corpus.ranked_hits import encode_query, hits_of
+from sbert_app.services.corpus.ranked_hits import different_texts, encode_query, hits_of
 from sbert_app.services.indexing.indexer import FormerIndex
 from sbert_app.services.languages import corpus_caution, query_caution
 
@@ -159,16 +159,19 @@ class SearchService:
         ranking: str,
         like: int | None = None,
     ) -> SearchResult:
-        """The `top` hits. like: the row that is the query itself, which is left out."""
+        """The best rows of the `top` best texts. like: the row that is the query itself, which is left out."""
         if isinstance(searched, OpenCollection):
             return in_collection.search(self._bench, searched, query, top, filters, ranking)
         ranking = validation.one_of(ranking, "ranking", RANKINGS) or DEFAULT_RANKING
         encoder = self._bench.registry.encoder_of(searched.model, searched.fingerprint)
         vector, before = encode_query(self._bench.device, query, encoder) if like is None else (searched.embeddings[like], {})
         compared = ranking == MAXSIM
-        depth = (max(top, COMPARED) if compared else top) + (like is not None)
-        ranked = searched.rank(vector, query, depth, filters, HYBRID if compared else ranking)
-        ranked = ranked.taking(np.flatnonzero(ranked.rows != like)) if like is not None else ranked
+
+        def rank(depth: int) -> tuple[IndexedCorpus, Ranking]:
+            ranked = searched.rank(vector, query, depth + (like is not None), filters, HYBRID if compared else ranking)
+            return searched, ranked.taking(np.flatnonzero(ranked.rows != like)) if like is not None else ranked
+
+        _, ranked = different_texts(rank, max(top, COMPARED) if compared else top)
         return hits_of(self._bench.device, query, searched, encoder, ranked, top, before, ranking)
 
     def _query(self, query: str) -> str:

@@ -26,8 +26,8 @@ _WHOLE = Markup('<p class="whole" dir="auto">{}</p>')
 _MARK = Markup('<mark style="--w:{:.2f}">{}</mark>')
 
 
-def card(hit: Hit, copies: Sequence[Hit], words: frozenset[str], moved: str | Markup, grade: int | None = None) -> Markup:
-    """A hit. copies: later hits with the same text; words: the query's, marked unless it was compared token by token.
+def card(hit: Hit, words: frozenset[str], moved: str | Markup, grade: int | None = None) -> Markup:
+    """A hit. words: the query's, marked unless it was compared token by token.
 
     grade: how the visitor has judged it, None for not at all.
     """
@@ -45,7 +45,7 @@ def card(hit: Hit, copies: Sequence[Hit], words: frozenset[str], moved: str | Ma
         bars=bars,
         moved=moved,
         sentence=_sentence(hit, words),
-        same=_same(copies),
+        same=_same(hit),
         why=_matched_words(hit),
         chips=_metadata(hit),
         judge=buttons(hit.row, grade, hit.place),
@@ -54,11 +54,12 @@ def card(hit: Hit, copies: Sequence[Hit], words: frozenset[str], moved: str | Ma
     )
 
 
-def _same(copies: Sequence[Hit]) -> Markup:
-    if not copies:
+def _same(hit: Hit) -> Markup:
+    if not hit.copies:
         return Markup()
-    rows = ", ".join(copy.place for copy in copies)
-    return Markup('<p class="same">The same text in {} {}</p>').format(plural(len(copies), "row", "rows"), rows)
+    rows = ", ".join(f"{row:,}" if isinstance(row, int) else row for row in hit.copy_rows)
+    more = f" … and {hit.copies - len(hit.copy_rows):,} more" if hit.copies > len(hit.copy_rows) else ""
+    return Markup('<p class="same">The same text in {} {}{}</p>').format(plural(hit.copies, "row", "rows"), rows, more)
 
 
 def _sentence(hit: Hit, words: frozenset[str]) -> Markup:

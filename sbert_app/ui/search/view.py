@@ -9,6 +9,7 @@ from sbert_app.corpus.ranking.lexical import tokenize
 from sbert_app.services.corpus.hits import MAXSIM, Hit, SearchResult
 from sbert_app.ui.kit import html
 from sbert_app.ui.search.hit_view import card
+from sbert_app.wording import plural
 
 NO_QUERY = "Type what you are looking for, in any words, and press Enter."
 NO_HITS = "No row fits the filters. Remove one to see hits."
@@ -72,9 +73,15 @@ def chips(active: Mapping[str, str]) -> Markup:
 def _amount(result: SearchResult) -> str:
     if result.store:
         which = f"{result.searched:,}, of those that fit the filters" if result.store.filtered else f"{result.searched:,}"
-        return f"{len(result.hits)} of {which}"
-    shown, fitting, all_rows = (f"{number:,}" for number in (len(result.hits), result.fitting, result.searched))
+        return f"{_shown(result)} of {which}"
+    shown, fitting, all_rows = _shown(result), f"{result.fitting:,}", f"{result.searched:,}"
     return f"{shown} of {all_rows}" if result.fitting == result.searched else f"{shown} of {fitting} that fit ({all_rows} in all)"
+
+
+def _shown(result: SearchResult) -> str:
+    """The number of hits, and of all rows with their texts."""
+    texts, copies = len(result.hits), sum(hit.copies for hit in result.hits)
+    return f"{texts:,} {plural(texts, 'text', 'texts')} in {texts + copies:,} rows" if copies else f"{texts:,}"
 
 
 def _ranked_by(result: SearchResult) -> str:
@@ -95,24 +102,22 @@ def hit_record(hit: Hit) -> dict[str, object]:
         "sentence": hit.sentence,
     }
     scores = {"bm25": hit.bm25, "maxsim": hit.maxsim, "cross_encoder_score": hit.cross_score}
+    record |= {"copies": hit.copies} if hit.copies else {}
     record |= {name: round(score, 4) for name, score in scores.items() if score is not None}
     return record | {(f"{key}_" if key in record else key): value for key, value in hit.metadata.items()}
 
 
 def _hits(result: SearchResult, judged: Mapping[int, int], other: SearchResult | None = None) -> Markup:
-    """Cards, those of one text as one; `other`: another search, to show how each hit's rank differs there."""
+    """Cards; `other`: another search, to show how each hit's rank differs there."""
     words = frozenset(tokenize(result.query))
-    ranks = None if other is None else {hit.row: hit.rank for hit in other.hits}
-    same_text: dict[str, list[Hit]] = {}
-    for hit in result.hits:
-        same_text.setdefault(hit.sentence, []).append(hit)
+    ranks = None if other is None else {hit.sentence: hit.rank for hit in other.hits}
     first_weak = _first_weak(result)
     cards = []
-    for hit, *copies in same_text.values():
+    for hit in result.hits:
         if hit.rank == first_weak:
             cards.append(_weak(first_weak, result.weak))
-        moved = "" if ranks is None else _moved(hit.rank, ranks.get(hit.row))
-        cards.append(card(hit, copies, words, moved, judged.get(hit.row)))
+        moved = "" if ranks is None else _moved(hit.rank, ranks.get(hit.sentence))
+        cards.append(card(hit, words, moved, judged.get(hit.row)))
     return Markup('<ol class="hits">{}</ol>').format(Markup().join(cards))
 
 
