@@ -31,7 +31,7 @@ def test_pairs_groups_and_a_cleaned_file(shell, tmp_path):
 def test_copies_alone_can_be_left_out(shell, tmp_path, write):
     clean, path = tmp_path / "clean.csv", write("cats.csv", "id,text\n1,the cat sleeps\n2,the cat is sleeping\n3,the cat sleeps\n")
     out, _ = shell("duplicates", path, "--threshold", 0.9, "--clean", clean, "--remove", "copies")
-    assert "1 exact copies among 3 rows; 1 more rows are similar" in out and "2 rows to keep" in out
+    assert "1 exact copies (1 differ in id) among 3 rows; 1 more rows are similar" in out and "2 rows to keep" in out
     assert clean.read_text(encoding="utf-8").split() == ["id,text", "1,the", "cat", "sleeps", "2,the", "cat", "is", "sleeping"]
 
 
