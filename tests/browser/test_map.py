@@ -1,5 +1,6 @@
 """The map as a person uses it: draw, hover, click, lasso, list, colours, query, another model, a page to keep."""
 
+import contextlib
 import csv
 import io
 import os
@@ -84,18 +85,14 @@ def seen_whole(page: Page, selector: str) -> bool:
 
 def group_into(page: Page, count: int) -> None:
     """Type a number of clusters until it counts: Gradio loses what is typed while it opens the options."""
-    field, summary = page.locator("#map-count input, #map-count textarea").first, page.locator("#map-summary")
-
-    def typed() -> bool:
-        if f"{count} clusters" in summary.inner_text():
-            return True
-        if page.locator("#map-summary .generating, #map-summary .pending").count() == 0:
-            field.fill(str(count))
-            field.press("Enter")
-            page.wait_for_timeout(500)
-        return False
-
-    until(page, typed)
+    field = page.locator("#map-count input, #map-count textarea").first
+    for _ in range(60):
+        field.fill(str(count))
+        field.press("Enter")
+        with contextlib.suppress(AssertionError):
+            expect(page.locator("#map-summary")).to_contain_text(f"{count} clusters", timeout=5_000)
+            return
+    raise AssertionError(f"{count} was never taken")
 
 
 def share_of_window(page: Page) -> float:
