@@ -93,7 +93,7 @@ def test_a_filter_in_force_is_shown_though_it_is_folded_away_and_goes_with_one_c
 
 def test_a_menu_opened_before_the_page_is_loaded_stays_open(page):
     late = []
-    page.route("**/queue/join*", late.append)
+    page.route("**/queue/join*", lambda route: late.append(route))
     page.reload()
     page.locator("#corpus-menu button").click()
     expect(page.locator("#corpus-panel")).to_be_visible()

@@ -1,5 +1,6 @@
 """The map as a person uses it: draw, hover, click, lasso, list, colours, query, another model, a page to keep."""
 
+import contextlib
 import csv
 import io
 import os
@@ -9,6 +10,7 @@ import shutil
 import pytest
 from playwright.sync_api import Page, expect
 
+from sbert_app.services.corpus.cluster_map import Grouping
 from tests.browser.chromium import go_to, until
 from tests.browser.conftest import SERVED
 from tests.browser.corpus import index, open_example, upload
@@ -79,6 +81,18 @@ def seen_whole(page: Page, selector: str) -> bool:
     box, size = box_of(page, selector), page.viewport_size
     inside = box["x"] >= 0 and box["x"] + box["width"] <= size["width"] and box["y"] + box["height"] <= size["height"]
     return inside and box["y"] >= 0 and page.evaluate("scrollY") == 0
+
+
+def group_into(page: Page, count: int) -> None:
+    """Type a number of clusters until it counts: Gradio loses what is typed while it opens the options."""
+    field = page.locator("#map-count input, #map-count textarea").first
+    for _ in range(60):
+        field.fill(str(count))
+        field.press("Enter")
+        with contextlib.suppress(AssertionError):
+            expect(page.locator("#map-summary")).to_contain_text(f"{count} clusters", timeout=5_000)
+            return
+    raise AssertionError(f"{count} was never taken")
 
 
 def share_of_window(page: Page) -> float:
@@ -245,9 +259,7 @@ def names(page: Page) -> list[dict]:
 def test_every_cluster_has_its_name_beside_it_or_a_line_to_it(page):
     draw(page)
     page.locator("#map-options button").first.click()
-    page.locator("#map-count input, #map-count textarea").first.fill("20")
-    page.keyboard.press("Enter")
-    expect(page.locator("#map-summary")).to_contain_text("20 clusters")
+    group_into(page, 20)
     expect(page.locator(f"{PLOT} .annotation")).to_have_count(20)
     shown = names(page)
     assert len(shown) == 20 and all(name["far"] <= 25 or name["led"] for name in shown)
@@ -273,14 +285,20 @@ def test_on_a_phone_names_do_not_overlap_and_the_list_below_stands_for_the_lasso
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_before_the_map_is_drawn_nothing_answers_and_nothing_complains(page):
+def test_before_the_map_is_drawn_nothing_answers_and_nothing_complains(page, monkeypatch):
+    read, counts = Grouping.read, []
+    monkeypatch.setattr(Grouping, "read", staticmethod(lambda *values: counts.append(values[1]) or read(*values)))
     go_to(page, "Map")
     page.locator(PLOT).wait_for()
     lasso(page)
     page.locator("#map-options button").first.click()
-    page.wait_for_timeout(600)  # the accordion opens, and what is typed before it has is lost
-    page.locator("#map-count input, #map-count textarea").first.fill("4")
-    page.keyboard.press("Enter")
+
+    def typed() -> bool:
+        page.locator("#map-count input, #map-count textarea").first.fill("4")
+        page.keyboard.press("Enter")
+        return "4" in counts
+
+    until(page, typed)  # what is typed while Gradio opens the options is lost
     draw(page)
     expect(page.locator("#map-summary")).to_contain_text("4 clusters")
     assert page.get_by_test_id("toast-body").count() == 0
@@ -324,9 +342,7 @@ def test_options_regroup_and_colours_follow_a_column(page):
     moving = "() => getComputedStyle(document.querySelector('#map-draw')).transitionDuration"
     assert float(page.evaluate(moving).split(",")[0].rstrip("s")) < 0.001
     page.locator("#map-options button").first.click()
-    page.locator("#map-count input, #map-count textarea").first.fill("9")
-    page.keyboard.press("Enter")
-    expect(page.locator("#map-summary")).to_contain_text("9 clusters")
+    group_into(page, 9)
     page.get_by_role("radio", name="HDBSCAN", exact=True).check()
     expect(page.locator("#map-summary")).to_contain_text("HDBSCAN finds the number itself")
     colour_by(page, "Column: team")

@@ -166,7 +166,7 @@ def test_copying_works_without_the_clipboard_of_secure_pages(page):
 
 def test_a_chart_that_comes_late_is_presented_all_the_same(page):
     late = []
-    page.route(re.compile("plotly", re.IGNORECASE), late.append)
+    page.route(re.compile("plotly", re.IGNORECASE), lambda route: late.append(route))
     go_to(page, "Timing")
     page.locator("#race-take-home [data-present]").click()
     expect(page.locator(".present-text")).to_contain_text("10,000 sentences are 49,995,000 pairs")
