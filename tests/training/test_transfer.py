@@ -106,7 +106,7 @@ def test_heads_learn_on_one_thread_and_give_the_others_back(parts, monkeypatch):
     monkeypatch.setattr(linear_heads, "MOST_EPOCHS", 4)
     before, during = torch.get_num_threads(), []
     fit_heads(features, targets, train, dev, torch.tensor([1e-4, 1e-2]), tick=lambda: during.append(torch.get_num_threads()))
-    assert during == [1] and torch.get_num_threads() == before
+    assert set(during) == {1} and torch.get_num_threads() == before
 
 
 def test_the_quick_form_is_scikit_learns_nested_search():
