@@ -1,5 +1,6 @@
 """Load models by name from the bundled package, saved folders or the Hub, and keep the last few in memory."""
 
+import gc
 import logging
 import threading
 from collections import OrderedDict
@@ -153,8 +154,11 @@ class Registry:
         with self._lock:
             self._loaded[key] = model
             self._loaded.move_to_end(key)
+            dropped = len(self._loaded) > LOADED_MODELS
             while len(self._loaded) > LOADED_MODELS:
                 self._loaded.popitem(last=False)
+        if dropped:
+            gc.collect()  # a network refers to itself: without this it stays for minutes
 
     def _load(self, kind: str, name: str, load: Callable[..., Model]) -> Model:
         model = self._read(kind, name, load, self.hardware)

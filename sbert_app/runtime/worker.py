@@ -94,9 +94,10 @@ class Worker:
             except BaseException:  # the next runs must get their turn
                 log.exception("run %s ended without a state", job.run.id)
                 self._unwritten[job.run.id] = FAILED, INTERNAL_ERROR
-            with self._lock, suppress(OSError):  # who resumes it now finds it neither here nor locked
+            with suppress(OSError):
+                job.lock.release()  # first: a run that is not counted any more is free
+            with self._lock:
                 del self._jobs[job.run.id]
-                job.lock.release()
             del job
             give_back(unreachable=True)
 

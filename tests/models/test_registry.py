@@ -6,6 +6,7 @@ import pickle
 import shutil
 import threading
 import time
+import weakref
 from contextlib import suppress
 from dataclasses import replace
 
@@ -92,6 +93,13 @@ def test_after_a_load_that_failed_the_next_ones_take_turns(registry, monkeypatch
     for thread in threads:
         thread.join(20)
     assert max(most) == 1 and len(registry._loading) == 0
+
+
+def test_a_model_that_is_dropped_is_freed_at_once(registry, monkeypatch):
+    monkeypatch.setattr(module, "LOADED_MODELS", 1)
+    freed = weakref.ref(registry.encoder().transformer)
+    registry.cross_encoder(DEFAULT_CROSS_ENCODER)
+    assert freed() is None
 
 
 def test_a_trainable_copy_is_fp32_and_its_own(registry):
