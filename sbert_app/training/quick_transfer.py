@@ -3,6 +3,7 @@
 Figures can be points away from those of the real protocol, as C is high for features of this length: compare quick with quick ones.
 """
 
+import threading
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +21,10 @@ C_OF_FOLDS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)  # its own where folds of a t
 MOST_STEPS = 100  # scikit-learn's default, as in SentEval
 QUICK = "quick: scikit-learn's logistic regression"
 Mask = NDArray[np.bool_]
+
+# One fit at a time: the number of BLAS's threads and the filters of warnings belong to the process, and two that overlap would
+# restore each other's. The only mutable object here.
+FITTING = threading.Lock()
 
 
 def cross_validated(features: Vectors, targets: Targets, tick: Callable[[], None] = lambda: None) -> Transfer:
@@ -58,7 +63,11 @@ class Fits:
         from sklearn.linear_model import LogisticRegression
 
         self._tick()
-        with threadpool_limits(1), warnings.catch_warnings():  # a fit takes milliseconds: threads wait longer than they compute
+        with (
+            FITTING,
+            threadpool_limits(1),
+            warnings.catch_warnings(),
+        ):  # a fit takes milliseconds: threads wait longer than they compute
             warnings.simplefilter("ignore", ConvergenceWarning)  # a hundred steps are meant
             model: Any = LogisticRegression(C=c, max_iter=MOST_STEPS, random_state=SEED)
             model.fit(own, targets)
