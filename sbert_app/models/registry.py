@@ -48,7 +48,7 @@ class Registry:
         self.hardware = choose_hardware(settings.device, settings.precision)
         self.acceleration = Acceleration(settings.cache / "openvino", self.hardware, settings.engine == "auto", converts, patience)
         self._loaded: OrderedDict[tuple[str, str], Any] = OrderedDict()
-        self._loading: WeakValueDictionary[tuple[str, str], Any] = WeakValueDictionary()  # locks, as long as somebody waits
+        self._loading: WeakValueDictionary[tuple[str, str], threading.Lock] = WeakValueDictionary()  # as long as somebody waits
         self._lock = threading.Lock()
 
     def list(self) -> list[ModelInfo]:
@@ -143,12 +143,15 @@ class Registry:
         key = kind, plain_name(name) or DEFAULT_ENCODER
         with self._lock:
             loading = self._loading.setdefault(key, threading.Lock())
-        with loading:  # one lock per model: a slow download does not block the others
-            model: Model | None = self._loaded.get(key)
-            if model is None:
-                model = self._load(*key, load)
-            self._keep(key, model)
-            return model
+        try:
+            with loading:  # one lock per model: a slow download does not block the others
+                model: Model | None = self._loaded.get(key)
+                if model is None:
+                    model = self._load(*key, load)
+                self._keep(key, model)
+                return model
+        finally:
+            del loading  # a traceback would keep it
 
     def _keep(self, key: tuple[str, str], model: Encoder | CrossEncoder) -> None:
         with self._lock:
