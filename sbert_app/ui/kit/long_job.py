@@ -55,8 +55,8 @@ class LongJob:
         return started
 
     def _on_stop(self, session_id: str) -> Any:
-        self._asked.add(session_id)
         self._stop(session_id)
+        self._asked.add(session_id)
         return gr.Button(STOPPING, interactive=False)
 
     def _stoppable(self, work: Callable[..., Any]) -> Callable[..., Any]:
@@ -67,11 +67,13 @@ class LongJob:
         @functools.wraps(work)
         def steps(session_id: str, *args: Any) -> Iterator[Any]:
             self._asked.discard(session_id)
-            for step in work(session_id, *args):
-                if session_id in self._asked:
-                    self._stop(session_id)
-                yield step
-            self._asked.discard(session_id)
+            try:
+                for step in work(session_id, *args):
+                    if session_id in self._asked:
+                        self._stop(session_id)
+                    yield step
+            finally:
+                self._asked.discard(session_id)
 
         return steps
 
