@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from weakref import WeakValueDictionary
 
 import torch
@@ -175,9 +175,8 @@ class Registry:
     def _read(self, kind: str, name: str, load: Callable[..., Model], hardware: Hardware) -> Model:
         if is_untrained(name):
             check_kind(kind, name, "encoder")
-            new: Any = self._untrained(name, hardware)
-            model: Model = tested(new)
-            return model
+            new = untrained(name, hardware, files=not self.settings.hosted)
+            return tested(cast("Model", Encoder(name, new.network, new.tokenizer, new.layout, hardware, new.dense)))
         if is_draft(name):
             check_kind(kind, name, "encoder")
         folder = self._folder(name)
@@ -186,10 +185,6 @@ class Registry:
         if is_draft(name):
             self.acceleration.draft(model, folder)
         return tested(model)
-
-    def _untrained(self, name: str, hardware: Hardware) -> Encoder:
-        new = untrained(name, hardware, files=not self.settings.hosted)
-        return Encoder(name, new.network, new.tokenizer, new.layout, hardware, new.dense)
 
     def _folder(self, name: str) -> Path:
         name = full_name(name) or DEFAULT_ENCODER

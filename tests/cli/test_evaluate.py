@@ -22,7 +22,7 @@ def test_labelled_sentences_are_a_data_set_too(shell, write):
     file = write("topics.csv", CLASSED)
     summary = json.loads(shell("evaluate", file, "--systems", "word-vectors", "--json")[0])
     assert summary["word-vectors"]["accuracy"] > 0.9
-    _, err = shell("evaluate", file, "--systems", "tf-idf", status=2)
+    _, err = shell("evaluate", file, "--systems", "word-overlap", status=2)
     assert err.splitlines()[-1].startswith("Error: Scores pairs only")
 
 

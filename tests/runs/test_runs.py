@@ -12,6 +12,7 @@ from sbert_app.labelled.splits import split
 from sbert_app.runs.plan import PAPER, PRESETS, QUICK, Plan, preset
 from sbert_app.runs.run import FINISHED, INTERRUPTED, RUNNING, Run
 from sbert_app.runs.runs import Runs
+from sbert_app.storage import sweep
 from sbert_app.training.options import Options
 
 RESULT_PARTS = ("verdict", "before", "after", "parts", "best_step", "steps")
@@ -190,7 +191,7 @@ def test_a_killed_delete_leaves_nothing_that_is_listed(tmp_path, run, scored, mo
         patch.setattr(shutil, "rmtree", killed)
         Runs(tmp_path).delete(run.id)
     assert Runs(tmp_path).list() == [] and list(tmp_path.glob(".*"))
-    Run.create(tmp_path, "next", "", Plan("base", "regression"), split(scored))
+    sweep(tmp_path)
     assert not list(tmp_path.glob(".*"))
 
 

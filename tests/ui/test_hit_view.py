@@ -24,27 +24,25 @@ HIT = Hit(1, 7, 0.6, TEXT, {}, maxsim=0.5, bm25=2.0, matches=MATCHES)
 
 
 def test_the_words_that_match_are_marked_the_strongest_most_and_no_stop_words_or_signs():
-    page = card(HIT, (), frozenset(), "")
+    page = card(HIT, frozenset(), "")
     assert '<mark style="--w:1.00">parcel</mark>' in page and '<mark style="--w:0.45">lost</mark>' in page
     assert page.count("<mark") == 2 and "&lt;courier&gt;" in page and "<courier>" not in page
 
 
 def test_without_matches_the_querys_own_words_are_marked():
-    page = card(replace(HIT, matches=()), (), frozenset({"depot"}), "")
+    page = card(replace(HIT, matches=()), frozenset({"depot"}), "")
     assert page.count("<mark") == 1 and ">depot</mark>" in page and "Which words match" not in page
 
 
 def test_every_word_stands_behind_a_click_with_similarity_and_weight():
-    page = card(HIT, (), frozenset(), "")
+    page = card(HIT, frozenset(), "")
     assert "Which words match" in page and "package" in page and "0.80" in page and "50 %" in page and "MaxSim 0.500" in page
 
 
 def test_a_long_text_begins_with_the_sentence_that_matches_best_until_it_is_unfolded():
     text = "Nothing to see in this one. " * 20 + "The parcel is lost. " + "More of nothing follows here. " * 20
     start = text.index("The parcel")
-    page = card(
-        Hit(1, 7, 0.6, text, {}, matches=(met("x", "parcel", 0.8, 1.0, text),), best=(start, start + 19)), (), frozenset(), ""
-    )
+    page = card(Hit(1, 7, 0.6, text, {}, matches=(met("x", "parcel", 0.8, 1.0, text),), best=(start, start + 19)), frozenset(), "")
     excerpt = page.split('class="excerpt"')[1].split("</p>")[0]
     assert (
         "… The <mark" in excerpt
@@ -55,7 +53,7 @@ def test_a_long_text_begins_with_the_sentence_that_matches_best_until_it_is_unfo
 
 def test_a_logit_gets_no_bar():
     bars = [
-        card(replace(HIT, cross_score=score, cross_share=share), (), frozenset(), "").count("bar cross")
+        card(replace(HIT, cross_score=score, cross_share=share), frozenset(), "").count("bar cross")
         for score, share in ((7.5, None), (0.5, 0.5))
     ]
     assert bars == [0, 1]

@@ -2,7 +2,9 @@
 
 import csv
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -20,7 +22,7 @@ def tickets(count: int) -> list[dict[str, str]]:
         return list(csv.DictReader(file))[:count]
 
 
-def make(folder: Path, encoder: Encoder, count: int = 200, files: Sequence[str] = ("tickets.csv",), **other: object) -> Facts:
+def make(folder: Path, encoder: Encoder, count: int = 200, files: Sequence[str] = ("tickets.csv",), **other: Any) -> Facts:
     """Write the first `count` tickets as a collection; of several files each takes its share, in turn."""
     import pandas as pd
 
@@ -28,7 +30,7 @@ def make(folder: Path, encoder: Encoder, count: int = 200, files: Sequence[str] 
     columns = [column for column in records[0] if column != "text"]
     scales = {column: scale for column in columns if (scale := scale_of(pd.Series([row[column] for row in records])))}
     facts = Facts(encoder.name, encoder.fingerprint, encoder.dim, "text", tuple(columns), scales, tuple(files))
-    facts = Facts.from_json(facts.to_json() | other)
+    facts = replace(facts, **other)
     embeddings = unit_rows(encoder.encode([row["text"] for row in records], encoder.document_prompt))
     values = {
         "row": [(i % len(files) << FILE_BITS) + i // len(files) + 1 for i in range(len(records))],
