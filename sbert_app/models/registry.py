@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 import torch
@@ -173,12 +173,13 @@ class Registry:
         return model
 
     def _read(self, kind: str, name: str, load: Callable[..., Model], hardware: Hardware) -> Model:
+        if is_untrained(name) or is_draft(name):
+            check_kind(kind, name, "encoder")
         if is_untrained(name):
-            check_kind(kind, name, "encoder")
             new = untrained(name, hardware, files=not self.settings.hosted)
-            return tested(cast("Model", Encoder(name, new.network, new.tokenizer, new.layout, hardware, new.dense)))
-        if is_draft(name):
-            check_kind(kind, name, "encoder")
+            encoder: Any = Encoder(name, new.network, new.tokenizer, new.layout, hardware, new.dense)
+            model: Model = tested(encoder)
+            return model
         folder = self._folder(name)
         check_kind(kind, name, _kind_of(full_name(name), folder))
         model = load(folder, hardware, name)
