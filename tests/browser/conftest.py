@@ -26,7 +26,7 @@ def hosted_url(app_url, tmp_path_factory) -> Iterator[str]:
     yield from served(tmp_path_factory.mktemp("hosted"), hosted=True)
 
 
-PATIENCE = 300_000  # milliseconds for whatever is waited for: a busy machine is slow, not wrong
+PATIENCE = 120_000  # milliseconds for whatever is waited for: a busy machine is slow, not wrong
 SERVED: list[Any] = []  # the services of the apps that run
 
 
