@@ -15,6 +15,9 @@ element.addEventListener('change', event => {
   const radio = event.target.closest('input[name="fine-tune-run"]');
   if (radio) trigger('picked', {run: radio.value});
 });
+// Gradio changes the rows that are there: a radio button that was chosen would stay so on the row that comes into its place.
+const asListed = () => element.querySelectorAll('input').forEach(radio => { radio.checked = radio.defaultChecked; });
+watch('value', () => setTimeout(asListed));
 """
 # The buttons that had the focus are gone after a question or an answer: the keyboard goes on here.
 FOCUS_KEEP = "() => setTimeout(() => document.getElementById('run-delete-no')?.focus(), 150)"
