@@ -102,7 +102,8 @@ def content(folder: Path) -> dict[int, list[tuple[Any, ...]]]:
     """What the files hold under each id, read without the app: cells and embedding."""
     held: dict[int, list[tuple[Any, ...]]] = {}
     for name in json.loads((folder / "collection.json").read_bytes())["parts"]:
-        table = pa.ipc.open_stream((folder / "parts" / name).read_bytes()[8:]).read_all()  # the footer says the same again
+        batch = pa.ipc.open_stream((folder / "parts" / name).read_bytes()[8:]).read_next_batch()  # a part is one
+        table = pa.Table.from_batches([batch])  # the footer says the same again
         for row, vector in zip(table.drop_columns([EMBEDDING]).to_pylist(), embeddings_of(table), strict=True):
             held.setdefault(row[ROW], []).append((tuple(row.values()), vector))
     return held
