@@ -45,7 +45,7 @@ def evaluation(page: Page) -> Page:
 
 def test_the_grid_fills_says_what_is_real_and_shows_errors(evaluation):
     page = evaluation
-    choose(page, "eval-systems", "SBERT", "Average word vectors", "tf-idf")
+    choose(page, "eval-systems", "SBERT", "Average word vectors", "Word overlap")
     choose(page, "eval-sets", "Everyday pairs", "Tickets by team")
     measure(page)
     grid = page.locator("#eval-grid")
@@ -54,9 +54,11 @@ def test_the_grid_fills_says_what_is_real_and_shows_errors(evaluation):
     expect(grid.locator("td.none")).to_have_count(1)
     words = page.locator("#eval-words")
     expect(words).to_contain_text(re.compile(r"Everyday pairs: SBERT is best, \d+\.\d ahead of"))
-    expect(words).to_contain_text("No figure for tf-idf: scores pairs only")
-    grid.locator("button[data-system=tf-idf]").click()
-    expect(page.locator("#eval-errors h3").first).to_have_text("tf-idf on Everyday pairs: the worst errors")
+    expect(words).to_contain_text(re.compile("No figure for word.overlap: scores pairs only", re.IGNORECASE))
+    grid.locator("button[data-system=word-overlap]").click()
+    expect(page.locator("#eval-errors h3").first).to_have_text(
+        re.compile("word.overlap on Everyday pairs: the worst errors", re.IGNORECASE)
+    )
     expect(page.locator("#eval-errors section").nth(1).locator("tbody tr").first).to_be_visible()
     expect(page.locator("#eval-chart .js-plotly-plot")).to_be_visible()
     assert faults(page) == []

@@ -165,13 +165,13 @@ def test_copying_works_without_the_clipboard_of_secure_pages(page):
 
 
 def test_a_chart_that_comes_late_is_presented_all_the_same(page):
-    late = []
-    page.route(re.compile("plotly", re.IGNORECASE), lambda route: late.append(route))
+    late, released = [], []
+    page.route(re.compile("plotly", re.IGNORECASE), lambda route: route.continue_() if released else late.append(route))
     go_to(page, "Timing")
     page.locator("#race-take-home [data-present]").click()
     expect(page.locator(".present-text")).to_contain_text("10,000 sentences are 49,995,000 pairs")
     assert page.locator("#race-chart .js-plotly-plot").count() == 0  # still on its way
-    page.unroute_all()
+    released.append(True)
     for route in late:
         route.continue_()
     expect(page.locator(".present-chart .main-svg").first).to_be_visible()
