@@ -20,17 +20,21 @@
     { say: 'The map: each point is a row, and near points mean similar things. Click a point or a cluster to read it.', at: '#map-plot', tab: 'Map', act: () => { if (!find('#map-plot .annotation')) click('#map-draw'); } },
     {
       say: 'Why vectors: for 100,000 sentences, reading every pair takes months, comparing vectors takes about a minute. Start the race to measure both on this machine. Fine-tune trains on your own pairs, and Evaluation measures any model on data with known answers.',
-      at: '#race-words', tab: 'Timing', when: '#race-chart .js-plotly-plot', act: () => slide('#race-n input[type=range]', 5),
+      at: '#race-words', tab: 'Timing', when: '#race-chart .js-plotly-plot', act: () => slide('#race-n input[type=range]', 5, '100,000 sentences'),
     },
   ];
 
   let step = -1, before = null;
 
-  function slide(selector, value) {
-    const slider = find(selector);
-    if (!slider) return;
-    slider.value = value;
-    slider.dispatchEvent(new Event('input', { bubbles: true }));
+  // Move the slider until the words beside it say so: an answer that was on its way takes its place.
+  function slide(selector, value, shown, tries = 8) {
+    const slider = find(selector), mine = step;
+    if (!slider || !tries) return;
+    for (const place of [value - 0.1, value]) {
+      slider.value = place;
+      slider.dispatchEvent(new Event('input', { bubbles: true }));
+    }
+    setTimeout(() => { if (step === mine && !find('#race-words')?.textContent.includes(shown)) slide(selector, value, shown, tries - 1); }, 2000);
   }
 
   function card() {
