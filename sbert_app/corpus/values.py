@@ -89,7 +89,7 @@ def read(cells: "pd.Series[str]") -> Values | None:
     chosen: Sequence[Readings] = ()
     for kind, reader in KINDS.items():
         readings = [reader(text) if text else {} for text in texts]
-        count = sum(count for found, count in zip(readings, rows.tolist(), strict=True) if found)
+        count = sum(count for possible, count in zip(readings, rows.tolist(), strict=True) if possible)
         if count > most:
             most, best, chosen = count, kind, readings
         if most == filled:
@@ -155,7 +155,7 @@ def _placed(
     scale: str, cells: "pd.Series[str]", codes: NDArray[np.intp], texts: Sequence[str], readings: Sequence[Readings]
 ) -> Values:
     _, conventions = _parts(scale)
-    each = [_one(found, conventions) if text else (math.nan, BLANK) for text, found in zip(texts, readings, strict=True)]
+    each = [_one(possible, conventions) if text else (math.nan, BLANK) for text, possible in zip(texts, readings, strict=True)]
     values, states = zip(*each, strict=True)
     return Values(scale, cells, np.array(values, dtype=np.float64)[codes], np.array(states, dtype=np.int8)[codes])
 

@@ -13,21 +13,21 @@ def held(value: object) -> dict[int, int]:
 
     What has `nbytes` counts itself. Only texts and numbers are counted with what holds them.
     """
-    found: dict[int, int] = {}
+    sizes: dict[int, int] = {}
     waiting = [value]
     while waiting:
         each = waiting.pop()
-        if id(each) in found or each is None or isinstance(each, type):
+        if id(each) in sizes or each is None or isinstance(each, type):
             continue
         own = getattr(each, "nbytes", None)
         if own is not None:
-            found[id(each)] = int(own)
+            sizes[id(each)] = int(own)
             continue
         parts = list(_parts(each))
         atoms = sum(sys.getsizeof(part) for part in parts if isinstance(part, ATOMS))
-        found[id(each)] = sys.getsizeof(each) + atoms
+        sizes[id(each)] = sys.getsizeof(each) + atoms
         waiting += [part for part in parts if not isinstance(part, ATOMS)]
-    return found
+    return sizes
 
 
 def _parts(value: Any) -> Iterable[object]:

@@ -130,8 +130,8 @@ class MilvusCollection:
         for state in (UNREADABLE, UNCLEAR, CONTRARY) if self._count(f"{fields.state} >= {UNREADABLE}") else ():
             text = f"{fields.state} == {state}"
             if count := self._count(text):
-                found = self._call("reading", "query", filter=text, output_fields=[fields.text], limit=1, timeout=READ_SECONDS)
-                counts[state], examples[state] = count, str(found[0][fields.text]) if found else ""
+                records = self._call("reading", "query", filter=text, output_fields=[fields.text], limit=1, timeout=READ_SECONDS)
+                counts[state], examples[state] = count, str(records[0][fields.text]) if records else ""
         former = [FORMERLY.format(column, scale)] if scale in FORMER else []
         return Unread(column, scale, counts, examples).in_words() + former
 
