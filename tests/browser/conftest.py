@@ -27,16 +27,6 @@ def hosted_url(app_url, tmp_path_factory) -> Iterator[str]:
 
 
 PATIENCE = 120_000  # milliseconds for whatever is waited for: a busy machine is slow, not wrong
-HERE = Path(__file__).parent
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A real browser, a server and trainings share the processor: what a busy machine made late is tried again, twice at most."""
-    for item in items:
-        if HERE in item.path.parents:
-            item.add_marker(pytest.mark.flaky(reruns=2))
-
-
 SERVED: list[Any] = []  # the services of the apps that run
 
 
