@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -12,13 +13,15 @@ from sbert_app.models.converted import ConversionError, network
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.draft import run_as_draft, worth_offering
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.hardware import Hardware
+from sbert_app.models.engine.hardware import Hardware, machine
 from sbert_app.models.engine.openvino_engine import OpenVinoEngine
 from sbert_app.models.files.folders import first_line
 from sbert_app.models.poly.encoder import PolyEncoder
+from sbert_app.storage import read_object, write_object
 
 log = logging.getLogger(__name__)
 
+PROOF = "proof.json"  # beside a network: where it gave what torch gives, and the fingerprint of its model
 PATIENCE = 15.0  # seconds before a model is converted: the first page has the processor for itself
 CLOSING_SECONDS = 5  # for a network that is being compiled, which nothing can stop
 SAMPLES = ("Does this model read a sentence?", "Two sentences are one batch, and this one is the longer of both by some words.")
@@ -35,6 +38,7 @@ class Acceleration:
         """wanted: False leaves all to torch; converts: False uses only what was converted before, and waits for it."""
         self._home, self._hardware, self._converts, self._patience = home, hardware, converts, patience
         self._active = wanted and hardware.device.type == "cpu" and find_spec("openvino") is not None
+        self._here = f"{hardware.precision} on {machine()}"
         self._turn, self._closed = threading.Lock(), threading.Event()
         self._threads: list[threading.Thread] = []
 
@@ -49,6 +53,21 @@ class Acceleration:
         thread = threading.Thread(target=self._speed_up, args=(model, folders), name=f"convert {model.name}", daemon=True)
         self._threads = [*(other for other in self._threads if other.is_alive()), thread]
         thread.start()
+
+    def ready(self, kind: str, folders: tuple[Path, ...]) -> tuple[OpenVinoEngine, str] | None:
+        """The engine of a model that was converted before and found right on this processor, and its fingerprint; else None.
+
+        kind: as for `network`. Such a model needs none of torch's weights, nor transformers' models, to start.
+        """
+        if not self._active or self._closed.is_set():
+            return None
+        try:
+            path = network(kind, folders, self._home, self._closed, converts=False)
+            if path is None or (proof := read_object(path.with_name(PROOF)))["on"] != self._here:
+                return None
+            return OpenVinoEngine(path, self._hardware), str(proof["fingerprint"])
+        except Exception:  # whatever it is: it is loaded as if it had never been converted, which says what is wrong
+            return None
 
     @property
     def drafts(self) -> bool:
@@ -89,8 +108,10 @@ class Acceleration:
             log.warning("%s stays on torch, which is slower: %s", model.name, reason)
             model.engine_note = f"Computed by torch: OpenVINO, which is faster, cannot be used ({reason})."
         else:
-            _ = model.fingerprint  # of the weights, which it gives up
+            proof = {"on": self._here, "fingerprint": model.fingerprint}  # of the weights, which it gives up
             model.use(engine)
+            with suppress(OSError):
+                write_object(path.with_name(PROOF), proof)
             log.info("%s runs on %s", model.name, model.runs_on)
 
 

@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from sbert_app.models.files.fingerprint import fingerprint
 from sbert_app.models.files.folders import quoted, read_json
 from sbert_app.models.files.soundness import cast
 from sbert_app.models.files.trained_for import UNKNOWN, label_names, purpose, read_card, trained_for
-from sbert_app.models.loading import CLASSIFIER_CLASS, LOADING, length_limit, load_transformer
+from sbert_app.models.loading import CLASSIFIER_CLASS, LOADING, length_limit, load_transformer, load_without_weights
 from sbert_app.models.scoring import SHARE, Bounds
 from sbert_app.vectors import Vectors
 
@@ -55,14 +55,15 @@ class CrossEncoder(OnEngine):
         self._backend.no_padding()
 
     @classmethod
-    def from_folder(cls, folder: Path, hardware: Hardware, name: str = "") -> "CrossEncoder":
-        """Load a sequence-classification folder. Raises UserError if it cannot be read."""
+    def from_folder(cls, folder: Path, hardware: Hardware, name: str = "", weights: bool = True) -> "CrossEncoder":
+        """Load a sequence-classification folder. Raises UserError if it cannot be read. weights: as for an encoder."""
         name = name or folder.name
-        model, tokenizer = load_transformer(folder, hardware, CLASSIFIER_CLASS, name=name)
+        read = partial(load_transformer, folder, hardware, CLASSIFIER_CLASS, name=name)
+        model, tokenizer = read() if weights else load_without_weights(folder, name)
         if activation := _saved_activation(folder, name):
             model.config.sentence_transformers = {"activation_fn": activation}
         cross = cls(name, model, tokenizer, hardware, purpose(folder, name, cls.kind))
-        cross.reader = lambda: load_transformer(folder, hardware, CLASSIFIER_CLASS, name=name)[0]
+        cross.reader = lambda: read()[0]
         return cross
 
     @classmethod
@@ -73,22 +74,18 @@ class CrossEncoder(OnEngine):
         return cls(folder.name, model, tokenizer, fp32)
 
     @classmethod
-    def from_adapter(cls, base: Path, adapter: Path, hardware: Hardware, name: str = "") -> "CrossEncoder":
+    def from_adapter(cls, base: Path, adapter: Path, hardware: Hardware, name: str = "", weights: bool = True) -> "CrossEncoder":
         """Load a LoRA adapter and its head over the transformer in `base`, merged into the weights, so no slower."""
         name = name or adapter.name
-        with LOADING:
-            from peft import PeftModel  # heavy: two seconds
-
-            labels = int(read_json(adapter / "labels.json", name).get("labels", 1))
-            fp32 = replace(hardware, dtype=torch.float32)
-            model, tokenizer = load_transformer(base, fp32, CLASSIFIER_CLASS, labels, name)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", FutureWarning)  # from peft about transformers, nothing a user can act on
-                merged = PeftModel.from_pretrained(model, adapter).merge_and_unload()
-            purpose_of_adapter = trained_for(name, {}, read_card(adapter))
-            cross = cls(name, merged.eval(), tokenizer, fp32, purpose_of_adapter).cast(hardware)
-            cross.reader = lambda: cls.from_adapter(base, adapter, hardware, name).model
-            return cross
+        labels = int(read_json(adapter / "labels.json", name).get("labels", 1))
+        of_adapter = trained_for(name, {}, read_card(adapter))
+        if weights:
+            model, tokenizer = _merged(base, adapter, labels, hardware, name)
+            cross = cls(name, model, tokenizer, replace(hardware, dtype=torch.float32), of_adapter).cast(hardware)
+        else:
+            cross = cls(name, *load_without_weights(base, name, num_labels=labels), hardware, of_adapter)
+        cross.reader = lambda: cls.from_adapter(base, adapter, hardware, name).model
+        return cross
 
     @cached_property
     def fingerprint(self) -> str:
@@ -158,6 +155,17 @@ class CrossEncoder(OnEngine):
 
     def _start(self, features: Features) -> Fetch:
         return self.engine.start(features, lambda logits, _: self._activation(logits.float()))
+
+
+def _merged(base: Path, adapter: Path, labels: int, hardware: Hardware, name: str) -> tuple[Any, Any]:
+    """Return (model in fp32, tokenizer)."""
+    with LOADING:
+        from peft import PeftModel  # heavy: two seconds
+
+        model, tokenizer = load_transformer(base, replace(hardware, dtype=torch.float32), CLASSIFIER_CLASS, labels, name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # from peft about transformers, nothing a user can act on
+            return PeftModel.from_pretrained(model, adapter).merge_and_unload().eval(), tokenizer
 
 
 def _activation_name(config: Any, model: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.card import write_card
 from sbert_app.models.files.fingerprint import fingerprint
 from sbert_app.models.files.folders import WORDS, Layout, read_layout, write_layout
-from sbert_app.models.loading import length_limit, load_transformer
+from sbert_app.models.loading import length_limit, load_transformer, load_without_weights
 from sbert_app.models.pooling import POOLINGS
 from sbert_app.models.tokens.token_vectors import TokenVectors, by_word
 from sbert_app.vectors import Vectors
@@ -55,15 +55,19 @@ class Encoder(OnEngine):
         self._backend.no_padding()
 
     @classmethod
-    def from_folder(cls, folder: Path, hardware: Hardware, name: str = "") -> "Encoder":
-        """Load a sentence-transformers or plain transformers folder. Raises UserError if it cannot be read."""
+    def from_folder(cls, folder: Path, hardware: Hardware, name: str = "", weights: bool = True) -> "Encoder":
+        """Load a sentence-transformers or plain transformers folder. Raises UserError if it cannot be read.
+
+        weights: False leaves torch's on disk until they are needed; the caller gives it another engine, and its fingerprint.
+        """
         name = name or folder.name
         layout = read_layout(folder, name)
-        transformer, tokenizer = load_transformer(folder / layout.transformer_path, hardware, name=name)
+        read = partial(load_transformer, folder / layout.transformer_path, hardware, name=name)
+        transformer, tokenizer = read() if weights else load_without_weights(folder / layout.transformer_path, name)
         dense = [read_dense(folder / path, name) for path in layout.dense]
         encoder = cls(name, transformer, tokenizer, layout, hardware, dense)
         encoder.folder = folder
-        encoder.reader = lambda: load_transformer(folder / layout.transformer_path, hardware, name=name)[0]
+        encoder.reader = lambda: read()[0]
         return encoder
 
     @property

@@ -2,6 +2,8 @@
 
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import torch
 
 from sbert_app.errors import UserError
 from sbert_app.models.engine.attention import use_fastest_attention
+from sbert_app.models.engine.engine import Unread
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.folders import DEFAULT_MAX_LENGTH, check_files, first_line, quoted
 from sbert_app.models.files.soundness import cast, check_complete, check_finite, check_tokenizer
@@ -16,6 +19,7 @@ from sbert_app.models.files.soundness import cast, check_complete, check_finite,
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
 
 ENCODER_CLASS, CLASSIFIER_CLASS = "AutoModel", "AutoModelForSequenceClassification"
+LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 
 # Loading changes global state: torch's default dtype, torch.nn.init, and the modules that transformers and peft import at
 # first use. Two loads at once would corrupt it, hence one lock per process, the only mutable object at module level. It is held
@@ -42,11 +46,21 @@ def load_transformer(
         return model.eval().to(hardware.device), tokenizer
 
 
-def import_transformers() -> Any:
-    """Import transformers without its progress bars, and with this app's own network known to it. The caller holds LOADING."""
-    import transformers  # slow: half a second
+def load_without_weights(folder: Path, name: str = "", **config: Any) -> tuple[Unread, Any]:
+    """(config, fast tokenizer) of a folder that was found sound before: without transformers' models, half of a command's start.
 
-    import sbert_app.models.words.network  # noqa: F401 - makes it known to AutoModel
+    config: what the folder's config does not say. Raises UserError for a folder that is damaged.
+    """
+    check_files(folder, name)
+    with LOADING, _readable(name):
+        transformers = import_transformers()
+        settings = transformers.AutoConfig.from_pretrained(folder, **LOCAL, **config)
+        return Unread(settings), transformers.AutoTokenizer.from_pretrained(folder, **LOCAL)
+
+
+def import_transformers() -> Any:
+    """Import transformers without its progress bars. Its models, which take two seconds more, come when they are named."""
+    import transformers  # slow: half a second
 
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
@@ -56,19 +70,26 @@ def import_transformers() -> Any:
 def _from_disk(folder: Path, auto_class: str, labels: int | None, name: str) -> tuple[Any, Any, dict[str, Any]]:
     """Return (model, tokenizer, transformers' report on the weights). The caller holds LOADING."""
     transformers = import_transformers()
-    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    import sbert_app.models.words.network  # noqa: F401 - makes it known to AutoModel
+
     head = {} if labels is None else {"num_labels": labels}
-    try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **options)
+    with _readable(name):
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **LOCAL)
         # fp32, cast later: loading in another type would change torch's default for all threads
         model, report = getattr(transformers, auto_class).from_pretrained(
-            folder, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **options, **head
+            folder, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **LOCAL, **head
         )
+    return model, tokenizer, report
+
+
+@contextmanager
+def _readable(name: str) -> Iterator[None]:
+    try:
+        yield
     except Exception as error:  # transformers raises a dozen types for an unreadable folder
         raise UserError(
             f"The model {quoted(name)} could not be loaded: {first_line(error)}. Save or download it again, or choose another."
         ) from error
-    return model, tokenizer, report
 
 
 def length_limit(limit: int | None, tokenizer: Any, config: Any) -> int:

@@ -164,12 +164,20 @@ class Registry:
             gc.collect()  # a network refers to itself: without this it stays for minutes
 
     def _load(self, kind: str, name: str, load: Callable[..., Model]) -> Model:
+        private = self.settings.hosted and RUN_NAME.fullmatch(name)  # a deleted run leaves no copy
+        if private or is_untrained(name) or is_draft(name):
+            return self._read(kind, name, load, self.hardware)
+        base: tuple[Path, ...] = (checked_bundled_folder(),) if name == DEFAULT_CROSS_ENCODER else ()
+        folders = (*base, self._folder(name))
+        if (ready := self.acceleration.ready(kind, folders)) is not None:
+            model = load(folders[-1], self.hardware, name, weights=False)
+            engine, model.fingerprint = ready
+            model.use(engine)
+            log.info("loaded %s %s on %s", kind, name, model.runs_on)
+            return tested(model)
         model = self._read(kind, name, load, self.hardware)
         log.info("loaded %s %s on %s", kind, name, self.hardware)
-        private = self.settings.hosted and RUN_NAME.fullmatch(name)  # a deleted run leaves no copy
-        if not (private or is_untrained(name) or is_draft(name)):
-            base: tuple[Path, ...] = (checked_bundled_folder(),) if name == DEFAULT_CROSS_ENCODER else ()
-            self.acceleration.begin(model, (*base, self._folder(name)))
+        self.acceleration.begin(model, folders)
         return model
 
     def _read(self, kind: str, name: str, load: Callable[..., Model], hardware: Hardware) -> Model:

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -9,20 +10,23 @@ import threading
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from filelock import FileLock
 
-from sbert_app.models.acceleration import Acceleration
+from sbert_app.models.acceleration import PROOF, Acceleration
 from sbert_app.models.converted import NETWORK, ConversionError, network
 from sbert_app.models.cross_encoder import CrossEncoder
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.engine import OnEngine
 from sbert_app.models.files.bundled import CROSS_ENCODER
 from sbert_app.models.registry import Registry
 from sbert_app.settings import Settings
+from sbert_app.storage import read_object, write_object
 
 ODD = ["", "a", "ÄÖÜ 漢字 😀", "word " * 600, "\x00\x7f"]
 WITNESS = """
@@ -192,6 +196,43 @@ def test_a_registry_converts_in_the_background_and_finds_it_again(home, tmp_path
     untrained = registry.encoder("new/dan")
     registry.acceleration.wait()
     assert untrained.engine.name == registry.trainable().engine.name == "torch"
+
+
+def test_a_model_found_right_before_starts_without_transformers_models(home, tmp_path, encoder, sentences):
+    """Two of a command's six seconds. What needs torch reads the weights then; another processor's proof counts for nothing."""
+    settings = Settings(home=tmp_path / "home", device="cpu", precision="fp32", engine="auto")
+    shutil.copytree(home, settings.cache / "openvino", ignore=shutil.ignore_patterns(PROOF))
+    script = (
+        "import sys; from tests.models.test_acceleration import answers; from pathlib import Path; import pickle;"
+        "pickle.dump(answers(Path(sys.argv[1])), sys.stdout.buffer)"
+    )
+
+    def ask() -> dict[str, Any]:
+        done = subprocess.run([sys.executable, "-c", script, settings.home], check=True, capture_output=True)
+        return pickle.loads(done.stdout)
+
+    first, second = ask(), ask()
+    assert (first.pop("imported"), second.pop("imported")) == (True, False)
+    assert first["fingerprints"] == second["fingerprints"] and first["fingerprints"][0] == encoder.fingerprint
+    np.testing.assert_array_equal(first["scores"], second["scores"])
+    np.testing.assert_allclose(second["embeddings"], encoder.encode(ODD), atol=2e-6)
+    assert second["weights"]
+    for proof in settings.cache.glob(f"openvino/*/{PROOF}"):
+        write_object(proof, read_object(proof) | {"on": "another processor"})
+    assert ask()["imported"]
+
+
+def answers(home: Path) -> dict[str, Any]:
+    """What a new process says that loads the bundled models of a data home."""
+    registry = Registry(Settings(home=home, device="cpu", precision="fp32", engine="auto"), converts=False)
+    encoder, cross = registry.encoder(), registry.cross_encoder(DEFAULT_CROSS_ENCODER)
+    return {
+        "embeddings": encoder.encode(ODD),
+        "scores": cross.score([("A cat.", "A dog."), ("A cat.", "Stocks fell.")]),
+        "fingerprints": [encoder.fingerprint, cross.fingerprint],
+        "imported": "transformers.modeling_utils" in sys.modules,
+        "weights": len(list(encoder.transformer.parameters())) and len(list(cross.model.parameters())),
+    }
 
 
 def test_a_changed_byte_is_noticed_and_the_network_deleted(copied, model_folder):

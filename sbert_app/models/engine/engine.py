@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from copy import copy
+from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
 import torch
@@ -67,6 +68,13 @@ def at_once(forward: Callable[[Features], Tensor]) -> Start:
     return start
 
 
+@dataclass(frozen=True)
+class Unread:
+    """Stands for a transformer whose weights are read when torch is needed."""
+
+    config: Any
+
+
 class OnEngine:
     """A model whose transformer runs on an engine: torch, until another is there. It may change between two batches.
 
@@ -74,10 +82,11 @@ class OnEngine:
     """
 
     def __init__(self, transformer: Any, forward: Callable[[Features], Tensor], hardware: Hardware) -> None:
-        """forward: the transformer on torch."""
+        """transformer: torch's, or Unread if `reader` is set before torch is needed. forward: the transformer on torch."""
         self.config, self.hardware = transformer.config, hardware
         self.reader: Callable[[], Any] | None = None
-        self._transformer, self._reading = transformer, threading.Lock()
+        self._transformer = None if isinstance(transformer, Unread) else transformer
+        self._reading = threading.Lock()
         self.torch_engine = TorchEngine(forward, hardware)
         self.engine: Engine = self.torch_engine
         self.engine_note = ""  # why it has no faster engine, where it should

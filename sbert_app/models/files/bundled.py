@@ -34,10 +34,10 @@ def checked_bundled_folder() -> Path:
     return folder
 
 
-def bundled_cross_encoder(folder: Path, hardware: "Hardware", name: str) -> "CrossEncoder":
+def bundled_cross_encoder(folder: Path, hardware: "Hardware", name: str, weights: bool = True) -> "CrossEncoder":
     """Load this project's LoRA adapter over the bundled encoder's backbone."""
     from sbert_app.models.cross_encoder import CrossEncoder
 
     if not (folder / "adapter_model.safetensors").exists():
         raise UserError("The bundled cross-encoder is missing from assets/cross_encoder: download the app again.")
-    return CrossEncoder.from_adapter(checked_bundled_folder(), folder, hardware, name)
+    return CrossEncoder.from_adapter(checked_bundled_folder(), folder, hardware, name, weights)

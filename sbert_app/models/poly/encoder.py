@@ -50,9 +50,9 @@ class PolyEncoder(Encoder):
         self.attended, self.similarity = Attended(self.width), AttendedArrays(self.width)
 
     @classmethod
-    def from_folder(cls, folder: Path, hardware: Hardware, name: str = "") -> "PolyEncoder":
-        """Load an encoder's folder with codes in it. Raises UserError if either cannot be read."""
-        encoder = Encoder.from_folder(folder, hardware, name)
+    def from_folder(cls, folder: Path, hardware: Hardware, name: str = "", weights: bool = True) -> "PolyEncoder":
+        """Load an encoder's folder with codes in it. Raises UserError if either cannot be read. weights: as for an encoder."""
+        encoder = Encoder.from_folder(folder, hardware, name, weights)
         return cls(encoder, read_codes(folder / CODES, encoder.name, int(encoder.config.hidden_size)))
 
     @classmethod
