@@ -127,6 +127,14 @@ class Registry:
         """Device and precision, and the engine once the encoder of that name is in memory: "CPU, bf16, OpenVINO"."""
         return str(getattr(self._loaded.get(("encoder", name)), "runs_on", self.hardware))
 
+    def release(self) -> None:
+        """Give up the weights that a job had torch read again, of models that another engine computes."""
+        with self._lock:
+            models = list(self._loaded.values())
+        for model in models:
+            if model.engine is not model.torch_engine:
+                model.release()
+
     def loaded(self, kind: str, name: str) -> bool:
         return (kind, name) in self._loaded
 

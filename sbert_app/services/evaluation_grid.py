@@ -135,17 +135,22 @@ class GridService:
         check_names(self._bench, grid.systems)
         with self._bench.lines.corpora.join(stop) as waiting:
             yield from (Progress(grid, waiting=place_in_line(before, "job")) for before in waiting)
-            systems = Systems(self._bench, grid, choice, stop)
-            for place in grid.places:
-                if stop.is_set():
-                    return
-                if place in grid.cells:
-                    continue
-                stored = self._stored(grid, place, systems)
-                if stored is None:
-                    yield Progress(grid, place)
-                grid = grid.with_cell(place, stored) if stored else self._with_cell(grid, place, systems)
-            yield Progress(grid)
+            try:
+                yield from self._fill(grid, Systems(self._bench, grid, choice, stop))
+            finally:
+                self._bench.registry.release()
+
+    def _fill(self, grid: Grid, systems: Systems) -> Iterator[Progress]:
+        for place in grid.places:
+            if systems.stop.is_set():
+                return
+            if place in grid.cells:
+                continue
+            stored = self._stored(grid, place, systems)
+            if stored is None:
+                yield Progress(grid, place)
+            grid = grid.with_cell(place, stored) if stored else self._with_cell(grid, place, systems)
+        yield Progress(grid)
 
     def fill_session(self, session_id: str, grid: Grid, choice: Choice) -> Iterator[Progress]:
         """Fill a grid for a page; the session keeps it after each cell, so that a reload finds it. See `fill`."""

@@ -168,8 +168,11 @@ class TimingService:
                 yield Waiting(before)
             if stop.is_set():
                 yield stopped
-            else:
+                return
+            try:
                 yield from work
+            finally:
+                self._bench.registry.release()
 
     def _race(self, corpus: RaceCorpus, models: tuple[str, str], seconds: int, stop: Stop) -> Iterator[Moment]:
         from sbert_app.models.comparable import on_one_engine

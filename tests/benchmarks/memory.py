@@ -85,7 +85,7 @@ def _held(process_id: int) -> dict[str, int]:
     pss = _fields((of / "smaps_rollup").read_text().split("\n", 1)[1])
     (of / "clear_refs").write_text("5")  # the peak counts anew
     kept = {"resident": status["VmRSS"], "peak": status["VmHWM"], "heap": pss["Pss_Anon"], "files": pss["Pss_File"]}
-    return {name: kilobytes // 1024 for name, kilobytes in kept.items()} | {"threads": status["Threads"]}
+    return {name: kilobytes * 1_024 // 1_000_000 for name, kilobytes in kept.items()} | {"threads": status["Threads"]}
 
 
 def _fields(text: str) -> dict[str, int]:

@@ -102,6 +102,10 @@ class OnEngine:
     def use(self, engine: Engine) -> None:
         """Compute with this engine from the next batch on."""
         self.engine = engine
+        self.release()
+
+    def release(self) -> None:
+        """Give up torch's weights, unless they cannot be read again."""
         with self._reading:
             if self.reader is not None:
                 self._transformer = None

@@ -20,6 +20,7 @@ from sbert_app.models.engine.hardware import Hardware, cores
 TOKENS = 500  # padded tokens per batch at most; 500 to 1,500 measured alike on 2 cores, and the smaller one lets others in sooner
 ROUNDS = 4  # batches a stream of a small job at least, so that no stream waits long for the last one
 LEAST_TOKENS = 100
+SHAPES = 200  # of batches, whose kernels a stream keeps; by default 5,000: 60 to 100 MB more, at the same rate within 2 %
 
 
 class OpenVinoEngine:
@@ -37,6 +38,7 @@ class OpenVinoEngine:
             "NUM_STREAMS": self.ahead,
             "ENABLE_CPU_PINNING": self.ahead >= (os.cpu_count() or 1),
             "INFERENCE_NUM_THREADS": self.ahead,
+            "CPU_RUNTIME_CACHE_CAPACITY": SHAPES,
             "INFERENCE_PRECISION_HINT": "bf16" if hardware.dtype == torch.bfloat16 else "f32",
         }
         self._network: Any = openvino.Core().compile_model(network, "CPU", options)
