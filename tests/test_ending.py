@@ -68,19 +68,36 @@ def hold_open(url: str) -> None:
     threading.Thread(target=listen, daemon=True).start()
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGINT"])
-def test_a_signal_ends_the_app_and_what_was_going_on_can_go_on(app, name):
-    app.wait_for(lambda: "examples ready" in app.log)
+def answers(url: str) -> bool:
+    try:
+        return httpx.get(url, timeout=60).status_code == 200
+    except httpx.HTTPError:
+        return False
+
+
+def ended_well(app: Running, name: str) -> None:
+    """Send a signal; the app ends without a fault, and leaves no temporary files."""
+    app.process.send_signal(getattr(signal, name))
+    assert app.process.wait(timeout=120) == 0, app.log  # measured: 3.1 s
+    assert not any(word in app.log for word in ("Traceback", "Aborted", "terminate called", "Segmentation")), app.log
+    assert list(app.temporary.glob("sbert-studio-*")) == []
+
+
+def test_a_signal_ends_the_app_and_what_was_going_on_can_go_on(app):
+    app.wait_for(lambda: answers(app.url))
     client = Client(app.url, verbose=False)
     hold_open(app.url)
     client.submit(None, LINES, [], "all-MiniLM-L6-v2", api_name="/index_corpus")
     client.submit(handle_file(LABELLED), "regression", "thorough", "all-MiniLM-L6-v2", "", api_name="/fine_tune")
     runs = Runs(app.home / "runs")
-    app.wait_for(lambda: [info.state for info in runs.list()] == ["running"])
+    app.wait_for(lambda: "loaded encoder" in app.log and [info.state for info in runs.list()] == ["running"])
     time.sleep(2)  # let the indexing encode something
-    app.process.send_signal(getattr(signal, name))
-    assert app.process.wait(timeout=120) == 0, app.log  # measured: 3.1 s
-    assert not any(word in app.log for word in ("Traceback", "Aborted", "terminate called", "Segmentation")), app.log
+    ended_well(app, "SIGTERM")
     assert [info.state for info in runs.list()] == ["interrupted"]
     assert list((app.home / "cache" / "embeddings").glob("*/[!.]*"))  # what was encoded is kept
-    assert list(app.temporary.glob("sbert-studio-*")) == []
+
+
+def test_ctrl_c_ends_it_while_it_warms_up(app):
+    app.wait_for(lambda: answers(app.url))
+    hold_open(app.url)
+    ended_well(app, "SIGINT")

@@ -1,24 +1,31 @@
 """The job evaluate: measure systems on data whose right answers are known."""
 
-from collections.abc import Iterator
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sbert_app.errors import UserError
+from sbert_app.evaluation.verdict import measure
 from sbert_app.grid.cell import Cell
 from sbert_app.grid.data_sets import subsets_of
 from sbert_app.grid.export import as_markdown
+from sbert_app.grid.loading import load_system
 from sbert_app.grid.mteb_results import check_known, write_files
+from sbert_app.grid.rankers import Tick, joined, streamed
 from sbert_app.grid.result import Grid
-from sbert_app.grid.systems import BERT, SBERT, SYSTEMS, Choice
+from sbert_app.grid.systems import BERT, SBERT, SYSTEMS, Choice, System, check_names
 from sbert_app.grid.tasks.task import TASKS
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, cross_encoder_option, model_option
 from sbert_app.jobs.declaring.option import flag, local_file, local_folder, names, option, output, text
 from sbert_app.jobs.declaring.remarks import remarks
-from sbert_app.labelled.columns import has_pairs
+from sbert_app.labelled.columns import guess_mapping, has_pairs
+from sbert_app.labelled.examples import Examples, read_examples
 from sbert_app.labelled.judgements import judged_columns
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.tables import Table
 
 NAMED = "; ".join(f"{name} ({about})" for name, about in SYSTEMS.items())
@@ -73,19 +80,47 @@ def _choice(options: EvaluateOptions) -> Choice:
 
 
 def _pairs(call: Call, options: EvaluateOptions, table: Table) -> Iterator[Step | Outcome]:
-    service = call.services.evaluation
-    reading = service.read(table)
+    bench = call.services.bench
+    reading = read_examples(table, guess_mapping(table.frame), bench.settings.limits, repeats=True, least=2)
     yield from map(Step, remarks(reading))
-    systems = options.systems or [SBERT]
-    subsets = subsets_of(table, reading.examples)
-    results = service.evaluate(reading.examples, systems, _choice(options), call.stop, subsets)
-    summary = {r.system: {"model": r.model, **r.measures, "sentences": r.sentences, "seconds": r.seconds} for r in results}
+    examples, systems = reading.examples, options.systems or [SBERT]
+    check_names(bench, systems)
+    subsets, results = subsets_of(table, examples), {}
+    with bench.lines.corpora.join(call.stop) as waiting:
+        deque(waiting, maxlen=0)
+        for name in systems:
+            call.stop.tick()
+            system = load_system(bench, name, _choice(options), examples.sentences, call.stop.tick)
+            results[system.name] = _measured(bench, system, examples, subsets, call.stop.tick)
     lines = [
-        f"{r.system:14} " + "  ".join(f"{name} {100 * value:.2f}" for name, value in r.measures.items())
-        + f"  ({len(reading.examples):,} examples, {r.seconds:.1f} s)"
-        for r in results
+        f"{name:14} " + "  ".join(f"{measure} {100 * value:.2f}" for measure, value in list(result.items())[1:-2])
+        + f"  ({len(examples):,} examples, {result['seconds']:.1f} s)"
+        for name, result in results.items()
     ]  # fmt: skip
-    yield Outcome(summary, lines)
+    yield Outcome(results, lines)
+
+
+def _measured(bench: Workbench, system: System, examples: Examples, subsets: Sequence[str], tick: Tick) -> dict[str, Any]:
+    """The model's name, its measures as fractions, the number of sentences and the seconds, in this order."""
+    start = time.perf_counter()
+    measures = measure(examples.kind, system.score(examples, subsets), examples.gold)
+    sentences, seconds = sum(map(len, examples.sentences)), time.perf_counter() - start
+    if system.name == SBERT and examples.kind == "labelled":
+        measures |= _of_head(bench, system.model, examples, tick)
+    return {"model": system.model, **measures, "sentences": sentences, "seconds": seconds}
+
+
+def _of_head(bench: Workbench, model: str, examples: Examples, tick: Tick) -> dict[str, float]:
+    """The accuracy of the softmax head that the encoder was trained with, if it has one for these labels."""
+    from sbert_app.training.head import load_head, predict_labels
+
+    encoder = bench.registry.encoder(model)
+    head = load_head(encoder.folder) if encoder.folder else None
+    if not head or head[1] != examples.labels:
+        return {}
+    stream = streamed(bench, encoder, tick)
+    columns = [joined(len(column), stream(column)) for column in examples.sentences]
+    return {"head_accuracy": float((predict_labels(head[0], *columns) == examples.targets).mean())}
 
 
 def _grid(call: Call, options: EvaluateOptions) -> Iterator[Step | Outcome]:

@@ -1,12 +1,24 @@
-"""The job transfer: how well a linear classifier learns from a model's embeddings."""
+"""The job transfer: how well a linear classifier learns from a model's embeddings, by SentEval's protocol."""
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, model_option
 from sbert_app.jobs.declaring.option import flag, option, text, upload
-from sbert_app.services.transfer import TransferResult, lines
+from sbert_app.labelled.columns import has_pairs
+from sbert_app.labelled.labelled_sentences import LabelledSentences, read_labelled_sentences
+from sbert_app.labelled.pairs.labelled_pairs import read_labelled_pairs
+from sbert_app.runtime.line import place_in_line
 from sbert_app.tables import Table
+from sbert_app.training.classes import features_of, learn, measures_of
+from sbert_app.vectors import Vectors
+
+if TYPE_CHECKING:
+    from sbert_app.training.transfer import Transfer
 
 
 @dataclass(frozen=True)
@@ -33,14 +45,60 @@ def transfer(call: Call, options: TransferOptions) -> Iterator[Step | Outcome]:
         classes); folds (the accuracy of each), l2 (the weight decay chosen; of the quick form c), quick, protocol, sentences,
         classes, seconds.
     """
-    service = call.services.transfers
-    data = service.read(call.required_table(), options.text_column, options.label_column, options.test, options.dev)
-    for step in service.measure(data, options.model, options.quick, call.stop):
-        if isinstance(step, TransferResult):
-            summary = asdict(step) | {"sentences": len(data.sentences), "classes": data.classes}
-            yield Outcome(summary, list(lines(step, data)))
-        else:
-            yield Step(step)
+    bench, stop = call.services.bench, call.stop
+    data = _read(call, options)
+    encoder = bench.registry.encoder(options.model)
+
+    def embed(sentences: Sequence[str]) -> Vectors:
+        vectors = np.empty((len(sentences), encoder.dim), np.float32)
+        for rows, values in bench.device.stream(encoder, sentences):
+            vectors[rows] = values
+            stop.tick()
+        return vectors
+
+    with bench.lines.corpora.join(stop) as waiting:
+        yield from (Step(place_in_line(before, "job")) for before in waiting)
+        yield Step(f"Embedding {sum(map(len, data.columns)):,} sentences")
+        start = time.perf_counter()
+        features = features_of(data, embed)
+        embedded = time.perf_counter()
+        yield Step("Training the classifiers, the quick form" if options.quick else "Training the classifiers")
+        learnt = learn(features, data, options.quick, stop.tick)
+        seconds = {"embedding": embedded - start, "classifiers": time.perf_counter() - embedded}
+    yield _outcome(options, data, learnt, measures_of(data, learnt).get("f1"), seconds)
+
+
+def _read(call: Call, options: TransferOptions) -> LabelledSentences:
+    """The tables, with guessed columns where none is named; as pairs if they hold pairs and no text column is named."""
+    table, limits = call.required_table(), call.services.bench.settings.limits
+    if not options.text_column and has_pairs(table.frame):
+        return read_labelled_pairs(table, limits, options.label_column, options.test, options.dev)
+    return read_labelled_sentences(table, limits, options.text_column, options.label_column, options.test, options.dev)
+
+
+def _outcome(
+    options: TransferOptions, data: LabelledSentences, learnt: "Transfer", f1: float | None, seconds: dict[str, float]
+) -> Outcome:
+    chosen: dict[str, Any] = {"l2": [], "c": []} | {"c" if options.quick else "l2": learnt.chosen}
+    summary = {
+        "model": options.model,
+        "accuracy": learnt.accuracy,
+        "f1": f1,
+        "most_frequent": data.most_frequent,
+        "folds": learnt.folds,
+        **chosen,
+        "quick": options.quick,
+        "protocol": learnt.protocol,
+        "seconds": seconds,
+        "sentences": len(data.sentences),
+        "classes": data.classes,
+    }
+    line = (
+        f"accuracy {100 * learnt.accuracy:.2f}{'' if f1 is None else f', F1 {100 * f1:.2f}'}, most frequent class "
+        f"{100 * data.most_frequent:.2f} ({len(data.sentences):,} {'pairs' if data.partners else 'sentences'}, "
+        f"{len(data.classes):,} classes; {learnt.protocol}; {sum(seconds.values()):.1f} s)"
+    )
+    return Outcome(summary, [line])
 
 
 TRANSFER = Job("transfer", Needs.CLASSES, TransferOptions, transfer, "transfer")

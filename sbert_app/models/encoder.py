@@ -114,7 +114,7 @@ class Encoder(OnEngine):
         occurrences = np.split(np.argsort(inverse, kind="stable"), np.cumsum(np.bincount(inverse, minlength=len(unique)))[:-1])
         for start in range(0, len(unique), WINDOW):
             ids = self.tokenize(unique[start : start + WINDOW], prompt)
-            for rows, vectors in self._smart_batches(ids):
+            for rows, vectors in self._batches(ids, self._start):
                 targets = [occurrences[start + row] for row in rows]
                 yield np.concatenate(targets), np.repeat(vectors, [len(t) for t in targets], axis=0)
 
@@ -185,9 +185,6 @@ class Encoder(OnEngine):
         encodings = self._backend.encode_batch_fast([self._clean(prompt + sentence) for sentence in sentences])
         return [encoding.ids for encoding in encodings]
 
-    def _smart_batches(self, ids: Sequence[Sequence[int]]) -> Iterator[tuple[Rows, Vectors]]:
-        return self._batches(ids, self._start)
-
     def _batches(self, ids: Sequence[Sequence[int]], start: Start) -> Iterator[tuple[Rows, Vectors]]:
         lengths = [len(row) for row in ids]
         batches = token_budget_batches(lengths, self.engine.token_budget(sum(lengths)))
@@ -195,7 +192,7 @@ class Encoder(OnEngine):
 
     def _embed_ids(self, ids: Sequence[Sequence[int]]) -> Vectors:
         embeddings = np.empty((len(ids), self.dim), dtype=np.float32)
-        for rows, vectors in self._smart_batches(ids):
+        for rows, vectors in self._batches(ids, self._start):
             embeddings[rows] = vectors
         return embeddings
 

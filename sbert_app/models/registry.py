@@ -4,7 +4,7 @@ import gc
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +15,6 @@ import torch
 from sbert_app.errors import UserError
 from sbert_app.models.acceleration import PATIENCE, Acceleration
 from sbert_app.models.checks import check_kind, tested
-from sbert_app.models.comparable import same_backbone
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, RUN_NAME, full_name, is_draft
 from sbert_app.models.draft import refuse_draft
@@ -28,7 +27,6 @@ from sbert_app.models.files.listing import ModelInfo, listed, rerankers
 from sbert_app.models.files.names import expand_home, is_folder, plain_name
 from sbert_app.models.poly.encoder import PolyEncoder
 from sbert_app.models.poly.scorer import PairScorer, PolyScorer
-from sbert_app.models.scoring import check_one_score
 from sbert_app.models.words.untrained import NEW_POLY, is_untrained, untrained
 from sbert_app.settings import Settings
 
@@ -90,29 +88,6 @@ class Registry:
         if self.kind(name) != POLY:
             return self.cross_encoder(name)
         return PolyScorer(self._get(POLY, name, _poly_loader(plain_name(name))))
-
-    def cross_encoder_like(self, encoder: Encoder, name: str = "") -> tuple[CrossEncoder, bool]:
-        """Return (cross-encoder to time beside the encoder, whether its head is trained); an untrained one only serves for timing.
-
-        name: which; "": the bundled one or, where that has another backbone, the encoder's with an untrained head.
-        """
-        refuse_draft(encoder.name, "timing")
-        chosen = self.cross_encoder(name or DEFAULT_CROSS_ENCODER)
-        check_one_score(chosen)
-        if name or same_backbone(encoder, chosen) or encoder.folder is None or encoder.of_words:
-            return chosen, True
-        fp32 = replace(self.hardware, dtype=torch.float32)
-        untrained = CrossEncoder.untrained(encoder.folder / encoder.layout.transformer_path, fp32, labels=1)
-        untrained.name = f"{encoder.name} with an untrained head"
-        return untrained.cast(self.hardware), False
-
-    def on_each_device(self, name: str = DEFAULT_ENCODER) -> Iterator[Encoder]:
-        """Yield the encoder on the app's device, and if that is a GPU, on the CPU too."""
-        refuse_draft(name, "timing")
-        encoder = self.encoder(name)
-        yield encoder
-        if encoder.hardware.device.type != "cpu" and encoder.folder is not None:
-            yield Encoder.from_folder(encoder.folder, choose_hardware("cpu"), encoder.name)
 
     def folder(self, name: str) -> Path:
         """Where the model of that name is. Raises UserError for an unknown name."""

@@ -11,14 +11,12 @@ from sbert_app.services.corpus.judging import JudgingService
 from sbert_app.services.corpus.overlap import OverlapService
 from sbert_app.services.corpus.search import SearchService
 from sbert_app.services.corpus.standing import StandingService
-from sbert_app.services.evaluation import EvaluationService
 from sbert_app.services.evaluation_grid import GridService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.pair_file import PairFileService
 from sbert_app.services.similarity import SimilarityService
 from sbert_app.services.timing import TimingService
 from sbert_app.services.trained_models import TrainedModels
-from sbert_app.services.transfer import TransferService
 
 
 @dataclass(frozen=True)
@@ -38,15 +36,13 @@ class Services:
     maps: MapService
     trainings: FineTuneService
     models: TrainedModels
-    evaluation: EvaluationService
     grids: GridService
-    transfers: TransferService
     timings: TimingService
 
 
 def build_services(bench: Workbench) -> Services:
     """Build all services on one workbench. Raises UserError for settings that a service cannot follow."""
-    trainings, evaluation = FineTuneService(bench), EvaluationService(bench)
+    trainings = FineTuneService(bench)
     return Services(
         bench=bench,
         similarity=SimilarityService(bench),
@@ -61,8 +57,6 @@ def build_services(bench: Workbench) -> Services:
         maps=MapService(bench),
         trainings=trainings,
         models=TrainedModels(bench, trainings),
-        evaluation=evaluation,
         grids=GridService(bench),
-        transfers=TransferService(bench),
-        timings=TimingService(bench, evaluation),
+        timings=TimingService(bench),
     )

@@ -9,19 +9,22 @@ import numpy as np
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
-from sbert_app.labelled.examples import Examples
+from sbert_app.evaluation.verdict import Verdict, judge
+from sbert_app.grid.loading import of_cross_encoder, of_encoder
+from sbert_app.labelled.examples import Examples, read_examples
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
-from sbert_app.services.evaluation import EvaluationService
 from sbert_app.services.labelled import TrainingData
 from sbert_app.timing.experiment import FINAL_STAGES, STOPPED, Experiment, Moment
 from sbert_app.timing.result import TimingResult
 from sbert_app.timing.table7 import SystemSpeed, measure_systems
 
 if TYPE_CHECKING:
+    from sbert_app.models.cross_encoder import CrossEncoder
+    from sbert_app.models.encoder import Encoder
     from sbert_app.models.files.listing import ModelInfo
 
 log = logging.getLogger(__name__)
@@ -58,8 +61,8 @@ class Waiting:
 class TimingService:
     """All state is in the visitor's session."""
 
-    def __init__(self, workbench: Workbench, evaluation: EvaluationService) -> None:
-        self._bench, self._evaluation = workbench, evaluation
+    def __init__(self, workbench: Workbench) -> None:
+        self._bench = workbench
         self._limits = workbench.settings.limits
 
     def race_corpus(self, session_id: str = "") -> RaceCorpus:
@@ -156,7 +159,7 @@ class TimingService:
     def _labelled(self, data: TrainingData) -> Examples | None:
         """The Fine-tune tab's examples in the columns chosen there, repeated ones included; None if unusable, such as too few."""
         try:
-            return self._evaluation.read(data.table, data.mapping).examples
+            return read_examples(data.table, data.mapping, self._limits, repeats=True, least=2).examples
         except UserError as error:
             log.info("labelled data not used: %s", error)
             return None
@@ -175,12 +178,12 @@ class TimingService:
                 self._bench.registry.release()
 
     def _race(self, corpus: RaceCorpus, models: tuple[str, str], seconds: int, stop: Stop) -> Iterator[Moment]:
-        from sbert_app.models.comparable import on_one_engine
+        from sbert_app.models.comparable import cross_encoder_like, on_one_engine
         from sbert_app.timing.conditions import conditions_of
 
         yield Moment("Loading the models")
         encoder = self._bench.registry.encoder(models[0])
-        cross, trained = self._bench.registry.cross_encoder_like(encoder, models[1])
+        cross, trained = cross_encoder_like(self._bench.registry, encoder, models[1])
         self._bench.registry.acceleration.wait(READY_SECONDS)
         encoder, cross = on_one_engine(encoder, cross)
         conditions = conditions_of(corpus.name, corpus.sentences, encoder, cross, trained, corpus.notes)
@@ -191,13 +194,23 @@ class TimingService:
                 yield moment
         if moment.result and corpus.labelled is not None and trained and not stop.is_set():
             yield replace(moment, stage="Measuring quality on your labelled pairs")
-            quality = self._evaluation.compare(corpus.labelled, encoder, cross, QUALITY_PAIRS)
+            quality = self._quality(corpus.labelled, encoder, cross)
             moment = replace(moment, result=replace(moment.result, quality=quality))
         yield moment
 
+    def _quality(self, examples: Examples, encoder: "Encoder", cross: "CrossEncoder") -> Verdict | None:
+        """Compare SBERT (before) with the cross-encoder (after) on some of the examples. None for pairs without scores."""
+        if examples.kind == "positives":
+            return None
+        sample = examples.take(np.random.default_rng(0).permutation(len(examples))[:QUALITY_PAIRS])
+        sbert, other = of_encoder(self._bench, encoder), of_cross_encoder(self._bench, cross)
+        return judge(sample.kind, sbert.score(sample), other.score(sample), sample.gold)
+
     def _table_7(self, corpus: RaceCorpus, model: str, stop: Stop) -> Iterator[list[SystemSpeed]]:
+        from sbert_app.models.comparable import on_each_device
+
         finished: list[SystemSpeed] = []
-        for encoder in self._bench.registry.on_each_device(model):
+        for encoder in on_each_device(self._bench.registry, model):
             rows: list[SystemSpeed] = []
             for rows in measure_systems(encoder.on(encoder.engine), corpus.sentences[:TABLE_SENTENCES], self._bench.device.hold):
                 yield [*finished, *rows]

@@ -9,6 +9,7 @@ import pytest
 
 from sbert_app.errors import UserError
 from sbert_app.models import draft
+from sbert_app.models.comparable import cross_encoder_like, on_each_device
 from sbert_app.models.converted import NETWORK, network
 from sbert_app.models.draft import example_sentences
 from sbert_app.models.encoder import Encoder
@@ -74,7 +75,7 @@ def test_a_draft_is_not_trained_saved_or_timed(registry, tmp_path):
     drafted = registry.encoder(DRAFT)
     with pytest.raises(UserError, match=f"not for training: choose '{DEFAULT_ENCODER}' itself"):
         registry.trainable(DRAFT)
-    for timed in (lambda: registry.cross_encoder_like(drafted), lambda: list(registry.on_each_device(DRAFT))):
+    for timed in (lambda: cross_encoder_like(registry, drafted), lambda: list(on_each_device(registry, DRAFT))):
         with pytest.raises(UserError, match="not for timing"):
             timed()
     with pytest.raises(ValueError, match="int8"):

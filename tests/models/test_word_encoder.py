@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 from sentence_transformers.sentence_transformer.modules import LSTM, Dense, Pooling
 
 from sbert_app.errors import UserError
+from sbert_app.models.comparable import cross_encoder_like
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.engine import at_once
@@ -109,7 +110,7 @@ def test_a_saved_one_is_listed_with_the_size_of_its_embeddings(registry):
     folder = registry.settings.models / "averaging"
     registry.encoder(DAN).save(folder)
     assert ("averaging", "encoder", 512) in [(row.name, row.kind, row.dim) for row in registry.list()]
-    cross, trained = registry.cross_encoder_like(registry.encoder("averaging"))  # there is no cross-encoder of word vectors
+    cross, trained = cross_encoder_like(registry, registry.encoder("averaging"))  # there is no cross-encoder of word vectors
     assert cross.name == DEFAULT_CROSS_ENCODER and trained
     (folder / "3_Dense" / "config.json").unlink()
     assert ("averaging", "damaged") in [(row.name, row.kind) for row in registry.list()]

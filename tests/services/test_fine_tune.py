@@ -10,7 +10,6 @@ import pytest
 from sentence_transformers import SentenceTransformer
 
 from sbert_app.errors import UserError
-from sbert_app.grid.systems import Choice
 from sbert_app.labelled.groups import PAIRS
 from sbert_app.labelled.separation import shared_warning
 from sbert_app.models.defaults import DEFAULT_ENCODER
@@ -21,7 +20,6 @@ from sbert_app.runs.plan import QUICK
 from sbert_app.runs.result import summary
 from sbert_app.runs.run import FAILED, FINISHED, INTERRUPTED, STOPPED
 from sbert_app.runtime.workbench import open_workbench
-from sbert_app.services.evaluation import EvaluationService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.labelled import DEV, TEST, SplitChoice
 from sbert_app.services.trained_models import TrainedModels
@@ -30,6 +28,7 @@ from sbert_app.storage import write_object
 from sbert_app.training.head import load_head, predict_labels
 from sbert_app.ui.fine_tune import verdict_view
 from tests.attacks.small_home import BASE, tiny_model
+from tests.evaluating import evaluate
 
 SCORED, LABELLED, TRIPLETS = "requests_scored.csv", "instructions_labelled.csv", "messages_triplets.csv"
 SHORT = {"epochs": 1, "learning_curve": False}
@@ -191,8 +190,8 @@ def test_the_softmax_head_survives_save_and_load(service, bench):
     columns = [encoder.encode(column) for column in held_out.sentences]
     accuracy = (predict_labels(head, *columns) == held_out.targets).mean()
     assert accuracy == pytest.approx(progress.result["head"]["accuracy"], abs=1.5 / len(held_out))  # bf16 may turn one
-    evaluation = EvaluationService(bench).evaluate(held_out, ["sbert", "word-overlap"], Choice(progress.info.model))
-    assert evaluation[0].measures["head_accuracy"] == pytest.approx(accuracy, abs=1.5 / len(held_out))
+    evaluation = evaluate(bench, held_out, ["sbert", "word-overlap"], model=progress.info.model)
+    assert evaluation["sbert"]["head_accuracy"] == pytest.approx(accuracy, abs=1.5 / len(held_out))
     assert SentenceTransformer(str(folder), device="cpu").encode(["a"]).shape == (1, 384)
     assert load_head(bench.registry.encoder().folder) is None
 
@@ -381,10 +380,8 @@ def test_settings_from_the_page_are_checked(service):
 
 
 def test_evaluate_measures_each_system_and_refuses_unknown_ones(bench, service):
-    evaluation = EvaluationService(bench)
-    examples = evaluation.read(service.labelled.example(TRIPLETS)).examples
-    results = {r.system: r for r in evaluation.evaluate(examples, systems=["sbert", "word-overlap"])}
-    assert results["sbert"].measures["triplet_accuracy"] < 0.2 and results["sbert"].sentences == 900
-    assert results["word-overlap"].measures["triplet_accuracy"] < 0.1
+    results = evaluate(bench, service.labelled.example(TRIPLETS), ["sbert", "word-overlap"])
+    assert results["sbert"]["triplet_accuracy"] < 0.2 and results["sbert"]["sentences"] == 900
+    assert results["word-overlap"]["triplet_accuracy"] < 0.1
     with pytest.raises(UserError, match="Unknown system 'magic'"):
-        evaluation.evaluate(examples, systems=["magic"])
+        evaluate(bench, service.labelled.example(TRIPLETS), ["magic"])

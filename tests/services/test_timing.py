@@ -15,7 +15,6 @@ from sbert_app.runtime.stop import Stop
 from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.corpus.ranked_hits import WAITED
 from sbert_app.services.corpus.search import SearchService
-from sbert_app.services.evaluation import EvaluationService
 from sbert_app.services.labelled import LabelledData
 from sbert_app.services.timing import EXAMPLE_NAME, TimingService, Waiting
 from sbert_app.settings import Limits
@@ -32,7 +31,7 @@ def service(shared_bench, monkeypatch):
     """A service whose checks after the race are short."""
     monkeypatch.setattr(experiment, "CHECK_SECONDS", 0.3)
     monkeypatch.setattr(queries, "SIZES", (200, 2_000))
-    return TimingService(shared_bench, EvaluationService(shared_bench))
+    return TimingService(shared_bench)
 
 
 def last(steps):

@@ -17,7 +17,6 @@ from sbert_app.models.words.untrained import NEW_POLY
 from sbert_app.runs.plan import PRESETS, Plan, preset
 from sbert_app.runs.run import FINISHED
 from sbert_app.runtime.workbench import open_workbench
-from sbert_app.services.evaluation import EvaluationService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.trained_models import TrainedModels
 from sbert_app.training.choices import ObjectiveOptions
@@ -26,6 +25,7 @@ from sbert_app.training.siamese import build_siamese
 from sbert_app.training.trainee import Evaluation, Step
 from sbert_app.training.trainer import Trainer
 from tests.attacks.small_home import settings, training_data
+from tests.evaluating import evaluate
 
 
 def positives(scored):
@@ -130,8 +130,8 @@ def test_a_run_is_judged_saved_listed_and_scored_by_the_grid(bench, finished):
     again = Registry(bench.settings).pair_scorer(saved)
     assert np.array_equal(again.score(pairs), scorer.score(pairs))
     cell = measure_cell(load_system(bench, saved, Choice()), DataSet("held out", Pairs(held_out)))
-    (row,) = EvaluationService(bench).evaluate(held_out, ["cross-encoder"], Choice(cross_encoder=saved))
-    assert cell.value == pytest.approx(row.measures["spearman"]) and row.model == saved
+    row = evaluate(bench, held_out, ["cross-encoder"], cross_encoder=saved)["cross-encoder"]
+    assert cell.value == pytest.approx(row["spearman"]) and row["model"] == saved
     assert result["verdict"]["changes"][0]["after"]["value"] == pytest.approx(cell.value, abs=1e-3)
     estimate = service.estimate(training_data(service), service.plan("quick", training_data(service), saved, epochs=1))
     assert estimate.seconds > 0

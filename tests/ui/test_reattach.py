@@ -10,7 +10,6 @@ from sbert_app.corpus_map.result import CorpusMap, ModelComparison
 from sbert_app.mapping.drift import Drift
 from sbert_app.services.corpus.cluster_map import Grouping, MapService
 from sbert_app.services.corpus.corpora import CorpusService
-from sbert_app.services.evaluation import EvaluationService
 from sbert_app.services.timing import TimingService
 from sbert_app.timing.result import Conditions, TimingResult
 from sbert_app.timing.throughput import Throughput, Turn
@@ -68,7 +67,7 @@ def test_the_map_comes_back_with_its_clusters_and_its_comparison(shared_bench, s
 
 def test_the_race_comes_back(shared_bench, session, result):
     with gr.Blocks():
-        tab = _TimingTab(TimingService(shared_bench, EvaluationService(shared_bench)), gr.State(), gr.State())
+        tab = _TimingTab(TimingService(shared_bench), gr.State(), gr.State())
     open_lines(shared_bench, session, 24)
     before = tab._on_opened(session.id, 4)
     assert not before[tab.result].visible and "In the paper" in before[tab.words]

@@ -1,0 +1,34 @@
+"""Run the job evaluate on examples, as the shell does on their file."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sbert_app.jobs.declaring.job import Call, outcome_of
+from sbert_app.jobs.evaluate import EVALUATE, EvaluateOptions
+from sbert_app.labelled.examples import Examples
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.services.bundle import build_services
+from sbert_app.tables import Table
+
+COLUMNS = {"triplets": ("anchor", "positive", "negative")}
+
+
+def table_of(examples: Examples) -> Table:
+    """A table that is read as these examples."""
+    columns = dict(zip(COLUMNS.get(examples.kind, ("sentence1", "sentence2")), map(list, examples.sentences), strict=True))
+    if examples.kind == "labelled":
+        columns["label"] = [examples.labels[target] for target in examples.targets]
+    elif examples.kind == "scored":
+        columns["score"] = [f"{target:.9f}" for target in examples.targets]
+    return Table("examples.csv", pd.DataFrame(columns), np.arange(1, len(examples) + 1))
+
+
+def evaluate(bench: Workbench, data: Examples | Table, systems: list[str], **options: Any) -> dict[str, Any]:
+    """For each system its model, measures, sentences and seconds."""
+    table = table_of(data) if isinstance(data, Examples) else data
+    summary: dict[str, Any] = outcome_of(
+        EVALUATE.steps(Call(build_services(bench), table=table), EvaluateOptions(systems=systems, **options))
+    ).summary
+    return summary
