@@ -10,7 +10,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -198,41 +197,42 @@ def test_a_registry_converts_in_the_background_and_finds_it_again(home, tmp_path
     assert untrained.engine.name == registry.trainable().engine.name == "torch"
 
 
-def test_a_model_found_right_before_starts_without_transformers_models(home, tmp_path, encoder, sentences):
-    """Two of a command's six seconds. What needs torch reads the weights then; another processor's proof counts for nothing."""
-    settings = Settings(home=tmp_path / "home", device="cpu", precision="fp32", engine="auto")
+SECOND_START = """
+import pickle, sys
+from pathlib import Path
+from tests.models.test_acceleration import ODD, PAIRS, settings_of
+from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, Registry
+
+registry = Registry(settings_of(Path(sys.argv[1])), converts=False)
+encoder, cross = registry.encoder(), registry.cross_encoder(DEFAULT_CROSS_ENCODER)
+answers = encoder.encode(ODD), cross.score(PAIRS), [encoder.fingerprint, cross.fingerprint]
+assert not {"transformers.modeling_utils", "peft"} & set(sys.modules), "what takes two seconds"
+assert len(list(encoder.transformer.parameters())) and len(list(cross.model.parameters()))
+sys.stdout.buffer.write(pickle.dumps(answers))
+"""
+PAIRS = [("A cat.", "A dog."), ("A cat.", "Stocks fell.")]
+
+
+def settings_of(home: Path) -> Settings:
+    return Settings(home=home, device="cpu", precision="fp32", engine="auto")
+
+
+def test_a_model_found_right_before_starts_without_transformers_models(home, tmp_path, encoder, model_folder):
+    """What needs torch reads the weights then. Another processor's proof counts for nothing."""
+    settings = settings_of(tmp_path / "home")
     shutil.copytree(home, settings.cache / "openvino", ignore=shutil.ignore_patterns(PROOF))
-    script = (
-        "import sys; from tests.models.test_acceleration import answers; from pathlib import Path; import pickle;"
-        "pickle.dump(answers(Path(sys.argv[1])), sys.stdout.buffer)"
-    )
-
-    def ask() -> dict[str, Any]:
-        done = subprocess.run([sys.executable, "-c", script, settings.home], check=True, capture_output=True)
-        return pickle.loads(done.stdout)
-
-    first, second = ask(), ask()
-    assert (first.pop("imported"), second.pop("imported")) == (True, False)
-    assert first["fingerprints"] == second["fingerprints"] and first["fingerprints"][0] == encoder.fingerprint
-    np.testing.assert_array_equal(first["scores"], second["scores"])
-    np.testing.assert_allclose(second["embeddings"], encoder.encode(ODD), atol=2e-6)
-    assert second["weights"]
+    registry = Registry(settings, converts=False)
+    assert registry.acceleration.ready("encoder", (model_folder,)) is None
+    first = registry.encoder(), registry.cross_encoder(DEFAULT_CROSS_ENCODER)
+    done = subprocess.run([sys.executable, "-c", SECOND_START, settings.home], check=True, capture_output=True)
+    embeddings, scores, fingerprints = pickle.loads(done.stdout)
+    np.testing.assert_allclose(embeddings, encoder.encode(ODD), atol=2e-6)
+    np.testing.assert_allclose(scores, first[1].score(PAIRS), atol=1e-6)
+    assert fingerprints == [model.fingerprint for model in first] and fingerprints[0] == encoder.fingerprint
+    assert registry.acceleration.ready("encoder", (model_folder,)) is not None
     for proof in settings.cache.glob(f"openvino/*/{PROOF}"):
         write_object(proof, read_object(proof) | {"on": "another processor"})
-    assert ask()["imported"]
-
-
-def answers(home: Path) -> dict[str, Any]:
-    """What a new process says that loads the bundled models of a data home."""
-    registry = Registry(Settings(home=home, device="cpu", precision="fp32", engine="auto"), converts=False)
-    encoder, cross = registry.encoder(), registry.cross_encoder(DEFAULT_CROSS_ENCODER)
-    return {
-        "embeddings": encoder.encode(ODD),
-        "scores": cross.score([("A cat.", "A dog."), ("A cat.", "Stocks fell.")]),
-        "fingerprints": [encoder.fingerprint, cross.fingerprint],
-        "imported": "transformers.modeling_utils" in sys.modules,
-        "weights": len(list(encoder.transformer.parameters())) and len(list(cross.model.parameters())),
-    }
+    assert registry.acceleration.ready("encoder", (model_folder,)) is None
 
 
 def test_a_changed_byte_is_noticed_and_the_network_deleted(copied, model_folder):
