@@ -9,7 +9,7 @@ from sbert_app.corpus.reader import guess_column, read_corpus
 from sbert_app.labelled.pairs.reference_pairs import reference_pairs
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
-from sbert_app.models.files.bundled import checked_bundled_folder
+from sbert_app.models.files.finding import checked_bundled_folder
 from sbert_app.runtime.examples import FOLDER
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table

@@ -12,13 +12,12 @@ from sbert_app.errors import UserError
 from sbert_app.grid.parts import labelled_pairs, plain_name, together
 from sbert_app.grid.tasks.classes import Classes
 from sbert_app.grid.tasks.pairs import Pairs
-from sbert_app.grid.tasks.retrieval import Retrieval
+from sbert_app.grid.tasks.ranking import Retrieval
 from sbert_app.grid.tasks.task import Task
 from sbert_app.labelled.columns import guess_mapping, has_pairs
 from sbert_app.labelled.examples import Examples, read_examples
 from sbert_app.labelled.judgements import Rows, read_judgements
-from sbert_app.labelled.labelled_sentences import read_labelled_sentences
-from sbert_app.labelled.pairs.labelled_pairs import read_labelled_pairs
+from sbert_app.labelled.labelled_sentences import read_labelled_pairs, read_labelled_sentences
 from sbert_app.labelled.queries import read_answers, read_queries
 from sbert_app.settings import Limits
 from sbert_app.tables import Table, read_table

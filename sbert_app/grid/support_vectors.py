@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.ranking.lexical import WORD, ticking, tokenize
 from sbert_app.errors import UserError
-from sbert_app.evaluation.folds import Folds, cut
 from sbert_app.evaluation.weighted import Array
 from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.groups import column_groups, pair_groups
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
 LEAST_TRAINED = 40  # pairs; a regressor that has seen fewer has learnt mostly noise
 MOST_TRAINED = 5_000  # pairs of a fold, drawn by seed: the time grows with their square
 PENALTY, TUBE = 1.0, 0.1  # C and epsilon: an error of a tenth of the range costs nothing
+Folds = NDArray[np.int64]
+
+FOLDS = 10
 
 
 def out_of_fold(examples: Examples, subsets: Sequence[str] = (), tick: Callable[[], None] = lambda: None) -> Array:
@@ -113,3 +115,20 @@ def _both(one: AnySet[object], other: AnySet[object]) -> list[float]:
     """The Jaccard overlap of two sets, and the share of the smaller one that is in the other; 0 without any."""
     shared = len(one & other)
     return [shared / max(1, len(one | other)), shared / max(1, min(len(one), len(other)))]
+
+
+def cut(groups: NDArray[np.int64], folds: int = FOLDS, seed: int = 0) -> Folds:
+    """Number each example's fold, (n,), 0 to `folds` - 1. A group lies in one fold, and folds are about equally large.
+
+    groups: (n,), 0 to G-1. With fewer groups than folds each group is a fold. The same seed gives the same folds.
+    """
+    from sklearn.model_selection import GroupKFold  # takes a second
+
+    count = int(groups.max()) + 1
+    if count == 1:
+        return np.zeros(len(groups), np.int64)
+    shuffled = np.random.default_rng(seed).permutation(count)[groups]
+    numbers = np.empty(len(groups), np.int64)
+    for number, (_, tested) in enumerate(GroupKFold(min(folds, count)).split(groups, groups=shuffled)):
+        numbers[tested] = number
+    return numbers

@@ -1,8 +1,8 @@
 """Say in words how well the scores of pairs agree with the labels of a file."""
 
-from sbert_app.evaluation.label_agreement import LabelAgreement, Threshold
+from sbert_app.evaluation.agreement import LabelAgreement, Threshold
 from sbert_app.evaluation.verdict import LEAST_HELD_OUT
-from sbert_app.labelled.pairs.pair_labels import GRADED, PairLabels
+from sbert_app.labelled.pairs.pair_columns import GRADED, PairLabels
 from sbert_app.wording import plural, rounded
 
 MINUS = "−"

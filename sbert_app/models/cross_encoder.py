@@ -18,9 +18,8 @@ from sbert_app.models.engine.batching import Rows, token_budget_batches
 from sbert_app.models.engine.engine import OnEngine
 from sbert_app.models.engine.forward import Features, Fetch, attention_mask, forward_batches, pad_rows
 from sbert_app.models.engine.hardware import Hardware
-from sbert_app.models.files.fingerprint import fingerprint
 from sbert_app.models.files.folders import quoted, read_json
-from sbert_app.models.files.soundness import cast
+from sbert_app.models.files.soundness import cast, fingerprint
 from sbert_app.models.files.trained_for import UNKNOWN, label_names, purpose, read_card, trained_for
 from sbert_app.models.loading import CLASSIFIER_CLASS, LOADING, length_limit, load_transformer, load_without_weights
 from sbert_app.models.scoring import SHARE, Bounds

@@ -14,18 +14,24 @@ import torch
 
 from sbert_app.errors import UserError
 from sbert_app.models.acceleration import PATIENCE, Acceleration
-from sbert_app.models.checks import check_kind, tested
-from sbert_app.models.comparable import same_backbone
+from sbert_app.models.checks import check_kind, same_backbone, tested
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, RUN_NAME, full_name, is_draft
 from sbert_app.models.draft import refuse_draft
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware, choose_hardware
-from sbert_app.models.files.bundled import CROSS_ENCODER, bundled_cross_encoder, checked_bundled_folder
+from sbert_app.models.files.finding import (
+    CROSS_ENCODER,
+    HUB_NAME,
+    bundled_cross_encoder,
+    checked_bundled_folder,
+    expand_home,
+    from_hub,
+    is_folder,
+    plain_name,
+)
 from sbert_app.models.files.folders import POLY, kind_of, quoted
-from sbert_app.models.files.hub import HUB_NAME, from_hub
 from sbert_app.models.files.listing import ModelInfo, listed, rerankers
-from sbert_app.models.files.names import expand_home, is_folder, plain_name
 from sbert_app.models.poly.encoder import PolyEncoder
 from sbert_app.models.poly.scorer import PairScorer, PolyScorer
 from sbert_app.models.scoring import check_one_score

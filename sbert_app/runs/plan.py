@@ -6,8 +6,7 @@ from typing import Any
 from sbert_app.errors import UserError
 from sbert_app.labelled.columns import KINDS
 from sbert_app.models.words.untrained import NEW_POLY, is_untrained
-from sbert_app.training.choices import INFERSENT_CONCATENATION, OBJECTIVES, ObjectiveOptions, check_of_similarity
-from sbert_app.training.options import Options
+from sbert_app.training.options import INFERSENT_CONCATENATION, OBJECTIVES, ObjectiveOptions, Options, check_of_similarity
 
 QUICK, THOROUGH, PAPER = "quick", "thorough", "as in the paper"
 PAPER_OBJECTIVES = {"scored": "regression", "labelled": "classification", "triplets": "triplet", "positives": "ranking"}

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sbert_app.evaluation.needed import examples_needed
+from sbert_app.evaluation.estimate import examples_needed
 from sbert_app.evaluation.verdict import LEAST_HELD_OUT, UNCLEAR, judge
 from sbert_app.evaluation.weighted import Array
 from sbert_app.labelled.example_set import Examples
-from sbert_app.labelled.separation import Separation, shared_warning
+from sbert_app.labelled.groups import Separation, shared_warning
 from sbert_app.labelled.splits import Split
 from sbert_app.runs.plan import Plan
-from sbert_app.training.choices import OBJECTIVES
+from sbert_app.training.options import OBJECTIVES
 from sbert_app.vectors import Vectors
 from sbert_app.wording import plural
 

@@ -10,7 +10,7 @@ from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell, measure_cell
 from sbert_app.grid.data_sets import DataSet, read_data_set, read_folder
 from sbert_app.grid.examples import own_data_sets
-from sbert_app.grid.loaded import Systems
+from sbert_app.grid.loading import Systems
 from sbert_app.grid.parts import plain_name
 from sbert_app.grid.result import Grid, Place
 from sbert_app.grid.store import CellStore

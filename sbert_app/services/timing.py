@@ -18,8 +18,8 @@ from sbert_app.services import validation
 from sbert_app.services.evaluation import EvaluationService
 from sbert_app.services.labelled import TrainingData
 from sbert_app.timing.experiment import FINAL_STAGES, STOPPED, Experiment, Moment
+from sbert_app.timing.measurements import SystemSpeed, measure_systems
 from sbert_app.timing.result import TimingResult
-from sbert_app.timing.table7 import SystemSpeed, measure_systems
 
 if TYPE_CHECKING:
     from sbert_app.models.files.listing import ModelInfo
@@ -175,8 +175,8 @@ class TimingService:
                 self._bench.registry.release()
 
     def _race(self, corpus: RaceCorpus, models: tuple[str, str], seconds: int, stop: Stop) -> Iterator[Moment]:
-        from sbert_app.models.comparable import on_one_engine
-        from sbert_app.timing.conditions import conditions_of
+        from sbert_app.models.checks import on_one_engine
+        from sbert_app.timing.experiment import conditions_of
 
         yield Moment("Loading the models")
         encoder = self._bench.registry.encoder(models[0])

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sbert_app.labelled.columns import has_pairs
-from sbert_app.labelled.labelled_sentences import LabelledSentences, read_labelled_sentences
-from sbert_app.labelled.pairs.labelled_pairs import read_labelled_pairs
+from sbert_app.labelled.labelled_sentences import LabelledSentences, read_labelled_pairs, read_labelled_sentences
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.stop import Stop

@@ -9,9 +9,8 @@ from typing import Any
 
 from sbert_app.errors import UserError
 from sbert_app.settings import MEGABYTE, Limits
-from sbert_app.tables.content import ROWS, Content
 from sbert_app.tables.decoding import storable
-from sbert_app.tables.table import Skip
+from sbert_app.tables.table import ROWS, Content, Skip
 
 CHUNK_ROWS = 4096
 CHUNK_CHARACTERS = 4_000_000

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sbert_app.errors import UserError
 from sbert_app.settings import MEGABYTE, Limits
-from sbert_app.tables.content import Content, read_content
+from sbert_app.tables.table import Content, read_content
 
 ROOT = Path(__file__).parents[2]
 REFUSED, NO_MEMORY, DISK_FULL = 3, 4, 5  # exit statuses of the child; 0: stdout has the table, REFUSED: the error message

@@ -9,11 +9,10 @@ from sbert_app.settings import MEGABYTE, Limits
 from sbert_app.tables.binary import read_parquet, read_xlsx
 from sbert_app.tables.collecting import Collector
 from sbert_app.tables.confined import read_confined
-from sbert_app.tables.content import Content
 from sbert_app.tables.decoding import TextFile, open_text, storable
 from sbert_app.tables.delimited import read_csv, read_tsv, read_txt
 from sbert_app.tables.records import read_json, read_jsonl
-from sbert_app.tables.table import LINE_COLUMN, Table
+from sbert_app.tables.table import LINE_COLUMN, Content, Table
 
 TextReader = Callable[[TextFile], Content]
 TEXT_READERS: dict[str, TextReader] = {"csv": read_csv, "tsv": read_tsv, "txt": read_txt, "jsonl": read_jsonl, "json": read_json}

@@ -1,14 +1,15 @@
-"""The whole measurement: warm up, race, run all pairs of a few sentences, time searches."""
+"""The whole measurement: its conditions, then warm up, race, run all pairs of a few sentences, time searches."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import TYPE_CHECKING
 
 from sbert_app.evaluation.agreement import agreement
-from sbert_app.timing import small_runs
+from sbert_app.timing import measurements
 from sbert_app.timing.lane import Device
-from sbert_app.timing.queries import encode_seconds, query_timings
+from sbert_app.timing.measurements import encode_seconds, query_timings
 from sbert_app.timing.race import Race, RaceState, product_throughput
 from sbert_app.timing.result import Answer, Conditions, TimingResult
 from sbert_app.vectors import unit_rows
@@ -78,8 +79,8 @@ class Experiment:
 
     def _checks(self, result: TimingResult) -> Iterator[tuple[str, TimingResult]]:
         """Run the measurements after the race; yields (stage, result so far)."""
-        sizes = small_runs.sizes(len(self._sentences), result.cross.rate, CHECK_SECONDS)
-        runs = small_runs.SmallRuns(self._encoder, self._cross, self._device)
+        sizes = measurements.sizes(len(self._sentences), result.cross.rate, CHECK_SECONDS)
+        runs = measurements.SmallRuns(self._encoder, self._cross, self._device)
         for _ in runs.run(self._sentences, sizes):
             yield f"Running both on all pairs of {sizes[-1]} sentences", result
         largest = runs.results[-1]
@@ -90,3 +91,27 @@ class Experiment:
         for timing in query_timings(unit_rows(self._race.embeddings), self._device):
             result = replace(result, queries=(*result.queries, timing))
             yield "Timing searches", result
+
+
+def conditions_of(
+    corpus: str, sentences: Sequence[str], encoder: "Encoder", cross: "CrossEncoder", trained: bool, notes: tuple[str, ...] = ()
+) -> Conditions:
+    """The conditions of a race on these sentences, today. trained: whether the cross-encoder's head is."""
+    from sbert_app.models.checks import same_backbone, size_of
+    from sbert_app.models.engine.hardware import machine
+
+    return Conditions(
+        corpus=corpus,
+        sentences=len(sentences),
+        encoder=encoder.name,
+        cross_encoder=cross.name,
+        head_trained=trained,
+        same_backbone=same_backbone(encoder, cross),
+        machine=machine(),
+        hardware=encoder.runs_on,
+        max_tokens=(encoder.max_length, cross.max_length),
+        date=date.today().isoformat(),
+        notes=notes,
+        trained_for=cross.trained_for,
+        sizes=(size_of(encoder), size_of(cross)),
+    )

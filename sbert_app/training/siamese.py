@@ -15,8 +15,8 @@ from sbert_app.models.engine.engine import at_once
 from sbert_app.models.engine.forward import forward_batches
 from sbert_app.models.poly.encoder import PolyEncoder
 from sbert_app.training.batches import epoch_batches, without_repeats
-from sbert_app.training.choices import ObjectiveOptions, check_of_similarity
 from sbert_app.training.objectives import Classification, MultipleNegativesRanking, build_objective
+from sbert_app.training.options import ObjectiveOptions, check_of_similarity
 from sbert_app.training.vocabulary import Ids, Vocabulary, lengths_of
 from sbert_app.vectors import Vectors
 

@@ -20,7 +20,7 @@ import psutil
 
 from sbert_app.models.converted import network
 from sbert_app.models.engine.hardware import choose_hardware
-from sbert_app.models.files.bundled import checked_bundled_folder
+from sbert_app.models.files.finding import checked_bundled_folder
 from tests.benchmarks import data
 
 COUNTS, ROUNDS = (500, 2_000, 5_000, 10_000), 3

@@ -147,11 +147,11 @@ def page(visit):
 @pytest.fixture
 def short_checks(monkeypatch) -> None:
     """Table 7 in short turns, and little to measure after a race; the app runs in this process."""
-    from sbert_app.timing import experiment, queries, table7
+    from sbert_app.timing import experiment, measurements
 
     monkeypatch.setattr(experiment, "CHECK_SECONDS", 0.5)
-    monkeypatch.setattr(queries, "SIZES", (200, 2_000))
-    monkeypatch.setattr(table7, "TURN_SECONDS", 0.1)
+    monkeypatch.setattr(measurements, "SIZES", (200, 2_000))
+    monkeypatch.setattr(measurements, "TURN_SECONDS", 0.1)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sbert_app.evaluation.draft_loss import DraftLoss, draft_loss
+from sbert_app.evaluation.similarity import DraftLoss, draft_loss
 
 CIRCLE = np.array([[np.cos(angle), np.sin(angle)] for angle in np.linspace(0, 3, 13)], np.float32)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sbert_app.evaluation.folds import cut
+from sbert_app.grid.support_vectors import cut
 
 
 def test_a_group_lies_in_one_fold_and_folds_are_about_equally_large():

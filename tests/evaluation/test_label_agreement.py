@@ -8,8 +8,7 @@ from scipy.stats import bootstrap, spearmanr
 from sklearn.metrics import average_precision_score
 
 from sbert_app.evaluation import estimate as estimating
-from sbert_app.evaluation.label_agreement import best_threshold, disagreements, label_agreement, shortest_between
-from sbert_app.evaluation.scores import spearman
+from sbert_app.evaluation.agreement import best_threshold, disagreements, label_agreement, shortest_between, spearman
 
 
 @pytest.fixture

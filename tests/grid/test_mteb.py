@@ -14,7 +14,7 @@ from sbert_app.grid.mteb_results import write_files
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import OVERLAP, SBERT, TF_IDF, WORD_VECTORS, Choice
 from sbert_app.grid.tasks.pairs import Pairs
-from sbert_app.grid.tasks.retrieval import Retrieval
+from sbert_app.grid.tasks.ranking import Retrieval
 from sbert_app.labelled.queries import Queries
 from sbert_app.settings import ASSETS, Limits
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sbert_app.errors import UserError
-from sbert_app.evaluation.scores import spearman
+from sbert_app.evaluation.agreement import spearman
 from sbert_app.grid.cell import measure_cell
 from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.loading import load_system

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from sbert_app.errors import UserError
 from sbert_app.labelled.examples import Examples
-from sbert_app.labelled.groups import COLUMN, PAIRS, SENTENCES
-from sbert_app.labelled.separation import GIVEN
+from sbert_app.labelled.groups import COLUMN, GIVEN, PAIRS, SENTENCES
 from sbert_app.labelled.splits import Column, from_frame, split, to_frame
 
 

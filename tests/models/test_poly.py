@@ -71,8 +71,8 @@ def test_its_scores_are_those_of_a_plain_calculation(poly):
 
 
 def test_each_row_and_each_with_each_are_the_same_scores(poly, monkeypatch):
-    monkeypatch.setattr("sbert_app.models.poly.similarity.ROWS", 2)
-    monkeypatch.setattr("sbert_app.models.poly.similarity.COLUMNS", 3)
+    monkeypatch.setattr("sbert_app.models.poly.encoder.ROWS", 2)
+    monkeypatch.setattr("sbert_app.models.poly.encoder.COLUMNS", 3)
     u, v = (poly.encode(column) for column in zip(*PAIRS, strict=True))
     scores = poly.similarity.all(u, v)
     assert scores.shape == (len(PAIRS), len(PAIRS))

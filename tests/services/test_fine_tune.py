@@ -11,8 +11,7 @@ from sentence_transformers import SentenceTransformer
 
 from sbert_app.errors import UserError
 from sbert_app.grid.systems import Choice
-from sbert_app.labelled.groups import PAIRS
-from sbert_app.labelled.separation import shared_warning
+from sbert_app.labelled.groups import PAIRS, shared_warning
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.registry import Registry
 from sbert_app.runs import probe

@@ -2,8 +2,7 @@
 
 import pytest
 
-from sbert_app.timing.extrapolation import Extrapolation, extrapolate, pairs_of, power_law
-from sbert_app.timing.throughput import Throughput, Turn
+from sbert_app.timing.throughput import Extrapolation, Throughput, Turn, extrapolate, pairs_of, power_law
 from sbert_app.wording import spoken
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sbert_app.timing.published import Published
+from sbert_app.timing.report import Published
 
 
 def test_ten_thousand_sentences_take_what_the_paper_says():

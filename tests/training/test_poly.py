@@ -20,8 +20,7 @@ from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.evaluation import EvaluationService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.trained_models import TrainedModels
-from sbert_app.training.choices import ObjectiveOptions
-from sbert_app.training.options import Options
+from sbert_app.training.options import ObjectiveOptions, Options
 from sbert_app.training.siamese import build_siamese
 from sbert_app.training.trainee import Evaluation, Step
 from sbert_app.training.trainer import Trainer

@@ -7,8 +7,7 @@ import numpy as np
 
 from sbert_app.errors import UserError
 from sbert_app.grid.data_sets import DataSet
-from sbert_app.grid.tasks.classes import Classes
-from sbert_app.grid.tasks.clusters import Clusters
+from sbert_app.grid.tasks.classes import Classes, Clusters
 from sbert_app.grid.tasks.pairs import Pairs
 from sbert_app.grid.tasks.task import CLASSES, CLUSTERS, TASKS
 from sbert_app.labelled.example_set import Examples

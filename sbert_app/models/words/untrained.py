@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sbert_app.errors import UserError
-from sbert_app.models.files.bundled import checked_bundled_folder
+from sbert_app.models.files.finding import checked_bundled_folder
 from sbert_app.models.files.folders import Layout, quoted
-from sbert_app.models.words.tokens import SPECIAL, word_tokenizer
 from sbert_app.models.words.vectors import read_all
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ PREFIX = "new/"
 SEED = 7
 MAX_LENGTH = 256  # tokens, as of the bundled encoder
 SPREAD = 0.4  # standard deviation of the numbers in a word vector, about that of GloVe's
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 
 
 @dataclass(frozen=True)
@@ -139,3 +139,22 @@ def _from_file(path: Path) -> "tuple[Any, Tensor]":
         tokenizer = word_tokenizer(words, MAX_LENGTH)
     table = torch.from_numpy(vectors)
     return tokenizer, torch.cat([torch.zeros(len(SPECIAL), table.shape[1]), table])
+
+
+def word_tokenizer(words: Sequence[str], max_length: int) -> Any:
+    """Lower-cased words and punctuation marks by their rows after SPECIAL; a word that is not listed is [UNK]."""
+    from tokenizers import Tokenizer, normalizers, pre_tokenizers, processors
+    from tokenizers.models import WordLevel
+    from transformers import PreTrainedTokenizerFast
+
+    pad, unknown, start, end = SPECIAL
+    rows = {word: row for row, word in enumerate([*SPECIAL, *words])}
+    tokenizer = Tokenizer(WordLevel(rows, unk_token=unknown))
+    tokenizer.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Lowercase()])
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{start} $A {end}", special_tokens=[(token, rows[token]) for token in (start, end)]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token=pad, unk_token=unknown, cls_token=start, sep_token=end, model_max_length=max_length
+    )

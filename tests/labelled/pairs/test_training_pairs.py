@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from sbert_app.evaluation.scores import spearman
+from sbert_app.evaluation.agreement import spearman
 from sbert_app.grid.cell import measure_cell
 from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import System
 from sbert_app.grid.tasks.pairs import Pairs
 from sbert_app.labelled.pairs.training_pairs import FILE, digests, remember, trained_on
-from sbert_app.models.files.bundled import CROSS_ENCODER
+from sbert_app.models.files.finding import CROSS_ENCODER
 
 
 def test_a_pair_is_known_in_either_order_case_and_spacing(scored):
