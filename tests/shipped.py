@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sbert_app.corpus.cache import SHIPPED, EmbeddingCache
 from sbert_app.corpus.reader import guess_column, read_corpus
-from sbert_app.labelled.pairs.reference_pairs import reference_pairs
+from sbert_app.explain.scale import reference_pairs
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.files.finding import checked_bundled_folder

@@ -1,6 +1,7 @@
 """Data sets whose right answers are known: labelled pairs, triplets, sentences with classes, queries with documents."""
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from sbert_app.errors import UserError
-from sbert_app.grid.parts import labelled_pairs, plain_name, together
 from sbert_app.grid.tasks.classes import Classes
 from sbert_app.grid.tasks.pairs import Pairs
 from sbert_app.grid.tasks.ranking import Retrieval
@@ -28,6 +28,7 @@ MOST_SUBSETS = 30
 MOST_FILES = 100  # of a folder
 FEW_QUERIES = 20  # judged ones, below which a remark says so
 MOST_PARTNERS = 10_000  # pairs that belong together: each first sentence is compared with every second one
+PART = re.compile(r"(?P<stem>.+)_(?P<part>train|dev|test)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -161,3 +162,43 @@ def _retrieval(tables: dict[Path, Table]) -> Iterator[DataSet | UserError]:
             yield DataSet(folder.name, Retrieval(read_queries(corpus, queries, judgements)))
         except UserError as error:
             yield error
+
+
+def plain_name(path: Path | str) -> str:
+    """A file's name without its endings: sts12_test of sts/sts12_test.tsv.gz."""
+    return Path(path).name.split(".")[0]
+
+
+def together(tables: dict[Path, Table]) -> Iterator[tuple[Table, Table | None, Table | None]]:
+    """Each table, with the test and dev parts of labelled sentences."""
+    parts: dict[tuple[Path, str], dict[str, Table]] = {}
+    for path, table in tables.items():
+        match = PART.fullmatch(plain_name(path))
+        if match and not has_pairs(table.frame):
+            parts.setdefault((path.parent, match["stem"].lower()), {})[match["part"].lower()] = table
+        else:
+            parts[path, ""] = {"train": table}
+    for named in parts.values():
+        if "train" in named:
+            yield named["train"], named.get("test"), named.get("dev")
+        else:
+            yield from ((table, None, None) for table in named.values())
+
+
+def labelled_pairs(tables: dict[Path, Table]) -> Iterator[tuple[str, Table, Table, Table | None]]:
+    """The name X, train, test and dev part of labelled pairs that have a train and a test part."""
+    parts: dict[tuple[Path, str], dict[str, Table]] = {}
+    for path, table in tables.items():
+        match = PART.fullmatch(plain_name(path))
+        if match and _holds_labelled_pairs(table):
+            parts.setdefault((path.parent, match["stem"]), {})[match["part"].lower()] = table
+    for (_, name), named in parts.items():
+        if "train" in named and "test" in named:
+            yield name, named["train"], named["test"], named.get("dev")
+
+
+def _holds_labelled_pairs(table: Table) -> bool:
+    try:
+        return has_pairs(table.frame) and guess_mapping(table.frame).kind == "labelled"
+    except UserError:
+        return False

@@ -33,10 +33,10 @@ from sbert_app.grid.systems import (
 )
 from sbert_app.grid.tasks.ranking import by_pairs, by_vectors
 from sbert_app.labelled.example_set import Examples
-from sbert_app.labelled.pairs.training_pairs import trained_on
+from sbert_app.labelled.groups import trained_on
 from sbert_app.labelled.queries import Queries
 from sbert_app.labelled.queries import Rows as BestRows
-from sbert_app.models.scoring import check_one_score
+from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.models.words.vectors import WordVectors, words
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
@@ -45,7 +45,7 @@ from sbert_app.vectors import Vectors
 if TYPE_CHECKING:
     from sbert_app.models.cross_encoder import Pair
     from sbert_app.models.encoder import Encoder
-    from sbert_app.models.poly.scorer import PairScorer
+    from sbert_app.models.poly_scorer import PairScorer
 
 
 def load_system(
@@ -85,7 +85,7 @@ def load_system(
         return load_ranker(bench, name, choice, tick)
     encoder = bench.registry.encoder(choice.bert if name in RAW else choice.model)
     if name == WORD_VECTORS:
-        from sbert_app.models.baselines import AverageWordVectors
+        from sbert_app.models.words.vectors import AverageWordVectors
 
         average = AverageWordVectors(encoder)
         return _embedding(name, f"input vectors of {choice.model}", f"{encoder.fingerprint} input", average.stream, tick)

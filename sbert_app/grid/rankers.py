@@ -16,13 +16,13 @@ from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.queries import Queries
 from sbert_app.labelled.queries import Rows as BestRows
 from sbert_app.models.engine.batching import Rows
-from sbert_app.models.scoring import check_one_score
+from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import Vectors
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
-    from sbert_app.models.poly.scorer import PairScorer
+    from sbert_app.models.poly_scorer import PairScorer
 
 Tick = Callable[[], None]
 Stream = Callable[..., Iterator[tuple[Rows, Vectors]]]  # sentences and a prompt -> (row numbers, vectors) batch by batch

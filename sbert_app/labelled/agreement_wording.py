@@ -2,7 +2,7 @@
 
 from sbert_app.evaluation.agreement import LabelAgreement, Threshold
 from sbert_app.evaluation.verdict import LEAST_HELD_OUT
-from sbert_app.labelled.pairs.pair_columns import GRADED, PairLabels
+from sbert_app.labelled.pair_columns import GRADED, PairLabels
 from sbert_app.wording import plural, rounded
 
 MINUS = "−"

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sbert_app.corpus.cache import keys_of
 from sbert_app.labelled.example_set import Examples, normalise
 from sbert_app.wording import plural
 
@@ -21,6 +23,8 @@ MEANINGS = {
     PAIRS: "No pair is in two parts, but a held-out sentence may occur in training, in another pair.",
     GIVEN: "The held-out part is your own file. Training examples with a pair of it were removed.",
 }
+FILE = "training_pairs.npy"
+Digests = NDArray[np.uint64]
 
 
 def sentence_groups(examples: Examples) -> Groups:
@@ -96,3 +100,25 @@ def shared_warning(shared: int) -> str:
         return ""
     occur = plural(shared, "sentence occurs", "sentences occur")
     return f"{shared:,} held-out {occur} also in training, in other pairs: on new sentences the result may be lower."
+
+
+def digests(examples: Examples) -> Digests:
+    """One digest for each example's pair, (n,), whatever its order, case and spaces; of triplets anchor and positive."""
+    return keys_of(["\0".join(examples.pairs_of(position)[0]) for position in range(len(examples))])
+
+
+def trained_on(folder: Path | None) -> Digests:
+    """The digests beside a model's weights; none if they are not known."""
+    nothing: Digests = np.empty(0, np.uint64)
+    if folder is None:
+        return nothing
+    try:
+        known: Digests = np.load(folder / FILE, allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return nothing
+    return known if known.dtype == np.uint64 and known.ndim == 1 else nothing
+
+
+def remember(folder: Path, examples: Examples, before: Digests) -> None:
+    """Write the digests of these examples and of what the model was trained on before."""
+    np.save(folder / FILE, np.unique(np.concatenate([before, digests(examples)])))

@@ -16,7 +16,7 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware, machine
 from sbert_app.models.engine.openvino_engine import OpenVinoEngine
 from sbert_app.models.files.folders import first_line
-from sbert_app.models.poly.encoder import PolyEncoder
+from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.storage import read_object, write_object
 
 log = logging.getLogger(__name__)

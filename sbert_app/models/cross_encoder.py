@@ -20,9 +20,8 @@ from sbert_app.models.engine.forward import Features, Fetch, attention_mask, for
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.folders import quoted, read_json
 from sbert_app.models.files.soundness import cast, fingerprint
-from sbert_app.models.files.trained_for import UNKNOWN, label_names, purpose, read_card, trained_for
+from sbert_app.models.files.trained_for import SHARE, UNKNOWN, Bounds, label_names, purpose, read_card, trained_for
 from sbert_app.models.loading import CLASSIFIER_CLASS, LOADING, length_limit, load_transformer, load_without_weights
-from sbert_app.models.scoring import SHARE, Bounds
 from sbert_app.vectors import Vectors
 
 Pair = tuple[str, str]

@@ -32,9 +32,9 @@ from sbert_app.models.files.finding import (
 )
 from sbert_app.models.files.folders import POLY, kind_of, quoted
 from sbert_app.models.files.listing import ModelInfo, listed, rerankers
-from sbert_app.models.poly.encoder import PolyEncoder
-from sbert_app.models.poly.scorer import PairScorer, PolyScorer
-from sbert_app.models.scoring import check_one_score
+from sbert_app.models.files.trained_for import check_one_score
+from sbert_app.models.poly_encoder import PolyEncoder
+from sbert_app.models.poly_scorer import PairScorer, PolyScorer
 from sbert_app.models.words.untrained import NEW_POLY, is_untrained, untrained
 from sbert_app.settings import Settings
 

@@ -1,8 +1,9 @@
 """Execute a run: start or resume it, keep the best weights, evaluate before and after, write model and verdict."""
 
 import logging
-from collections.abc import Callable, Generator
-from dataclasses import asdict
+import time
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,19 +12,17 @@ import torch
 from sbert_app.evaluation.verdict import judge, predict
 from sbert_app.evaluation.weighted import Array
 from sbert_app.labelled.example_set import Examples
-from sbert_app.labelled.pairs.training_pairs import remember, trained_on
+from sbert_app.labelled.groups import remember, trained_on
 from sbert_app.labelled.splits import Split
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware
-from sbert_app.runs.clock import Clock
-from sbert_app.runs.embedding import embed
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.result import card_facts, compare, head_accuracy
 from sbert_app.runs.run import FINISHED, STOPPED, Run
 from sbert_app.storage import DamagedError, atomic_folder, discard
 from sbert_app.training.head import save_head
 from sbert_app.training.objectives import Classification
-from sbert_app.training.siamese import Siamese, build_siamese
+from sbert_app.training.siamese import Siamese, build_siamese, embed, finish
 from sbert_app.training.trainee import Evaluation, Pause, Step
 from sbert_app.training.trainer import Trainer
 
@@ -35,6 +34,22 @@ EVENTS = 400  # points of the loss curve
 CURVE_SEED = 7
 
 Loader = Callable[[str], Encoder]
+
+
+@dataclass
+class Clock:
+    """Seconds spent computing events, without the time between them."""
+
+    seconds: float = 0.0
+
+    def each(self, events: Iterator[Any]) -> Iterator[Any]:
+        while True:
+            start = time.perf_counter()
+            event = next(events, None)
+            self.seconds += time.perf_counter() - start
+            if event is None:
+                return
+            yield event
 
 
 class Execution:
@@ -205,10 +220,3 @@ class Execution:
             if isinstance(siamese.objective, Classification):
                 save_head(folder, siamese.objective, split.train.labels)
             remember(folder, split.train, trained_on(siamese.encoder.folder))
-
-
-def finish(siamese: Siamese) -> None:
-    """Restore the full vocabulary, switch dropout off and drop the gradients."""
-    siamese.vocabulary.restore()
-    siamese.module.zero_grad(set_to_none=True)
-    siamese.module.eval()

@@ -15,10 +15,9 @@ import pandas as pd
 from filelock import FileLock
 
 from sbert_app.labelled.splits import Split, from_frame, to_frame
-from sbert_app.runs import events, locks
+from sbert_app.runs import files
 from sbert_app.runs.plan import Plan
 from sbert_app.storage import UnreadableError, atomic_folder, check, checksum, read_object, reading, write_object, writing
-from sbert_app.training import weights
 
 if TYPE_CHECKING:
     from sbert_app.training.trainer import State
@@ -155,7 +154,7 @@ class Run:
 
     def hold(self) -> FileLock:
         """Lock the run, until the lock is released. Raises UserError if somebody else works on it."""
-        return locks.hold(self.folder / "lock")
+        return files.hold(self.folder / "lock")
 
     @contextmanager
     def lock(self) -> Iterator[None]:
@@ -168,28 +167,28 @@ class Run:
 
     def locked(self) -> bool:
         """Whether the run is being trained, or waits for its turn, in any process."""
-        return locks.held(self.folder / "lock")
+        return files.held(self.folder / "lock")
 
-    def add_event(self, event: events.Event) -> None:
-        events.append(self.folder / "events.jsonl", event)
+    def add_event(self, event: files.Event) -> None:
+        files.append_event(self.folder / "events.jsonl", event)
 
-    def events(self) -> list[events.Event]:
+    def events(self) -> list[files.Event]:
         """All readable events in order."""
         with reading("The curve of this run", "Delete the run."):
-            return events.read(self.folder / "events.jsonl")
+            return files.read_events(self.folder / "events.jsonl")
 
     def forget_events_after(self, step: int) -> None:
-        events.forget_after(self.folder / "events.jsonl", step)
+        files.forget_events_after(self.folder / "events.jsonl", step)
 
     def save_checkpoint(self, state: "State") -> None:
-        weights.save(self.folder / "checkpoint.safetensors", state)
+        files.save_tensors(self.folder / "checkpoint.safetensors", state)
 
     def checkpoint(self) -> "State | None":
         """The state to resume from, None if there is none. Raises DamagedError if it is damaged."""
         return self._load("checkpoint")
 
     def save_best(self, state: "State") -> None:
-        weights.save(self.folder / "best.safetensors", state)
+        files.save_tensors(self.folder / "best.safetensors", state)
 
     def best(self) -> "State | None":
         """The weights with the best dev score so far, None if there are none. Raises DamagedError if they are damaged."""
@@ -198,11 +197,11 @@ class Run:
     def drop_checkpoints(self) -> None:
         """Delete checkpoint and best weights: a finished run needs only its model."""
         for name in ("checkpoint", "best"):
-            weights.drop(self.folder / f"{name}.safetensors")
+            files.drop_tensors(self.folder / f"{name}.safetensors")
 
     def _load(self, name: str) -> "State | None":
         with reading(f"The {name} of this run", "Delete the run and start it again."):
-            return weights.load(self.folder / f"{name}.safetensors")
+            return files.load_tensors(self.folder / f"{name}.safetensors")
 
     def save_result(self, result: dict[str, Any]) -> None:
         write_object(self.folder / "result.json", result)

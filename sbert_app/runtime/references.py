@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.explain.scale import References
-from sbert_app.labelled.pairs.reference_pairs import Pairs, reference_pairs
+from sbert_app.explain.scale import Pairs, References, reference_pairs
 from sbert_app.runtime.embedding import Embedder
 from sbert_app.settings import Limits
 from sbert_app.vectors import unit_rows

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sbert_app.grid.tasks.classes import features_of, learn, measures_of
 from sbert_app.labelled.columns import has_pairs
 from sbert_app.labelled.labelled_sentences import LabelledSentences, read_labelled_pairs, read_labelled_sentences
 from sbert_app.models.defaults import DEFAULT_ENCODER
@@ -13,7 +14,6 @@ from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.tables import Table
-from sbert_app.training.classes import features_of, learn, measures_of
 from sbert_app.vectors import Vectors
 
 

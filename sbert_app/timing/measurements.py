@@ -142,7 +142,7 @@ class SystemSpeed:
 
 def measure_systems(encoder: "Encoder", sentences: Sequence[str], device: Device) -> Iterator[list[SystemSpeed]]:
     """Measure the systems in turns on the same sentences; yields the rows so far after each round."""
-    from sbert_app.models.baselines import AverageWordVectors, plain_stream
+    from sbert_app.models.words.vectors import AverageWordVectors, plain_stream
 
     words = AverageWordVectors(encoder)
     lanes = {

@@ -10,8 +10,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from threadpoolctl import threadpool_limits
 
+from sbert_app.corpus.ranking.lexical import WORD
+from sbert_app.errors import UserError
+from sbert_app.labelled.labelled_sentences import LabelledSentences
+from sbert_app.training import transfer
 from sbert_app.training.transfer import SEED, Targets, Transfer, scaled, stratified
 from sbert_app.vectors import Vectors
 
@@ -25,6 +30,7 @@ Mask = NDArray[np.bool_]
 # One fit at a time: the number of BLAS's threads and the filters of warnings belong to the process, and two that overlap would
 # restore each other's. The only mutable object here.
 FITTING = threading.Lock()
+NAME = "tf-idf of the training rows, scikit-learn's logistic regression"
 
 
 def cross_validated(features: Vectors, targets: Targets, tick: Callable[[], None] = lambda: None) -> Transfer:
@@ -93,3 +99,31 @@ def tested(fits: Fits, strengths: tuple[float, ...], folds: int, name: str, test
     predicted = fits.predict((chosen,), train, test)[0]
     accuracy = float((predicted == fits.targets[test]).mean())
     return Transfer(accuracy, [accuracy], [chosen], predicted, f"{name}, test part, C chosen {how}")
+
+
+def count_words(data: LabelledSentences) -> Any:
+    """How often each word occurs in each sentence, sparse (n, words). Raises UserError for pairs, and without any word."""
+    if data.partners:
+        raise UserError("Learns classes of sentences from their words, not of pairs.")
+    try:
+        return CountVectorizer(token_pattern=WORD.pattern).fit_transform(data.sentences).tocsr()
+    except ValueError as error:
+        raise UserError("No sentence has a word.") from error
+
+
+def learn_words(counts: Any, data: LabelledSentences, quick: bool = False, tick: Callable[[], None] = lambda: None) -> Transfer:
+    """How well the classes are learnt: the folds of the embeddings' protocol, the strength chosen by folds of the training rows.
+
+    As scikit-learn's TfidfVectorizer fitted to the training rows of each fold: words and their rarity are theirs alone.
+    """
+
+    def parts(train: Mask, rows: Mask) -> tuple[Any, Any]:
+        known = np.flatnonzero(counts[train].getnnz(axis=0))
+        own = counts[train][:, known]
+        rarity = TfidfTransformer().fit(own)
+        return rarity.transform(own), rarity.transform(counts[rows][:, known])
+
+    fits, folds = Fits(parts, data.targets, tick), FOLDS if quick else transfer.FOLDS
+    if data.test is None:
+        return nested(fits, C_OF_FOLDS, folds, NAME)
+    return tested(fits, C_OF_FOLDS, folds, NAME, data.test, data.dev)

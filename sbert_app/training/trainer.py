@@ -15,7 +15,6 @@ from torch import Tensor, nn
 from sbert_app.errors import UserError
 from sbert_app.models.engine.batching import Rows
 from sbert_app.models.engine.hardware import Hardware
-from sbert_app.training.batches import batches_per_epoch
 from sbert_app.training.options import Options
 from sbert_app.training.trainee import Evaluation, Event, Pause, Step, Trainee
 
@@ -39,7 +38,7 @@ class Trainer:
         self._device = hardware.device
         self._mixed = hardware.dtype == torch.bfloat16
         self._chunk = CUDA_CHUNK if hardware.device.type == "cuda" else CPU_CHUNK
-        self._epoch_steps = batches_per_epoch(len(trainee.lengths), options.batch_size)
+        self._epoch_steps = -(-len(trainee.lengths) // options.batch_size)
         self.steps = self._epoch_steps * options.epochs
         self._epoch, self._batches = -1, list[Rows]()
         evaluations = min(max(2 * options.epochs, LEAST_EVALUATIONS), MOST_EVALUATIONS)

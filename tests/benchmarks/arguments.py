@@ -25,12 +25,11 @@ from sbert_app.labelled.groups import column_groups, pair_groups
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.files.finding import CROSS_ENCODER, bundled_cross_encoder, bundled_folder
-from sbert_app.runs.execution import finish
 from sbert_app.runtime.workbench import close, open_workbench
 from sbert_app.settings import settings_from_environment
 from sbert_app.training.objectives import build_objective
 from sbert_app.training.options import ObjectiveOptions, Options
-from sbert_app.training.siamese import Siamese
+from sbert_app.training.siamese import Siamese, finish
 from sbert_app.training.trainee import Trainee
 from sbert_app.training.trainer import Trainer
 from tests.benchmarks import data

@@ -6,9 +6,8 @@ from sklearn.neighbors import kneighbors_graph
 
 from sbert_app.mapping import clusters, keywords
 from sbert_app.mapping.clusters import AGGLOMERATIVE, DENSITY, K_MEANS, METHODS, OUTLIER, Clustering, cluster, with_fewer_outliers
-from sbert_app.mapping.drift import aligned, drift, same_label
 from sbert_app.mapping.neighbours import NeighbourIndex, Neighbours
-from sbert_app.mapping.quality import accord, silhouettes
+from sbert_app.mapping.quality import accord, aligned, drift, same_label, silhouettes
 from sbert_app.vectors import unit_rows
 
 SIZES = (60, 40, 20)

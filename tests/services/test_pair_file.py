@@ -6,8 +6,8 @@ import pytest
 from scipy.stats import spearmanr
 
 from sbert_app.errors import UserError
-from sbert_app.labelled.pairs.pair_columns import PairColumns
-from sbert_app.labelled.pairs.scored_pairs import ScoredPairs
+from sbert_app.labelled.pair_columns import PairColumns
+from sbert_app.labelled.scored_pairs import ScoredPairs
 from sbert_app.services.pair_file import PairFileService
 from sbert_app.services.similarity import SimilarityService
 from sbert_app.tables.writing import csv_file

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from sbert_app.evaluation.agreement import agreement
-from sbert_app.models.baselines import AverageWordVectors, plain_stream
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
+from sbert_app.models.words.vectors import AverageWordVectors, plain_stream
 from sbert_app.timing import lane as lane_module
 from sbert_app.timing import measurements, race
 from sbert_app.timing.lane import Lane, finish

@@ -9,9 +9,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
+from sbert_app.grid.tasks.classes import features_of, learn, measures_of, pair_features
 from sbert_app.labelled.labelled_sentences import LabelledSentences
 from sbert_app.training import linear_heads, quick_transfer
-from sbert_app.training.classes import features_of, learn, measures_of, pair_features
 from sbert_app.training.linear_heads import fit_heads
 from sbert_app.training.transfer import L2, cross_validated, with_test_part
 

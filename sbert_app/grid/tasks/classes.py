@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,10 @@ from sbert_app.grid.systems import System
 from sbert_app.grid.tasks.task import CLASSES, CLUSTERS, PAIR_CLASSES, Mistake, Outcome, Task, embedder, short
 from sbert_app.labelled.example_set import normalise
 from sbert_app.labelled.labelled_sentences import LabelledSentences
-from sbert_app.training.classes import features_of, learn, measures_of
 from sbert_app.vectors import Vectors, unit_rows
+
+if TYPE_CHECKING:
+    from sbert_app.training.transfer import Transfer
 
 SEED = 42  # mteb's
 STARTS, BATCH = 10, 512  # of k-means: the best of ten; mteb's batch
@@ -58,7 +60,7 @@ class Classes(Task):
 
     def run(self, system: System, tick: Callable[[], None]) -> Outcome:
         """The seconds are those of the embeddings, or of counting words, alone."""
-        from sbert_app.training.word_classes import count_words, learn_words
+        from sbert_app.training.quick_transfer import count_words, learn_words
 
         start = time.perf_counter()
         features = count_words(self.data) if system.words else features_of(self.data, embedder(system))
@@ -114,3 +116,40 @@ def clustered(vectors: Vectors, classes: NDArray[np.int64]) -> NDArray[np.int64]
     np.add.at(table, (clusters, numbers), 1)
     names: NDArray[np.int64] = known[linear_sum_assignment(table, maximize=True)[1]][clusters]
     return names
+
+
+def features_of(data: LabelledSentences, embed: Callable[[Sequence[str]], Vectors]) -> Vectors:
+    """What a classifier learns from: the embeddings (n, dim), of pairs (n, 2 dim). embed: n sentences -> (n, dim)."""
+    return embed(data.sentences) if not data.partners else pair_features(*map(embed, data.columns))
+
+
+def pair_features(u: Vectors, v: Vectors) -> Vectors:
+    """|u − v| and u ∗ v side by side, as SentEval has them. (n, dim) twice -> (n, 2 dim).
+
+    Embeddings have a mean length of √dim before: of those of length 1 the products would be far smaller than the differences.
+    """
+    from sbert_app.training import transfer
+
+    both = transfer.scaled(np.concatenate([u, v]))
+    u, v = both[: len(u)], both[len(u) :]
+    return np.concatenate([np.abs(u - v), u * v], axis=1)
+
+
+def learn(features: Vectors, data: LabelledSentences, quick: bool = False, tick: Callable[[], None] = lambda: None) -> "Transfer":
+    """How well a linear classifier learns the classes from features (n, dim). tick: called between steps, may raise."""
+    from sbert_app.training import quick_transfer, transfer
+
+    if data.test is None:
+        whole = quick_transfer.cross_validated if quick else transfer.cross_validated
+        return whole(features, data.targets, tick=tick)
+    parted = quick_transfer.with_test_part if quick else transfer.with_test_part
+    return parted(features, data.targets, data.test, data.dev, tick=tick)
+
+
+def measures_of(data: LabelledSentences, result: "Transfer") -> dict[str, float]:
+    """The accuracy; of pairs with two classes also the F1 of the class that means "the same". 0..1."""
+    if data.positive < 0 or len(data.classes) != 2:
+        return {"accuracy": result.accuracy}
+    right = (data.targets if data.test is None else data.targets[data.test]) == data.positive
+    positive = result.predicted == data.positive
+    return {"accuracy": result.accuracy, "f1": float(2 * (right & positive).sum() / max(1, right.sum() + positive.sum()))}

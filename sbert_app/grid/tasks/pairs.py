@@ -15,7 +15,7 @@ from sbert_app.evaluation.weighted import Array
 from sbert_app.grid.systems import System
 from sbert_app.grid.tasks.task import Mistake, Outcome, Task, short
 from sbert_app.labelled.example_set import Examples
-from sbert_app.labelled.pairs.training_pairs import digests
+from sbert_app.labelled.groups import digests
 
 
 @dataclass(frozen=True)

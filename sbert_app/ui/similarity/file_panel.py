@@ -6,8 +6,8 @@ from typing import Any
 
 import gradio as gr
 
-from sbert_app.labelled.pairs.pair_columns import PairColumns
-from sbert_app.labelled.pairs.scored_pairs import ScoredPairs
+from sbert_app.labelled.pair_columns import PairColumns
+from sbert_app.labelled.scored_pairs import ScoredPairs
 from sbert_app.services.pair_file import PairFileService, ScoringProgress
 from sbert_app.tables import Table
 from sbert_app.tables.writing import csv_file

@@ -7,9 +7,8 @@ import numpy as np
 from sbert_app.models.cross_encoder import CrossEncoder, Pair
 from sbert_app.models.engine.batching import Rows, distinct
 from sbert_app.models.files.folders import POLY
-from sbert_app.models.files.trained_for import UNKNOWN, purpose
-from sbert_app.models.poly.encoder import PolyEncoder
-from sbert_app.models.scoring import COSINE, Bounds
+from sbert_app.models.files.trained_for import COSINE, UNKNOWN, Bounds, purpose
+from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.models.words.untrained import NEW_POLY
 from sbert_app.vectors import Vectors
 

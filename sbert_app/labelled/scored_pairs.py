@@ -10,7 +10,7 @@ from sbert_app.evaluation.agreement import LabelAgreement, disagreements
 from sbert_app.explain.scale import WORDS, Scale
 from sbert_app.labelled import agreement_wording as wording
 from sbert_app.labelled.examples import Reading
-from sbert_app.labelled.pairs.pair_columns import PairColumns, PairLabels
+from sbert_app.labelled.pair_columns import PairColumns, PairLabels
 from sbert_app.tables import Table
 
 SCORE_NAMES = ("score", "cosine", "cosine_of_this_app")
