@@ -18,7 +18,7 @@ from sbert_app.labelled.queries import Rows as BestRows
 from sbert_app.models.engine.batching import Rows
 from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Vectors, in_order
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
@@ -96,10 +96,7 @@ def embedded(data: Queries, encoder: "Encoder", stream: Stream) -> tuple[Vectors
 def joined(count: int, batches: Iterable[tuple[Rows, Vectors]]) -> Vectors:
     """The vectors of all batches in the order of their rows, (count, dim)."""
     parts = list(batches)
-    embeddings = np.empty((count, parts[0][1].shape[1]), np.float32)
-    for rows, vectors in parts:
-        embeddings[rows] = vectors
-    return embeddings
+    return in_order(parts, count, parts[0][1].shape[1])
 
 
 def pair_scores(bench: Workbench, cross: "PairScorer", tick: Tick) -> PairScores:

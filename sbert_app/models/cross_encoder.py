@@ -7,7 +7,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -22,7 +21,7 @@ from sbert_app.models.files.folders import quoted, read_json
 from sbert_app.models.files.soundness import cast, fingerprint
 from sbert_app.models.files.trained_for import SHARE, UNKNOWN, Bounds, label_names, purpose, read_card, trained_for
 from sbert_app.models.loading import CLASSIFIER_CLASS, LOADING, length_limit, load_transformer, load_without_weights
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Vectors, in_order
 
 Pair = tuple[str, str]
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"Sigmoid": torch.sigmoid, "Identity": lambda logits: logits}
@@ -104,9 +103,7 @@ class CrossEncoder(OnEngine):
 
     def score(self, pairs: Sequence[Pair]) -> Vectors:
         """Score pairs in their order. n pairs -> (n,), or (n, k) for k > 1 labels, float32, higher is closer."""
-        scores = np.empty((len(pairs), self.labels), dtype=np.float32)
-        for rows, values in self.stream(pairs):
-            scores[rows] = values
+        scores = in_order(self.stream(pairs), len(pairs), self.labels)
         return scores[:, 0] if self.labels == 1 else scores
 
     def stream(self, pairs: Sequence[Pair]) -> Iterator[tuple[Rows, Vectors]]:

@@ -23,7 +23,7 @@ from sbert_app.models.files.soundness import fingerprint
 from sbert_app.models.loading import length_limit, load_transformer, load_without_weights
 from sbert_app.models.pooling import POOLINGS
 from sbert_app.models.tokens.token_vectors import TokenVectors, by_word
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Vectors, in_order
 
 WINDOW = 16_384  # sentences tokenised at a time: bounds memory, and the first batch starts at once
 SPECIAL_TOKENS = 2  # that a tokenizer adds to a sentence, at least
@@ -103,10 +103,7 @@ class Encoder(OnEngine):
 
     def encode(self, sentences: Sequence[str], prompt: str = "") -> Vectors:
         """Embed sentences in their order. n strings -> (n, dim) float32."""
-        embeddings = np.empty((len(sentences), self.dim), dtype=np.float32)
-        for rows, vectors in self.stream(sentences, prompt):
-            embeddings[rows] = vectors
-        return embeddings
+        return in_order(self.stream(sentences, prompt), len(sentences), self.dim)
 
     def stream(self, sentences: Sequence[str], prompt: str = "") -> Iterator[tuple[Rows, Vectors]]:
         """Yield (row numbers, vectors) batch by batch, computing each distinct sentence once; close the iterator to stop."""
@@ -114,7 +111,7 @@ class Encoder(OnEngine):
         occurrences = np.split(np.argsort(inverse, kind="stable"), np.cumsum(np.bincount(inverse, minlength=len(unique)))[:-1])
         for start in range(0, len(unique), WINDOW):
             ids = self.tokenize(unique[start : start + WINDOW], prompt)
-            for rows, vectors in self._smart_batches(ids):
+            for rows, vectors in self._batches(ids, self._start):
                 targets = [occurrences[start + row] for row in rows]
                 yield np.concatenate(targets), np.repeat(vectors, [len(t) for t in targets], axis=0)
 
@@ -160,9 +157,8 @@ class Encoder(OnEngine):
         special = np.array(encoding.special_tokens_mask, dtype=bool)
         numbers = [number for number in range(len(tokens.words)) if not special[tokens.word == number].any()]
         shortened = [[i for i, word in zip(encoding.ids, tokens.word, strict=True) if word != number] for number in numbers]
-        if not shortened:
-            return [], np.empty((0, self.dim), dtype=np.float32)
-        return [tokens.words[number] for number in numbers], self._embed_ids(shortened)
+        words = [tokens.words[number] for number in numbers]
+        return words, in_order(self._batches(shortened, self._start), len(shortened), self.dim)
 
     def save(self, folder: Path, title: str = "", facts: Mapping[str, str] | None = None) -> None:
         """Write a sentence-transformers folder with a model card of `facts`. Needs fp32 weights: rounded ones lose precision."""
@@ -185,19 +181,10 @@ class Encoder(OnEngine):
         encodings = self._backend.encode_batch_fast([self._clean(prompt + sentence) for sentence in sentences])
         return [encoding.ids for encoding in encodings]
 
-    def _smart_batches(self, ids: Sequence[Sequence[int]]) -> Iterator[tuple[Rows, Vectors]]:
-        return self._batches(ids, self._start)
-
     def _batches(self, ids: Sequence[Sequence[int]], start: Start) -> Iterator[tuple[Rows, Vectors]]:
         lengths = [len(row) for row in ids]
         batches = token_budget_batches(lengths, self.engine.token_budget(sum(lengths)))
         return forward_batches(batches, lambda rows: self.pad([ids[i] for i in rows]), start, self.ahead)
-
-    def _embed_ids(self, ids: Sequence[Sequence[int]]) -> Vectors:
-        embeddings = np.empty((len(ids), self.dim), dtype=np.float32)
-        for rows, vectors in self._smart_batches(ids):
-            embeddings[rows] = vectors
-        return embeddings
 
     def pad(self, ids: Sequence[Sequence[int]]) -> Features:
         """A batch on the device, padded to its longest row."""

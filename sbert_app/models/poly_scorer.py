@@ -10,7 +10,7 @@ from sbert_app.models.files.folders import POLY
 from sbert_app.models.files.trained_for import COSINE, UNKNOWN, Bounds, purpose
 from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.models.words.untrained import NEW_POLY
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Vectors, in_order
 
 MOST_SENTENCES = 8_192  # in memory at a time: about 200 MB with 16 codes of 384 numbers
 PAIRS_AT_ONCE = 1_024
@@ -33,10 +33,7 @@ class PolyScorer:
 
     def score(self, pairs: Sequence[Pair]) -> Vectors:
         """Score pairs in their order. n pairs -> (n,) float32."""
-        scores = np.empty(len(pairs), dtype=np.float32)
-        for rows, values in self.stream(pairs):
-            scores[rows] = values[:, 0]
-        return scores
+        return in_order(self.stream(pairs), len(pairs), 1)[:, 0]
 
     def stream(self, pairs: Sequence[Pair]) -> Iterator[tuple[Rows, Vectors]]:
         """Yield (row numbers, scores (b, 1)); after a batch of sentences, b is 0. Close the iterator to stop."""

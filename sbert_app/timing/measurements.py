@@ -142,7 +142,7 @@ class SystemSpeed:
 
 def measure_systems(encoder: "Encoder", sentences: Sequence[str], device: Device) -> Iterator[list[SystemSpeed]]:
     """Measure the systems in turns on the same sentences; yields the rows so far after each round."""
-    from sbert_app.models.words.vectors import AverageWordVectors, plain_stream
+    from sbert_app.models.words.vectors import AverageWordVectors
 
     words = AverageWordVectors(encoder)
     lanes = {
@@ -165,3 +165,9 @@ def measure_systems(encoder: "Encoder", sentences: Sequence[str], device: Device
 
 def _lane(sentences: Sequence[str], stream: Callable[[], Iterator[tuple[Any, Any]]], device: Device, encoder: "Encoder") -> Lane:
     return Lane(len(sentences), lambda: (len(rows) for rows, _ in stream()), device, encoder.engine.settle)
+
+
+def plain_stream(encoder: "Encoder", sentences: Sequence[str], batch_size: int) -> Iterator[tuple[Any, Vectors]]:
+    """Embed without smart batching: batches of a fixed size in the given order, padded to their longest sentence."""
+    batches = (np.arange(start, min(start + batch_size, len(sentences))) for start in range(0, len(sentences), batch_size))
+    return encoder.stream_batches(batches, lambda rows: encoder.pad(encoder.tokenize([sentences[i] for i in rows])))

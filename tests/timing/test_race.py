@@ -9,7 +9,7 @@ import pytest
 
 from sbert_app.evaluation.agreement import agreement
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
-from sbert_app.models.words.vectors import AverageWordVectors, plain_stream
+from sbert_app.models.words.vectors import AverageWordVectors
 from sbert_app.timing import lane as lane_module
 from sbert_app.timing import measurements, race
 from sbert_app.timing.lane import Lane, finish
@@ -174,7 +174,7 @@ def test_average_word_vectors_are_the_mean_of_the_input_vectors(encoder, sentenc
 
 
 def test_without_smart_batching_the_embeddings_are_the_same(encoder, sentences):
-    found = np.concatenate([vectors for _, vectors in plain_stream(encoder, sentences[:40], 16)])
+    found = np.concatenate([vectors for _, vectors in measurements.plain_stream(encoder, sentences[:40], 16)])
     assert np.abs(found - encoder.encode(sentences[:40])).max() < 1e-5
 
 

@@ -122,9 +122,3 @@ class AverageWordVectors:
             vectors[~is_word] = 0
             means = np.add.reduceat(vectors, starts) / np.maximum(counts, 1)[:, None]
             yield np.arange(start, start + len(ids)), means.astype(np.float32)
-
-
-def plain_stream(encoder: "Encoder", sentences: Sequence[str], batch_size: int) -> Iterator[tuple[Rows, Vectors]]:
-    """Embed without smart batching: batches of a fixed size in the given order, padded to their longest sentence."""
-    batches = (np.arange(start, min(start + batch_size, len(sentences))) for start in range(0, len(sentences), batch_size))
-    return encoder.stream_batches(batches, lambda rows: encoder.pad(encoder.tokenize([sentences[i] for i in rows])))
