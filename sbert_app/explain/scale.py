@@ -146,23 +146,16 @@ def _quantile(rising: NDArray[np.float32], share: float) -> float:
     return float(rising[int(share * (len(rising) - 1))])
 
 
-@dataclass(frozen=True)
-class ReferencePairs:
-    """`related`: they ask for different things about one subject, which both name. `paraphrases`: they mean the same and keep at
-    least half of the words. `other_words`: they mean the same without a word in common."""
+def reference_pairs(limits: Limits) -> tuple[Pairs, Pairs, Pairs]:
+    """Read the pairs of each kind of `References` from both files, in file order, at most MOST_REFERENCES of a kind.
 
-    related: Pairs
-    paraphrases: Pairs
-    other_words: Pairs
-
-
-def reference_pairs(limits: Limits) -> ReferencePairs:
-    """Read the pairs from both files, in file order, at most MOST_REFERENCES of a kind."""
+    Related pairs ask for different things about one subject, which both name; paraphrases keep at least half of the words.
+    """
     related, same = _labelled_pairs(limits)
     named = [pair for pair in related if shared_content(*pair) > 0]
     close = [pair for pair in same if shared_content(*pair) >= KEPT_WORDS]
     far = [pair for pair in same if shared_content(*pair) == 0]
-    return ReferencePairs(named[:MOST_REFERENCES], close[:MOST_REFERENCES], far[:MOST_REFERENCES])
+    return (named[:MOST_REFERENCES], close[:MOST_REFERENCES], far[:MOST_REFERENCES])
 
 
 def _labelled_pairs(limits: Limits) -> tuple[Pairs, Pairs]:

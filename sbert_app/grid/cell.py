@@ -64,20 +64,10 @@ def measure_cell(system: System, data: DataSet, tick: Callable[[], None] = lambd
         model=system.model,
         data_set=data.name,
         task=data.task,
-        measures=outcome.measures,
-        value=estimate.value,
-        low=estimate.low,
-        high=estimate.high,
-        sentences=outcome.sentences,
-        seconds=outcome.seconds,
         day=date.today().isoformat(),
-        seen=outcome.seen,
-        subsets=outcome.subsets,
-        protocol=outcome.protocol,
-        samples=outcome.samples.astype(np.float32),
-        predicted=outcome.predicted.astype(np.float32),
-        intervals=outcome.intervals,
         apart=system.apart,
+        **vars(estimate),
+        **vars(outcome) | {"samples": outcome.samples.astype(np.float32), "predicted": outcome.predicted.astype(np.float32)},
     )
 
 

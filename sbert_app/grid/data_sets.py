@@ -45,22 +45,18 @@ class DataSet:
 
     @property
     def task(self) -> str:
-        """One of TASKS."""
         return self.content.name
 
     @property
     def measure(self) -> str:
-        """The main measure."""
         return self.content.measure
 
     @property
     def size(self) -> int:
-        """The examples that are tested."""
         return self.content.size
 
     @property
     def columns(self) -> Sequence[list[str]]:
-        """The sentences: two columns of pairs, three of triplets; queries and documents."""
         return self.content.columns
 
     @property

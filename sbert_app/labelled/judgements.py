@@ -1,7 +1,5 @@
 """One file of judgements: a query, a row of the corpus or a text, and how well it answers the query."""
 
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sbert_app.errors import UserError
-from sbert_app.labelled.columns import number
+from sbert_app.labelled.columns import named, number
 from sbert_app.labelled.queries import Queries
 from sbert_app.tables import Table
 from sbert_app.tables.writing import guarded
@@ -45,13 +43,8 @@ class JudgedColumns:
 
 def judged_columns(frame: pd.DataFrame) -> JudgedColumns | None:
     """The columns of judgements by their names, None where the table holds none."""
-    by_name = {re.sub(r"[\s-]+", "_", column.strip().lower()): column for column in reversed(frame.columns)}
-
-    def named(names: Sequence[str]) -> str:
-        return next((by_name[name] for name in names if name in by_name), "")
-
-    query, row, text = named(QUERY), named(ROW), named(TEXT)
-    relevance = named((*RELEVANCE, *WITH_ROW)) if row else named(RELEVANCE)
+    query, row, text = (named(frame, names) for names in (QUERY, ROW, TEXT))
+    relevance = named(frame, (*RELEVANCE, *WITH_ROW) if row else RELEVANCE)
     if not query or not (row or text) or not relevance:
         return None
     return JudgedColumns(query, row or text, relevance, bool(row))
@@ -73,8 +66,8 @@ def read_judgements(table: Table, corpus: Rows | None) -> tuple[Queries, tuple[s
     if corpus is None:
         texts = list(dict.fromkeys(text for text in targets if text))
         corpus = Rows(table.name, texts, np.arange(1, len(texts) + 1))
-    places = _by_number(corpus) if columns.numbers else _by_text(corpus)
     same = _by_text(corpus)
+    places = {str(row): [place] for place, row in enumerate(corpus.numbers.tolist())} if columns.numbers else same
     relevant: dict[str, dict[int, float]] = {}
     unknown, unreadable = [], []
     judged = zip(table.rows.tolist(), table.frame[columns.query].str.strip(), targets, table.frame[columns.relevance], strict=True)
@@ -112,10 +105,6 @@ def _queries(
         f"{without:,} {plural(without, 'query has', 'queries have')} no relevant row, left out." if without else "",
     )
     return Queries(list(answered), corpus.sentences, list(answered.values())), tuple(filter(None, remarks))
-
-
-def _by_number(corpus: Rows) -> dict[str, list[int]]:
-    return {str(row): [place] for place, row in enumerate(corpus.numbers.tolist())}
 
 
 def _by_text(corpus: Rows) -> dict[str, list[int]]:

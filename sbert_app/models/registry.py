@@ -20,16 +20,7 @@ from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, RU
 from sbert_app.models.draft import refuse_draft
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware, choose_hardware
-from sbert_app.models.files.finding import (
-    CROSS_ENCODER,
-    HUB_NAME,
-    bundled_cross_encoder,
-    checked_bundled_folder,
-    expand_home,
-    from_hub,
-    is_folder,
-    plain_name,
-)
+from sbert_app.models.files import finding
 from sbert_app.models.files.folders import POLY, kind_of, quoted
 from sbert_app.models.files.listing import ModelInfo, listed, rerankers
 from sbert_app.models.files.trained_for import check_one_score
@@ -87,15 +78,15 @@ class Registry:
 
     def cross_encoder(self, name: str) -> CrossEncoder:
         """The cross-encoder of that name, loaded at most once. Raises UserError for an unknown name."""
-        name = plain_name(name)
-        load = CrossEncoder.from_folder if name != DEFAULT_CROSS_ENCODER else bundled_cross_encoder
+        name = finding.plain_name(name)
+        load = CrossEncoder.from_folder if name != DEFAULT_CROSS_ENCODER else finding.bundled_cross_encoder
         return self._get("cross-encoder", name, load)
 
     def pair_scorer(self, name: str) -> PairScorer:
         """The cross-encoder or poly-encoder of that name, loaded at most once. Raises UserError for an unknown name."""
         if self.kind(name) != POLY:
             return self.cross_encoder(name)
-        return PolyScorer(self._get(POLY, name, _poly_loader(plain_name(name))))
+        return PolyScorer(self._get(POLY, name, _poly_loader(finding.plain_name(name))))
 
     def cross_encoder_like(self, encoder: Encoder, name: str = "") -> tuple[CrossEncoder, bool]:
         """Return (cross-encoder to time beside the encoder, whether its head is trained); an untrained one only serves for timing.
@@ -120,13 +111,9 @@ class Registry:
         if encoder.hardware.device.type != "cpu" and encoder.folder is not None:
             yield Encoder.from_folder(encoder.folder, choose_hardware("cpu"), encoder.name)
 
-    def folder(self, name: str) -> Path:
-        """Where the model of that name is. Raises UserError for an unknown name."""
-        return self._folder(plain_name(name))
-
     def kind(self, name: str) -> str:
         """Whether the model of that name is an encoder, a cross-encoder or a poly-encoder. Raises UserError for an unknown name."""
-        name = plain_name(name)
+        name = finding.plain_name(name)
         return "encoder" if is_untrained(name) else _kind_of(full_name(name), self.folder(name))
 
     def runs_on(self, name: str) -> str:
@@ -146,7 +133,7 @@ class Registry:
 
     def trainable(self, name: str = DEFAULT_ENCODER) -> Encoder:
         """A separate fp32 copy of an encoder or poly-encoder, for training: the shared one is never changed."""
-        name = plain_name(name) or DEFAULT_ENCODER
+        name = finding.plain_name(name) or DEFAULT_ENCODER
         refuse_draft(name, "training")
         fp32 = replace(self.hardware, dtype=torch.float32)
         if self.kind(name) == POLY:
@@ -154,7 +141,7 @@ class Registry:
         return self._read("encoder", name, Encoder.from_folder, fp32)
 
     def _get(self, kind: str, name: str, load: Callable[..., Model]) -> Model:
-        key = kind, plain_name(name) or DEFAULT_ENCODER
+        key = kind, finding.plain_name(name) or DEFAULT_ENCODER
         with self._lock:
             loading = self._loading.setdefault(key, threading.Lock())
         try:
@@ -169,11 +156,9 @@ class Registry:
 
     def _keep(self, key: tuple[str, str], model: Encoder | CrossEncoder) -> None:
         with self._lock:
+            self._loaded.pop(key, None)
             self._loaded[key] = model
-            self._loaded.move_to_end(key)
-            dropped = len(self._loaded) > LOADED_MODELS
-            while len(self._loaded) > LOADED_MODELS:
-                self._loaded.popitem(last=False)
+            dropped = [self._loaded.popitem(last=False) for _ in range(len(self._loaded) - LOADED_MODELS)]
         if dropped:
             gc.collect()  # a network refers to itself: without this it stays for minutes
 
@@ -181,8 +166,8 @@ class Registry:
         private = self.settings.hosted and RUN_NAME.fullmatch(name)  # a deleted run leaves no copy
         if private or is_untrained(name) or is_draft(name):
             return self._read(kind, name, load, self.hardware)
-        base: tuple[Path, ...] = (checked_bundled_folder(),) if name == DEFAULT_CROSS_ENCODER else ()
-        folders = (*base, self._folder(name))
+        base: tuple[Path, ...] = (finding.checked_bundled_folder(),) if name == DEFAULT_CROSS_ENCODER else ()
+        folders = (*base, self.folder(name))
         if (ready := self.acceleration.ready(kind, folders)) is not None:
             model = load(folders[-1], self.hardware, name, weights=False)
             engine, model.fingerprint = ready
@@ -202,35 +187,28 @@ class Registry:
             encoder: Any = Encoder(name, new.network, new.tokenizer, new.layout, hardware, new.dense)
             model: Model = tested(encoder)
             return model
-        folder = self._folder(name)
+        folder = self.folder(name)
         check_kind(kind, name, _kind_of(full_name(name), folder))
         model = load(folder, hardware, name)
         if is_draft(name):
             self.acceleration.draft(model, folder)
         return tested(model)
 
-    def _folder(self, name: str) -> Path:
-        name = full_name(name) or DEFAULT_ENCODER
+    def folder(self, name: str) -> Path:
+        """Where the model of that name is. Raises UserError for an unknown name."""
+        name = full_name(finding.plain_name(name)) or DEFAULT_ENCODER
         if name in (DEFAULT_ENCODER, NEW_POLY):
-            return checked_bundled_folder()
+            return finding.checked_bundled_folder()
         if name == DEFAULT_CROSS_ENCODER:
-            return CROSS_ENCODER
+            return finding.CROSS_ENCODER
         trained = self.settings.home / name / "model"
-        if RUN_NAME.fullmatch(name) and is_folder(trained):
+        if RUN_NAME.fullmatch(name) and finding.is_folder(trained):
             return trained  # run ids are secret: knowing one proves ownership, in hosted mode too
         if self.settings.hosted:
             if name not in self.settings.allowed_models:
                 raise UserError(f"Unknown model {quoted(name)}. Must be one of {', '.join(m.name for m in self.list())}.")
-            return from_hub(name)
-        saved = self.settings.models / name
-        if saved.parent == self.settings.models and is_folder(saved):
-            return saved
-        path = expand_home(name)
-        if is_folder(path):
-            return path
-        if not HUB_NAME.fullmatch(name):
-            raise UserError(f"There is no model folder at {quoted(name)}. Type a Hub name such as 'org/model', or a folder.")
-        return from_hub(name)
+            return finding.from_hub(name)
+        return finding.typed_folder(name, self.settings.models)
 
 
 def _kind_of(name: str, folder: Path) -> str:

@@ -38,8 +38,7 @@ class ReferenceScores:
             return self._measured[encoder.fingerprint]
 
     def _measure(self, encoder: "Encoder") -> References:
-        pairs = reference_pairs(self._limits)
-        return References(*(self._scores(encoder, kind) for kind in (pairs.related, pairs.paraphrases, pairs.other_words)))
+        return References(*(self._scores(encoder, pairs) for pairs in reference_pairs(self._limits)))
 
     def _scores(self, encoder: "Encoder", pairs: Pairs) -> NDArray[np.float32]:
         """The cosine of each pair, rising, (n,)."""

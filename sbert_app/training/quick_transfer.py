@@ -33,19 +33,11 @@ FITTING = threading.Lock()
 NAME = "tf-idf of the training rows, scikit-learn's logistic regression"
 
 
-def cross_validated(features: Vectors, targets: Targets, tick: Callable[[], None] = lambda: None) -> Transfer:
-    """Nested cross-validation, for data without a test part. features (n, dim), targets (n,), each class in FOLDS rows or more."""
+def learn(features: Vectors, data: LabelledSentences, tick: Callable[[], None] = lambda: None) -> Transfer:
+    """How well the classes are learnt from features (n, dim). Each class has FOLDS rows or more."""
     features = scaled(features)
-    return nested(Fits(lambda train, rows: (features[train], features[rows]), targets, tick), C, FOLDS, QUICK)
-
-
-def with_test_part(
-    features: Vectors, targets: Targets, test: Mask, dev: Mask | None = None, tick: Callable[[], None] = lambda: None
-) -> Transfer:
-    """For data with a test part: C is chosen by folds of the rest, or on the dev part if there is one."""
-    features = scaled(features)
-    fits = Fits(lambda train, rows: (features[train], features[rows]), targets, tick)
-    return tested(fits, C_OF_FOLDS if dev is None else C, FOLDS, QUICK, test, dev)
+    fits = Fits(lambda train, rows: (features[train], features[rows]), data.targets, tick)
+    return _learnt(fits, C_OF_FOLDS if data.test is not None and data.dev is None else C, FOLDS, QUICK, data)
 
 
 class Fits:
@@ -80,7 +72,13 @@ class Fits:
             return np.asarray(model.predict(others), np.int64)
 
 
-def nested(fits: Fits, strengths: tuple[float, ...], folds: int, name: str) -> Transfer:
+def _learnt(fits: Fits, strengths: tuple[float, ...], folds: int, name: str, data: LabelledSentences) -> Transfer:
+    if data.test is None:
+        return _nested(fits, strengths, folds, name)
+    return _tested(fits, strengths, folds, name, data.test, data.dev)
+
+
+def _nested(fits: Fits, strengths: tuple[float, ...], folds: int, name: str) -> Transfer:
     """Nested cross-validation: in each fold C is chosen by folds of the rest."""
     targets = fits.targets
     predicted, shares, chosen = np.empty_like(targets), [], []
@@ -91,7 +89,7 @@ def nested(fits: Fits, strengths: tuple[float, ...], folds: int, name: str) -> T
     return Transfer(float(np.mean(shares)), shares, chosen, predicted, f"{name}, nested cross-validation, {folds} folds")
 
 
-def tested(fits: Fits, strengths: tuple[float, ...], folds: int, name: str, test: Mask, dev: Mask | None) -> Transfer:
+def _tested(fits: Fits, strengths: tuple[float, ...], folds: int, name: str, test: Mask, dev: Mask | None) -> Transfer:
     """On the test part: C is chosen by folds of the rest, or on the dev part."""
     train = ~test if dev is None else ~test & ~dev
     how = f"by {folds} folds of the rest" if dev is None else "on the dev part"
@@ -123,7 +121,4 @@ def learn_words(counts: Any, data: LabelledSentences, quick: bool = False, tick:
         rarity = TfidfTransformer().fit(own)
         return rarity.transform(own), rarity.transform(counts[rows][:, known])
 
-    fits, folds = Fits(parts, data.targets, tick), FOLDS if quick else transfer.FOLDS
-    if data.test is None:
-        return nested(fits, C_OF_FOLDS, folds, NAME)
-    return tested(fits, C_OF_FOLDS, folds, NAME, data.test, data.dev)
+    return _learnt(Fits(parts, data.targets, tick), C_OF_FOLDS, FOLDS if quick else transfer.FOLDS, NAME, data)

@@ -64,12 +64,9 @@ def with_test_part(
     """
     x, y = torch.from_numpy(scaled(features)), torch.from_numpy(targets)
     how = f"by {folds} folds of the rest" if dev is None else "on the dev part"
-    if dev is None:
-        devs = stratified(targets, np.flatnonzero(~test), folds)
-        chosen = _choose(x, y, [~test & ~part for part in devs], devs, groups=1, tick=tick)
-        dev = _dev_part(~test)
-    else:
-        chosen = _choose(x, y, [~test & ~dev], [dev], groups=1, tick=tick)
+    devs = stratified(targets, np.flatnonzero(~test), folds) if dev is None else [dev]
+    chosen = _choose(x, y, [~test & ~part for part in devs], devs, groups=1, tick=tick)
+    dev = _dev_part(~test) if dev is None else dev
     heads = _fit(x, y, [~test & ~dev], [dev], chosen, tick)
     predicted = heads.predict(x[torch.from_numpy(test)]).numpy()[:, 0]
     accuracy = float((predicted == targets[test]).mean())
@@ -115,4 +112,5 @@ def _fit(
     x: Tensor, y: Tensor, train: list[NDArray[np.bool_]], dev: list[NDArray[np.bool_]], l2: list[float], tick: Callable[[], None]
 ) -> Heads:
     own, held = (torch.from_numpy(np.stack(parts)) for parts in (train, dev))
-    return fit_heads(x, y, own, held, torch.tensor(l2), SEED, tick)
+    heads: Heads = fit_heads(x, y, own, held, torch.tensor(l2), SEED, tick)
+    return heads

@@ -40,7 +40,7 @@ def test_heads_learn_together_what_each_learns_alone(parts):
         alone = fit_heads(features, targets, train[head : head + 1], dev[head : head + 1], l2[head : head + 1])
         assert torch.allclose(alone.weight[:, 0], both.weight[:, head], atol=1e-5)
         assert alone.dev[0] == both.dev[head]
-    assert (both.correct(features, targets) & dev.T).sum(0).tolist() == (both.dev * dev.sum(1)).round().tolist()
+    assert ((both.predict(features) == targets[:, None]) & dev.T).sum(0).tolist() == (both.dev * dev.sum(1)).round().tolist()
 
 
 def test_a_step_is_that_of_adam_with_weight_decay(parts, monkeypatch):

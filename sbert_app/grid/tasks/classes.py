@@ -35,9 +35,7 @@ class Classes(Task):
     def name(self) -> str:
         return PAIR_CLASSES if self.data.partners else CLASSES
 
-    @property
-    def measure(self) -> str:
-        return "accuracy"
+    measure = "accuracy"
 
     @property
     def size(self) -> int:
@@ -84,13 +82,8 @@ class Classes(Task):
 class Clusters(Classes):
     """The tested sentences, to be clustered into as many clusters as there are classes."""
 
-    @property
-    def name(self) -> str:
-        return CLUSTERS
-
-    @property
-    def measure(self) -> str:
-        return next(iter(METRICS[CLUSTERS]))
+    name = CLUSTERS
+    measure = next(iter(METRICS[CLUSTERS]))
 
     def run(self, system: System, tick: Callable[[], None]) -> Outcome:
         start, tested = time.perf_counter(), self.data.tested
@@ -139,11 +132,11 @@ def learn(features: Vectors, data: LabelledSentences, quick: bool = False, tick:
     """How well a linear classifier learns the classes from features (n, dim). tick: called between steps, may raise."""
     from sbert_app.training import quick_transfer, transfer
 
+    if quick:
+        return quick_transfer.learn(features, data, tick)
     if data.test is None:
-        whole = quick_transfer.cross_validated if quick else transfer.cross_validated
-        return whole(features, data.targets, tick=tick)
-    parted = quick_transfer.with_test_part if quick else transfer.with_test_part
-    return parted(features, data.targets, data.test, data.dev, tick=tick)
+        return transfer.cross_validated(features, data.targets, tick=tick)
+    return transfer.with_test_part(features, data.targets, data.test, data.dev, tick=tick)
 
 
 def measures_of(data: LabelledSentences, result: "Transfer") -> dict[str, float]:

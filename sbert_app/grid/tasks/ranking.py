@@ -133,13 +133,8 @@ class Retrieval(Task):
 
     queries: Queries
 
-    @property
-    def name(self) -> str:
-        return RETRIEVAL
-
-    @property
-    def measure(self) -> str:
-        return RANKING[0]
+    name = RETRIEVAL
+    measure = RANKING[0]
 
     @property
     def size(self) -> int:

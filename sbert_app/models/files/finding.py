@@ -4,6 +4,7 @@ import hashlib
 import logging
 import re
 import unicodedata
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,20 +38,27 @@ def plain_name(name: object) -> str:
     return name.strip()
 
 
-def expand_home(name: str) -> Path:
-    """The path, with `~` replaced by the home folder."""
-    try:
-        return Path(name).expanduser()
-    except RuntimeError:  # "~name" of an unknown user
-        return Path(name)
-
-
 def is_folder(path: Path) -> bool:
     """Whether the path is an accessible folder; False for a name that the file system refuses."""
     try:
         return path.is_dir()
     except (OSError, ValueError):
         return False
+
+
+def typed_folder(name: str, models: Path) -> Path:
+    """The folder of a saved model, any folder, or the local copy of a Hub model. Raises UserError if it is none of them."""
+    saved = models / name
+    if saved.parent == models and is_folder(saved):
+        return saved
+    path = Path(name)
+    with suppress(RuntimeError):  # "~name" of an unknown user
+        path = path.expanduser()
+    if is_folder(path):
+        return path
+    if not HUB_NAME.fullmatch(name):
+        raise UserError(f"There is no model folder at {quoted(name)}. Type a Hub name such as 'org/model', or a folder.")
+    return from_hub(name)
 
 
 def subfolders(models: Path) -> list[Path]:
