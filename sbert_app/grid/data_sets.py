@@ -16,9 +16,8 @@ from sbert_app.grid.tasks.ranking import Retrieval
 from sbert_app.grid.tasks.task import Task
 from sbert_app.labelled.columns import guess_mapping, has_pairs
 from sbert_app.labelled.examples import Examples, read_examples
-from sbert_app.labelled.judgements import Rows, read_judgements
 from sbert_app.labelled.labelled_sentences import read_labelled_pairs, read_labelled_sentences
-from sbert_app.labelled.queries import read_answers, read_queries
+from sbert_app.labelled.queries import CorpusRows, read_answers, read_judgements, read_queries
 from sbert_app.settings import Limits
 from sbert_app.tables import Table, read_table
 
@@ -81,7 +80,7 @@ def read_data_set(
     name: str = "",
     test: Table | None = None,
     dev: Table | None = None,
-    corpus: Rows | None = None,
+    corpus: CorpusRows | None = None,
 ) -> DataSet:
     """Read a table; without a name the set has the table's. test, dev: held-out parts of labelled sentences.
 

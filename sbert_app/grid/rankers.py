@@ -22,7 +22,7 @@ from sbert_app.vectors import Vectors, in_order
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
-    from sbert_app.models.poly_scorer import PairScorer
+    from sbert_app.models.poly_encoder import PairScorer
 
 Tick = Callable[[], None]
 Stream = Callable[..., Iterator[tuple[Rows, Vectors]]]  # sentences and a prompt -> (row numbers, vectors) batch by batch
@@ -60,7 +60,7 @@ def load_ranker(bench: Workbench, name: str, choice: Choice, tick: Tick) -> Syst
 
 def _comparing(bench: Workbench, encoder: "Encoder", data: Queries, tick: Tick) -> Compare:
     """Compare queries with documents token by token, as Search does; the device is released after each query."""
-    from sbert_app.models.tokens.late_interaction import QueryTokens, own_token_vectors  # imports torch
+    from sbert_app.models.tokens import QueryTokens, own_token_vectors  # imports torch
 
     known = TokenCache()
 

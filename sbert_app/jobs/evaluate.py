@@ -8,8 +8,7 @@ from typing import Any
 from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell
 from sbert_app.grid.data_sets import subsets_of
-from sbert_app.grid.export import as_markdown
-from sbert_app.grid.mteb_results import check_known, write_files
+from sbert_app.grid.mteb_results import as_markdown, check_known, write_files
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import BERT, SBERT, SYSTEMS, Choice
 from sbert_app.grid.tasks.task import TASKS
@@ -17,7 +16,7 @@ from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, cross_
 from sbert_app.jobs.declaring.option import flag, local_file, local_folder, names, option, output, text
 from sbert_app.jobs.declaring.remarks import remarks
 from sbert_app.labelled.columns import has_pairs
-from sbert_app.labelled.judgements import judged_columns
+from sbert_app.labelled.queries import judged_columns
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.tables import Table
 

@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from sbert_app.errors import UserError
-from sbert_app.models.converted import ConversionError, network
+from sbert_app.models.converted import ConversionError, network, run_as_draft, worth_offering
 from sbert_app.models.cross_encoder import CrossEncoder
-from sbert_app.models.draft import run_as_draft, worth_offering
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware, machine
 from sbert_app.models.engine.openvino_engine import OpenVinoEngine

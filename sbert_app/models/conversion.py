@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from sbert_app.models.converted import quantised
 from sbert_app.models.cross_encoder import CrossEncoder
-from sbert_app.models.draft import quantised
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
 

@@ -15,17 +15,16 @@ import torch
 from sbert_app.errors import UserError
 from sbert_app.models.acceleration import PATIENCE, Acceleration
 from sbert_app.models.checks import check_kind, same_backbone, tested
+from sbert_app.models.converted import refuse_draft
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, RUN_NAME, full_name, is_draft
-from sbert_app.models.draft import refuse_draft
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware, choose_hardware
 from sbert_app.models.files import finding
 from sbert_app.models.files.folders import POLY, kind_of, quoted
 from sbert_app.models.files.listing import ModelInfo, listed, rerankers
 from sbert_app.models.files.trained_for import check_one_score
-from sbert_app.models.poly_encoder import PolyEncoder
-from sbert_app.models.poly_scorer import PairScorer, PolyScorer
+from sbert_app.models.poly_encoder import PairScorer, PolyEncoder, PolyScorer
 from sbert_app.models.words.untrained import NEW_POLY, is_untrained, untrained
 from sbert_app.settings import Settings
 
@@ -158,7 +157,9 @@ class Registry:
         with self._lock:
             self._loaded.pop(key, None)
             self._loaded[key] = model
-            dropped = [self._loaded.popitem(last=False) for _ in range(len(self._loaded) - LOADED_MODELS)]
+            dropped = len(self._loaded) > LOADED_MODELS
+            if dropped:
+                self._loaded.popitem(last=False)
         if dropped:
             gc.collect()  # a network refers to itself: without this it stays for minutes
 

@@ -16,7 +16,7 @@ from sbert_app.vectors import Vectors
 if TYPE_CHECKING:
     from sbert_app.models.cross_encoder import Pair
     from sbert_app.models.encoder import Encoder
-    from sbert_app.models.poly_scorer import PairScorer
+    from sbert_app.models.poly_encoder import PairScorer
 
 SHORT_IN_A_ROW = 8  # short requests served before a waiting batch gets its turn, so that no job starves
 

@@ -157,11 +157,11 @@ def short_checks(monkeypatch) -> None:
 @pytest.fixture
 def quick_estimates(monkeypatch) -> None:
     """The time of a training is extrapolated from two batches, not five, each time that data or settings change."""
-    from sbert_app.runs import probe
+    from sbert_app.runs import plan
 
-    monkeypatch.setattr(probe, "WARM_UP_BATCHES", 0)
-    monkeypatch.setattr(probe, "TIMED_BATCHES", 2)
-    monkeypatch.setattr(probe, "DEV_SAMPLE", 8)
+    monkeypatch.setattr(plan, "WARM_UP_BATCHES", 0)
+    monkeypatch.setattr(plan, "TIMED_BATCHES", 2)
+    monkeypatch.setattr(plan, "DEV_SAMPLE", 8)
 
 
 @pytest.fixture(scope="session")

@@ -9,11 +9,10 @@ from scipy.stats import spearmanr
 from sbert_app.errors import UserError
 from sbert_app.evaluation.estimate import resampled
 from sbert_app.evaluation.weighted import pearson, share_positive
-from sbert_app.grid.cell import disagreements, measure_cell, mistakes
+from sbert_app.grid.cell import CellStore, disagreements, measure_cell, mistakes
 from sbert_app.grid.data_sets import DataSet, read_data_set
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.result import Grid, difference
-from sbert_app.grid.store import CellStore
 from sbert_app.grid.systems import OVERLAP, SBERT, TF_IDF, Choice, System
 from sbert_app.grid.tasks.chosen import own_data_sets
 from sbert_app.grid.tasks.pairs import Pairs

@@ -7,10 +7,9 @@ import pytest
 
 from sbert_app.errors import UserError
 from sbert_app.evaluation.agreement import spearman
-from sbert_app.grid.cell import measure_cell
+from sbert_app.grid.cell import CellStore, measure_cell
 from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.loading import load_system
-from sbert_app.grid.store import CellStore
 from sbert_app.grid.support_vectors import LEAST_TRAINED, MOST_TRAINED, out_of_fold, predict_folds
 from sbert_app.grid.systems import LEARNS, SVR, Choice
 from sbert_app.grid.tasks.pairs import Pairs

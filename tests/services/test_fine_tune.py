@@ -14,7 +14,7 @@ from sbert_app.grid.systems import Choice
 from sbert_app.labelled.groups import PAIRS, shared_warning
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.registry import Registry
-from sbert_app.runs import probe
+from sbert_app.runs import plan as plans
 from sbert_app.runs.execution import Execution
 from sbert_app.runs.plan import QUICK
 from sbert_app.runs.result import summary
@@ -349,7 +349,7 @@ def test_a_damaged_run_stops_nobody_and_says_what_to_do(hosted, service):
 
 def test_the_estimate_is_near_what_it_takes(service, monkeypatch):
     """In seconds of this process: what else the machine does meanwhile counts in neither."""
-    monkeypatch.setattr(probe, "time", SimpleNamespace(perf_counter=time.process_time))
+    monkeypatch.setattr(plans, "time", SimpleNamespace(perf_counter=time.process_time))
     data = load(service)
     plan = service.plan(QUICK, data, epochs=1, learning_curve=True)
     expected = service.estimate(data, plan)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from sbert_app.tables import read_table
-from sbert_app.tables.writing import csv_file, to_csv
+from sbert_app.tables.table import csv_file, to_csv
 from sbert_app.ui.kit import html
 from tests.tables.files import LIMITS
 

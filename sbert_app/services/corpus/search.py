@@ -24,7 +24,7 @@ from sbert_app.services.languages import corpus_caution, query_caution
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
-    from sbert_app.models.poly_scorer import PairScorer
+    from sbert_app.models.poly_encoder import PairScorer
 
 RERANKED = 30  # hits scored by the cross-encoder, one forward pass each
 CROSS_STAGE = "cross-encoder"

@@ -10,8 +10,7 @@ from sbert_app.labelled.columns import KINDS
 from sbert_app.labelled.examples import Examples
 from sbert_app.labelled.groups import shared_warning
 from sbert_app.labelled.splits import Split
-from sbert_app.runs.plan import Plan
-from sbert_app.runs.probe import TrainingEstimate
+from sbert_app.runs.plan import Plan, TrainingEstimate
 from sbert_app.runs.result import dev_warning
 from sbert_app.runs.run import DAMAGED, FAILED, FINISHED, INTERRUPTED, RUNNING, STOPPED, WAITING, RunInfo
 from sbert_app.services.fine_tune import RunProgress

@@ -6,7 +6,7 @@ import pytest
 
 from sbert_app.corpus.passages import sentence_spans
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.tokens.passages import JOINED_TOKENS, LONGEST_SENTENCE, passage_spans
+from sbert_app.models.tokens import JOINED_TOKENS, LONGEST_SENTENCE, passage_spans
 
 LONG = " ".join(f"Sentence {number} tells that the train to stop {number * 7} is late." for number in range(120))
 TEXTS = {
