@@ -8,7 +8,7 @@ from typing import Any
 from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell
 from sbert_app.grid.data_sets import subsets_of
-from sbert_app.grid.mteb_results import as_markdown, check_known, write_files
+from sbert_app.grid.export import as_markdown, check_known, write_files
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import BERT, SBERT, SYSTEMS, Choice
 from sbert_app.grid.tasks.task import TASKS

@@ -1,9 +1,8 @@
 """Group examples that one part must hold together: by sentence, by pair, or by the value of a column."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +21,7 @@ MEANINGS = {
     SENTENCES: "Examples that share a sentence stay together, so no held-out sentence occurs in training.",
     PAIRS: "No pair is in two parts, but a held-out sentence may occur in training, in another pair.",
     GIVEN: "The held-out part is your own file. Training examples with a pair of it were removed.",
+    COLUMN: "Each value of the column '{}' is in one part only, so the verdict is about values not trained on.",
 }
 FILE = "training_pairs.npy"
 Digests = NDArray[np.uint64]
@@ -67,9 +67,6 @@ class Separation:
     column: str = ""
     connected: int = 0
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
     @property
     def name(self) -> str:
         """How the held-out part was cut, in a few words."""
@@ -77,21 +74,16 @@ class Separation:
 
     def sentences(self) -> list[str]:
         """What the held-out part does not share with training, and what could not be done as wanted."""
-        lines = [self._meaning()]
+        meaning = MEANINGS[self.held_out].format(self.column)
         if self.wanted == SENTENCES and self.held_out == PAIRS:
-            lines.insert(
-                0,
+            reason = (
                 f"A split by sentences is not possible: {self.connected:,} examples are connected by shared sentences, so too few "
-                "are left to hold out. The data is split by pairs.",
+                "are left to hold out. The data is split by pairs."
             )
-        elif self.dev not in (self.wanted, GIVEN):
-            lines.append(f"The part for choosing the checkpoint is split {NAMES[self.dev]}.")
-        return lines
-
-    def _meaning(self) -> str:
-        if self.held_out == COLUMN:
-            return f"Each value of the column '{self.column}' is in one part only, so the verdict is about values not trained on."
-        return MEANINGS[self.held_out]
+            return [reason, meaning]
+        if self.dev not in (self.wanted, GIVEN):
+            return [meaning, f"The part for choosing the checkpoint is split {NAMES[self.dev]}."]
+        return [meaning]
 
 
 def shared_warning(shared: int) -> str:

@@ -16,7 +16,7 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.batching import Rows, distinct
 from sbert_app.models.engine.forward import Features
 from sbert_app.models.engine.hardware import Hardware
-from sbert_app.models.files.card import append_poly_usage
+from sbert_app.models.files.card import POLY_USAGE
 from sbert_app.models.files.folders import CODES, POLY, check_files, damaged, first_line
 from sbert_app.models.files.soundness import fingerprint
 from sbert_app.models.files.trained_for import COSINE, UNKNOWN, Bounds, purpose
@@ -91,7 +91,8 @@ class PolyEncoder(Encoder):
         super().save(folder, title, {"dimensions": f"{self.width}", "codes": f"{count}"} | dict(facts or {}))
         (folder / CODES).mkdir(exist_ok=True)
         save_file({"codes": self.codes.weight.detach().cpu().contiguous()}, folder / CODES / WEIGHTS)
-        append_poly_usage(folder)
+        with (folder / "README.md").open("a", encoding="utf-8") as card:
+            card.write(POLY_USAGE)
 
 
 def read_codes(folder: Path, name: str, size: int) -> Tensor:

@@ -184,8 +184,7 @@ class Registry:
         if is_untrained(name) or is_draft(name):
             check_kind(kind, name, "encoder")
         if is_untrained(name):
-            new = untrained(name, hardware, files=not self.settings.hosted)
-            encoder: Any = Encoder(name, new.network, new.tokenizer, new.layout, hardware, new.dense)
+            encoder: Any = untrained(name, hardware, files=not self.settings.hosted)
             model: Model = tested(encoder)
             return model
         folder = self.folder(name)

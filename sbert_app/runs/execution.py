@@ -16,6 +16,7 @@ from sbert_app.labelled.groups import remember, trained_on
 from sbert_app.labelled.splits import Split
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware
+from sbert_app.runs.files import BEST, CHECKPOINT
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.result import card_facts, compare, head_accuracy
 from sbert_app.runs.run import FINISHED, STOPPED, Run
@@ -63,8 +64,7 @@ class Execution:
 
     def work(self) -> Generator[None, None, Any]:
         """Train, evaluate and save. `stopping` ends the training early; the best weights so far are evaluated and saved."""
-        conclusion = self._run.conclusion()
-        if conclusion:  # the process was killed before it wrote the final state
+        if conclusion := self._run.conclusion():  # the process was killed before it wrote the final state
             self._conclude(conclusion)
             return
         split = self._run.split()
@@ -128,18 +128,17 @@ class Execution:
             elif isinstance(event, Evaluation):
                 self._add("evaluation", event.step, score=event.score, best=event.best)
                 if event.best:
-                    self._run.save_best(trainer.weights() | {BEST_STEP: torch.tensor(event.step)})
+                    self._run.save(BEST, trainer.weights() | {BEST_STEP: torch.tensor(event.step)})
             interval = EVALUATED_SECONDS if isinstance(event, Evaluation) else CHECKPOINT_SECONDS
             if self._clock.seconds - last_saved > interval and not isinstance(event, Pause):
-                self._run.save_checkpoint(self._state(trainer))
+                self._run.save(CHECKPOINT, self._state(trainer))
                 last_saved = self._clock.seconds
             yield
             if self._stopping():
                 break
         else:
-            self._run.save_checkpoint(self._state(trainer))
-        best = self._run.best()
-        if best is None:
+            self._run.save(CHECKPOINT, self._state(trainer))
+        if (best := self._run.load(BEST)) is None:
             return None
         best_step = int(best.pop(BEST_STEP))
         trainer.load_weights(best)
@@ -157,8 +156,7 @@ class Execution:
                 return
 
     def _resume(self, trainer: Trainer) -> None:
-        state = self._checkpoint()
-        if state is None:
+        if (state := self._checkpoint()) is None:
             self._run.drop_checkpoints()  # best weights without a checkpoint are useless
             self._run.forget_events_after(-1)
             return
@@ -170,7 +168,7 @@ class Execution:
     def _checkpoint(self) -> dict[str, torch.Tensor] | None:
         """The checkpoint to resume from. None to start over, also if checkpoint or best weights are damaged."""
         try:
-            state, best = self._run.checkpoint(), self._run.best()
+            state, best = self._run.load(CHECKPOINT), self._run.load(BEST)
         except DamagedError:
             log.warning("run %s starts over", self._run.id)
             return None

@@ -31,7 +31,7 @@ def compare(split: Split, before: Array, after: Array) -> dict[str, Any]:
         "before": before.tolist(),
         "after": after.tolist(),
         "parts": {"train": len(split.train), "dev": len(split.dev), "held_out": len(held_out)},
-        "split": split.separation.to_json(),
+        "split": asdict(split.separation),
         "shared": split.shared,
     }
 

@@ -2,7 +2,9 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -49,19 +51,13 @@ def query_timings(embeddings: Vectors, device: Device, seed: int = 0) -> Iterato
             vectors = _around(embeddings, size, random) if synthetic else embeddings[random.permutation(len(embeddings))[:size]]
             exact, approximate = VectorIndex.build(vectors, exact=True), VectorIndex.build(vectors, exact=False)
             queries = _around(embeddings, QUERIES, random)
-            exact_seconds, approximate_seconds = _seconds(exact, queries), _seconds(approximate, queries)
-        yield QueryTiming(size, exact_seconds, approximate_seconds, approximate.report.recall, synthetic)
+            seconds = [_median_seconds(partial(index.search, k=HITS), queries[:, None]) for index in (exact, approximate)]
+        yield QueryTiming(size, *seconds, approximate.report.recall, synthetic)
 
 
 def encode_seconds(encoder: "Encoder", queries: Sequence[str], device: Device) -> float:
-    """Median seconds to embed one query, alone in its batch. The first few warm up."""
-    seconds = []
-    for query in queries:
-        with device():
-            start = time.perf_counter()
-            encoder.encode([query])
-            seconds.append(time.perf_counter() - start)
-    return median(seconds[len(seconds) // 4 :])
+    """Median seconds to embed one query, alone in its batch."""
+    return _median_seconds(lambda query: encoder.encode([query]), queries, device)
 
 
 def _around(embeddings: Vectors, size: int, random: np.random.Generator) -> Vectors:
@@ -71,12 +67,14 @@ def _around(embeddings: Vectors, size: int, random: np.random.Generator) -> Vect
     return unit_rows(embeddings[random.integers(0, len(embeddings), size)] + noise)
 
 
-def _seconds(index: VectorIndex, queries: Vectors) -> float:
+def _median_seconds(work: Callable[[Any], object], queries: Sequence[Any] | Vectors, device: Device = nullcontext) -> float:
+    """Median seconds of the work on each query; the first few warm up."""
     seconds = []
     for query in queries:
-        start = time.perf_counter()
-        index.search(query[None], HITS)
-        seconds.append(time.perf_counter() - start)
+        with device():
+            start = time.perf_counter()
+            work(query)
+            seconds.append(time.perf_counter() - start)
     return median(seconds[len(seconds) // 4 :])
 
 

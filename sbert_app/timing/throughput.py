@@ -6,7 +6,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-RESAMPLES = 2_000
+from sbert_app.evaluation.estimate import RESAMPLES, interval
+
 LEAST_TURNS = 4  # fewer give no confidence interval
 
 MOST_SPREAD = 2.0  # fastest turn ÷ slowest turn; undisturbed turns stay below 1.9, even of one batch each
@@ -61,8 +62,8 @@ class Throughput:
             return None
         resamples = np.random.default_rng(0).integers(0, len(self.turns), (RESAMPLES, len(self.turns)))
         medians = np.quantile(self._rates[resamples], 0.5, axis=1, weights=self._lengths[resamples], method="inverted_cdf")
-        low, high = np.percentile(medians, [2.5, 97.5])
-        return float(low), float(high)
+        estimate = interval(self.rate, medians)
+        return estimate.low, estimate.high
 
     @property
     def _rates(self) -> np.ndarray:

@@ -7,7 +7,7 @@ import pytest
 
 from sbert_app.errors import UserError
 from sbert_app.grid.data_sets import DataSet, read_data_set, read_folder
-from sbert_app.grid.mteb_results import in_paper, published
+from sbert_app.grid.export import in_paper, published
 from sbert_app.grid.tasks.chosen import by_tasks, own_data_sets
 from sbert_app.grid.tasks.pairs import Pairs
 from sbert_app.grid.tasks.task import CLASSES, PAIR_CLASSES

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor, nn
 
-    from sbert_app.models.dense import Dense
+    from sbert_app.models.encoder import Encoder
     from sbert_app.models.engine.hardware import Hardware
 
 PREFIX = "new/"
@@ -55,29 +55,20 @@ DESIGNS = {
 NEW_POLY = f"{PREFIX}poly-encoder"  # over the bundled encoder: no word-level network, and only its codes are untrained
 
 
-@dataclass(frozen=True)
-class Untrained:
-    """The parts of an encoder with random weights; the word vectors alone are given."""
-
-    network: Any
-    tokenizer: Any
-    layout: Layout
-    dense: "list[Dense]"
-
-
 def is_untrained(name: str) -> bool:
     """Whether a model's name asks for a network whose weights are all random."""
     return name.startswith(PREFIX) and name != NEW_POLY
 
 
-def untrained(name: str, hardware: "Hardware", files: bool) -> Untrained:
-    """Build the network of that name, always with the same weights. After a colon the name may give a file of word vectors.
+def untrained(name: str, hardware: "Hardware", files: bool) -> "Encoder":
+    """Build the encoder of that name, always with the same weights. After a colon the name may give a file of word vectors.
 
     files: whether such a file is allowed. Raises UserError for an unknown name or a file that cannot be read.
     """
     import torch
 
     from sbert_app.models.dense import Dense
+    from sbert_app.models.encoder import Encoder
 
     known, _, path = name.partition(":")
     if known not in DESIGNS or (path and not files):
@@ -92,7 +83,7 @@ def untrained(name: str, hardware: "Hardware", files: bool) -> Untrained:
     note = f"Not trained yet: {design.about}. Its weights are random: train it on the Fine-tune tab."
     folders = tuple(f"{number}_Dense" for number, _ in enumerate(dense, 2))
     layout = Layout(design.pooling, max_length=MAX_LENGTH, note=note, dense=folders)
-    return Untrained(network.eval().to(hardware.device), tokenizer, layout, dense)
+    return Encoder(name, network.eval().to(hardware.device), tokenizer, layout, hardware, dense)
 
 
 def _network(vectors: "Tensor", design: Design) -> Any:
