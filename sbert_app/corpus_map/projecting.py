@@ -2,8 +2,8 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -144,9 +144,12 @@ class ProjectionThread:
 
     def _run(self) -> None:
         try:
-            self._timed("neighbours", "Finding the neighbours of each row", self._find)
+            with self._timed("neighbours", "Finding the neighbours of each row"):
+                self.index = NeighbourIndex(self.vectors)
+                near = self.near = self.index.search(self.vectors, NEIGHBOURS)
             if not self._stopped():
-                self._timed("UMAP", "UMAP", self._fit)
+                with self._timed("UMAP", "UMAP"):
+                    self.layout.run(near, stopping=self._stopped)
         except projection.Stopped:
             pass
         except BaseException as error:
@@ -155,18 +158,11 @@ class ProjectionThread:
     def _stopped(self) -> bool:
         return self._abandoned.is_set() or self._stop.is_set()
 
-    def _find(self) -> None:
-        self.index = NeighbourIndex(self.vectors)
-        self.near = self.index.search(self.vectors, NEIGHBOURS)
-
-    def _fit(self) -> None:
-        if self.near is not None:
-            self.layout.run(self.near, stopping=self._stopped)
-
-    def _timed(self, name: str, stage: str, work: Callable[[], None]) -> None:
+    @contextmanager
+    def _timed(self, name: str, stage: str) -> Iterator[None]:
         self._stage, start = stage, time.perf_counter()
         try:
-            work()
+            yield
         finally:
             self.seconds[name] = time.perf_counter() - start
 

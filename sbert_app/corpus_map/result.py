@@ -97,7 +97,6 @@ class CorpusMap:
         vectors, labels = projection.indexed.embeddings, clustering.labels
         words = projection.words.keywords(labels)
         silhouette, by_cluster = silhouettes(vectors, labels)
-        central = keywords.central(vectors, labels)
         return cls(
             projection=projection,
             uncut=uncut,
@@ -106,7 +105,7 @@ class CorpusMap:
             clustering=clustering,
             made_names=keywords.names(words),
             keywords=words,
-            central=[central[number] for number in range(clustering.count)],
+            central=keywords.central(vectors, labels),
             silhouette=silhouette,
             silhouettes=by_cluster,
             accords=[accord(c, labels, values) for c, values in label_columns(projection.indexed.corpus.metadata).items()],

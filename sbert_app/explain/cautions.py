@@ -12,9 +12,7 @@ from sbert_app.explain.words import FUNCTION_WORDS, content, overlap, shared_con
 
 UNKNOWN_SHARE = 0.34  # of the words with letters or symbols; in scripts other than Latin
 UNKNOWN_SHARE_ELSEWHERE = 0.1
-LETTERS_A_PIECE = (
-    1.7  # at most: a script that is read letter by letter. English has 4 to 5, a language the model knows has 3 and more
-)
+LETTERS_A_PIECE = 1.7  # at most: a script that is read letter by letter. English has 4 to 5, a language the model knows 3 and more
 LETTERS_A_PIECE_DENSE = 0.8  # the same for DENSE scripts
 PIECES_A_WORD = 1.5  # at least: words of a language the model does not know. English has 1.1 to 1.3
 PIECES_A_SAMPLE_WORD = 2.0  # at least: a model that knows none of the languages of SAMPLE; one for many languages has 1.3 to 1.6
@@ -125,19 +123,21 @@ def _language(sentences: Sequence[str], pieces: Sequence[Pieces]) -> Iterator[Ca
 
 def _negation(sentence1: str, sentence2: str) -> Iterator[Caution]:
     """One sentence has a negation, before a word that both sentences share, and the other has none."""
-    words = [_plain_words(sentence) for sentence in (sentence1, sentence2)]
+    joined = (SPLIT_CONTRACTION.sub(r"\1n't", sentence.lower().replace("’", "'")) for sentence in (sentence1, sentence2))
+    words = [words_of(NO_DENIAL.sub(" ", sentence)) for sentence in joined]
     negated = [[position for position, word in enumerate(these) if _is_negation(word)] for these in words]
     if bool(negated[0]) == bool(negated[1]):
         return
     which = 0 if negated[0] else 1
     denying, other = words[which], words[1 - which]
     shared = _affirmed(other)
-    if DENYING.intersection(other):
-        return
-    if overlap(_affirmed(denying), shared) < ALIKE:
+    if DENYING.intersection(other) or overlap(_affirmed(denying), shared) < ALIKE:
         return
     for position in negated[which]:
-        following = next((stem(word) for word in denying[position + 1 :] if _carries_content(word)), "")
+        others = (
+            word for word in denying[position + 1 :] if word not in FUNCTION_WORDS and word != "ever" and not _is_negation(word)
+        )
+        following = stem(next(others, ""))
         if following in shared and (denying[position] != "without" or "with" in other):
             order = ("first", "second") if which == 0 else ("second", "first")
             word = denying[position]
@@ -150,9 +150,7 @@ def _negation(sentence1: str, sentence2: str) -> Iterator[Caution]:
 
 def _numbers(sentence1: str, sentence2: str) -> Iterator[Caution]:
     different = differing(sentence1, sentence2)
-    if different is None:
-        return
-    if shared_content(sentence1, sentence2) >= HALF_ALIKE:
+    if different is not None and shared_content(sentence1, sentence2) >= HALF_ALIKE:
         first, second = different
         what = KINDS.get(first.kind, "units" if first.value == second.value else "numbers")
         yield Caution(NUMBERS, f"The {what} differ: “{first.text}” in the first sentence, “{second.text}” in the second.")
@@ -164,18 +162,8 @@ def _order(sentence1: str, sentence2: str) -> Iterator[Caution]:
         yield Caution(ORDER, f"Both sentences have the same words in another order: who does what may differ, {SCORE_ALONE}.")
 
 
-def _plain_words(sentence: str) -> list[str]:
-    """Lower-cased words, with contractions joined and without phrases such as "not only"."""
-    joined = SPLIT_CONTRACTION.sub(r"\1n't", sentence.lower().replace("’", "'"))
-    return words_of(NO_DENIAL.sub(" ", joined))
-
-
 def _is_negation(word: str) -> bool:
     return word in NEGATIONS or word in CONTRACTED or word.endswith("n't")
-
-
-def _carries_content(word: str) -> bool:
-    return word not in FUNCTION_WORDS and not _is_negation(word) and word != "ever"
 
 
 def _affirmed(words: Sequence[str]) -> set[str]:

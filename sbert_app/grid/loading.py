@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def load_system(
-    bench: Workbench, name: str, choice: Choice, texts: Iterable[Sequence[str]] = (), tick: Callable[[], None] = lambda: None
+    bench: Workbench, name: str, choice: Choice, texts: Iterable[Sequence[str]] = (), tick: Tick = lambda: None
 ) -> System:
     """One of SYSTEMS, or a model by its name or folder, ready to score. Raises UserError for a model or file that cannot be read.
 
@@ -89,7 +89,7 @@ def pooled_by(encoder: "Encoder", pooling: str) -> "Encoder":
     return other
 
 
-def of_encoder(bench: Workbench, encoder: "Encoder", name: str = systems.SBERT, tick: Callable[[], None] = lambda: None) -> System:
+def of_encoder(bench: Workbench, encoder: "Encoder", name: str = systems.SBERT, tick: Tick = lambda: None) -> System:
     """An encoder as a system; the device is released between batches."""
     stream = streamed(bench, encoder, tick)
 
@@ -100,9 +100,7 @@ def of_encoder(bench: Workbench, encoder: "Encoder", name: str = systems.SBERT, 
     return replace(system, ranker=rank, trained_on=trained_on(encoder.folder))
 
 
-def of_cross_encoder(
-    bench: Workbench, cross: "PairScorer", name: str = systems.CROSS, tick: Callable[[], None] = lambda: None
-) -> System:
+def of_cross_encoder(bench: Workbench, cross: "PairScorer", name: str = systems.CROSS, tick: Tick = lambda: None) -> System:
     """A cross-encoder or poly-encoder as a system. Raises UserError for one with more than one output."""
     check_one_score(cross)
     scores = pair_scores(bench, cross, tick)

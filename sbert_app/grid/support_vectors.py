@@ -24,7 +24,7 @@ LEAST_TRAINED = 40  # pairs; a regressor that has seen fewer has learnt mostly n
 MOST_TRAINED = 5_000  # pairs of a fold, drawn by seed: the time grows with their square
 PENALTY, TUBE = 1.0, 0.1  # C and epsilon: an error of a tenth of the range costs nothing
 Folds = NDArray[np.int64]
-
+Tick = Callable[[], None]  # called between steps, may raise
 FOLDS = 10
 
 
@@ -43,7 +43,8 @@ def predict_folds(examples: Examples, folds: Folds, tick: Callable[[], None] = l
 
     A pair of the tested fold is not trained on wherever it occurs again, in either order.
     """
-    pairs, overlaps, gold = pair_groups(examples), _overlaps(examples, tick), examples.gold
+    pairs, gold = pair_groups(examples), examples.gold
+    overlaps = np.array([_shared(one, other) for one, other in ticking(zip(*examples.sentences, strict=True), tick)])
     predicted = np.empty(len(examples))
     for fold in range(int(folds.max()) + 1):
         tested = np.flatnonzero(folds == fold)
@@ -86,9 +87,7 @@ def _cosines(examples: Examples, trained: NDArray[np.int64], tick: Callable[[], 
     return [_cosine(vectorizer, known, examples.sentences, tick) for vectorizer in vectorizers]
 
 
-def _cosine(
-    vectorizer: "TfidfVectorizer", known: Sequence[str], columns: Sequence[Sequence[str]], tick: Callable[[], None]
-) -> Array:
+def _cosine(vectorizer: "TfidfVectorizer", known: Sequence[str], columns: Sequence[Sequence[str]], tick: Tick) -> Array:
     try:
         vectorizer.fit(ticking(known, tick))
     except ValueError:  # no sentence has a word
@@ -97,12 +96,8 @@ def _cosine(
     return np.asarray(first.multiply(second).sum(axis=1), dtype=np.float64).reshape(-1, 1)
 
 
-def _overlaps(examples: Examples, tick: Callable[[], None]) -> Array:
-    """What both sentences share and how long they are, (n, 10): the same for either order."""
-    return np.array([_shared(one, other) for one, other in ticking(zip(*examples.sentences, strict=True), tick)])
-
-
 def _shared(one: str, other: str) -> list[float]:
+    """What both sentences share and how long they are, 10 numbers: the same for either order."""
     words = [WORD.findall(sentence.lower()) for sentence in (one, other)]
     values = _both(*(set(tokenize(sentence)) for sentence in (one, other)))
     for length in (1, 2, 3):

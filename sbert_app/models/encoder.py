@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from sbert_app.evaluation.similarity import COSINE, Similarity
+from sbert_app.explain.attribution import TokenVectors, by_word
 from sbert_app.explain.cautions import SAMPLE
 from sbert_app.models.dense import Dense, read_dense, write_dense
 from sbert_app.models.engine.batching import Rows, distinct, token_budget_batches
@@ -22,7 +23,6 @@ from sbert_app.models.files.folders import WORDS, Layout, read_layout, write_lay
 from sbert_app.models.files.soundness import fingerprint
 from sbert_app.models.loading import length_limit, load_transformer, load_without_weights
 from sbert_app.models.pooling import POOLINGS
-from sbert_app.models.token_vectors import TokenVectors, by_word
 from sbert_app.vectors import Vectors, in_order
 
 WINDOW = 16_384  # sentences tokenised at a time: bounds memory, and the first batch starts at once

@@ -40,7 +40,9 @@ class Runs:
         for info in filter(lambda info: RUN_ID.fullmatch(info.id), self.list()):
             run = Run(self._home / info.id)
             with suppress(OSError, UserError):  # deleted meanwhile, or not deletable: must not prevent a new run
-                if time.time() - _touched(run.folder) > hours * 3600 and not run.locked():
+                state = run.folder / "state.json"
+                worked = (state if os.path.lexists(state) else run.folder).lstat().st_mtime
+                if time.time() - worked > hours * 3600 and not run.locked():
                     _delete(run)
 
     def delete(self, run_id: str) -> None:
@@ -62,12 +64,6 @@ def _owner(run: Run) -> str:
         return ""
 
 
-def _touched(folder: Path) -> float:
-    """When the state was last written (or, without a state, the folder), seconds since 1970."""
-    state = folder / "state.json"
-    return (state if os.path.lexists(state) else folder).lstat().st_mtime
-
-
 def _delete(run: Run) -> None:
     with writing("The folder of runs"):
         discard(run.folder)
@@ -85,8 +81,7 @@ class RunOverview:
     nbytes: int
 
 
-def overview(run: Run, info: RunInfo) -> RunOverview:
-    """Read a run's line from its folder; what is damaged is left out."""
+def _overview(run: Run, info: RunInfo) -> RunOverview:
     if info.state == DAMAGED:
         return RunOverview(info, "", "", 0, None, _size(run))
     verdict = (run.conclusion() or {}).get("verdict", {})
@@ -95,11 +90,11 @@ def overview(run: Run, info: RunInfo) -> RunOverview:
 
 
 def overviews(get: Callable[[str], Run], infos: Sequence[RunInfo]) -> list[RunOverview]:
-    """The lines of several runs, without those that were deleted meanwhile."""
+    """The lines of several runs, without those that were deleted meanwhile; what is damaged is left out."""
     lines = []
     for info in infos:
         with suppress(UserError, OSError):
-            lines.append(overview(get(info.id), info))
+            lines.append(_overview(get(info.id), info))
     return lines
 
 

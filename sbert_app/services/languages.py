@@ -9,8 +9,8 @@ from sbert_app.explain.attribution import is_special
 from sbert_app.explain.cautions import Pieces, unread
 
 if TYPE_CHECKING:
+    from sbert_app.explain.attribution import TokenVectors
     from sbert_app.models.encoder import Encoder
-    from sbert_app.models.token_vectors import TokenVectors
 
 SAMPLED, BEGINNING = 200, 300  # rows of a corpus, characters of each
 LEAST_ROWS, LEAST_SHARE = 2, 0.1  # of the sampled rows: below it, they are quotations and names

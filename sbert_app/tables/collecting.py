@@ -88,7 +88,8 @@ class Collector:
         columns = list(zip_longest(*self._chunk, fillvalue=""))
         self._row_count += len(self._chunk)
         self._text_bytes += sum(sum(map(getsizeof, column)) - EMPTY * len(column) for column in columns)
-        if self._is_beyond():
+        limits = self.limits
+        if self._row_count > limits.rows or self._cells > limits.cells or self._text_bytes > limits.unpacked_bytes:
             self._stop = min(self._stop, time.monotonic() + COUNTING_SECONDS)
             if time.monotonic() > self._stop:
                 self._check_size("more than ")
@@ -113,10 +114,6 @@ class Collector:
     @property
     def _cells(self) -> int:
         return self._row_count * len(self.columns)
-
-    def _is_beyond(self) -> bool:
-        limits = self.limits
-        return self._row_count > limits.rows or self._cells > limits.cells or self._text_bytes > limits.unpacked_bytes
 
     def _check_size(self, least: str = "") -> None:
         check_rows(self.name, self._row_count, self.limits, least)

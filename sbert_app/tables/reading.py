@@ -90,6 +90,7 @@ def read_confined(path: Path, name: str, limits: Limits) -> Content:
     """Read a file in a child process, within bounds that grow with its size up to `limits`. Raises UserError."""
     limits = _limits_of(path.stat().st_size, limits)
     command = [sys.executable, "-W", "ignore", "-m", "sbert_app.tables.child", str(path.resolve()), name, dumps(asdict(limits))]
+    python_path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     # A file, not a pipe: the child has ended, and its memory is free, before the table is built here.
     with READING, tempfile.TemporaryFile() as out:
         try:
@@ -99,7 +100,7 @@ def read_confined(path: Path, name: str, limits: Limits) -> Content:
                 stdout=out,
                 stderr=subprocess.PIPE,
                 timeout=TIMEOUT_FACTOR * limits.reading_seconds,
-                env=_environment(),
+                env=os.environ | CHILD_ENV | {"PYTHONPATH": python_path},
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
@@ -126,8 +127,3 @@ def _limits_of(size: int, limits: Limits) -> Limits:
 
 def _too_slow(name: str, limits: Limits) -> str:
     return f"'{name}' takes more than {limits.reading_seconds:,} seconds to read. Save it as CSV UTF-8 and upload that."
-
-
-def _environment() -> dict[str, str]:
-    path = os.environ.get("PYTHONPATH")
-    return os.environ | CHILD_ENV | {"PYTHONPATH": f"{ROOT}{os.pathsep}{path}" if path else str(ROOT)}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sbert_app.evaluation.agreement import agreement
 from sbert_app.timing import measurements
 from sbert_app.timing.lane import Device
-from sbert_app.timing.measurements import encode_seconds, query_timings
+from sbert_app.timing.measurements import SmallRun, encode_seconds, query_timings, small_run
 from sbert_app.timing.race import Race, RaceState, product_throughput
 from sbert_app.timing.result import Answer, Conditions, TimingResult
 from sbert_app.vectors import unit_rows
@@ -80,12 +80,13 @@ class Experiment:
     def _checks(self, result: TimingResult) -> Iterator[tuple[str, TimingResult]]:
         """Run the measurements after the race; yields (stage, result so far)."""
         sizes = measurements.sizes(len(self._sentences), result.cross.rate, CHECK_SECONDS)
-        runs = measurements.SmallRuns(self._encoder, self._cross, self._device)
-        for _ in runs.run(self._sentences, sizes):
-            yield f"Running both on all pairs of {sizes[-1]} sentences", result
-        largest = runs.results[-1]
-        agreed = agreement(largest.sbert_scores, largest.cross_scores) if result.conditions.head_trained else None
-        result = replace(result, runs=tuple(runs.results), agreement=agreed)
+        runs: list[SmallRun] = []
+        for size in sizes:
+            for run in small_run(self._encoder, self._cross, self._sentences[:size], self._device):
+                runs += [run] if run else []
+                yield f"Running both on all pairs of {sizes[-1]} sentences", result
+        agreed = agreement(runs[-1].sbert_scores, runs[-1].cross_scores) if result.conditions.head_trained else None
+        result = replace(result, runs=tuple(runs), agreement=agreed)
         yield "Timing searches", result
         result = replace(result, encode_one=encode_seconds(self._encoder, self._sentences[:QUERIES], self._device))
         for timing in query_timings(unit_rows(self._race.embeddings), self._device):

@@ -51,8 +51,8 @@ def query_timings(embeddings: Vectors, device: Device, seed: int = 0) -> Iterato
             vectors = _around(embeddings, size, random) if synthetic else embeddings[random.permutation(len(embeddings))[:size]]
             exact, approximate = VectorIndex.build(vectors, exact=True), VectorIndex.build(vectors, exact=False)
             queries = _around(embeddings, QUERIES, random)
-            seconds = [_median_seconds(partial(index.search, k=HITS), queries[:, None]) for index in (exact, approximate)]
-        yield QueryTiming(size, *seconds, approximate.report.recall, synthetic)
+            seconds = [_median_seconds(partial(index.search, top=HITS), queries[:, None]) for index in (exact, approximate)]
+        yield QueryTiming(size, seconds[0], seconds[1], approximate.report.recall, synthetic)
 
 
 def encode_seconds(encoder: "Encoder", queries: Sequence[str], device: Device) -> float:
@@ -97,36 +97,26 @@ def sizes(sentences: int, pairs_per_second: float, seconds: float) -> list[int]:
     return sorted({*(size for size in FIRST_SIZES if size < largest), largest})
 
 
-class SmallRuns:
-    """`run` yields after each batch; `results` holds one run per size, the largest last."""
+def small_run(encoder: "Encoder", cross: "CrossEncoder", sentences: Sequence[str], device: Device) -> Iterator[SmallRun | None]:
+    """Score all pairs of the sentences by both systems; yields None after each batch, at last the run."""
+    pairs = list(combinations(sentences, 2))
+    cosines, scores = np.empty(len(pairs), dtype=np.float32), np.empty(len(pairs), dtype=np.float32)
 
-    def __init__(self, encoder: "Encoder", cross: "CrossEncoder", device: Device) -> None:
-        self._encoder, self._cross, self._device = encoder, cross, device
-        self.results: list[SmallRun] = []
+    def embed() -> Iterator[int]:
+        embeddings = unit_rows(encoder.encode(sentences))
+        cosines[:] = (embeddings @ embeddings.T)[np.triu_indices(len(sentences), 1)]
+        yield len(sentences)
 
-    def run(self, sentences: Sequence[str], sizes: Sequence[int]) -> Iterator[None]:
-        for size in sizes:
-            yield from self._both(sentences[:size])
+    def score() -> Iterator[int]:
+        for rows, values in cross.stream(pairs):
+            scores[rows] = values[:, 0]
+            yield len(rows)
 
-    def _both(self, sentences: Sequence[str]) -> Iterator[None]:
-        pairs = list(combinations(sentences, 2))
-        cosines, scores = np.empty(len(pairs), dtype=np.float32), np.empty(len(pairs), dtype=np.float32)
-
-        def embed() -> Iterator[int]:
-            embeddings = unit_rows(self._encoder.encode(sentences))
-            cosines[:] = (embeddings @ embeddings.T)[np.triu_indices(len(sentences), 1)]
-            yield len(sentences)
-
-        def score() -> Iterator[int]:
-            for rows, values in self._cross.stream(pairs):
-                scores[rows] = values[:, 0]
-                yield len(rows)
-
-        sbert, cross = Lane(len(sentences), embed, self._device), Lane(len(pairs), score, self._device)
-        yield from finish(sbert, SBERT_PASSES)
-        yield from finish(cross)
-        closest = pairs[int(cosines.argmax())], pairs[int(scores.argmax())]
-        self.results.append(SmallRun(len(sentences), median(sbert.passes), cross.first_pass, cosines, scores, *closest))
+    sbert_lane, cross_lane = Lane(len(sentences), embed, device), Lane(len(pairs), score, device)
+    yield from finish(sbert_lane, SBERT_PASSES)
+    yield from finish(cross_lane)
+    closest = pairs[int(cosines.argmax())], pairs[int(scores.argmax())]
+    yield SmallRun(len(sentences), median(sbert_lane.passes), cross_lane.first_pass, cosines, scores, *closest)
 
 
 @dataclass(frozen=True)

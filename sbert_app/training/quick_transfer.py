@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from threadpoolctl import threadpool_limits
 
@@ -17,7 +16,8 @@ from sbert_app.corpus.ranking.lexical import WORD
 from sbert_app.errors import UserError
 from sbert_app.labelled.labelled_sentences import LabelledSentences
 from sbert_app.training import transfer
-from sbert_app.training.transfer import SEED, Targets, Transfer, scaled, stratified
+from sbert_app.training.linear_heads import Tick
+from sbert_app.training.transfer import SEED, Mask, Targets, Transfer, scaled, stratified
 from sbert_app.vectors import Vectors
 
 FOLDS = 5
@@ -25,7 +25,6 @@ C = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # inverse strengths; SentEval's for nested 
 C_OF_FOLDS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)  # its own where folds of a train part choose
 MOST_STEPS = 100  # scikit-learn's default, as in SentEval
 QUICK = "quick: scikit-learn's logistic regression"
-Mask = NDArray[np.bool_]
 
 # One fit at a time: the number of BLAS's threads and the filters of warnings belong to the process, and two that overlap would
 # restore each other's. The only mutable object here.
@@ -33,7 +32,7 @@ FITTING = threading.Lock()
 NAME = "tf-idf of the training rows, scikit-learn's logistic regression"
 
 
-def learn(features: Vectors, data: LabelledSentences, tick: Callable[[], None] = lambda: None) -> Transfer:
+def learn(features: Vectors, data: LabelledSentences, tick: Tick = lambda: None) -> Transfer:
     """How well the classes are learnt from features (n, dim). Each class has FOLDS rows or more."""
     features = scaled(features)
     fits = Fits(lambda train, rows: (features[train], features[rows]), data.targets, tick)
@@ -43,7 +42,7 @@ def learn(features: Vectors, data: LabelledSentences, tick: Callable[[], None] =
 class Fits:
     """Classifiers on parts of the same rows. parts: (training rows, other rows) -> the features of both."""
 
-    def __init__(self, parts: Callable[[Mask, Mask], tuple[Any, Any]], targets: Targets, tick: Callable[[], None]) -> None:
+    def __init__(self, parts: Callable[[Mask, Mask], tuple[Any, Any]], targets: Targets, tick: Tick) -> None:
         self.targets, self._parts, self._tick = targets, parts, tick
 
     def best(self, strengths: tuple[float, ...], devs: list[Mask], train: Mask) -> float:
@@ -109,7 +108,7 @@ def count_words(data: LabelledSentences) -> Any:
         raise UserError("No sentence has a word.") from error
 
 
-def learn_words(counts: Any, data: LabelledSentences, quick: bool = False, tick: Callable[[], None] = lambda: None) -> Transfer:
+def learn_words(counts: Any, data: LabelledSentences, quick: bool = False, tick: Tick = lambda: None) -> Transfer:
     """How well the classes are learnt: the folds of the embeddings' protocol, the strength chosen by folds of the training rows.
 
     As scikit-learn's TfidfVectorizer fitted to the training rows of each fold: words and their rarity are theirs alone.

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from dataclasses import asdict
+from functools import partial
 
 import pytest
 import torch
@@ -153,7 +154,12 @@ def test_what_rotted_is_never_taken_for_what_was_written(run, file, how):
     run.save_result(dict.fromkeys(RESULT_PARTS, 1.5))
     assert torch.equal(run.load(BEST)["weight"], torch.arange(100.0)) and run.result()["after"] == 1.5
     _damage(run.folder / file, how)
-    read = {"checkpoint": run.checkpoint, "best": run.best, "result": run.result, "examples": run.split}[file.split(".")[0]]
+    read = {
+        "checkpoint": partial(run.load, CHECKPOINT),
+        "best": partial(run.load, BEST),
+        "result": run.result,
+        "examples": run.split,
+    }[file.split(".")[0]]
     with pytest.raises(UserError, match="of this run is damaged. Delete the run"):
         read()
 

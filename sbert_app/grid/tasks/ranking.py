@@ -25,11 +25,12 @@ CUT = 10
 BLOCK = 500  # queries compared with all documents at a time: bounds memory
 MOST_PAIRS = 100_000  # of query and candidate that a cross-encoder reads
 RANKING = ("ndcg_at_10", "mrr_at_10", "recall_at_100")
+Tick = Callable[[], None]  # called between steps, may raise
 Compare = Callable[[LexicalIndex, int, Rows], Scores]  # words of the documents, number of a query, rows -> their MaxSim scores
 PairScores = Callable[[list[tuple[str, str]]], Array]
 
 
-def by_vectors(data: Queries, queries: Vectors, documents: Vectors, tick: Callable[[], None]) -> list[Rows]:
+def by_vectors(data: Queries, queries: Vectors, documents: Vectors, tick: Tick) -> list[Rows]:
     """The best documents of each query by cosine, best first. queries (Q, dim), documents (D, dim)."""
     queries, documents = unit_rows(queries), unit_rows(documents)
     blocks = (queries[start : start + BLOCK] @ documents.T for start in range(0, len(queries), BLOCK))
@@ -37,18 +38,18 @@ def by_vectors(data: Queries, queries: Vectors, documents: Vectors, tick: Callab
     return [_best(row, data, number) for number, row in enumerate(scores)]
 
 
-def by_words(data: Queries, tick: Callable[[], None]) -> list[Rows]:
+def by_words(data: Queries, tick: Tick) -> list[Rows]:
     """The best documents by BM25; those without a word of the query are not ranked."""
     return [best_rows(scores, DEPTH) for scores, _ in _by_bm25(data, LexicalIndex.build(ticking(data.documents, tick)), tick)]
 
 
-def by_both(data: Queries, queries: Vectors, documents: Vectors, tick: Callable[[], None]) -> list[Rows]:
+def by_both(data: Queries, queries: Vectors, documents: Vectors, tick: Tick) -> list[Rows]:
     """The best documents by cosine and BM25 together, as hybrid search ranks. queries (Q, dim), documents (D, dim)."""
     index = LexicalIndex.build(ticking(data.documents, tick))
     return [rows[:DEPTH] for rows, _, _ in _hybrids(data, index, queries, documents, tick)]
 
 
-def by_maxsim(data: Queries, queries: Vectors, documents: Vectors, compare: Compare, tick: Callable[[], None]) -> list[Rows]:
+def by_maxsim(data: Queries, queries: Vectors, documents: Vectors, compare: Compare, tick: Tick) -> list[Rows]:
     """As `by_both`, and MaxSim added for the best COMPARED. queries (Q, dim), documents (D, dim)."""
     index = LexicalIndex.build(ticking(data.documents, tick))
     rankings = []
@@ -59,7 +60,7 @@ def by_maxsim(data: Queries, queries: Vectors, documents: Vectors, compare: Comp
 
 
 def _hybrids(
-    data: Queries, index: LexicalIndex, queries: Vectors, documents: Vectors, tick: Callable[[], None]
+    data: Queries, index: LexicalIndex, queries: Vectors, documents: Vectors, tick: Tick
 ) -> Iterator[tuple[Rows, Scores, float]]:
     """For each query rows and scores, best first, and how much of the query words cover."""
     queries, documents = unit_rows(queries), unit_rows(documents)
@@ -68,7 +69,7 @@ def _hybrids(
         yield *hybrid(_best(cosines, data, number), cosines.__getitem__, words, coverage), coverage
 
 
-def _by_bm25(data: Queries, index: LexicalIndex, tick: Callable[[], None]) -> Iterator[tuple[Vectors, float]]:
+def _by_bm25(data: Queries, index: LexicalIndex, tick: Tick) -> Iterator[tuple[Vectors, float]]:
     """For each query the BM25 scores of all documents, (D,), 0 for those that are no candidates, and how much of it they cover."""
     for number, query in enumerate(data.queries):
         tick()
@@ -148,7 +149,7 @@ class Retrieval(Task):
         yield from (np.array(sorted(relevant.items())) for relevant in self.queries.relevant)
         yield from self.queries.candidates or ()
 
-    def run(self, system: System, tick: Callable[[], None]) -> Outcome:
+    def run(self, system: System, tick: Tick) -> Outcome:
         start = time.perf_counter()
         values = measures(self.queries, system.rank(self.queries))
         seconds, predicted = time.perf_counter() - start, values[self.measure]
