@@ -191,10 +191,7 @@ class CorpusMap:
     def places(self) -> list[dict[str, Any]]:
         """The point and the cluster of each row, -1 for an outlier; `row` as in the file."""
         corpus = self.projection.indexed.corpus
-        rows, points = (
-            [corpus.row_label(row) for row in corpus.rows.tolist()],
-            self.projection.points.round(4).astype(float).tolist(),
-        )
+        rows, points = map(corpus.row_label, corpus.rows.tolist()), self.projection.points.round(4).astype(float).tolist()
         labels = self.clustering.labels.tolist()
         return [{"row": row, "x": x, "y": y, "cluster": c} for row, (x, y), c in zip(rows, points, labels, strict=True)]
 

@@ -160,8 +160,7 @@ def reference_pairs(limits: Limits) -> tuple[Pairs, Pairs, Pairs]:
 
 def _labelled_pairs(limits: Limits) -> tuple[Pairs, Pairs]:
     """The pairs labelled as related and those labelled as meaning the same."""
-    related: Pairs = []
-    same: Pairs = []
+    related, same = Pairs(), Pairs()
     scored, labelled = read_table(SCORED, limits).frame, read_table(LABELLED, limits).frame
     for first, second, score in zip(scored["sentence1"], scored["sentence2"], scored["score"].astype(float), strict=True):
         if RELATED_SCORES[0] <= score <= RELATED_SCORES[1]:

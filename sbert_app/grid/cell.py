@@ -1,4 +1,4 @@
-"""One cell of the grid: how well a system does on a data set, with what is needed to compare it with other systems."""
+"""One cell of the grid: how well a system does on a data set; kept on disk, so that a figure is measured once."""
 
 import hashlib
 import json

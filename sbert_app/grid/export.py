@@ -1,6 +1,6 @@
-"""Figures in the files of mteb's result cache, to lay them beside a leaderboard's: a file for each system and data set.
+"""The grid as a file: csv, Markdown, LaTeX, or files of mteb's result cache, one for each system and data set; figures of the paper.
 
-In them is only what mteb measures in the same way: of labelled pairs the average precision, as its best threshold is sought
+In mteb's files is only what mteb measures in the same way: of labelled pairs the average precision, as its best threshold is sought
 otherwise; of sentences with classes nothing, as its classifier is another. `mteb.ResultCache(X)` reads what is written to X.
 """
 

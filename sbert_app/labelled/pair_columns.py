@@ -1,4 +1,4 @@
-"""Find the columns of a file of pairs: two of text, and one of labels if it has any."""
+"""Find the columns of a file of pairs, two of text and one of labels if it has any, and read the labels."""
 
 import math
 from collections import Counter

@@ -101,23 +101,13 @@ class CorpusRows:
     numbers: NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class JudgedColumns:
-    """The three columns. target: of the rows (numbers) or of the texts."""
-
-    query: str
-    target: str
-    relevance: str
-    numbers: bool
-
-
-def judged_columns(frame: pd.DataFrame) -> JudgedColumns | None:
-    """The columns of judgements by their names, None where the table holds none."""
+def judged_columns(frame: pd.DataFrame) -> tuple[str, str, str] | None:
+    """The columns of queries, of rows or texts, and of relevance, by their names; None where the table holds no judgements."""
     query, row, text = (named(frame, names) for names in (QUERY, ROW, TEXT))
     relevance = named(frame, (*RELEVANCE, *WITH_ROW) if row else RELEVANCE)
     if not query or not (row or text) or not relevance:
         return None
-    return JudgedColumns(query, row or text, relevance, bool(row))
+    return query, row or text, relevance
 
 
 def read_judgements(table: Table, corpus: CorpusRows | None) -> tuple[Queries, tuple[str, ...]] | None:
@@ -128,20 +118,20 @@ def read_judgements(table: Table, corpus: CorpusRows | None) -> tuple[Queries, t
     """
     if (columns := judged_columns(table.frame)) is None:
         return None
-    if columns.numbers and corpus is None:
+    numbers = columns[1] == named(table.frame, ROW)
+    queries, targets, gains = (table.frame[column].str.strip() for column in columns)
+    if numbers and corpus is None:
         raise UserError(f"The rows of '{table.name}' are those of a corpus. Open that corpus first, then add the file again.")
-    targets = table.frame[columns.target].str.strip()
-    if corpus is not None and not columns.numbers and not set(targets) & {sentence.strip() for sentence in corpus.sentences}:
+    if corpus is not None and not numbers and not set(targets) & {sentence.strip() for sentence in corpus.sentences}:
         corpus = None  # texts of their own: the open corpus is another one
     if corpus is None:
         texts = list(dict.fromkeys(text for text in targets if text))
         corpus = CorpusRows(table.name, texts, np.arange(1, len(texts) + 1))
     same = _by_text(corpus)
-    places = {str(row): [place] for place, row in enumerate(corpus.numbers.tolist())} if columns.numbers else same
+    places = {str(row): [place] for place, row in enumerate(corpus.numbers.tolist())} if numbers else same
     relevant: dict[str, dict[int, float]] = {}
     unknown, unreadable = [], []
-    judged = zip(table.rows.tolist(), table.frame[columns.query].str.strip(), targets, table.frame[columns.relevance], strict=True)
-    for line, query, target, text in judged:
+    for line, query, target, text in zip(table.rows.tolist(), queries, targets, gains, strict=True):
         gain = _gain(text)
         if target not in places:
             unknown.append(line)

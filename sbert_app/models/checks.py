@@ -1,4 +1,4 @@
-"""Check a model after loading: that it is of the kind that was asked for, and that it works."""
+"""Check a model after loading: its kind, whether it works, and whether two can be timed side by side."""
 
 from typing import TypeVar
 
@@ -40,7 +40,7 @@ def on_one_engine(encoder: Encoder, cross: CrossEncoder) -> tuple[Encoder, Cross
 
 
 def size_of(model: Encoder | CrossEncoder) -> str:
-    """The size of its transformer, such as "6 layers of 384"; of an encoder over word vectors, what it is."""
+    """The size of its transformer, such as "6 layers of 384"; the type of an encoder over word vectors."""
     config = model.config
     layers, width = getattr(config, "num_hidden_layers", None), getattr(config, "hidden_size", None)
     return f"{layers} layers of {width}" if layers and width else str(config.model_type)

@@ -1,4 +1,9 @@
-"""Models converted for OpenVINO: made once in a process of their own, kept in the data home, checked whenever they are loaded."""
+"""Models converted for OpenVINO: made once in a process of their own, kept in the data home, checked whenever they are loaded.
+
+Drafts are encoders in int8, for a first index of a large corpus. Named "draft/" and the encoder's name, never the default. The
+network is made with NNCF, by how it reads the example sentences of this project. Its embeddings never mix with the encoder's, since
+their fingerprints differ.
+"""
 
 import csv
 import hashlib
@@ -119,17 +124,14 @@ def _run(arguments: list[str], stop: Event) -> None:
 
 def _prune(home: Path) -> None:
     """Delete the networks that were not used for longest."""
-    networks = sorted(
-        (path for path in home.iterdir() if KEY.fullmatch(path.name) and (path / NETWORK).exists()),
-        key=lambda path: path.stat().st_mtime,
-    )
-    for path in networks[:-MOST]:
+    networks = [path for path in home.iterdir() if KEY.fullmatch(path.name) and (path / NETWORK).exists()]
+    for path in sorted(networks, key=lambda path: path.stat().st_mtime)[:-MOST]:
         with suppress(OSError):  # in use, on Windows
             discard(path)
 
 
 def refuse_draft(name: str, purpose: str) -> None:
-    """Raise UserError for the name of a draft. purpose: what it does not serve for, such as "training"."""
+    """Raise UserError for the name of a draft. purpose: what was asked of it, such as "training"."""
     if is_draft(name):
         raise UserError(f"A draft is not for {purpose}: choose {quoted(full_name(name))} itself.")
 

@@ -12,11 +12,10 @@ from torch import Tensor
 
 from sbert_app.errors import UserError
 from sbert_app.models.encoder import WINDOW
-from sbert_app.models.engine.attention import use_fastest_attention
 from sbert_app.models.engine.batching import Rows, token_budget_batches
 from sbert_app.models.engine.engine import OnEngine
 from sbert_app.models.engine.forward import Features, Fetch, attention_mask, forward_batches, pad_rows
-from sbert_app.models.engine.hardware import Hardware
+from sbert_app.models.engine.hardware import Hardware, use_fastest_attention
 from sbert_app.models.files.folders import quoted, read_json
 from sbert_app.models.files.soundness import cast, fingerprint
 from sbert_app.models.files.trained_for import SHARE, UNKNOWN, Bounds, label_names, purpose, read_card, trained_for

@@ -21,9 +21,8 @@ from sbert_app.runs.plan import Plan
 from sbert_app.runs.result import card_facts, compare, head_accuracy
 from sbert_app.runs.run import FINISHED, STOPPED, Run
 from sbert_app.storage import DamagedError, atomic_folder, discard
-from sbert_app.training.head import save_head
 from sbert_app.training.objectives import Classification
-from sbert_app.training.siamese import Siamese, build_siamese, embed, finish
+from sbert_app.training.siamese import Siamese, build_siamese, embed, finish, save_head
 from sbert_app.training.trainee import Evaluation, Pause, Step
 from sbert_app.training.trainer import Trainer
 

@@ -85,7 +85,7 @@ class EvaluationService:
     def _add_head(self, result: SystemResult, examples: Examples, tick: Tick) -> None:
         """Add the accuracy of the softmax head that the encoder was trained with, if it has one for these labels."""
         encoder = self._bench.registry.encoder(result.model)
-        from sbert_app.training.head import load_head, predict_labels
+        from sbert_app.training.siamese import load_head, predict_labels
 
         head = load_head(encoder.folder) if encoder.folder else None
         if head and head[1] == examples.labels:

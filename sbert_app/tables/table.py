@@ -133,13 +133,9 @@ def _is_formula(text: str) -> bool:
     """Whether the first visible character begins a formula, in any of its widths."""
     if NUMBER.fullmatch(text):
         return False
-    first = next((character for character in text if not _is_invisible(character)), "")
+    # Skipped are blanks, controls, zero-width characters and combining marks.
+    first = next((letter for letter in text if not letter.isspace() and unicodedata.category(letter)[0] not in "CMZ"), "")
     return unicodedata.normalize("NFKC", first)[:1] in tuple(FORMULA)
-
-
-def _is_invisible(character: str) -> bool:
-    """Whether a character is a blank, a control, zero-width, or a combining mark."""
-    return character.isspace() or unicodedata.category(character)[0] in "CMZ"
 
 
 def _field(value: Any, delimiter: str) -> str:

@@ -77,6 +77,7 @@ class Throughput:
 def spread(batches: ArrayLike, seconds: ArrayLike) -> float:
     """Batches per second of the fastest turn divided by those of the slowest; 1 for a single turn.
 
+    Batches, not sentences: batches of long sentences hold fewer, so that all batches take about as long.
     batches, seconds: of each turn, (n,). Turns shorter than half the median turn are left out.
     """
     lengths = np.asarray(seconds, dtype=float)

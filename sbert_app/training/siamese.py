@@ -1,10 +1,12 @@
-"""Siamese training of an encoder: all sentences of a pair or triplet go through the same weights, in one pass."""
+"""Siamese training of an encoder: all sentences of an example go through the same weights, in one pass. The head that it leaves."""
 
 from collections.abc import Generator, Hashable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from sbert_app.evaluation.verdict import primary_metric
@@ -14,6 +16,7 @@ from sbert_app.models.engine.batching import Rows, token_budget_batches
 from sbert_app.models.engine.engine import at_once
 from sbert_app.models.engine.forward import forward_batches
 from sbert_app.models.engine.hardware import Hardware
+from sbert_app.models.files.folders import damaged, first_line, read_json, write_json
 from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.training.objectives import Classification, MultipleNegativesRanking, build_objective
 from sbert_app.training.options import ObjectiveOptions, check_of_similarity
@@ -21,6 +24,7 @@ from sbert_app.training.vocabulary import Ids, Vocabulary, lengths_of
 from sbert_app.vectors import Vectors
 
 POOL = 32  # batches whose rows are sorted by length together: enough to save padding, few enough to keep the order random
+FOLDER = "softmax_head"
 
 
 class Siamese:
@@ -167,3 +171,36 @@ def finish(siamese: Siamese) -> None:
     siamese.vocabulary.restore()
     siamese.module.zero_grad(set_to_none=True)
     siamese.module.eval()
+
+
+def save_head(folder: Path, head: Classification, labels: tuple[str, ...]) -> None:
+    """Write the head into a model folder. sentence-transformers ignores it."""
+    target = folder / FOLDER
+    target.mkdir(parents=True, exist_ok=True)
+    weights = {name: weight.detach().cpu().contiguous() for name, weight in head.state_dict().items()}
+    save_file(weights, target / "model.safetensors")
+    write_json(target / "config.json", {"concatenation": head.concatenation, "labels": labels})
+
+
+def load_head(folder: Path) -> tuple[Classification, tuple[str, ...]] | None:
+    """Return (head, labels) of a model folder, None if it has no head. Raises UserError if it is damaged."""
+    config = read_json(folder / FOLDER / "config.json", folder.name)
+    if config == {}:
+        return None
+    try:
+        weights = load_file(folder / FOLDER / "model.safetensors")
+        labels = tuple(config["labels"])
+        blocks = len(Classification(1, 1, config["concatenation"]).head.weight[0])
+        head = Classification(weights["head.weight"].shape[1] // blocks, len(labels), config["concatenation"])
+        head.load_state_dict(weights)
+    except Exception as error:  # safetensors and torch raise half a dozen types
+        raise damaged(folder.name, f"{FOLDER}: {first_line(error)}") from error
+    return head.eval(), labels
+
+
+def predict_labels(head: Classification, u: Vectors, v: Vectors) -> NDArray[np.int64]:
+    """The likeliest label of each pair. (n, dim), (n, dim) -> (n,)."""
+    with torch.inference_mode():
+        device = head.head.weight.device
+        logits = head.logits(torch.from_numpy(u).to(device), torch.from_numpy(v).to(device))
+        return logits.argmax(1).cpu().numpy()

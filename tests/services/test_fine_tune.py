@@ -26,7 +26,7 @@ from sbert_app.services.labelled import DEV, TEST, SplitChoice
 from sbert_app.services.trained_models import TrainedModels
 from sbert_app.settings import HOSTED_LIMITS
 from sbert_app.storage import write_object
-from sbert_app.training.head import load_head, predict_labels
+from sbert_app.training.siamese import load_head, predict_labels
 from sbert_app.ui.fine_tune import verdict_view
 from tests.attacks.small_home import BASE, tiny_model
 

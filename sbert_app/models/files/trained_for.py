@@ -14,6 +14,11 @@ from sbert_app.models.files.card import SAVED_HERE
 from sbert_app.models.files.folders import POLY, read_config
 
 LIKENESS, ANSWERS, UNKNOWN = "likeness", "answers", ""
+SAID = {  # by a score
+    ANSWERS: "It says how well one text answers the other, not how alike they are",
+    LIKENESS: "It says how alike the two are",
+    UNKNOWN: "Neither its name nor its card says what its score means",
+}
 CARD = "README.md"
 CARD_CHARACTERS = 100_000  # of a card that are read
 
@@ -148,12 +153,9 @@ def _values(lines: list[str]) -> Iterator[tuple[str, str]]:
 class Classifier(Protocol):
     """What is asked of a pair scorer here."""
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def labels(self) -> int: ...
-    @property
-    def label_names(self) -> Sequence[str]: ...
+    name: str
+    labels: int
+    label_names: Sequence[str]
 
 
 def check_one_score(scorer: Classifier) -> None:
@@ -168,13 +170,7 @@ def check_one_score(scorer: Classifier) -> None:
 
 def how_to_read(trained_for: str, bounds: Bounds | None) -> str:
     """What a score says, in one sentence or two."""
-    if trained_for == ANSWERS:
-        measure = "It says how well one text answers the other, not how alike they are"
-    elif trained_for == LIKENESS:
-        measure = "It says how alike the two are"
-    else:
-        measure = "Neither its name nor its card says what its score means"
-    return f"{measure}: {_range(trained_for, bounds)}."
+    return f"{SAID[trained_for]}: {_range(trained_for, bounds)}."
 
 
 def _range(trained_for: str, bounds: Bounds | None) -> str:
