@@ -1,4 +1,4 @@
-"""Estimate a metric with its 95 % interval, by bootstrap: rows are drawn with replacement, and the metric is measured again."""
+"""Estimate a metric with its 95 % interval by bootstrap, and how many examples would settle a change that it leaves open."""
 
 import math
 from dataclasses import dataclass

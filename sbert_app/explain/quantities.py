@@ -127,7 +127,7 @@ def _number_length(tokens: list[str], position: int) -> int:
 
 
 def _continues(last: str, following: list[str]) -> bool:
-    """Whether a number goes on after its token `last`: "fifty five", "3 million", "hundred and fifty", "hundred fifty"."""
+    """Whether a number continues after its token `last`: "fifty five", "3 million", "hundred and fifty", "hundred fifty"."""
     following = [word for word in following if word != "and"] if last in ("hundred", "thousand") else following
     if not following or last == "and":
         return last == "and"

@@ -30,7 +30,7 @@ Pairs = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Calibration:
-    """Cosines of random pairs of one corpus, sorted, (m,). example: whether it stands in, as the visitor has no corpus."""
+    """Cosines of random pairs of one corpus, sorted, (m,). example: whether it is an example corpus, as the visitor has none."""
 
     name: str
     scores: NDArray[np.float32]

@@ -1,4 +1,4 @@
-"""The grid as a file: csv, Markdown, LaTeX, or files of mteb's result cache, one for each system and data set; figures of the paper.
+"""The grid as a file: csv, Markdown, LaTeX, or mteb's result cache with one file for each system and data set; the paper's figures.
 
 In mteb's files is only what mteb measures in the same way: of labelled pairs the average precision, as its best threshold is sought
 otherwise; of sentences with classes nothing, as its classifier is another. `mteb.ResultCache(X)` reads what is written to X.

@@ -7,7 +7,7 @@ from typing import Any
 
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, model_option
 from sbert_app.jobs.declaring.option import option, output, text
-from sbert_app.labelled import agreement_wording as wording
+from sbert_app.labelled import scored_pairs as wording
 from sbert_app.labelled.pair_columns import choose_pair_columns
 from sbert_app.labelled.scored_pairs import ScoredPairs, ShownPair
 from sbert_app.storage import writing, writing_to

@@ -1,4 +1,4 @@
-"""Group examples that one part must hold together: by sentence, by pair, or by the value of a column."""
+"""Which examples one part must hold together: by sentence, pair or column; how a split did; which pairs a model was trained on."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -132,10 +132,10 @@ def read_judgements(table: Table, corpus: CorpusRows | None) -> tuple[Queries, t
     relevant: dict[str, dict[int, float]] = {}
     unknown, unreadable = [], []
     for line, query, target, text in zip(table.rows.tolist(), queries, targets, gains, strict=True):
-        gain = _gain(text)
+        gain = IN_WORDS.get(text.lower(), number(text))
         if target not in places:
             unknown.append(line)
-        elif gain is None or not query:
+        elif gain is None or not 0 <= gain < float("inf") or not query:
             unreadable.append(line)
         else:
             of_query = relevant.setdefault(_unguarded(query), {})
@@ -172,12 +172,6 @@ def _by_text(corpus: CorpusRows) -> dict[str, list[int]]:
     for place, sentence in enumerate(corpus.sentences):
         places.setdefault(sentence.strip(), []).append(place)
     return places
-
-
-def _gain(text: str) -> float | None:
-    """A relevance, 0 and up; None where it is none."""
-    gain = IN_WORDS.get(text.strip().lower(), number(text))
-    return gain if gain is not None and 0 <= gain < float("inf") else None
 
 
 def _unguarded(text: str) -> str:

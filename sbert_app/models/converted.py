@@ -136,11 +136,6 @@ def refuse_draft(name: str, purpose: str) -> None:
         raise UserError(f"A draft is not for {purpose}: choose {quoted(full_name(name))} itself.")
 
 
-def worth_offering() -> bool:
-    """Whether a draft can be made here, and is faster than its model."""
-    return has_int8_instructions() and find_spec("nncf") is not None
-
-
 def run_as_draft(encoder: Encoder | CrossEncoder, folder: Path, home: Path, stop: Event) -> None:
     """Let an encoder loaded from `folder` compute in int8; its network is made if it is not in `home`. Raises UserError."""
     full = quoted(full_name(encoder.name))

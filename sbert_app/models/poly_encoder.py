@@ -1,4 +1,4 @@
-"""The poly-encoder's reading of one sentence: an embedding, and m vectors by which learnt codes attend over its tokens."""
+"""The poly-encoder: an embedding, and m vectors by which learnt codes attend over the tokens; pairs are compared by both."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property

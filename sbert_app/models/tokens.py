@@ -70,7 +70,7 @@ def places(encoder: Encoder, sentence: str, prompt: str = "") -> Places:
 
 
 def characters_read(encoder: Encoder, sentence: str, prompt: str = "") -> int:
-    """How many characters of a sentence the model reads; what is behind them is cut."""
+    """How many characters of a sentence the model reads; what is after them is cut."""
     encoding = encoder.encodings([sentence], prompt)[0]
     if not encoding.overflowing:
         return len(sentence)
@@ -115,7 +115,8 @@ def _cut(encoder: Encoder, text: str, encoding: Any) -> list[Span]:
     starts, ends = np.maximum.accumulate(np.clip(offsets, 0, len(text)), axis=0).T
     room = max(1, min(LONGEST_SENTENCE, len(windows[0]) - SLACK))
     passages = _joined(_pieces(text, starts, ends, room), min(JOINED_TOKENS, room))
-    return [_span(text, starts, ends, tokens) for tokens in passages]
+    spans = [(int(starts[first]), int(ends[last - 1])) for first, last in passages]
+    return [(end - len(text[start:end].lstrip()), end) for start, end in spans]  # without a blank in front
 
 
 def _offsets(encoding: Any, prompt: int) -> Offsets:
@@ -139,7 +140,7 @@ def _pieces(text: str, starts: Offsets, ends: Offsets, room: int) -> list[Tokens
 
 
 def _between_words(text: str, starts: Offsets, ends: Offsets, first: int, room: int) -> int:
-    """The last of the `room` tokens behind the first that begins a word, or else a character."""
+    """Of the `room` tokens after the first, the last one that begins a word, or else a character."""
     after = np.arange(first + 1, first + room + 1)
     blank = np.array([text[start : start + 1].isspace() for start in starts[after].tolist()])
     for allowed in ((starts[after] > ends[after - 1]) | blank, starts[after] >= ends[after - 1]):
@@ -157,9 +158,3 @@ def _joined(pieces: Sequence[Tokens], room: int) -> list[Tokens]:
         else:
             joined.append((first, last))
     return joined
-
-
-def _span(text: str, starts: Offsets, ends: Offsets, tokens: Tokens) -> Span:
-    """The characters of these tokens, without a blank in front."""
-    start, end = int(starts[tokens[0]]), int(ends[tokens[1] - 1])
-    return end - len(text[start:end].lstrip()), end

@@ -51,7 +51,7 @@ class RunFiles:
                 return False
         except Timeout:
             return True
-        except OSError:  # a data home without write access: nobody trains there
+        except OSError:  # a data home without write access: no process trains there
             return False
 
     def add_event(self, event: Event) -> None:

@@ -23,7 +23,7 @@ class Runs:
         self._home = home
 
     def list(self, owner: str = "") -> list[RunInfo]:
-        """The runs, newest first, damaged ones too; those have no known owner, so nobody sees them in hosted mode."""
+        """The runs, newest first, damaged ones too; those have no known owner, so no visitor sees them in hosted mode."""
         infos = [Run(path).info() for path in self._home.glob("[!.]*") if _is_run(path)]
         return sorted((i for i in infos if owner in ("", i.owner)), key=lambda info: (info.created, info.id), reverse=True)
 
@@ -36,7 +36,7 @@ class Runs:
         return run
 
     def sweep(self, hours: float) -> None:
-        """Delete the runs that nobody has worked on for this many hours."""
+        """Delete the runs that no process has worked on for this many hours."""
         for info in filter(lambda info: RUN_ID.fullmatch(info.id), self.list()):
             run = Run(self._home / info.id)
             with suppress(OSError, UserError):  # deleted meanwhile, or not deletable: must not prevent a new run

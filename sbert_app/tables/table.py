@@ -1,4 +1,4 @@
-"""The table that every format is read into: a frame of strings, the row numbers of the file, and the skipped rows."""
+"""The table that every format is read into: a frame of strings, row numbers of the file, skipped rows; and how to write csv."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Options of the training loop."""
+"""What people set: the options of the training loop, the objectives and their settings."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -113,7 +113,6 @@ OBJECTIVES = {
         ),
     )
 }  # fmt: skip
-
 
 OF_SIMILARITY = ("regression", "cosent", "ranking")  # objectives that compare two sentences by their similarity alone
 

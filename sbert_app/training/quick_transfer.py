@@ -71,12 +71,6 @@ class Fits:
             return np.asarray(model.predict(others), np.int64)
 
 
-def _learnt(fits: Fits, strengths: tuple[float, ...], folds: int, name: str, data: LabelledSentences) -> Transfer:
-    if data.test is None:
-        return _nested(fits, strengths, folds, name)
-    return _tested(fits, strengths, folds, name, data.test, data.dev)
-
-
 def _nested(fits: Fits, strengths: tuple[float, ...], folds: int, name: str) -> Transfer:
     """Nested cross-validation: in each fold C is chosen by folds of the rest."""
     targets = fits.targets
@@ -88,8 +82,11 @@ def _nested(fits: Fits, strengths: tuple[float, ...], folds: int, name: str) -> 
     return Transfer(float(np.mean(shares)), shares, chosen, predicted, f"{name}, nested cross-validation, {folds} folds")
 
 
-def _tested(fits: Fits, strengths: tuple[float, ...], folds: int, name: str, test: Mask, dev: Mask | None) -> Transfer:
-    """On the test part: C is chosen by folds of the rest, or on the dev part."""
+def _learnt(fits: Fits, strengths: tuple[float, ...], folds: int, name: str, data: LabelledSentences) -> Transfer:
+    """On the test part, if there is one: C is chosen by folds of the rest, or on the dev part."""
+    test, dev = data.test, data.dev
+    if test is None:
+        return _nested(fits, strengths, folds, name)
     train = ~test if dev is None else ~test & ~dev
     how = f"by {folds} folds of the rest" if dev is None else "on the dev part"
     chosen = fits.best(strengths, stratified(fits.targets, np.flatnonzero(train), folds) if dev is None else [dev], train)

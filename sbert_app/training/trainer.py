@@ -62,7 +62,7 @@ class Trainer:
         return self._batches[position]
 
     def measure(self) -> Iterator[float | None]:
-        """Yield None per batch of dev examples, then the dev score of the current weights; training goes on unchanged."""
+        """Yield None per batch of dev examples, then the dev score of the current weights; training continues unchanged."""
         self._trainee.module.eval()
         yield from self._autocast_each(self._trainee.evaluate())
 
@@ -144,7 +144,7 @@ class Trainer:
         return torch.autocast(self._device.type, torch.bfloat16, enabled=self._mixed)
 
     def _autocast_each(self, scores: Iterator[float | None]) -> Iterator[float | None]:
-        """Autocast is per thread, not per generator: enter it anew for each item."""
+        """Autocast is per thread, not per generator: enter it again for each item."""
         while True:
             with self._autocast():
                 try:

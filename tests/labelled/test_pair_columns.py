@@ -6,8 +6,8 @@ import pytest
 
 from sbert_app.errors import UserError
 from sbert_app.evaluation.agreement import label_agreement
-from sbert_app.labelled.agreement_wording import details, left_out, sentence
 from sbert_app.labelled.pair_columns import PairColumns, choose_pair_columns, guess_pair_columns, read_pair_labels
+from sbert_app.labelled.scored_pairs import details, left_out, sentence
 
 PROSE = [f"The cat number {i} sat down" for i in range(12)]
 OTHER = [f"A cat with number {i} is sitting" for i in range(12)]

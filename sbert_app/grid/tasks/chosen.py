@@ -1,4 +1,4 @@
-"""Which tasks a data set is measured by. Labelled sentences can be measured as classes, as clusters and as triplets."""
+"""Which tasks a data set is measured by: labelled sentences as classes, clusters or triplets; and the data sets of the app."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,7 +27,6 @@ OWN_PAIRS = {
     "Hard messages": "labelled/messages_triplets.csv",
     "Hard instructions": "labelled/instructions_labelled.csv",
 }
-
 
 PURPOSE = (
     "asks for another notion of likeness, in which opposites are far apart however alike their words are: it is made for "

@@ -1,4 +1,4 @@
-"""Rank documents for queries, by vectors, words, both, or a cross-encoder over the best, and measure the rankings."""
+"""Queries with judged documents: rank by vectors, words, both, or a cross-encoder over the best, and measure the rankings."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence

@@ -102,9 +102,9 @@ def short_attention(
 ) -> tuple[Tensor, None]:
     """softmax(q kᵀ · scaling + mask) v with a float32 softmax. q, k, v: (B, heads, T, d) -> (B, T, heads, d).
 
-    For short sentences in bf16 on a CPU, where torch's fused kernel spends its time on overhead. Measured on 2 cores with batches of
-    1,500 tokens: two batched products take a third (8 tokens per sentence) to four fifths (24 tokens) of the fused kernel's time,
-    and the whole encoder gains 15 %. Other devices and fp32 keep the fused kernel.
+    For short sentences in bf16 on a CPU, where torch's fused kernel spends its time on overhead. Measured on 2 cores, in batches
+    of 1,500 tokens: two batched products take a third (8 tokens per sentence) to four fifths (24 tokens) of the fused kernel's
+    time, and the whole encoder gains 15 %. Other devices and fp32 keep the fused kernel.
     attention_mask: (B, 1, T, T), 0 where attended and very negative elsewhere. Long sentences and training use torch's own.
     """
     batch, heads, tokens, width = query.shape

@@ -34,7 +34,6 @@ OWN_USAGE = """An encoder over word vectors: only SBERT Studio opens this folder
 python -m sbert_app encode sentences.txt --model path/to/this/folder --out embeddings.npy
 ```"""
 
-
 POLY_USAGE = """
 That reads the sentences apart and leaves out the codes. For the poly-encoder's scores of pairs, in SBERT Studio:
 

@@ -126,7 +126,7 @@ def label_names(config: Mapping[str, Any]) -> list[str]:
 
 
 def in_words(kind: str) -> str:
-    """Such as "trained for likeness", to stand beside a model's name."""
+    """Such as "trained for likeness", to show beside a model's name."""
     return f"trained for {kind}" if kind else "trained for an unknown task"
 
 

@@ -51,7 +51,6 @@ DESIGNS = {
     ),
 }  # fmt: skip
 
-
 NEW_POLY = f"{PREFIX}poly-encoder"  # over the bundled encoder: no word-level network, and only its codes are untrained
 
 

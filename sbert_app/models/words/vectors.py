@@ -1,4 +1,4 @@
-"""Word vectors of a file in the form of GloVe or word2vec text: on each line a word and its numbers."""
+"""Averages of word vectors: of an encoder's input vectors, or of a GloVe file, on each line a word and its numbers."""
 
 import gzip
 import sys
