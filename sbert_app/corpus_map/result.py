@@ -151,9 +151,8 @@ class CorpusMap:
 
     def centres(self) -> list[list[float]]:
         """The median point of each cluster."""
-        return [
-            np.median(self.projection.points[self.clustering.members(n)], axis=0).tolist() for n in range(self.clustering.count)
-        ]
+        members = map(self.clustering.members, range(self.clustering.count))
+        return [np.median(self.projection.points[rows], axis=0).tolist() for rows in members]
 
     def other_centres(self) -> list[list[float]]:
         """The median point of each cluster's drawn rows on the other model's map; its own centre if none of its rows is drawn."""

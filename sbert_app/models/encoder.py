@@ -122,8 +122,7 @@ class Encoder(OnEngine):
     def token_vectors(self, sentences: Sequence[str]) -> list[TokenVectors]:
         """The vectors before pooling, with the words they belong to."""
         encodings = self.encodings(sentences)
-        batches = self.hidden([encoding.ids for encoding in encodings])
-        vectors = {row: tokens for rows, hidden in batches for row, tokens in zip(rows.tolist(), hidden, strict=True)}
+        vectors = self.hidden([encoding.ids for encoding in encodings])
         texts, unknown = [self._clean(sentence) for sentence in sentences], self.tokenizer.unk_token
         return [by_word(encoding, texts[i], vectors[i], unknown) for i, encoding in enumerate(encodings)]
 
@@ -132,9 +131,11 @@ class Encoder(OnEngine):
         encodings: list[Any] = self._backend.encode_batch([self._clean(prompt + sentence) for sentence in sentences])
         return encodings
 
-    def hidden(self, ids: Sequence[Sequence[int]]) -> Iterator[tuple[Rows, Vectors]]:
-        """Yield (row numbers, vectors before pooling (b, T, width), padding included) batch by batch."""
-        return self._batches(ids, lambda features: self.engine.start(features, lambda tokens, _: tokens))
+    def hidden(self, ids: Sequence[Sequence[int]]) -> list[Vectors]:
+        """The vectors before pooling of each row, (T or more, width), padding included."""
+        batches = self._batches(ids, lambda features: self.engine.start(features, lambda tokens, _: tokens))
+        vectors = {row: tokens for rows, hidden in batches for row, tokens in zip(rows.tolist(), hidden, strict=True)}
+        return [vectors[row] for row in range(len(ids))]
 
     def pool(self, tokens: TokenVectors, pooling: str) -> Vectors:
         """Pool one sentence's token vectors, (T, width) -> (dim,), through the dense layers, not normalised."""

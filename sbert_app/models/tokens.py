@@ -56,8 +56,7 @@ def own_token_vectors(encoder: Encoder, sentences: Sequence[str], prompt: str = 
     """The unit vectors of each sentence's own tokens, (T, width) float32; (0, width) for a sentence without any."""
     encodings = encoder.encodings(sentences, prompt)
     own = [own_tokens(encoding, len(prompt)) for encoding in encodings]
-    batches = encoder.hidden([encoding.ids for encoding in encodings])
-    vectors = {row: tokens for rows, hidden in batches for row, tokens in zip(rows.tolist(), hidden, strict=True)}
+    vectors = encoder.hidden([encoding.ids for encoding in encodings])
     return [unit_rows(vectors[i][own[i]]) for i in range(len(sentences))]
 
 

@@ -22,8 +22,6 @@ CHECK_SECONDS = 4.0  # of cross-encoder computing, for all pairs of a few senten
 QUERIES = 24
 DONE, STOPPED = FINAL_STAGES = "Done", "Stopped"  # stages of the last moment
 
-Stopping = Callable[[], bool]
-
 
 @dataclass(frozen=True)
 class Moment:
@@ -45,7 +43,7 @@ class Experiment:
         self._sentences, self._conditions = sentences, conditions
         self._race = Race(encoder, cross, sentences, device)
 
-    def run(self, seconds: float, stopping: Stopping) -> Iterator[Moment]:
+    def run(self, seconds: float, stopping: Callable[[], bool]) -> Iterator[Moment]:
         """Run all measurements. `seconds`: of cross-encoder computing in the race. Ends early once `stopping`."""
         yield Moment("Warming up, not counted")
         self._race.warm_up()
