@@ -73,7 +73,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.fixture(scope="session")
 def model_folder() -> Path:
-    from sbert_app.models.files.bundled import bundled_folder
+    from sbert_app.models.files.finding import bundled_folder
 
     folder = bundled_folder()
     assert folder is not None

@@ -15,7 +15,7 @@ from sbert_app.corpus_map.colouring import CLUSTERS, COLUMN, colouring
 from sbert_app.jobs.cluster_map import CLUSTER_MAP, MapOptions
 from sbert_app.jobs.declaring.job import Job, Outcome, Step, outcome_of
 from sbert_app.storage import writing_to
-from sbert_app.tables.writing import csv_file
+from sbert_app.tables.table import csv_file
 from sbert_app.ui.map.chart import map_figure
 from sbert_app.ui.map.page import page
 

@@ -14,8 +14,7 @@ from sbert_app.corpus.groups import Grouping
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.listed import Group, Member, SentencePair
 from sbert_app.corpus.reader import Corpus
-from sbert_app.tables.table import skipped_summary
-from sbert_app.tables.writing import BYTE_ORDER_MARK, to_csv
+from sbert_app.tables.table import BYTE_ORDER_MARK, skipped_summary, to_csv
 
 LABEL_AGREEMENT = 2 / 3  # the share of the groups within which a label is the same, at least
 

@@ -17,7 +17,7 @@ from sbert_app.corpus.ranking.fusion import Scores, best_first, hybrid
 from sbert_app.corpus.ranking.lexical import LexicalIndex, best_rows
 from sbert_app.corpus.ranking.token_cache import TokenCache
 from sbert_app.corpus.reader import Corpus
-from sbert_app.explain.calibration import Calibration
+from sbert_app.explain.scale import Calibration
 from sbert_app.vectors import Vectors, unit_rows
 
 DENSE, WORDS, HYBRID = "dense", "words", "hybrid"  # ways to rank: by cosine, by BM25, by the sum of the z-scores of both

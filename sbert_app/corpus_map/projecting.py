@@ -1,22 +1,26 @@
-"""Project a corpus to points: its own columns x and y, or PCA at once, then UMAP in a thread that can be stopped."""
+"""Project a corpus to points: its own columns x and y, or PCA at once, then UMAP in a thread; and again with another model."""
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from sbert_app.corpus.filters import label_columns
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus_map.result import Projection
+from sbert_app.corpus_map.result import ModelComparison, Projection
 from sbert_app.mapping import projection
 from sbert_app.mapping.neighbours import NeighbourIndex, Neighbours
 from sbert_app.mapping.projection import NEIGHBOURS, Layout, Points
+from sbert_app.mapping.quality import drift, same_label
+from sbert_app.runtime.embedding import EmbeddingJob
 from sbert_app.runtime.line import Line, place_in_line
 from sbert_app.runtime.stop import Stop
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Vectors, unit_rows
 
 MOST_FITTED = 100_000  # rows; of a larger corpus a sample is projected, and the others are placed among it
 PLACED_AT_ONCE = 10_000
@@ -140,9 +144,12 @@ class ProjectionThread:
 
     def _run(self) -> None:
         try:
-            self._timed("neighbours", "Finding the neighbours of each row", self._find)
+            with self._timed("neighbours", "Finding the neighbours of each row"):
+                self.index = NeighbourIndex(self.vectors)
+                near = self.near = self.index.search(self.vectors, NEIGHBOURS)
             if not self._stopped():
-                self._timed("UMAP", "UMAP", self._fit)
+                with self._timed("UMAP", "UMAP"):
+                    self.layout.run(near, stopping=self._stopped)
         except projection.Stopped:
             pass
         except BaseException as error:
@@ -151,17 +158,50 @@ class ProjectionThread:
     def _stopped(self) -> bool:
         return self._abandoned.is_set() or self._stop.is_set()
 
-    def _find(self) -> None:
-        self.index = NeighbourIndex(self.vectors)
-        self.near = self.index.search(self.vectors, NEIGHBOURS)
-
-    def _fit(self) -> None:
-        if self.near is not None:
-            self.layout.run(self.near, stopping=self._stopped)
-
-    def _timed(self, name: str, stage: str, work: Callable[[], None]) -> None:
+    @contextmanager
+    def _timed(self, name: str, stage: str) -> Iterator[None]:
         self._stage, start = stage, time.perf_counter()
         try:
-            work()
+            yield
         finally:
             self.seconds[name] = time.perf_counter() - start
+
+
+@dataclass(frozen=True)
+class ComparisonProgress:
+    """Progress of a comparison: sentences embedded, or epochs of the projection."""
+
+    stage: str
+    done: int
+    total: int
+
+
+def drawn_sentences(projection: Projection) -> list[str]:
+    """The sentences of the rows on the map, in their order."""
+    return [projection.indexed.corpus.sentences[row] for row in projection.drawn.tolist()]
+
+
+def compare(
+    projection: Projection, model: str, job: EmbeddingJob, line: Line, stop: Stop
+) -> Iterator[ComparisonProgress | ModelComparison]:
+    """Embed the `drawn_sentences` by `job` and project them again. Yields progress, at last the comparison unless stopped."""
+    with closing(job.run()) as batches:
+        for done in batches:
+            yield ComparisonProgress("Embedding with the other model", done, len(projection.drawn))
+            if stop.is_set():
+                return
+    vectors = unit_rows(job.embeddings)
+    points = projection.points[projection.drawn]
+    thread = ProjectionThread(vectors, points)
+    for stage in thread.watch(line, stop):
+        yield ComparisonProgress(stage, thread.layout.done, thread.layout.epochs)
+    if stop.is_set() or thread.near is None:
+        return
+    before = projection.near or NeighbourIndex(projection.indexed.embeddings[projection.drawn]).search(
+        projection.indexed.embeddings[projection.drawn], NEIGHBOURS
+    )
+    labels = {}
+    for column, values in label_columns(projection.indexed.corpus.metadata).items():
+        codes = np.unique(values[projection.drawn].astype(str), return_inverse=True)[1]
+        labels[column] = same_label(before, codes), same_label(thread.near, codes)
+    yield ModelComparison(model, drift(points, thread.layout.points, before, thread.near), labels)

@@ -14,10 +14,9 @@ from sbert_app.corpus_map.placed import PlacedRows
 from sbert_app.errors import UserError
 from sbert_app.mapping import keywords
 from sbert_app.mapping.clusters import Clustering, with_fewer_outliers
-from sbert_app.mapping.drift import Drift
 from sbert_app.mapping.neighbours import Neighbours
 from sbert_app.mapping.projection import Points
-from sbert_app.mapping.quality import Accord, accord, silhouettes
+from sbert_app.mapping.quality import Accord, Drift, accord, silhouettes
 from sbert_app.vectors import Vectors
 
 NEAREST = 10
@@ -98,7 +97,6 @@ class CorpusMap:
         vectors, labels = projection.indexed.embeddings, clustering.labels
         words = projection.words.keywords(labels)
         silhouette, by_cluster = silhouettes(vectors, labels)
-        central = keywords.central(vectors, labels)
         return cls(
             projection=projection,
             uncut=uncut,
@@ -107,7 +105,7 @@ class CorpusMap:
             clustering=clustering,
             made_names=keywords.names(words),
             keywords=words,
-            central=[central[number] for number in range(clustering.count)],
+            central=keywords.central(vectors, labels),
             silhouette=silhouette,
             silhouettes=by_cluster,
             accords=[accord(c, labels, values) for c, values in label_columns(projection.indexed.corpus.metadata).items()],
@@ -153,9 +151,8 @@ class CorpusMap:
 
     def centres(self) -> list[list[float]]:
         """The median point of each cluster."""
-        return [
-            np.median(self.projection.points[self.clustering.members(n)], axis=0).tolist() for n in range(self.clustering.count)
-        ]
+        members = map(self.clustering.members, range(self.clustering.count))
+        return [np.median(self.projection.points[rows], axis=0).tolist() for rows in members]
 
     def other_centres(self) -> list[list[float]]:
         """The median point of each cluster's drawn rows on the other model's map; its own centre if none of its rows is drawn."""
@@ -193,10 +190,7 @@ class CorpusMap:
     def places(self) -> list[dict[str, Any]]:
         """The point and the cluster of each row, -1 for an outlier; `row` as in the file."""
         corpus = self.projection.indexed.corpus
-        rows, points = (
-            [corpus.row_label(row) for row in corpus.rows.tolist()],
-            self.projection.points.round(4).astype(float).tolist(),
-        )
+        rows, points = map(corpus.row_label, corpus.rows.tolist()), self.projection.points.round(4).astype(float).tolist()
         labels = self.clustering.labels.tolist()
         return [{"row": row, "x": x, "y": y, "cluster": c} for row, (x, y), c in zip(rows, points, labels, strict=True)]
 

@@ -1,13 +1,24 @@
-"""Measure how far two systems agree on which pairs are close."""
+"""Measure how far scores agree: two systems' with each other, a system's with labels, and after training with the gold values."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sbert_app.evaluation.scores import spearman
+from sbert_app.evaluation import weighted
+from sbert_app.evaluation.estimate import MetricEstimate, estimate, resamples_for
+from sbert_app.evaluation.verdict import METRICS, measure
+from sbert_app.evaluation.weighted import Array, best_cut
 from sbert_app.vectors import Vectors
 
 TOP = 10
+
+Values = NDArray[np.float64] | NDArray[np.float32] | Sequence[float]
+MARGINS = ("triplets", "positives")  # kinds whose prediction is the lead of the right sentence
+MOST_DECIMALS = 9
+Positions = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -29,3 +40,90 @@ def agreement(scores1: Vectors, scores2: Vectors) -> Agreement:
     first, second = (np.argsort(-scores, kind="stable")[:top].tolist() for scores in (scores1, scores2))
     shared = len(set(first) & set(second))
     return Agreement(len(scores1), first[0] == second[0], shared, top, spearman(scores1, scores2))
+
+
+def spearman(predicted: Values, gold: Values) -> float:
+    """Rank correlation, -1..1, ties share their mean rank. The paper's measure for STS."""
+    first, second = (np.asarray(values, dtype=np.float64) for values in (predicted, gold))
+    return float(weighted.spearman(first, second, np.ones((1, len(gold))))[0])
+
+
+def gains(kind: str, before: Array, after: Array, gold: Array) -> Array:
+    """How much closer each example is to its gold value after training than before, (n,); below zero: further away.
+
+    Pairs are compared by `rank_shares`, since two models' cosines are not on one scale; MARGINS by their lead.
+    """
+    if kind in MARGINS:
+        return after - before
+    if kind == "labelled":  # a pair of the positive label improves by rising, also above its label's mean rank
+        return np.where(gold > 0, 1, -1) * (rank_shares(after) - rank_shares(before))
+    target = rank_shares(gold)
+    return np.abs(rank_shares(before) - target) - np.abs(rank_shares(after) - target)
+
+
+def rank_shares(values: Array) -> Array:
+    """Each value's mean rank as a share of the ranking, 0..1. (n,) -> (n,)."""
+    _, group, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks = np.cumsum(counts) - (counts + 1) / 2
+    return np.asarray(ranks[group] / max(1, len(values) - 1), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """The score from which on pairs are called positive, chosen on the same pairs. None: calling all, or none, positive is best."""
+
+    value: float | None
+    accuracy: float  # share of pairs that it calls correctly
+    majority: float  # the same for calling every pair by the more frequent value
+
+    @property
+    def helps(self) -> bool:
+        """Whether it calls more pairs correctly than the more frequent value alone."""
+        return self.value is not None and self.accuracy > self.majority
+
+
+@dataclass(frozen=True)
+class LabelAgreement:
+    """Agreement of scores with labels over `pairs` pairs, as fractions. `estimate`: the first measure, with its interval."""
+
+    pairs: int
+    measures: dict[str, float]
+    estimate: MetricEstimate
+    resamples: int
+    threshold: Threshold | None = None  # labels of two values
+
+
+def label_agreement(kind: str, predicted: Array, gold: Array) -> LabelAgreement:
+    """Compare n scores with n gold values of two or more different ones. kind: "scored" (grades) or "labelled" (gold: 0 or 1)."""
+    measures, metric = measure(kind, predicted, gold), next(iter(METRICS[kind].values()))
+    threshold = best_threshold(predicted, gold) if kind == "labelled" else None
+    return LabelAgreement(len(gold), measures, estimate(metric, predicted, gold), resamples_for(len(gold)), threshold)
+
+
+def best_threshold(predicted: Array, gold: Array) -> Threshold:
+    """The threshold of the highest accuracy, with as few decimals as separate the same pairs. gold: (n,), 0 or 1."""
+    below, above = best_cut(predicted, gold)
+    accuracy, positive = measure("labelled", predicted, gold)["accuracy"], float(gold.mean())
+    value = shortest_between(below, above) if math.isfinite(below) and math.isfinite(above) else None
+    return Threshold(value, accuracy, max(positive, 1 - positive))
+
+
+def shortest_between(below: float, above: float) -> float:
+    """The number of the fewest decimals, at least two, that is above `below` and at most `above`."""
+    for decimals in range(2, MOST_DECIMALS):
+        value = math.floor(above * 10.0**decimals) / 10.0**decimals
+        if value > below:
+            return value
+    return above
+
+
+def disagreements(predicted: Array, gold: Array, most: int) -> tuple[Positions, Positions]:
+    """The positions of at most `most` pairs whose score ranks highest above their gold value, and lowest below it, worst first.
+
+    Both are compared as shares of their ranking, as scores and labels are not on one scale.
+    """
+    gap = rank_shares(predicted) - rank_shares(gold)
+    order = np.argsort(-gap, kind="stable")
+    too_high = order[(gap[order] > 0) & (gold[order] < gold.max())]
+    too_low = order[::-1][(gap[order[::-1]] < 0) & (gold[order[::-1]] > gold.min())]
+    return too_high[:most], too_low[:most]

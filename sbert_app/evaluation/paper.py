@@ -24,29 +24,17 @@ NLI_STSB_CROSS_ENCODER, NLI_STSB_SBERT = 88.33, 85.35
 
 # fmt: off
 # Table 1: Spearman x 100 without training on STS, over all pairs of a set together.
+STS = ("STS12", "STS13", "STS14", "STS15", "STS16", "STSb", "SICK-R")
 TABLE_1 = {
-    "Avg. GloVe": {"STS12": 55.14, "STS13": 70.66, "STS14": 59.73, "STS15": 68.25, "STS16": 63.66, "STSb": 58.02, "SICK-R": 53.76},
-    "Avg. BERT": {"STS12": 38.78, "STS13": 57.98, "STS14": 57.98, "STS15": 63.15, "STS16": 61.06, "STSb": 46.35, "SICK-R": 58.40},
-    "BERT CLS-vector": {
-        "STS12": 20.16,
-        "STS13": 30.01,
-        "STS14": 20.09,
-        "STS15": 36.88,
-        "STS16": 38.08,
-        "STSb": 16.50,
-        "SICK-R": 42.63,
-    },
-    "InferSent": {"STS12": 52.86, "STS13": 66.75, "STS14": 62.15, "STS15": 72.77, "STS16": 66.87, "STSb": 68.03, "SICK-R": 65.65},
-    "USE": {"STS12": 64.49, "STS13": 67.80, "STS14": 64.61, "STS15": 76.83, "STS16": 73.18, "STSb": 74.92, "SICK-R": 76.69},
-    "SBERT-NLI-base": {
-        "STS12": 70.97,
-        "STS13": 76.53,
-        "STS14": 73.19,
-        "STS15": 79.09,
-        "STS16": 74.30,
-        "STSb": 77.03,
-        "SICK-R": 72.91,
-    },
+    system: dict(zip(STS, figures, strict=True))
+    for system, figures in {
+        "Avg. GloVe": (55.14, 70.66, 59.73, 68.25, 63.66, 58.02, 53.76),
+        "Avg. BERT": (38.78, 57.98, 57.98, 63.15, 61.06, 46.35, 58.40),
+        "BERT CLS-vector": (20.16, 30.01, 20.09, 36.88, 38.08, 16.50, 42.63),
+        "InferSent": (52.86, 66.75, 62.15, 72.77, 66.87, 68.03, 65.65),
+        "USE": (64.49, 67.80, 64.61, 76.83, 73.18, 74.92, 76.69),
+        "SBERT-NLI-base": (70.97, 76.53, 73.19, 79.09, 74.30, 77.03, 72.91),
+    }.items()
 }
 # Table 5: accuracy x 100 of a linear classifier on the embeddings.
 TABLE_5 = {

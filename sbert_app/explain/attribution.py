@@ -1,8 +1,8 @@
-"""Explain the score of two sentences: each pair of words' share of it."""
+"""Explain the score of two sentences: their token vectors before pooling, and each pair of words' share of the score."""
 
 import re
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,26 +60,46 @@ def is_special(word: str) -> bool:
     return SPECIAL.fullmatch(word) is not None
 
 
-class Tokens(Protocol):
-    """One sentence before pooling: T token vectors, and the number of the word that each token belongs to."""
+@dataclass(frozen=True)
+class TokenVectors:
+    """One sentence before pooling. Tokens of one word share a number in `word`; special tokens are words of their own."""
 
-    @property
-    def words(self) -> list[str]: ...
-    @property
-    def word(self) -> NDArray[np.int64]: ...
-    @property
-    def vectors(self) -> Vectors: ...
+    words: list[str]
+    word: NDArray[np.int64]  # (T,)
+    vectors: Vectors  # (T, dim)
+    truncated: bool
+    unknown: int = 0  # tokens that are not in the vocabulary
 
 
-def split_mean_pooled(tokens1: Tokens, tokens2: Tokens) -> Attribution:
+def by_word(encoding: Any, text: str, hidden: Vectors, unknown: str | None = None) -> TokenVectors:
+    """Number the words of a tokeniser's encoding of `text`. hidden: (T or more, dim); unknown: the token of unknown pieces."""
+    words: list[str] = []
+    numbers: list[int] = []
+    previous: int | None = None
+    for token, word, (start, end) in zip(encoding.tokens, encoding.word_ids, encoding.offsets, strict=True):
+        if word is None:
+            words.append(token)
+        elif word != previous:
+            words.append(text[start:end].strip() or token)
+        else:
+            words[-1] += text[start:end]
+        previous = word
+        numbers.append(len(words) - 1)
+    known = hidden[: len(numbers)]
+    return TokenVectors(
+        words, np.array(numbers), known, bool(encoding.overflowing), encoding.tokens.count(unknown) if unknown else 0
+    )
+
+
+def split_mean_pooled(tokens1: TokenVectors, tokens2: TokenVectors) -> Attribution:
     """Split the cosine of two mean-pooled embeddings exactly, by tokens summed to words: cos = sum_ij h_i·h_j / (n m |u| |v|)."""
     h1, h2 = tokens1.vectors.astype(np.float64), tokens2.vectors.astype(np.float64)
     lengths = float(np.linalg.norm(h1.mean(0))) * float(np.linalg.norm(h2.mean(0)))
     by_token = h1 @ h2.T / (len(h1) * len(h2) * max(lengths, 1e-12))
-    by_word = np.zeros((len(tokens1.words), len(tokens2.words)))
-    np.add.at(by_word, (tokens1.word[:, None], tokens2.word[None, :]), by_token)
+    by_words = np.zeros((len(tokens1.words), len(tokens2.words)))
+    np.add.at(by_words, (tokens1.word[:, None], tokens2.word[None, :]), by_token)
     score = cosine(tokens1.vectors.mean(0), tokens2.vectors.mean(0))
-    return Attribution(EXACT, tokens1.words, tokens2.words, by_word.astype(np.float32), score)
+    return Attribution(EXACT, tokens1.words, tokens2.words, by_words.astype(np.float32), score)
 
 
 def leave_one_out(

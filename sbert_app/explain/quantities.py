@@ -86,17 +86,19 @@ def quantities(sentence: str) -> Iterator[Quantity]:
     while position < len(tokens):
         token = tokens[position]
         if token in NAMES:
-            yield Quantity(NAMES[token], _rank(token), "", 0.0, token.capitalize() if NAMES[token] != "day" else token)
+            yield Quantity(
+                NAMES[token],
+                float([*WEEKDAYS, *MONTHS, *DAYS].index(token)),
+                "",
+                0.0,
+                token.capitalize() if NAMES[token] != "day" else token,
+            )
         elif (token in ORDINALS and position and tokens[position - 1] in DETERMINERS) or re.fullmatch(r"\d+(st|nd|rd|th)", token):
             yield Quantity("ordinal", ORDINALS.get(token) or float(token[:-2]), "", 0.0, token)
         elif length := _number_length(tokens, position):
             yield _number(tokens, position, length)
             position += length - 1
         position += 1
-
-
-def _rank(name: str) -> float:
-    return float([*WEEKDAYS, *MONTHS, *DAYS].index(name))
 
 
 def _clock(match: re.Match[str]) -> Quantity:
@@ -125,7 +127,7 @@ def _number_length(tokens: list[str], position: int) -> int:
 
 
 def _continues(last: str, following: list[str]) -> bool:
-    """Whether a number goes on after its token `last`: "fifty five", "3 million", "hundred and fifty", "hundred fifty"."""
+    """Whether a number continues after its token `last`: "fifty five", "3 million", "hundred and fifty", "hundred fifty"."""
     following = [word for word in following if word != "and"] if last in ("hundred", "thousand") else following
     if not following or last == "and":
         return last == "and"

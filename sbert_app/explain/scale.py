@@ -6,13 +6,64 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.explain.calibration import Calibration, in_words
 from sbert_app.explain.cautions import LANGUAGE, NEGATION, NUMBERS, ORDER
+from sbert_app.explain.words import shared_content
+from sbert_app.settings import ASSETS, Limits
+from sbert_app.tables import read_table
+from sbert_app.vectors import Vectors, unit_rows
 
 SAME, CLOSE, TOPIC, LOOSE, UNRELATED = "Same meaning", "Close in meaning", "Close in topic", "Loosely related", "Unrelated"
 WORDS = (SAME, CLOSE, TOPIC, LOOSE, UNRELATED)
 UNCERTAIN = "Uncertain"  # the model does not read one of the sentences
 CONTRADICTIONS = frozenset((NEGATION, NUMBERS, ORDER))
+PAIRS = 20_000
+FOLDER = ASSETS / "labelled"
+SCORED, LABELLED = FOLDER / "requests_scored.csv", FOLDER / "instructions_labelled.csv"
+RELATED_SCORES = 2.0, 3.5  # of 5: the same thing, another request
+PARAPHRASE_SCORE = 4.5
+OTHER_LABEL, SAME_LABEL = "other", "same"  # "opposite" pairs are left out
+KEPT_WORDS = 0.5  # share of the content words: a paraphrase keeps at least as many
+MOST_REFERENCES = 128  # pairs of each kind
+
+Pairs = list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Cosines of random pairs of one corpus, sorted, (m,). example: whether it is an example corpus, as the visitor has none."""
+
+    name: str
+    scores: NDArray[np.float32]
+    example: bool = False
+
+    @property
+    def whose(self) -> str:
+        """The corpus, as a sentence names it."""
+        return f"the example {self.name}" if self.example else self.name
+
+    @classmethod
+    def from_embeddings(cls, name: str, embeddings: Vectors) -> "Calibration | None":
+        """Draw up to 20,000 pairs of different rows, seeded. embeddings: (n, dim). None for fewer than 2 rows."""
+        rows = len(embeddings)
+        if rows < 2:
+            return None
+        generator = np.random.default_rng(0)
+        first = generator.integers(rows, size=PAIRS)
+        second = (first + generator.integers(1, rows, size=PAIRS)) % rows
+        pairs = unit_rows(embeddings[first]), unit_rows(embeddings[second])
+        return cls(name, np.sort(np.einsum("nd,nd->n", *pairs)))
+
+    def percentile(self, score: float) -> float:
+        """Percentage of the random pairs that score lower, 0..100."""
+        return 100 * float(np.searchsorted(self.scores, score)) / len(self.scores)
+
+
+def in_words(percentile: float, name: str) -> str:
+    """Phrase it: "higher than 99.95 % of random pairs of tickets.csv". Never 100 %, since the pairs are a sample."""
+    if percentile < 0.05:
+        return f"lower than almost all random pairs of {name}"
+    share = f"{percentile:.1f}" if percentile < 99.9 else f"{min(percentile, 99.99):.2f}"
+    return f"higher than {share} % of random pairs of {name}"
 
 
 @dataclass(frozen=True)
@@ -93,3 +144,30 @@ class Scale:
 
 def _quantile(rising: NDArray[np.float32], share: float) -> float:
     return float(rising[int(share * (len(rising) - 1))])
+
+
+def reference_pairs(limits: Limits) -> tuple[Pairs, Pairs, Pairs]:
+    """Read the pairs of each kind of `References` from both files, in file order, at most MOST_REFERENCES of a kind.
+
+    Related pairs ask for different things about one subject, which both name; paraphrases keep at least half of the words.
+    """
+    related, same = _labelled_pairs(limits)
+    named = [pair for pair in related if shared_content(*pair) > 0]
+    close = [pair for pair in same if shared_content(*pair) >= KEPT_WORDS]
+    far = [pair for pair in same if shared_content(*pair) == 0]
+    return (named[:MOST_REFERENCES], close[:MOST_REFERENCES], far[:MOST_REFERENCES])
+
+
+def _labelled_pairs(limits: Limits) -> tuple[Pairs, Pairs]:
+    """The pairs labelled as related and those labelled as meaning the same."""
+    related, same = Pairs(), Pairs()
+    scored, labelled = read_table(SCORED, limits).frame, read_table(LABELLED, limits).frame
+    for first, second, score in zip(scored["sentence1"], scored["sentence2"], scored["score"].astype(float), strict=True):
+        if RELATED_SCORES[0] <= score <= RELATED_SCORES[1]:
+            related.append((first, second))
+        elif score >= PARAPHRASE_SCORE:
+            same.append((first, second))
+    for first, second, label in zip(labelled["sentence1"], labelled["sentence2"], labelled["label"], strict=True):
+        if label in (OTHER_LABEL, SAME_LABEL):
+            (related if label == OTHER_LABEL else same).append((first, second))
+    return related, same

@@ -13,13 +13,12 @@ from sbert_app.explain.attribution import Attribution, is_special
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 # Words without content of their own. Negations are not among them: they decide what a sentence says.
 FUNCTION_WORDS = frozenset(
-    """a about after all also am an and any are as at be because been before being but by can could did do does doing done for from
-    had has have having he her here hers him his how i if in into is it its just may me might mine more most much must my of off on
-    only or other others our ours out over own please shall she should so some such than that the their theirs them then there these
-    they
-    this those through to too under until up us very was we were what when where which while who whom whose why will with would yes
-    you your yours i'm i've i'd i'll it's he's she's that's there's let's we're they're you're we've they've you've we'll you'll
-    's 're 've 'd 'll 'm""".split()
+    """a about after all also am an and any are as at be because been before being but by can could did do does doing done for
+    from had has have having he her here hers him his how i if in into is it its just may me might mine more most much must my
+    of off on only or other others our ours out over own please shall she should so some such than that the their theirs them
+    then there these they this those through to too under until up us very was we were what when where which while who whom
+    whose why will with would yes you your yours i'm i've i'd i'll it's he's she's that's there's let's we're they're you're
+    we've they've you've we'll you'll 's 're 've 'd 'll 'm""".split()
 )
 SUFFIXES = ("ing", "ed", "es", "s", "e")
 LEAST_STEM = 3  # letters

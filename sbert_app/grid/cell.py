@@ -1,18 +1,27 @@
-"""One cell of the grid: how well a system does on a data set, with what is needed to compare it with other systems."""
+"""One cell of the grid: how well a system does on a data set; kept on disk, so that a figure is measured once."""
 
+import hashlib
+import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.evaluation.estimate import interval
+from sbert_app.evaluation.weighted import Array
 from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.systems import System
+from sbert_app.grid.tasks.task import Mistake
+from sbert_app.storage import replacing
 
 Values = NDArray[np.float32]
+VERSION = 2  # of how cells are measured: another one makes all kept cells unknown
+MOST_KEPT = 5_000  # cells, some 20 kB each
 
 
 @dataclass(frozen=True)
@@ -62,18 +71,72 @@ def measure_cell(system: System, data: DataSet, tick: Callable[[], None] = lambd
         model=system.model,
         data_set=data.name,
         task=data.task,
-        measures=outcome.measures,
-        value=estimate.value,
-        low=estimate.low,
-        high=estimate.high,
-        sentences=outcome.sentences,
-        seconds=outcome.seconds,
         day=date.today().isoformat(),
-        seen=outcome.seen,
-        subsets=outcome.subsets,
-        protocol=outcome.protocol,
-        samples=outcome.samples.astype(np.float32),
-        predicted=outcome.predicted.astype(np.float32),
-        intervals=outcome.intervals,
         apart=system.apart,
+        **vars(estimate),
+        **vars(outcome) | {"samples": outcome.samples.astype(np.float32), "predicted": outcome.predicted.astype(np.float32)},
     )
+
+
+def mistakes(data: DataSet, cell: Cell, most: int) -> list[Mistake]:
+    """The examples that are furthest from their right answer, worst first."""
+    return _furthest(data, cell, _distances(data, cell), most)
+
+
+def disagreements(data: DataSet, cell: Cell, other: Cell, most: int) -> list[Mistake]:
+    """The examples on which the other system is closer to the right answer by most."""
+    return _furthest(data, cell, _distances(data, cell) - _distances(data, other), most)
+
+
+def _furthest(data: DataSet, cell: Cell, away: Array, most: int) -> list[Mistake]:
+    predicted, order = cell.predicted.astype(np.float64), np.argsort(-away, kind="stable")[:most]
+    return [data.content.example(predicted, int(row)) for row in order if away[row] > 0]
+
+
+def _distances(data: DataSet, cell: Cell) -> Array:
+    return data.content.distances(cell.predicted.astype(np.float64))
+
+
+class CellStore:
+    """One npz file for each cell. folder: None to keep nothing."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+
+    def get(self, system: System, data: DataSet) -> Cell | None:
+        """The cell if it is known, under the names that system and data set have now. A damaged file counts as unknown."""
+        path = self._path(system, data)
+        if path is None or not path.is_file():
+            return None
+        try:
+            with np.load(path) as arrays:
+                facts = json.loads(arrays["facts"].tobytes())
+                cell = Cell(**facts, samples=arrays["samples"], predicted=arrays["predicted"])
+        except Exception:  # numpy, zipfile and json raise a dozen types for a damaged file
+            path.unlink(missing_ok=True)
+            return None
+        return replace(cell, system=system.name, model=system.model, data_set=data.name)
+
+    def put(self, system: System, data: DataSet, cell: Cell) -> None:
+        """Keep a cell. A failed write is left out: the cell is measured again next time."""
+        path = self._path(system, data)
+        if path is None:
+            return
+        facts = np.frombuffer(json.dumps(cell.facts()).encode(), np.uint8)
+        with suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(path) as temporary, temporary.open("wb") as file:
+                np.savez(file, facts=facts, samples=cell.samples, predicted=cell.predicted)
+            self._trim(path.parent)
+
+    def _path(self, system: System, data: DataSet) -> Path | None:
+        if self._folder is None:
+            return None
+        key = f"{VERSION} {system.identity} {data.digest}"
+        return self._folder / f"{hashlib.blake2b(key.encode(), digest_size=12).hexdigest()}.npz"
+
+    def _trim(self, folder: Path) -> None:
+        files = list(folder.glob(f"{'[0-9a-f]' * 24}.npz"))
+        if len(files) > MOST_KEPT:
+            for path in sorted(files, key=lambda path: path.stat().st_mtime)[: MOST_KEPT // 10]:
+                path.unlink(missing_ok=True)

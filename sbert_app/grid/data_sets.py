@@ -1,6 +1,7 @@
 """Data sets whose right answers are known: labelled pairs, triplets, sentences with classes, queries with documents."""
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,17 +10,14 @@ from pathlib import Path
 import numpy as np
 
 from sbert_app.errors import UserError
-from sbert_app.grid.parts import labelled_pairs, plain_name, together
 from sbert_app.grid.tasks.classes import Classes
 from sbert_app.grid.tasks.pairs import Pairs
-from sbert_app.grid.tasks.retrieval import Retrieval
+from sbert_app.grid.tasks.ranking import Retrieval
 from sbert_app.grid.tasks.task import Task
 from sbert_app.labelled.columns import guess_mapping, has_pairs
 from sbert_app.labelled.examples import Examples, read_examples
-from sbert_app.labelled.judgements import Rows, read_judgements
-from sbert_app.labelled.labelled_sentences import read_labelled_sentences
-from sbert_app.labelled.pairs.labelled_pairs import read_labelled_pairs
-from sbert_app.labelled.queries import read_answers, read_queries
+from sbert_app.labelled.labelled_sentences import read_labelled_pairs, read_labelled_sentences
+from sbert_app.labelled.queries import CorpusRows, read_answers, read_judgements, read_queries
 from sbert_app.settings import Limits
 from sbert_app.tables import Table, read_table
 
@@ -29,6 +27,7 @@ MOST_SUBSETS = 30
 MOST_FILES = 100  # of a folder
 FEW_QUERIES = 20  # judged ones, below which a remark says so
 MOST_PARTNERS = 10_000  # pairs that belong together: each first sentence is compared with every second one
+PART = re.compile(r"(?P<stem>.+)_(?P<part>train|dev|test)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -45,22 +44,18 @@ class DataSet:
 
     @property
     def task(self) -> str:
-        """One of TASKS."""
         return self.content.name
 
     @property
     def measure(self) -> str:
-        """The main measure."""
         return self.content.measure
 
     @property
     def size(self) -> int:
-        """The examples that are tested."""
         return self.content.size
 
     @property
     def columns(self) -> Sequence[list[str]]:
-        """The sentences: two columns of pairs, three of triplets; queries and documents."""
         return self.content.columns
 
     @property
@@ -85,7 +80,7 @@ def read_data_set(
     name: str = "",
     test: Table | None = None,
     dev: Table | None = None,
-    corpus: Rows | None = None,
+    corpus: CorpusRows | None = None,
 ) -> DataSet:
     """Read a table; without a name the set has the table's. test, dev: held-out parts of labelled sentences.
 
@@ -162,3 +157,43 @@ def _retrieval(tables: dict[Path, Table]) -> Iterator[DataSet | UserError]:
             yield DataSet(folder.name, Retrieval(read_queries(corpus, queries, judgements)))
         except UserError as error:
             yield error
+
+
+def plain_name(path: Path | str) -> str:
+    """A file's name without its endings: sts12_test of sts/sts12_test.tsv.gz."""
+    return Path(path).name.split(".")[0]
+
+
+def together(tables: dict[Path, Table]) -> Iterator[tuple[Table, Table | None, Table | None]]:
+    """Each table, with the test and dev parts of labelled sentences."""
+    parts: dict[tuple[Path, str], dict[str, Table]] = {}
+    for path, table in tables.items():
+        match = PART.fullmatch(plain_name(path))
+        if match and not has_pairs(table.frame):
+            parts.setdefault((path.parent, match["stem"].lower()), {})[match["part"].lower()] = table
+        else:
+            parts[path, ""] = {"train": table}
+    for named in parts.values():
+        if "train" in named:
+            yield named["train"], named.get("test"), named.get("dev")
+        else:
+            yield from ((table, None, None) for table in named.values())
+
+
+def labelled_pairs(tables: dict[Path, Table]) -> Iterator[tuple[str, Table, Table, Table | None]]:
+    """The name X, train, test and dev part of labelled pairs that have a train and a test part."""
+    parts: dict[tuple[Path, str], dict[str, Table]] = {}
+    for path, table in tables.items():
+        match = PART.fullmatch(plain_name(path))
+        if match and _holds_labelled_pairs(table):
+            parts.setdefault((path.parent, match["stem"]), {})[match["part"].lower()] = table
+    for (_, name), named in parts.items():
+        if "train" in named and "test" in named:
+            yield name, named["train"], named["test"], named.get("dev")
+
+
+def _holds_labelled_pairs(table: Table) -> bool:
+    try:
+        return has_pairs(table.frame) and guess_mapping(table.frame).kind == "labelled"
+    except UserError:
+        return False

@@ -1,12 +1,153 @@
-"""The grid as a file: csv, a Markdown or a LaTeX table."""
+"""The grid as a file: csv, Markdown, LaTeX, or mteb's result cache with one file for each system and data set; the paper's figures.
 
-from collections.abc import Callable
+In mteb's files is only what mteb measures in the same way: of labelled pairs the average precision, as its best threshold is sought
+otherwise; of sentences with classes nothing, as its classifier is another. `mteb.ResultCache(X)` reads what is written to X.
+"""
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
+from sbert_app.errors import UserError
+from sbert_app.evaluation import paper
 from sbert_app.grid.cell import Cell
+from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.result import Grid
-from sbert_app.tables.writing import csv_file
+from sbert_app.grid.tasks.classes import Classes
+from sbert_app.grid.tasks.ranking import RANKING, Retrieval
+from sbert_app.grid.tasks.task import CLASSES, PAIR_CLASSES, RETRIEVAL
+from sbert_app.storage import writing_to
+from sbert_app.tables.table import csv_file
 from sbert_app.wording import times_100
+
+MEASURES = {  # mteb's names of the measures of a task; the first is its main score
+    "scored": {"spearman": "spearman", "pearson": "pearson"},
+    "labelled": {"average_precision": "similarity_ap"},
+    RETRIEVAL: {name: name for name in RANKING},
+}
+TASKS = {"STSb": "STSBenchmark"}  # mteb's names of the paper's data sets, where they differ
+SCIFACT = (300, 5_183)  # its queries and documents
+ENGLISH, UNKNOWN = "eng-Latn", "und-Zyyy"  # languages with their script
+ORGANISATION, REVISION = "sbert-studio", "no_revision_available"  # the second is mteb's own word
+MADE = (1980, 1, 1, 0, 0, 0)  # the time of all files in the zip, so that equal figures give equal zips
+NOTHING = "mteb has no such figures: give scored pairs, labelled pairs, or queries with documents."
+# A pattern of the name, the examples that are tested, and the name in the paper.
+PAIRS = (
+    (r"sts_?12.*", 3_108, "STS12"),
+    (r"sts_?13.*", 1_500, "STS13"),
+    (r"sts_?14.*", 3_750, "STS14"),
+    (r"sts_?15.*", 3_000, "STS15"),
+    (r"sts_?16.*", 1_186, "STS16"),
+    (r"sts_?b.*|test.*", 1_379, "STSb"),
+    (r"sick.*|test.*", 4_927, "SICK-R"),
+)
+SENTENCES = (
+    (r"mr", 10_662, "MR"),
+    (r"cr", 3_775, "CR"),
+    (r"subj", 10_000, "SUBJ"),
+    (r"mpqa", 10_606, "MPQA"),
+    (r"sst.*", 1_821, "SST"),
+    (r"trec.*", 500, "TREC"),
+)
+PAIRS_OF_CLASSES = ((r"mrpc", 1_725, "MRPC"),)
+MISSING = 0.002  # share of the examples that may be missing, because a sentence is blank
+
+
+def check_known(grid: Grid) -> None:
+    """Raise UserError if mteb measures none of the grid's data sets, before they are measured for it."""
+    if not any(data.task in MEASURES for data in grid.data_sets):
+        raise UserError(NOTHING)
+
+
+def as_files(grid: Grid) -> dict[str, str]:
+    """The content of each file by its path. Empty for a grid without a figure that mteb knows."""
+    files, tasks = {}, _tasks(grid.data_sets)
+    for (_, number), cell in grid.cells.items():
+        if isinstance(cell, Cell) and cell.task in MEASURES:
+            model, data = _plain(" ".join(dict.fromkeys((cell.system, cell.model)))), grid.data_sets[number]
+            folder = f"results/{ORGANISATION}__{model}/{REVISION}"  # as mteb has it
+            files[f"{folder}/model_meta.json"] = _json({"name": f"{ORGANISATION}/{model}", "revision": REVISION})
+            files[f"{folder}/{tasks[number]}.json"] = _json(_result(cell, data, tasks[number]))
+    return files
+
+
+def as_zip(files: Mapping[str, str]) -> bytes:
+    """The files in a zip, in alphabetical order."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(files):
+            archive.writestr(zipfile.ZipInfo(path, MADE), files[path], zipfile.ZIP_DEFLATED)
+    return content.getvalue()
+
+
+def write_files(grid: Grid, folder: Path) -> int:
+    """Write the files below a folder, over those of the same name. Returns how many figures. Raises UserError if that fails."""
+    files = as_files(grid)
+    with writing_to(folder, "mteb"):
+        for path, content in files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(content, encoding="utf-8")
+    return sum(not path.endswith("model_meta.json") for path in files)
+
+
+def _result(cell: Cell, data: DataSet, task: str) -> dict[str, Any]:
+    """A figure as mteb's TaskResult. Without a version, as mteb measured nothing."""
+    measures = {theirs: cell.measures[ours] for ours, theirs in MEASURES[cell.task].items()}
+    scores = {**measures, "main_score": cell.value, "hf_subset": "default", "languages": [ENGLISH if _known(data) else UNKNOWN]}
+    return {
+        "dataset_revision": data.digest, "task_name": task, "mteb_version": None, "scores": {"test": [scores]},
+        "evaluation_time": cell.seconds, "kg_co2_emissions": None, "date": f"{cell.day}T00:00:00",
+    }  # fmt: skip
+
+
+def _tasks(data_sets: tuple[DataSet, ...]) -> list[str]:
+    """A name for each data set: mteb's for one of its own, else the data set's, with its number if another has it already."""
+    names: list[str] = []
+    for number, data in enumerate(data_sets, 1):
+        name = _known(data) or _plain(data.name)
+        names.append(name if name not in names else f"{name}-{number}")
+    return names
+
+
+def _known(data: DataSet) -> str:
+    """mteb's name of one of its own data sets, found by name and size; "" for others."""
+    if name := in_paper(data):
+        return TASKS.get(name, name)
+    sizes = tuple(map(len, data.columns)) if isinstance(data.content, Retrieval) else ()
+    return "SciFact" if sizes == SCIFACT and "scifact" in data.name.lower() else ""
+
+
+def _plain(name: str) -> str:
+    """A name that can be a file's on any system."""
+    return re.sub(r"[^\w.]+", "-", name).strip("-.") or "data"
+
+
+def _json(content: dict[str, Any]) -> str:
+    return json.dumps(content, indent=2) + "\n"
+
+
+def in_paper(data: DataSet) -> str:
+    """The data set's name in the paper, "" if it is none of the paper's."""
+    if isinstance(data.content, Classes) and data.content.quick:
+        return ""  # learnt in another way than the paper's
+    known = {"scored": PAIRS, CLASSES: SENTENCES, PAIR_CLASSES: PAIRS_OF_CLASSES}.get(data.task, ())
+    for pattern, size, name in known:
+        if re.fullmatch(pattern, data.name, re.IGNORECASE) and size * (1 - MISSING) <= data.size <= size:
+            return name
+    return ""
+
+
+def published(data_sets: tuple[DataSet, ...]) -> dict[str, list[float | None]]:
+    """The paper's systems with their figures × 100 for these data sets, None where the paper has none; empty without any."""
+    names = [in_paper(data) for data in data_sets]
+    rows = {
+        system: [paper.TABLE_1[system].get(name, paper.TABLE_5[system].get(name)) for name in names] for system in paper.TABLE_1
+    }
+    return rows if any(names) else {}
 
 
 def as_csv(grid: Grid) -> str:

@@ -4,89 +4,78 @@ import copy
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sbert_app.corpus.ranking.lexical import tf_idf_cosines, ticking, word_overlap
+from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import predict
 from sbert_app.evaluation.weighted import Array
+from sbert_app.grid import systems
 from sbert_app.grid.rankers import Stream, Tick, embedded, joined, load_ranker, pair_scores, streamed
+from sbert_app.grid.result import Grid
 from sbert_app.grid.support_vectors import out_of_fold
-from sbert_app.grid.systems import (
-    CROSS,
-    LEARNS,
-    OVERLAP,
-    POOLED,
-    RANKERS,
-    RAW,
-    SBERT,
-    SVR,
-    SYSTEMS,
-    TF_IDF,
-    WORD_VECTORS,
-    Choice,
-    System,
-)
+from sbert_app.grid.systems import Choice, System
 from sbert_app.grid.tasks.ranking import by_pairs, by_vectors
 from sbert_app.labelled.example_set import Examples
-from sbert_app.labelled.pairs.training_pairs import trained_on
+from sbert_app.labelled.groups import trained_on
 from sbert_app.labelled.queries import Queries
 from sbert_app.labelled.queries import Rows as BestRows
-from sbert_app.models.scoring import check_one_score
+from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.models.words.vectors import WordVectors, words
+from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import Vectors
 
 if TYPE_CHECKING:
     from sbert_app.models.cross_encoder import Pair
     from sbert_app.models.encoder import Encoder
-    from sbert_app.models.poly.scorer import PairScorer
+    from sbert_app.models.poly_encoder import PairScorer
 
 
 def load_system(
-    bench: Workbench, name: str, choice: Choice, texts: Iterable[Sequence[str]] = (), tick: Callable[[], None] = lambda: None
+    bench: Workbench, name: str, choice: Choice, texts: Iterable[Sequence[str]] = (), tick: Tick = lambda: None
 ) -> System:
     """One of SYSTEMS, or a model by its name or folder, ready to score. Raises UserError for a model or file that cannot be read.
 
     texts: all sentences it will see, to read only their words' vectors from a file. tick: called between batches, may raise.
     """
-    if name not in SYSTEMS:
+    if name not in systems.SYSTEMS:
         if bench.registry.kind(name) == "encoder":
             return of_encoder(bench, bench.registry.encoder(name), name, tick)
         return of_cross_encoder(bench, bench.registry.pair_scorer(name), name, tick)
-    if name == CROSS:
+    if name == systems.CROSS:
         return of_cross_encoder(bench, bench.registry.pair_scorer(choice.cross_encoder), name, tick)
-    if name == TF_IDF:
+    if name == systems.TF_IDF:
         about = "rarity counted on these sentences"
-        return System(
-            TF_IDF,
-            about,
-            about,
-            lambda examples: _apart(examples, tf_idf_cosines(examples.sentences, tick)),
-            apart=True,
-            words=True,
-        )
-    if name == OVERLAP:
+
+        def cosines(examples: Examples) -> Array:
+            return _apart(examples, tf_idf_cosines(examples.sentences, tick))
+
+        return System(systems.TF_IDF, about, about, cosines, apart=True, words=True)
+    if name == systems.OVERLAP:
 
         def overlaps(pairs: "list[Pair]") -> Array:
             return np.array([word_overlap(*pair) for pair in ticking(pairs, tick)])
 
-        return System(OVERLAP, "Jaccard", "Jaccard", lambda examples: _of_pairs(examples, overlaps))
-    if name == SVR:
-        return _learning(tick)
-    if name == WORD_VECTORS and choice.word_vectors is not None:
+        return System(systems.OVERLAP, "Jaccard", "Jaccard", lambda examples: _of_pairs(examples, overlaps))
+    if name == systems.SVR:
+        learnt = partial(out_of_fold, tick=tick)
+        return System(systems.SVR, systems.LEARNS, "svr", learnt, learner=learnt)
+    if name == systems.WORD_VECTORS and choice.word_vectors is not None:
         return _word_vectors(choice.word_vectors, texts, tick)
-    if name in RANKERS:
+    if name in systems.RANKERS:
         return load_ranker(bench, name, choice, tick)
-    encoder = bench.registry.encoder(choice.bert if name in RAW else choice.model)
-    if name == WORD_VECTORS:
-        from sbert_app.models.baselines import AverageWordVectors
+    encoder = bench.registry.encoder(choice.bert if name in systems.RAW else choice.model)
+    if name == systems.WORD_VECTORS:
+        from sbert_app.models.words.vectors import AverageWordVectors
 
         average = AverageWordVectors(encoder)
         return _embedding(name, f"input vectors of {choice.model}", f"{encoder.fingerprint} input", average.stream, tick)
-    pooling = {**POOLED, **RAW}.get(name, encoder.layout.pooling)
+    pooling = {**systems.POOLED, **systems.RAW}.get(name, encoder.layout.pooling)
     return of_encoder(bench, pooled_by(encoder, pooling), name, tick)
 
 
@@ -100,7 +89,7 @@ def pooled_by(encoder: "Encoder", pooling: str) -> "Encoder":
     return other
 
 
-def of_encoder(bench: Workbench, encoder: "Encoder", name: str = SBERT, tick: Callable[[], None] = lambda: None) -> System:
+def of_encoder(bench: Workbench, encoder: "Encoder", name: str = systems.SBERT, tick: Tick = lambda: None) -> System:
     """An encoder as a system; the device is released between batches."""
     stream = streamed(bench, encoder, tick)
 
@@ -111,16 +100,13 @@ def of_encoder(bench: Workbench, encoder: "Encoder", name: str = SBERT, tick: Ca
     return replace(system, ranker=rank, trained_on=trained_on(encoder.folder))
 
 
-def of_cross_encoder(bench: Workbench, cross: "PairScorer", name: str = CROSS, tick: Callable[[], None] = lambda: None) -> System:
+def of_cross_encoder(bench: Workbench, cross: "PairScorer", name: str = systems.CROSS, tick: Tick = lambda: None) -> System:
     """A cross-encoder or poly-encoder as a system. Raises UserError for one with more than one output."""
     check_one_score(cross)
     scores = pair_scores(bench, cross, tick)
-
-    def score(examples: Examples) -> Array:
-        return _of_pairs(examples, scores)
-
-    system = System(name, cross.name, cross.fingerprint, score, ranker=lambda data: by_pairs(data, scores))
-    return replace(system, trained_on=trained_on(bench.registry.folder(cross.name)))
+    known = trained_on(bench.registry.folder(cross.name))
+    score, rank = (lambda examples: _of_pairs(examples, scores)), (lambda data: by_pairs(data, scores))
+    return System(name, cross.name, cross.fingerprint, score, ranker=rank, trained_on=known)
 
 
 def _embedding(name: str, model: str, identity: str, stream: Stream, tick: Tick) -> System:
@@ -139,14 +125,7 @@ def _embedding(name: str, model: str, identity: str, stream: Stream, tick: Tick)
 def _word_vectors(file: Path, texts: Iterable[Sequence[str]], tick: Tick) -> System:
     vectors = WordVectors.read(file, {word for column in texts for sentence in column for word in words(sentence)})
     digest = hashlib.blake2b(vectors.content, digest_size=8).hexdigest()
-    return _embedding(WORD_VECTORS, file.name, digest, vectors.stream, tick)
-
-
-def _learning(tick: Callable[[], None]) -> System:
-    def score(examples: Examples, subsets: Sequence[str] = ()) -> Array:
-        return out_of_fold(examples, subsets, tick)
-
-    return System(SVR, LEARNS, "svr", score, learner=score)
+    return _embedding(systems.WORD_VECTORS, file.name, digest, vectors.stream, tick)
 
 
 def _apart(examples: Examples, scores: Sequence[Array]) -> Array:
@@ -158,3 +137,29 @@ def _of_pairs(examples: Examples, score: "Callable[[list[Pair]], Array]") -> Arr
     """Score each example with a pair scorer, (n,), higher is closer."""
     anchor, *others = examples.sentences
     return _apart(examples, [score(list(zip(anchor, other, strict=True))) for other in others])
+
+
+class Systems:
+    """By name; one that cannot be loaded is not tried again."""
+
+    def __init__(self, bench: Workbench, grid: Grid, choice: Choice, stop: Stop) -> None:
+        self._bench, self._grid, self._choice, self.stop = bench, grid, choice, stop
+        self._loaded: dict[str, System | UserError] = {}
+
+    def get(self, name: str) -> System:
+        """The system of that name. Raises UserError if it cannot be loaded."""
+        if name not in self._loaded:
+            texts = [column for data in self._grid.data_sets for column in data.columns]
+            try:
+                self._loaded[name] = load_system(self._bench, name, self._choice, texts, self.stop.tick)
+            except UserError as error:
+                self._loaded[name] = error
+        system = self._loaded[name]
+        if isinstance(system, UserError):
+            raise system
+        return system
+
+    def loaded(self, name: str) -> System | None:
+        """The system of that name if it was loaded before."""
+        system = self._loaded.get(name)
+        return system if isinstance(system, System) else None

@@ -16,13 +16,13 @@ from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.queries import Queries
 from sbert_app.labelled.queries import Rows as BestRows
 from sbert_app.models.engine.batching import Rows
-from sbert_app.models.scoring import check_one_score
+from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Vectors, in_order
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
-    from sbert_app.models.poly.scorer import PairScorer
+    from sbert_app.models.poly_encoder import PairScorer
 
 Tick = Callable[[], None]
 Stream = Callable[..., Iterator[tuple[Rows, Vectors]]]  # sentences and a prompt -> (row numbers, vectors) batch by batch
@@ -60,7 +60,7 @@ def load_ranker(bench: Workbench, name: str, choice: Choice, tick: Tick) -> Syst
 
 def _comparing(bench: Workbench, encoder: "Encoder", data: Queries, tick: Tick) -> Compare:
     """Compare queries with documents token by token, as Search does; the device is released after each query."""
-    from sbert_app.models.tokens.late_interaction import QueryTokens, own_token_vectors  # imports torch
+    from sbert_app.models.tokens import QueryTokens, own_token_vectors  # imports torch
 
     known = TokenCache()
 
@@ -96,10 +96,7 @@ def embedded(data: Queries, encoder: "Encoder", stream: Stream) -> tuple[Vectors
 def joined(count: int, batches: Iterable[tuple[Rows, Vectors]]) -> Vectors:
     """The vectors of all batches in the order of their rows, (count, dim)."""
     parts = list(batches)
-    embeddings = np.empty((count, parts[0][1].shape[1]), np.float32)
-    for rows, vectors in parts:
-        embeddings[rows] = vectors
-    return embeddings
+    return in_order(parts, count, parts[0][1].shape[1])
 
 
 def pair_scores(bench: Workbench, cross: "PairScorer", tick: Tick) -> PairScores:

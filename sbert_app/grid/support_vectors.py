@@ -1,4 +1,4 @@
-"""A support-vector regressor over tf-idf and word overlap, as Misra et al. 2016 grade arguments.
+"""A support-vector regressor over tf-idf and word overlap, as Misra et al. 2016 grade arguments, and the folds it learns from.
 
 It learns from the data set that it is measured on: each fold is scored by a regressor that was trained on the other folds.
 """
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.ranking.lexical import WORD, ticking, tokenize
 from sbert_app.errors import UserError
-from sbert_app.evaluation.folds import Folds, cut
 from sbert_app.evaluation.weighted import Array
 from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.groups import column_groups, pair_groups
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
 LEAST_TRAINED = 40  # pairs; a regressor that has seen fewer has learnt mostly noise
 MOST_TRAINED = 5_000  # pairs of a fold, drawn by seed: the time grows with their square
 PENALTY, TUBE = 1.0, 0.1  # C and epsilon: an error of a tenth of the range costs nothing
+Folds = NDArray[np.int64]
+Tick = Callable[[], None]  # called between steps, may raise
+FOLDS = 10
 
 
 def out_of_fold(examples: Examples, subsets: Sequence[str] = (), tick: Callable[[], None] = lambda: None) -> Array:
@@ -41,7 +43,8 @@ def predict_folds(examples: Examples, folds: Folds, tick: Callable[[], None] = l
 
     A pair of the tested fold is not trained on wherever it occurs again, in either order.
     """
-    pairs, overlaps, gold = pair_groups(examples), _overlaps(examples, tick), examples.gold
+    pairs, gold = pair_groups(examples), examples.gold
+    overlaps = np.array([_shared(one, other) for one, other in ticking(zip(*examples.sentences, strict=True), tick)])
     predicted = np.empty(len(examples))
     for fold in range(int(folds.max()) + 1):
         tested = np.flatnonzero(folds == fold)
@@ -84,9 +87,7 @@ def _cosines(examples: Examples, trained: NDArray[np.int64], tick: Callable[[], 
     return [_cosine(vectorizer, known, examples.sentences, tick) for vectorizer in vectorizers]
 
 
-def _cosine(
-    vectorizer: "TfidfVectorizer", known: Sequence[str], columns: Sequence[Sequence[str]], tick: Callable[[], None]
-) -> Array:
+def _cosine(vectorizer: "TfidfVectorizer", known: Sequence[str], columns: Sequence[Sequence[str]], tick: Tick) -> Array:
     try:
         vectorizer.fit(ticking(known, tick))
     except ValueError:  # no sentence has a word
@@ -95,12 +96,8 @@ def _cosine(
     return np.asarray(first.multiply(second).sum(axis=1), dtype=np.float64).reshape(-1, 1)
 
 
-def _overlaps(examples: Examples, tick: Callable[[], None]) -> Array:
-    """What both sentences share and how long they are, (n, 10): the same for either order."""
-    return np.array([_shared(one, other) for one, other in ticking(zip(*examples.sentences, strict=True), tick)])
-
-
 def _shared(one: str, other: str) -> list[float]:
+    """What both sentences share and how long they are, 10 numbers: the same for either order."""
     words = [WORD.findall(sentence.lower()) for sentence in (one, other)]
     values = _both(*(set(tokenize(sentence)) for sentence in (one, other)))
     for length in (1, 2, 3):
@@ -113,3 +110,20 @@ def _both(one: AnySet[object], other: AnySet[object]) -> list[float]:
     """The Jaccard overlap of two sets, and the share of the smaller one that is in the other; 0 without any."""
     shared = len(one & other)
     return [shared / max(1, len(one | other)), shared / max(1, min(len(one), len(other)))]
+
+
+def cut(groups: NDArray[np.int64], folds: int = FOLDS, seed: int = 0) -> Folds:
+    """Number each example's fold, (n,), 0 to `folds` - 1. A group lies in one fold, and folds are about equally large.
+
+    groups: (n,), 0 to G-1. With fewer groups than folds each group is a fold. The same seed gives the same folds.
+    """
+    from sklearn.model_selection import GroupKFold  # takes a second
+
+    count = int(groups.max()) + 1
+    if count == 1:
+        return np.zeros(len(groups), np.int64)
+    shuffled = np.random.default_rng(seed).permutation(count)[groups]
+    numbers = np.empty(len(groups), np.int64)
+    for number, (_, tested) in enumerate(GroupKFold(min(folds, count)).split(groups, groups=shuffled)):
+        numbers[tested] = number
+    return numbers

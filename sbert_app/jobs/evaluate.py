@@ -11,9 +11,8 @@ from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import measure
 from sbert_app.grid.cell import Cell
 from sbert_app.grid.data_sets import subsets_of
-from sbert_app.grid.export import as_markdown
+from sbert_app.grid.export import as_markdown, check_known, write_files
 from sbert_app.grid.loading import load_system
-from sbert_app.grid.mteb_results import check_known, write_files
 from sbert_app.grid.rankers import Tick, joined, streamed
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import BERT, SBERT, SYSTEMS, Choice, System, check_names
@@ -23,7 +22,7 @@ from sbert_app.jobs.declaring.option import flag, local_file, local_folder, name
 from sbert_app.jobs.declaring.remarks import remarks
 from sbert_app.labelled.columns import guess_mapping, has_pairs
 from sbert_app.labelled.examples import Examples, read_examples
-from sbert_app.labelled.judgements import judged_columns
+from sbert_app.labelled.queries import judged_columns
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.tables import Table
@@ -112,7 +111,7 @@ def _measured(bench: Workbench, system: System, examples: Examples, subsets: Seq
 
 def _of_head(bench: Workbench, model: str, examples: Examples, tick: Tick) -> dict[str, float]:
     """The accuracy of the softmax head that the encoder was trained with, if it has one for these labels."""
-    from sbert_app.training.head import load_head, predict_labels
+    from sbert_app.training.siamese import load_head, predict_labels
 
     encoder = bench.registry.encoder(model)
     head = load_head(encoder.folder) if encoder.folder else None

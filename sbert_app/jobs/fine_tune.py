@@ -12,8 +12,7 @@ from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, model_
 from sbert_app.jobs.declaring.option import choice, flag, number, option, output, text, upload, whole
 from sbert_app.jobs.declaring.remarks import remarks
 from sbert_app.labelled.columns import guess_mapping
-from sbert_app.labelled.groups import COLUMN, SENTENCES, SPLITS
-from sbert_app.labelled.separation import GIVEN
+from sbert_app.labelled.groups import COLUMN, GIVEN, SENTENCES, SPLITS
 from sbert_app.runs.plan import PRESETS, QUICK, Plan, preset
 from sbert_app.runs.result import summary, warnings
 from sbert_app.runs.run import Run
@@ -21,8 +20,7 @@ from sbert_app.services.fine_tune import FineTuneService, RunProgress
 from sbert_app.services.labelled import SplitChoice, TrainingData
 from sbert_app.storage import atomic_folder, writing_to
 from sbert_app.tables import Table
-from sbert_app.training.choices import OBJECTIVES
-from sbert_app.training.options import RANGES
+from sbert_app.training.options import OBJECTIVES, RANGES
 
 POLL_SECONDS = 0.5
 

@@ -7,12 +7,11 @@ from typing import Any
 
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, model_option
 from sbert_app.jobs.declaring.option import option, output, text
-from sbert_app.labelled import agreement_wording as wording
-from sbert_app.labelled.pairs.pair_columns import choose_pair_columns
-from sbert_app.labelled.pairs.scored_pairs import ScoredPairs, ShownPair
+from sbert_app.labelled import scored_pairs as wording
+from sbert_app.labelled.pair_columns import choose_pair_columns
+from sbert_app.labelled.scored_pairs import ScoredPairs, ShownPair
 from sbert_app.storage import writing, writing_to
-from sbert_app.tables.table import skipped_summary
-from sbert_app.tables.writing import csv_file
+from sbert_app.tables.table import csv_file, skipped_summary
 from sbert_app.wording import plural, rounded
 
 MOST_LISTED = 100  # the answer lists the scores of up to this many rows

@@ -5,8 +5,7 @@ from dataclasses import asdict, dataclass
 
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, cross_encoder_option, model_option
 from sbert_app.jobs.declaring.option import option, sentence
-from sbert_app.models.files.trained_for import in_words
-from sbert_app.models.scoring import how_to_read
+from sbert_app.models.files.trained_for import how_to_read, in_words
 from sbert_app.wording import rounded
 
 MOST_LINKS = 8

@@ -7,11 +7,11 @@ from sbert_app.corpus.reader import guess_column, read_corpus
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, model_option
 from sbert_app.jobs.declaring.option import flag, option, text, whole
 from sbert_app.services.timing import DEFAULT_SECONDS, RaceCorpus, Waiting
-from sbert_app.timing.disturbance import DISTURBED
 from sbert_app.timing.experiment import Moment
+from sbert_app.timing.measurements import SystemSpeed
 from sbert_app.timing.report import models_of_race
 from sbert_app.timing.result import MOST_SENTENCES, TimingResult
-from sbert_app.timing.table7 import SystemSpeed
+from sbert_app.timing.throughput import DISTURBED
 from sbert_app.wording import digits, spoken
 
 

@@ -1,21 +1,18 @@
 """The job transfer: how well a linear classifier learns from a model's embeddings, by SentEval's protocol."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from sbert_app.grid.rankers import joined, streamed
+from sbert_app.grid.tasks.classes import features_of, learn, measures_of
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, model_option
 from sbert_app.jobs.declaring.option import flag, option, text, upload
 from sbert_app.labelled.columns import has_pairs
-from sbert_app.labelled.labelled_sentences import LabelledSentences, read_labelled_sentences
-from sbert_app.labelled.pairs.labelled_pairs import read_labelled_pairs
+from sbert_app.labelled.labelled_sentences import LabelledSentences, read_labelled_pairs, read_labelled_sentences
 from sbert_app.runtime.line import place_in_line
 from sbert_app.tables import Table
-from sbert_app.training.classes import features_of, learn, measures_of
-from sbert_app.vectors import Vectors
 
 if TYPE_CHECKING:
     from sbert_app.training.transfer import Transfer
@@ -47,20 +44,12 @@ def transfer(call: Call, options: TransferOptions) -> Iterator[Step | Outcome]:
     """
     bench, stop = call.services.bench, call.stop
     data = _read(call, options)
-    encoder = bench.registry.encoder(options.model)
-
-    def embed(sentences: Sequence[str]) -> Vectors:
-        vectors = np.empty((len(sentences), encoder.dim), np.float32)
-        for rows, values in bench.device.stream(encoder, sentences):
-            vectors[rows] = values
-            stop.tick()
-        return vectors
-
+    stream = streamed(bench, bench.registry.encoder(options.model), stop.tick)
     with bench.lines.corpora.join(stop) as waiting:
         yield from (Step(place_in_line(before, "job")) for before in waiting)
         yield Step(f"Embedding {sum(map(len, data.columns)):,} sentences")
         start = time.perf_counter()
-        features = features_of(data, embed)
+        features = features_of(data, lambda sentences: joined(len(sentences), stream(sentences)))
         embedded = time.perf_counter()
         yield Step("Training the classifiers, the quick form" if options.quick else "Training the classifiers")
         learnt = learn(features, data, options.quick, stop.tick)

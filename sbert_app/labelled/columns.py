@@ -51,9 +51,9 @@ class ColumnRoles:
 
 def guess_mapping(frame: pd.DataFrame) -> ColumnRoles:
     """The likeliest roles of a table's columns. Raises UserError if it has no two columns of text."""
-    if all(_named(frame, names) for names in (ANCHOR, POSITIVE, NEGATIVE)):
-        return ColumnRoles("triplets", (_named(frame, ANCHOR), _named(frame, POSITIVE), _named(frame, NEGATIVE)))
-    first, second = _named(frame, FIRST), _named(frame, SECOND)
+    if all(named(frame, names) for names in (ANCHOR, POSITIVE, NEGATIVE)):
+        return ColumnRoles("triplets", (named(frame, ANCHOR), named(frame, POSITIVE), named(frame, NEGATIVE)))
+    first, second = named(frame, FIRST), named(frame, SECOND)
     target = next(iter(named_targets(frame)), "")
     prose = _prose(frame, exclude={target})
     if not (first and second):
@@ -71,9 +71,9 @@ def guess_mapping(frame: pd.DataFrame) -> ColumnRoles:
 
 def has_pairs(frame: pd.DataFrame) -> bool:
     """Whether the table holds pairs or triplets, not single sentences with a label: by the names of its columns, then by prose."""
-    if _named(frame, FIRST) and _named(frame, SECOND):
+    if named(frame, FIRST) and named(frame, SECOND):
         return True
-    return not _named(frame, SINGLE) and len(_prose(frame, exclude=set())) >= 2
+    return not named(frame, SINGLE) and len(_prose(frame, exclude=set())) >= 2
 
 
 def target_kind(frame: pd.DataFrame, column: str) -> str:
@@ -107,6 +107,12 @@ def named_targets(frame: pd.DataFrame) -> list[str]:
     return [column for names in (SCORES, LABELS) for name in names for column in frame.columns if plain[column] == name]
 
 
+def named(frame: pd.DataFrame, names: Sequence[str]) -> str:
+    """The first column with one of these names, in the order of the names; "" if there is none."""
+    by_name = {_plain(column): column for column in reversed(frame.columns)}
+    return next((by_name[name] for name in names if name in by_name), "")
+
+
 def number(text: str) -> float | None:
     """Parse a number with a decimal point or comma; may be nan or inf. None if it is not a number."""
     text = text.strip()
@@ -121,11 +127,6 @@ def number(text: str) -> float | None:
 def is_id(cells: Sequence[str]) -> bool:
     """Whether it looks like an id column: whole numbers, all different."""
     return len(set(cells)) == len(cells) and all(cell.isdigit() for cell in cells)
-
-
-def _named(frame: pd.DataFrame, names: Sequence[str]) -> str:
-    by_name = {_plain(column): column for column in reversed(frame.columns)}
-    return next((by_name[name] for name in names if name in by_name), "")
 
 
 def _plain(column: str) -> str:

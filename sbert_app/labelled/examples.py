@@ -39,8 +39,9 @@ def read_examples(table: Table, mapping: ColumnRoles, limits: Limits, repeats: b
     columns = [table.frame[name].str.strip().tolist() for name in mapping.sentences]
     raw = table.frame[mapping.target].str.split().str.join(" ").tolist() if mapping.target else [""] * len(table.rows)
     spellings = raw
-    if mapping.kind == "labelled":
-        raw = _merge_case(raw)
+    if mapping.kind == "labelled":  # labels that differ only in case are the first spelling
+        first: dict[str, str] = {}
+        raw = [first.setdefault(label.casefold(), label) for label in raw]
     seen: dict[tuple[str, ...], int] = {}
     for position, row in enumerate(table.rows.tolist()):
         cells = tuple(column[position] for column in columns)
@@ -120,12 +121,6 @@ def _targets(raw: list[str], mapping: ColumnRoles, name: str) -> Targets:
     positive = labels.index(mapping.positive) if mapping.positive in labels else labels.index(guess_positive(labels)[0])
     numbers = {label: i for i, label in enumerate(labels)}
     return np.array([numbers[text] for text in raw], dtype=np.float64), labels, positive, (0.0, 1.0)
-
-
-def _merge_case(raw: list[str]) -> list[str]:
-    """Replace labels that differ only in case by the first spelling."""
-    first: dict[str, str] = {}
-    return [first.setdefault(label.casefold(), label) for label in raw]
 
 
 def _label_remarks(examples: Examples, spellings: list[str], mapping: ColumnRoles) -> list[str]:

@@ -1,7 +1,7 @@
 """Labelled sentences or pairs, a class each, to learn a linear classifier from; with a test part and a dev part, or without."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.reader import guess_column, read_corpus
 from sbert_app.errors import UserError
+from sbert_app.labelled.columns import guess_mapping, guess_positive, named
+from sbert_app.labelled.examples import check_columns, read_examples
 from sbert_app.settings import Limits
 from sbert_app.tables import Table
 
@@ -55,7 +57,8 @@ def read_labelled_sentences(
     table: Table, limits: Limits, text: str = "", label: str = "", test: Table | None = None, dev: Table | None = None
 ) -> LabelledSentences:
     """Read the tables, with guessed columns if these are "". Raises UserError for data that cannot be learnt from."""
-    text = _known(table, text) if text else guess_column(table.frame)
+    check_columns(table, [text] if text else [])
+    text = text or guess_column(table.frame)
     label = label or _label_column(table.frame, text)
     parts = [part for part in (table, test, dev) if part is not None]
     read = [_part(part, text, label, limits) for part in parts]
@@ -79,27 +82,20 @@ def joined(columns: Sequence[list[list[str]]], labels: Sequence[NDArray[np.objec
 
 def _part(table: Table, text: str, label: str, limits: Limits) -> tuple[list[str], NDArray[np.object_]]:
     """The sentences of one table and their labels; rows without a label are left out."""
-    corpus = read_corpus(table, [_known(table, text)], limits)
-    labels = corpus.metadata[_known(table, label)].str.strip().to_numpy(dtype=object)
+    check_columns(table, [text, label])
+    corpus = read_corpus(table, [text], limits)
+    labels = corpus.metadata[label].str.strip().to_numpy(dtype=object)
     usable = [bool(value) for value in labels]
     return [s for s, good in zip(corpus.sentences, usable, strict=True) if good], labels[usable]
-
-
-def _known(table: Table, column: str) -> str:
-    """The column, if the table has it. Raises UserError otherwise."""
-    if column not in table.frame.columns:
-        raise UserError(f"'{table.name}' has no column '{column}'. Its columns are: {', '.join(table.frame.columns)}.")
-    return column
 
 
 def _label_column(frame: pd.DataFrame, text: str) -> str:
     """The column of the labels, by its name, else the only other one."""
     others = [column for column in frame.columns if column != text]
-    by_name = {column.strip().lower(): column for column in reversed(others)}
-    named = next((by_name[name] for name in LABEL_NAMES if name in by_name), others[0] if len(others) == 1 else "")
-    if not named:
+    label = named(frame[others], LABEL_NAMES) or (others[0] if len(others) == 1 else "")
+    if not label:
         raise UserError(f"Which column holds the labels? Name one of: {', '.join(others) or 'none, the file has one column'}.")
-    return named
+    return label
 
 
 def _check(data: LabelledSentences, train: Mask) -> None:
@@ -113,3 +109,25 @@ def _check(data: LabelledSentences, train: Mask) -> None:
             f"The class '{data.classes[rare]}' has {counts[rare]:,} rows to learn from. Folds need at least "
             f"{LEAST_ROWS} of each class: add rows, or remove those of this class."
         )
+
+
+def read_labelled_pairs(
+    table: Table, limits: Limits, label: str = "", test: Table | None = None, dev: Table | None = None
+) -> LabelledSentences:
+    """Read the tables, with the columns of the first. label: the column of the classes, "" to guess it.
+
+    Raises UserError for data that cannot be learnt from.
+    """
+    mapping = guess_mapping(table.frame)
+    if label:
+        mapping = replace(mapping, kind="labelled", target=label)
+    if mapping.kind != "labelled":
+        raise UserError(f"'{table.name}' has no column of labels to learn from: it was read as {mapping.kind}. Name the column.")
+    tables = [part for part in (table, test, dev) if part is not None]
+    parts = [read_examples(part, mapping, limits, repeats=True, least=2).examples for part in tables]
+    for number, part in enumerate(parts):
+        if unknown := sorted(set(part.labels) - set(parts[0].labels)):
+            raise UserError(f"'{tables[number].name}' has the label '{unknown[0]}', which '{table.name}' lacks.")
+    labels = [np.array(part.labels, object)[part.targets.astype(np.int64)] for part in parts]
+    data = joined([list(part.sentences) for part in parts], labels, test is not None, dev is not None)
+    return replace(data, positive=data.classes.index(guess_positive(data.classes)[0]))

@@ -1,4 +1,4 @@
-"""Queries with the documents that answer them: corpus, queries and judgements in three files, or questions with judged answers."""
+"""Queries with the documents that answer them: of three files, of questions with judged answers, or of one file of judgements."""
 
 from dataclasses import dataclass
 
@@ -7,14 +7,23 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sbert_app.errors import UserError
-from sbert_app.labelled.columns import number
+from sbert_app.labelled.columns import named, number
 from sbert_app.tables import Table
+from sbert_app.tables.table import guarded
+from sbert_app.wording import plural, row_list
 
 IDS = {"document": ("doc_id", "corpus_id", "corpus-id", "_id", "id"), "query": ("query_id", "query-id", "_id", "id")}
 GAINS = ("relevance", "score", "label")
 QUESTION, ANSWER, LABEL = "question", "answer", "label"
 LEAST_ANSWERS = 2.0  # judged answers a question, on average: fewer are pairs
 Rows = NDArray[np.int64]
+QUERY = ("query", "queries", "search", "search_query")
+ROW = ("row", "row_number", "rows")
+TEXT = ("document", "doc", "passage", "document_text", "text")
+RELEVANCE = ("relevance", "relevant", "grade", "gain", "judgement", "judgment")
+WITH_ROW = ("score", "label", "rating")  # names of a relevance beside a row; beside a text they may be of pairs
+IN_WORDS = {"yes": 2.0, "partly": 1.0, "no": 0.0, "true": 1.0, "false": 0.0}
+SHAPE = "query, row, relevance"
 
 
 @dataclass(frozen=True)
@@ -81,3 +90,90 @@ def _column(table: Table, names: tuple[str, ...]) -> str:
             f"'{table.name}' has no column {' or '.join(map(repr, names[:2]))}. It has: {', '.join(table.frame.columns)}."
         )
     return column
+
+
+@dataclass(frozen=True)
+class CorpusRows:
+    """What rows of judgements mean: the sentences of a corpus, (n,), and their numbers in its file."""
+
+    name: str
+    sentences: list[str]
+    numbers: NDArray[np.int64]
+
+
+def judged_columns(frame: pd.DataFrame) -> tuple[str, str, str] | None:
+    """The columns of queries, of rows or texts, and of relevance, by their names; None where the table holds no judgements."""
+    query, row, text = (named(frame, names) for names in (QUERY, ROW, TEXT))
+    relevance = named(frame, (*RELEVANCE, *WITH_ROW) if row else RELEVANCE)
+    if not query or not (row or text) or not relevance:
+        return None
+    return query, row or text, relevance
+
+
+def read_judgements(table: Table, corpus: CorpusRows | None) -> tuple[Queries, tuple[str, ...]] | None:
+    """Read judgements and remarks on what was left out; None if the table holds none. Raises UserError.
+
+    corpus: what is ranked; rows need one. Texts that are not in it are ranked among themselves. A judgement holds for equal
+    texts too. Queries without a relevant row are left out.
+    """
+    if (columns := judged_columns(table.frame)) is None:
+        return None
+    numbers = columns[1] == named(table.frame, ROW)
+    queries, targets, gains = (table.frame[column].str.strip() for column in columns)
+    if numbers and corpus is None:
+        raise UserError(f"The rows of '{table.name}' are those of a corpus. Open that corpus first, then add the file again.")
+    if corpus is not None and not numbers and not set(targets) & {sentence.strip() for sentence in corpus.sentences}:
+        corpus = None  # texts of their own: the open corpus is another one
+    if corpus is None:
+        texts = list(dict.fromkeys(text for text in targets if text))
+        corpus = CorpusRows(table.name, texts, np.arange(1, len(texts) + 1))
+    same = _by_text(corpus)
+    places = {str(row): [place] for place, row in enumerate(corpus.numbers.tolist())} if numbers else same
+    relevant: dict[str, dict[int, float]] = {}
+    unknown, unreadable = [], []
+    for line, query, target, text in zip(table.rows.tolist(), queries, targets, gains, strict=True):
+        gain = IN_WORDS.get(text.lower(), number(text))
+        if target not in places:
+            unknown.append(line)
+        elif gain is None or not 0 <= gain < float("inf") or not query:
+            unreadable.append(line)
+        else:
+            of_query = relevant.setdefault(_unguarded(query), {})
+            for place in same[corpus.sentences[places[target][0]].strip()]:
+                of_query[place] = max(gain, of_query.get(place, 0.0))
+    return _queries(table, corpus, relevant, unknown, unreadable)
+
+
+def _queries(
+    table: Table, corpus: CorpusRows, relevant: dict[str, dict[int, float]], unknown: list[int], unreadable: list[int]
+) -> tuple[Queries, tuple[str, ...]]:
+    answered = {query: {place: gain for place, gain in gains.items() if gain > 0} for query, gains in relevant.items()}
+    answered = {query: gains for query, gains in answered.items() if gains}
+    if not relevant and unknown:
+        raise UserError(
+            f"None of the {len(unknown):,} judged rows of '{table.name}' is in '{corpus.name}'. "
+            "Open the corpus that they were judged in."
+        )
+    if not relevant:
+        raise UserError(f"No line of '{table.name}' has a relevance that is a number, 0 and up. It needs the columns {SHAPE}.")
+    if not answered:
+        raise UserError(f"Every relevance in '{table.name}' is 0: a query needs a row that answers it. Judge one with 1 or more.")
+    without = len(relevant) - len(answered)
+    remarks = (
+        f"Not in '{corpus.name}', left out: {row_list(unknown)}." if unknown else "",
+        f"No query or no readable relevance, left out: {row_list(unreadable)}." if unreadable else "",
+        f"{without:,} {plural(without, 'query has', 'queries have')} no relevant row, left out." if without else "",
+    )
+    return Queries(list(answered), corpus.sentences, list(answered.values())), tuple(filter(None, remarks))
+
+
+def _by_text(corpus: CorpusRows) -> dict[str, list[int]]:
+    places: dict[str, list[int]] = {}
+    for place, sentence in enumerate(corpus.sentences):
+        places.setdefault(sentence.strip(), []).append(place)
+    return places
+
+
+def _unguarded(text: str) -> str:
+    """Without the apostrophe that a csv file of this app has before what a spreadsheet would run as a formula."""
+    return text[1:] if text.startswith("'") and guarded(text[1:]) == text else text

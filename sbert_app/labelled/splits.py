@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from sbert_app.errors import UserError
 from sbert_app.labelled.example_set import Examples, normalise
-from sbert_app.labelled.groups import COLUMN, PAIRS, SENTENCES, Groups, column_groups, pair_groups, sentence_groups
-from sbert_app.labelled.separation import GIVEN, Separation
+from sbert_app.labelled.groups import COLUMN, GIVEN, PAIRS, SENTENCES, Separation, column_groups, pair_groups, sentence_groups
 
 HELD_OUT_SHARE, HELD_OUT_MOST = 0.2, 2_000
 DEV_SHARE, DEV_MOST = 0.1, 1_000
@@ -52,13 +51,9 @@ class Split:
 
 
 def split(
-    examples: Examples,
-    dev: Examples | None = None,
-    held_out: Examples | None = None,
-    seed: int = 0,
-    by: str = SENTENCES,
+    examples: Examples, dev: Examples | None = None, held_out: Examples | None = None, seed: int = 0, by: str = SENTENCES,
     column: Column | None = None,
-) -> Split:
+) -> Split:  # fmt: skip
     """Cut off the parts that are not passed: seeded, stratified by label or score, what belongs together in the same part.
 
     by: SENTENCES or PAIRS; a column comes before it. Raises UserError if the values of the column cannot be split.
@@ -99,7 +94,7 @@ class _Pool:
             largest = int(np.bincount(groups).max())
         raise UserError(self._refusal(largest, count))
 
-    def _groups(self, level: str) -> Groups:
+    def _groups(self, level: str) -> NDArray[np.int64]:
         if level == COLUMN and self.column:
             return column_groups(self.column.values)
         return sentence_groups(self.examples) if level == SENTENCES else pair_groups(self.examples)
@@ -118,7 +113,7 @@ class _Pool:
         )
 
 
-def _choose(groups: Groups, strata: NDArray[np.int64], count: int, seed: int) -> Mask:
+def _choose(groups: NDArray[np.int64], strata: NDArray[np.int64], count: int, seed: int) -> Mask:
     """Choose whole groups of about `count` examples, in random order: first those that fit and bring each stratum closer to its
     share, then those that bring the number closer to `count`."""
     generator = np.random.default_rng(seed)

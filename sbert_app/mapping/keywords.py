@@ -120,13 +120,10 @@ def _pairs(tokens: Tokens, forms: NDArray[np.int64], rows: int) -> tuple[NDArray
     return np.stack([merged[often] // size, merged[often] % size], axis=1), names, counts
 
 
-def central(vectors: Vectors, labels: Labels) -> dict[int, int]:
+def central(vectors: Vectors, labels: Labels) -> list[int]:
     """The most central row of each cluster: the one closest by cosine to the mean of its cluster."""
-    rows = {}
-    for number in np.unique(labels[labels >= 0]).tolist():
-        members = np.flatnonzero(labels == number)
-        rows[number] = int(members[np.argmax(vectors[members] @ vectors[members].mean(axis=0))])
-    return rows
+    clusters = [np.flatnonzero(labels == number) for number in range(labels.max(initial=-1) + 1)]
+    return [int(rows[np.argmax(vectors[rows] @ vectors[rows].mean(axis=0))]) for rows in clusters]
 
 
 def names(keywords: Sequence[Sequence[str]], most: int = 3) -> list[str]:

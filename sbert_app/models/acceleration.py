@@ -9,14 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from sbert_app.errors import UserError
-from sbert_app.models.converted import ConversionError, network
+from sbert_app.models.converted import ConversionError, network, run_as_draft
 from sbert_app.models.cross_encoder import CrossEncoder
-from sbert_app.models.draft import run_as_draft, worth_offering
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.hardware import Hardware, machine
+from sbert_app.models.engine.hardware import Hardware, has_int8_instructions, machine
 from sbert_app.models.engine.openvino_engine import OpenVinoEngine
 from sbert_app.models.files.folders import first_line
-from sbert_app.models.poly.encoder import PolyEncoder
+from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.storage import read_object, write_object
 
 log = logging.getLogger(__name__)
@@ -71,8 +70,8 @@ class Acceleration:
 
     @property
     def drafts(self) -> bool:
-        """Whether drafts in int8 are worth offering here."""
-        return self._active and worth_offering()
+        """Whether drafts in int8 can be made here, and are faster than their models."""
+        return self._active and has_int8_instructions() and find_spec("nncf") is not None
 
     def draft(self, model: Encoder | CrossEncoder, folder: Path) -> None:
         """Let a model that was loaded from `folder` compute in int8 from now on, which can take a minute. Raises UserError."""
@@ -101,7 +100,7 @@ class Acceleration:
                 return
             engine = OpenVinoEngine(path, self._hardware)
             _check(model, engine)
-        except Exception as error:  # whatever it is: torch goes on
+        except Exception as error:  # whatever it is: torch continues
             if self._closed.is_set():
                 return
             reason = str(error) if isinstance(error, ConversionError) else first_line(error)

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from sbert_app.models.converted import quantised
 from sbert_app.models.cross_encoder import CrossEncoder
-from sbert_app.models.draft import quantised
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
 
@@ -94,7 +94,7 @@ def main(kind: str, out: str, *folders: str) -> int:
         os.nice(NICE)
     try:
         convert(kind, Path(out), *map(Path, folders))
-    except Exception as error:  # a model can fail in as many ways as there are models: the caller goes on with torch
+    except Exception as error:  # a model can fail in as many ways as there are models: the caller continues with torch
         sys.stderr.write(f"\n{type(error).__name__}: {' '.join(str(error).split())[:300]}\n")
         return 1
     return 0

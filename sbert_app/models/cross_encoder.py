@@ -7,24 +7,20 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from sbert_app.errors import UserError
 from sbert_app.models.encoder import WINDOW
-from sbert_app.models.engine.attention import use_fastest_attention
 from sbert_app.models.engine.batching import Rows, token_budget_batches
 from sbert_app.models.engine.engine import OnEngine
 from sbert_app.models.engine.forward import Features, Fetch, attention_mask, forward_batches, pad_rows
-from sbert_app.models.engine.hardware import Hardware
-from sbert_app.models.files.fingerprint import fingerprint
+from sbert_app.models.engine.hardware import Hardware, use_fastest_attention
 from sbert_app.models.files.folders import quoted, read_json
-from sbert_app.models.files.soundness import cast
-from sbert_app.models.files.trained_for import UNKNOWN, label_names, purpose, read_card, trained_for
+from sbert_app.models.files.soundness import cast, fingerprint
+from sbert_app.models.files.trained_for import SHARE, UNKNOWN, Bounds, label_names, purpose, read_card, trained_for
 from sbert_app.models.loading import CLASSIFIER_CLASS, LOADING, length_limit, load_transformer, load_without_weights
-from sbert_app.models.scoring import SHARE, Bounds
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Vectors, in_order
 
 Pair = tuple[str, str]
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"Sigmoid": torch.sigmoid, "Identity": lambda logits: logits}
@@ -106,9 +102,7 @@ class CrossEncoder(OnEngine):
 
     def score(self, pairs: Sequence[Pair]) -> Vectors:
         """Score pairs in their order. n pairs -> (n,), or (n, k) for k > 1 labels, float32, higher is closer."""
-        scores = np.empty((len(pairs), self.labels), dtype=np.float32)
-        for rows, values in self.stream(pairs):
-            scores[rows] = values
+        scores = in_order(self.stream(pairs), len(pairs), self.labels)
         return scores[:, 0] if self.labels == 1 else scores
 
     def stream(self, pairs: Sequence[Pair]) -> Iterator[tuple[Rows, Vectors]]:

@@ -1,7 +1,6 @@
 """Dense layers after pooling, read and written as sentence-transformers' module of that name."""
 
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -39,7 +38,8 @@ def read_dense(folder: Path, name: str) -> Dense:
     check_files(folder, name)
     config = read_config(folder, name)
     activation = config.get("activation_function", TANH)
-    if not isinstance(activation, str) or activation not in ACTIVATIONS or config.get("use_residual") or _other_input(config):
+    other = any(config.get(f"module_{end}_name") not in (None, "sentence_embedding") for end in ("input", "output"))
+    if other or not isinstance(activation, str) or activation not in ACTIVATIONS or config.get("use_residual"):
         raise UserError(f"The model {quoted(name)} has a dense layer of a kind that this app does not support: choose another.")
     try:
         layer = Dense(config["in_features"], config["out_features"], config.get("bias", True), activation)
@@ -49,11 +49,6 @@ def read_dense(folder: Path, name: str) -> Dense:
     if not all(torch.isfinite(parameter).all() for parameter in layer.parameters()):
         raise damaged(name, f"the weights of {folder.name} contain NaN or infinite values")
     return layer
-
-
-def _other_input(config: dict[str, Any]) -> bool:
-    """Whether the layer reads or writes anything else than the sentence's embedding."""
-    return any(config.get(f"module_{end}_name") not in (None, "sentence_embedding") for end in ("input", "output"))
 
 
 def write_dense(folder: Path, layer: Dense) -> None:

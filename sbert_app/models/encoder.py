@@ -11,19 +11,19 @@ import torch
 from torch import Tensor, nn
 
 from sbert_app.evaluation.similarity import COSINE, Similarity
-from sbert_app.explain.languages import SAMPLE
+from sbert_app.explain.attribution import TokenVectors, by_word
+from sbert_app.explain.cautions import SAMPLE
 from sbert_app.models.dense import Dense, read_dense, write_dense
 from sbert_app.models.engine.batching import Rows, distinct, token_budget_batches
 from sbert_app.models.engine.engine import OnEngine
 from sbert_app.models.engine.forward import Features, Fetch, Start, attention_mask, forward_batches, pad_rows
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.card import write_card
-from sbert_app.models.files.fingerprint import fingerprint
 from sbert_app.models.files.folders import WORDS, Layout, read_layout, write_layout
+from sbert_app.models.files.soundness import fingerprint
 from sbert_app.models.loading import length_limit, load_transformer, load_without_weights
 from sbert_app.models.pooling import POOLINGS
-from sbert_app.models.tokens.token_vectors import TokenVectors, by_word
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Vectors, in_order
 
 WINDOW = 16_384  # sentences tokenised at a time: bounds memory, and the first batch starts at once
 SPECIAL_TOKENS = 2  # that a tokenizer adds to a sentence, at least
@@ -103,10 +103,7 @@ class Encoder(OnEngine):
 
     def encode(self, sentences: Sequence[str], prompt: str = "") -> Vectors:
         """Embed sentences in their order. n strings -> (n, dim) float32."""
-        embeddings = np.empty((len(sentences), self.dim), dtype=np.float32)
-        for rows, vectors in self.stream(sentences, prompt):
-            embeddings[rows] = vectors
-        return embeddings
+        return in_order(self.stream(sentences, prompt), len(sentences), self.dim)
 
     def stream(self, sentences: Sequence[str], prompt: str = "") -> Iterator[tuple[Rows, Vectors]]:
         """Yield (row numbers, vectors) batch by batch, computing each distinct sentence once; close the iterator to stop."""
@@ -125,8 +122,7 @@ class Encoder(OnEngine):
     def token_vectors(self, sentences: Sequence[str]) -> list[TokenVectors]:
         """The vectors before pooling, with the words they belong to."""
         encodings = self.encodings(sentences)
-        batches = self.hidden([encoding.ids for encoding in encodings])
-        vectors = {row: tokens for rows, hidden in batches for row, tokens in zip(rows.tolist(), hidden, strict=True)}
+        vectors = self.hidden([encoding.ids for encoding in encodings])
         texts, unknown = [self._clean(sentence) for sentence in sentences], self.tokenizer.unk_token
         return [by_word(encoding, texts[i], vectors[i], unknown) for i, encoding in enumerate(encodings)]
 
@@ -135,9 +131,11 @@ class Encoder(OnEngine):
         encodings: list[Any] = self._backend.encode_batch([self._clean(prompt + sentence) for sentence in sentences])
         return encodings
 
-    def hidden(self, ids: Sequence[Sequence[int]]) -> Iterator[tuple[Rows, Vectors]]:
-        """Yield (row numbers, vectors before pooling (b, T, width), padding included) batch by batch."""
-        return self._batches(ids, lambda features: self.engine.start(features, lambda tokens, _: tokens))
+    def hidden(self, ids: Sequence[Sequence[int]]) -> list[Vectors]:
+        """The vectors before pooling of each row, (T or more, width), padding included."""
+        batches = self._batches(ids, lambda features: self.engine.start(features, lambda tokens, _: tokens))
+        vectors = {row: tokens for rows, hidden in batches for row, tokens in zip(rows.tolist(), hidden, strict=True)}
+        return [vectors[row] for row in range(len(ids))]
 
     def pool(self, tokens: TokenVectors, pooling: str) -> Vectors:
         """Pool one sentence's token vectors, (T, width) -> (dim,), through the dense layers, not normalised."""
@@ -160,9 +158,8 @@ class Encoder(OnEngine):
         special = np.array(encoding.special_tokens_mask, dtype=bool)
         numbers = [number for number in range(len(tokens.words)) if not special[tokens.word == number].any()]
         shortened = [[i for i, word in zip(encoding.ids, tokens.word, strict=True) if word != number] for number in numbers]
-        if not shortened:
-            return [], np.empty((0, self.dim), dtype=np.float32)
-        return [tokens.words[number] for number in numbers], self._embed_ids(shortened)
+        words = [tokens.words[number] for number in numbers]
+        return words, in_order(self._batches(shortened, self._start), len(shortened), self.dim)
 
     def save(self, folder: Path, title: str = "", facts: Mapping[str, str] | None = None) -> None:
         """Write a sentence-transformers folder with a model card of `facts`. Needs fp32 weights: rounded ones lose precision."""
@@ -189,12 +186,6 @@ class Encoder(OnEngine):
         lengths = [len(row) for row in ids]
         batches = token_budget_batches(lengths, self.engine.token_budget(sum(lengths)))
         return forward_batches(batches, lambda rows: self.pad([ids[i] for i in rows]), start, self.ahead)
-
-    def _embed_ids(self, ids: Sequence[Sequence[int]]) -> Vectors:
-        embeddings = np.empty((len(ids), self.dim), dtype=np.float32)
-        for rows, vectors in self._batches(ids, self._start):
-            embeddings[rows] = vectors
-        return embeddings
 
     def pad(self, ids: Sequence[Sequence[int]]) -> Features:
         """A batch on the device, padded to its longest row."""

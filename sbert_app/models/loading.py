@@ -10,9 +10,8 @@ from typing import Any
 import torch
 
 from sbert_app.errors import UserError
-from sbert_app.models.engine.attention import use_fastest_attention
 from sbert_app.models.engine.engine import Unread
-from sbert_app.models.engine.hardware import Hardware
+from sbert_app.models.engine.hardware import Hardware, use_fastest_attention
 from sbert_app.models.files.folders import DEFAULT_MAX_LENGTH, check_files, first_line, quoted
 from sbert_app.models.files.soundness import cast, check_complete, check_finite, check_tokenizer
 

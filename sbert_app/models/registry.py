@@ -15,18 +15,15 @@ import torch
 from sbert_app.errors import UserError
 from sbert_app.models.acceleration import PATIENCE, Acceleration
 from sbert_app.models.checks import check_kind, tested
+from sbert_app.models.converted import refuse_draft
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, RUN_NAME, full_name, is_draft
-from sbert_app.models.draft import refuse_draft
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware, choose_hardware
-from sbert_app.models.files.bundled import CROSS_ENCODER, bundled_cross_encoder, checked_bundled_folder
+from sbert_app.models.files import finding
 from sbert_app.models.files.folders import POLY, kind_of, quoted
-from sbert_app.models.files.hub import HUB_NAME, from_hub
 from sbert_app.models.files.listing import ModelInfo, listed, rerankers
-from sbert_app.models.files.names import expand_home, is_folder, plain_name
-from sbert_app.models.poly.encoder import PolyEncoder
-from sbert_app.models.poly.scorer import PairScorer, PolyScorer
+from sbert_app.models.poly_encoder import PairScorer, PolyEncoder, PolyScorer
 from sbert_app.models.words.untrained import NEW_POLY, is_untrained, untrained
 from sbert_app.settings import Settings
 
@@ -79,23 +76,19 @@ class Registry:
 
     def cross_encoder(self, name: str) -> CrossEncoder:
         """The cross-encoder of that name, loaded at most once. Raises UserError for an unknown name."""
-        name = plain_name(name)
-        load = CrossEncoder.from_folder if name != DEFAULT_CROSS_ENCODER else bundled_cross_encoder
+        name = finding.plain_name(name)
+        load = CrossEncoder.from_folder if name != DEFAULT_CROSS_ENCODER else finding.bundled_cross_encoder
         return self._get("cross-encoder", name, load)
 
     def pair_scorer(self, name: str) -> PairScorer:
         """The cross-encoder or poly-encoder of that name, loaded at most once. Raises UserError for an unknown name."""
         if self.kind(name) != POLY:
             return self.cross_encoder(name)
-        return PolyScorer(self._get(POLY, name, _poly_loader(plain_name(name))))
-
-    def folder(self, name: str) -> Path:
-        """Where the model of that name is. Raises UserError for an unknown name."""
-        return self._folder(plain_name(name))
+        return PolyScorer(self._get(POLY, name, _poly_loader(finding.plain_name(name))))
 
     def kind(self, name: str) -> str:
         """Whether the model of that name is an encoder, a cross-encoder or a poly-encoder. Raises UserError for an unknown name."""
-        name = plain_name(name)
+        name = finding.plain_name(name)
         return "encoder" if is_untrained(name) else _kind_of(full_name(name), self.folder(name))
 
     def runs_on(self, name: str) -> str:
@@ -115,7 +108,7 @@ class Registry:
 
     def trainable(self, name: str = DEFAULT_ENCODER) -> Encoder:
         """A separate fp32 copy of an encoder or poly-encoder, for training: the shared one is never changed."""
-        name = plain_name(name) or DEFAULT_ENCODER
+        name = finding.plain_name(name) or DEFAULT_ENCODER
         refuse_draft(name, "training")
         fp32 = replace(self.hardware, dtype=torch.float32)
         if self.kind(name) == POLY:
@@ -123,7 +116,7 @@ class Registry:
         return self._read("encoder", name, Encoder.from_folder, fp32)
 
     def _get(self, kind: str, name: str, load: Callable[..., Model]) -> Model:
-        key = kind, plain_name(name) or DEFAULT_ENCODER
+        key = kind, finding.plain_name(name) or DEFAULT_ENCODER
         with self._lock:
             loading = self._loading.setdefault(key, threading.Lock())
         try:
@@ -138,10 +131,10 @@ class Registry:
 
     def _keep(self, key: tuple[str, str], model: Encoder | CrossEncoder) -> None:
         with self._lock:
+            self._loaded.pop(key, None)
             self._loaded[key] = model
-            self._loaded.move_to_end(key)
             dropped = len(self._loaded) > LOADED_MODELS
-            while len(self._loaded) > LOADED_MODELS:
+            if dropped:
                 self._loaded.popitem(last=False)
         if dropped:
             gc.collect()  # a network refers to itself: without this it stays for minutes
@@ -150,8 +143,8 @@ class Registry:
         private = self.settings.hosted and RUN_NAME.fullmatch(name)  # a deleted run leaves no copy
         if private or is_untrained(name) or is_draft(name):
             return self._read(kind, name, load, self.hardware)
-        base: tuple[Path, ...] = (checked_bundled_folder(),) if name == DEFAULT_CROSS_ENCODER else ()
-        folders = (*base, self._folder(name))
+        base: tuple[Path, ...] = (finding.checked_bundled_folder(),) if name == DEFAULT_CROSS_ENCODER else ()
+        folders = (*base, self.folder(name))
         if (ready := self.acceleration.ready(kind, folders)) is not None:
             model = load(folders[-1], self.hardware, name, weights=False)
             engine, model.fingerprint = ready
@@ -167,39 +160,31 @@ class Registry:
         if is_untrained(name) or is_draft(name):
             check_kind(kind, name, "encoder")
         if is_untrained(name):
-            new = untrained(name, hardware, files=not self.settings.hosted)
-            encoder: Any = Encoder(name, new.network, new.tokenizer, new.layout, hardware, new.dense)
+            encoder: Any = untrained(name, hardware, files=not self.settings.hosted)
             model: Model = tested(encoder)
             return model
-        folder = self._folder(name)
+        folder = self.folder(name)
         check_kind(kind, name, _kind_of(full_name(name), folder))
         model = load(folder, hardware, name)
         if is_draft(name):
             self.acceleration.draft(model, folder)
         return tested(model)
 
-    def _folder(self, name: str) -> Path:
-        name = full_name(name) or DEFAULT_ENCODER
+    def folder(self, name: str) -> Path:
+        """Where the model of that name is. Raises UserError for an unknown name."""
+        name = full_name(finding.plain_name(name)) or DEFAULT_ENCODER
         if name in (DEFAULT_ENCODER, NEW_POLY):
-            return checked_bundled_folder()
+            return finding.checked_bundled_folder()
         if name == DEFAULT_CROSS_ENCODER:
-            return CROSS_ENCODER
+            return finding.CROSS_ENCODER
         trained = self.settings.home / name / "model"
-        if RUN_NAME.fullmatch(name) and is_folder(trained):
+        if RUN_NAME.fullmatch(name) and finding.is_folder(trained):
             return trained  # run ids are secret: knowing one proves ownership, in hosted mode too
         if self.settings.hosted:
             if name not in self.settings.allowed_models:
                 raise UserError(f"Unknown model {quoted(name)}. Must be one of {', '.join(m.name for m in self.list())}.")
-            return from_hub(name)
-        saved = self.settings.models / name
-        if saved.parent == self.settings.models and is_folder(saved):
-            return saved
-        path = expand_home(name)
-        if is_folder(path):
-            return path
-        if not HUB_NAME.fullmatch(name):
-            raise UserError(f"There is no model folder at {quoted(name)}. Type a Hub name such as 'org/model', or a folder.")
-        return from_hub(name)
+            return finding.from_hub(name)
+        return finding.typed_folder(name, self.settings.models)
 
 
 def _kind_of(name: str, folder: Path) -> str:

@@ -1,8 +1,9 @@
 """Execute a run: start or resume it, keep the best weights, evaluate before and after, write model and verdict."""
 
 import logging
-from collections.abc import Callable, Generator
-from dataclasses import asdict
+import time
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -11,19 +12,17 @@ import torch
 from sbert_app.evaluation.verdict import judge, predict
 from sbert_app.evaluation.weighted import Array
 from sbert_app.labelled.example_set import Examples
-from sbert_app.labelled.pairs.training_pairs import remember, trained_on
+from sbert_app.labelled.groups import remember, trained_on
 from sbert_app.labelled.splits import Split
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware
-from sbert_app.runs.clock import Clock
-from sbert_app.runs.embedding import embed
+from sbert_app.runs.files import BEST, CHECKPOINT
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.result import card_facts, compare, head_accuracy
 from sbert_app.runs.run import FINISHED, STOPPED, Run
 from sbert_app.storage import DamagedError, atomic_folder, discard
-from sbert_app.training.head import save_head
 from sbert_app.training.objectives import Classification
-from sbert_app.training.siamese import Siamese, build_siamese
+from sbert_app.training.siamese import Siamese, build_siamese, embed, finish, save_head
 from sbert_app.training.trainee import Evaluation, Pause, Step
 from sbert_app.training.trainer import Trainer
 
@@ -37,6 +36,22 @@ CURVE_SEED = 7
 Loader = Callable[[str], Encoder]
 
 
+@dataclass
+class Clock:
+    """Seconds spent computing events, without the time between them."""
+
+    seconds: float = 0.0
+
+    def each(self, events: Iterator[Any]) -> Iterator[Any]:
+        while True:
+            start = time.perf_counter()
+            event = next(events, None)
+            self.seconds += time.perf_counter() - start
+            if event is None:
+                return
+            yield event
+
+
 class Execution:
     """Executes one run. `work` yields when other jobs may use the device."""
 
@@ -48,8 +63,7 @@ class Execution:
 
     def work(self) -> Generator[None, None, Any]:
         """Train, evaluate and save. `stopping` ends the training early; the best weights so far are evaluated and saved."""
-        conclusion = self._run.conclusion()
-        if conclusion:  # the process was killed before it wrote the final state
+        if conclusion := self._run.conclusion():  # the process was killed before it wrote the final state
             self._conclude(conclusion)
             return
         split = self._run.split()
@@ -113,18 +127,17 @@ class Execution:
             elif isinstance(event, Evaluation):
                 self._add("evaluation", event.step, score=event.score, best=event.best)
                 if event.best:
-                    self._run.save_best(trainer.weights() | {BEST_STEP: torch.tensor(event.step)})
+                    self._run.save(BEST, trainer.weights() | {BEST_STEP: torch.tensor(event.step)})
             interval = EVALUATED_SECONDS if isinstance(event, Evaluation) else CHECKPOINT_SECONDS
             if self._clock.seconds - last_saved > interval and not isinstance(event, Pause):
-                self._run.save_checkpoint(self._state(trainer))
+                self._run.save(CHECKPOINT, self._state(trainer))
                 last_saved = self._clock.seconds
             yield
             if self._stopping():
                 break
         else:
-            self._run.save_checkpoint(self._state(trainer))
-        best = self._run.best()
-        if best is None:
+            self._run.save(CHECKPOINT, self._state(trainer))
+        if (best := self._run.load(BEST)) is None:
             return None
         best_step = int(best.pop(BEST_STEP))
         trainer.load_weights(best)
@@ -142,8 +155,7 @@ class Execution:
                 return
 
     def _resume(self, trainer: Trainer) -> None:
-        state = self._checkpoint()
-        if state is None:
+        if (state := self._checkpoint()) is None:
             self._run.drop_checkpoints()  # best weights without a checkpoint are useless
             self._run.forget_events_after(-1)
             return
@@ -155,7 +167,7 @@ class Execution:
     def _checkpoint(self) -> dict[str, torch.Tensor] | None:
         """The checkpoint to resume from. None to start over, also if checkpoint or best weights are damaged."""
         try:
-            state, best = self._run.checkpoint(), self._run.best()
+            state, best = self._run.load(CHECKPOINT), self._run.load(BEST)
         except DamagedError:
             log.warning("run %s starts over", self._run.id)
             return None
@@ -205,10 +217,3 @@ class Execution:
             if isinstance(siamese.objective, Classification):
                 save_head(folder, siamese.objective, split.train.labels)
             remember(folder, split.train, trained_on(siamese.encoder.folder))
-
-
-def finish(siamese: Siamese) -> None:
-    """Restore the full vocabulary, switch dropout off and drop the gradients."""
-    siamese.vocabulary.restore()
-    siamese.module.zero_grad(set_to_none=True)
-    siamese.module.eval()

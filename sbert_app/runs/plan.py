@@ -1,13 +1,23 @@
-"""The settings of a run: base model, objective and options, with three presets."""
+"""The settings of a run, with three presets, and an estimate of its time: a throwaway copy is trained for a few batches."""
 
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from sbert_app.errors import UserError
 from sbert_app.labelled.columns import KINDS
+from sbert_app.labelled.splits import Split
 from sbert_app.models.words.untrained import NEW_POLY, is_untrained
-from sbert_app.training.choices import INFERSENT_CONCATENATION, OBJECTIVES, ObjectiveOptions, check_of_similarity
-from sbert_app.training.options import Options
+from sbert_app.training.options import INFERSENT_CONCATENATION, OBJECTIVES, ObjectiveOptions, Options, check_of_similarity
+
+if TYPE_CHECKING:
+    from sbert_app.models.encoder import Encoder
+    from sbert_app.models.engine.hardware import Hardware
+    from sbert_app.training.trainer import Trainer
 
 QUICK, THOROUGH, PAPER = "quick", "thorough", "as in the paper"
 PAPER_OBJECTIVES = {"scored": "regression", "labelled": "classification", "triplets": "triplet", "positives": "ranking"}
@@ -16,6 +26,8 @@ SMALL_OBJECTIVES = {"scored": "regression", "labelled": "regression", "triplets"
 POLY_OBJECTIVES = {"classification": "regression", "triplet": "ranking"}  # in the place of those that need one embedding
 UNTRAINED_BATCH, UNTRAINED_RATE = 64, 1e-3  # for a network that starts with random weights
 CURVE_MOST = 3_000  # most training examples for which a learning curve is the default
+WARM_UP_BATCHES, TIMED_BATCHES = 1, 4
+TRAIN_SAMPLE, DEV_SAMPLE = 1_024, 64
 
 
 @dataclass(frozen=True)
@@ -40,9 +52,6 @@ class Plan:
             raise UserError(f"The objective '{self.objective}' cannot learn from {KINDS[kind].lower()}. Use {fitting}.")
         if self.base == NEW_POLY:
             check_of_similarity(self.objective)
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> "Plan":
@@ -72,3 +81,54 @@ def _preset(name: str, kind: str, examples: int, base: str) -> Plan:
     epochs = max(1 if name == QUICK else 3, min(10 if name == QUICK else 20, -(-updates * batch // max(1, examples))))
     options = Options(epochs=epochs, batch_size=batch, learning_rate=5e-5)
     return Plan(base, SMALL_OBJECTIVES[kind], options, learning_curve=examples <= CURVE_MOST)
+
+
+@dataclass(frozen=True)
+class TrainingEstimate:
+    """Expected seconds of a run, extrapolated from a few batches timed on this machine at its current load."""
+
+    pairs_per_second: float
+    training: float
+    evaluations: float
+    learning_curve: float
+    batches: int
+
+    @property
+    def seconds(self) -> float:
+        return self.training + self.evaluations + self.learning_curve
+
+
+def estimate(split: Split, plan: Plan, load: "Callable[[str], Encoder]", hardware: "Hardware") -> Iterator[TrainingEstimate | None]:
+    """Yield None after each batch, then the estimate. The trained copy is discarded."""
+    from sbert_app.training.siamese import build_siamese
+    from sbert_app.training.trainee import Step
+    from sbert_app.training.trainer import Trainer
+
+    generator = np.random.default_rng(0)
+    train, dev = (
+        part.take(generator.permutation(len(part))[:most]) for part, most in ((split.train, TRAIN_SAMPLE), (split.dev, DEV_SAMPLE))
+    )
+    encoder = load(plan.base)
+    siamese = build_siamese(encoder, plan.objective, plan.adjust, train, dev)
+    trainer = Trainer(siamese, plan.options, hardware)
+    yield None
+    start, seconds, examples, batches = time.perf_counter(), 0.0, 0, 0
+    for event in islice((e for e in trainer.run() if isinstance(e, Step)), WARM_UP_BATCHES + TIMED_BATCHES):
+        if event.step > min(WARM_UP_BATCHES, trainer.steps - 1):  # a run of one batch is timed without a warm-up
+            seconds += time.perf_counter() - start
+            examples, batches = examples + event.examples, batches + 1
+        yield None
+        start = time.perf_counter()
+    start = time.perf_counter()
+    for score in siamese.evaluate():
+        if score is None:
+            yield None
+    dev_seconds = (time.perf_counter() - start) / max(1, len(dev))
+    yield _extrapolate(split, plan, trainer, examples / seconds, dev_seconds, batches)
+
+
+def _extrapolate(split: Split, plan: Plan, trainer: "Trainer", rate: float, dev_seconds: float, batches: int) -> TrainingEstimate:
+    training = len(split.train) * plan.options.epochs / rate
+    evaluations = dev_seconds * ((trainer.evaluations + 1) * len(split.dev) + 2 * len(split.held_out))
+    curve = (training + evaluations) / 2 if plan.learning_curve else 0.0
+    return TrainingEstimate(rate, training, evaluations, curve, batches)

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sbert_app.evaluation.needed import examples_needed
+from sbert_app.evaluation.estimate import examples_needed
 from sbert_app.evaluation.verdict import LEAST_HELD_OUT, UNCLEAR, judge
 from sbert_app.evaluation.weighted import Array
 from sbert_app.labelled.example_set import Examples
-from sbert_app.labelled.separation import Separation, shared_warning
+from sbert_app.labelled.groups import Separation, shared_warning
 from sbert_app.labelled.splits import Split
 from sbert_app.runs.plan import Plan
-from sbert_app.training.choices import OBJECTIVES
+from sbert_app.training.options import OBJECTIVES
 from sbert_app.vectors import Vectors
 from sbert_app.wording import plural
 
@@ -31,7 +31,7 @@ def compare(split: Split, before: Array, after: Array) -> dict[str, Any]:
         "before": before.tolist(),
         "after": after.tolist(),
         "parts": {"train": len(split.train), "dev": len(split.dev), "held_out": len(held_out)},
-        "split": split.separation.to_json(),
+        "split": asdict(split.separation),
         "shared": split.shared,
     }
 
@@ -53,8 +53,8 @@ def warnings(result: Mapping[str, Any]) -> list[str]:
 
 def head_accuracy(objective: "nn.Module", columns: Sequence[Vectors], held_out: Examples) -> dict[str, float] | None:
     """Accuracy of the softmax head on the held-out pairs, and the share of the most frequent label; None without a head."""
-    from sbert_app.training.head import predict_labels
     from sbert_app.training.objectives import Classification
+    from sbert_app.training.siamese import predict_labels
 
     if not isinstance(objective, Classification):
         return None

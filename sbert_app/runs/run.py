@@ -5,23 +5,19 @@ plan.json  examples.parquet  events.jsonl  checkpoint.safetensors  best.safetens
 
 import secrets
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from filelock import FileLock
 
 from sbert_app.labelled.splits import Split, from_frame, to_frame
-from sbert_app.runs import events, locks
+from sbert_app.runs.files import RunFiles
 from sbert_app.runs.plan import Plan
 from sbert_app.storage import UnreadableError, atomic_folder, check, checksum, read_object, reading, write_object, writing
-from sbert_app.training import weights
 
 if TYPE_CHECKING:
-    from sbert_app.training.trainer import State
+    pass
 
 WAITING, RUNNING, INTERRUPTED = "waiting", "running", "interrupted"
 FINISHED, STOPPED, FAILED = "finished", "stopped", "failed"
@@ -56,11 +52,11 @@ class RunInfo:
         return f"runs/{self.id}"
 
 
-class Run:
+class Run(RunFiles):
     """Reads and writes a run. Several processes may read it; only the one that holds `lock` writes."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
+        super().__init__(folder)
         self.id = folder.name
 
     @classmethod
@@ -75,7 +71,7 @@ class Run:
             "name": name[:NAME_LENGTH],
             "owner": owner,
             "created": time.strftime("%Y-%m-%d %H:%M:%S"),
-            "plan": plan.to_json(),
+            "plan": asdict(plan),
             "kind": examples.kind,
             "labels": examples.labels,
             "positive": examples.positive,
@@ -83,7 +79,7 @@ class Run:
             "fingerprint": split.fingerprint,
             "leaks": split.leaks,
             "shared": split.shared,
-            "split": split.separation.to_json(),
+            "split": asdict(split.separation),
             "file": file,
         }
         with writing("The run"), atomic_folder(run.folder) as folder:
@@ -152,57 +148,6 @@ class Run:
     def rename(self, name: str) -> None:
         with writing("The run"):
             write_object(self.folder / "plan.json", self.facts | {"name": name[:NAME_LENGTH]})
-
-    def hold(self) -> FileLock:
-        """Lock the run, until the lock is released. Raises UserError if somebody else works on it."""
-        return locks.hold(self.folder / "lock")
-
-    @contextmanager
-    def lock(self) -> Iterator[None]:
-        """Lock the run while the block runs."""
-        lock = self.hold()
-        try:
-            yield
-        finally:
-            lock.release()
-
-    def locked(self) -> bool:
-        """Whether the run is being trained, or waits for its turn, in any process."""
-        return locks.held(self.folder / "lock")
-
-    def add_event(self, event: events.Event) -> None:
-        events.append(self.folder / "events.jsonl", event)
-
-    def events(self) -> list[events.Event]:
-        """All readable events in order."""
-        with reading("The curve of this run", "Delete the run."):
-            return events.read(self.folder / "events.jsonl")
-
-    def forget_events_after(self, step: int) -> None:
-        events.forget_after(self.folder / "events.jsonl", step)
-
-    def save_checkpoint(self, state: "State") -> None:
-        weights.save(self.folder / "checkpoint.safetensors", state)
-
-    def checkpoint(self) -> "State | None":
-        """The state to resume from, None if there is none. Raises DamagedError if it is damaged."""
-        return self._load("checkpoint")
-
-    def save_best(self, state: "State") -> None:
-        weights.save(self.folder / "best.safetensors", state)
-
-    def best(self) -> "State | None":
-        """The weights with the best dev score so far, None if there are none. Raises DamagedError if they are damaged."""
-        return self._load("best")
-
-    def drop_checkpoints(self) -> None:
-        """Delete checkpoint and best weights: a finished run needs only its model."""
-        for name in ("checkpoint", "best"):
-            weights.drop(self.folder / f"{name}.safetensors")
-
-    def _load(self, name: str) -> "State | None":
-        with reading(f"The {name} of this run", "Delete the run and start it again."):
-            return weights.load(self.folder / f"{name}.safetensors")
 
     def save_result(self, result: dict[str, Any]) -> None:
         write_object(self.folder / "result.json", result)

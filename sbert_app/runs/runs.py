@@ -3,11 +3,14 @@
 import os
 import re
 import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sbert_app.errors import UserError
-from sbert_app.runs.run import Run, RunInfo
+from sbert_app.runs.run import DAMAGED, Run, RunInfo
 from sbert_app.storage import UnreadableError, discard, writing
 
 RUN_ID = re.compile(r"\d{4}-\d\d-\d\d-[0-9a-f]{16}")
@@ -20,7 +23,7 @@ class Runs:
         self._home = home
 
     def list(self, owner: str = "") -> list[RunInfo]:
-        """The runs, newest first, damaged ones too; those have no known owner, so nobody sees them in hosted mode."""
+        """The runs, newest first, damaged ones too; those have no known owner, so no visitor sees them in hosted mode."""
         infos = [Run(path).info() for path in self._home.glob("[!.]*") if _is_run(path)]
         return sorted((i for i in infos if owner in ("", i.owner)), key=lambda info: (info.created, info.id), reverse=True)
 
@@ -33,11 +36,13 @@ class Runs:
         return run
 
     def sweep(self, hours: float) -> None:
-        """Delete the runs that nobody has worked on for this many hours."""
+        """Delete the runs that no process has worked on for this many hours."""
         for info in filter(lambda info: RUN_ID.fullmatch(info.id), self.list()):
             run = Run(self._home / info.id)
             with suppress(OSError, UserError):  # deleted meanwhile, or not deletable: must not prevent a new run
-                if time.time() - _touched(run.folder) > hours * 3600 and not run.locked():
+                state = run.folder / "state.json"
+                worked = (state if os.path.lexists(state) else run.folder).lstat().st_mtime
+                if time.time() - worked > hours * 3600 and not run.locked():
                     _delete(run)
 
     def delete(self, run_id: str) -> None:
@@ -59,12 +64,39 @@ def _owner(run: Run) -> str:
         return ""
 
 
-def _touched(folder: Path) -> float:
-    """When the state was last written (or, without a state, the folder), seconds since 1970."""
-    state = folder / "state.json"
-    return (state if os.path.lexists(state) else folder).lstat().st_mtime
-
-
 def _delete(run: Run) -> None:
     with writing("The folder of runs"):
         discard(run.folder)
+
+
+@dataclass(frozen=True)
+class RunOverview:
+    """word, change: the verdict and its first measure, "" and None before the end; base: "" if the run is damaged."""
+
+    info: RunInfo
+    base: str
+    word: str
+    examples: int  # held out
+    change: dict[str, Any] | None
+    nbytes: int
+
+
+def _overview(run: Run, info: RunInfo) -> RunOverview:
+    if info.state == DAMAGED:
+        return RunOverview(info, "", "", 0, None, _size(run))
+    verdict = (run.conclusion() or {}).get("verdict", {})
+    changes = verdict.get("changes") or [None]
+    return RunOverview(info, run.plan.base, verdict.get("word", ""), verdict.get("examples", 0), changes[0], _size(run))
+
+
+def overviews(get: Callable[[str], Run], infos: Sequence[RunInfo]) -> list[RunOverview]:
+    """The lines of several runs, without those that were deleted meanwhile; what is damaged is left out."""
+    lines = []
+    for info in infos:
+        with suppress(UserError, OSError):
+            lines.append(_overview(get(info.id), info))
+    return lines
+
+
+def _size(run: Run) -> int:
+    return sum(path.stat().st_size for path in run.folder.rglob("*") if path.is_file())

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from sbert_app.models.engine.batching import Rows
-from sbert_app.models.scoring import check_one_score
+from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.vectors import Vectors
 
 if TYPE_CHECKING:
     from sbert_app.models.cross_encoder import Pair
     from sbert_app.models.encoder import Encoder
-    from sbert_app.models.poly.scorer import PairScorer
+    from sbert_app.models.poly_encoder import PairScorer
 
 SHORT_IN_A_ROW = 8  # short requests served before a waiting batch gets its turn, so that no job starves
 

@@ -9,8 +9,7 @@ from weakref import WeakValueDictionary
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import guess_column, read_corpus
 from sbert_app.errors import UserError
-from sbert_app.explain.calibration import Calibration
-from sbert_app.explain.scale import References, Scale
+from sbert_app.explain.scale import Calibration, References, Scale
 from sbert_app.runtime.embedding import Embedder
 from sbert_app.runtime.references import ReferenceScores
 from sbert_app.settings import ASSETS, Limits

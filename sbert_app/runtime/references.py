@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.explain.scale import References
-from sbert_app.labelled.pairs.reference_pairs import Pairs, reference_pairs
+from sbert_app.explain.scale import Pairs, References, reference_pairs
 from sbert_app.runtime.embedding import Embedder
 from sbert_app.settings import Limits
 from sbert_app.vectors import unit_rows
@@ -39,8 +38,7 @@ class ReferenceScores:
             return self._measured[encoder.fingerprint]
 
     def _measure(self, encoder: "Encoder") -> References:
-        pairs = reference_pairs(self._limits)
-        return References(*(self._scores(encoder, kind) for kind in (pairs.related, pairs.paraphrases, pairs.other_words)))
+        return References(*(self._scores(encoder, pairs) for pairs in reference_pairs(self._limits)))
 
     def _scores(self, encoder: "Encoder", pairs: Pairs) -> NDArray[np.float32]:
         """The cosine of each pair, rising, (n,)."""

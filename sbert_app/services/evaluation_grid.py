@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
-from sbert_app.grid.cell import Cell, measure_cell
-from sbert_app.grid.data_sets import DataSet, read_data_set, read_folder
-from sbert_app.grid.examples import own_data_sets
-from sbert_app.grid.loaded import Systems
-from sbert_app.grid.parts import plain_name
+from sbert_app.grid.cell import Cell, CellStore, measure_cell
+from sbert_app.grid.data_sets import DataSet, plain_name, read_data_set, read_folder
+from sbert_app.grid.loading import Systems
 from sbert_app.grid.result import Grid, Place
-from sbert_app.grid.store import CellStore
 from sbert_app.grid.systems import Choice, check_names
-from sbert_app.grid.tasks.chosen import by_tasks, check_tasks
-from sbert_app.labelled.judgements import Rows
+from sbert_app.grid.tasks.chosen import by_tasks, check_tasks, own_data_sets
+from sbert_app.labelled.queries import CorpusRows
 from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.stop import Stop, StoppedError
 from sbert_app.runtime.workbench import Workbench
@@ -75,7 +72,7 @@ class GridService:
         session = self._bench.sessions.get(session_id)
         limits = self._bench.settings.limits
         corpus = session.get(IndexedCorpus)
-        rows = Rows(corpus.corpus.name, corpus.corpus.sentences, corpus.corpus.rows) if corpus else None
+        rows = CorpusRows(corpus.corpus.name, corpus.corpus.sentences, corpus.corpus.rows) if corpus else None
         data = read_data_set(read_table(path, limits, name), limits, plain_name(name), corpus=rows)
 
         def added(before: Uploaded | None) -> Uploaded:

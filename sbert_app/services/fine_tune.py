@@ -8,13 +8,11 @@ from typing import Any
 
 from sbert_app.errors import UserError
 from sbert_app.labelled.examples import Examples
-from sbert_app.labelled.separation import Separation
+from sbert_app.labelled.groups import Separation
 from sbert_app.models.defaults import DEFAULT_ENCODER
-from sbert_app.runs.overview import RunOverview, overviews
-from sbert_app.runs.plan import Plan, preset
-from sbert_app.runs.probe import TrainingEstimate, estimate
+from sbert_app.runs.plan import Plan, TrainingEstimate, estimate, preset
 from sbert_app.runs.run import DAMAGED, FAILED, INTERRUPTED, RUNNING, WAITING, Run, RunInfo
-from sbert_app.runs.runs import Runs
+from sbert_app.runs.runs import RunOverview, Runs, overviews
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.runtime.worker import Worker, run_execution
 from sbert_app.services import validation

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sbert_app.explain.attribution import is_special
-from sbert_app.explain.languages import Pieces, unread
+from sbert_app.explain.cautions import Pieces, unread
 
 if TYPE_CHECKING:
+    from sbert_app.explain.attribution import TokenVectors
     from sbert_app.models.encoder import Encoder
-    from sbert_app.models.tokens.token_vectors import TokenVectors
 
 SAMPLED, BEGINNING = 200, 300  # rows of a corpus, characters of each
 LEAST_ROWS, LEAST_SHARE = 2, 0.1  # of the sampled rows: below it, they are quotations and names

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.errors import UserError
-from sbert_app.evaluation.label_agreement import label_agreement
+from sbert_app.evaluation.agreement import label_agreement
 from sbert_app.labelled.columns import ColumnRoles
 from sbert_app.labelled.examples import Reading, check_columns, read_examples
-from sbert_app.labelled.pairs.pair_columns import PairColumns, guess_pair_columns
-from sbert_app.labelled.pairs.pair_labels import PairLabels, read_pair_labels
-from sbert_app.labelled.pairs.scored_pairs import ScoredPairs
+from sbert_app.labelled.pair_columns import PairColumns, PairLabels, guess_pair_columns, read_pair_labels
+from sbert_app.labelled.scored_pairs import ScoredPairs
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.engine.batching import distinct
 from sbert_app.runtime.line import place_in_line

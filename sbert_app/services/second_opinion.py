@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 
 from sbert_app.explain.scale import Scale
-from sbert_app.models.scoring import Bounds, check_one_score
+from sbert_app.models.files.trained_for import Bounds, check_one_score
 from sbert_app.runtime.workbench import Workbench
 
 

@@ -22,9 +22,9 @@ from sbert_app.services.second_opinion import ModelScore, second_opinion
 from sbert_app.vectors import Vectors, cosine, unit_rows
 
 if TYPE_CHECKING:
+    from sbert_app.explain.attribution import TokenVectors
     from sbert_app.models.encoder import Encoder
     from sbert_app.models.files.listing import ModelInfo
-    from sbert_app.models.tokens.token_vectors import TokenVectors
 
 LEAVE_ONE_OUT_WORDS = 64  # leave-one-out costs two forward passes per word: longer sentences are not explained
 

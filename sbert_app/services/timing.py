@@ -19,8 +19,8 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
 from sbert_app.services.labelled import TrainingData
 from sbert_app.timing.experiment import FINAL_STAGES, STOPPED, Experiment, Moment
+from sbert_app.timing.measurements import SystemSpeed, measure_systems
 from sbert_app.timing.result import TimingResult
-from sbert_app.timing.table7 import SystemSpeed, measure_systems
 
 if TYPE_CHECKING:
     from sbert_app.models.cross_encoder import CrossEncoder
@@ -178,8 +178,8 @@ class TimingService:
                 self._bench.registry.release()
 
     def _race(self, corpus: RaceCorpus, models: tuple[str, str], seconds: int, stop: Stop) -> Iterator[Moment]:
-        from sbert_app.models.comparable import cross_encoder_like, on_one_engine
-        from sbert_app.timing.conditions import conditions_of
+        from sbert_app.timing.contestants import cross_encoder_like, on_one_engine
+        from sbert_app.timing.experiment import conditions_of
 
         yield Moment("Loading the models")
         encoder = self._bench.registry.encoder(models[0])
@@ -207,7 +207,7 @@ class TimingService:
         return judge(sample.kind, sbert.score(sample), other.score(sample), sample.gold)
 
     def _table_7(self, corpus: RaceCorpus, model: str, stop: Stop) -> Iterator[list[SystemSpeed]]:
-        from sbert_app.models.comparable import on_each_device
+        from sbert_app.timing.contestants import on_each_device
 
         finished: list[SystemSpeed] = []
         for encoder in on_each_device(self._bench.registry, model):

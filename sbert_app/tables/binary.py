@@ -9,10 +9,10 @@ from typing import Any
 from sbert_app.errors import UserError
 from sbert_app.settings import MEGABYTE, Limits
 from sbert_app.tables.collecting import Collector, check_rows, check_unpacked
-from sbert_app.tables.content import Content
 from sbert_app.tables.decoding import storable
 from sbert_app.tables.delimited import without_blank_end
 from sbert_app.tables.records import cell
+from sbert_app.tables.table import Content
 
 BATCH_ROWS = 8192
 SHEETS = "xl/worksheets/"

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from sbert_app.errors import UserError
 from sbert_app.settings import Limits
-from sbert_app.tables.confined import DISK_FULL, NO_MEMORY, REFUSED
-from sbert_app.tables.reading import read_content
+from sbert_app.tables.reading import DISK_FULL, NO_MEMORY, REFUSED, read_content
 
 NICE = 10  # lower priority than the process that serves visitors
 

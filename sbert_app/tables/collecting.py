@@ -9,9 +9,8 @@ from typing import Any
 
 from sbert_app.errors import UserError
 from sbert_app.settings import MEGABYTE, Limits
-from sbert_app.tables.content import ROWS, Content
 from sbert_app.tables.decoding import storable
-from sbert_app.tables.table import Skip
+from sbert_app.tables.table import ROWS, Content, Skip
 
 CHUNK_ROWS = 4096
 CHUNK_CHARACTERS = 4_000_000
@@ -89,7 +88,8 @@ class Collector:
         columns = list(zip_longest(*self._chunk, fillvalue=""))
         self._row_count += len(self._chunk)
         self._text_bytes += sum(sum(map(getsizeof, column)) - EMPTY * len(column) for column in columns)
-        if self._is_beyond():
+        limits = self.limits
+        if self._row_count > limits.rows or self._cells > limits.cells or self._text_bytes > limits.unpacked_bytes:
             self._stop = min(self._stop, time.monotonic() + COUNTING_SECONDS)
             if time.monotonic() > self._stop:
                 self._check_size("more than ")
@@ -114,10 +114,6 @@ class Collector:
     @property
     def _cells(self) -> int:
         return self._row_count * len(self.columns)
-
-    def _is_beyond(self) -> bool:
-        limits = self.limits
-        return self._row_count > limits.rows or self._cells > limits.cells or self._text_bytes > limits.unpacked_bytes
 
     def _check_size(self, least: str = "") -> None:
         check_rows(self.name, self._row_count, self.limits, least)

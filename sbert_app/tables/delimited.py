@@ -10,9 +10,8 @@ from itertools import chain, islice
 
 from sbert_app.errors import UserError
 from sbert_app.tables.collecting import Collector, long_cell
-from sbert_app.tables.content import Content
 from sbert_app.tables.decoding import TextFile
-from sbert_app.tables.table import LINE_COLUMN, Form
+from sbert_app.tables.table import LINE_COLUMN, Content, Form
 
 DELIMITERS = "\t;|,"
 NO_DELIMITER = "\x1f"  # occurs in no text: the file has one column

@@ -6,9 +6,8 @@ from typing import Any
 
 from sbert_app.errors import UserError
 from sbert_app.tables.collecting import Collector
-from sbert_app.tables.content import Content
 from sbert_app.tables.decoding import TextFile, storable
-from sbert_app.tables.table import LINE_COLUMN
+from sbert_app.tables.table import LINE_COLUMN, Content
 
 ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 

@@ -1,20 +1,31 @@
-"""The table that every format is read into: a frame of strings, the row numbers of the file, and the skipped rows."""
+"""The table that every format is read into: a frame of strings, row numbers of the file, skipped rows; and how to write csv."""
 
+import json
+import re
+import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.wording import plural, row_list
 
-if TYPE_CHECKING:  # the child process starts faster without it
+if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow
 
 LINE_COLUMN = "text"  # the only column of a txt file, of pasted lines and of a JSON list of strings
 CELL_BYTES = 57  # of a short string and the reference to it, without its characters
+ROWS = ""  # the column of row numbers; no other column has a blank name
+METADATA = b"sbert"
+BYTE_ORDER_MARK = "\ufeff"  # without it Excel reads UTF-8 as the local encoding
+FORMULA = "=+-@−"  # first characters of a formula; full-width and small forms are normalised to these
+CONTROLS = ("\t", "\r", "\n")  # at the start of a cell, a spreadsheet may cut there
+NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?([eE][-+]?\d+)?")  # such as -0.5: no formula, and must be read back unchanged
+SPECIAL = re.compile(r'[",;|\t\r\n]')  # spreadsheets of some countries split at semicolons
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +71,76 @@ def skipped_summary(skipped: Sequence[Skip]) -> list[str]:
         f"{count:,} {plural(count, 'row', 'rows')} skipped, {reason}: {row_list([s.row for s in skipped if s.reason == reason])}"
         for reason, count in counts.most_common()
     ]
+
+
+@dataclass(frozen=True)
+class Content:
+    """`cells`: the string columns of the table, and the row numbers as the column `ROWS`."""
+
+    name: str
+    cells: "pyarrow.Table"
+    skipped: tuple[Skip, ...]
+    notes: tuple[str, ...]
+    text_bytes: int
+    form: Form = SPREADSHEET
+
+    def table(self) -> Table:
+        import pandas as pd
+
+        columns = {name: self.cells[name].to_numpy() for name in self.cells.column_names if name != ROWS}
+        frame = pd.DataFrame(columns, dtype=object)
+        return Table(self.name, frame, self.cells[ROWS].to_numpy(), self.skipped, self.notes, self.text_bytes, self.form)
+
+    def write(self, stream: IO[bytes]) -> None:
+        import pyarrow.ipc
+
+        skipped = [(skip.row, skip.reason) for skip in self.skipped]
+        metadata = json.dumps({"skipped": skipped, "notes": self.notes, "text_bytes": self.text_bytes, "form": self.form})
+        cells = self.cells.replace_schema_metadata({METADATA: metadata})
+        options = pyarrow.ipc.IpcWriteOptions(compression="lz4")
+        with pyarrow.ipc.new_stream(stream, cells.schema, options=options) as writer:
+            writer.write_table(cells)
+
+
+def received(name: str, stream: IO[bytes]) -> Content:
+    """Read what `Content.write` wrote."""
+    import pyarrow.ipc
+
+    cells = pyarrow.ipc.open_stream(stream).read_all()
+    metadata: dict[str, Any] = json.loads(cells.schema.metadata[METADATA])
+    skipped = tuple(Skip(row, reason) for row, reason in metadata["skipped"])
+    return Content(name, cells, skipped, tuple(metadata["notes"]), metadata["text_bytes"], Form(*metadata["form"]))
+
+
+def to_csv(records: Sequence[Mapping[str, Any]], delimiter: str = ",") -> str:
+    """Format records as csv; the header has the keys of all records. All texts are `guarded`."""
+    columns = list(dict.fromkeys(key for record in records for key in record))
+    rows: list[list[Any]] = [columns, *([record.get(column) for column in columns] for record in records)]
+    return "".join(delimiter.join(_field(value, delimiter) for value in row) + "\r\n" for row in rows)
+
+
+def csv_file(records: Sequence[Mapping[str, Any]]) -> str:
+    """The content of a csv file, with a byte-order mark for Excel; "" for no records."""
+    return BYTE_ORDER_MARK + to_csv(records) if records else ""
+
+
+def guarded(text: str) -> str:
+    """Put an apostrophe before a text that a spreadsheet would run as a formula."""
+    return f"'{text}" if text.startswith(CONTROLS) or _is_formula(text) else text
+
+
+def _is_formula(text: str) -> bool:
+    """Whether the first visible character begins a formula, in any of its widths."""
+    if NUMBER.fullmatch(text):
+        return False
+    # Skipped are blanks, controls, zero-width characters and combining marks.
+    first = next((letter for letter in text if not letter.isspace() and unicodedata.category(letter)[0] not in "CMZ"), "")
+    return unicodedata.normalize("NFKC", first)[:1] in tuple(FORMULA)
+
+
+def _field(value: Any, delimiter: str) -> str:
+    """Format a value as a csv field, quoted if necessary."""
+    if value is None:
+        return ""
+    text = guarded(value) if isinstance(value, str) else str(value)
+    return '"{}"'.format(text.replace('"', '""')) if delimiter in text or SPECIAL.search(text) else text

@@ -1,14 +1,15 @@
-"""The whole measurement: warm up, race, run all pairs of a few sentences, time searches."""
+"""The whole measurement: its conditions, then warm up, race, run all pairs of a few sentences, time searches."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import TYPE_CHECKING
 
 from sbert_app.evaluation.agreement import agreement
-from sbert_app.timing import small_runs
+from sbert_app.timing import measurements
 from sbert_app.timing.lane import Device
-from sbert_app.timing.queries import encode_seconds, query_timings
+from sbert_app.timing.measurements import SmallRun, encode_seconds, query_timings, small_run
 from sbert_app.timing.race import Race, RaceState, product_throughput
 from sbert_app.timing.result import Answer, Conditions, TimingResult
 from sbert_app.vectors import unit_rows
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 CHECK_SECONDS = 4.0  # of cross-encoder computing, for all pairs of a few sentences
 QUERIES = 24
 DONE, STOPPED = FINAL_STAGES = "Done", "Stopped"  # stages of the last moment
-
-Stopping = Callable[[], bool]
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Experiment:
         self._sentences, self._conditions = sentences, conditions
         self._race = Race(encoder, cross, sentences, device)
 
-    def run(self, seconds: float, stopping: Stopping) -> Iterator[Moment]:
+    def run(self, seconds: float, stopping: Callable[[], bool]) -> Iterator[Moment]:
         """Run all measurements. `seconds`: of cross-encoder computing in the race. Ends early once `stopping`."""
         yield Moment("Warming up, not counted")
         self._race.warm_up()
@@ -78,15 +77,40 @@ class Experiment:
 
     def _checks(self, result: TimingResult) -> Iterator[tuple[str, TimingResult]]:
         """Run the measurements after the race; yields (stage, result so far)."""
-        sizes = small_runs.sizes(len(self._sentences), result.cross.rate, CHECK_SECONDS)
-        runs = small_runs.SmallRuns(self._encoder, self._cross, self._device)
-        for _ in runs.run(self._sentences, sizes):
-            yield f"Running both on all pairs of {sizes[-1]} sentences", result
-        largest = runs.results[-1]
-        agreed = agreement(largest.sbert_scores, largest.cross_scores) if result.conditions.head_trained else None
-        result = replace(result, runs=tuple(runs.results), agreement=agreed)
+        sizes = measurements.sizes(len(self._sentences), result.cross.rate, CHECK_SECONDS)
+        runs: list[SmallRun] = []
+        for size in sizes:
+            for run in small_run(self._encoder, self._cross, self._sentences[:size], self._device):
+                runs += [run] if run else []
+                yield f"Running both on all pairs of {sizes[-1]} sentences", result
+        agreed = agreement(runs[-1].sbert_scores, runs[-1].cross_scores) if result.conditions.head_trained else None
+        result = replace(result, runs=tuple(runs), agreement=agreed)
         yield "Timing searches", result
         result = replace(result, encode_one=encode_seconds(self._encoder, self._sentences[:QUERIES], self._device))
         for timing in query_timings(unit_rows(self._race.embeddings), self._device):
             result = replace(result, queries=(*result.queries, timing))
             yield "Timing searches", result
+
+
+def conditions_of(
+    corpus: str, sentences: Sequence[str], encoder: "Encoder", cross: "CrossEncoder", trained: bool, notes: tuple[str, ...] = ()
+) -> Conditions:
+    """The conditions of a race on these sentences, today. trained: whether the cross-encoder's head is."""
+    from sbert_app.models.engine.hardware import machine
+    from sbert_app.timing.contestants import same_backbone, size_of
+
+    return Conditions(
+        corpus=corpus,
+        sentences=len(sentences),
+        encoder=encoder.name,
+        cross_encoder=cross.name,
+        head_trained=trained,
+        same_backbone=same_backbone(encoder, cross),
+        machine=machine(),
+        hardware=encoder.runs_on,
+        max_tokens=(encoder.max_length, cross.max_length),
+        date=date.today().isoformat(),
+        notes=notes,
+        trained_for=cross.trained_for,
+        sizes=(size_of(encoder), size_of(cross)),
+    )

@@ -3,6 +3,7 @@
 To be fair, both use the same sentences, device, precision, tokeniser and smart batching, and alternate: other load affects both.
 """
 
+import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,9 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sbert_app.corpus.pairs import ClosestPair, closest_pair
-from sbert_app.timing.extrapolation import pairs_of
-from sbert_app.timing.lane import Device, Lane, finish
-from sbert_app.timing.throughput import Throughput, Turn
+from sbert_app.timing.lane import Device, Lane
+from sbert_app.timing.throughput import Throughput, Turn, pairs_of
 from sbert_app.vectors import Vectors, unit_rows
 
 if TYPE_CHECKING:
@@ -91,14 +91,10 @@ class Race:
             yield self.state
 
     def _find_closest(self) -> None:
-        lane = Lane(1, self._compare, self._device)
-        for _ in finish(lane):
-            pass
-        self._closest_seconds = lane.seconds
-
-    def _compare(self) -> Iterator[int]:
-        self.closest = closest_pair(unit_rows(self.embeddings))
-        yield 1
+        with self._device():
+            start = time.perf_counter()
+            self.closest = closest_pair(unit_rows(self.embeddings))
+            self._closest_seconds = time.perf_counter() - start
 
     def _encode(self) -> Iterator[int]:
         for rows, vectors in self._encoder.stream(self.sentences):
@@ -135,15 +131,10 @@ def product_throughput(dim: int, device: Device) -> Throughput:
     """Pairs per second of the all-pairs step, on random unit vectors: its speed does not depend on their values."""
     random = np.random.default_rng(0).standard_normal((PRODUCT_ROWS, dim), dtype=np.float32)
     vectors: Vectors = unit_rows(random)
-
-    def compare() -> Iterator[int]:
-        closest_pair(vectors)
-        yield pairs_of(PRODUCT_ROWS)
-
-    lane = Lane(pairs_of(PRODUCT_ROWS), compare, device)
     turns: list[Turn] = []
     for _ in range(PRODUCT_TURNS + 1):  # the first is the warm-up
-        for _ in finish(lane):
-            pass
-        turns.append(Turn(lane.total, lane.passes.pop()))
+        with device():
+            start = time.perf_counter()
+            closest_pair(vectors)
+            turns.append(Turn(pairs_of(PRODUCT_ROWS), time.perf_counter() - start))
     return Throughput(tuple(turns[1:]))

@@ -6,11 +6,8 @@ from typing import Any, ClassVar
 from sbert_app.corpus.pairs import ClosestPair
 from sbert_app.evaluation.agreement import Agreement
 from sbert_app.evaluation.verdict import Verdict
-from sbert_app.timing.disturbance import disturbed
-from sbert_app.timing.extrapolation import Extrapolation, extrapolate, pairs_of, power_law
-from sbert_app.timing.queries import QueryTiming
-from sbert_app.timing.small_runs import SmallRun
-from sbert_app.timing.throughput import Throughput
+from sbert_app.timing.measurements import QueryTiming, SmallRun
+from sbert_app.timing.throughput import Extrapolation, Throughput, disturbed, extrapolate, pairs_of, power_law
 
 CROSS, SBERT = "cross-encoder", "sbert"
 MOST_SENTENCES = 1_000_000  # the largest number to extrapolate to

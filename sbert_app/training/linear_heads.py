@@ -12,6 +12,7 @@ from torch import Tensor
 BATCH, EPOCHS_A_ROUND, PATIENCE, MOST_EPOCHS, RATE = 64, 4, 5, 200, 1e-3
 BETAS, EPSILON = (0.9, 0.999), 1e-8  # of Adam
 ROWS_AT_ONCE = 8_192
+Tick = Callable[[], None]
 
 
 @dataclass(frozen=True)
@@ -24,56 +25,34 @@ class Heads:
 
     def predict(self, features: Tensor) -> Tensor:
         """The class that each head gives each row, (n, H). features (n, dim)."""
-        parts = [
-            _logits(features[start : start + ROWS_AT_ONCE], self.weight, self.bias).argmax(2)
-            for start in range(0, len(features), ROWS_AT_ONCE)
-        ]
-        return torch.cat(parts)
-
-    def correct(self, features: Tensor, targets: Tensor) -> Tensor:
-        """Whether each head predicts each row, (n, H). features (n, dim), targets (n,)."""
-        return self.predict(features) == targets[:, None]
+        return torch.cat([_logits(rows, self.weight, self.bias).argmax(2) for rows in features.split(ROWS_AT_ONCE)])
 
 
+# Steps take milliseconds: beside other work, threads wait ten times longer.
+@threadpool_limits.wrap(limits=1, user_api="openmp")  # type: ignore[untyped-decorator]
 @torch.inference_mode()
 def fit_heads(
-    features: Tensor,
-    targets: Tensor,
-    train: Tensor,
-    dev: Tensor,
-    l2: Tensor,
-    seed: int = 0,
-    tick: Callable[[], None] = lambda: None,
+    features: Tensor, targets: Tensor, train: Tensor, dev: Tensor, l2: Tensor, seed: int = 0, tick: Tick = lambda: None
 ) -> Heads:
     """Fit H heads by Adam on the cross-entropy; each keeps its best round on its dev rows and stops after PATIENCE worse ones.
 
     features (n, dim); targets (n,), 0..C-1; train, dev: boolean (H, n); l2: weight decay, (H,). tick is called before each step.
     All heads see the rows in one order, each only its own: a step is one matrix product for all of them.
     """
-    with threadpool_limits(1, user_api="openmp"):  # steps take milliseconds: beside other work, threads wait ten times longer
-        return _fitted(features, targets, train, dev, l2, torch.Generator().manual_seed(seed), tick)
-
-
-def _fitted(
-    features: Tensor, targets: Tensor, train: Tensor, dev: Tensor, l2: Tensor, random: torch.Generator, tick: Callable[[], None]
-) -> Heads:
-    run = _Training(features, targets, train, l2, random)
+    run = _Training(features, targets, train, l2, torch.Generator().manual_seed(seed))
     count, numbers = len(l2), torch.arange(len(l2))
     best = Heads(run.weight.clone(), run.bias.clone(), torch.full((count,), -1.0))
     waited = torch.zeros(count, dtype=torch.int64)
     for _ in range(0, MOST_EPOCHS, EPOCHS_A_ROUND):
         for _ in range(EPOCHS_A_ROUND):
             run.epoch(tick)
-        correct = Heads(run.weight, run.bias, best.dev).correct(features, targets)
+        correct = Heads(run.weight, run.bias, best.dev).predict(features) == targets[:, None]
         held = dev[numbers].T
         accuracy = (correct & held).sum(0) / held.sum(0).clamp(min=1)
         better = accuracy > best.dev[numbers]
         improved = numbers[better]
-        best.weight[:, improved], best.bias[improved], best.dev[improved] = (
-            run.weight[:, better],
-            run.bias[better],
-            accuracy[better],
-        )
+        best.weight[:, improved], best.bias[improved] = run.weight[:, better], run.bias[better]
+        best.dev[improved] = accuracy[better]
         waited[numbers[~better]] += 1
         going = waited[numbers] <= PATIENCE
         numbers = numbers[going]
@@ -123,7 +102,7 @@ class _Training:
         values.addcdiv_(mean, square.sqrt().add_(EPSILON * correction), value=-rate)
 
     def keep(self, going: Tensor) -> None:
-        """Go on with some of the heads only."""
+        """Continue with some of the heads only."""
         self.weight, self.bias = self.weight[:, going], self.bias[going]
         (mean, square), (bias_mean, bias_square) = self._moments
         self._moments = [(mean[:, going], square[:, going]), (bias_mean[going], bias_square[going])]

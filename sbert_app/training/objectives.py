@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
-from sbert_app.training.choices import CONCATENATIONS, DISTANCES, PAPER_CONCATENATION, SCALE, ObjectiveOptions
+from sbert_app.training.options import CONCATENATIONS, DISTANCES, PAPER_CONCATENATION, SCALE, ObjectiveOptions
 
 
 class Similarity(Protocol):

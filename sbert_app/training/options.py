@@ -1,9 +1,13 @@
-"""Options of the training loop."""
+"""What people set: the options of the training loop, the objectives and their settings."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sbert_app.errors import UserError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 # Lowest and highest value of each option that people set.
 RANGES: dict[str, tuple[Any, Any]] = {
@@ -12,6 +16,20 @@ RANGES: dict[str, tuple[Any, Any]] = {
     "learning_rate": (1e-8, 1.0),
     "seed": (0, 2**31 - 1),
 }
+SCALE = 20.0  # cosines lie in -1..1, too narrow for a softmax
+
+# Table 6 of the paper: the softmax classifier's input.
+CONCATENATIONS: "dict[str, Callable[[Tensor, Tensor], list[Tensor]]]" = {
+    "(u, v)": lambda u, v: [u, v],
+    "(|u − v|)": lambda u, v: [(u - v).abs()],
+    "(u ∗ v)": lambda u, v: [u * v],
+    "(|u − v|, u ∗ v)": lambda u, v: [(u - v).abs(), u * v],
+    "(u, v, u ∗ v)": lambda u, v: [u, v, u * v],
+    "(u, v, |u − v|)": lambda u, v: [u, v, (u - v).abs()],
+    "(u, v, |u − v|, u ∗ v)": lambda u, v: [u, v, (u - v).abs(), u * v],
+}
+PAPER_CONCATENATION = "(u, v, |u − v|)"
+INFERSENT_CONCATENATION = "(u, v, |u − v|, u ∗ v)"
 
 
 @dataclass(frozen=True)
@@ -37,3 +55,87 @@ class Options:
 def _within(name: str, value: float, low: float, high: float) -> None:
     if not (isinstance(value, (int, float)) and low <= value <= high):
         raise UserError(f"The {name} must lie in {low:g}..{high:g}, got {value!r}.")
+
+
+def _euclidean(x: "Tensor", y: "Tensor") -> "Tensor":
+    from torch.nn.functional import pairwise_distance
+
+    return pairwise_distance(x, y)
+
+
+def _cosine(x: "Tensor", y: "Tensor") -> "Tensor":
+    from torch.nn.functional import cosine_similarity
+
+    return 1 - cosine_similarity(x, y)
+
+
+# A distance: lower is closer. (B, dim), (B, dim) -> (B,)
+DISTANCES: "dict[str, Callable[[Tensor, Tensor], Tensor]]" = {
+    "euclidean": _euclidean,
+    "manhattan": lambda x, y: (x - y).abs().sum(1),
+    "cosine": _cosine,
+}
+
+
+@dataclass(frozen=True)
+class Objective:
+    """An objective as shown to users. `kinds`: the kinds of examples it can learn from, see `columns.KINDS`."""
+
+    name: str
+    title: str
+    paper: bool
+    kinds: tuple[str, ...]
+    advice: str
+
+
+OBJECTIVES = {
+    objective.name: objective
+    for objective in (
+        Objective(
+            "classification", "Softmax classification", True, ("labelled",),
+            "The paper's choice for labels such as entailment, neutral, contradiction. Needs thousands of pairs.",
+        ),
+        Objective(
+            "regression", "Cosine regression", True, ("scored", "labelled"),
+            "The paper's choice for graded scores: the cosine learns to equal the score. A label counts as 1 (the same) or 0.",
+        ),
+        Objective(
+            "triplet", "Triplet", True, ("triplets",),
+            "The paper's choice for anchor, positive, negative.",
+        ),
+        Objective(
+            "cosent", "CoSENT", False, ("scored", "labelled"),
+            "Only the order of the scores counts: often the best ranking from thousands of pairs, but cosines may crowd together.",
+        ),
+        Objective(
+            "ranking", "Multiple negatives ranking", False, ("positives", "triplets", "labelled"),
+            "All other sentences of a batch count as wrong answers: the best for search, and the only one without labels.",
+        ),
+    )
+}  # fmt: skip
+
+OF_SIMILARITY = ("regression", "cosent", "ranking")  # objectives that compare two sentences by their similarity alone
+
+
+def check_of_similarity(name: str) -> None:
+    """Raise UserError for an objective that needs one embedding a sentence: a poly-encoder's similarity is all that it has."""
+    if name not in OF_SIMILARITY:
+        raise UserError(f"A poly-encoder cannot be trained with the objective '{name}'. Use one of {', '.join(OF_SIMILARITY)}.")
+
+
+@dataclass(frozen=True)
+class ObjectiveOptions:
+    """Settings of the objectives; each objective reads its own."""
+
+    concatenation: str = PAPER_CONCATENATION
+    margin: float = 1.0
+    distance: str = "euclidean"
+    scale: float = SCALE
+
+    def __post_init__(self) -> None:
+        if self.concatenation not in CONCATENATIONS:
+            raise ValueError(f"unknown concatenation {self.concatenation!r}, must be one of {', '.join(CONCATENATIONS)}")
+        if self.distance not in DISTANCES:
+            raise ValueError(f"unknown distance {self.distance!r}, must be one of {', '.join(DISTANCES)}")
+        if not 0 < self.margin <= 100 or not 0 < self.scale <= 1000:
+            raise ValueError(f"margin must lie in 0..100 and scale in 0..1000, got {self.margin} and {self.scale}")

@@ -1,10 +1,12 @@
-"""Siamese training of an encoder: all sentences of a pair or triplet go through the same weights, in one pass."""
+"""Siamese training of an encoder: all sentences of an example go through the same weights, in one pass. The head that it leaves."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Hashable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from sbert_app.evaluation.verdict import primary_metric
@@ -13,12 +15,16 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.batching import Rows, token_budget_batches
 from sbert_app.models.engine.engine import at_once
 from sbert_app.models.engine.forward import forward_batches
-from sbert_app.models.poly.encoder import PolyEncoder
-from sbert_app.training.batches import epoch_batches, without_repeats
-from sbert_app.training.choices import ObjectiveOptions, check_of_similarity
+from sbert_app.models.engine.hardware import Hardware
+from sbert_app.models.files.folders import damaged, first_line, read_json, write_json
+from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.training.objectives import Classification, MultipleNegativesRanking, build_objective
+from sbert_app.training.options import ObjectiveOptions, check_of_similarity
 from sbert_app.training.vocabulary import Ids, Vocabulary, lengths_of
 from sbert_app.vectors import Vectors
+
+POOL = 32  # batches whose rows are sorted by length together: enough to save padding, few enough to keep the order random
+FOLDER = "softmax_head"
 
 
 class Siamese:
@@ -104,3 +110,97 @@ def usable_examples(examples: Examples, objective: nn.Module) -> Examples:
         positives: NDArray[np.int64] = np.flatnonzero(examples.gold == 1)
         return examples.take(positives)
     return examples
+
+
+def epoch_batches(lengths: NDArray[np.int64], size: int, seed: int, epoch: int) -> list[Rows]:
+    """Batches of `size` rows (the last of a pool may be smaller), ordered by seed and epoch alone. lengths: tokens, (n,)."""
+    generator = np.random.default_rng((seed, epoch))
+    order = generator.permutation(len(lengths))
+    batches = []
+    for start in range(0, len(order), size * POOL):
+        pool = order[start : start + size * POOL]
+        pool = pool[np.argsort(lengths[pool], kind="stable")]
+        batches += [pool[i : i + size] for i in range(0, len(pool), size)]
+    return [batches[i] for i in generator.permutation(len(batches))]
+
+
+def without_repeats(batches: Sequence[Rows], keys: Sequence[Sequence[Hashable]]) -> list[Rows]:
+    """Exchange rows until, if possible, no batch repeats a text, which would be a false negative. keys[i]: texts of row i."""
+    sizes = [len(batch) for batch in batches]
+    pending = [row for batch in batches for row in batch.tolist()]
+    arranged = []
+    for size in sizes:
+        used: set[Hashable] = set()
+        chosen: list[int] = []
+        later: list[int] = []
+        for position, row in enumerate(pending):
+            if len(chosen) == size:
+                later += pending[position:]
+                break
+            if used.isdisjoint(keys[row]):
+                used.update(keys[row])
+                chosen.append(row)
+            else:
+                later.append(row)
+        missing = size - len(chosen)  # above zero: repeats cannot be avoided
+        arranged.append(np.array(chosen + later[:missing], dtype=np.int64))
+        pending = later[missing:]
+    return arranged
+
+
+def embed(encoder: Encoder, examples: Examples, hardware: Hardware) -> Generator[None, None, list[Vectors]]:
+    """Embed each sentence column, (n, dim). Yields between batches, so that other jobs may use the device."""
+    columns = []
+    mixed = hardware.dtype == torch.bfloat16
+    for sentences in examples.sentences:
+        vectors = np.empty((len(sentences), encoder.dim), dtype=np.float32)
+        batches = encoder.stream(sentences)
+        while True:
+            with torch.autocast(hardware.device.type, torch.bfloat16, enabled=mixed):
+                batch = next(batches, None)
+            if batch is None:
+                break
+            vectors[batch[0]] = batch[1]
+            yield
+        columns.append(vectors)
+    return columns
+
+
+def finish(siamese: Siamese) -> None:
+    """Restore the full vocabulary, switch dropout off and drop the gradients."""
+    siamese.vocabulary.restore()
+    siamese.module.zero_grad(set_to_none=True)
+    siamese.module.eval()
+
+
+def save_head(folder: Path, head: Classification, labels: tuple[str, ...]) -> None:
+    """Write the head into a model folder. sentence-transformers ignores it."""
+    target = folder / FOLDER
+    target.mkdir(parents=True, exist_ok=True)
+    weights = {name: weight.detach().cpu().contiguous() for name, weight in head.state_dict().items()}
+    save_file(weights, target / "model.safetensors")
+    write_json(target / "config.json", {"concatenation": head.concatenation, "labels": labels})
+
+
+def load_head(folder: Path) -> tuple[Classification, tuple[str, ...]] | None:
+    """Return (head, labels) of a model folder, None if it has no head. Raises UserError if it is damaged."""
+    config = read_json(folder / FOLDER / "config.json", folder.name)
+    if config == {}:
+        return None
+    try:
+        weights = load_file(folder / FOLDER / "model.safetensors")
+        labels = tuple(config["labels"])
+        blocks = len(Classification(1, 1, config["concatenation"]).head.weight[0])
+        head = Classification(weights["head.weight"].shape[1] // blocks, len(labels), config["concatenation"])
+        head.load_state_dict(weights)
+    except Exception as error:  # safetensors and torch raise half a dozen types
+        raise damaged(folder.name, f"{FOLDER}: {first_line(error)}") from error
+    return head.eval(), labels
+
+
+def predict_labels(head: Classification, u: Vectors, v: Vectors) -> NDArray[np.int64]:
+    """The likeliest label of each pair. (n, dim), (n, dim) -> (n,)."""
+    with torch.inference_mode():
+        device = head.head.weight.device
+        logits = head.logits(torch.from_numpy(u).to(device), torch.from_numpy(v).to(device))
+        return logits.argmax(1).cpu().numpy()

@@ -15,7 +15,6 @@ from torch import Tensor, nn
 from sbert_app.errors import UserError
 from sbert_app.models.engine.batching import Rows
 from sbert_app.models.engine.hardware import Hardware
-from sbert_app.training.batches import batches_per_epoch
 from sbert_app.training.options import Options
 from sbert_app.training.trainee import Evaluation, Event, Pause, Step, Trainee
 
@@ -39,7 +38,7 @@ class Trainer:
         self._device = hardware.device
         self._mixed = hardware.dtype == torch.bfloat16
         self._chunk = CUDA_CHUNK if hardware.device.type == "cuda" else CPU_CHUNK
-        self._epoch_steps = batches_per_epoch(len(trainee.lengths), options.batch_size)
+        self._epoch_steps = -(-len(trainee.lengths) // options.batch_size)
         self.steps = self._epoch_steps * options.epochs
         self._epoch, self._batches = -1, list[Rows]()
         evaluations = min(max(2 * options.epochs, LEAST_EVALUATIONS), MOST_EVALUATIONS)
@@ -63,7 +62,7 @@ class Trainer:
         return self._batches[position]
 
     def measure(self) -> Iterator[float | None]:
-        """Yield None per batch of dev examples, then the dev score of the current weights; training goes on unchanged."""
+        """Yield None per batch of dev examples, then the dev score of the current weights; training continues unchanged."""
         self._trainee.module.eval()
         yield from self._autocast_each(self._trainee.evaluate())
 
@@ -145,7 +144,7 @@ class Trainer:
         return torch.autocast(self._device.type, torch.bfloat16, enabled=self._mixed)
 
     def _autocast_each(self, scores: Iterator[float | None]) -> Iterator[float | None]:
-        """Autocast is per thread, not per generator: enter it anew for each item."""
+        """Autocast is per thread, not per generator: enter it again for each item."""
         while True:
             with self._autocast():
                 try:

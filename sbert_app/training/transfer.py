@@ -4,7 +4,6 @@ One thing differs: embeddings are scaled to a mean length of √dim. The learnin
 normalised; from those of length 1 the classifiers would learn too slowly and stop too early.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,12 +11,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sbert_app.training.linear_heads import Heads, fit_heads
+from sbert_app.training.linear_heads import Heads, Tick, fit_heads
 from sbert_app.vectors import Vectors
 
 FOLDS, SEED, DEV_SHARE = 10, 1111, 0.05
 L2 = (1e-5, 1e-4, 1e-3, 1e-2)
 Targets = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Transfer:
     protocol: str
 
 
-def cross_validated(features: Vectors, targets: Targets, folds: int = FOLDS, tick: Callable[[], None] = lambda: None) -> Transfer:
+def cross_validated(features: Vectors, targets: Targets, folds: int = FOLDS, tick: Tick = lambda: None) -> Transfer:
     """Nested cross-validation, for data without a test part: in each fold the weight decay is chosen by folds of the rest.
 
     features (n, dim), targets (n,), 0..C-1, each class in `folds` rows or more.
@@ -55,21 +55,17 @@ def cross_validated(features: Vectors, targets: Targets, folds: int = FOLDS, tic
 
 
 def with_test_part(
-    features: Vectors, targets: Targets, test: NDArray[np.bool_], dev: NDArray[np.bool_] | None = None, folds: int = FOLDS,
-    tick: Callable[[], None] = lambda: None,
-) -> Transfer:  # fmt: skip
+    features: Vectors, targets: Targets, test: Mask, dev: Mask | None = None, folds: int = FOLDS, tick: Tick = lambda: None
+) -> Transfer:
     """For data with a test part: the weight decay is chosen by folds of the rest, or on the dev part if there is one.
 
     test, dev: boolean (n,).
     """
     x, y = torch.from_numpy(scaled(features)), torch.from_numpy(targets)
     how = f"by {folds} folds of the rest" if dev is None else "on the dev part"
-    if dev is None:
-        devs = stratified(targets, np.flatnonzero(~test), folds)
-        chosen = _choose(x, y, [~test & ~part for part in devs], devs, groups=1, tick=tick)
-        dev = _dev_part(~test)
-    else:
-        chosen = _choose(x, y, [~test & ~dev], [dev], groups=1, tick=tick)
+    devs = stratified(targets, np.flatnonzero(~test), folds) if dev is None else [dev]
+    chosen = _choose(x, y, [~test & ~part for part in devs], devs, groups=1, tick=tick)
+    dev = _dev_part(~test) if dev is None else dev
     heads = _fit(x, y, [~test & ~dev], [dev], chosen, tick)
     predicted = heads.predict(x[torch.from_numpy(test)]).numpy()[:, 0]
     accuracy = float((predicted == targets[test]).mean())
@@ -82,7 +78,7 @@ def scaled(features: Vectors) -> Vectors:
     return features * np.float32(features.shape[1] ** 0.5 / length)
 
 
-def stratified(targets: Targets, rows: NDArray[np.int64], folds: int) -> list[NDArray[np.bool_]]:
+def stratified(targets: Targets, rows: NDArray[np.int64], folds: int) -> list[Mask]:
     """The rows cut in parts with the same share of each class, as masks over all rows."""
     from sklearn.model_selection import StratifiedKFold
 
@@ -94,7 +90,7 @@ def stratified(targets: Targets, rows: NDArray[np.int64], folds: int) -> list[ND
     return masks
 
 
-def _dev_part(rest: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _dev_part(rest: Mask) -> Mask:
     """A share of these rows by which the last fit is stopped."""
     rows = np.flatnonzero(rest)
     mask = np.zeros(len(rest), bool)
@@ -102,17 +98,14 @@ def _dev_part(rest: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return mask
 
 
-def _choose(
-    x: Tensor, y: Tensor, train: list[NDArray[np.bool_]], dev: list[NDArray[np.bool_]], groups: int, tick: Callable[[], None]
-) -> list[float]:
+def _choose(x: Tensor, y: Tensor, train: list[Mask], dev: list[Mask], groups: int, tick: Tick) -> list[float]:
     """The best weight decay of each group of equally many parts, by the mean accuracy on their dev rows."""
     heads = _fit(x, y, [mask for mask in train for _ in L2], [mask for mask in dev for _ in L2], list(L2) * len(train), tick)
     means = heads.dev.view(groups, -1, len(L2)).mean(1)
     return [L2[int(best)] for best in means.argmax(1)]
 
 
-def _fit(
-    x: Tensor, y: Tensor, train: list[NDArray[np.bool_]], dev: list[NDArray[np.bool_]], l2: list[float], tick: Callable[[], None]
-) -> Heads:
+def _fit(x: Tensor, y: Tensor, train: list[Mask], dev: list[Mask], l2: list[float], tick: Tick) -> Heads:
     own, held = (torch.from_numpy(np.stack(parts)) for parts in (train, dev))
-    return fit_heads(x, y, own, held, torch.tensor(l2), SEED, tick)
+    heads: Heads = fit_heads(x, y, own, held, torch.tensor(l2), SEED, tick)
+    return heads

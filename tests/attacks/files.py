@@ -116,7 +116,7 @@ def _slowdown(paths: list[Path]) -> bool:
     """How much longer one sentence takes to encode while the files are read, median against median."""
     from sbert_app.models.encoder import Encoder
     from sbert_app.models.engine.hardware import choose_hardware
-    from sbert_app.models.files.bundled import bundled_folder
+    from sbert_app.models.files.finding import bundled_folder
 
     folder = bundled_folder()
     assert folder is not None

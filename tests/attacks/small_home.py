@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from transformers import AutoTokenizer, BertConfig, BertModel
 
-from sbert_app.models.files.bundled import bundled_folder
+from sbert_app.models.files.finding import bundled_folder
 from sbert_app.models.files.folders import Layout, write_layout
 from sbert_app.runs import execution
 from sbert_app.runs.plan import Plan

@@ -13,25 +13,23 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.stats import pearsonr
 
-from sbert_app.evaluation.folds import FOLDS, Folds, cut
-from sbert_app.evaluation.scores import pearson, spearman
+from sbert_app.evaluation.agreement import spearman
 from sbert_app.evaluation.verdict import judge, predict
 from sbert_app.grid.loading import load_system
-from sbert_app.grid.support_vectors import predict_folds
+from sbert_app.grid.support_vectors import FOLDS, Folds, cut, predict_folds
 from sbert_app.grid.systems import CROSS, SBERT, SVR, TF_IDF, WORD_VECTORS, Choice
 from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.groups import column_groups, pair_groups
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
-from sbert_app.models.files.bundled import CROSS_ENCODER, bundled_cross_encoder, bundled_folder
-from sbert_app.runs.execution import finish
+from sbert_app.models.files.finding import CROSS_ENCODER, bundled_cross_encoder, bundled_folder
 from sbert_app.runtime.workbench import close, open_workbench
 from sbert_app.settings import settings_from_environment
-from sbert_app.training.choices import ObjectiveOptions
 from sbert_app.training.objectives import build_objective
-from sbert_app.training.options import Options
-from sbert_app.training.siamese import Siamese
+from sbert_app.training.options import ObjectiveOptions, Options
+from sbert_app.training.siamese import Siamese, finish
 from sbert_app.training.trainee import Trainee
 from sbert_app.training.trainer import Trainer
 from tests.benchmarks import data
@@ -150,7 +148,7 @@ def show() -> None:
 
 def measured(scores: Scores, gold: Scores) -> tuple[float, float]:
     """Pearson r and Spearman rho, x 100."""
-    return 100 * pearson(scores, gold), 100 * spearman(scores, gold)
+    return 100 * float(pearsonr(scores, gold).statistic), 100 * spearman(scores, gold)
 
 
 if __name__ == "__main__":

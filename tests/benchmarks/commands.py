@@ -18,7 +18,7 @@ from typing import Any
 import psutil
 
 from sbert_app.models.engine.hardware import choose_hardware
-from sbert_app.models.files.bundled import checked_bundled_folder
+from sbert_app.models.files.finding import checked_bundled_folder
 from sbert_app.models.registry import Registry
 from sbert_app.settings import Settings
 from tests.benchmarks import data

@@ -13,17 +13,15 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from sbert_app.evaluation.scores import spearman
+from sbert_app.evaluation.agreement import spearman
 from sbert_app.labelled.examples import Examples
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
-from sbert_app.models.files.bundled import CROSS_ENCODER, bundled_folder
-from sbert_app.runs.execution import finish
-from sbert_app.training.choices import ObjectiveOptions
+from sbert_app.models.files.finding import CROSS_ENCODER, bundled_folder
 from sbert_app.training.objectives import build_objective
-from sbert_app.training.options import Options
-from sbert_app.training.siamese import Siamese
+from sbert_app.training.options import ObjectiveOptions, Options
+from sbert_app.training.siamese import Siamese, finish
 from sbert_app.training.trainee import Evaluation, Trainee
 from sbert_app.training.trainer import Trainer
 from sbert_app.vectors import Vectors, unit_rows

@@ -18,7 +18,7 @@ from sbert_app.models.engine.engine import at_once
 from sbert_app.models.engine.forward import forward_batches
 from sbert_app.models.files.folders import write_json
 from sbert_app.models.loading import LOADING
-from sbert_app.training.batches import epoch_batches
+from sbert_app.training.siamese import epoch_batches
 
 HEAD = ("pooler", "classifier")  # trained in full: random, or trained for another task
 

@@ -11,7 +11,7 @@ from sbert_app.models.conversion import Outputs
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.forward import Features
 from sbert_app.models.engine.hardware import choose_hardware
-from sbert_app.models.files.bundled import checked_bundled_folder
+from sbert_app.models.files.finding import checked_bundled_folder
 from sbert_app.vectors import Vectors
 from tests.benchmarks import models
 

@@ -9,7 +9,7 @@ from sklearn.metrics import average_precision_score
 from sbert_app.corpus.duplicates import Duplicates, find_duplicates
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
-from sbert_app.models.files.bundled import bundled_folder
+from sbert_app.models.files.finding import bundled_folder
 from sbert_app.vectors import Vectors, unit_rows
 from tests.benchmarks import data
 from tests.benchmarks.timing import alternate, seconds_of

@@ -15,7 +15,7 @@ from sentence_transformers import SentenceTransformer
 
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware, choose_hardware
-from sbert_app.models.files.bundled import bundled_folder
+from sbert_app.models.files.finding import bundled_folder
 from tests.benchmarks import data, models, quality, speed
 from tests.benchmarks.contention import beside_others
 from tests.benchmarks.driven_plainly import has_onnx_runtime, onnx_runtime, openvino_plainly

@@ -9,7 +9,7 @@ from sbert_app.models.converted import network
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware
-from sbert_app.models.files.bundled import CROSS_ENCODER, bundled_cross_encoder, checked_bundled_folder
+from sbert_app.models.files.finding import CROSS_ENCODER, bundled_cross_encoder, checked_bundled_folder
 
 HOME = Path(".bench") / "openvino"
 

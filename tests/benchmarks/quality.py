@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 from sentence_transformers import SentenceTransformer
+from sklearn.metrics import ndcg_score
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import read_corpus
-from sbert_app.evaluation.scores import ndcg, spearman
+from sbert_app.evaluation.agreement import spearman
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
-from sbert_app.models.files.bundled import bundled_folder
+from sbert_app.models.files.finding import bundled_folder
 from sbert_app.models.registry import Registry
 from sbert_app.services.corpus.search import RERANKED
 from sbert_app.settings import Limits, Settings
@@ -86,7 +87,10 @@ class SciFact:
 
     def gain(self, claim: str, rows: Iterable[int]) -> float:
         """nDCG@10 of a ranking."""
-        return ndcg([self.ids[i] for i in rows], self.relevance[claim])
+        relevant, scores = self.relevance[claim], np.zeros(len(self.ids))
+        for place, row in enumerate(rows):
+            scores[row] = 1 / (1 + place)
+        return float(ndcg_score([[relevant.get(name, 0.0) for name in self.ids]], [scores], k=10))
 
 
 def reranked(claims: int = 100) -> dict[str, object]:

@@ -11,7 +11,7 @@ from sbert_app.corpus.indexed import HYBRID, IndexedCorpus
 from sbert_app.corpus.reader import read_corpus
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
-from sbert_app.models.files.bundled import bundled_folder
+from sbert_app.models.files.finding import bundled_folder
 from sbert_app.settings import Limits
 from sbert_app.tables import table_from_lines
 from sbert_app.vectors import unit_rows

@@ -18,7 +18,7 @@ import numpy as np
 
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
-from sbert_app.models.files.bundled import bundled_folder
+from sbert_app.models.files.finding import bundled_folder
 from tests.attacks.server import MODEL, serving
 from tests.benchmarks import data
 

@@ -13,20 +13,18 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from sbert_app.evaluation.scores import spearman
+from sbert_app.evaluation.agreement import spearman
 from sbert_app.evaluation.verdict import predict
 from sbert_app.grid.data_sets import read_data_set
 from sbert_app.labelled.examples import Examples
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
-from sbert_app.models.files.bundled import bundled_folder
-from sbert_app.runs.execution import finish
+from sbert_app.models.files.finding import bundled_folder
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
-from sbert_app.training.choices import CONCATENATIONS, PAPER_CONCATENATION, ObjectiveOptions
 from sbert_app.training.objectives import build_objective
-from sbert_app.training.options import Options
-from sbert_app.training.siamese import Siamese
+from sbert_app.training.options import CONCATENATIONS, PAPER_CONCATENATION, ObjectiveOptions, Options
+from sbert_app.training.siamese import Siamese, finish
 from sbert_app.training.trainer import Trainer
 
 SEEDS, PAIRS, DEV = (0, 1, 2), 2_000, 16

@@ -147,21 +147,21 @@ def page(visit):
 @pytest.fixture
 def short_checks(monkeypatch) -> None:
     """Table 7 in short turns, and little to measure after a race; the app runs in this process."""
-    from sbert_app.timing import experiment, queries, table7
+    from sbert_app.timing import experiment, measurements
 
     monkeypatch.setattr(experiment, "CHECK_SECONDS", 0.5)
-    monkeypatch.setattr(queries, "SIZES", (200, 2_000))
-    monkeypatch.setattr(table7, "TURN_SECONDS", 0.1)
+    monkeypatch.setattr(measurements, "SIZES", (200, 2_000))
+    monkeypatch.setattr(measurements, "TURN_SECONDS", 0.1)
 
 
 @pytest.fixture
 def quick_estimates(monkeypatch) -> None:
     """The time of a training is extrapolated from two batches, not five, each time that data or settings change."""
-    from sbert_app.runs import probe
+    from sbert_app.runs import plan
 
-    monkeypatch.setattr(probe, "WARM_UP_BATCHES", 0)
-    monkeypatch.setattr(probe, "TIMED_BATCHES", 2)
-    monkeypatch.setattr(probe, "DEV_SAMPLE", 8)
+    monkeypatch.setattr(plan, "WARM_UP_BATCHES", 0)
+    monkeypatch.setattr(plan, "TIMED_BATCHES", 2)
+    monkeypatch.setattr(plan, "DEV_SAMPLE", 8)
 
 
 @pytest.fixture(scope="session")

@@ -6,8 +6,7 @@ import threading
 import pytest
 from playwright.sync_api import Page, expect
 
-from sbert_app.grid.cell import measure_cell
-from sbert_app.grid.store import CellStore
+from sbert_app.grid.cell import CellStore, measure_cell
 from sbert_app.services import evaluation_grid
 from tests.browser.chromium import go_to
 from tests.browser.conftest import SERVED

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from sbert_app.timing import experiment, queries
+from sbert_app.timing import experiment, measurements
 
 
 @pytest.fixture(autouse=True)
 def short_checks(monkeypatch):
     monkeypatch.setattr(experiment, "CHECK_SECONDS", 0.3)
-    monkeypatch.setattr(queries, "SIZES", (200,))
+    monkeypatch.setattr(measurements, "SIZES", (200,))
 
 
 def test_both_lanes_as_one_json_object(shell, write):

@@ -8,7 +8,7 @@ import shutil
 import torch
 from safetensors.torch import load_file, save_file
 
-from sbert_app.models.files.bundled import bundled_folder
+from sbert_app.models.files.finding import bundled_folder
 from tests.cuda.place import CARRIED
 
 

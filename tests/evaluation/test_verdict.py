@@ -6,7 +6,7 @@ from scipy import stats
 from sklearn import metrics
 
 from sbert_app.evaluation import weighted
-from sbert_app.evaluation.movers import gains, rank_shares
+from sbert_app.evaluation.agreement import gains, rank_shares
 from sbert_app.evaluation.verdict import BETTER, UNCLEAR, WORSE, judge, measure, predict
 
 GENERATOR = np.random.default_rng(0)

@@ -2,8 +2,7 @@
 
 import pytest
 
-from sbert_app.explain.cautions import LANGUAGE, NEGATION, NUMBERS, ORDER, cautions
-from sbert_app.explain.languages import Pieces, unread
+from sbert_app.explain.cautions import LANGUAGE, NEGATION, NUMBERS, ORDER, Pieces, cautions, unread
 from sbert_app.explain.quantities import differing, quantities
 
 NOTICED = [

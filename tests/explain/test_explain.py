@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from sbert_app.explain.attribution import is_special, leave_one_out, split_mean_pooled
-from sbert_app.explain.calibration import Calibration
-from sbert_app.models.tokens.token_vectors import TokenVectors
+from sbert_app.explain.attribution import TokenVectors, is_special, leave_one_out, split_mean_pooled
+from sbert_app.explain.scale import Calibration
 from sbert_app.vectors import cosine, unit_rows
 
 PAIRS = [

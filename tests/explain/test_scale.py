@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from sbert_app.explain.calibration import Calibration
 from sbert_app.explain.cautions import LANGUAGE, NEGATION, NUMBERS, ORDER
-from sbert_app.explain.scale import WORDS, References, Scale
+from sbert_app.explain.scale import WORDS, Calibration, References, Scale
 
 
 def scale(random, related, paraphrases):

@@ -12,7 +12,7 @@ from mteb.abstasks.task_metadata import TaskMetadata
 from mteb.models.model_meta import ModelMeta
 
 from sbert_app.grid.data_sets import DataSet
-from sbert_app.grid.tasks.retrieval import Retrieval
+from sbert_app.grid.tasks.ranking import Retrieval
 from sbert_app.labelled.queries import Queries
 
 Encode = Callable[[list[str]], np.ndarray]

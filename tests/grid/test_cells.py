@@ -9,14 +9,12 @@ from scipy.stats import spearmanr
 from sbert_app.errors import UserError
 from sbert_app.evaluation.estimate import resampled
 from sbert_app.evaluation.weighted import pearson, share_positive
-from sbert_app.grid.cell import measure_cell
+from sbert_app.grid.cell import CellStore, disagreements, measure_cell, mistakes
 from sbert_app.grid.data_sets import DataSet, read_data_set
-from sbert_app.grid.errors import disagreements, mistakes
-from sbert_app.grid.examples import own_data_sets
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.result import Grid, difference
-from sbert_app.grid.store import CellStore
 from sbert_app.grid.systems import OVERLAP, SBERT, TF_IDF, Choice, System
+from sbert_app.grid.tasks.chosen import own_data_sets
 from sbert_app.grid.tasks.pairs import Pairs
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table

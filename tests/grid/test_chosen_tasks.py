@@ -7,15 +7,12 @@ import pytest
 from sklearn.metrics import v_measure_score
 
 from sbert_app.errors import UserError
-from sbert_app.grid.cell import measure_cell
+from sbert_app.grid.cell import measure_cell, mistakes
 from sbert_app.grid.data_sets import DataSet
-from sbert_app.grid.errors import mistakes
-from sbert_app.grid.examples import own_data_sets
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.systems import OVERLAP, WORD_VECTORS, Choice
-from sbert_app.grid.tasks.chosen import MOST_TRIPLETS, as_clusters, as_triplets, by_tasks
-from sbert_app.grid.tasks.classes import Classes
-from sbert_app.grid.tasks.clusters import clustered
+from sbert_app.grid.tasks.chosen import MOST_TRIPLETS, as_clusters, as_triplets, by_tasks, own_data_sets
+from sbert_app.grid.tasks.classes import Classes, clustered
 from sbert_app.grid.tasks.task import CLASSES, CLUSTERS
 from sbert_app.labelled.labelled_sentences import LabelledSentences
 from sbert_app.settings import Limits

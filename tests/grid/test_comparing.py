@@ -6,11 +6,11 @@ import pytest
 
 from sbert_app.grid.cell import measure_cell
 from sbert_app.grid.data_sets import DataSet
-from sbert_app.grid.examples import own_data_sets
 from sbert_app.grid.export import as_latex, as_markdown
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import BM25, CROSS, OVERLAP, SBERT, Choice
+from sbert_app.grid.tasks.chosen import own_data_sets
 from sbert_app.grid.tasks.pairs import Pairs
 from sbert_app.settings import Limits
 from sbert_app.ui.evaluation import grid_view

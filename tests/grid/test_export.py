@@ -11,12 +11,11 @@ import pytest
 from sbert_app.errors import UserError
 from sbert_app.grid.cell import measure_cell
 from sbert_app.grid.data_sets import DataSet
-from sbert_app.grid.examples import own_data_sets
-from sbert_app.grid.export import as_csv, as_latex, as_markdown
+from sbert_app.grid.export import as_csv, as_files, as_latex, as_markdown, as_zip, check_known, write_files
 from sbert_app.grid.loading import load_system
-from sbert_app.grid.mteb_results import as_files, as_zip, check_known, write_files
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import OVERLAP, TF_IDF, Choice
+from sbert_app.grid.tasks.chosen import own_data_sets
 from sbert_app.grid.tasks.pairs import Pairs
 from sbert_app.grid.tasks.task import CLASSES
 from sbert_app.settings import Limits

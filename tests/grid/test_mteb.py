@@ -8,13 +8,13 @@ import pytest
 
 from sbert_app.grid.cell import measure_cell
 from sbert_app.grid.data_sets import DataSet
-from sbert_app.grid.examples import own_data_sets
+from sbert_app.grid.export import write_files
 from sbert_app.grid.loading import load_system
-from sbert_app.grid.mteb_results import write_files
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import OVERLAP, SBERT, TF_IDF, WORD_VECTORS, Choice
+from sbert_app.grid.tasks.chosen import own_data_sets
 from sbert_app.grid.tasks.pairs import Pairs
-from sbert_app.grid.tasks.retrieval import Retrieval
+from sbert_app.grid.tasks.ranking import Retrieval
 from sbert_app.labelled.queries import Queries
 from sbert_app.settings import ASSETS, Limits
 

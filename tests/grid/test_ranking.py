@@ -2,17 +2,16 @@
 
 import numpy as np
 import pytest
+from sklearn.metrics import ndcg_score
 
 from sbert_app.errors import UserError
-from sbert_app.evaluation.scores import ndcg
-from sbert_app.grid.cell import measure_cell
+from sbert_app.grid.cell import measure_cell, mistakes
 from sbert_app.grid.data_sets import DataSet, read_folder
-from sbert_app.grid.errors import mistakes
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.systems import BM25, CROSS, HYBRID, MAXSIM, OVERLAP, RERANKED, SBERT, Choice
 from sbert_app.grid.tasks import ranking
 from sbert_app.grid.tasks.pairs import Pairs
-from sbert_app.grid.tasks.retrieval import Retrieval
+from sbert_app.grid.tasks.ranking import Retrieval
 from sbert_app.grid.tasks.task import RETRIEVAL
 from sbert_app.labelled.queries import Queries
 from sbert_app.settings import Limits
@@ -28,8 +27,8 @@ def test_measures_are_those_of_the_reference_functions():
     rankings = [generator.permutation(4) for _ in QUERIES]
     values = ranking.measures(DATA, rankings)
     for number, (rows, relevant) in enumerate(zip(rankings, DATA.relevant, strict=True)):
-        expected = ndcg([str(row) for row in rows], {str(row): gain for row, gain in relevant.items()})
-        assert values["ndcg_at_10"][number] == pytest.approx(expected)
+        gains, scores = [[relevant.get(row, 0.0) for row in range(4)]], [-np.argsort(rows)]
+        assert values["ndcg_at_10"][number] == pytest.approx(ndcg_score(gains, scores, k=10))
         assert values["mrr_at_10"][number] == 1 / (1 + min(rows.tolist().index(row) for row in relevant))
     assert values["recall_at_100"].tolist() == [1, 1, 1, 1]
 

@@ -6,11 +6,11 @@ import pytest
 from sbert_app.errors import UserError
 from sbert_app.grid.data_sets import read_data_set
 from sbert_app.grid.tasks.task import RETRIEVAL
-from sbert_app.labelled.judgements import Rows, read_judgements
+from sbert_app.labelled.queries import CorpusRows, read_judgements
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 
-CORPUS = Rows("places.csv", ["a cat", "rain", "a cat", "a train"], np.array([1, 2, 4, 7]))
+CORPUS = CorpusRows("places.csv", ["a cat", "rain", "a cat", "a train"], np.array([1, 2, 4, 7]))
 
 
 @pytest.fixture

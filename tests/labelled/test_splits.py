@@ -1,7 +1,7 @@
 """Three parts that share no pair, and by default no sentence."""
 
 import itertools
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from sbert_app.errors import UserError
 from sbert_app.labelled.examples import Examples
-from sbert_app.labelled.groups import COLUMN, PAIRS, SENTENCES
-from sbert_app.labelled.separation import GIVEN
+from sbert_app.labelled.groups import COLUMN, GIVEN, PAIRS, SENTENCES
 from sbert_app.labelled.splits import Column, from_frame, split, to_frame
 
 
@@ -178,4 +177,4 @@ def test_a_split_survives_its_file():
     facts = {"kind": "labelled", "labels": ["no", "yes"], "positive": 1, "score_range": [0, 1], "leaks": 0, "shared": 0}
     old = from_frame(to_frame(parts), facts)  # of a version without the choice
     assert old.fingerprint == parts.fingerprint and old.separation.held_out == PAIRS
-    assert from_frame(to_frame(parts), facts | {"split": parts.separation.to_json()}).separation == parts.separation
+    assert from_frame(to_frame(parts), facts | {"split": asdict(parts.separation)}).separation == parts.separation

@@ -6,9 +6,8 @@ from sklearn.neighbors import kneighbors_graph
 
 from sbert_app.mapping import clusters, keywords
 from sbert_app.mapping.clusters import AGGLOMERATIVE, DENSITY, K_MEANS, METHODS, OUTLIER, Clustering, cluster, with_fewer_outliers
-from sbert_app.mapping.drift import aligned, drift, same_label
 from sbert_app.mapping.neighbours import NeighbourIndex, Neighbours
-from sbert_app.mapping.quality import accord, silhouettes
+from sbert_app.mapping.quality import accord, aligned, drift, same_label, silhouettes
 from sbert_app.vectors import unit_rows
 
 SIZES = (60, 40, 20)
@@ -98,7 +97,7 @@ def test_accord_with_labels_is_1_for_the_same_groups_and_0_by_chance():
 
 def test_the_central_row_is_the_one_in_the_middle():
     vectors = unit_rows(np.array([[1, 0.4], [1, 0], [1, -0.4], [0, 1]], np.float32))
-    assert keywords.central(vectors, np.array([0, 0, 0, 1], np.int32)) == {0: 1, 1: 3}
+    assert keywords.central(vectors, np.array([0, 0, 0, 1], np.int32)) == [1, 3]
 
 
 def test_a_turned_mirrored_larger_map_is_turned_back(blobs):

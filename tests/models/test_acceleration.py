@@ -22,7 +22,7 @@ from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.engine import OnEngine
-from sbert_app.models.files.bundled import CROSS_ENCODER
+from sbert_app.models.files.finding import CROSS_ENCODER
 from sbert_app.models.registry import Registry
 from sbert_app.settings import Settings
 from sbert_app.storage import read_object, write_object

@@ -8,15 +8,14 @@ from pathlib import Path
 import pytest
 
 from sbert_app.errors import UserError
-from sbert_app.models import draft
-from sbert_app.models.comparable import cross_encoder_like, on_each_device
-from sbert_app.models.converted import NETWORK, network
-from sbert_app.models.draft import example_sentences
+from sbert_app.models import converted
+from sbert_app.models.converted import NETWORK, example_sentences, network
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, Registry
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.settings import Settings
+from sbert_app.timing.contestants import cross_encoder_like, on_each_device
 from sbert_app.ui.corpus import view
 from sbert_app.vectors import unit_rows
 
@@ -63,7 +62,7 @@ def test_its_embeddings_never_mix_with_those_of_the_model(registry, made, model_
     with pytest.raises(UserError, match="has changed since"):
         registry.encoder_of(DRAFT, full.fingerprint)
     remade = Encoder.from_folder(model_folder, cpu, DRAFT)
-    draft.run_as_draft(remade, model_folder, made, threading.Event())
+    converted.run_as_draft(remade, model_folder, made, threading.Event())
     assert remade.fingerprint == drafted.fingerprint
     del remade.fingerprint
     remade.network_seal = "of another network"
@@ -83,7 +82,7 @@ def test_a_draft_is_not_trained_saved_or_timed(registry, tmp_path):
 
 
 def test_without_nncf_a_sentence_says_how_to_get_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(draft, "find_spec", lambda name: None)
+    monkeypatch.setattr(converted, "find_spec", lambda name: None)
     registry = Registry(Settings(home=tmp_path, device="cpu", engine="auto"))
     assert DRAFT not in registry.encoders()
     with pytest.raises(UserError, match="pip install nncf"):
@@ -102,15 +101,15 @@ def test_drafts_are_of_encoders_on_openvino_only(tmp_path):
 
 @pytest.mark.parametrize("gains", [True, False])
 def test_offered_only_where_it_is_faster(tmp_path, monkeypatch, gains):
-    monkeypatch.setattr(draft, "has_int8_instructions", lambda: gains)
-    monkeypatch.setattr(draft, "find_spec", lambda name: object())
+    monkeypatch.setattr(converted, "has_int8_instructions", lambda: gains)
+    monkeypatch.setattr(converted, "find_spec", lambda name: object())
     names = Registry(Settings(home=tmp_path, device="cpu", engine="auto")).encoders()
     assert (DRAFT in names) == gains and names[0] == DEFAULT_ENCODER
 
 
 @needs_nncf
 def test_where_it_is_not_faster_it_says_so(registry, monkeypatch):
-    monkeypatch.setattr(draft, "has_int8_instructions", lambda: False)
+    monkeypatch.setattr(converted, "has_int8_instructions", lambda: False)
     assert "not faster" in registry.encoder(DRAFT).note
 
 

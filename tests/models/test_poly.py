@@ -9,8 +9,7 @@ from sbert_app.errors import UserError
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.files.folders import CODES
-from sbert_app.models.poly.encoder import PolyEncoder
-from sbert_app.models.poly.scorer import PolyScorer, windows
+from sbert_app.models.poly_encoder import PolyEncoder, PolyScorer, windows
 from sbert_app.models.registry import Registry
 from sbert_app.models.words.untrained import NEW_POLY
 from sbert_app.settings import Settings
@@ -71,8 +70,8 @@ def test_its_scores_are_those_of_a_plain_calculation(poly):
 
 
 def test_each_row_and_each_with_each_are_the_same_scores(poly, monkeypatch):
-    monkeypatch.setattr("sbert_app.models.poly.similarity.ROWS", 2)
-    monkeypatch.setattr("sbert_app.models.poly.similarity.COLUMNS", 3)
+    monkeypatch.setattr("sbert_app.models.poly_encoder.ROWS", 2)
+    monkeypatch.setattr("sbert_app.models.poly_encoder.COLUMNS", 3)
     u, v = (poly.encode(column) for column in zip(*PAIRS, strict=True))
     scores = poly.similarity.all(u, v)
     assert scores.shape == (len(PAIRS), len(PAIRS))
@@ -91,8 +90,8 @@ def test_each_sentence_is_encoded_once_however_many_pairs_it_is_in(poly, monkeyp
     scorer = PolyScorer(poly)
     whole = scorer.score(pairs)
     assert sorted(encoded) == sorted(sentences)
-    monkeypatch.setattr("sbert_app.models.poly.scorer.MOST_SENTENCES", 5)
-    monkeypatch.setattr("sbert_app.models.poly.scorer.PAIRS_AT_ONCE", 3)
+    monkeypatch.setattr("sbert_app.models.poly_encoder.MOST_SENTENCES", 5)
+    monkeypatch.setattr("sbert_app.models.poly_encoder.PAIRS_AT_ONCE", 3)
     assert np.abs(scorer.score(pairs) - whole).max() < 1e-6
     cuts = list(windows(pairs, 5))
     assert [start for start, _ in cuts] == [0, *(end for _, end in cuts[:-1])] and cuts[-1][1] == len(pairs) and len(cuts) > 3

@@ -15,7 +15,7 @@ import pytest
 from sbert_app.errors import UserError
 from sbert_app.models import registry as module
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
-from sbert_app.models.files import bundled
+from sbert_app.models.files import finding
 from sbert_app.models.registry import Registry
 from sbert_app.models.words.untrained import DESIGNS, NEW_POLY
 from sbert_app.settings import Settings
@@ -53,8 +53,8 @@ def test_the_bundled_cross_encoder_scores_pairs_and_is_small(registry):
     guitar = "A man is playing a guitar."
     close, far, same = cross.score([(guitar, "Someone plays the guitar."), (guitar, "The stock market fell."), (guitar, guitar)])
     assert 0 <= far < 0.1 < 0.5 < close < same and 0.9 < same <= 1
-    assert sum(path.stat().st_size for path in bundled.CROSS_ENCODER.iterdir()) <= 5e6
-    config = json.loads((bundled.CROSS_ENCODER / "adapter_config.json").read_text())
+    assert sum(path.stat().st_size for path in finding.CROSS_ENCODER.iterdir()) <= 5e6
+    config = json.loads((finding.CROSS_ENCODER / "adapter_config.json").read_text())
     assert config["base_model_name_or_path"] == "sentence-transformers/all-MiniLM-L6-v2"
     with pytest.raises(UserError, match="is of kind cross-encoder"):
         registry.encoder(DEFAULT_CROSS_ENCODER)
@@ -110,7 +110,7 @@ def test_a_trainable_copy_is_fp32_and_its_own(registry):
 
 
 def test_bundled_weights_are_checked(registry, monkeypatch):
-    monkeypatch.setattr(bundled, "BUNDLED_SHA256", "0" * 64)
+    monkeypatch.setattr(finding, "BUNDLED_SHA256", "0" * 64)
     with pytest.raises(UserError, match="differ from the official file"):
         registry.encoder()
 
@@ -230,8 +230,8 @@ def test_cross_encoders_are_listed_with_labels_and_what_they_were_trained_for(re
         "of-no-name": ("cross-encoder", "", 1), "nli-small": ("cross-encoder", "likeness", 3), "passages": ("cross-encoder", "", 3),
         "judge": ("cross-encoder", "answers", 1),
     }  # fmt: skip
-    bundled = {info.name: info.trained_for for info in registry.list() if info.origin == "bundled"}
-    assert bundled == {DEFAULT_ENCODER: "", DEFAULT_CROSS_ENCODER: "likeness"}
+    known = {info.name: info.trained_for for info in registry.list() if info.origin == "bundled"}
+    assert known == {DEFAULT_ENCODER: "", DEFAULT_CROSS_ENCODER: "likeness"}
     assert registry.rerankers() == ["judge", "ms-marco-small", "of-no-name"]
     one_score = [info.name for info in registry.pair_scorers()]
     assert one_score == [DEFAULT_CROSS_ENCODER, "judge", "ms-marco-small", "of-no-name", "stsb-small"]
@@ -242,12 +242,12 @@ def test_without_another_there_is_no_reranker(registry):
 
 
 def test_an_allowed_cross_encoder_is_listed_as_one_by_its_name_or_its_copy_here(registry, cross_folder, monkeypatch, tmp_path):
-    names = ("cross-encoder/ms-marco-tiny", "org/judge", "org/encoder")
-    hosted = Registry(replace(registry.settings, hosted=True, allowed_models=names))
-    assert hosted.rerankers() == [names[0]] and list(hosted.encoders()) == [DEFAULT_ENCODER, *names[1:]]
+    known = ("cross-encoder/ms-marco-tiny", "org/judge", "org/encoder")
+    hosted = Registry(replace(registry.settings, hosted=True, allowed_models=known))
+    assert hosted.rerankers() == [known[0]] and list(hosted.encoders()) == [DEFAULT_ENCODER, *known[1:]]
     copy = cross_folder(tmp_path / "copy", 1, "---\ntags: [text-ranking]\n---\n")
     monkeypatch.setattr("sbert_app.models.files.listing.local_copy", {"org/judge": copy}.get)
-    assert hosted.rerankers() == [*names[:2]] and list(hosted.encoders()) == [DEFAULT_ENCODER, names[2]]
+    assert hosted.rerankers() == [*known[:2]] and list(hosted.encoders()) == [DEFAULT_ENCODER, known[2]]
     with pytest.raises(UserError, match="Unknown model .* Must be one of"):
         hosted.cross_encoder(str(copy))
 

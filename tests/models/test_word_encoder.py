@@ -10,13 +10,13 @@ from safetensors.torch import load_file, save_file
 from sentence_transformers.sentence_transformer.modules import LSTM, Dense, Pooling
 
 from sbert_app.errors import UserError
-from sbert_app.models.comparable import cross_encoder_like
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.engine import at_once
 from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.registry import Registry
 from sbert_app.settings import Settings
+from sbert_app.timing.contestants import cross_encoder_like
 
 INFERSENT, DAN = NAMES = ("new/infersent", "new/dan")
 SENTENCES = ["A man plays the guitar.", "Dogs run", "", "A much longer sentence about something quite different, isn't it?"]

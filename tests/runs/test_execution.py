@@ -76,7 +76,7 @@ def test_a_run_killed_before_its_last_word_is_not_trained_again(trainings, whole
 def test_a_full_disk_in_the_shell_is_a_sentence(trainings, whole, monkeypatch):
     """The shell trains without the worker: what it shows is what `steps` raises."""
     run = trainings.run(whole[1].interrupted)
-    monkeypatch.setattr(type(run), "save_checkpoint", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    monkeypatch.setattr(type(run), "save", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
     monkeypatch.setattr(logging.root.manager, "disable", logging.CRITICAL)
     with run.lock(), pytest.raises(Exception, match="The run cannot be written: No space left on device. Free some space"):
         list(trainings.steps(run))

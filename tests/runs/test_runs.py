@@ -3,12 +3,15 @@
 import json
 import os
 import shutil
+from dataclasses import asdict
+from functools import partial
 
 import pytest
 import torch
 
 from sbert_app.errors import UserError
 from sbert_app.labelled.splits import split
+from sbert_app.runs.files import BEST, CHECKPOINT
 from sbert_app.runs.plan import PAPER, PRESETS, QUICK, Plan, preset
 from sbert_app.runs.run import FINISHED, INTERRUPTED, RUNNING, Run
 from sbert_app.runs.runs import Runs
@@ -146,12 +149,17 @@ def test_a_lost_state_is_told_by_what_lies_in_the_folder(run, how):
 @pytest.mark.parametrize("how", ["empty", "cut", "flipped", "a folder"])
 @pytest.mark.parametrize("file", ["checkpoint.safetensors", "best.safetensors", "result.json", "examples.parquet"])
 def test_what_rotted_is_never_taken_for_what_was_written(run, file, how):
-    run.save_checkpoint({"weight": torch.arange(100.0)})
-    run.save_best({"weight": torch.arange(100.0)})
+    run.save(CHECKPOINT, {"weight": torch.arange(100.0)})
+    run.save(BEST, {"weight": torch.arange(100.0)})
     run.save_result(dict.fromkeys(RESULT_PARTS, 1.5))
-    assert torch.equal(run.best()["weight"], torch.arange(100.0)) and run.result()["after"] == 1.5
+    assert torch.equal(run.load(BEST)["weight"], torch.arange(100.0)) and run.result()["after"] == 1.5
     _damage(run.folder / file, how)
-    read = {"checkpoint": run.checkpoint, "best": run.best, "result": run.result, "examples": run.split}[file.split(".")[0]]
+    read = {
+        "checkpoint": partial(run.load, CHECKPOINT),
+        "best": partial(run.load, BEST),
+        "result": run.result,
+        "examples": run.split,
+    }[file.split(".")[0]]
     with pytest.raises(UserError, match="of this run is damaged. Delete the run"):
         read()
 
@@ -206,7 +214,7 @@ def test_a_home_that_cannot_be_written_is_told(tmp_path, scored):
 def test_presets_fit_every_kind(name, kind):
     plan = preset(name, kind, 500, "base")
     plan.check(kind)
-    assert Plan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
+    assert Plan.from_json(json.loads(json.dumps(asdict(plan)))) == plan
 
 
 def test_the_papers_preset_is_the_papers():

@@ -10,11 +10,10 @@ import pytest
 from sentence_transformers import SentenceTransformer
 
 from sbert_app.errors import UserError
-from sbert_app.labelled.groups import PAIRS
-from sbert_app.labelled.separation import shared_warning
+from sbert_app.labelled.groups import PAIRS, shared_warning
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.registry import Registry
-from sbert_app.runs import probe
+from sbert_app.runs import plan as plans
 from sbert_app.runs.execution import Execution
 from sbert_app.runs.plan import QUICK
 from sbert_app.runs.result import summary
@@ -25,7 +24,7 @@ from sbert_app.services.labelled import DEV, TEST, SplitChoice
 from sbert_app.services.trained_models import TrainedModels
 from sbert_app.settings import HOSTED_LIMITS
 from sbert_app.storage import write_object
-from sbert_app.training.head import load_head, predict_labels
+from sbert_app.training.siamese import load_head, predict_labels
 from sbert_app.ui.fine_tune import verdict_view
 from tests.attacks.small_home import BASE, tiny_model
 from tests.evaluating import evaluate
@@ -349,7 +348,7 @@ def test_a_damaged_run_stops_nobody_and_says_what_to_do(hosted, service):
 
 def test_the_estimate_is_near_what_it_takes(service, monkeypatch):
     """In seconds of this process: what else the machine does meanwhile counts in neither."""
-    monkeypatch.setattr(probe, "time", SimpleNamespace(perf_counter=time.process_time))
+    monkeypatch.setattr(plans, "time", SimpleNamespace(perf_counter=time.process_time))
     data = load(service)
     plan = service.plan(QUICK, data, epochs=1, learning_curve=True)
     expected = service.estimate(data, plan)

@@ -19,7 +19,7 @@ from sbert_app.services.labelled import LabelledData
 from sbert_app.services.timing import EXAMPLE_NAME, TimingService, Waiting
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
-from sbert_app.timing import experiment, queries
+from sbert_app.timing import experiment, measurements
 from sbert_app.timing.experiment import DONE, STOPPED, Moment
 from sbert_app.timing.report import EXTRAPOLATED, MEASURED, PUBLISHED, figures
 from sbert_app.timing.result import CROSS, SBERT
@@ -30,7 +30,7 @@ from sbert_app.ui.timing import links_view, numbers_view, race_view, view
 def service(shared_bench, monkeypatch):
     """A service whose checks after the race are short."""
     monkeypatch.setattr(experiment, "CHECK_SECONDS", 0.3)
-    monkeypatch.setattr(queries, "SIZES", (200, 2_000))
+    monkeypatch.setattr(measurements, "SIZES", (200, 2_000))
     return TimingService(shared_bench)
 
 

@@ -17,7 +17,7 @@ from sbert_app.settings import Limits
 from sbert_app.tables import FORMATS, read_table
 from sbert_app.tables.decoding import storable
 from sbert_app.tables.reading import read_content
-from sbert_app.tables.writing import to_csv
+from sbert_app.tables.table import to_csv
 from tests.tables.files import FILES
 
 pytestmark = pytest.mark.fuzz

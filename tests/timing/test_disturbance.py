@@ -5,9 +5,8 @@ from contextlib import nullcontext
 
 import pytest
 
-from sbert_app.timing.disturbance import disturbed, spread
 from sbert_app.timing.lane import Lane, finish
-from sbert_app.timing.throughput import Throughput, Turn
+from sbert_app.timing.throughput import Throughput, Turn, disturbed, spread
 
 
 def rates(*values):

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from sbert_app.evaluation.agreement import agreement
-from sbert_app.models.baselines import AverageWordVectors, plain_stream
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
+from sbert_app.models.words.vectors import AverageWordVectors
 from sbert_app.timing import lane as lane_module
-from sbert_app.timing import queries, race, small_runs, table7
+from sbert_app.timing import measurements, race
 from sbert_app.timing.lane import Lane, finish
 from sbert_app.vectors import unit_rows
 
@@ -125,11 +125,8 @@ def test_pairs_are_drawn_once_each_and_point_upwards(sentences, most):
 def test_small_runs_score_every_pair_as_the_models_do(models, sentences):
     encoder, cross = models
     chosen = list(dict.fromkeys(sentences))[:12]
-    runs = small_runs.SmallRuns(encoder, cross, nullcontext)
-    for _ in runs.run(chosen, [5, 12]):
-        pass
-    assert [run.sentences for run in runs.results] == [5, 12]
-    last = runs.results[-1]
+    *_, last = measurements.small_run(encoder, cross, chosen, nullcontext)
+    assert last.sentences == 12
     pairs = list(combinations(chosen, 2))
     assert np.abs(last.cross_scores - cross.score(pairs)).max() < 0.02
     embeddings = unit_rows(encoder.encode(chosen))
@@ -140,7 +137,7 @@ def test_small_runs_score_every_pair_as_the_models_do(models, sentences):
 
 @pytest.mark.parametrize(("sentences", "rate", "expected"), [(1_000, 500, [10, 30, 63]), (1_000, 1, [10, 30]), (25, 500, [10, 25])])
 def test_the_sizes_fit_the_time(sentences, rate, expected):
-    assert small_runs.sizes(sentences, rate, 4) == expected
+    assert measurements.sizes(sentences, rate, 4) == expected
 
 
 def test_agreement_of_known_lists():
@@ -154,9 +151,9 @@ def test_agreement_of_known_lists():
 
 
 def test_searches_are_timed_in_both_indexes(models, sentences, monkeypatch):
-    monkeypatch.setattr(queries, "SIZES", (100, 2_000))
+    monkeypatch.setattr(measurements, "SIZES", (100, 2_000))
     embeddings = unit_rows(models[0].encode(sentences[:300]))
-    small, large = queries.query_timings(embeddings, nullcontext)
+    small, large = measurements.query_timings(embeddings, nullcontext)
     assert (small.rows, small.synthetic, large.rows, large.synthetic) == (100, False, 2_000, True)
     assert large.exact_seconds > small.exact_seconds > 0
     assert min(small.recall, large.recall) > 0.9
@@ -174,14 +171,14 @@ def test_average_word_vectors_are_the_mean_of_the_input_vectors(encoder, sentenc
 
 
 def test_without_smart_batching_the_embeddings_are_the_same(encoder, sentences):
-    found = np.concatenate([vectors for _, vectors in plain_stream(encoder, sentences[:40], 16)])
+    found = np.concatenate([vectors for _, vectors in measurements.plain_stream(encoder, sentences[:40], 16)])
     assert np.abs(found - encoder.encode(sentences[:40])).max() < 1e-5
 
 
 def test_table_7_has_its_three_systems(models, sentences, monkeypatch):
-    monkeypatch.setattr(table7, "TURNS", 2)
-    monkeypatch.setattr(table7, "TURN_SECONDS", 0.1)
-    *_, rows = table7.measure_systems(models[0], sentences[:200], nullcontext)
+    monkeypatch.setattr(measurements, "TURNS", 2)
+    monkeypatch.setattr(measurements, "TURN_SECONDS", 0.1)
+    *_, rows = measurements.measure_systems(models[0], sentences[:200], nullcontext)
     assert [row.system for row in rows] == ["Average word vectors", "SBERT", "SBERT, smart batching"]
     assert rows[0].throughput.rate > rows[2].throughput.rate > 0
     assert all(len(row.throughput.turns) == 2 for row in rows)

@@ -7,8 +7,8 @@ import torch
 from sentence_transformers.sentence_transformer import losses as oracle
 from torch import nn
 
-from sbert_app.training.choices import CONCATENATIONS, DISTANCES, OBJECTIVES, ObjectiveOptions
 from sbert_app.training.objectives import Classification, CoSent, MultipleNegativesRanking, Regression, Triplet, build_objective
+from sbert_app.training.options import CONCATENATIONS, DISTANCES, OBJECTIVES, ObjectiveOptions
 
 DIM, ROWS = 6, 5
 

@@ -11,7 +11,7 @@ from sbert_app.grid.loading import load_system
 from sbert_app.grid.systems import Choice
 from sbert_app.grid.tasks.pairs import Pairs
 from sbert_app.labelled.example_set import Examples
-from sbert_app.models.poly.encoder import PolyEncoder
+from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.models.registry import Registry
 from sbert_app.models.words.untrained import NEW_POLY
 from sbert_app.runs.plan import PRESETS, Plan, preset
@@ -19,8 +19,7 @@ from sbert_app.runs.run import FINISHED
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.trained_models import TrainedModels
-from sbert_app.training.choices import ObjectiveOptions
-from sbert_app.training.options import Options
+from sbert_app.training.options import ObjectiveOptions, Options
 from sbert_app.training.siamese import build_siamese
 from sbert_app.training.trainee import Evaluation, Step
 from sbert_app.training.trainer import Trainer

@@ -9,9 +9,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
+from sbert_app.grid.tasks.classes import features_of, learn, measures_of, pair_features
 from sbert_app.labelled.labelled_sentences import LabelledSentences
 from sbert_app.training import linear_heads, quick_transfer
-from sbert_app.training.classes import features_of, learn, measures_of, pair_features
 from sbert_app.training.linear_heads import fit_heads
 from sbert_app.training.transfer import L2, cross_validated, with_test_part
 
@@ -40,7 +40,7 @@ def test_heads_learn_together_what_each_learns_alone(parts):
         alone = fit_heads(features, targets, train[head : head + 1], dev[head : head + 1], l2[head : head + 1])
         assert torch.allclose(alone.weight[:, 0], both.weight[:, head], atol=1e-5)
         assert alone.dev[0] == both.dev[head]
-    assert (both.correct(features, targets) & dev.T).sum(0).tolist() == (both.dev * dev.sum(1)).round().tolist()
+    assert ((both.predict(features) == targets[:, None]) & dev.T).sum(0).tolist() == (both.dev * dev.sum(1)).round().tolist()
 
 
 def test_a_step_is_that_of_adam_with_weight_decay(parts, monkeypatch):

@@ -17,9 +17,8 @@ from sbert_app.grid.loading import load_system
 from sbert_app.grid.systems import OVERLAP, TF_IDF, Choice
 from sbert_app.grid.tasks.classes import Classes
 from sbert_app.labelled.labelled_sentences import LabelledSentences
-from sbert_app.training.quick_transfer import C_OF_FOLDS, FOLDS, MOST_STEPS
+from sbert_app.training.quick_transfer import C_OF_FOLDS, FOLDS, MOST_STEPS, count_words, learn_words
 from sbert_app.training.transfer import SEED
-from sbert_app.training.word_classes import count_words, learn_words
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.settings import Limits, Settings
-from sbert_app.timing import experiment, queries
+from sbert_app.timing import experiment, measurements
 from sbert_app.ui.kit.events import INTERNAL_ERROR
 from tests.ui.page import Page
 
@@ -47,7 +47,7 @@ values = st.recursive(
 def page(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(experiment, "CHECK_SECONDS", 0.1)
-        patch.setattr(queries, "SIZES", (200,))
+        patch.setattr(measurements, "SIZES", (200,))
         limits = replace(Limits(), race_seconds=3)
         yield Page(open_workbench(Settings(home=tmp_path_factory.mktemp("home"), device="cpu", limits=limits)))
 

@@ -8,12 +8,11 @@ import pytest
 from sbert_app.corpus.pairs import ClosestPair
 from sbert_app.jobs.declaring.recipe import Input
 from sbert_app.jobs.timing import _lines
-from sbert_app.timing.disturbance import DISTURBED
 from sbert_app.timing.experiment import Moment
 from sbert_app.timing.race import LaneState, RaceState
 from sbert_app.timing.report import figures
 from sbert_app.timing.result import Answer, Conditions, TimingResult
-from sbert_app.timing.throughput import Throughput, Turn
+from sbert_app.timing.throughput import DISTURBED, Throughput, Turn
 from sbert_app.ui.timing import numbers_view, race_view, view
 from sbert_app.ui.timing.chart import race_chart
 from sbert_app.ui.timing.page import page

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sbert_app.corpus_map.result import CorpusMap, ModelComparison
-from sbert_app.mapping.drift import Drift
+from sbert_app.mapping.quality import Drift
 from sbert_app.services.corpus.cluster_map import Grouping, MapService
 from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.timing import TimingService

@@ -18,7 +18,7 @@ from sbert_app.jobs.declaring.recipe import Input
 from sbert_app.jobs.search import SEARCH
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services.corpus.corpora import CorpusService
-from sbert_app.timing.published import Published
+from sbert_app.timing.report import Published
 from sbert_app.ui.evaluation import links_view as grid_links
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, pictures, present, row
 from sbert_app.ui.timing import links_view

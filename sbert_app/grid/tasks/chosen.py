@@ -1,22 +1,37 @@
-"""Which tasks a data set is measured by. Labelled sentences can be measured as classes, as clusters and as triplets."""
+"""Which tasks a data set is measured by: labelled sentences as classes, clusters or triplets; and the data sets of the app."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 
 from sbert_app.errors import UserError
-from sbert_app.grid.data_sets import DataSet
-from sbert_app.grid.tasks.classes import Classes
-from sbert_app.grid.tasks.clusters import Clusters
+from sbert_app.grid.data_sets import DataSet, read_data_set
+from sbert_app.grid.tasks.classes import Classes, Clusters
 from sbert_app.grid.tasks.pairs import Pairs
 from sbert_app.grid.tasks.task import CLASSES, CLUSTERS, TASKS
 from sbert_app.labelled.example_set import Examples
-from sbert_app.labelled.labelled_sentences import LabelledSentences
+from sbert_app.labelled.labelled_sentences import LabelledSentences, read_labelled_sentences
+from sbert_app.settings import ASSETS, Limits
+from sbert_app.tables import read_table
 
 TRIPLETS = "triplets"
 MOST_TRIPLETS = 2_000
 SEED = 42
+OWN_CLASSES = {"Tickets by team": ("support_tickets.csv", "team"), "Notes by topic": ("field_notes.csv", "topic")}
+OWN_PAIRS = {
+    "Everyday pairs": "evaluation/everyday_pairs.csv",
+    "Hard requests": "labelled/requests_scored.csv",
+    "Hard messages": "labelled/messages_triplets.csv",
+    "Hard instructions": "labelled/instructions_labelled.csv",
+}
+
+PURPOSE = (
+    "asks for another notion of likeness, in which opposites are far apart however alike their words are: it is made for "
+    "Fine-tune, and a model that was not trained for it is expected to fail."
+)
 
 
 def check_tasks(tasks: Sequence[str]) -> None:
@@ -58,3 +73,16 @@ def as_triplets(data: DataSet, content: LabelledSentences) -> DataSet:
     columns = tuple([content.sentences[rows[row]] for row in column] for column in (anchors, positives, negatives))
     examples = Examples("triplets", columns, np.zeros(len(anchors)), rows[anchors] + 1)
     return DataSet(f"{data.name} as triplets", Pairs(examples), data.notes)
+
+
+@cache
+def own_data_sets(limits: Limits) -> tuple[DataSet, ...]:
+    """Pairs scored by meaning, sentences with classes, and three sets that a model misreads before it is fine-tuned."""
+    everyday, *hard = (
+        read_data_set(read_table(ASSETS / file, limits, Path(file).name), limits, name) for name, file in OWN_PAIRS.items()
+    )
+    classes = [
+        DataSet(name, Classes(read_labelled_sentences(read_table(ASSETS / "examples" / file, limits), limits, "text", label)))
+        for name, (file, label) in OWN_CLASSES.items()
+    ]
+    return (everyday, *classes, *(replace(data, purpose=PURPOSE) for data in hard))

@@ -3,18 +3,25 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.evaluation.estimate import resampled
+from sbert_app.evaluation.verdict import METRICS, measure
 from sbert_app.evaluation.weighted import Array, share_positive
 from sbert_app.grid.systems import System
-from sbert_app.grid.tasks.task import CLASSES, PAIR_CLASSES, Mistake, Outcome, Task, embedder, short
+from sbert_app.grid.tasks.task import CLASSES, CLUSTERS, PAIR_CLASSES, Mistake, Outcome, Task, embedder, short
 from sbert_app.labelled.example_set import normalise
 from sbert_app.labelled.labelled_sentences import LabelledSentences
-from sbert_app.training.classes import features_of, learn, measures_of
+from sbert_app.vectors import Vectors, unit_rows
+
+if TYPE_CHECKING:
+    from sbert_app.training.transfer import Transfer
+
+SEED = 42  # mteb's
+STARTS, BATCH = 10, 512  # of k-means: the best of ten; mteb's batch
 
 
 @dataclass(frozen=True)
@@ -28,9 +35,7 @@ class Classes(Task):
     def name(self) -> str:
         return PAIR_CLASSES if self.data.partners else CLASSES
 
-    @property
-    def measure(self) -> str:
-        return "accuracy"
+    measure = "accuracy"
 
     @property
     def size(self) -> int:
@@ -53,7 +58,7 @@ class Classes(Task):
 
     def run(self, system: System, tick: Callable[[], None]) -> Outcome:
         """The seconds are those of the embeddings, or of counting words, alone."""
-        from sbert_app.training.word_classes import count_words, learn_words
+        from sbert_app.training.quick_transfer import count_words, learn_words
 
         start = time.perf_counter()
         features = count_words(self.data) if system.words else features_of(self.data, embedder(system))
@@ -72,3 +77,72 @@ class Classes(Task):
         position, names = self.data.tested[row], self.data.classes
         sentences = tuple(short(column[position]) for column in self.columns)
         return Mistake(sentences, names[self.data.targets[position]], names[int(predicted[row])])
+
+
+class Clusters(Classes):
+    """The tested sentences, to be clustered into as many clusters as there are classes."""
+
+    name = CLUSTERS
+    measure = next(iter(METRICS[CLUSTERS]))
+
+    def run(self, system: System, tick: Callable[[], None]) -> Outcome:
+        start, tested = time.perf_counter(), self.data.tested
+        vectors = embedder(system)([self.data.sentences[row] for row in tested])
+        seconds = time.perf_counter() - start
+        tick()
+        classes = self.data.targets[tested]
+        gold, predicted = classes.astype(np.float64), clustered(vectors, classes).astype(np.float64)
+        measures = measure(CLUSTERS, predicted, gold)
+        samples = resampled(METRICS[CLUSTERS][self.measure], predicted, gold, self.groups)
+        samples += measures[self.measure] - samples.mean()  # rows that a resample repeats make clusters look purer
+        return Outcome(predicted, measures, samples, len(vectors), seconds)
+
+
+def clustered(vectors: Vectors, classes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Cluster the vectors, (n, dim), by k-means and name each cluster by a class, one to one, so that most rows match. -> (n,)."""
+    from scipy.optimize import linear_sum_assignment
+    from sklearn.cluster import MiniBatchKMeans
+
+    known, numbers = np.unique(classes, return_inverse=True)
+    clusters = MiniBatchKMeans(len(known), batch_size=BATCH, n_init=STARTS, random_state=SEED).fit_predict(unit_rows(vectors))
+    table = np.zeros((len(known), len(known)), np.int64)
+    np.add.at(table, (clusters, numbers), 1)
+    names: NDArray[np.int64] = known[linear_sum_assignment(table, maximize=True)[1]][clusters]
+    return names
+
+
+def features_of(data: LabelledSentences, embed: Callable[[Sequence[str]], Vectors]) -> Vectors:
+    """What a classifier learns from: the embeddings (n, dim), of pairs (n, 2 dim). embed: n sentences -> (n, dim)."""
+    return embed(data.sentences) if not data.partners else pair_features(*map(embed, data.columns))
+
+
+def pair_features(u: Vectors, v: Vectors) -> Vectors:
+    """|u − v| and u ∗ v side by side, as SentEval has them. (n, dim) twice -> (n, 2 dim).
+
+    Embeddings have a mean length of √dim before: of those of length 1 the products would be far smaller than the differences.
+    """
+    from sbert_app.training import transfer
+
+    both = transfer.scaled(np.concatenate([u, v]))
+    u, v = both[: len(u)], both[len(u) :]
+    return np.concatenate([np.abs(u - v), u * v], axis=1)
+
+
+def learn(features: Vectors, data: LabelledSentences, quick: bool = False, tick: Callable[[], None] = lambda: None) -> "Transfer":
+    """How well a linear classifier learns the classes from features (n, dim). tick: called between steps, may raise."""
+    from sbert_app.training import quick_transfer, transfer
+
+    if quick:
+        return quick_transfer.learn(features, data, tick)
+    if data.test is None:
+        return transfer.cross_validated(features, data.targets, tick=tick)
+    return transfer.with_test_part(features, data.targets, data.test, data.dev, tick=tick)
+
+
+def measures_of(data: LabelledSentences, result: "Transfer") -> dict[str, float]:
+    """The accuracy; of pairs with two classes also the F1 of the class that means "the same". 0..1."""
+    if data.positive < 0 or len(data.classes) != 2:
+        return {"accuracy": result.accuracy}
+    right = (data.targets if data.test is None else data.targets[data.test]) == data.positive
+    positive = result.predicted == data.positive
+    return {"accuracy": result.accuracy, "f1": float(2 * (right & positive).sum() / max(1, right.sum() + positive.sum()))}

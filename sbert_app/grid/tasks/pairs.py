@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sbert_app.evaluation.agreement import rank_shares
 from sbert_app.evaluation.estimate import resampled
-from sbert_app.evaluation.movers import rank_shares
 from sbert_app.evaluation.verdict import METRICS, measure
 from sbert_app.evaluation.weighted import Array
 from sbert_app.grid.systems import System
 from sbert_app.grid.tasks.task import Mistake, Outcome, Task, short
 from sbert_app.labelled.example_set import Examples
-from sbert_app.labelled.pairs.training_pairs import digests
+from sbert_app.labelled.groups import digests
 
 
 @dataclass(frozen=True)

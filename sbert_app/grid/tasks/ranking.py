@@ -1,14 +1,21 @@
-"""Rank documents for queries, by vectors, words, both, or a cross-encoder over the best, and measure the rankings."""
+"""Queries with judged documents: rank by vectors, words, both, or a cross-encoder over the best, and measure the rankings."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sbert_app.corpus.ranking.fusion import Scores, compared_order, hybrid
 from sbert_app.corpus.ranking.lexical import LexicalIndex, best_rows, ticking
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.errors import UserError
-from sbert_app.evaluation.weighted import Array
+from sbert_app.evaluation.estimate import interval, resampled
+from sbert_app.evaluation.weighted import Array, mean
+from sbert_app.grid.systems import System
+from sbert_app.grid.tasks.task import RETRIEVAL, Mistake, Outcome, Task, short
 from sbert_app.labelled.queries import Queries, Rows
 from sbert_app.vectors import Vectors, unit_rows
 
@@ -18,11 +25,12 @@ CUT = 10
 BLOCK = 500  # queries compared with all documents at a time: bounds memory
 MOST_PAIRS = 100_000  # of query and candidate that a cross-encoder reads
 RANKING = ("ndcg_at_10", "mrr_at_10", "recall_at_100")
+Tick = Callable[[], None]  # called between steps, may raise
 Compare = Callable[[LexicalIndex, int, Rows], Scores]  # words of the documents, number of a query, rows -> their MaxSim scores
 PairScores = Callable[[list[tuple[str, str]]], Array]
 
 
-def by_vectors(data: Queries, queries: Vectors, documents: Vectors, tick: Callable[[], None]) -> list[Rows]:
+def by_vectors(data: Queries, queries: Vectors, documents: Vectors, tick: Tick) -> list[Rows]:
     """The best documents of each query by cosine, best first. queries (Q, dim), documents (D, dim)."""
     queries, documents = unit_rows(queries), unit_rows(documents)
     blocks = (queries[start : start + BLOCK] @ documents.T for start in range(0, len(queries), BLOCK))
@@ -30,18 +38,18 @@ def by_vectors(data: Queries, queries: Vectors, documents: Vectors, tick: Callab
     return [_best(row, data, number) for number, row in enumerate(scores)]
 
 
-def by_words(data: Queries, tick: Callable[[], None]) -> list[Rows]:
+def by_words(data: Queries, tick: Tick) -> list[Rows]:
     """The best documents by BM25; those without a word of the query are not ranked."""
     return [best_rows(scores, DEPTH) for scores, _ in _by_bm25(data, LexicalIndex.build(ticking(data.documents, tick)), tick)]
 
 
-def by_both(data: Queries, queries: Vectors, documents: Vectors, tick: Callable[[], None]) -> list[Rows]:
+def by_both(data: Queries, queries: Vectors, documents: Vectors, tick: Tick) -> list[Rows]:
     """The best documents by cosine and BM25 together, as hybrid search ranks. queries (Q, dim), documents (D, dim)."""
     index = LexicalIndex.build(ticking(data.documents, tick))
     return [rows[:DEPTH] for rows, _, _ in _hybrids(data, index, queries, documents, tick)]
 
 
-def by_maxsim(data: Queries, queries: Vectors, documents: Vectors, compare: Compare, tick: Callable[[], None]) -> list[Rows]:
+def by_maxsim(data: Queries, queries: Vectors, documents: Vectors, compare: Compare, tick: Tick) -> list[Rows]:
     """As `by_both`, and MaxSim added for the best COMPARED. queries (Q, dim), documents (D, dim)."""
     index = LexicalIndex.build(ticking(data.documents, tick))
     rankings = []
@@ -52,7 +60,7 @@ def by_maxsim(data: Queries, queries: Vectors, documents: Vectors, compare: Comp
 
 
 def _hybrids(
-    data: Queries, index: LexicalIndex, queries: Vectors, documents: Vectors, tick: Callable[[], None]
+    data: Queries, index: LexicalIndex, queries: Vectors, documents: Vectors, tick: Tick
 ) -> Iterator[tuple[Rows, Scores, float]]:
     """For each query rows and scores, best first, and how much of the query words cover."""
     queries, documents = unit_rows(queries), unit_rows(documents)
@@ -61,7 +69,7 @@ def _hybrids(
         yield *hybrid(_best(cosines, data, number), cosines.__getitem__, words, coverage), coverage
 
 
-def _by_bm25(data: Queries, index: LexicalIndex, tick: Callable[[], None]) -> Iterator[tuple[Vectors, float]]:
+def _by_bm25(data: Queries, index: LexicalIndex, tick: Tick) -> Iterator[tuple[Vectors, float]]:
     """For each query the BM25 scores of all documents, (D,), 0 for those that are no candidates, and how much of it they cover."""
     for number, query in enumerate(data.queries):
         tick()
@@ -118,3 +126,45 @@ def _orders(data: Queries, rows: Sequence[Rows], score: PairScores) -> list[Rows
     pairs = [(data.queries[number], data.documents[row]) for number, head in enumerate(rows) for row in head.tolist()]
     parts = np.split(score(pairs), np.cumsum([len(head) for head in rows])[:-1]) if pairs else [np.empty(0) for _ in rows]
     return [np.argsort(-part, kind="stable") for part in parts]
+
+
+@dataclass(frozen=True)
+class Retrieval(Task):
+    """What is predicted of a query is its main measure, 0..1."""
+
+    queries: Queries
+
+    name = RETRIEVAL
+    measure = RANKING[0]
+
+    @property
+    def size(self) -> int:
+        return len(self.queries.queries)
+
+    @property
+    def columns(self) -> Sequence[list[str]]:
+        return [self.queries.queries, self.queries.documents]
+
+    def answers(self) -> Iterator[NDArray[Any] | None]:
+        yield from (np.array(sorted(relevant.items())) for relevant in self.queries.relevant)
+        yield from self.queries.candidates or ()
+
+    def run(self, system: System, tick: Tick) -> Outcome:
+        start = time.perf_counter()
+        values = measures(self.queries, system.rank(self.queries))
+        seconds, predicted = time.perf_counter() - start, values[self.measure]
+        means = {name: float(column.mean()) for name, column in values.items()}
+        samples = {name: resampled(mean, column, column, self.groups) for name, column in values.items()}
+        estimates = {name: interval(means[name], drawn) for name, drawn in samples.items()}
+        intervals = {name: (estimate.low, estimate.high) for name, estimate in estimates.items()}
+        read = sum(map(len, self.columns))
+        return Outcome(predicted, means, samples[self.measure], read, seconds, intervals=intervals)
+
+    def distances(self, predicted: Array) -> Array:
+        return 1 - predicted
+
+    def example(self, predicted: Array, row: int) -> Mistake:
+        relevant = self.queries.relevant[row]
+        best = max(relevant, key=lambda document: relevant[document])
+        given = f"nDCG@10 {100 * predicted[row]:.0f}"
+        return Mistake((short(self.queries.queries[row]),), short(self.queries.documents[best]), given)

@@ -30,12 +30,7 @@ SHORT = 160  # characters of a sentence in a list
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a system did; see `Cell`. predicted: of each tested example, (n,); measures: the main one first.
-
-    samples: the main measure in each resample, (R,). sentences: how many were read in `seconds`. subsets: the main measure of each.
-    seen: pairs that the system was trained on, as far as is known. protocol: how classes were learnt. intervals: of rankings, the
-    95 % interval of each measure.
-    """
+    """How a system did: the fields are those of `Cell`. measures: the main one first."""
 
     predicted: Array
     measures: dict[str, float]

@@ -34,7 +34,6 @@ OWN_USAGE = """An encoder over word vectors: only SBERT Studio opens this folder
 python -m sbert_app encode sentences.txt --model path/to/this/folder --out embeddings.npy
 ```"""
 
-
 POLY_USAGE = """
 That reads the sentences apart and leaves out the codes. For the poly-encoder's scores of pairs, in SBERT Studio:
 
@@ -51,9 +50,3 @@ def write_card(folder: Path, title: str, facts: dict[str, str], own: bool = Fals
     about, usage = (OWN_ABOUT, OWN_USAGE) if own else (ABOUT, USAGE)
     card = CARD.format(about=about, title=title, saved=SAVED_HERE, rows=rows, usage=usage)
     (folder / "README.md").write_text(card, encoding="utf-8")
-
-
-def append_poly_usage(folder: Path) -> None:
-    """Add to an encoder's card how to use it as a poly-encoder."""
-    with (folder / "README.md").open("a", encoding="utf-8") as card:
-        card.write(POLY_USAGE)

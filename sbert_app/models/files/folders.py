@@ -16,6 +16,7 @@ CODES = "poly_codes"  # the folder in an encoder's folder that makes it a poly-e
 POLY = "poly-encoder"
 WORDS = "sbert-studio-words"  # the model_type of encoders over word vectors, which only this app opens
 MODULES = ("Transformer", "Pooling", "Dense", "Normalize")  # in the order in which they compute
+FLAG, FLAGS = "pooling_mode_", {"cls_token": "cls", "mean_tokens": "mean", "max_tokens": "max"}  # of the older dialect
 WITH_MODULES = ("1_Pooling", "sentence_bert_config.json", "config_sentence_transformers.json")  # all need modules.json
 
 
@@ -77,9 +78,8 @@ def _pooling(model: str, config: dict[str, Any]) -> str:
     mode = config.get("pooling_mode")
     modes = [mode] if isinstance(mode, str) else list(mode or [])
     if not modes:
-        prefix, names = "pooling_mode_", {"mean_tokens": "mean", "max_tokens": "max", "cls_token": "cls"}
-        flags = [key.removeprefix(prefix) for key, value in config.items() if key.startswith(prefix) and value is True]
-        modes = [names.get(flag, flag) for flag in flags]
+        flags = [key.removeprefix(FLAG) for key, value in config.items() if key.startswith(FLAG) and value is True]
+        modes = [FLAGS.get(flag, flag) for flag in flags]
     if len(modes) != 1 or modes[0] not in POOLINGS:
         raise UserError(
             f"The model {quoted(model)} pools by {' + '.join(modes) or 'nothing'}. Must be one of {', '.join(POOLINGS)}."
@@ -108,25 +108,13 @@ def write_layout(folder: Path, layout: Layout, dim: int, max_length: int) -> Non
     """Write the module files in the dialect that all sentence-transformers versions read. dim: before the dense layers."""
     modules = [("Transformer", ""), ("Pooling", "1_Pooling"), *(("Dense", path) for path in layout.dense)]
     modules += [("Normalize", f"{len(modules)}_Normalize")] if layout.normalize else []
-    write_json(
-        folder / "modules.json",
-        [
-            {"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{name}"}
-            for i, (name, path) in enumerate(modules)
-        ],
-    )
+    listed = [(path, f"sentence_transformers.models.{name}") for name, path in modules]
+    numbered = [{"idx": i, "name": str(i), "path": path, "type": kind} for i, (path, kind) in enumerate(listed)]
+    write_json(folder / "modules.json", numbered)
     for _, path in modules[1:]:
         (folder / path).mkdir(exist_ok=True)
-    write_json(
-        folder / "1_Pooling" / "config.json",
-        {
-            "word_embedding_dimension": dim,
-            "pooling_mode_cls_token": layout.pooling == "cls",
-            "pooling_mode_mean_tokens": layout.pooling == "mean",
-            "pooling_mode_max_tokens": layout.pooling == "max",
-            "pooling_mode_mean_sqrt_len_tokens": False,
-        },
-    )
+    flags = {f"{FLAG}{name}": layout.pooling == mode for name, mode in FLAGS.items()} | {f"{FLAG}mean_sqrt_len_tokens": False}
+    write_json(folder / "1_Pooling" / "config.json", {"word_embedding_dimension": dim} | flags)
     write_json(folder / "sentence_bert_config.json", {"max_seq_length": max_length, "do_lower_case": layout.lower_case})
     write_json(
         folder / "config_sentence_transformers.json",
@@ -144,14 +132,6 @@ def read_json(path: Path, name: str = "") -> Any:
         raise damaged(name or path.parent.name, f"{path.name}: {first_line(error)}") from error
 
 
-def is_cross_encoder(folder: Path, name: str = "") -> bool:
-    """Whether config.json names a sequence classifier. Raises UserError if the file is damaged."""
-    architectures = read_config(folder, name).get("architectures") or [""]
-    if not isinstance(architectures, list) or not isinstance(architectures[0], str):
-        raise damaged(name or folder.name, "config.json does not name an architecture")
-    return architectures[0].endswith("ForSequenceClassification")
-
-
 def kind_of(folder: Path, name: str = "") -> str:
     """The kind of the model in a folder. Raises UserError if its config.json is damaged, or if there is no model in it."""
     if not any((folder / file).exists() for file in ("config.json", "modules.json")):
@@ -159,7 +139,10 @@ def kind_of(folder: Path, name: str = "") -> str:
             f"The folder {quoted(name or folder.name)} holds no model: it has neither config.json nor modules.json. "
             "Choose a folder that a model was saved in."
         )
-    if is_cross_encoder(folder, name):
+    architectures = read_config(folder, name).get("architectures") or [""]
+    if not isinstance(architectures, list) or not isinstance(architectures[0], str):
+        raise damaged(name or folder.name, "config.json does not name an architecture")
+    if architectures[0].endswith("ForSequenceClassification"):
         return "cross-encoder"
     return POLY if (folder / CODES).is_dir() else "encoder"
 

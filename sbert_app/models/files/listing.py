@@ -7,10 +7,8 @@ from pathlib import Path
 
 from sbert_app.errors import UserError
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, PREFIX
-from sbert_app.models.files.bundled import CROSS_ENCODER, bundled_folder
+from sbert_app.models.files.finding import CROSS_ENCODER, bundled_folder, local_copy, subfolders
 from sbert_app.models.files.folders import POLY, kind_of, read_config, read_layout
-from sbert_app.models.files.hub import local_copy
-from sbert_app.models.files.names import subfolders
 from sbert_app.models.files.trained_for import LIKENESS, label_count, purpose, trained_for
 from sbert_app.models.words.untrained import DESIGNS, NEW_POLY
 from sbert_app.settings import Settings
@@ -62,8 +60,10 @@ def describe(folder: Path, name: str = "", origin: str = "saved") -> ModelInfo:
     try:
         kind = kind_of(folder, name)
         labels = label_count(read_config(folder, name)) if kind == "cross-encoder" else None
+        dense = read_layout(folder).dense if kind != "cross-encoder" else ()
+        dim = int(read_config(folder / dense[-1])["out_features"] if dense else read_config(folder)["hidden_size"])
         weights = (folder / "model.safetensors").is_file()
-        return ModelInfo(name, kind, origin, _dim(folder, kind), weights, purpose(folder, name, kind), labels)
+        return ModelInfo(name, kind, origin, dim, weights, purpose(folder, name, kind), labels)
     except (UserError, KeyError, TypeError, ValueError, OSError):
         return ModelInfo(name, "damaged", origin, None, available=False)
 
@@ -76,8 +76,3 @@ def of_hub(name: str) -> ModelInfo:
         return info
     kind = "cross-encoder" if CROSS_NAME.search(name) else "encoder"
     return ModelInfo(name, kind, "hub", None, True, trained_for(name, {}) if kind == "cross-encoder" else "")
-
-
-def _dim(folder: Path, kind: str) -> int:
-    dense = read_layout(folder).dense if kind != "cross-encoder" else ()
-    return int(read_config(folder / dense[-1])["out_features"] if dense else read_config(folder)["hidden_size"])

@@ -1,5 +1,6 @@
-"""Check a loaded model: every weight comes from the file, is finite and has the requested number type."""
+"""Loaded weights: check that they are complete, finite and of the requested number type, and tell different ones apart."""
 
+import hashlib
 import re
 from typing import Any
 
@@ -51,3 +52,13 @@ def cast(model: Any, dtype: torch.dtype) -> None:
     types = {parameter.dtype for parameter in model.parameters()} | {b.dtype for b in model.buffers() if b.is_floating_point()}
     if not types <= {dtype, torch.float32} or any(parameter.dtype != dtype for parameter in model.parameters()):
         raise RuntimeError(f"the weights have the types {', '.join(sorted(map(str, types)))}, expected {dtype}")
+
+
+def fingerprint(settings: str, *modules: torch.nn.Module) -> str:
+    """Hash of the settings that change a model's results, and of its modules' weights. 16 hex digits."""
+    digest = hashlib.blake2b(settings.encode(), digest_size=8)
+    for module in modules:
+        for name, weight in module.state_dict().items():
+            digest.update(name.encode())
+            digest.update(weight.reshape(-1).view(torch.uint8).cpu().numpy())
+    return digest.hexdigest()

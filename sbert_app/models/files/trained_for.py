@@ -5,14 +5,20 @@ says which it is, so it is read from the evidence in EVIDENCE. Torch is not need
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+from sbert_app.errors import UserError
 from sbert_app.models.files.card import SAVED_HERE
 from sbert_app.models.files.folders import POLY, read_config
 
 LIKENESS, ANSWERS, UNKNOWN = "likeness", "answers", ""
+SAID = {  # by a score
+    ANSWERS: "It says how well one text answers the other, not how alike they are",
+    LIKENESS: "It says how alike the two are",
+    UNKNOWN: "Neither its name nor its card says what its score means",
+}
 CARD = "README.md"
 CARD_CHARACTERS = 100_000  # of a card that are read
 
@@ -51,6 +57,9 @@ EVIDENCE = (
 OF_EVERY = "cross-encoder", re.compile(r"\breranker\b|\btext-ranking\b")
 KEY = re.compile(r"^([\w-]+):(.*)$")
 TRAINED = re.compile(r"(?:trained|tuned)\b((?:(?!\. )[^\n]){0,400})")  # to the end of the sentence
+Bounds = tuple[float, float]  # the lowest and the highest score
+SHARE: Bounds = (0.0, 1.0)
+COSINE: Bounds = (-1.0, 1.0)
 
 
 def trained_for(name: str, config: Mapping[str, Any], card: str = "") -> str:
@@ -117,7 +126,7 @@ def label_names(config: Mapping[str, Any]) -> list[str]:
 
 
 def in_words(kind: str) -> str:
-    """Such as "trained for likeness", to stand beside a model's name."""
+    """Such as "trained for likeness", to show beside a model's name."""
     return f"trained for {kind}" if kind else "trained for an unknown task"
 
 
@@ -139,3 +148,34 @@ def _values(lines: list[str]) -> Iterator[tuple[str, str]]:
         else:
             parts.append(line)
     yield key, " ".join(parts)
+
+
+class Classifier(Protocol):
+    """What is asked of a pair scorer here."""
+
+    name: str
+    labels: int
+    label_names: Sequence[str]
+
+
+def check_one_score(scorer: Classifier) -> None:
+    """Raise UserError for a model that gives a pair several numbers: none of them alone says how close the two are."""
+    if scorer.labels != 1:
+        names = f" ({', '.join(scorer.label_names)})" if scorer.label_names else ""
+        raise UserError(
+            f"The cross-encoder '{scorer.name}' gives {scorer.labels} labels, not a score: one number for each label{names}. "
+            "Choose a cross-encoder with one label."
+        )
+
+
+def how_to_read(trained_for: str, bounds: Bounds | None) -> str:
+    """What a score says, in one sentence or two."""
+    return f"{SAID[trained_for]}: {_range(trained_for, bounds)}."
+
+
+def _range(trained_for: str, bounds: Bounds | None) -> str:
+    if bounds is None:
+        return "a logit without a fixed range, to be compared only with other scores of this model; higher is closer"
+    if trained_for == LIKENESS and bounds == SHARE:
+        return "0 is unrelated, 1 the same"
+    return f"from {bounds[0]:g} to {bounds[1]:g}, higher is closer"

@@ -7,22 +7,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sbert_app.errors import UserError
-from sbert_app.models.files.bundled import checked_bundled_folder
+from sbert_app.models.files.finding import checked_bundled_folder
 from sbert_app.models.files.folders import Layout, quoted
-from sbert_app.models.words.tokens import SPECIAL, word_tokenizer
 from sbert_app.models.words.vectors import read_all
 
 if TYPE_CHECKING:
     import torch
     from torch import Tensor, nn
 
-    from sbert_app.models.dense import Dense
+    from sbert_app.models.encoder import Encoder
     from sbert_app.models.engine.hardware import Hardware
 
 PREFIX = "new/"
 SEED = 7
 MAX_LENGTH = 256  # tokens, as of the bundled encoder
 SPREAD = 0.4  # standard deviation of the numbers in a word vector, about that of GloVe's
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 
 
 @dataclass(frozen=True)
@@ -51,18 +51,7 @@ DESIGNS = {
     ),
 }  # fmt: skip
 
-
 NEW_POLY = f"{PREFIX}poly-encoder"  # over the bundled encoder: no word-level network, and only its codes are untrained
-
-
-@dataclass(frozen=True)
-class Untrained:
-    """The parts of an encoder with random weights; the word vectors alone are given."""
-
-    network: Any
-    tokenizer: Any
-    layout: Layout
-    dense: "list[Dense]"
 
 
 def is_untrained(name: str) -> bool:
@@ -70,14 +59,15 @@ def is_untrained(name: str) -> bool:
     return name.startswith(PREFIX) and name != NEW_POLY
 
 
-def untrained(name: str, hardware: "Hardware", files: bool) -> Untrained:
-    """Build the network of that name, always with the same weights. After a colon the name may give a file of word vectors.
+def untrained(name: str, hardware: "Hardware", files: bool) -> "Encoder":
+    """Build the encoder of that name, always with the same weights. After a colon the name may give a file of word vectors.
 
     files: whether such a file is allowed. Raises UserError for an unknown name or a file that cannot be read.
     """
     import torch
 
     from sbert_app.models.dense import Dense
+    from sbert_app.models.encoder import Encoder
 
     known, _, path = name.partition(":")
     if known not in DESIGNS or (path and not files):
@@ -92,7 +82,7 @@ def untrained(name: str, hardware: "Hardware", files: bool) -> Untrained:
     note = f"Not trained yet: {design.about}. Its weights are random: train it on the Fine-tune tab."
     folders = tuple(f"{number}_Dense" for number, _ in enumerate(dense, 2))
     layout = Layout(design.pooling, max_length=MAX_LENGTH, note=note, dense=folders)
-    return Untrained(network.eval().to(hardware.device), tokenizer, layout, dense)
+    return Encoder(name, network.eval().to(hardware.device), tokenizer, layout, hardware, dense)
 
 
 def _network(vectors: "Tensor", design: Design) -> Any:
@@ -139,3 +129,22 @@ def _from_file(path: Path) -> "tuple[Any, Tensor]":
         tokenizer = word_tokenizer(words, MAX_LENGTH)
     table = torch.from_numpy(vectors)
     return tokenizer, torch.cat([torch.zeros(len(SPECIAL), table.shape[1]), table])
+
+
+def word_tokenizer(words: Sequence[str], max_length: int) -> Any:
+    """Lower-cased words and punctuation marks by their rows after SPECIAL; a word that is not listed is [UNK]."""
+    from tokenizers import Tokenizer, normalizers, pre_tokenizers, processors
+    from tokenizers.models import WordLevel
+    from transformers import PreTrainedTokenizerFast
+
+    pad, unknown, start, end = SPECIAL
+    rows = {word: row for row, word in enumerate([*SPECIAL, *words])}
+    tokenizer = Tokenizer(WordLevel(rows, unk_token=unknown))
+    tokenizer.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Lowercase()])
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{start} $A {end}", special_tokens=[(token, rows[token]) for token in (start, end)]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token=pad, unk_token=unknown, cls_token=start, sep_token=end, model_max_length=max_length
+    )

@@ -1,9 +1,10 @@
-"""Word vectors of a file in the form of GloVe or word2vec text: on each line a word and its numbers."""
+"""Averages of word vectors: of an encoder's input vectors, or of a GloVe file, on each line a word and its numbers."""
 
 import gzip
 import sys
 from collections.abc import Callable, Container, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,8 +13,12 @@ from sbert_app.errors import UserError
 from sbert_app.models.engine.batching import Rows
 from sbert_app.vectors import Vectors
 
+if TYPE_CHECKING:
+    from sbert_app.models.encoder import Encoder
+
 MOST_WORDS = 400_000  # of a whole file, whose most frequent words come first
 LONGEST_LINE = 1 << 16  # characters; a vector of 1,000 numbers has about 10,000
+BATCH = 1_024
 
 
 class WordVectors:
@@ -95,3 +100,25 @@ def _lines(path: Path) -> Iterator[str]:
                 yield line
     except (OSError, EOFError, UnicodeDecodeError) as error:
         raise UserError(f"'{path.name}' cannot be read as word vectors. Give a GloVe text file, gzipped or not.") from error
+
+
+class AverageWordVectors:
+    """The mean of an encoder's input word vectors: takes the place of the paper's "Avg. GloVe"."""
+
+    def __init__(self, encoder: "Encoder") -> None:
+        self._encoder = encoder
+        self._vectors = encoder.transformer.get_input_embeddings().weight.detach().float().cpu().numpy()
+
+    def stream(self, sentences: Sequence[str]) -> Iterator[tuple[Rows, Vectors]]:
+        """Yield (row numbers, (b, dim) float32 vectors) batch by batch. Special tokens are no words: without a word, zero."""
+        special = self._encoder.tokenizer.all_special_ids
+        for start in range(0, len(sentences), BATCH):
+            ids = self._encoder.tokenize(sentences[start : start + BATCH])
+            starts = np.cumsum([0, *map(len, ids[:-1])])
+            tokens = np.concatenate(ids)
+            is_word = ~np.isin(tokens, special)
+            counts = np.add.reduceat(is_word, starts, dtype=np.int64)
+            vectors = self._vectors[tokens]
+            vectors[~is_word] = 0
+            means = np.add.reduceat(vectors, starts) / np.maximum(counts, 1)[:, None]
+            yield np.arange(start, start + len(ids)), means.astype(np.float32)

@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus_map.comparing import ComparisonProgress, compare, drawn_sentences
-from sbert_app.corpus_map.projecting import Points2D, fitted_rows, project
+from sbert_app.corpus_map.projecting import ComparisonProgress, Points2D, compare, drawn_sentences, fitted_rows, project
 from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap, ModelComparison, Projection, QueryOnMap
 from sbert_app.errors import UserError
 from sbert_app.mapping import clusters, projection

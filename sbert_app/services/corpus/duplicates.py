@@ -12,7 +12,7 @@ from sbert_app.corpus.listed import SentencePair
 from sbert_app.corpus.mining import FLOOR, Mining
 from sbert_app.errors import UserError
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
-from sbert_app.models.scoring import Bounds, how_to_read
+from sbert_app.models.files.trained_for import Bounds, how_to_read
 from sbert_app.runtime.stop import StoppedError
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation

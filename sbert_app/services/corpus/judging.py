@@ -10,7 +10,7 @@ from sbert_app.errors import UserError
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
 from sbert_app.services.collection.opened import refuse_collection
-from sbert_app.tables.writing import csv_file
+from sbert_app.tables.table import csv_file
 
 GRADES = {2: "yes", 1: "partly", 0: "no"}  # how well a row answers a query
 FILE = "judgements.csv"

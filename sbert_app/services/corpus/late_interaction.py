@@ -39,7 +39,7 @@ class Comparison:
         self, encoder: "Encoder", indexed: IndexedCorpus, query: str, rows: Sequence[int], passages: Sequence[int] = ()
     ) -> None:
         """passages: the number of each row's best passage, -1 for the row as the model reads it; none: so for all."""
-        from sbert_app.models.tokens.late_interaction import QueryTokens, own_token_vectors, places  # imports torch
+        from sbert_app.models.tokens import QueryTokens, own_token_vectors, places  # imports torch
 
         of_rows = encoder.document_prompt
         self._places = lambda text: places(encoder, text, of_rows)

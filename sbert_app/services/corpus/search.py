@@ -12,7 +12,7 @@ from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus, Rankin
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.errors import UserError
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
-from sbert_app.models.scoring import check_one_score
+from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
 from sbert_app.services.collection import search as in_collection
@@ -24,7 +24,7 @@ from sbert_app.services.languages import corpus_caution, query_caution
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
-    from sbert_app.models.poly.scorer import PairScorer
+    from sbert_app.models.poly_encoder import PairScorer
 
 RERANKED = 30  # hits scored by the cross-encoder, one forward pass each
 CROSS_STAGE = "cross-encoder"

@@ -92,7 +92,7 @@ class StandingService:
 
     def _miss(self, indexed: IndexedCorpus, encoder: "Encoder", search: _Search, place: int) -> Miss:
         """What is to know about the row at this place of the corpus."""
-        from sbert_app.models.tokens.late_interaction import characters_read, is_one_piece  # imports torch
+        from sbert_app.models.tokens import characters_read, is_one_piece  # imports torch
 
         hiding = _hiding(indexed, place, search)
         if hiding:

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sbert_app.evaluation.draft_loss import draft_loss
+from sbert_app.evaluation.similarity import draft_loss
 from sbert_app.models.defaults import full_name, is_draft
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import Vectors

@@ -32,7 +32,7 @@ class LongTexts:
 
     def cut(self) -> Iterator[int]:
         """Cut the texts in their order; yield after each part how many were read."""
-        from sbert_app.models.tokens.passages import passage_spans  # imports torch
+        from sbert_app.models.tokens import passage_spans  # imports torch
 
         for first, last in self._parts():
             for number, spans in passage_spans(self._encoder, self._sentences[first:last]).items():

@@ -7,7 +7,7 @@ import gradio as gr
 
 from sbert_app.corpus.findings import Findings
 from sbert_app.services.corpus.duplicates import MOST_LISTED, DuplicatesService
-from sbert_app.tables.writing import csv_file
+from sbert_app.tables.table import csv_file
 from sbert_app.ui.duplicates import view
 from sbert_app.ui.kit.events import Updates
 from sbert_app.ui.kit.file_button import FileButton

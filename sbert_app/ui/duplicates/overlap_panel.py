@@ -9,7 +9,7 @@ from sbert_app.corpus.mining import FLOOR
 from sbert_app.services.bundle import Services
 from sbert_app.services.corpus.duplicates import DEFAULT_THRESHOLD
 from sbert_app.services.corpus.overlap import OverlapProgress
-from sbert_app.tables.writing import csv_file
+from sbert_app.tables.table import csv_file
 from sbert_app.ui.duplicates import overlap_view as view
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler

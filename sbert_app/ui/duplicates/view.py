@@ -7,8 +7,7 @@ from markupsafe import Markup
 from sbert_app.corpus.findings import Findings
 from sbert_app.corpus.listed import SentencePair
 from sbert_app.jobs.duplicates import DUPLICATES
-from sbert_app.models.files.trained_for import in_words
-from sbert_app.models.scoring import how_to_read
+from sbert_app.models.files.trained_for import how_to_read, in_words
 from sbert_app.runtime.line import place_in_line
 from sbert_app.services.collection.joining import MOST_WHOLE, NEIGHBOURS, SAMPLED
 from sbert_app.services.collection.opened import OpenCollection

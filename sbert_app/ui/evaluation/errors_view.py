@@ -5,8 +5,7 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
-from sbert_app.grid.cell import Cell
-from sbert_app.grid.errors import disagreements, mistakes
+from sbert_app.grid.cell import Cell, disagreements, mistakes
 from sbert_app.grid.result import Grid, Place
 from sbert_app.grid.tasks.task import Mistake
 from sbert_app.ui.evaluation.grid_view import name_of

@@ -7,7 +7,7 @@ from markupsafe import Markup
 from sbert_app.evaluation.paper import SOURCE
 from sbert_app.grid.cell import Cell
 from sbert_app.grid.data_sets import DataSet
-from sbert_app.grid.published import published
+from sbert_app.grid.export import published
 from sbert_app.grid.result import Grid, Place, difference
 from sbert_app.grid.systems import (
     BM25,

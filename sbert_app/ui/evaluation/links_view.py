@@ -2,8 +2,7 @@
 
 from markupsafe import Markup
 
-from sbert_app.grid.export import as_csv, as_latex, as_markdown
-from sbert_app.grid.mteb_results import as_files, as_zip
+from sbert_app.grid.export import as_csv, as_files, as_latex, as_markdown, as_zip
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import Choice
 from sbert_app.ui.kit import html

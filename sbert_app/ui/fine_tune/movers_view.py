@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from sbert_app.evaluation.movers import MARGINS, gains, rank_shares
+from sbert_app.evaluation.agreement import MARGINS, gains, rank_shares
 from sbert_app.labelled.examples import Examples
 from sbert_app.ui.fine_tune.view import target
 from sbert_app.ui.kit import html

@@ -7,7 +7,7 @@ import gradio as gr
 from sbert_app.errors import UserError
 from sbert_app.runs.plan import PRESETS, QUICK, Plan
 from sbert_app.services.validation import one_of
-from sbert_app.training.choices import CONCATENATIONS, DISTANCES, OBJECTIVES
+from sbert_app.training.options import CONCATENATIONS, DISTANCES, OBJECTIVES
 from sbert_app.ui.fine_tune import view
 from sbert_app.ui.kit.events import Values
 

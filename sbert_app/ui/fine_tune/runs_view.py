@@ -6,8 +6,8 @@ from typing import Any
 from markupsafe import Markup
 
 from sbert_app.evaluation.verdict import LEAST_HELD_OUT
-from sbert_app.runs.overview import RunOverview
 from sbert_app.runs.run import DAMAGED, RunInfo
+from sbert_app.runs.runs import RunOverview
 from sbert_app.ui.fine_tune.verdict_view import METRIC_NAMES, TOO_FEW
 from sbert_app.ui.fine_tune.view import STATES
 from sbert_app.ui.kit import html

@@ -5,7 +5,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from sbert_app.evaluation.needed import needed_sentence
+from sbert_app.evaluation.estimate import needed_sentence
 from sbert_app.evaluation.verdict import BETTER, LEAST_HELD_OUT, UNCLEAR
 from sbert_app.runs.result import needed_for, warnings
 from sbert_app.services.fine_tune import RunProgress

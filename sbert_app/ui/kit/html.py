@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from sbert_app.tables.writing import csv_file
+from sbert_app.tables.table import csv_file
 
 
 def bar(share: float, kind: str = "sbert", label: str = "") -> Markup:

@@ -7,7 +7,7 @@ import gradio as gr
 from markupsafe import Markup
 
 from sbert_app.corpus_map import colouring
-from sbert_app.corpus_map.comparing import ComparisonProgress
+from sbert_app.corpus_map.projecting import ComparisonProgress
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.errors import UserError
 from sbert_app.services.corpus.cluster_map import MapService

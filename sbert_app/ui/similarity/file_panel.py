@@ -6,11 +6,11 @@ from typing import Any
 
 import gradio as gr
 
-from sbert_app.labelled.pairs.pair_columns import PairColumns
-from sbert_app.labelled.pairs.scored_pairs import ScoredPairs
+from sbert_app.labelled.pair_columns import PairColumns
+from sbert_app.labelled.scored_pairs import ScoredPairs
 from sbert_app.services.pair_file import PairFileService, ScoringProgress
 from sbert_app.tables import Table
-from sbert_app.tables.writing import csv_file
+from sbert_app.tables.table import csv_file
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.long_job import LongJob, throttled

@@ -8,8 +8,7 @@ from sbert_app.explain.scale import Scale
 from sbert_app.explain.words import MatchedPair, matched_pairs, spans
 from sbert_app.jobs.declaring.recipe import Input
 from sbert_app.jobs.similarity import SIMILARITY
-from sbert_app.models.files.trained_for import in_words
-from sbert_app.models.scoring import how_to_read
+from sbert_app.models.files.trained_for import how_to_read, in_words
 from sbert_app.services.second_opinion import ModelScore
 from sbert_app.services.similarity import Comparison
 from sbert_app.ui.kit import html

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sbert_app.evaluation import paper
-from sbert_app.timing.extrapolation import Extrapolation
-from sbert_app.timing.published import Published
+from sbert_app.timing.report import Published
 from sbert_app.timing.result import APPROXIMATE, CROSS, EXACT, MOST_SENTENCES, SBERT, TimingResult
+from sbert_app.timing.throughput import Extrapolation
 from sbert_app.ui.kit.figures import GRID, INK, MIDDLE, TEAL, quiet
 from sbert_app.wording import spoken
 

@@ -9,7 +9,7 @@ from sbert_app.evaluation import paper
 from sbert_app.jobs.declaring.recipe import Input
 from sbert_app.jobs.timing import TIMING
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
-from sbert_app.timing.published import Published
+from sbert_app.timing.report import Published
 from sbert_app.timing.result import TimingResult
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, pictures, present, row
 

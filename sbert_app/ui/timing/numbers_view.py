@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from sbert_app.evaluation import paper
-from sbert_app.timing.disturbance import DISTURBED
+from sbert_app.timing.measurements import PLAIN, SMART, WORDS, SystemSpeed
 from sbert_app.timing.report import PUBLISHED, Figure, figures, models_of_race
 from sbert_app.timing.result import TimingResult
-from sbert_app.timing.table7 import PLAIN, SMART, WORDS, SystemSpeed
+from sbert_app.timing.throughput import DISTURBED
 from sbert_app.ui.kit import html
 from sbert_app.wording import digits, spoken
 

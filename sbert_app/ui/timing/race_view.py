@@ -7,9 +7,9 @@ from markupsafe import Markup
 from sbert_app.models.files.trained_for import in_words
 from sbert_app.services.timing import RaceCorpus
 from sbert_app.timing.experiment import Moment
-from sbert_app.timing.extrapolation import pairs_of
 from sbert_app.timing.race import LaneState, RaceState
 from sbert_app.timing.result import Conditions
+from sbert_app.timing.throughput import pairs_of
 from sbert_app.ui.kit import html
 from sbert_app.wording import digits, spoken
 

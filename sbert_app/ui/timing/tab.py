@@ -9,7 +9,7 @@ from markupsafe import Markup
 from sbert_app.errors import UserError
 from sbert_app.services.timing import DEFAULT_SECONDS, TimingService, Waiting
 from sbert_app.timing.experiment import FINAL_STAGES, Moment
-from sbert_app.timing.published import Published
+from sbert_app.timing.report import Published
 from sbert_app.timing.result import TimingResult
 from sbert_app.ui.kit import html, pair_scorers
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler

@@ -6,11 +6,9 @@ from markupsafe import Markup
 
 from sbert_app.evaluation import paper
 from sbert_app.models.files.trained_for import ANSWERS
-from sbert_app.timing.disturbance import DISTURBED
-from sbert_app.timing.extrapolation import Extrapolation, pairs_of
-from sbert_app.timing.published import Published
-from sbert_app.timing.report import models_of_race
+from sbert_app.timing.report import Published, models_of_race
 from sbert_app.timing.result import APPROXIMATE, EXACT, TimingResult
+from sbert_app.timing.throughput import DISTURBED, Extrapolation, pairs_of
 from sbert_app.ui.kit import html
 from sbert_app.wording import change_100, spoken, times_100
 

@@ -5,8 +5,7 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.attention import LONGEST, short_attention
-from sbert_app.models.engine.hardware import Hardware, choose_hardware
+from sbert_app.models.engine.hardware import LONGEST, Hardware, choose_hardware, short_attention
 from sbert_app.vectors import cosine
 
 

@@ -12,8 +12,7 @@ import torch
 
 from sbert_app.corpus_map import projecting
 from sbert_app.corpus_map.colouring import CLUSTERS, COLUMN, DRIFT, MOST_CATEGORIES, QUERY, Categories, Scale, choices, colouring
-from sbert_app.corpus_map.comparing import ComparisonProgress
-from sbert_app.corpus_map.projecting import Points2D
+from sbert_app.corpus_map.projecting import ComparisonProgress, Points2D
 from sbert_app.corpus_map.result import CorpusMap, ModelComparison
 from sbert_app.errors import UserError
 from sbert_app.mapping.clusters import AGGLOMERATIVE, DENSITY, K_MEANS

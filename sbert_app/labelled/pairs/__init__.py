@@ -1,1 +1,0 @@
-"""Labelled pairs of sentences: their columns, labels and scores, and those to train on."""

@@ -1,1 +1,0 @@
-"""The poly-encoder: between the encoder, which reads sentences apart, and the cross-encoder, which reads them together."""

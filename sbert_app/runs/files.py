@@ -1,0 +1,130 @@
+"""What a run keeps beside its model: events, one JSON object a line; a lock; and named tensors, its checkpoint and best weights."""
+
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from filelock import FileLock, Timeout
+
+from sbert_app.errors import UserError
+from sbert_app.storage import SEAL, discard, reading, seal, unseal, write_whole, writing
+
+if TYPE_CHECKING:
+    from sbert_app.training.trainer import State
+
+Event = dict[str, Any]
+CHECKPOINT, BEST = "checkpoint", "best"  # the state to resume from; the weights with the best dev score so far
+
+
+class RunFiles:
+    """The files of a run's folder that change while it trains."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._lock, self._events = folder / "lock", folder / "events.jsonl"
+
+    def hold(self) -> FileLock:
+        """Lock the run, until the lock is released. Raises UserError if somebody else works on it."""
+        lock = FileLock(self._lock, thread_local=False)  # one thread takes it, the training thread releases it
+        try:
+            with writing("The run"):
+                lock.acquire(timeout=1)  # `locked` takes it for a moment only
+        except Timeout as error:
+            raise UserError("This run is already being worked on, here or in another window.") from error
+        return lock
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Lock the run while the block runs."""
+        lock = self.hold()
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def locked(self) -> bool:
+        """Whether the run is being trained, or waits for its turn, in any process."""
+        try:
+            with FileLock(self._lock, timeout=0):
+                return False
+        except Timeout:
+            return True
+        except OSError:  # a data home without write access: no process trains there
+            return False
+
+    def add_event(self, event: Event) -> None:
+        """Append one event. Raises OSError if the disk is full."""
+        with self._events.open("a", encoding="utf-8") as file:
+            file.write(seal(event) + "\n")
+
+    def events(self) -> list[Event]:
+        """All events in order. Damaged lines, and a last one half-written by a killed process, are left out."""
+        with reading("The curve of this run", "Delete the run."):
+            lines = self._events.read_bytes().split(b"\n")[:-1] if self._events.is_file() else []
+        return [event for event in map(_event, lines) if event is not None]
+
+    def forget_events_after(self, step: int) -> None:
+        """Drop the events after a step: training from its checkpoint will repeat them."""
+        kept = "".join(seal(event) + "\n" for event in self.events() if event["step"] <= step)
+        if self._events.is_dir():
+            discard(self._events)
+        write_whole(self._events, kept)
+
+    def save(self, name: str, state: "State") -> None:
+        """Keep CHECKPOINT or BEST: a temporary file, then renamed, so that a killed process leaves the old file intact."""
+        from safetensors.torch import save_file
+
+        state = {key: tensor.contiguous() for key, tensor in state.items()}
+        path, temporary = self._tensors(name)
+        try:
+            save_file(state, temporary, metadata={SEAL: _checksum(state)})
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)  # frees space on a full disk, where the state is written next
+            raise
+
+    def load(self, name: str) -> "State | None":
+        """CHECKPOINT or BEST, None if there is none. Raises DamagedError if it is damaged."""
+        from safetensors import safe_open
+        from safetensors.torch import load_file
+
+        path, _ = self._tensors(name)
+        with reading(f"The {name} of this run", "Delete the run and start it again."):
+            if not path.exists():
+                return None
+            with safe_open(path, "pt") as file:
+                expected = (file.metadata() or {}).get(SEAL)
+            state = load_file(path)
+            if expected is not None and expected != _checksum(state):
+                raise ValueError(f"{path.name} has changed since it was written")
+            return state
+
+    def drop_checkpoints(self) -> None:
+        """Delete checkpoint and best weights, which a finished run does not need, and what a killed process left of them."""
+        for file in (*self._tensors(CHECKPOINT), *self._tensors(BEST)):
+            file.unlink(missing_ok=True)
+
+    def _tensors(self, name: str) -> tuple[Path, Path]:
+        """The file of that name, and the temporary one that it is written to."""
+        return self.folder / f"{name}.safetensors", self.folder / f".{name}.safetensors"
+
+
+def _event(line: bytes) -> Event | None:
+    try:
+        event = unseal(line)
+    except ValueError:
+        return None
+    return event if isinstance(event.get("type"), str) and isinstance(event.get("step"), int) else None
+
+
+def _checksum(state: "State") -> str:
+    """CRC-32 over names, shapes and bytes, 8 hex digits."""
+    import torch
+
+    value = 0
+    for name, tensor in sorted(state.items()):
+        value = zlib.crc32(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode(), value)
+        value = zlib.crc32(tensor.reshape(-1).view(torch.uint8).numpy().data, value)
+    return f"{value:08x}"

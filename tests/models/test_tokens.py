@@ -1,0 +1,80 @@
+"""Texts cut into passages: whole sentences, no more tokens than the model reads, nothing left out."""
+
+from dataclasses import replace
+
+import pytest
+
+from sbert_app.corpus.passages import sentence_spans
+from sbert_app.models.encoder import Encoder
+from sbert_app.models.tokens import JOINED_TOKENS, LONGEST_SENTENCE, passage_spans
+
+LONG = " ".join(f"Sentence {number} tells that the train to stop {number * 7} is late." for number in range(120))
+TEXTS = {
+    "sentences": LONG,
+    "one sentence": "word " * 900,
+    "a long word": "a short beginning. " * 80 + "x" * 3_000,
+    "Chinese": "我们今天去公园散步。" * 120,
+    "Chinese without marks": "我们今天去公园散步" * 200,
+    "quotes, blanks, emoji": '  "Late again 😀!"  he said.\n\n\t' * 90,
+    "Turkish": "İstanbul'da İyi bir gün. " * 120,
+}
+
+
+@pytest.fixture(scope="module")
+def lower_casing(encoder):
+    layout = replace(encoder.layout, lower_case=True)
+    return Encoder("lower", encoder.transformer, encoder.tokenizer, layout, encoder.hardware)
+
+
+@pytest.fixture(scope="module")
+def prompted(encoder):
+    layout = replace(encoder.layout, prompts={"document": "passage: this is a text of our corpus: "})
+    return Encoder("prompted", encoder.transformer, encoder.tokenizer, layout, encoder.hardware)
+
+
+def spans_of(encoder, text):
+    return passage_spans(encoder, [text]).get(0, [])
+
+
+def test_only_texts_longer_than_the_model_reads_are_cut(encoder):
+    texts = ["short", "word " * 400, "x" * 260, "a b " * 140, "word " * 254, "word " * 255, ""]
+    assert list(passage_spans(encoder, texts)) == [1, 3, 5]  # one long word is one [UNK] token; 254 words and two marks fit
+
+
+@pytest.mark.parametrize("kind", ["plain", "lower-casing", "prompted"])
+@pytest.mark.parametrize("name", TEXTS)
+def test_the_model_reads_each_passage_whole_and_together_they_are_the_text(encoder, lower_casing, prompted, name, kind):
+    encoder, text = {"plain": encoder, "lower-casing": lower_casing, "prompted": prompted}[kind], TEXTS[name]
+    spans = spans_of(encoder, text)
+    passages = [text[start:end] for start, end in spans]
+    prompt = encoder.document_prompt
+    assert len(spans) > 1 and not any(encoding.overflowing for encoding in encoder.encodings(passages, prompt))
+    gaps = [text[end:start] for (_, end), (start, _) in zip([(0, 0), *spans], [*spans, (len(text), 0)], strict=True)]
+    assert all(not gap.strip(' \n\t"') for gap in gaps)
+
+
+def test_passages_are_of_whole_sentences_and_filled(encoder):
+    spans, sentences = spans_of(encoder, LONG), sentence_spans(LONG)
+    assert {start for start, _ in spans} <= {start for start, _ in sentences}
+    assert {end for _, end in spans} <= {end for _, end in sentences}
+    lengths = [len(encoding.ids) for encoding in encoder.encodings([LONG[start:end] for start, end in spans])]
+    assert min(lengths[:-1]) > JOINED_TOKENS - 20 and max(lengths) <= JOINED_TOKENS + 2  # a sentence has about 15
+    whole = "a sentence of fifty tokens " + "and more " * 22 + "."
+    text = f"{whole} " * 9
+    assert {text[start:end] for start, end in spans_of(encoder, text)} == {whole}
+
+
+def test_a_long_sentence_is_cut_between_words_or_characters(encoder):
+    for start, end in spans_of(encoder, "running uncommonly " * 300):
+        words = ("running uncommonly " * 300)[start:end].split()
+        assert set(words) == {"running", "uncommonly"}
+    spans = spans_of(encoder, TEXTS["one sentence"])
+    assert {len(TEXTS["one sentence"][start:end].split()) for start, end in spans[:-1]} == {LONGEST_SENTENCE}
+    text = TEXTS["Chinese without marks"]
+    spans = spans_of(encoder, text)
+    assert "".join(text[start:end] for start, end in spans) == text
+
+
+def test_a_prompt_leaves_less_room(encoder, prompted):
+    text = "word " * 250
+    assert not spans_of(encoder, text) and spans_of(prompted, text)

@@ -1,0 +1,97 @@
+"""Rates, bands, extrapolation and durations: arithmetic on numbers that are known."""
+
+import pytest
+
+from sbert_app.timing.throughput import Extrapolation, Throughput, Turn, extrapolate, pairs_of, power_law
+from sbert_app.wording import spoken
+
+
+def rates(*values):
+    return Throughput(tuple(Turn(value, 1.0) for value in values))
+
+
+def test_pairs_of_the_papers_ten_thousand():
+    assert pairs_of(10_000) == 49_995_000
+    assert (pairs_of(1), pairs_of(2), pairs_of(200)) == (0, 1, 19_900)
+
+
+def test_one_disturbed_turn_does_not_move_the_rate():
+    assert rates(100, 102, 98, 101, 5).rate == 100
+    assert rates(100, 102, 98, 101, 5).spread == (5, 102)
+
+
+def test_a_turn_weighs_as_long_as_it_lasted():
+    short = Throughput((Turn(1, 0.01), Turn(1, 0.01), Turn(50, 1.0)))
+    assert short.rate == 50
+
+
+def test_the_band_holds_the_rate_and_narrows_with_more_turns():
+    few, many = rates(*[90, 100, 110] * 2), rates(*[90, 100, 110] * 40)
+    for throughput in (few, many):
+        low, high = throughput.band
+        assert low <= throughput.rate <= high
+    assert many.band[1] - many.band[0] < few.band[1] - few.band[0]
+    assert few.band == rates(*[90, 100, 110] * 2).band  # seeded
+    assert rates(100, 110).band is None
+
+
+def test_nothing_done_is_no_throughput():
+    with pytest.raises(ValueError, match="needs turns with items and time"):
+        Throughput(())
+    with pytest.raises(ValueError, match="needs turns with items and time"):
+        Throughput((Turn(0, 1.0),))
+
+
+def test_a_faster_rate_means_fewer_seconds():
+    known = extrapolate(1_000, rates(90, 100, 100, 110))
+    assert known.seconds == 10
+    assert known.low < known.seconds < known.high
+    assert known.low == pytest.approx(1_000 / rates(90, 100, 100, 110).band[1])
+    assert extrapolate(1_000, rates(100)).low is None
+
+
+def test_estimates_add_up_and_an_unknown_band_stays_unknown():
+    assert Extrapolation(1, 0.5, 2) + Extrapolation(10, 9, 12) == Extrapolation(11, 9.5, 14)
+    assert (Extrapolation(1, 0.5, 2) + Extrapolation(10)).low is None
+
+
+@pytest.mark.parametrize(("slope", "expected"), [(1, 1.0), (0.5, 0.5), (2, 1.0), (-1, 0.0)])
+def test_the_power_law_goes_on_with_the_measured_slope_within_reason(slope, expected):
+    sizes = [1_000, 10_000, 30_000]
+    seconds = [1e-6 * size**slope for size in sizes]
+    assert power_law(sizes, seconds, 3_000_000) == pytest.approx(seconds[-1] * 100**expected, rel=1e-6)
+
+
+def test_between_measured_points_the_power_law_keeps_to_them_and_below_it_stays():
+    sizes, seconds = [1_000, 10_000, 30_000], [2e-5, 6e-4, 2e-3]
+    assert [power_law(sizes, seconds, size) for size in sizes] == pytest.approx(seconds)
+    assert 2e-5 < power_law(sizes, seconds, 4_000) < 6e-4
+    assert power_law(sizes, seconds, 10) == pytest.approx(2e-5)
+
+
+def test_the_power_law_with_one_point_stays_where_it_is():
+    assert power_law([1_000], [0.5], 9_000) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.000043, "0.043 milliseconds"),
+        (0.0064, "6.4 milliseconds"),
+        (0.64, "640 milliseconds"),
+        (0.0996, "100 milliseconds"),
+        (0.9996, "1.0 seconds"),
+        (7.24, "7.2 seconds"),
+        (59.4, "59 seconds"),
+        (59.7, "60 seconds"),
+        (61, "1 minute 1 second"),
+        (3600, "1 hour"),
+        (81_660, "22 hours 41 minutes"),
+        (273_600, "3 days 4 hours"),
+        (1.5 * 365.25 * 86_400, "1 year 183 days"),
+        (26.4 * 365.25 * 86_400, "26 years"),
+        (95_123 * 365.25 * 86_400, "95,000 years"),
+    ],
+)
+def test_durations_in_words(seconds, words):
+    assert spoken(seconds) == words
