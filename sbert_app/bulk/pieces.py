@@ -65,6 +65,11 @@ class Piece:
     sentences: list[str]
     metadata: dict[str, list[str]]
 
+    @property
+    def name(self) -> str:
+        """How it is named in messages."""
+        return f"{self.path}, rows {self.start + 1:,} to {self.end:,}"
+
     def key(self, fingerprint: str) -> str:
         """Names the embeddings of these sentences by this model."""
         return digest(fingerprint, *self.sentences)
@@ -93,7 +98,9 @@ class Cutter:
         """The pieces of a file, without gaps. Raises UserError where it cannot be read further: what came before is sound."""
         start, rows, size, checked = 0, _Rows(self.columns), 0, False
         for chunk in chunks(path, self.tally):
-            self._note_ignored(path, chunk)
+            for column in chunk.cells:
+                if column not in self.columns.sentence + self.columns.metadata:
+                    self.ignored.setdefault(column, path.name)
             if chunk.numbers and not checked:
                 self._check(path, chunk)
                 checked = True
@@ -110,11 +117,6 @@ class Cutter:
     def _check(self, path: Path, chunk: Chunk) -> None:
         if not any(column in chunk.cells for column in self.columns.sentence):
             raise UserError(f"'{path.name}' has no column '{self.columns.name}'. Its columns are: {', '.join(chunk.cells)}.")
-
-    def _note_ignored(self, path: Path, chunk: Chunk) -> None:
-        for column in chunk.cells:
-            if column not in self.columns.sentence + self.columns.metadata:
-                self.ignored.setdefault(column, path.name)
 
     def _piece(self, path: Path, start: int, end: int, rows: "_Rows") -> Piece:
         parts = [[cell.strip() for cell in cells] for cells in rows.sentence.values()]
@@ -148,7 +150,7 @@ class _Rows:
 
 
 def _split(chunk: Chunk, rows: int) -> Iterator[Chunk]:
-    """Cut a chunk where a piece ends: behind each row whose number is a multiple of `rows`."""
+    """Cut a chunk where a piece ends: after each row whose number is a multiple of `rows`."""
     first = 0
     for last, number in enumerate(chunk.numbers):
         following = chunk.numbers[last + 1] if last + 1 < len(chunk.numbers) else None

@@ -9,7 +9,6 @@ import os
 import secrets
 import shutil
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
@@ -19,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from sbert_app.bulk.encoding import Encoded, encode_shard, load_encoder
+from sbert_app.bulk.encoding import Encoded, Shards, encode_shard, load_encoder
 from sbert_app.bulk.pieces import Piece
-from sbert_app.bulk.shards import Shards
 from sbert_app.collections.collection import SENTENCE
 from sbert_app.errors import UserError
 from sbert_app.models.defaults import DEFAULT_ENCODER, is_draft
@@ -89,7 +87,7 @@ class RayEngine:
         except ray.exceptions.RayError as error:
             lines = [line for line in str(error).splitlines() if line.strip()]
             raise UserError(
-                f"Ray cannot go on: {lines[-1].strip()}. Finished shards are kept: run the same command again."
+                f"Ray cannot continue: {lines[-1].strip()}. Finished shards are kept: run the same command again."
             ) from error
         finally:
             shutil.rmtree(self._staged, ignore_errors=True)
@@ -126,14 +124,13 @@ class Actor:
         self._shards, self._recipe = Shards(Path(shards)), recipe
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
-        """batch: one path. Returns one key, its rows, seconds and error."""
-        path, start, rows, error = Path(batch["path"][0]), time.monotonic(), 0, ""
+        """batch: one path. Returns one key, its rows and error."""
+        path, rows, error = Path(batch["path"][0]), 0, ""
         try:
             rows = self._encode(path)
         except Exception as problem:  # one shard must not end the others
             error = f"{type(problem).__name__}: {problem}"
-        seconds = time.monotonic() - start
-        return {"key": [path.stem], "rows": np.array([rows]), "seconds": np.array([seconds]), "error": [error]}
+        return {"key": [path.stem], "rows": np.array([rows]), "error": [error]}
 
     def _encode(self, path: Path) -> int:
         if self._encoder.fingerprint != self._recipe.fingerprint:

@@ -1,12 +1,12 @@
-"""How much of exact search an index gives back, measured on rows of the collection itself."""
+"""How much of exact search an index of a collection gives back, measured on rows of the collection itself."""
 
 from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
 
-from sbert_app.collections.collection import ROW, Rows, embeddings_of
-from sbert_app.vectors import Vectors
+from sbert_app.collections.collection import ROW, Collection, Rows, embeddings_of
+from sbert_app.vectors import Vectors, unit_rows
 
 TOP = 10
 QUERIES = 200
@@ -40,3 +40,23 @@ def recall(exact: Vectors, exact_rows: Rows, returned: Vectors, returned_rows: R
             near = cosines[(rows != own) & (rows >= 0)] >= others[-1] - TIE
             shares.append(min(int(near.sum()), len(others)) / len(others))
     return float(np.mean(shares)) if shares else 1.0
+
+
+def measured_recall(collection: Collection, tables: Iterable[pa.Table]) -> tuple[float, int]:
+    """The share of the ten closest rows that the index finds, and the rows it was measured on. tables: all rows, embedded."""
+    rows = collection.fetch(collection.sample(QUERIES).tolist())
+    queries, own = unit_rows(embeddings_of(rows)), rows.column(ROW).to_numpy()
+    _, returned = collection.search(queries, TOP + 1)
+    cosines = _exact_cosines(collection, queries, returned)
+    return recall(*exact_search(tables, queries, TOP + 1), cosines, returned, own), len(own)
+
+
+def _exact_cosines(collection: Collection, queries: Vectors, returned: Rows) -> Vectors:
+    """The cosines of the returned rows by their embeddings, (q, top): an index may give rounded ones."""
+    rows = collection.fetch(np.unique(returned[returned >= 0]).tolist())
+    known, vectors = rows.column(ROW).to_numpy(), embeddings_of(rows)
+    order = np.argsort(known)
+    places = order[np.minimum(np.searchsorted(known[order], returned), len(known) - 1)]
+    cosines = np.einsum("qd,qtd->qt", queries, vectors[places])
+    exact: Vectors = np.where((returned >= 0) & (known[places] == returned), cosines, -np.inf).astype(np.float32)
+    return exact

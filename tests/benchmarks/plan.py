@@ -5,7 +5,7 @@ Computed from few measured figures, with what is assumed in between; nothing her
 
 from dataclasses import dataclass
 
-from sbert_app.bulk.estimate import INDEX_BYTES
+from sbert_app.bulk.preparing import INDEX_BYTES
 from sbert_app.collections.collection import EXACT, HNSW, IVF, SCANN
 
 DIM = 384

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from sbert_app.collections import create_collection
 from sbert_app.collections.collection import EXACT, HNSW, IVF, SCANN, Collection
-from sbert_app.collections.opening import create_collection
 from sbert_app.collections.recall import TIE, TOP, exact_search, recall
 from sbert_app.corpus.filters import matching_rows
 from sbert_app.vectors import Vectors

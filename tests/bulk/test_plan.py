@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sbert_app.bulk.estimate import INDEX_BYTES
+from sbert_app.bulk.preparing import INDEX_BYTES
 from sbert_app.collections.collection import EXACT, HNSW, IVF, SCANN
 from sbert_app.collections.faiss_index import FaissIndex
 from tests.benchmarks import plan

@@ -16,12 +16,12 @@ pytest.importorskip("milvus_lite")
 
 from pymilvus import DataType, MilvusClient
 
+from sbert_app.collections import create_collection, open_collection
 from sbert_app.collections.collection import FILE_BITS, ROW, CollectionError
 from sbert_app.collections.milvus import facts, store
 from sbert_app.collections.milvus.facts import PROPERTY, properties_of
 from sbert_app.collections.milvus.index import Index
 from sbert_app.collections.milvus.rows import schema_for
-from sbert_app.collections.opening import create_collection, open_collection
 from sbert_app.errors import UserError
 from tests.scale.milvus_server import Server
 from tests.scale.test_milvus import DIM, FACTS, QUERIES, TABLE
