@@ -13,7 +13,8 @@ from sbert_app.bulk.pieces import Columns, digest
 from sbert_app.bulk.reading import Chunk, Tally, chunks, kind_of
 from sbert_app.bulk.request import AUTO, Request
 from sbert_app.collections import create_collection, open_collection
-from sbert_app.collections.collection import EXACT, HNSW, IVF, SCANN, Collection, CollectionError, Facts
+from sbert_app.collections.collection import Collection, CollectionError, Facts
+from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF, SCANN
 from sbert_app.errors import UserError
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.settings import Settings

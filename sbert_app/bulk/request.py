@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sbert_app.collections.collection import INDEXES
+from sbert_app.corpus.faiss_index import INDEXES
 from sbert_app.errors import UserError
 
 SHARD_ROWS = 20_000

@@ -16,8 +16,9 @@ from sbert_app.bulk.encoding import Halves, Shards
 from sbert_app.bulk.pieces import Cutter, Piece
 from sbert_app.bulk.preparing import Plan
 from sbert_app.bulk.request import AUTO, Progress, Summary
-from sbert_app.collections.collection import EMBEDDING, EXACT, FILE_BITS, ROW, Collection, Facts, embedding_column
+from sbert_app.collections.collection import EMBEDDING, FILE_BITS, ROW, Collection, Facts, embedding_column
 from sbert_app.collections.recall import measured_recall
+from sbert_app.corpus.faiss_index import EXACT
 from sbert_app.errors import UserError
 from sbert_app.storage import read_object, reading, replacing, write_object, writing_to
 

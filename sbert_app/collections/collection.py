@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sbert_app.corpus.faiss_index import EXACT, INDEXES
 from sbert_app.corpus.values import is_scale
 from sbert_app.errors import UserError
 from sbert_app.vectors import Vectors
@@ -17,13 +18,6 @@ ROW, SENTENCE, EMBEDDING = "row", "sentence", "embedding"
 METADATA = "metadata."  # how a column of the files is named in an Arrow table, so that it may be called "row" too
 MOST_DIM = 65_536
 FILE_BITS = 32  # a row's id is the number of its file, shifted by this, plus its number in the file, counted from 1
-EXACT, IVF, HNSW, SCANN = "exact", "ivf", "hnsw", "scann"
-INDEXES = {
-    EXACT: "every row is compared",
-    IVF: "inverted lists, 8 bits a number",
-    HNSW: "a graph of near rows, 8 bits a number",
-    SCANN: "inverted lists, 2 bits a number, the best candidates compared again; in a folder only",
-}
 
 Rows = NDArray[np.int64]
 
@@ -123,7 +117,7 @@ class Collection(Protocol):
         """Write rows of `facts.schema` with unit embeddings; a row with a known id replaces it."""
 
     def trim(self, file: int, rows: int) -> None:
-        """Forget the rows of a file behind its row `rows`: the file has become shorter."""
+        """Delete a file's rows after row `rows`: the file has become shorter."""
 
     def finish(self, facts: Facts) -> None:
         """Build or renew the index and write the facts. What was upserted is found from now on."""

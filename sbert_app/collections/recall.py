@@ -6,11 +6,10 @@ import numpy as np
 import pyarrow as pa
 
 from sbert_app.collections.collection import ROW, Collection, Rows, embeddings_of
+from sbert_app.corpus.faiss_index import TOP, recall
 from sbert_app.vectors import Vectors, unit_rows
 
-TOP = 10
 QUERIES = 200
-TIE = 1e-4  # cosines that differ by less are equally close: float16 keeps no more
 
 
 def exact_search(tables: Iterable[pa.Table], queries: Vectors, top: int) -> tuple[Vectors, Rows]:
@@ -25,21 +24,6 @@ def exact_search(tables: Iterable[pa.Table], queries: Vectors, top: int) -> tupl
         order = np.argsort(-scores, axis=1, kind="stable")[:, :top]
         scores, ids = np.take_along_axis(scores, order, axis=1), np.take_along_axis(ids, order, axis=1)
     return scores, ids
-
-
-def recall(exact: Vectors, exact_rows: Rows, returned: Vectors, returned_rows: Rows, queries: Rows) -> float:
-    """The share of the ten closest rows that a search returned, 0..1, without each query's own row.
-
-    exact, returned: cosines, (q, TOP + 1), best first; with their rows; queries: the rows that were searched for, (q,). A row as
-    close as the tenth counts as one of the ten: equal sentences are in no order.
-    """
-    shares = []
-    for truth, cosines, true_rows, rows, own in zip(exact, returned, exact_rows, returned_rows, queries, strict=True):
-        others = truth[(true_rows != own) & (true_rows >= 0)][:TOP]
-        if len(others):
-            near = cosines[(rows != own) & (rows >= 0)] >= others[-1] - TIE
-            shares.append(min(int(near.sum()), len(others)) / len(others))
-    return float(np.mean(shares)) if shares else 1.0
 
 
 def measured_recall(collection: Collection, tables: Iterable[pa.Table]) -> tuple[float, int]:

@@ -28,10 +28,7 @@ from pymilvus.grpc_gen import milvus_pb2_grpc
 from sbert_app.collections import create_collection, open_collection
 from sbert_app.collections.collection import (
     EMBEDDING,
-    EXACT,
     FILE_BITS,
-    HNSW,
-    IVF,
     METADATA,
     ROW,
     SENTENCE,
@@ -40,6 +37,7 @@ from sbert_app.collections.collection import (
     embedding_column,
     embeddings_of,
 )
+from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF
 from sbert_app.corpus.filters import matching_rows
 from sbert_app.corpus.values import scale_of
 from sbert_app.errors import UserError

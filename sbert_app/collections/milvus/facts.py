@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from sbert_app.collections.address import Address
-from sbert_app.collections.collection import EXACT, HNSW, IVF, CollectionError, Facts
+from sbert_app.collections.collection import CollectionError, Facts
 from sbert_app.collections.milvus.client import READ_SECONDS, WRITE_SECONDS, Connection
 from sbert_app.collections.milvus.index import MOST_LISTS, Index
 from sbert_app.collections.milvus.rows import schema_for
+from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF
 
 PROPERTY = "sbert_studio.facts"
 MOST_FACTS = 1_000_000  # bytes; Milvus keeps properties in etcd, whose values have at most 1.5 MB

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sbert_app.collections.collection import EMBEDDING, EXACT, HNSW, IVF, ROW, Rows
+from sbert_app.collections.collection import EMBEDDING, ROW, Rows
+from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF
 from sbert_app.vectors import Vectors
 
 METRIC = "IP"  # of unit vectors: the cosine
