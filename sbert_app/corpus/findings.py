@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from sbert_app.corpus.duplicates import COPIES, SIMILAR, Duplicates, Pairs, Verdicts
+from sbert_app.corpus.duplicates import COPIES, SIMILAR, Duplicates, Group, Member, Pairs, SentencePair, Verdicts
 from sbert_app.corpus.filters import label_columns
 from sbert_app.corpus.groups import Grouping
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus.listed import Group, Member, SentencePair
 from sbert_app.corpus.reader import Corpus
 from sbert_app.tables.table import skipped_summary
 from sbert_app.tables.writing import BYTE_ORDER_MARK, to_csv

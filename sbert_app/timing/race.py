@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sbert_app.corpus.pairs import ClosestPair, closest_pair
+from sbert_app.corpus.mining import ClosestPair, closest_pair
 from sbert_app.timing.extrapolation import pairs_of
 from sbert_app.timing.lane import Device, Lane, finish
 from sbert_app.timing.throughput import Throughput, Turn

@@ -9,11 +9,9 @@ import pyarrow as pa
 from sbert_app.collections.address import Address
 from sbert_app.collections.collection import EMBEDDING, FILE_BITS, ROW, CollectionError, Facts, Rows
 from sbert_app.collections.milvus.client import BUILD_SECONDS, READ_SECONDS, WRITE_SECONDS, Connection, closing_on_error
-from sbert_app.collections.milvus.facts import StoredFacts, properties_of
 from sbert_app.collections.milvus.filters import expression, fields_of
-from sbert_app.collections.milvus.index import MOST_HITS, Index, index_for, ranked
-from sbert_app.collections.milvus.rows import batches, output_fields, schema_for, table
-from sbert_app.collections.milvus.sample import sample
+from sbert_app.collections.milvus.index import MOST_HITS, Index, StoredFacts, index_for, properties_of, ranked
+from sbert_app.collections.milvus.rows import batches, output_fields, sample, schema_for, table
 from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF, SCANN
 from sbert_app.corpus.filters import conditions
 from sbert_app.corpus.index import EXACT_ROWS

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.corpus.ranking.lexical import LexicalIndex
-from sbert_app.corpus.ranking.maxsim import TokenMatches, match
-from sbert_app.corpus.ranking.token_weights import token_weights, words_at
+from sbert_app.corpus.ranking.maxsim import TokenMatches, match, token_weights, words_at
 from sbert_app.models.encoder import Encoder
 from sbert_app.vectors import Vectors, unit_rows
 
