@@ -100,9 +100,6 @@ class ThisProcess:
     def add(self, key: str, piece: Piece) -> None:
         self._pieces.append((key, piece))
 
-    def close(self) -> None:
-        self._pieces = []
-
     def encode(self) -> Iterator[Encoded]:
         """Encode all that was handed over, in any order; a shard is on disk when its last row is reported."""
         while self._pieces:

@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 from sbert_app.bulk.encoding import TICK_SECONDS, Shards, ThisProcess
 from sbert_app.bulk.pieces import Cutter, Piece
 from sbert_app.bulk.preparing import Plan, prepare
-from sbert_app.bulk.ray_engine import RayEngine, check_ray
+from sbert_app.bulk.ray_engine import RayEngine
 from sbert_app.bulk.reading import list_files
 from sbert_app.bulk.request import Note, Progress, Request, Summary
 from sbert_app.bulk.storing import CollectionWriter, ParquetWriter, finish, readable, store
@@ -26,7 +26,7 @@ def run(request: Request, settings: Settings) -> Iterator[Event]:
     """Encode and store; the summary is the last event. Raises UserError if nothing can be indexed."""
     start, work = time.perf_counter(), request.work_folder(settings.cache)
     if request.engine:
-        check_ray()
+        RayEngine.check()
     with ExitStack() as stack:
         stack.enter_context(_alone(work, request))
         plan = prepare(request, list_files(request.files), settings, work)
@@ -36,8 +36,7 @@ def run(request: Request, settings: Settings) -> Iterator[Event]:
         summary = Summary(plan.facts.model, plan.facts.dim, len(plan.paths), work=str(work))
         shards = Shards(work / "shards")
         writer = _writer(plan)
-        engine = _engine(plan, settings, shards, work)
-        stack.callback(engine.close)
+        engine = _engine(plan, settings, shards, work, stack)
         try:
             yield from _Encoding(plan, shards, engine, summary, writer.holds if writer else lambda piece: False).events()
             if writer:
@@ -112,12 +111,14 @@ class _Encoding:
         return Progress(stage, done, total, rate, (total - done) / rate if rate else None)
 
 
-def _engine(plan: Plan, settings: Settings, shards: Shards, work: Path) -> ThisProcess | RayEngine:
+def _engine(plan: Plan, settings: Settings, shards: Shards, work: Path, stack: ExitStack) -> ThisProcess | RayEngine:
     request = plan.request
     if not request.engine:
         return ThisProcess(plan.encoder, shards)
     staged = work / f"sbert-studio-staged-{request.part[0]}"
-    return RayEngine(plan.encoder, settings, shards, staged, request.workers, request.address)
+    engine = RayEngine(plan.encoder, settings, shards, staged, request.workers, request.address)
+    stack.callback(engine.close)
+    return engine
 
 
 def _writer(plan: Plan) -> CollectionWriter | ParquetWriter | None:

@@ -10,7 +10,7 @@ import secrets
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,20 +35,16 @@ THREADS = 2  # of an actor: two actors of two threads encode more than one of fo
 ROOT = Path(__file__).parents[2]
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """How an actor loads the encoder. model: a name, or a folder; fingerprint: of the driver's encoder, which it must equal."""
-
-    settings: Settings
-    model: str
-    fingerprint: str
-    threads: int
-
-
 class RayEngine:
     """A pool of actors. address: of a running cluster, "auto" for the one this machine is in, "" for this machine alone."""
 
     window = WINDOW
+
+    @staticmethod
+    def check() -> None:
+        """Raise UserError if Ray is not installed."""
+        if find_spec("ray") is None:
+            raise UserError(MISSING)
 
     def __init__(self, encoder: "Encoder", settings: Settings, shards: Shards, staged: Path, workers: int, address: str) -> None:
         """staged: a folder of its own. workers: 0 for as many as the machines have room for."""
@@ -72,11 +68,11 @@ class RayEngine:
         import ray.data  # reads its settings from the environment, which `start_ray` has set
 
         paths = sorted(str(path) for path in self._staged.glob("*.arrow"))
-        recipe, workers, resources = self._pool(ray.cluster_resources(), len(paths))
+        constructor, workers, resources = self._pool(ray.cluster_resources(), len(paths))
         items = ray.data.from_items([{"path": path} for path in paths], override_num_blocks=len(paths))
         results = items.map_batches(
             Actor,
-            fn_constructor_args=(recipe, str(self._shards.folder)),
+            fn_constructor_args=constructor,
             batch_size=1,
             compute=ray.data.ActorPoolStrategy(size=workers),
             **resources,
@@ -98,30 +94,27 @@ class RayEngine:
 
             ray.shutdown()
 
-    def _pool(self, machines: Mapping[str, float], pieces: int) -> tuple[Recipe, int, dict[str, int]]:
-        """Return (how an actor loads the encoder, the number of actors, what each of them needs)."""
+    def _pool(self, machines: Mapping[str, float], pieces: int) -> tuple[tuple[object, ...], int, dict[str, int]]:
+        """Return (the arguments of an `Actor`, the number of actors, what each of them needs)."""
         encoder, gpus, cpus = self._encoder, int(machines.get("GPU", 0)), max(1, int(machines.get("CPU", 1)))
         on_gpu = encoder.hardware.device.type == "cuda" and gpus > 0
         workers = min(self._workers or (gpus if on_gpu else max(1, cpus // THREADS)), pieces)
         threads = max(1, min(THREADS, cpus // workers))
         by_name = encoder.name == DEFAULT_ENCODER or is_draft(encoder.name) or encoder.folder is None
-        precision = "auto" if encoder.hardware.int8 else encoder.hardware.precision
-        recipe = Recipe(
-            settings=replace(self._settings, precision=precision),
-            model=encoder.name if by_name else str(encoder.folder),
-            fingerprint=encoder.fingerprint,
-            threads=threads,
-        )
-        return recipe, workers, {"num_gpus": 1} if on_gpu else {"num_cpus": threads}
+        settings = replace(self._settings, precision="auto" if encoder.hardware.int8 else encoder.hardware.precision)
+        model = encoder.name if by_name else str(encoder.folder)
+        constructor = settings, model, encoder.fingerprint, threads, str(self._shards.folder)
+        return constructor, workers, {"num_gpus": 1} if on_gpu else {"num_cpus": threads}
 
 
 class Actor:
     """Loads the encoder once, then encodes one staged piece a call."""
 
-    def __init__(self, recipe: Recipe, shards: str) -> None:
-        os.environ["OMP_NUM_THREADS"] = str(recipe.threads)  # torch takes it when it is imported
-        self._encoder = load_encoder(recipe.settings, recipe.model, converts=False)
-        self._shards, self._recipe = Shards(Path(shards)), recipe
+    def __init__(self, settings: Settings, model: str, fingerprint: str, threads: int, shards: str) -> None:
+        """model: a name, or a folder. fingerprint: of the driver's encoder, which the actor's must equal."""
+        os.environ["OMP_NUM_THREADS"] = str(threads)  # torch takes it when it is imported
+        self._encoder = load_encoder(settings, model, converts=False)
+        self._shards, self._fingerprint = Shards(Path(shards)), fingerprint
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
         """batch: one path. Returns one key, its rows and error."""
@@ -133,19 +126,13 @@ class Actor:
         return {"key": [path.stem], "rows": np.array([rows]), "error": [error]}
 
     def _encode(self, path: Path) -> int:
-        if self._encoder.fingerprint != self._recipe.fingerprint:
+        if self._encoder.fingerprint != self._fingerprint:
             raise UserError("this machine computes other embeddings: it has other model files, or another precision")
         with pa.ipc.open_file(str(path)) as file:
             sentences = file.read_all().column(SENTENCE).to_pylist()
         if self._shards.has(path.stem):  # by an actor that died before it could report
             return len(sentences)
         return sum(part.rows for part in encode_shard(self._encoder, self._shards, path.stem, sentences))
-
-
-def check_ray() -> None:
-    """Raise UserError if Ray is not installed."""
-    if find_spec("ray") is None:
-        raise UserError(MISSING)
 
 
 def start_ray(address: str) -> None:

@@ -16,8 +16,7 @@ from sbert_app.bulk.encoding import Halves, Shards
 from sbert_app.bulk.pieces import Cutter, Piece
 from sbert_app.bulk.preparing import Plan
 from sbert_app.bulk.request import AUTO, Progress, Summary
-from sbert_app.collections.collection import EMBEDDING, FILE_BITS, ROW, Collection, Facts, embedding_column
-from sbert_app.collections.recall import measured_recall
+from sbert_app.collections.collection import EMBEDDING, FILE_BITS, ROW, Collection, Facts, embedding_column, measured_recall
 from sbert_app.corpus.faiss_index import EXACT
 from sbert_app.errors import UserError
 from sbert_app.storage import read_object, reading, replacing, write_object, writing_to
@@ -124,10 +123,9 @@ def _files_of_earlier_run(contents: Path) -> set[str]:
 
 def table_of(facts: Facts, piece: Piece, embeddings: Halves, file: int = 0) -> pa.Table:
     """The rows of a piece with `facts.schema`; their numbers become ids of the file with that number."""
-    columns = piece.columns()
-    rows = np.array(piece.rows, dtype=np.int64) + (file << FILE_BITS)
-    arrays = [pa.array(rows) if name == ROW else pa.array(columns[name], pa.string()) for name in facts.schema.names[:-1]]
-    return pa.table([*arrays, embedding_column(np.asarray(embeddings, dtype=np.float32))], schema=facts.schema)
+    rows = pa.array(np.array(piece.rows, dtype=np.int64) + (file << FILE_BITS))
+    texts = [pa.array(texts, pa.string()) for texts in (piece.sentences, *(piece.metadata[column] for column in facts.columns))]
+    return pa.table([rows, *texts, embedding_column(np.asarray(embeddings, dtype=np.float32))], schema=facts.schema)
 
 
 def readable(cutter: Cutter, path: Path, failures: dict[str, str]) -> Iterator[Piece]:

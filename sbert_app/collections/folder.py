@@ -15,16 +15,15 @@ import numpy as np
 import pyarrow as pa
 from filelock import FileLock, Timeout
 
-from sbert_app.collections.collection import EMBEDDING, ROW, CollectionError, Facts, Rows
+from sbert_app.collections.collection import EMBEDDING, QUERIES, ROW, CollectionError, Facts, exact_search
 from sbert_app.collections.log import compact, live, logged, note
-from sbert_app.collections.recall import QUERIES, exact_search
 from sbert_app.collections.segments import Segments, damaged, write_segment
 from sbert_app.collections.snapshot import FILE, Snapshot, delete, stamp_of
 from sbert_app.corpus.faiss_index import EXACT, SCANN, TOP, FaissIndex, closest, recall, training_rows
 from sbert_app.corpus.filters import conditions
 from sbert_app.corpus.index import EXACT_ROWS
 from sbert_app.storage import writing
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Rows, Vectors
 
 NARROW = 20_000  # rows behind a filter that are compared one by one; more are left to the index
 BATCH = 20_000  # rows added to an index at a time

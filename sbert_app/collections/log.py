@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sbert_app.collections.collection import FILE_BITS, Rows
+from sbert_app.collections.collection import FILE_BITS
 from sbert_app.collections.segments import NAME, PARTS, Segment, Segments
 from sbert_app.storage import seal, unseal, write_whole
+from sbert_app.vectors import Rows
 
 LOG = "log.jsonl"
 WHOLE = re.compile(rb'"[0-9a-f]{8}".')  # a line that has its checksum and what follows was not cut short

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from sbert_app.collections.collection import EMBEDDING, ROW, Rows
+from sbert_app.collections.collection import EMBEDDING, ROW
 from sbert_app.storage import checksum, reading, replacing
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Rows, Vectors
 
 PARTS = "parts"  # the folder of the segments
 NAME = re.compile(r"[0-9a-f]{24}(?:-([0-9a-f]{8}))?\.arrow")  # digest and checksum of the file; those of former versions lack it

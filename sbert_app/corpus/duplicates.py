@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from sbert_app.corpus.groups import Grouping, Neighbourhoods
 from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.mining import FLOOR, MOST_PAIRS, Mining, SimilarPairs, mine
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Rows, Vectors
 
-Rows = NDArray[np.int64]
 COPIES, SIMILAR = "copies", "similar"  # rows to remove: exact copies only, or similar rows too
 
 

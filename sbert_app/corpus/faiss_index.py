@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Rows, Vectors
 
 FLAT, EXACT, IVF, HNSW, SCANN = "flat", "exact", "ivf", "hnsw", "scann"
 INDEXES = {  # of collections; "flat" holds the vectors of a corpus in memory as they are
@@ -25,8 +25,6 @@ LINKS, BUILD_DEPTH, MOST_CANDIDATES = 16, 100, 1024  # of HNSW: links a row on e
 TABLES = 8  # times the bytes of its centres: the largest table that FAISS computes for an index of 4-bit codes while it reads it
 LAYOUT = ("d", "metric_type", "nlist", "code_size", "by_residual", "M", "M2", "ksub", "bbs", "implem", "qbs")  # of FAISS
 READING = threading.Lock()
-
-Rows = NDArray[np.int64]
 
 
 class FaissIndex:
@@ -144,9 +142,9 @@ def lists(rows: int) -> int:
     return max(1, int(rows**0.5))
 
 
-def training_rows(kind: str, rows: int) -> int:
+def training_rows(kind: str, rows: int, least: int = LEAST_TRAINING_ROWS) -> int:
     """How many rows an index of so many rows is trained on."""
-    return min(rows, 1 if kind == EXACT else max(lists(rows) * TRAINING_ROWS_PER_LIST, LEAST_TRAINING_ROWS))
+    return min(rows, 1 if kind == EXACT else max(lists(rows) * TRAINING_ROWS_PER_LIST, least))
 
 
 def closest(queries: Vectors, candidates: Iterable[Rows], top: int, vectors: Callable[[Rows], Vectors]) -> tuple[Vectors, Rows]:

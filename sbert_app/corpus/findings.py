@@ -115,7 +115,9 @@ class Findings:
 
     def groups(self, most: int | None = None) -> list[Group]:
         """The groups, largest first, at most `most`."""
-        return [self._group(number) for number in range(len(self.grouping))[:most]]
+        groups = [self.grouping.group(number) for number in range(len(self.grouping))[:most]]
+        members = [[*map(self._member, rows.tolist(), scores.tolist())] for rows, scores in groups]
+        return [Group(own, self.always.issuperset(rows.tolist())) for own, (rows, _) in zip(members, groups, strict=True)]
 
     def pairs(self, most: int | None = None) -> list[SentencePair]:
         """The pairs that reach the threshold, best first, at most `most`."""
@@ -200,11 +202,6 @@ class Findings:
         """Each row as tables write it: its number, or its name."""
         return [self.corpus.row_label(row) for row in self.corpus.rows.tolist()]
 
-    def _group(self, number: int) -> Group:
-        rows, scores = self.grouping.group(number)
-        members = [self._member(i, score) for i, score in zip(rows.tolist(), scores.tolist(), strict=True)]
-        return Group(members, self.always.issuperset(rows.tolist()))
-
     def _member(self, i: int, score: float) -> Member:
         corpus, copies = self.corpus, self.mined.duplicates.copies
         first = int(copies.first[copies.node[i]])
@@ -213,7 +210,6 @@ class Findings:
         return Member(row, score, corpus.sentences[i], keep, copy_of, corpus.row_label(row), corpus.row_label(original))
 
     def _pairs(self, pairs: Pairs) -> list[SentencePair]:
-        rows, texts = self._labels, self.corpus.sentences
+        rows, texts, cross = self._labels, self.corpus.sentences, self.mined.cross_scores
         scored = zip(pairs.rows1.tolist(), pairs.rows2.tolist(), pairs.scores.tolist(), strict=True)
-        fields = ((rows[i], rows[j], score, texts[i], texts[j]) for i, j, score in scored)
-        return [SentencePair(*pair, self.mined.cross_scores.get(pair[:2])) for pair in fields]
+        return [SentencePair(rows[i], rows[j], s, texts[i], texts[j], cross.get((rows[i], rows[j]))) for i, j, s in scored]

@@ -7,20 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sbert_app.corpus.faiss_index import (
-    FLAT,
-    LEAST_REFINED,
-    SCANN,
-    TOP,
-    TRAINING_ROWS_PER_LIST,
-    FaissIndex,
-    Rows,
-    closest,
-    lists,
-    read_index,
-    recall,
-)
-from sbert_app.vectors import Vectors
+from sbert_app.corpus.faiss_index import FLAT, LEAST_REFINED, SCANN, TOP, FaissIndex, closest, read_index, recall, training_rows
+from sbert_app.vectors import Rows, Vectors
 
 # Measured on 2 cores, 384 dimensions, one query: exact takes 0.4 ms for 10,000 rows, 5 ms for 100,000, 16 to 43 ms for 300,000.
 # Inverted lists of 4-bit codes, the best candidates compared again, take 0.8 ms over 300,000 at recall 0.993, 114 bytes a row; of
@@ -51,16 +39,14 @@ class VectorIndex:
     """Unit vectors searched by inner product, that is by cosine: scores in -1..1, higher is closer."""
 
     def __init__(self, index: FaissIndex, report: IndexReport, vectors: Vectors) -> None:
-        self.report = report
-        self._index = index
-        self._vectors = vectors
+        self.report, self._index, self._vectors = report, index, vectors
 
     @classmethod
     def build(cls, vectors: Vectors, exact: bool | None = None) -> "VectorIndex":
         """Index unit rows, (n, dim) float32, n >= 1. exact: None decides by the number of rows."""
         start, (rows, dim) = time.perf_counter(), vectors.shape
         exact = rows <= EXACT_ROWS if exact is None else exact
-        training = vectors[:0] if exact else vectors[_sample(rows, lists(rows) * TRAINING_ROWS_PER_LIST)]
+        training = vectors[:0] if exact else vectors[_sample(rows, training_rows(SCANN, rows, least=0))]
         index = FaissIndex.build(FLAT if exact else SCANN, dim, rows, training, [vectors])
         report = IndexReport(
             kind="exact" if exact else "approximate",

@@ -19,13 +19,11 @@ from sbert_app.corpus.ranking.lexical import LexicalIndex, best_rows
 from sbert_app.corpus.ranking.maxsim import TokenCache
 from sbert_app.corpus.reader import Corpus
 from sbert_app.explain.calibration import Calibration
-from sbert_app.vectors import Vectors, unit_rows
+from sbert_app.vectors import Rows, Vectors, unit_rows
 
 DENSE, WORDS, HYBRID = "dense", "words", "hybrid"  # ways to rank: by cosine, by BM25, by the sum of the z-scores of both
 FUSION, BM25 = "BM25 and fusion", "BM25"  # stages
 FUSED_DEPTH = 100  # rows that hybrid search takes from each ranking
-
-Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

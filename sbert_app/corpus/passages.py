@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.corpus.index import VectorIndex
-from sbert_app.vectors import Vectors, unit_rows
+from sbert_app.vectors import Rows, Vectors, unit_rows
 
 SENTENCE_END = re.compile(r"(?<=[.!?…])(?P<quotes>[\"'”’)\]]*)\s+|(?<=[。！？])|\n+")
 # Taken off a passage's cosine: the best of many short passages is high by chance. Chosen on SciFact's train claims, where 0.06
@@ -20,7 +20,6 @@ BEFORE, BEHIND = 2, 3  # neighbours of a passage: with it about 200 tokens, whic
 DEEPER = 4  # times as many passages are read next, if those read belong to too few rows
 
 Span = tuple[int, int]  # first character, last character + 1
-Rows = NDArray[np.int64]
 
 
 def sentence_spans(text: str) -> list[Span]:

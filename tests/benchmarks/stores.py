@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from sbert_app.collections import create_collection
-from sbert_app.collections.collection import Collection
-from sbert_app.collections.recall import exact_search
+from sbert_app.collections.collection import Collection, exact_search
 from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF, SCANN, TIE, TOP, recall
 from sbert_app.corpus.filters import matching_rows
 from sbert_app.vectors import Vectors

@@ -175,7 +175,7 @@ def test_the_recall_of_an_index_is_measured(kind, index, data, tmp_path):
 
 
 def test_recall_falls_when_the_index_returns_other_rows(index, data, tmp_path):
-    from sbert_app.collections.recall import measured_recall
+    from sbert_app.collections.collection import measured_recall
 
     index(data)
     collection = open_collection(str(tmp_path / "store"))

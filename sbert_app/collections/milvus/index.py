@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from sbert_app.collections.address import Address
-from sbert_app.collections.collection import EMBEDDING, ROW, CollectionError, Facts, Rows
+from sbert_app.collections.collection import EMBEDDING, ROW, CollectionError, Facts
 from sbert_app.collections.milvus.client import READ_SECONDS, WRITE_SECONDS, Connection
 from sbert_app.collections.milvus.rows import schema_for
 from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Rows, Vectors
 
 PROPERTY = "sbert_studio.facts"
 MOST_FACTS = 1_000_000  # bytes; Milvus keeps properties in etcd, whose values have at most 1.5 MB
@@ -50,14 +50,15 @@ class Index:
     def search_settings(self, top: int, share: float = 1.0) -> dict[str, Any]:
         """How to search for `top` rows. share: of the rows, those a filter leaves; the fewer, the more lists or candidates.
 
-        IVF_SQ8 compares embeddings in 8 bits, which puts up to 2 % of the ten best behind others: twice as many rows are asked
+        IVF_SQ8 compares embeddings in 8 bits, which puts up to 2 % of the ten best after others: twice as many rows are asked
         for, with their embeddings, so that `ranked` can compare these.
         """
         share = max(share, 1e-6)
         limit = min(2 * top, MOST_HITS) if self.kind == IVF else top
+        probed = max(LEAST_PROBED, math.ceil(4 * math.sqrt(self.lists)))  # of 141 lists (20,000 rows) 47, of 1,000 (a million) 126
         params = {
             EXACT: {},
-            IVF: {"nprobe": min(self.lists, math.ceil(probed(self.lists) / share))},
+            IVF: {"nprobe": min(self.lists, math.ceil(probed / share))},
             HNSW: {"ef": max(top, min(MOST_CANDIDATES, math.ceil(max(CANDIDATES, 2 * top) / share)))},
         }
         search_params = {"metric_type": METRIC, "params": params[self.kind]}
@@ -69,7 +70,7 @@ class Index:
 
 
 def ranked(hits: Sequence[Mapping[str, Any]], query: Vectors, top: int) -> tuple[Vectors, Rows]:
-    """The best of what a search returned: cosines and ids, at most `top`; compared anew where embeddings came along."""
+    """The best of what a search returned: cosines and ids, at most `top`; compared again where embeddings came along."""
     rows = np.array([hit[ROW] for hit in hits], dtype=np.int64)
     if rows.size and EMBEDDING in hits[0]["entity"]:
         cosines = np.array([hit["entity"][EMBEDDING] for hit in hits], dtype=np.float32) @ query
@@ -86,13 +87,8 @@ def index_for(kind: str, rows: int) -> Index:
     return Index(kind, max(1, min(MOST_LISTS, round(math.sqrt(rows))))) if kind == IVF else Index(kind)
 
 
-def probed(lists: int) -> int:
-    """How many inverted lists a query reads: of 141 (20,000 rows) 47, of 1,000 (a million rows) 126."""
-    return max(LEAST_PROBED, math.ceil(4 * math.sqrt(lists)))
-
-
 class StoredFacts:
-    """The facts and the index of a collection, read anew when they are some seconds old."""
+    """The facts and the index of a collection, read again when they are some seconds old."""
 
     def __init__(self, connection: Connection) -> None:
         """Raises CollectionError if there is no collection, or one that something else made."""

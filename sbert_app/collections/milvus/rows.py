@@ -7,19 +7,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sbert_app.collections.collection import (
-    EMBEDDING,
-    FILE_BITS,
-    METADATA,
-    ROW,
-    SENTENCE,
-    Facts,
-    Rows,
-    embedding_column,
-    embeddings_of,
-)
+from sbert_app.collections.collection import EMBEDDING, FILE_BITS, METADATA, ROW, SENTENCE, Facts, embedding_column, embeddings_of
 from sbert_app.collections.milvus.filters import fields_of, finite, fold
 from sbert_app.corpus.values import values_on
+from sbert_app.vectors import Rows
 
 TEXT_BYTES = 65_535  # of a VARCHAR
 NUMBER_BYTES = 48  # of a number, its state and their names as JSON, at most
@@ -50,16 +41,15 @@ def batches(rows: pa.Table, facts: Facts) -> Iterator[list[Record]]:
         return
     ids = rows.column(ROW).to_numpy()
     last = len(ids) - 1 - np.unique(ids[::-1], return_index=True)[1]
-    part: list[Record] = []
-    size = 0
+    batch, size = list[Record](), 0
     for record, length in _records(rows.take(pa.array(np.sort(last))), facts):
-        if part and (len(part) == ROWS_A_CALL or size + length > BYTES_A_CALL):
-            yield part
-            part, size = [], 0
-        part.append(record)
+        if batch and (len(batch) == ROWS_A_CALL or size + length > BYTES_A_CALL):
+            yield batch
+            batch, size = [], 0
+        batch.append(record)
         size += length
-    if part:
-        yield part
+    if batch:
+        yield batch
 
 
 def output_fields(facts: Facts) -> list[str]:

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from sbert_app.collections.address import Address
-from sbert_app.collections.collection import EMBEDDING, FILE_BITS, ROW, CollectionError, Facts, Rows
+from sbert_app.collections.collection import EMBEDDING, FILE_BITS, ROW, CollectionError, Facts
 from sbert_app.collections.milvus.client import BUILD_SECONDS, READ_SECONDS, WRITE_SECONDS, Connection, closing_on_error
 from sbert_app.collections.milvus.filters import expression, fields_of
 from sbert_app.collections.milvus.index import MOST_HITS, Index, StoredFacts, index_for, properties_of, ranked
@@ -16,7 +16,7 @@ from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF, SCANN
 from sbert_app.corpus.filters import conditions
 from sbert_app.corpus.index import EXACT_ROWS
 from sbert_app.corpus.values import CONTRARY, FORMER, UNCLEAR, UNREADABLE, Unread
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Rows, Vectors
 
 MOST_QUERIES = 200  # of a call
 FORMERLY = (
@@ -145,7 +145,7 @@ class MilvusCollection:
         return self._table([records[row] for row in ids if row in records])
 
     def sample(self, count: int, seed: int = 0) -> Rows:
-        """See `sample.sample`: rows of at most 64 of the files, each as likely as any other of these."""
+        """See `rows.sample`: rows of at most 64 of the files, each as likely as any other of these."""
         return sample(self._count, self._known, len(self.facts.files), count, seed)
 
     def scan(self, batch: int = 10_000) -> Iterator[pa.Table]:
