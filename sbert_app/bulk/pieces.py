@@ -99,14 +99,14 @@ class Cutter:
             if chunk.numbers and not checked and not any(column in chunk.cells for column in self.columns.sentence):
                 raise UserError(f"'{path.name}' has no column '{self.columns.name}'. Its columns are: {', '.join(chunk.cells)}.")
             checked = checked or bool(chunk.numbers)
-            for part in _split(chunk, self.shard_rows, known):
-                window = part.numbers[0] - 1 - (part.numbers[0] - 1) % self.shard_rows
+            for own in _split(chunk, self.shard_rows, known):
+                window = own.numbers[0] - 1 - (own.numbers[0] - 1) % self.shard_rows
                 if rows and (window > start or size > PIECE_CHARACTERS):
                     end = window if window > start else rows[-1].numbers[-1]
                     yield self._piece(path, start, end, rows)
                     start, rows, size = end, [], 0
-                rows.append(part)
-                size += sum(sum(map(len, cells)) for cells in part.cells.values())
+                rows.append(own)
+                size += sum(sum(map(len, cells)) for cells in own.cells.values())
         if rows:
             yield self._piece(path, start, rows[-1].numbers[-1], rows)
 

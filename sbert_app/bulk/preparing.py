@@ -1,6 +1,7 @@
 """Before a bulk run: its files, columns, encoder and collection, all checked against each other, and what the run will take."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -118,7 +119,9 @@ def prepare(request: Request, paths: Sequence[Path], settings: Settings, work: P
     """Raises UserError where files, model and collection do not fit each other."""
     chunk = first_rows(paths)
     rows = expected_rows(paths, chunk)
-    collection, created = _existing(request), False
+    collection, created = None, False
+    with suppress(CollectionError):  # there is none; any other fault is reported by `create_collection`
+        collection = open_collection(request.store, request.token) if request.store and not request.partial else None
     try:
         old = collection.facts if collection else None
         columns = Columns.of_collection(old, request.columns, chunk.cells) if old else Columns.chosen(chunk, request.columns)
@@ -168,13 +171,6 @@ def _checkpoint(request: Request, collection: Collection, work: Path, created: b
         with writing("The work folder"):
             path.unlink(missing_ok=True)
     return Checkpoint(path, collection.facts.files, collection.count())
-
-
-def _existing(request: Request) -> Collection | None:
-    try:
-        return open_collection(request.store, request.token) if request.store and not request.partial else None
-    except CollectionError:
-        return None  # there is none; any other fault is reported by `create_collection`
 
 
 def _check_model(store: str, old: Facts, new: Facts) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from pyarrow import feather
 
 from sbert_app.bulk.encoding import Encoded, Shards, encode_shard, load_encoder
 from sbert_app.bulk.pieces import Piece
@@ -57,9 +58,7 @@ class RayEngine:
         with writing("The staged piece"):
             self._staged.mkdir(parents=True, exist_ok=True)
             table = pa.table({SENTENCE: pa.array(piece.sentences, pa.string())})
-            options = pa.ipc.IpcWriteOptions(compression="lz4")
-            with pa.ipc.new_file(str(self._staged / f"{key}.arrow"), table.schema, options=options) as writer:
-                writer.write_table(table)
+            feather.write_feather(table, self._staged / f"{key}.arrow", compression="lz4")
 
     def encode(self) -> Iterator[Encoded]:
         if not self._started:
@@ -71,11 +70,7 @@ class RayEngine:
         constructor, workers, resources = self._pool(ray.cluster_resources(), len(paths))
         items = ray.data.from_items([{"path": path} for path in paths], override_num_blocks=len(paths))
         results = items.map_batches(
-            Actor,
-            fn_constructor_args=constructor,
-            batch_size=1,
-            compute=ray.data.ActorPoolStrategy(size=workers),
-            **resources,
+            Actor, fn_constructor_args=constructor, batch_size=1, compute=ray.data.ActorPoolStrategy(size=workers), **resources
         )
         try:
             for row in results.iter_rows():
@@ -128,8 +123,7 @@ class Actor:
     def _encode(self, path: Path) -> int:
         if self._encoder.fingerprint != self._fingerprint:
             raise UserError("this machine computes other embeddings: it has other model files, or another precision")
-        with pa.ipc.open_file(str(path)) as file:
-            sentences = file.read_all().column(SENTENCE).to_pylist()
+        sentences = feather.read_table(path, memory_map=False).column(SENTENCE).to_pylist()
         if self._shards.has(path.stem):  # by an actor that died before it could report
             return len(sentences)
         return sum(part.rows for part in encode_shard(self._encoder, self._shards, path.stem, sentences))

@@ -51,7 +51,7 @@ class Tally:
 
 
 def list_files(names: Sequence[str]) -> list[Path]:
-    """The files, each once, in the order of their paths. Raises UserError for a name that stands for none."""
+    """The files, each once, in the order of their paths. Raises UserError for a name of none."""
     return sorted({path for name in names for path in _files(name)})
 
 
@@ -79,7 +79,7 @@ def _files(name: str) -> list[Path]:
 
 
 def _matches(pattern: Path) -> list[Path]:
-    """The files that a pattern such as data/**/*.csv stands for."""
+    """The files of a pattern such as data/**/*.csv."""
     root = Path(pattern.anchor) if pattern.is_absolute() else Path()
     relative = str(pattern.relative_to(root))
     try:

@@ -80,11 +80,14 @@ class ParquetWriter:
     """Writes a Parquet file a piece."""
 
     def __init__(self, folder: Path, facts: Facts) -> None:
-        self._folder, self._facts = folder, facts
-        self._names: list[str] = []
+        """Raises DamagedError if what an earlier run wrote cannot be read."""
+        self._folder, self._facts, self._names = folder, facts, list[str]()
         with writing_to(folder, "out"):
             folder.mkdir(parents=True, exist_ok=True)
-        self._earlier = _files_of_earlier_run(folder / CONTENTS)
+        self._earlier = set[str]()  # files that an earlier run wrote; other names in its list are not believed
+        if (folder / CONTENTS).exists():
+            with reading(f"'{folder / CONTENTS}'", "Delete it, or choose another --out."):
+                self._earlier = {name for name in read_object(folder / CONTENTS)["parts"] if PARQUET.fullmatch(name)}
 
     def holds(self, piece: Piece) -> bool:
         return False
@@ -111,14 +114,6 @@ class ParquetWriter:
             write_object(self._folder / CONTENTS, {"facts": self._facts.to_json(), "parts": names})
             for name in self._earlier - set(names):
                 (self._folder / name).unlink(missing_ok=True)
-
-
-def _files_of_earlier_run(contents: Path) -> set[str]:
-    """The files beside it that an earlier run wrote; other names are not believed. Raises DamagedError."""
-    if not contents.exists():
-        return set()
-    with reading(f"'{contents}'", "Delete it, or choose another --out."):
-        return {name for name in read_object(contents)["parts"] if PARQUET.fullmatch(name)}
 
 
 def table_of(facts: Facts, piece: Piece, embeddings: Halves, file: int = 0) -> pa.Table:

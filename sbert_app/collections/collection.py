@@ -189,5 +189,4 @@ def _exact_cosines(collection: Collection, queries: Vectors, returned: Rows) -> 
     order = np.argsort(known)
     places = order[np.minimum(np.searchsorted(known[order], returned), len(known) - 1)]
     cosines = np.einsum("qd,qtd->qt", queries, vectors[places])
-    exact: Vectors = np.where((returned >= 0) & (known[places] == returned), cosines, -np.inf).astype(np.float32)
-    return exact
+    return np.asarray(np.where((returned >= 0) & (known[places] == returned), cosines, -np.inf), dtype=np.float32)

@@ -19,13 +19,13 @@ from sbert_app.collections.collection import EMBEDDING, QUERIES, ROW, Collection
 from sbert_app.collections.log import compact, live, logged, note
 from sbert_app.collections.segments import Segments, damaged, write_segment
 from sbert_app.collections.snapshot import FILE, Snapshot, delete, stamp_of
-from sbert_app.corpus.faiss_index import EXACT, SCANN, TOP, FaissIndex, closest, recall, training_rows
+from sbert_app.corpus.faiss_index import EXACT, SCANN, TOP, FaissIndex, closest, training_rows
 from sbert_app.corpus.filters import conditions
 from sbert_app.corpus.index import EXACT_ROWS
 from sbert_app.storage import writing
 from sbert_app.vectors import Rows, Vectors
 
-NARROW = 20_000  # rows behind a filter that are compared one by one; more are left to the index
+NARROW = 20_000  # rows that a filter leaves and that are compared one by one; more are left to the index
 BATCH = 20_000  # rows added to an index at a time
 FIRST_SHARE = 64  # see `FaissIndex.tune`
 LOCK = "lock"
@@ -184,13 +184,9 @@ def _build(rows: Segments, facts: Facts) -> FaissIndex:
     training = np.sort(rng.choice(len(rows), training_rows(facts.index, len(rows)), replace=False))
     batches = (rows.embeddings(np.arange(start, min(start + BATCH, len(rows)))) for start in range(0, len(rows), BATCH))
     index = FaissIndex.build(facts.index, facts.dim, len(rows), rows.embeddings(training), batches)
-    sample = np.sort(rng.choice(len(rows), min(QUERIES, len(rows)), replace=False))
-    queries, own = rows.embeddings(sample), rows.ids[sample]
     if facts.index != EXACT:
-        exact = exact_search(rows.scan(BATCH, (ROW, EMBEDDING)), queries, TOP + 1)
-
-        def measure(index: FaissIndex) -> float:
-            return recall(*exact, *_closest(rows, queries, index.candidates(queries, TOP + 1), TOP + 1), own)
-
-        index.tune(measure, FIRST_SHARE)
+        sample = np.sort(rng.choice(len(rows), min(QUERIES, len(rows)), replace=False))
+        cosines, ids = exact_search(rows.scan(BATCH, (ROW, EMBEDDING)), rows.embeddings(sample), TOP + 1)
+        positions = np.where(ids < 0, -1, np.searchsorted(rows.ids, ids))
+        index.tune(sample, (cosines, positions), rows.embeddings, FIRST_SHARE)
     return index

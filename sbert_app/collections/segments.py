@@ -28,8 +28,7 @@ class Segment:
 
     def __init__(self, folder: Path, name: str, schema: pa.Schema) -> None:
         """Reads as much as tells the number of rows."""
-        self.name = name
-        self._folder, self._path = folder, folder / PARTS / name
+        self.folder, self.name, self._path = folder, name, folder / PARTS / name
         with damaged(folder):
             if not (NAME.fullmatch(name) and self._path.is_file()):  # a device or a pipe has no end
                 raise ValueError("no segment")
@@ -40,7 +39,7 @@ class Segment:
 
     @cached_property
     def rows(self) -> pa.Table:
-        with damaged(self._folder):
+        with damaged(self.folder):
             expected = NAME.fullmatch(self.name)[1]  # type: ignore[index]
             if expected and checksum(self._path) != expected:
                 raise ValueError(f"{self.name} has changed since it was written")
@@ -62,12 +61,6 @@ class Segment:
         """(n, dim) float16."""
         column = self.rows.column(EMBEDDING)
         return column.chunk(0).flatten().to_numpy(zero_copy_only=True).reshape(len(self), column.type.list_size)  # type: ignore[no-any-return]
-
-    def check_ids(self, rows: Rows, ids: Rows) -> None:
-        """Raise DamagedError unless these rows have these ids."""
-        with damaged(self._folder):
-            if not np.array_equal(self.ids[rows], ids):
-                raise ValueError(f"its places name other rows of {self.name}")
 
 
 class Segments:
@@ -130,7 +123,9 @@ class Segments:
         for own in np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1) if len(order) else ():
             segment = self._segments[numbers[own[0]]]
             rows = places[own] - self._starts[numbers[own[0]]]
-            segment.check_ids(rows, self.ids[positions[own]])
+            with damaged(segment.folder):
+                if not np.array_equal(segment.ids[rows], self.ids[positions[own]]):
+                    raise ValueError(f"its places name other rows of {segment.name}")
             yield segment, own, rows
 
 

@@ -25,8 +25,6 @@ GENERATION = re.compile(r"(?:index-\d+\.faiss|(?:ids|places)-\d+\.npy)")
 MOST_BYTES = 1 << 28  # of collection.json: it names each file that was indexed
 MASKS = 8  # filters remembered, one byte a row
 
-Stamp = tuple[int, int]
-
 
 @dataclass(frozen=True)
 class Snapshot:
@@ -37,7 +35,7 @@ class Snapshot:
     rows: Segments
     index: FaissIndex | None = None
     generation: int = 0
-    stamp: Stamp = (0, 0)
+    stamp: tuple[int, int] = (0, 0)
     _masks: dict[str, Matching] = field(default_factory=dict)
 
     @classmethod
@@ -131,7 +129,7 @@ def paths_of(folder: Path, generation: int) -> list[Path]:
     return [folder / f"{name}-{generation}.{ending}" for name, ending in DATA.items()]
 
 
-def stamp_of(folder: Path) -> Stamp:
+def stamp_of(folder: Path) -> tuple[int, int]:
     """Tells whether collection.json was replaced."""
     status = (folder / FILE).stat()
     return status.st_mtime_ns, status.st_ino

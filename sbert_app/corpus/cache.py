@@ -61,7 +61,11 @@ class EmbeddingCache:
             return
         try:
             with atomic_folder(self.folder / model / uuid.uuid4().hex) as segment:
-                _write(segment, keys_of(sentences), vectors)
+                unsorted = keys_of(sentences)
+                order = np.argsort(unsorted)
+                keys, values = unsorted[order], np.asarray(vectors[order], dtype=np.float32)
+                for name, array in (("keys", keys), ("vectors", values), ("checksums", _checksums(keys, values))):
+                    np.save(segment / f"{name}.npy", array)
             self._trim(self.folder)
         except Exception as error:
             failure = write_failure(error)
@@ -83,14 +87,6 @@ def keys_of(sentences: Sequence[str]) -> Keys:
     """64-bit digests of the sentences, (n,). Two of a million sentences share one with probability 3e-8."""
     digests = b"".join(hashlib.blake2b(sentence.encode(), digest_size=8).digest() for sentence in sentences)
     return np.frombuffer(digests, dtype=np.uint64)
-
-
-def _write(segment: Path, keys: Keys, vectors: Vectors) -> None:
-    order = np.argsort(keys)
-    keys, vectors = keys[order], np.asarray(vectors[order], dtype=np.float32)
-    np.save(segment / "keys.npy", keys)
-    np.save(segment / "vectors.npy", vectors)
-    np.save(segment / "checksums.npy", _checksums(keys, vectors))
 
 
 def _find(segment: Path, keys: Keys, missing: NDArray[np.int64], dim: int) -> tuple[NDArray[np.int64], Vectors]:

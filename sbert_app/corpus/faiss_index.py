@@ -50,29 +50,34 @@ class FaissIndex:
             index.add(batch)
         return cls(kind, index)
 
-    def tune(self, measure: Callable[["FaissIndex"], float], first_share: int) -> float:
+    def tune(
+        self, own: Rows, exact: tuple[Vectors, Rows], vectors: Callable[[Rows], Vectors], first_share: int, tie: float = TIE
+    ) -> float:
         """Let a query read more, or compare more candidates again, whichever helps more, until the target; return the recall.
 
-        measure: the recall of the index as it is. first_share: the first setting tried reads one in so many lists.
+        own: the rows that it is measured on. exact: their closest rows, see `recall`. vectors: of rows. first_share: the first
+        setting tried reads one in so many lists.
         """
+        queries = vectors(own)
 
         def at(reads: int, depth: int) -> float:
             self.reads, self.depth = reads, depth
-            return measure(self)
+            candidates = self.candidates(queries, TOP + 1)
+            return recall(*exact, *closest(queries, candidates, TOP + 1, vectors), own, tie)
 
         most, rows = self.most_reads, self.index.ntotal
         reads, depth = max(1, most // first_share), self.depth
-        recall = at(reads, depth)
-        while recall < TARGET_RECALL and (reads < most or depth < rows):
+        reached = at(reads, depth)
+        while reached < TARGET_RECALL and (reads < most or depth < rows):
             wider, deeper = min(most, int(reads * 1.25) + 1), min(rows, depth * 2)
             by_reads = at(wider, depth) if wider > reads else 0.0
             by_depth = at(reads, deeper) if deeper > depth else 0.0
             if by_depth > by_reads or wider == reads:
-                recall, depth = by_depth, deeper
+                reached, depth = by_depth, deeper
             else:
-                recall, reads = by_reads, wider
+                reached, reads = by_reads, wider
         self.reads, self.depth = reads, depth
-        return recall
+        return reached
 
     @property
     def reads(self) -> int:

@@ -184,7 +184,7 @@ class IndexedCorpus:
             least = float(scores[-1]) if len(rows) >= top else -np.inf
             remaining = np.union1d(own, self.passages.closest_rows(query, top, least))
         else:
-            # An index would miss rows behind a narrow filter: compare the remaining rows exactly.
+            # An index would miss rows that a narrow filter leaves: compare the remaining rows exactly.
             remaining = np.flatnonzero(mask)
         best: Rows = remaining[best_first(self.cosines(query, remaining)[0])[:top]]
         return best

@@ -1,4 +1,4 @@
-"""Where one row stands among all for a query, and which words of the query it lacks."""
+"""The rank of one row among all for a query, and which words of the query it lacks."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ LEAST_LETTERS = 4  # of a word that may be a typo: shorter ones are one edit fro
 class QueryWords:
     """The words of a query, lower-cased, beside those of a row.
 
-    shared: the row has them; lacking: it does not; beyond: of the shared ones those that stand only behind what the model reads.
+    shared: the row has them; lacking: it does not; beyond: of the shared ones those that occur only after what the model reads.
     typos: a lacking word that occurs nowhere in the corpus -> a word within one edit of it; in_row: those whose likely word the row
     has. stop_words: the query holds no other words.
     """
