@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 import pandas as pd
@@ -126,7 +127,7 @@ class Cutter:
 
 def _cells(rows: Sequence[Chunk], column: str) -> list[str]:
     """The cells of a column, "" where a chunk lacks it."""
-    return [cell for chunk in rows for cell in chunk.cells.get(column) or [""] * len(chunk.numbers)]
+    return list(chain.from_iterable(chunk.cells.get(column) or [""] * len(chunk.numbers) for chunk in rows))
 
 
 def _split(chunk: Chunk, rows: int, columns: Container[str]) -> Iterator[Chunk]:

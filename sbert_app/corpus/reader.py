@@ -134,10 +134,8 @@ def read_corpus(table: Table, columns: Sequence[str], limits: Limits) -> Corpus:
 
 
 def _remarks(texts: Sequence[str], sentences: list[str], rows: NDArray[np.int64], limits: Limits) -> list[str]:
-    remarks = []
     cut = [int(row) for text, row in zip(texts, rows, strict=True) if len(text) > limits.row_characters]
-    if cut:
-        remarks.append(f"Cut to {limits.row_characters:,} characters: {row_list(cut)}.")
+    remarks = [f"Cut to {limits.row_characters:,} characters: {row_list(cut)}."] if cut else []
     repeated = len(sentences) - len(set(sentences))
     if repeated:
         remarks.append(f"{repeated:,} {plural(repeated, 'row repeats', 'rows repeat')} an earlier sentence; kept, computed once.")

@@ -55,10 +55,8 @@ def query_words(
     words = () if stop_words else tuple(dict.fromkeys(tokenize(query)))
     own = set(WORD.findall(text.lower()))
     shared, lacking = tuple(word for word in words if word in own), tuple(word for word in words if word not in own)
-    beyond: tuple[str, ...] = ()
-    if read is not None and read < len(text):
-        known = set(WORD.findall(text[:read].lower()))
-        beyond = tuple(word for word in shared if word not in known)
+    visible = own if read is None else set(WORD.findall(text[:read].lower()))
+    beyond = tuple(word for word in shared if word not in visible)
     known = set(vocabulary) if lacking else set()
     unknown = [word for word in lacking if word not in known and len(word) >= LEAST_LETTERS and not well_known(word)]
     typos, in_row = _typos(unknown, own, known)
@@ -67,17 +65,12 @@ def query_words(
 
 def _typos(unknown: Sequence[str], own: set[str], known: set[str]) -> tuple[dict[str, str], tuple[str, ...]]:
     """Unknown words with the word that may be meant, first one of the row; and those that the row has."""
-    typos, in_row = {}, []
+    candidates, typos = [*sorted(own), *sorted(known)] if unknown else [], {}
     for word in unknown:
-        if any(letter.isdigit() for letter in word):
-            continue
-        meant = next((other for other in sorted(own) if within_one_edit(word, other)), "")
-        if meant:
-            in_row.append(word)
-        meant = meant or next((other for other in sorted(known) if within_one_edit(word, other)), "")
-        if meant:
+        meant = next((other for other in candidates if within_one_edit(word, other)), "")
+        if meant and not any(letter.isdigit() for letter in word):
             typos[word] = meant
-    return typos, tuple(in_row)
+    return typos, tuple(word for word, meant in typos.items() if meant in own)
 
 
 def within_one_edit(word: str, other: str) -> bool:
