@@ -131,7 +131,6 @@ class Findings:
         """JSON for the shell and the API: the best `top` pairs, and every group by its row numbers."""
         pairs = self.mined.duplicates.pairs
         groups = [[self._labels[row] for row in self.grouping.group(number)[0]] for number in range(len(self.grouping))]
-        joined = {"collection": asdict(self.mined.joined)} if self.mined.joined else {}
         return {
             "rows": len(self.corpus),
             "redundant": self.grouping.redundant,
@@ -146,7 +145,7 @@ class Findings:
             "exact": pairs.exact,
             "recall": self.recall,
             "seconds": self.seconds,
-            **joined,
+            **({"collection": asdict(self.mined.joined)} if self.mined.joined else {}),
         }
 
     def mixed(self) -> dict[str, int]:

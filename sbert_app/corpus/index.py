@@ -48,16 +48,10 @@ class VectorIndex:
         exact = rows <= EXACT_ROWS if exact is None else exact
         training = vectors[:0] if exact else vectors[_sample(rows, training_rows(SCANN, rows, least=0))]
         index = FaissIndex.build(FLAT if exact else SCANN, dim, rows, training, [vectors])
-        report = IndexReport(
-            kind="exact" if exact else "approximate",
-            rows=rows,
-            megabytes=index.nbytes / 1e6,
-            recall=1.0 if exact else _tune(index, vectors),
-            recall_queries=0 if exact else min(RECALL_QUERIES, rows),
-            candidates=0 if exact else index.depth,
-            build_seconds=time.perf_counter() - start,
-        )
-        return cls(index, report, vectors)
+        kind, megabytes = "exact" if exact else "approximate", index.nbytes / 1e6
+        recall, queries = (1.0, 0) if exact else (_tune(index, vectors), min(RECALL_QUERIES, rows))
+        seconds, candidates = time.perf_counter() - start, 0 if exact else index.depth
+        return cls(index, IndexReport(kind, rows, megabytes, seconds, recall, queries, candidates), vectors)
 
     def search(self, queries: Vectors, top: int) -> tuple[Vectors, Rows]:
         """Find the closest rows of unit queries, best first: scores and rows, (q, min(top, n)); row -1 where none was found."""

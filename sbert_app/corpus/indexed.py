@@ -124,10 +124,6 @@ class IndexedCorpus:
         further = scores > beginning
         return np.where(further, scores, beginning), np.where(further, passages, -1)
 
-    def span(self, passage: int) -> Span | None:
-        """The characters of a passage, None for -1, the row's own embedding."""
-        return self.passages.span(passage) if self.passages and passage >= 0 else None
-
     def context(self, passage: int) -> Span | None:
         """The characters of a passage with its neighbours, None for -1: what is compared token by token."""
         return self.passages.around(passage) if self.passages and passage >= 0 else None
