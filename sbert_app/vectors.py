@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vectors = NDArray[np.float32]
+Rows = NDArray[np.int64]
 
 
 def unit_rows(vectors: Vectors) -> Vectors:

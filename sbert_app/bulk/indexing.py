@@ -1,4 +1,4 @@
-"""One bulk run: encode what is not encoded yet, then store it. Killed at any moment, the same run goes on where it was."""
+"""One bulk run: encode what is not encoded yet, then store it. Killed at any moment, the same run continues where it was."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -8,28 +8,25 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from sbert_app.bulk.encoding import Engine, ThisProcess
-from sbert_app.bulk.inputs import list_files
+from sbert_app.bulk.encoding import TICK_SECONDS, Shards, ThisProcess
 from sbert_app.bulk.pieces import Cutter, Piece
 from sbert_app.bulk.preparing import Plan, prepare
-from sbert_app.bulk.ray_engine import RayEngine, check_ray
+from sbert_app.bulk.ray_engine import RayEngine
+from sbert_app.bulk.reading import list_files
 from sbert_app.bulk.request import Note, Progress, Request, Summary
-from sbert_app.bulk.shards import Shards
-from sbert_app.bulk.sinks import IntoCollection, IntoParquet
-from sbert_app.bulk.storing import finish, place, readable, store
+from sbert_app.bulk.storing import CollectionWriter, ParquetWriter, finish, readable, store
 from sbert_app.errors import UserError
 from sbert_app.settings import Settings
 from sbert_app.storage import writing
 
 Event = Note | Progress | Summary
-TICK_SECONDS = 1.0
 
 
 def run(request: Request, settings: Settings) -> Iterator[Event]:
     """Encode and store; the summary is the last event. Raises UserError if nothing can be indexed."""
     start, work = time.perf_counter(), request.work_folder(settings.cache)
     if request.engine:
-        check_ray()
+        RayEngine.check()
     with ExitStack() as stack:
         stack.enter_context(_alone(work, request))
         plan = prepare(request, list_files(request.files), settings, work)
@@ -38,18 +35,17 @@ def run(request: Request, settings: Settings) -> Iterator[Event]:
         yield Note(plan.outlook())
         summary = Summary(plan.facts.model, plan.facts.dim, len(plan.paths), work=str(work))
         shards = Shards(work / "shards")
-        sink = None if request.partial else _sink(plan)
-        engine = _engine(plan, settings, shards, work)
-        stack.callback(engine.close)
+        writer = _writer(plan)
+        engine = _engine(plan, settings, shards, work, stack)
         try:
-            yield from _Encoding(plan, shards, engine, summary, sink.holds if sink else lambda piece: False).events()
-            if sink:
+            yield from _Encoding(plan, shards, engine, summary, writer.holds if writer else lambda piece: False).events()
+            if writer:
                 summary.target = request.store or str(request.out)
-                yield from store(plan, sink, shards, summary)
-            if isinstance(sink, IntoCollection):
-                yield from finish(plan, sink, shards, summary)
-            elif sink:
-                sink.finish(plan.facts, complete=not summary.failures)
+                yield from store(plan, writer, shards, summary)
+            if isinstance(writer, CollectionWriter):
+                yield from finish(plan, writer, shards, summary)
+            elif writer:
+                writer.finish(complete=not summary.failures)
         except UserError:
             if plan.created and plan.collection and not summary.written:
                 plan.collection.drop()
@@ -64,10 +60,10 @@ class _Encoding:
 
     plan: Plan
     shards: Shards
-    engine: Engine
+    engine: ThisProcess | RayEngine
     summary: Summary
     stored: Callable[[Piece], bool]
-    waiting: dict[str, str] = field(default_factory=dict)  # keys of the pieces handed over, with their places
+    waiting: dict[str, str] = field(default_factory=dict)  # keys of the pieces handed over, with their names
 
     def events(self) -> Iterator[Progress]:
         summary, (part, parts) = self.summary, self.plan.request.part
@@ -83,11 +79,8 @@ class _Encoding:
                     last = time.monotonic()
                     yield self._progress("Reading")
         yield from self._encode()
-        summary.left_out, summary.examples, summary.ignored_columns = (
-            dict(cutter.tally.reasons),
-            cutter.tally.examples,
-            cutter.ignored,
-        )
+        summary.left_out, summary.examples = dict(cutter.tally.reasons), cutter.tally.examples
+        summary.ignored_columns = cutter.ignored
         if not summary.rows and parts == 1:
             raise UserError(" ".join(["Nothing could be indexed.", *summary.failures.values()][:4]))
 
@@ -97,7 +90,7 @@ class _Encoding:
         if key in self.waiting or self.shards.has(key) or self.stored(piece):
             self.summary.reused += len(piece.rows)
         else:
-            self.waiting[key] = place(piece)
+            self.waiting[key] = piece.name
             self.engine.add(key, piece)
 
     def _encode(self) -> Iterator[Progress]:
@@ -118,32 +111,30 @@ class _Encoding:
         return Progress(stage, done, total, rate, (total - done) / rate if rate else None)
 
 
-def _engine(plan: Plan, settings: Settings, shards: Shards, work: Path) -> Engine:
+def _engine(plan: Plan, settings: Settings, shards: Shards, work: Path, stack: ExitStack) -> ThisProcess | RayEngine:
     request = plan.request
     if not request.engine:
         return ThisProcess(plan.encoder, shards)
-    return RayEngine(
-        plan.encoder, settings, shards, work / f"sbert-studio-staged-{request.part[0]}", request.workers, request.address
-    )
+    staged = work / f"sbert-studio-staged-{request.part[0]}"
+    engine = RayEngine(plan.encoder, settings, shards, staged, request.workers, request.address)
+    stack.callback(engine.close)
+    return engine
 
 
-def _sink(plan: Plan) -> IntoCollection | IntoParquet:
-    if plan.collection and plan.marks:
-        return IntoCollection(plan.collection, plan.facts, plan.marks)
-    if plan.request.out is None:
-        raise ValueError("a run without a target")
-    return IntoParquet(plan.request.out, plan.facts)
+def _writer(plan: Plan) -> CollectionWriter | ParquetWriter | None:
+    if plan.collection and plan.checkpoint:
+        return CollectionWriter(plan.collection, plan.facts, plan.checkpoint)
+    return ParquetWriter(plan.request.out, plan.facts) if plan.request.out and not plan.request.partial else None
 
 
 @contextmanager
 def _alone(work: Path, request: Request) -> Iterator[None]:
     """Be the only process that does this part of the work. Raises UserError if another one does."""
     name = f"part-{request.part[0]}-of-{request.part[1]}.lock" if request.partial else "run.lock"
-    with writing("The work folder"):
-        work.mkdir(parents=True, exist_ok=True)
     lock = FileLock(work / name)
     try:
         with writing("The work folder"):
+            work.mkdir(parents=True, exist_ok=True)
             lock.acquire(timeout=1)
     except Timeout as error:
         raise UserError(

@@ -4,12 +4,13 @@ import hashlib
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 import pandas as pd
 
 from sbert_app.bulk.reading import Chunk, Tally, chunks
-from sbert_app.collections.collection import METADATA, ROW, SENTENCE, Facts
+from sbert_app.collections.collection import Facts
 from sbert_app.corpus.reader import guess_column
 from sbert_app.corpus.values import scale_of
 from sbert_app.errors import UserError
@@ -48,10 +49,9 @@ class Columns:
     def of_collection(cls, facts: Facts, wanted: Sequence[str], present: Container[str] = ()) -> "Columns":
         """Those that a collection has. present: the columns of the first file. Raises UserError if other columns are wanted."""
         former = (facts.sentence,) if facts.sentence in present else tuple(facts.sentence.split(JOINED))
-        names = facts.joined or former
-        if wanted and set(wanted) != set(names):
+        if wanted and set(wanted) != set(facts.joined or former):
             raise UserError(f"The sentences of this collection are the column '{facts.sentence}'. Leave out --column.")
-        return cls(names, facts.columns, dict(facts.scales))
+        return cls(facts.joined or former, facts.columns, dict(facts.scales))
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,11 @@ class Piece:
     sentences: list[str]
     metadata: dict[str, list[str]]
 
+    @property
+    def name(self) -> str:
+        """How it is named in messages."""
+        return f"{self.path}, rows {self.start + 1:,} to {self.end:,}"
+
     def key(self, fingerprint: str) -> str:
         """Names the embeddings of these sentences by this model."""
         return digest(fingerprint, *self.sentences)
@@ -74,11 +79,6 @@ class Piece:
         """Changes with any row number, sentence or other cell."""
         cells = (f"{column}\0" + "\0".join(values) for column, values in self.metadata.items())
         return digest(repr((self.start, self.end, self.rows)), *self.sentences, "", *cells)
-
-    def columns(self) -> dict[str, list[int] | list[str]]:
-        """As in `Facts.schema`, without embeddings, and with row numbers of the file."""
-        metadata = {METADATA + column: cells for column, cells in self.metadata.items()}
-        return {ROW: self.rows, SENTENCE: self.sentences, **metadata}
 
 
 class Cutter:
@@ -91,69 +91,52 @@ class Cutter:
 
     def pieces(self, path: Path) -> Iterator[Piece]:
         """The pieces of a file, without gaps. Raises UserError where it cannot be read further: what came before is sound."""
-        start, rows, size, checked = 0, _Rows(self.columns), 0, False
+        start, rows, size, checked = 0, list[Chunk](), 0, False
+        known = self.columns.sentence + self.columns.metadata
         for chunk in chunks(path, self.tally):
-            self._note_ignored(path, chunk)
-            if chunk.numbers and not checked:
-                self._check(path, chunk)
-                checked = True
-            for part in _split(chunk, self.shard_rows):
-                window = part.numbers[0] - 1 - (part.numbers[0] - 1) % self.shard_rows
-                if rows.numbers and (window > start or size > PIECE_CHARACTERS):
-                    end = window if window > start else rows.numbers[-1]
+            for column in chunk.cells:
+                if column not in known:
+                    self.ignored.setdefault(column, path.name)
+            if chunk.numbers and not checked and not any(column in chunk.cells for column in self.columns.sentence):
+                raise UserError(f"'{path.name}' has no column '{self.columns.name}'. Its columns are: {', '.join(chunk.cells)}.")
+            checked = checked or bool(chunk.numbers)
+            for own in _split(chunk, self.shard_rows, known):
+                window = own.numbers[0] - 1 - (own.numbers[0] - 1) % self.shard_rows
+                if rows and (window > start or size > PIECE_CHARACTERS):
+                    end = window if window > start else rows[-1].numbers[-1]
                     yield self._piece(path, start, end, rows)
-                    start, rows, size = end, _Rows(self.columns), 0
-                size += rows.add(part)
-        if rows.numbers:
-            yield self._piece(path, start, rows.numbers[-1], rows)
+                    start, rows, size = end, [], 0
+                rows.append(own)
+                size += sum(sum(map(len, cells)) for cells in own.cells.values())
+        if rows:
+            yield self._piece(path, start, rows[-1].numbers[-1], rows)
 
-    def _check(self, path: Path, chunk: Chunk) -> None:
-        if not any(column in chunk.cells for column in self.columns.sentence):
-            raise UserError(f"'{path.name}' has no column '{self.columns.name}'. Its columns are: {', '.join(chunk.cells)}.")
-
-    def _note_ignored(self, path: Path, chunk: Chunk) -> None:
-        for column in chunk.cells:
-            if column not in self.columns.sentence + self.columns.metadata:
-                self.ignored.setdefault(column, path.name)
-
-    def _piece(self, path: Path, start: int, end: int, rows: "_Rows") -> Piece:
-        parts = [[cell.strip() for cell in cells] for cells in rows.sentence.values()]
+    def _piece(self, path: Path, start: int, end: int, rows: Sequence[Chunk]) -> Piece:
+        numbers = [number for chunk in rows for number in chunk.numbers]
+        parts = [[cell.strip() for cell in _cells(rows, column)] for column in self.columns.sentence]
         texts = parts[0] if len(parts) == 1 else [" ".join(filter(None, row)) for row in zip(*parts, strict=True)]
         filled = [i for i, text in enumerate(texts) if text]
-        for number, text in zip(rows.numbers, texts, strict=True):
+        for number, text in zip(numbers, texts, strict=True):
             if not text or len(text) > SENTENCE_CHARACTERS:
                 self.tally.add(path.name, number, CUT if text else BLANK)
-        metadata = {column: [cells[i] for i in filled] for column, cells in rows.metadata.items()}
+        cells = {column: _cells(rows, column) for column in self.columns.metadata}
+        metadata = {column: [values[i] for i in filled] for column, values in cells.items()}
         sentences = [texts[i][:SENTENCE_CHARACTERS] for i in filled]
-        return Piece(path, start, end, [rows.numbers[i] for i in filled], sentences, metadata)
+        return Piece(path, start, end, [numbers[i] for i in filled], sentences, metadata)
 
 
-class _Rows:
-    """The rows of a piece that is being read."""
-
-    def __init__(self, columns: Columns) -> None:
-        self.numbers: list[int] = []
-        self.sentence: dict[str, list[str]] = {column: [] for column in columns.sentence}
-        self.metadata: dict[str, list[str]] = {column: [] for column in columns.metadata}
-
-    def add(self, chunk: Chunk) -> int:
-        """Add rows; a column they lack is "". Returns the number of characters."""
-        self.numbers += chunk.numbers
-        characters = 0
-        for column, cells in (*self.sentence.items(), *self.metadata.items()):
-            added = chunk.cells.get(column) or [""] * len(chunk.numbers)
-            cells.extend(added)
-            characters += sum(map(len, added))
-        return characters
+def _cells(rows: Sequence[Chunk], column: str) -> list[str]:
+    """The cells of a column, "" where a chunk lacks it."""
+    return list(chain.from_iterable(chunk.cells.get(column) or [""] * len(chunk.numbers) for chunk in rows))
 
 
-def _split(chunk: Chunk, rows: int) -> Iterator[Chunk]:
-    """Cut a chunk where a piece ends: behind each row whose number is a multiple of `rows`."""
+def _split(chunk: Chunk, rows: int, columns: Container[str]) -> Iterator[Chunk]:
+    """Cut these columns of a chunk where a piece ends: after each row whose number is a multiple of `rows`."""
     first = 0
     for last, number in enumerate(chunk.numbers):
         following = chunk.numbers[last + 1] if last + 1 < len(chunk.numbers) else None
         if following is None or (following - 1) // rows != (number - 1) // rows:
-            cells = {column: cells[first : last + 1] for column, cells in chunk.cells.items()}
+            cells = {column: cells[first : last + 1] for column, cells in chunk.cells.items() if column in columns}
             yield Chunk(chunk.numbers[first : last + 1], cells)
             first = last + 1
 

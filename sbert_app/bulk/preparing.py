@@ -1,17 +1,21 @@
-"""Before a bulk run: its files, columns, encoder and collection, all checked against each other."""
+"""Before a bulk run: its files, columns, encoder and collection, all checked against each other, and what the run will take."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow.parquet
+
+from sbert_app.bulk.checkpoint import Checkpoint
 from sbert_app.bulk.encoding import load_encoder
-from sbert_app.bulk.estimate import estimate, expected_rows, row_characters
-from sbert_app.bulk.marks import Marks
 from sbert_app.bulk.pieces import Columns, digest
-from sbert_app.bulk.reading import Chunk, Tally, chunks
+from sbert_app.bulk.reading import Chunk, Tally, chunks, kind_of
 from sbert_app.bulk.request import AUTO, Request
-from sbert_app.collections.collection import EXACT, Collection, CollectionError, Facts
+from sbert_app.collections import create_collection, open_collection
+from sbert_app.collections.collection import Collection, CollectionError, Facts
+from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF, SCANN
 from sbert_app.errors import UserError
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.settings import Settings
@@ -21,11 +25,23 @@ if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
 
 WORTH_CONVERTING = 10_000  # rows: converting a model takes 10 to 20 s of one core, once, and halves the time of each row
+PACKED = 3.0  # characters a byte of .gz
+LINKS = 16  # of HNSW, a row
+ID_BYTES = 16  # of a row's id and place in memory
+
+# Bytes of the index a row, by dimensions. Exact search compares the float16 embeddings themselves; IVF keeps them in 8 bits a
+# number, with an id; HNSW has links of 4 bytes besides, twice as many on its lowest level; SCANN has 2 bits a number.
+INDEX_BYTES: dict[str, Callable[[int], int]] = {
+    EXACT: lambda dim: 2 * dim,
+    IVF: lambda dim: dim + 8,
+    HNSW: lambda dim: dim + 8 + 4 * 2 * LINKS,
+    SCANN: lambda dim: dim // 4 + 9,
+}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run works with. facts: with all files, old and new. collection, marks: None for Parquet files and for a part
+    """What a run works with. facts: with all files, old and new. collection, checkpoint: None for Parquet files and for a part
     of the shards.
 
     rows: about how many; characters: of a row, on average. created: whether this run began the collection.
@@ -39,48 +55,96 @@ class Plan:
     rows: int
     characters: float
     collection: Collection | None = None
-    marks: Marks | None = None
+    checkpoint: Checkpoint | None = None
     created: bool = False
 
     def outlook(self) -> str:
         """What it will take, for people."""
-        usual = self.collection.kind_for(self.rows) if self.collection else EXACT
-        kind = usual if self.request.index == AUTO else self.request.index
-        size = estimate(self.rows, self.facts.dim, self.characters, kind)
         lines = f"About {self.rows:,} rows in {len(self.paths):,} files, column '{self.facts.sentence}', model {self.facts.model}"
         if self.request.partial:
             return f"{lines}; part {self.request.part[0]} of {self.request.part[1]}."
+        usual = self.collection.kind_for(self.rows) if self.collection else EXACT
+        kind = usual if self.request.index == AUTO else self.request.index
+        size = estimate(self.rows, self.facts.dim, self.characters, kind)
         disk = f"{megabytes(size.disk)} on disk and {megabytes(size.memory)} in memory with the index '{kind}'"
         return f"{lines}. It takes {disk}; the work folder, {megabytes(size.embeddings)} more."
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Of a collection: bytes on disk of embeddings, texts and index; bytes in memory to search it."""
+
+    embeddings: int
+    texts: int
+    index: int
+    memory: int
+
+    @property
+    def disk(self) -> int:
+        return self.embeddings + self.texts + self.index
+
+
+def estimate(rows: int, dim: int, row_characters: float, kind: str) -> Estimate:
+    """kind: of the index. row_characters: of a row's sentence and metadata. The work folder holds the embeddings once more."""
+    index = INDEX_BYTES[kind](dim) * rows
+    return Estimate(2 * dim * rows, round(row_characters * rows), index if kind != EXACT else 0, index + ID_BYTES * rows)
+
+
+def megabytes(size: int) -> str:
+    return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.1f} MB"
+
+
+def row_characters(chunk: Chunk) -> float:
+    """Characters a row, on average over the first rows of a file."""
+    total = sum(sum(map(len, cells)) for cells in chunk.cells.values())
+    return total / max(1, len(chunk.numbers))
+
+
+def expected_rows(paths: Sequence[Path], chunk: Chunk) -> int:
+    """About how many rows files have: as Parquet files state, for text files by size and the first rows of one."""
+    width = row_characters(chunk) + len(chunk.cells)  # a separator or line end for each cell
+    return sum(_rows_of(path, width) for path in paths)
+
+
+def _rows_of(path: Path, width: float) -> int:
+    try:
+        if kind_of(path) == "parquet":
+            return int(pyarrow.parquet.read_metadata(path).num_rows)
+        return round(path.stat().st_size * (PACKED if path.suffix == ".gz" else 1) / max(1.0, width))
+    except (pyarrow.ArrowException, OSError):
+        return 0
 
 
 def prepare(request: Request, paths: Sequence[Path], settings: Settings, work: Path) -> Plan:
     """Raises UserError where files, model and collection do not fit each other."""
     chunk = first_rows(paths)
     rows = expected_rows(paths, chunk)
-    collection, created = _existing(request), False
+    collection, created = None, False
+    with suppress(CollectionError):  # there is none; any other fault is reported by `create_collection`
+        collection = open_collection(request.store, request.token) if request.store and not request.partial else None
     try:
         old = collection.facts if collection else None
         columns = Columns.of_collection(old, request.columns, chunk.cells) if old else Columns.chosen(chunk, request.columns)
         encoder = load_encoder(settings, request.model or (old.model if old else DEFAULT_ENCODER), rows > WORTH_CONVERTING)
-        facts = _facts(columns, encoder)
+        own = encoder.name, encoder.fingerprint, encoder.dim, columns.name, columns.metadata, columns.scales
+        facts = Facts(*own, files=(), joined=columns.sentence)
         if old:
             _check_model(request.store, old, facts)
             facts = old
         facts = with_files(facts, paths)
         if collection is None and request.store and not request.partial:
-            collection, created = _create(request, facts), True
-        marks = _marks(request, collection, work, created) if collection else None
-        if marks:
-            facts = with_files(replace(facts, files=marks.files), paths)
-            marks.name_files(facts.files)
+            collection, created = create_collection(request.store, facts, request.token), True
+        checkpoint = _checkpoint(request, collection, work, created) if collection else None
+        if checkpoint:
+            facts = with_files(replace(facts, files=checkpoint.files), paths)
+            checkpoint.name_files(facts.files)
     except BaseException:
         if collection:
             if created:
                 collection.drop()
             collection.close()
         raise
-    return Plan(request, tuple(paths), columns, encoder, facts, rows, row_characters(chunk), collection, marks, created)
+    return Plan(request, tuple(paths), columns, encoder, facts, rows, row_characters(chunk), collection, checkpoint, created)
 
 
 def first_rows(paths: Sequence[Path]) -> Chunk:
@@ -96,44 +160,17 @@ def first_rows(paths: Sequence[Path]) -> Chunk:
     raise UserError(" ".join(["Nothing can be indexed.", *(problems[:3] or ["The files hold no rows."])]))
 
 
-def megabytes(size: int) -> str:
-    return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.1f} MB"
-
-
-def _facts(columns: Columns, encoder: "Encoder") -> Facts:
-    return Facts(
-        encoder.name, encoder.fingerprint, encoder.dim, columns.name, columns.metadata, columns.scales, (), joined=columns.sentence
-    )
-
-
 def with_files(facts: Facts, paths: Sequence[Path]) -> Facts:
-    """Facts that name these files too, behind those they name."""
+    """Facts that name these files too, after those they name."""
     return replace(facts, files=(*facts.files, *(str(path) for path in paths if str(path) not in facts.files)))
 
 
-def _marks(request: Request, collection: Collection, work: Path, created: bool) -> Marks:
+def _checkpoint(request: Request, collection: Collection, work: Path, created: bool) -> Checkpoint:
     path = work / f"stored-{digest(request.target)}.jsonl"
     if created:
         with writing("The work folder"):
             path.unlink(missing_ok=True)
-    return Marks(path, collection.facts.files, collection.count())
-
-
-def _existing(request: Request) -> Collection | None:
-    if not request.store or request.partial:
-        return None
-    from sbert_app.collections.opening import open_collection
-
-    try:
-        return open_collection(request.store, request.token)
-    except CollectionError:
-        return None  # `_create` says what is wrong, if it is not that there is none
-
-
-def _create(request: Request, facts: Facts) -> Collection:
-    from sbert_app.collections.opening import create_collection
-
-    return create_collection(request.store, facts, request.token)
+    return Checkpoint(path, collection.facts.files, collection.count())
 
 
 def _check_model(store: str, old: Facts, new: Facts) -> None:

@@ -9,19 +9,18 @@ import os
 import secrets
 import shutil
 import sys
-import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from pyarrow import feather
 
-from sbert_app.bulk.encoding import Encoded, encode_shard, load_encoder
+from sbert_app.bulk.encoding import Encoded, Shards, encode_shard, load_encoder
 from sbert_app.bulk.pieces import Piece
-from sbert_app.bulk.shards import Shards
 from sbert_app.collections.collection import SENTENCE
 from sbert_app.errors import UserError
 from sbert_app.models.defaults import DEFAULT_ENCODER, is_draft
@@ -37,20 +36,16 @@ THREADS = 2  # of an actor: two actors of two threads encode more than one of fo
 ROOT = Path(__file__).parents[2]
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """How an actor loads the encoder. model: a name, or a folder; fingerprint: of the driver's encoder, which it must equal."""
-
-    settings: Settings
-    model: str
-    fingerprint: str
-    threads: int
-
-
 class RayEngine:
     """A pool of actors. address: of a running cluster, "auto" for the one this machine is in, "" for this machine alone."""
 
     window = WINDOW
+
+    @staticmethod
+    def check() -> None:
+        """Raise UserError if Ray is not installed."""
+        if find_spec("ray") is None:
+            raise UserError(MISSING)
 
     def __init__(self, encoder: "Encoder", settings: Settings, shards: Shards, staged: Path, workers: int, address: str) -> None:
         """staged: a folder of its own. workers: 0 for as many as the machines have room for."""
@@ -63,9 +58,7 @@ class RayEngine:
         with writing("The staged piece"):
             self._staged.mkdir(parents=True, exist_ok=True)
             table = pa.table({SENTENCE: pa.array(piece.sentences, pa.string())})
-            options = pa.ipc.IpcWriteOptions(compression="lz4")
-            with pa.ipc.new_file(str(self._staged / f"{key}.arrow"), table.schema, options=options) as writer:
-                writer.write_table(table)
+            feather.write_feather(table, self._staged / f"{key}.arrow", compression="lz4")
 
     def encode(self) -> Iterator[Encoded]:
         if not self._started:
@@ -74,14 +67,10 @@ class RayEngine:
         import ray.data  # reads its settings from the environment, which `start_ray` has set
 
         paths = sorted(str(path) for path in self._staged.glob("*.arrow"))
-        recipe, workers, resources = self._pool(ray.cluster_resources(), len(paths))
+        constructor, workers, resources = self._pool(ray.cluster_resources(), len(paths))
         items = ray.data.from_items([{"path": path} for path in paths], override_num_blocks=len(paths))
         results = items.map_batches(
-            Actor,
-            fn_constructor_args=(recipe, str(self._shards.folder)),
-            batch_size=1,
-            compute=ray.data.ActorPoolStrategy(size=workers),
-            **resources,
+            Actor, fn_constructor_args=constructor, batch_size=1, compute=ray.data.ActorPoolStrategy(size=workers), **resources
         )
         try:
             for row in results.iter_rows():
@@ -89,7 +78,7 @@ class RayEngine:
         except ray.exceptions.RayError as error:
             lines = [line for line in str(error).splitlines() if line.strip()]
             raise UserError(
-                f"Ray cannot go on: {lines[-1].strip()}. Finished shards are kept: run the same command again."
+                f"Ray cannot continue: {lines[-1].strip()}. Finished shards are kept: run the same command again."
             ) from error
         finally:
             shutil.rmtree(self._staged, ignore_errors=True)
@@ -100,55 +89,44 @@ class RayEngine:
 
             ray.shutdown()
 
-    def _pool(self, machines: Mapping[str, float], pieces: int) -> tuple[Recipe, int, dict[str, int]]:
-        """Return (how an actor loads the encoder, the number of actors, what each of them needs)."""
+    def _pool(self, machines: Mapping[str, float], pieces: int) -> tuple[tuple[object, ...], int, dict[str, int]]:
+        """Return (the arguments of an `Actor`, the number of actors, what each of them needs)."""
         encoder, gpus, cpus = self._encoder, int(machines.get("GPU", 0)), max(1, int(machines.get("CPU", 1)))
         on_gpu = encoder.hardware.device.type == "cuda" and gpus > 0
         workers = min(self._workers or (gpus if on_gpu else max(1, cpus // THREADS)), pieces)
         threads = max(1, min(THREADS, cpus // workers))
         by_name = encoder.name == DEFAULT_ENCODER or is_draft(encoder.name) or encoder.folder is None
-        precision = "auto" if encoder.hardware.int8 else encoder.hardware.precision
-        recipe = Recipe(
-            settings=replace(self._settings, precision=precision),
-            model=encoder.name if by_name else str(encoder.folder),
-            fingerprint=encoder.fingerprint,
-            threads=threads,
-        )
-        return recipe, workers, {"num_gpus": 1} if on_gpu else {"num_cpus": threads}
+        settings = replace(self._settings, precision="auto" if encoder.hardware.int8 else encoder.hardware.precision)
+        model = encoder.name if by_name else str(encoder.folder)
+        constructor = settings, model, encoder.fingerprint, threads, str(self._shards.folder)
+        return constructor, workers, {"num_gpus": 1} if on_gpu else {"num_cpus": threads}
 
 
 class Actor:
     """Loads the encoder once, then encodes one staged piece a call."""
 
-    def __init__(self, recipe: Recipe, shards: str) -> None:
-        os.environ["OMP_NUM_THREADS"] = str(recipe.threads)  # torch takes it when it is imported
-        self._encoder = load_encoder(recipe.settings, recipe.model, converts=False)
-        self._shards, self._recipe = Shards(Path(shards)), recipe
+    def __init__(self, settings: Settings, model: str, fingerprint: str, threads: int, shards: str) -> None:
+        """model: a name, or a folder. fingerprint: of the driver's encoder, which the actor's must equal."""
+        os.environ["OMP_NUM_THREADS"] = str(threads)  # torch takes it when it is imported
+        self._encoder = load_encoder(settings, model, converts=False)
+        self._shards, self._fingerprint = Shards(Path(shards)), fingerprint
 
     def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
-        """batch: one path. Returns one key, its rows, seconds and error."""
-        path, start, rows, error = Path(batch["path"][0]), time.monotonic(), 0, ""
+        """batch: one path. Returns one key, its rows and error."""
+        path, rows, error = Path(batch["path"][0]), 0, ""
         try:
             rows = self._encode(path)
         except Exception as problem:  # one shard must not end the others
             error = f"{type(problem).__name__}: {problem}"
-        seconds = time.monotonic() - start
-        return {"key": [path.stem], "rows": np.array([rows]), "seconds": np.array([seconds]), "error": [error]}
+        return {"key": [path.stem], "rows": np.array([rows]), "error": [error]}
 
     def _encode(self, path: Path) -> int:
-        if self._encoder.fingerprint != self._recipe.fingerprint:
+        if self._encoder.fingerprint != self._fingerprint:
             raise UserError("this machine computes other embeddings: it has other model files, or another precision")
-        with pa.ipc.open_file(str(path)) as file:
-            sentences = file.read_all().column(SENTENCE).to_pylist()
+        sentences = feather.read_table(path, memory_map=False).column(SENTENCE).to_pylist()
         if self._shards.has(path.stem):  # by an actor that died before it could report
             return len(sentences)
         return sum(part.rows for part in encode_shard(self._encoder, self._shards, path.stem, sentences))
-
-
-def check_ray() -> None:
-    """Raise UserError if Ray is not installed."""
-    if find_spec("ray") is None:
-        raise UserError(MISSING)
 
 
 def start_ray(address: str) -> None:

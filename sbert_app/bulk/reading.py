@@ -1,6 +1,7 @@
-"""Read one file as a stream of chunks of rows, as strings: nothing holds more of it than a chunk.
+"""The files of a bulk run, and one of them as a stream of chunks of rows, as strings: nothing holds more of it than a chunk.
 
-Row numbers are those of the app's other readers: they count from 1, without the header, bad rows and blank ones included.
+A file is named alone, by a folder or by a pattern, and known by its path. Row numbers are those of the app's other readers: they
+count from 1, without the header, bad rows and blank ones included.
 """
 
 import json
@@ -11,7 +12,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from sbert_app.bulk.inputs import kind_of
 from sbert_app.errors import UserError
 from sbert_app.settings import Limits
 from sbert_app.tables.binary import INDEX, text_cells
@@ -21,6 +21,9 @@ from sbert_app.tables.delimited import csv_rows, tsv_rows, with_header
 from sbert_app.tables.records import cell
 from sbert_app.tables.table import LINE_COLUMN
 
+TEXT_KINDS = ("csv", "tsv", "jsonl", "txt")
+KINDS = ("parquet", *TEXT_KINDS, *(f"{kind}.gz" for kind in TEXT_KINDS))
+HIDDEN = (".", "_")  # how names of files begin that tools leave beside data
 CHUNK_ROWS = 1024
 UNBOUNDED = replace(Limits(), unpacked_bytes=1 << 62)  # what is unpacked is read in pieces
 MOST_EXAMPLES = 10
@@ -45,6 +48,44 @@ class Tally:
         self.reasons[reason] += 1
         if len(self.examples) < MOST_EXAMPLES:
             self.examples.append(f"{file}, row {row:,}: {reason}")
+
+
+def list_files(names: Sequence[str]) -> list[Path]:
+    """The files, each once, in the order of their paths. Raises UserError for a name of none."""
+    return sorted({path for name in names for path in _files(name)})
+
+
+def kind_of(path: Path) -> str:
+    """The format of a file by its ending, such as "csv.gz"; "" if it is none of KINDS."""
+    name = path.name.lower()
+    return next((kind for kind in KINDS if name.endswith(f".{kind}")), "")
+
+
+def _files(name: str) -> list[Path]:
+    path = Path(name).expanduser()
+    if path.is_dir():
+        visible = (file for file in path.rglob("*") if not any(name.startswith(HIDDEN) for name in file.relative_to(path).parts))
+        files = [file.resolve() for file in visible if kind_of(file) and file.is_file()]
+        if not files:
+            raise UserError(f"The folder '{name}' holds no file that can be indexed. Formats: {', '.join(KINDS)}.")
+        return files
+    matches = [path] if path.is_file() else _matches(path)
+    if not matches:
+        raise UserError(f"There is no file '{name}'. Check the path.")
+    for match in matches:
+        if not kind_of(match):
+            raise UserError(f"'{match.name}' is not a format that can be indexed as a stream. Use one of {', '.join(KINDS)}.")
+    return [match.resolve() for match in matches]
+
+
+def _matches(pattern: Path) -> list[Path]:
+    """The files of a pattern such as data/**/*.csv."""
+    root = Path(pattern.anchor) if pattern.is_absolute() else Path()
+    relative = str(pattern.relative_to(root))
+    try:
+        return [match for match in root.glob(relative) if match.is_file()]
+    except (ValueError, NotImplementedError, OSError):
+        return []
 
 
 def chunks(path: Path, tally: Tally) -> Iterator[Chunk]:
@@ -110,7 +151,7 @@ def _parquet(path: Path) -> Iterator[Chunk]:
                 yield Chunk(list(range(number, number + len(batch))), cells)
                 number += len(batch)
     except (pyarrow.ArrowException, ValueError, OverflowError) as error:
-        raise UserError(f"'{path.name}' is not a readable parquet file, or damaged behind its first rows.") from error
+        raise UserError(f"'{path.name}' is not a readable parquet file, or damaged after its first rows.") from error
 
 
 def _batches(rows: Iterator[Any]) -> Iterator[list[Any]]:

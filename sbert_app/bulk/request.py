@@ -7,13 +7,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sbert_app.collections.collection import INDEXES
+from sbert_app.corpus.faiss_index import INDEXES
 from sbert_app.errors import UserError
 
 SHARD_ROWS = 20_000
 MOST_SHARD_ROWS = 1_000_000
 AUTO = "auto"  # the kind of index by the number of rows
-ENGINES = ("", "ray")
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class Request:
             raise UserError("Name either --store, a collection, or --out, a folder for Parquet files.")
         if self.index not in (AUTO, *INDEXES):
             raise UserError(f"Unknown index '{self.index}'. Must be one of {', '.join((AUTO, *INDEXES))}.")
-        if self.engine not in ENGINES:
+        if self.engine not in ("", "ray"):
             raise UserError(f"Unknown engine '{self.engine}'. It can be ray, or be left out.")
         if not 1 <= self.shard_rows <= MOST_SHARD_ROWS:
             raise UserError(f"--shard-rows must lie between 1 and {MOST_SHARD_ROWS:,}.")

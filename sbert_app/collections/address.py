@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Literal
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from sbert_app.errors import UserError
 
@@ -56,7 +56,11 @@ def parse(text: str) -> Address:
 def _server(text: str, scheme: str) -> Address:
     if scheme not in PORTS:
         raise UserError(f"A collection cannot be at an address with {scheme}://. Use a folder, FILE.db/NAME, or {EXAMPLE}.")
-    parts, port = _split(text)
+    try:
+        parts = urlsplit(text)
+        port = parts.port
+    except ValueError as error:
+        raise UserError(f"This is no address of a Milvus server. One looks like {EXAMPLE}.") from error
     if "@" in text or parts.query or parts.fragment:
         raise UserError(
             f"The address of a collection holds only host, port and name, as in {EXAMPLE}. "
@@ -70,14 +74,6 @@ def _server(text: str, scheme: str) -> Address:
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     # Always with the port: pymilvus takes http://milvus.db for a file of milvus-lite.
     return Address("milvus", f"{scheme}://{host}:{port or PORTS[scheme]}", _checked(names[0]))
-
-
-def _split(text: str) -> tuple[SplitResult, int | None]:
-    try:
-        parts = urlsplit(text)
-        return parts, parts.port
-    except ValueError as error:
-        raise UserError(f"This is no address of a Milvus server. One looks like {EXAMPLE}.") from error
 
 
 def _checked(name: str) -> str:

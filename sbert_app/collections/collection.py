@@ -1,31 +1,23 @@
-"""What every store of a collection can do, and what a collection remembers about itself."""
+"""What every store of a collection can do, what a collection remembers about itself, and how much its index gives back."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from sbert_app.corpus.faiss_index import EXACT, INDEXES, TOP, recall
 from sbert_app.corpus.values import is_scale
 from sbert_app.errors import UserError
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Rows, Vectors, unit_rows
 
 ROW, SENTENCE, EMBEDDING = "row", "sentence", "embedding"
 METADATA = "metadata."  # how a column of the files is named in an Arrow table, so that it may be called "row" too
 MOST_DIM = 65_536
+QUERIES = 200  # that recall is measured on
 FILE_BITS = 32  # a row's id is the number of its file, shifted by this, plus its number in the file, counted from 1
-EXACT, IVF, HNSW, SCANN = "exact", "ivf", "hnsw", "scann"
-INDEXES = {
-    EXACT: "every row is compared",
-    IVF: "inverted lists, 8 bits a number",
-    HNSW: "a graph of near rows, 8 bits a number",
-    SCANN: "inverted lists, 2 bits a number, the best candidates compared again; in a folder only",
-}
-
-Rows = NDArray[np.int64]
 
 
 class CollectionError(UserError):
@@ -60,10 +52,8 @@ class Facts:
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> "Facts":
         """Raises ValueError, KeyError or TypeError for anything but what `to_json` wrote."""
-        names, texts = (
-            [facts["columns"], facts["files"], facts.get("joined", [])],
-            [facts["model"], facts["fingerprint"], facts["sentence"]],
-        )
+        names = [facts["columns"], facts["files"], facts.get("joined", [])]
+        texts = [facts["model"], facts["fingerprint"], facts["sentence"]]
         numbers, scales = [facts["dim"], facts["recall_queries"]], dict(facts["scales"])
         if not (
             all(type(value) is list and len(set(value)) == len(value) for value in names)
@@ -75,7 +65,7 @@ class Facts:
             and all(map(is_scale, scales.values()))
         ):
             raise ValueError("facts that are none")
-        lists = {name: tuple(facts.get(name, ())) for name in ("columns", "files", "joined")}
+        lists = dict(zip(("columns", "files", "joined"), map(tuple, names), strict=True))
         return cls(**{name: {**facts, **lists}[name] for name in cls.__dataclass_fields__})
 
     def place(self, row: int) -> tuple[str, int]:
@@ -123,7 +113,7 @@ class Collection(Protocol):
         """Write rows of `facts.schema` with unit embeddings; a row with a known id replaces it."""
 
     def trim(self, file: int, rows: int) -> None:
-        """Forget the rows of a file behind its row `rows`: the file has become shorter."""
+        """Delete a file's rows after row `rows`: the file has become shorter."""
 
     def finish(self, facts: Facts) -> None:
         """Build or renew the index and write the facts. What was upserted is found from now on."""
@@ -158,8 +148,8 @@ class Collection(Protocol):
 def embeddings_of(rows: pa.Table) -> Vectors:
     """The embeddings of a table as an array, (n, dim) float32."""
     column = rows.column(EMBEDDING)
-    parts = [chunk.flatten().to_numpy(zero_copy_only=True) for chunk in column.chunks]
-    flat = np.concatenate(parts) if len(parts) != 1 else parts[0]
+    chunks = [chunk.flatten().to_numpy(zero_copy_only=True) for chunk in column.chunks]
+    flat = np.concatenate(chunks) if len(chunks) != 1 else chunks[0]
     return flat.reshape(-1, column.type.list_size).astype(np.float32)
 
 
@@ -167,3 +157,36 @@ def embedding_column(embeddings: Vectors) -> pa.Array:
     """Embeddings, (n, dim), as a column of float16 lists, which readers without this app understand."""
     flat = pa.array(np.ascontiguousarray(embeddings, dtype=np.float16).reshape(-1))
     return pa.FixedSizeListArray.from_arrays(flat, embeddings.shape[1])
+
+
+def exact_search(tables: Iterable[pa.Table], queries: Vectors, top: int) -> tuple[Vectors, Rows]:
+    """The closest rows of unit queries by comparing all, table by table: cosines and ids, (q, top), best first, id -1 for none."""
+    scores = np.full((len(queries), top), -np.inf, dtype=np.float32)
+    ids = np.full((len(queries), top), -1, dtype=np.int64)
+    for table in tables:
+        cosines = queries @ embeddings_of(table).T
+        best = np.argpartition(-cosines, min(top, cosines.shape[1]) - 1, axis=1)[:, :top]
+        scores = np.hstack([scores, np.take_along_axis(cosines, best, axis=1)])
+        ids = np.hstack([ids, table.column(ROW).to_numpy()[best]])
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :top]
+        scores, ids = np.take_along_axis(scores, order, axis=1), np.take_along_axis(ids, order, axis=1)
+    return scores, ids
+
+
+def measured_recall(collection: Collection, tables: Iterable[pa.Table]) -> tuple[float, int]:
+    """The share of the ten closest rows that the index finds, and the rows it was measured on. tables: all rows, embedded."""
+    rows = collection.fetch(collection.sample(QUERIES).tolist())
+    queries, own = unit_rows(embeddings_of(rows)), rows.column(ROW).to_numpy()
+    _, returned = collection.search(queries, TOP + 1)
+    cosines = _exact_cosines(collection, queries, returned)
+    return recall(*exact_search(tables, queries, TOP + 1), cosines, returned, own), len(own)
+
+
+def _exact_cosines(collection: Collection, queries: Vectors, returned: Rows) -> Vectors:
+    """The cosines of the returned rows by their embeddings, (q, top): an index may give rounded ones."""
+    rows = collection.fetch(np.unique(returned[returned >= 0]).tolist())
+    known, vectors = rows.column(ROW).to_numpy(), embeddings_of(rows)
+    order = np.argsort(known)
+    places = order[np.minimum(np.searchsorted(known[order], returned), len(known) - 1)]
+    cosines = np.einsum("qd,qtd->qt", queries, vectors[places])
+    return np.asarray(np.where((returned >= 0) & (known[places] == returned), cosines, -np.inf), dtype=np.float32)

@@ -6,8 +6,8 @@ Many processes read it while one writes: what they read changes only with collec
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +15,19 @@ import numpy as np
 import pyarrow as pa
 from filelock import FileLock, Timeout
 
-from sbert_app.collections.collection import EMBEDDING, EXACT, ROW, SCANN, CollectionError, Facts, Rows
-from sbert_app.collections.faiss_index import FaissIndex
+from sbert_app.collections.collection import EMBEDDING, QUERIES, ROW, CollectionError, Facts, exact_search
 from sbert_app.collections.log import compact, live, logged, note
-from sbert_app.collections.part import damaged, write_part
-from sbert_app.collections.parts import Parts
-from sbert_app.collections.recall import QUERIES, TOP, exact_search, recall
+from sbert_app.collections.segments import Segments, damaged, write_segment
 from sbert_app.collections.snapshot import FILE, Snapshot, delete, stamp_of
+from sbert_app.corpus.faiss_index import EXACT, SCANN, TOP, FaissIndex, closest, training_rows
 from sbert_app.corpus.filters import conditions
 from sbert_app.corpus.index import EXACT_ROWS
 from sbert_app.storage import writing
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Rows, Vectors
 
-NARROW = 20_000  # rows behind a filter that are compared one by one; more are left to the index
+NARROW = 20_000  # rows that a filter leaves and that are compared one by one; more are left to the index
 BATCH = 20_000  # rows added to an index at a time
+FIRST_SHARE = 64  # see `FaissIndex.tune`
 LOCK = "lock"
 MISSING = "There is no collection in '{}'. Make one with: python -m sbert_app index FILES --store {}"
 
@@ -73,31 +72,27 @@ class FolderCollection:
 
     def upsert(self, rows: pa.Table) -> None:
         schema = self.facts.schema
-        self._write_log({"part": lambda: write_part(self._folder, rows.select(schema.names).cast(schema))})
+        with self._writing():
+            note(self._folder, {"part": write_segment(self._folder, rows.select(schema.names).cast(schema))})
 
     def trim(self, file: int, rows: int) -> None:
-        self._write_log({"trim": lambda: [file, rows]})
+        with self._writing():
+            note(self._folder, {"trim": [file, rows]})
 
     def finish(self, facts: Facts) -> None:
         self._hold()
         snapshot = self._current()
         with damaged(self._folder):
             entries = logged(self._folder)
-            names, parts, ids, places = live(self._folder, entries, snapshot.names, facts.schema)
-        if not len(ids):
+            rows = live(self._folder, entries, snapshot.rows.names, facts.schema)
+        if not len(rows):
             raise CollectionError("There are no rows to index.")
-        with writing(f"The collection '{self._folder}'"):
-            if not snapshot.holds(names, ids, facts.index):
-                snapshot = snapshot.following(names, Parts(parts, facts.schema, ids, places))
-                snapshot = snapshot.with_index(_build(snapshot.parts, facts))
+        with self._writing():
+            if not snapshot.holds(rows, facts.index):
+                snapshot = snapshot.following(rows, _build(rows, facts))
             snapshot.write(facts)
-            compact(self._folder, entries, names)
+            compact(self._folder, entries, rows.names)
         self._current().tidy()
-
-    def _write_log(self, entry: Mapping[str, Callable[[], object]]) -> None:
-        self._hold()
-        with writing(f"The collection '{self._folder}'"):
-            note(self._folder, {name: value() for name, value in entry.items()})
 
     def drop(self) -> None:
         """Delete the folder's files that belong to the collection, and the folder if nothing else is in it."""
@@ -117,7 +112,7 @@ class FolderCollection:
     # Reading
 
     def count(self) -> int:
-        return len(self._current().parts)
+        return len(self._current().rows)
 
     def search(self, queries: Vectors, top: int, filters: Mapping[str, Any] | None = None) -> tuple[Vectors, Rows]:
         snapshot = self._current()
@@ -131,23 +126,23 @@ class FolderCollection:
         else:
             with damaged(self._folder):
                 positions = snapshot.index.candidates(queries, top, mask)
-        return _closest(snapshot.parts, queries, positions, min(top, len(snapshot.parts)))
+        return _closest(snapshot.rows, queries, positions, min(top, len(snapshot.rows)))
 
     def unread(self, filters: Mapping[str, Any]) -> Sequence[str]:
         snapshot = self._current()
         return snapshot.matching(filters).notes if snapshot.index else ()
 
     def fetch(self, rows: Sequence[int]) -> pa.Table:
-        parts = self._current().parts
-        return parts.take(parts.positions(rows)).select(self.facts.schema.names)
+        held = self._current().rows
+        return held.take(held.positions(rows)).select(self.facts.schema.names)
 
     def sample(self, count: int, seed: int = 0) -> Rows:
-        ids = self._current().parts.ids
+        ids = self._current().rows.ids
         chosen = np.random.default_rng(seed).choice(len(ids), min(count, len(ids)), replace=False)
         return np.asarray(ids[np.sort(chosen)])
 
     def scan(self, batch: int = 10_000) -> Iterator[pa.Table]:
-        return self._current().parts.scan(batch)
+        return self._current().rows.scan(batch)
 
     def _current(self) -> Snapshot:
         """What can be searched now: read again after another process has finished writing."""
@@ -158,6 +153,12 @@ class FolderCollection:
                 if self._snapshot is None or self._snapshot.stamp != stamp_of(self._folder):
                     self._snapshot = Snapshot.read(self._folder)
                 return self._snapshot
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        self._hold()
+        with writing(f"The collection '{self._folder}'"):
+            yield
 
     def _hold(self) -> None:
         """Be the one that writes, until `close`."""
@@ -170,26 +171,22 @@ class FolderCollection:
             self._lock = lock
 
 
-def _closest(parts: Parts, queries: Vectors, positions: Rows, top: int) -> tuple[Vectors, Rows]:
-    """The best `top` of the positions of each query, (q, c) with -1 for none, by the embeddings themselves."""
-    scores, ids = np.full((len(queries), top), -1, dtype=np.float32), np.full((len(queries), top), -1, dtype=np.int64)
-    for number, (query, candidates) in enumerate(zip(queries, positions, strict=True)):
-        candidates = np.unique(candidates[candidates >= 0])
-        cosines = np.clip(parts.embeddings(candidates) @ query, -1, 1)
-        best = np.argsort(-cosines, kind="stable")[:top]
-        scores[number, : len(best)], ids[number, : len(best)] = cosines[best], parts.ids[candidates[best]]
-    return scores, ids
+def _closest(rows: Segments, queries: Vectors, positions: Rows, top: int) -> tuple[Vectors, Rows]:
+    """The best `top` of the positions of each query, (q, c) with -1 for none: cosines, and ids instead of positions."""
+    each_once = (np.unique(candidates) for candidates in positions)
+    scores, best = closest(queries, each_once, top, rows.embeddings)
+    return np.clip(scores, -1, 1), np.where(best < 0, -1, rows.ids[best])
 
 
-def _build(parts: Parts, facts: Facts) -> FaissIndex:
+def _build(rows: Segments, facts: Facts) -> FaissIndex:
     """An index of all rows, tuned to the target recall on rows of the collection."""
     rng = np.random.default_rng(0)
-    training = np.sort(rng.choice(len(parts), FaissIndex.training_rows(facts.index, len(parts)), replace=False))
-    batches = (parts.embeddings(np.arange(start, min(start + BATCH, len(parts)))) for start in range(0, len(parts), BATCH))
-    index = FaissIndex.build(facts.index, facts.dim, len(parts), parts.embeddings(training), batches)
-    sample = np.sort(rng.choice(len(parts), min(QUERIES, len(parts)), replace=False))
-    queries, own = parts.embeddings(sample), parts.ids[sample]
+    training = np.sort(rng.choice(len(rows), training_rows(facts.index, len(rows)), replace=False))
+    batches = (rows.embeddings(np.arange(start, min(start + BATCH, len(rows)))) for start in range(0, len(rows), BATCH))
+    index = FaissIndex.build(facts.index, facts.dim, len(rows), rows.embeddings(training), batches)
     if facts.index != EXACT:
-        exact = exact_search(parts.scan(BATCH, (ROW, EMBEDDING)), queries, TOP + 1)
-        index.tune(lambda index: recall(*exact, *_closest(parts, queries, index.candidates(queries, TOP + 1), TOP + 1), own))
+        sample = np.sort(rng.choice(len(rows), min(QUERIES, len(rows)), replace=False))
+        cosines, ids = exact_search(rows.scan(BATCH, (ROW, EMBEDDING)), rows.embeddings(sample), TOP + 1)
+        positions = np.where(ids < 0, -1, np.searchsorted(rows.ids, ids))
+        index.tune(sample, (cosines, positions), rows.embeddings, FIRST_SHARE)
     return index

@@ -1,8 +1,8 @@
-"""The log of a collection in a folder: which parts were written and which rows were taken out, in order."""
+"""The log of a collection in a folder: which segments were written and which rows were taken out, in order."""
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sbert_app.collections.collection import FILE_BITS, Rows
-from sbert_app.collections.part import NAME, PARTS, Part
+from sbert_app.collections.collection import FILE_BITS
+from sbert_app.collections.segments import NAME, PARTS, Segment, Segments
 from sbert_app.storage import seal, unseal, write_whole
+from sbert_app.vectors import Rows
 
 LOG = "log.jsonl"
 WHOLE = re.compile(rb'"[0-9a-f]{8}".')  # a line that has its checksum and what follows was not cut short
-Entry = Mapping[str, Any]  # {"part": name} or {"trim": [file, rows]}
+Entry = Mapping[str, Any]  # {"part": name of a segment} or {"trim": [file, rows]}
 
 
 def note(folder: Path, entry: Entry) -> None:
@@ -29,9 +30,9 @@ def note(folder: Path, entry: Entry) -> None:
 
 
 def logged(folder: Path) -> list[Entry]:
-    """What the log says. Raises ValueError if a line has changed.
+    """The entries of the log. Raises ValueError if a line has changed.
 
-    A line that was cut short by the end of a process is left out; whoever continues writes it again.
+    A line that was cut short by the end of a process is left out; the process that continues writes it again.
     """
     entries: list[Entry] = []
     with suppress(FileNotFoundError):
@@ -42,7 +43,7 @@ def logged(folder: Path) -> list[Entry]:
 
 
 def compact(folder: Path, entries: Sequence[Entry], names: Sequence[str]) -> None:
-    """Write the log again without other parts than these, and without what was taken out before them or once more later."""
+    """Write the log again without other segments than these, and without what was taken out before them or once more later."""
     lasts = {entry["part"]: i for i, entry in enumerate(entries) if "part" in entry}
     wanted = {lasts[name] for name in names}
     kept: list[Entry] = []
@@ -60,26 +61,26 @@ def compact(folder: Path, entries: Sequence[Entry], names: Sequence[str]) -> Non
         write_whole(folder / LOG, "".join(f"{seal(entry)}\n" for entry in reversed(kept)))
 
 
-def live(
-    folder: Path, entries: Sequence[Entry], named: Sequence[str], schema: pa.Schema
-) -> tuple[list[str], list[Part], Rows, Rows]:
-    """Which rows count, after what the log says: their parts with their names, their ids in ascending order, and their places.
+def live(folder: Path, entries: Sequence[Entry], named: Collection[str], schema: pa.Schema) -> Segments:
+    """Which rows count, after what the log holds.
 
-    named: the parts that the collection has, which the log must name. Raises ValueError if it does not, DamagedError.
+    named: the segments that the collection has, which the log must name. Raises ValueError if it does not, DamagedError.
     """
     times = {str(entry["part"]): i for i, entry in enumerate(entries) if "part" in entry}
     if missing := set(named) - times.keys():
         raise ValueError(f"its log lacks {min(missing)}")
     names = [name for name in sorted(times, key=times.__getitem__) if name in named or (folder / PARTS / name).exists()]
-    parts = [Part(folder, name, schema) for name in names]
-    masks = [_untrimmed(part.ids, entries[times[name] :]) for name, part in zip(names, parts, strict=True)]
+    segments = [Segment(folder, name, schema) for name in names]
+    masks = [_untrimmed(segment.ids, entries[times[segment.name] :]) for segment in segments]
     while True:
-        places = _last_of_each([part.ids for part in parts], masks)
-        used = np.unique(np.searchsorted(np.cumsum([len(part) for part in parts]), places, side="right"))
-        if len(used) == len(names):
-            ids = np.concatenate([*(part.ids for part in parts), np.empty(0, dtype=np.int64)])
-            return names, parts, ids[places], places
-        names, parts, masks = ([values[i] for i in used] for values in (names, parts, masks))
+        ids = np.concatenate([*(segment.ids for segment in segments), np.empty(0, dtype=np.int64)])
+        places = np.flatnonzero(np.concatenate([*masks, np.empty(0, dtype=bool)]))
+        places = places[np.argsort(ids[places], kind="stable")]
+        places = places[np.append(np.diff(ids[places]) != 0, True)] if len(places) else places  # of equal ids the last
+        used = np.unique(np.searchsorted(np.cumsum([len(segment) for segment in segments]), places, side="right"))
+        if len(used) == len(segments):
+            return Segments(segments, schema, ids[places], places)
+        segments, masks = [segments[i] for i in used], [masks[i] for i in used]
 
 
 def _checked(entry: Entry) -> Entry:
@@ -98,12 +99,3 @@ def _untrimmed(ids: Rows, entries: Sequence[Entry]) -> NDArray[np.bool_]:
     for file, rows in (entry["trim"] for entry in entries if "trim" in entry):
         mask &= ~((ids > (file << FILE_BITS) + rows) & (ids < (file + 1) << FILE_BITS))
     return mask
-
-
-def _last_of_each(parts: Sequence[Rows], masks: Sequence[NDArray[np.bool_]]) -> Rows:
-    """The places of the rows that count, in ascending order of ids: of equal ids the last."""
-    ids = np.concatenate([*parts, np.empty(0, dtype=np.int64)])
-    mask = np.concatenate([*masks, np.empty(0, dtype=bool)])
-    places = np.flatnonzero(mask)
-    places = places[np.argsort(ids[places], kind="stable")]
-    return places[np.append(np.diff(ids[places]) != 0, True)] if len(places) else places

@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,46 +12,42 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sbert_app.collections.collection import FILE_BITS, Facts, Rows
-from sbert_app.collections.faiss_index import FaissIndex
+from sbert_app.collections.collection import FILE_BITS, Facts
 from sbert_app.collections.log import LOG
-from sbert_app.collections.part import NAME, PARTS, Part, damaged
-from sbert_app.collections.parts import Parts
+from sbert_app.collections.segments import NAME, PARTS, Segment, Segments, damaged
+from sbert_app.corpus.faiss_index import FaissIndex
 from sbert_app.corpus.filters import Matching, conditions, matching_rows
 from sbert_app.storage import LEFTOVER, check, checksum, read_object, replacing, write_object
 
 FILE = "collection.json"
-DATA = ("index", "ids", "places")  # files of a generation, beside the parts
+DATA = {"index": "faiss", "ids": "npy", "places": "npy"}  # files of a generation, beside the segments, and their endings
 GENERATION = re.compile(r"(?:index-\d+\.faiss|(?:ids|places)-\d+\.npy)")
 MOST_BYTES = 1 << 28  # of collection.json: it names each file that was indexed
 MASKS = 8  # filters remembered, one byte a row
 
-Stamp = tuple[int, int]
-
 
 @dataclass(frozen=True)
 class Snapshot:
-    """names: of the parts; index: None without rows; generation: counts the indexes built; stamp: of collection.json."""
+    """index: None without rows; generation: counts the indexes built; stamp: of collection.json."""
 
     folder: Path
     facts: Facts
-    names: tuple[str, ...]
-    parts: Parts
+    rows: Segments
     index: FaissIndex | None = None
     generation: int = 0
-    stamp: Stamp = (0, 0)
+    stamp: tuple[int, int] = (0, 0)
     _masks: dict[str, Matching] = field(default_factory=dict)
 
     @classmethod
     def without_rows(cls, folder: Path, facts: Facts) -> "Snapshot":
         none = np.empty(0, dtype=np.int64)
-        return cls(folder, facts, (), Parts([], facts.schema, none, none))
+        return cls(folder, facts, Segments([], facts.schema, none, none))
 
     @classmethod
     def read(cls, folder: Path) -> "Snapshot":
         """Read what collection.json names. Raises DamagedError if its files are missing or have changed.
 
-        The parts are checked when their rows are first read: there may be gigabytes of them.
+        The segments are checked when their rows are first read: there may be gigabytes of them.
         """
         with damaged(folder):
             try:
@@ -68,48 +64,44 @@ class Snapshot:
         facts, names, generation = Facts.from_json(content["facts"]), tuple(content["parts"]), int(content["generation"])
         if not names and not content["rows"]:
             return replace(cls.without_rows(folder, facts), stamp=stamp)
-        index, ids, places = paths = [path_of(folder, name, generation) for name in DATA]
+        index, ids, places = paths = paths_of(folder, generation)
         if not all(path.is_file() for path in paths):  # a device or a pipe has no end
             raise FileNotFoundError("its index is not there")
         check(folder, {path.name: content["files"][path.name] for path in paths})
         arrays = (np.load(path, mmap_mode="r") for path in (ids, places))
-        parts = Parts([Part(folder, name, facts.schema) for name in names], facts.schema, *arrays)
+        rows = Segments([Segment(folder, name, facts.schema) for name in names], facts.schema, *arrays)
         reads, depth = content["reads"]
-        index_read = FaissIndex.load(facts.index, index, facts.dim, len(parts), int(reads), int(depth))
-        if len(parts) != content["rows"] or parts.ids[-1] >> FILE_BITS >= len(facts.files):
+        index_read = FaissIndex.load(facts.index, index, facts.dim, len(rows), int(reads), int(depth))
+        if len(rows) != content["rows"] or rows.ids[-1] >> FILE_BITS >= len(facts.files):
             raise ValueError("its files differ in their number of rows")
-        return cls(folder, facts, names, parts, index_read, generation, stamp)
+        return cls(folder, facts, rows, index_read, generation, stamp)
 
     def write(self, facts: Facts) -> None:
         """Make collection.json name this, with these facts."""
         content = {
             "facts": facts.to_json(),
-            "parts": list(self.names),
+            "parts": list(self.rows.names),
             "generation": self.generation,
-            "rows": len(self.parts),
+            "rows": len(self.rows),
             "reads": [self.index.reads, self.index.depth] if self.index else [],
-            "files": self._checksums() if self.index else {},
+            "files": {path.name: checksum(path) for path in paths_of(self.folder, self.generation)} if self.index else {},
         }
         write_object(self.folder / FILE, content)
 
-    def following(self, names: Sequence[str], parts: Parts) -> "Snapshot":
-        """These rows of these parts, still without an index."""
-        return replace(self, names=tuple(names), parts=parts, index=None, _masks={})
-
-    def with_index(self, index: FaissIndex) -> "Snapshot":
+    def following(self, rows: Segments, index: FaissIndex) -> "Snapshot":
         """The next generation: these rows with this index, written beside the files that are read meanwhile."""
-        following = replace(self, index=index, generation=self.generation + 1)
-        paths = {name: path_of(self.folder, name, following.generation) for name in DATA}
-        with replacing(paths["index"]) as temporary:
+        following = replace(self, rows=rows, index=index, generation=self.generation + 1, _masks={})
+        index_path, *others = paths_of(self.folder, following.generation)
+        with replacing(index_path) as temporary:
             index.save(temporary)
-        for name, values in (("ids", self.parts.ids), ("places", self.parts.places)):
-            with replacing(paths[name]) as temporary, temporary.open("wb") as stream:
+        for path, values in zip(others, (rows.ids, rows.places), strict=True):
+            with replacing(path) as temporary, temporary.open("wb") as stream:
                 np.save(stream, values)
         return following
 
-    def holds(self, names: Sequence[str], ids: Rows, kind: str) -> bool:
-        """Whether these are its parts, its rows and the kind of its index already."""
-        return self.facts.index == kind and self.names == tuple(names) and np.array_equal(self.parts.ids, ids)
+    def holds(self, rows: Segments, kind: str) -> bool:
+        """Whether these are its segments, its rows and the kind of its index already."""
+        return self.facts.index == kind and self.rows.names == rows.names and np.array_equal(self.rows.ids, rows.ids)
 
     def matching(self, filters: Mapping[str, Any]) -> Matching:
         """Which rows match filters. Raises UserError if they do not fit the columns."""
@@ -117,7 +109,7 @@ class Snapshot:
         matched = self._masks.get(key)
         if matched is None:
             names = [condition.column for condition in conditions(filters, self.facts.filterable)]
-            columns = [self.facts.cells(self.parts.column(self.facts.field(name)), [name]) for name in names]
+            columns = [self.facts.cells(self.rows.column(self.facts.field(name)), [name]) for name in names]
             matched = matching_rows(pd.concat(columns, axis=1), filters)
             if len(self._masks) >= MASKS:
                 self._masks.clear()
@@ -125,23 +117,19 @@ class Snapshot:
         return matched
 
     def tidy(self) -> None:
-        """Delete files of earlier generations and parts of which no row is left. Whoever still reads them has them open."""
-        current = {*self.names, *(path_of(self.folder, name, self.generation).name for name in DATA)}
+        """Delete files of earlier generations and segments of which no row is left. Processes that read them have them open."""
+        current = {*self.rows.names, *(path.name for path in paths_of(self.folder, self.generation))}
         for path in _written(self.folder):
             if path.name not in current:
                 path.unlink(missing_ok=True)
 
-    def _checksums(self) -> dict[str, str]:
-        paths = (path_of(self.folder, name, self.generation) for name in DATA)
-        return {path.name: checksum(path) for path in paths}
+
+def paths_of(folder: Path, generation: int) -> list[Path]:
+    """The files of a generation: index, ids, places."""
+    return [folder / f"{name}-{generation}.{ending}" for name, ending in DATA.items()]
 
 
-def path_of(folder: Path, name: str, generation: int) -> Path:
-    """The file of a generation."""
-    return folder / f"{name}-{generation}.{'faiss' if name == 'index' else 'npy'}"
-
-
-def stamp_of(folder: Path) -> Stamp:
+def stamp_of(folder: Path) -> tuple[int, int]:
     """Tells whether collection.json was replaced."""
     status = (folder / FILE).stat()
     return status.st_mtime_ns, status.st_ino
@@ -156,7 +144,7 @@ def delete(folder: Path) -> None:
 
 
 def _written(folder: Path) -> list[Path]:
-    """The files of all generations and parts, and what a killed process left of one."""
+    """The files of all generations and segments, and what a killed process left of one."""
     beside = [path for path in folder.iterdir() if GENERATION.fullmatch(path.name) or LEFTOVER.fullmatch(path.name)]
-    parts = (folder / PARTS).iterdir() if (folder / PARTS).is_dir() else ()
-    return [*beside, *(path for path in parts if NAME.fullmatch(path.name) or LEFTOVER.fullmatch(path.name))]
+    segments = (folder / PARTS).iterdir() if (folder / PARTS).is_dir() else ()
+    return [*beside, *(path for path in segments if NAME.fullmatch(path.name) or LEFTOVER.fullmatch(path.name))]

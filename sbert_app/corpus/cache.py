@@ -22,7 +22,6 @@ SEGMENT = "[0-9a-f]" * 32  # a pattern of the names that `add` gives
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # odd, well-mixed bits; changing it would make every segment count as damaged
 
 Keys = NDArray[np.uint64]
-Known = NDArray[np.bool_]
 
 
 class EmbeddingCache:
@@ -33,16 +32,15 @@ class EmbeddingCache:
     """
 
     def __init__(self, folder: Path | None, limit_bytes: int = CACHE_BYTES, shipped: Path = SHIPPED) -> None:
-        self.folder = folder
-        self.limit_bytes = limit_bytes
-        self.shipped = shipped
+        self.folder, self.limit_bytes, self.shipped = folder, limit_bytes, shipped
 
-    def lookup(self, model: str, sentences: Sequence[str], dim: int) -> tuple[Vectors, Known]:
+    def lookup(self, model: str, sentences: Sequence[str], dim: int) -> tuple[Vectors, NDArray[np.bool_]]:
         """Return cached embeddings, (n, dim) float32, zero where unknown, and which sentences are known, (n,) bool."""
         keys = keys_of(sentences)
         vectors = np.zeros((len(sentences), dim), dtype=np.float32)
         known = np.zeros(len(sentences), dtype=bool)
-        for segment in self._segments(model):
+        folders = [folder / model for folder in (self.shipped, self.folder) if folder is not None]
+        for segment in (segment for folder in folders for segment in sorted(folder.glob(SEGMENT))):
             try:
                 with reading(f"The cache segment {segment.name}", "It is deleted."):
                     positions, values = _find(segment, keys, np.flatnonzero(~known), dim)
@@ -63,17 +61,17 @@ class EmbeddingCache:
             return
         try:
             with atomic_folder(self.folder / model / uuid.uuid4().hex) as segment:
-                _write(segment, keys_of(sentences), vectors)
+                unsorted = keys_of(sentences)
+                order = np.argsort(unsorted)
+                keys, values = unsorted[order], np.asarray(vectors[order], dtype=np.float32)
+                for name, array in (("keys", keys), ("vectors", values), ("checksums", _checksums(keys, values))):
+                    np.save(segment / f"{name}.npy", array)
             self._trim(self.folder)
         except Exception as error:
             failure = write_failure(error)
             if failure is None:
                 raise
             log.warning("embeddings could not be cached: %s", failure)
-
-    def _segments(self, model: str) -> list[Path]:
-        folders = [folder / model for folder in (self.shipped, self.folder) if folder is not None]
-        return [segment for folder in folders for segment in sorted(folder.glob(SEGMENT))]
 
     def _trim(self, folder: Path) -> None:
         segments = [(p.lstat().st_mtime, sum(f.lstat().st_size for f in p.rglob("*")), p) for p in folder.glob(f"*/{SEGMENT}")]
@@ -89,14 +87,6 @@ def keys_of(sentences: Sequence[str]) -> Keys:
     """64-bit digests of the sentences, (n,). Two of a million sentences share one with probability 3e-8."""
     digests = b"".join(hashlib.blake2b(sentence.encode(), digest_size=8).digest() for sentence in sentences)
     return np.frombuffer(digests, dtype=np.uint64)
-
-
-def _write(segment: Path, keys: Keys, vectors: Vectors) -> None:
-    order = np.argsort(keys)
-    keys, vectors = keys[order], np.asarray(vectors[order], dtype=np.float32)
-    np.save(segment / "keys.npy", keys)
-    np.save(segment / "vectors.npy", vectors)
-    np.save(segment / "checksums.npy", _checksums(keys, vectors))
 
 
 def _find(segment: Path, keys: Keys, missing: NDArray[np.int64], dim: int) -> tuple[NDArray[np.int64], Vectors]:

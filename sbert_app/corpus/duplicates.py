@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from sbert_app.corpus.groups import Grouping, Neighbourhoods
 from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.mining import FLOOR, MOST_PAIRS, Mining, SimilarPairs, mine
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Rows, Vectors
 
-Rows = NDArray[np.int64]
 COPIES, SIMILAR = "copies", "similar"  # rows to remove: exact copies only, or similar rows too
 
 
@@ -119,12 +118,9 @@ class Duplicates:
         """The pairs that reach the threshold, best first: exact copies, then close pairs; at most `most`."""
         repeated = self.copies.repeated[:most]
         close = self._close(slice(0, min(self.pairs.above(threshold), len(self.pairs.scores) if most is None else most)))
-        copies = Pairs(self.copies.first[self.copies.node[repeated]], repeated, np.ones(len(repeated), np.float32))
-        return Pairs(
-            np.concatenate([copies.rows1, close.rows1])[:most],
-            np.concatenate([copies.rows2, close.rows2])[:most],
-            np.concatenate([copies.scores, close.scores])[:most],
-        )
+        rows1 = np.concatenate([self.copies.first[self.copies.node[repeated]], close.rows1])
+        scores = np.concatenate([np.ones(len(repeated), np.float32), close.scores])
+        return Pairs(rows1[:most], np.concatenate([repeated, close.rows2])[:most], scores[:most])
 
     def borderline(self, threshold: float, most: int) -> Pairs:
         """The `most` pairs nearest to the threshold, above and below, nearest first: the ones to check."""
@@ -136,6 +132,50 @@ class Duplicates:
     def _close(self, part: slice) -> Pairs:
         first = self.copies.first
         return Pairs(first[self.pairs.rows1[part]], first[self.pairs.rows2[part]], self.pairs.scores[part])
+
+
+@dataclass(frozen=True)
+class SentencePair:
+    """Two sentences, their rows in the file, counted from 1, and their cosine; cross_score: None until computed.
+
+    Rows of several files have names, such as "17 of b.csv".
+    """
+
+    row1: int | str
+    row2: int | str
+    score: float
+    sentence1: str
+    sentence2: str
+    cross_score: float | None = None
+
+
+@dataclass(frozen=True)
+class Member:
+    """One row of a group, numbered as in the file. score: cosine to the centre, 1 for the centre.
+
+    copy_of: the first row with the same text, None if this is the first. name, name_of_copied: both rows as they are written.
+    """
+
+    row: int
+    score: float
+    sentence: str
+    keep: bool
+    copy_of: int | None
+    name: int | str = ""
+    name_of_copied: int | str = ""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The rows of a group, the centre first. whole: whether the visitor keeps all of them."""
+
+    members: list[Member]
+    whole: bool
+
+    @property
+    def dropped(self) -> int:
+        """The number of rows that go."""
+        return sum(not member.keep for member in self.members)
 
 
 def find_duplicates(

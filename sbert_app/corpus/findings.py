@@ -8,11 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from sbert_app.corpus.duplicates import COPIES, SIMILAR, Duplicates, Pairs, Verdicts
+from sbert_app.corpus.duplicates import COPIES, SIMILAR, Duplicates, Group, Member, Pairs, SentencePair, Verdicts
 from sbert_app.corpus.filters import label_columns
 from sbert_app.corpus.groups import Grouping
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus.listed import Group, Member, SentencePair
 from sbert_app.corpus.reader import Corpus
 from sbert_app.tables.table import BYTE_ORDER_MARK, skipped_summary, to_csv
 
@@ -115,7 +114,9 @@ class Findings:
 
     def groups(self, most: int | None = None) -> list[Group]:
         """The groups, largest first, at most `most`."""
-        return [self._group(number) for number in range(len(self.grouping))[:most]]
+        groups = [self.grouping.group(number) for number in range(len(self.grouping))[:most]]
+        members = [[*map(self._member, rows.tolist(), scores.tolist())] for rows, scores in groups]
+        return [Group(own, self.always.issuperset(rows.tolist())) for own, (rows, _) in zip(members, groups, strict=True)]
 
     def pairs(self, most: int | None = None) -> list[SentencePair]:
         """The pairs that reach the threshold, best first, at most `most`."""
@@ -129,7 +130,6 @@ class Findings:
         """JSON for the shell and the API: the best `top` pairs, and every group by its row numbers."""
         pairs = self.mined.duplicates.pairs
         groups = [[self._labels[row] for row in self.grouping.group(number)[0]] for number in range(len(self.grouping))]
-        joined = {"collection": asdict(self.mined.joined)} if self.mined.joined else {}
         return {
             "rows": len(self.corpus),
             "redundant": self.grouping.redundant,
@@ -144,7 +144,7 @@ class Findings:
             "exact": pairs.exact,
             "recall": self.recall,
             "seconds": self.seconds,
-            **joined,
+            **({"collection": asdict(self.mined.joined)} if self.mined.joined else {}),
         }
 
     def mixed(self) -> dict[str, int]:
@@ -200,11 +200,6 @@ class Findings:
         """Each row as tables write it: its number, or its name."""
         return [self.corpus.row_label(row) for row in self.corpus.rows.tolist()]
 
-    def _group(self, number: int) -> Group:
-        rows, scores = self.grouping.group(number)
-        members = [self._member(i, score) for i, score in zip(rows.tolist(), scores.tolist(), strict=True)]
-        return Group(members, self.always.issuperset(rows.tolist()))
-
     def _member(self, i: int, score: float) -> Member:
         corpus, copies = self.corpus, self.mined.duplicates.copies
         first = int(copies.first[copies.node[i]])
@@ -213,7 +208,6 @@ class Findings:
         return Member(row, score, corpus.sentences[i], keep, copy_of, corpus.row_label(row), corpus.row_label(original))
 
     def _pairs(self, pairs: Pairs) -> list[SentencePair]:
-        rows, texts = self._labels, self.corpus.sentences
+        rows, texts, cross = self._labels, self.corpus.sentences, self.mined.cross_scores
         scored = zip(pairs.rows1.tolist(), pairs.rows2.tolist(), pairs.scores.tolist(), strict=True)
-        fields = ((rows[i], rows[j], score, texts[i], texts[j]) for i, j, score in scored)
-        return [SentencePair(*pair, self.mined.cross_scores.get(pair[:2])) for pair in fields]
+        return [SentencePair(rows[i], rows[j], s, texts[i], texts[j], cross.get((rows[i], rows[j]))) for i, j, s in scored]

@@ -10,12 +10,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sbert_app.corpus.mining import SimilarPairs
-from sbert_app.vectors import Vectors
-
-Rows = NDArray[np.int64]
+from sbert_app.vectors import Rows, Vectors
 
 
 @dataclass(frozen=True)

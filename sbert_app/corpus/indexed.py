@@ -3,8 +3,9 @@
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,16 +16,14 @@ from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.passages import COST, Passages, Span
 from sbert_app.corpus.ranking.fusion import Scores, best_first, hybrid
 from sbert_app.corpus.ranking.lexical import LexicalIndex, best_rows
-from sbert_app.corpus.ranking.token_cache import TokenCache
+from sbert_app.corpus.ranking.maxsim import TokenCache
 from sbert_app.corpus.reader import Corpus
 from sbert_app.explain.scale import Calibration
-from sbert_app.vectors import Vectors, unit_rows
+from sbert_app.vectors import Rows, Vectors, unit_rows
 
 DENSE, WORDS, HYBRID = "dense", "words", "hybrid"  # ways to rank: by cosine, by BM25, by the sum of the z-scores of both
 FUSION, BM25 = "BM25 and fusion", "BM25"  # stages
 FUSED_DEPTH = 100  # rows that hybrid search takes from each ranking
-
-Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -51,10 +50,8 @@ class Ranking:
 
     def taking(self, order: Rows) -> "Ranking":
         """These places of the ranking, in this order."""
-        words = None if self.words is None else self.words[order]
-        fused = None if self.fused is None else self.fused[order]
-        rows, scores, passages = self.rows[order], self.scores[order], self.passages[order]
-        return replace(self, rows=rows, scores=scores, passages=passages, words=words, fused=fused)
+        names = ("rows", "scores", "passages", "words", "fused")
+        return replace(self, **{name: value[order] for name in names if (value := getattr(self, name)) is not None})
 
 
 @dataclass(frozen=True)
@@ -77,13 +74,7 @@ class IndexedCorpus:
 
     @classmethod
     def build(
-        cls,
-        corpus: Corpus,
-        model: str,
-        fingerprint: str,
-        embeddings: Vectors,
-        truncated: int = 0,
-        passages: Passages | None = None,
+        cls, corpus: Corpus, model: str, fingerprint: str, embeddings: Vectors, truncated: int = 0, passages: Passages | None = None
     ) -> "IndexedCorpus":
         """Build both indexes. embeddings: (n, dim), rows of any length."""
         unit = unit_rows(embeddings)
@@ -133,41 +124,50 @@ class IndexedCorpus:
         further = scores > beginning
         return np.where(further, scores, beginning), np.where(further, passages, -1)
 
-    def span(self, passage: int) -> Span | None:
-        """The characters of a passage, None for -1, the row's own embedding."""
-        return self.passages.span(passage) if self.passages and passage >= 0 else None
-
     def context(self, passage: int) -> Span | None:
-        """The characters of a passage with its neighbours, None for -1: what is read again of the row."""
+        """The characters of a passage with its neighbours, None for -1: what is compared token by token."""
         return self.passages.around(passage) if self.passages and passage >= 0 else None
+
+    def write_embeddings(self, path: Path) -> None:
+        """Write the unit embeddings to a file: .npy for numpy.load, or .parquet with the row's number, sentence and metadata."""
+        if path.suffix == ".npy":
+            np.save(path, self.embeddings)
+            return
+        import pyarrow.parquet
+
+        frame = self.corpus.filterable()
+        frame = frame.rename(columns={name: f"{name}_" for name in frame.columns if name in ("row", "embedding")})
+        table = pyarrow.Table.from_pandas(frame.astype(str), preserve_index=False)
+        values = pyarrow.array(np.ravel(self.embeddings))
+        vectors = pyarrow.FixedSizeListArray.from_arrays(values, self.embeddings.shape[1])
+        table = table.add_column(0, "row", pyarrow.array(self.corpus.rows)).append_column("embedding", vectors)
+        pyarrow.parquet.write_table(table, path)
 
     def rank(self, query: Vectors, text: str, top: int, filters: Mapping[str, Any], way: str = DENSE) -> Ranking:
         """The `top` rows for a unit query vector, (dim,), and its text, best first; `way`: DENSE, WORDS or HYBRID."""
-        clock = _Clock()
+        milliseconds: dict[str, float] = {}
         mask, notes = None, tuple[str, ...]()
         if filters:
-            with clock.stage("filter"):
+            with _timed("filter", milliseconds):
                 matched = matching_rows(self.corpus.filterable(), filters)
                 mask, notes = matched.mask, matched.notes
         fitting = len(self.corpus) if mask is None else int(mask.sum())
-        if way == DENSE:
-            with clock.stage("search"):
-                rows = self._closest(query, top, mask)
-            return Ranking(rows, *self.cosines(query, rows), clock.milliseconds, fitting, notes=notes, mask=mask)
-        if way == WORDS:
-            with clock.stage(BM25):
+        words, fused, coverage = None, None, 0.0
+        if way != WORDS:
+            with _timed("search", milliseconds):
+                rows = self._closest(query, top if way == DENSE else max(top, FUSED_DEPTH), mask)
+        if way != DENSE:
+            with _timed(BM25 if way == WORDS else FUSION, milliseconds):
                 words = self.lexical.scores(text)
-                rows = best_rows(words if mask is None else words * mask, top)
-            return Ranking(rows, *self.cosines(query, rows), clock.milliseconds, fitting, words[rows], notes=notes, mask=mask)
-        with clock.stage("search"):
-            closest = self._closest(query, max(top, FUSED_DEPTH), mask)
-        with clock.stage(FUSION):
-            words = self.lexical.scores(text)
-            counted = words if mask is None else words * mask
-            coverage = self.lexical.coverage(text, counted)
-            rows, fused = hybrid(closest, lambda rows: self.cosines(query, rows)[0], counted, coverage)
-            rows, fused = rows[:top], fused[:top]
-        return Ranking(rows, *self.cosines(query, rows), clock.milliseconds, fitting, words[rows], fused, coverage, notes, mask)
+                counted = words if mask is None else words * mask
+                if way == WORDS:
+                    rows = best_rows(counted, top)
+                else:
+                    coverage = self.lexical.coverage(text, counted)
+                    rows, fused = hybrid(rows, lambda rows: self.cosines(query, rows)[0], counted, coverage)
+                    rows, fused = rows[:top], fused[:top]
+        own_words = None if words is None else words[rows]
+        return Ranking(rows, *self.cosines(query, rows), milliseconds, fitting, own_words, fused, coverage, notes, mask)
 
     def _closest(self, query: Vectors, top: int, mask: NDArray[np.bool_] | None) -> Rows:
         if mask is None:
@@ -180,18 +180,14 @@ class IndexedCorpus:
             least = float(scores[-1]) if len(rows) >= top else -np.inf
             remaining = np.union1d(own, self.passages.closest_rows(query, top, least))
         else:
-            # An index would miss rows behind a narrow filter: compare the remaining rows exactly.
+            # An index would miss rows that a narrow filter leaves: compare the remaining rows exactly.
             remaining = np.flatnonzero(mask)
         best: Rows = remaining[best_first(self.cosines(query, remaining)[0])[:top]]
         return best
 
 
-@dataclass
-class _Clock:
-    milliseconds: dict[str, float] = field(default_factory=dict)
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        start = time.perf_counter()
-        yield
-        self.milliseconds[name] = (time.perf_counter() - start) * 1e3
+@contextmanager
+def _timed(stage: str, milliseconds: dict[str, float]) -> Iterator[None]:
+    start = time.perf_counter()
+    yield
+    milliseconds[stage] = (time.perf_counter() - start) * 1e3

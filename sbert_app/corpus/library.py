@@ -11,25 +11,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from sbert_app import storage
 from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.passages import Passages
 from sbert_app.corpus.ranking.lexical import LexicalIndex
 from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError
-from sbert_app.storage import (
-    DamagedError,
-    UnreadableError,
-    atomic_folder,
-    check,
-    checksums,
-    discard,
-    read_object,
-    reading,
-    write_failure,
-    write_object,
-    writing,
-)
 from sbert_app.tables import Form, Skip
 
 SENTENCE, ROW, TITLE_END, METADATA = "sentence", "row", "title_end", "metadata."
@@ -70,12 +58,12 @@ class Library:
         path = self.folder / name
         if not path.exists() or (indexed.passages and not (path / PASSAGES).exists()):
             try:
-                with atomic_folder(path) as folder:
+                with storage.atomic_folder(path) as folder:
                     _write(indexed, folder)
                     if os.path.lexists(path):
-                        discard(path)
+                        storage.discard(path)
             except Exception as error:  # FAISS raises RuntimeError for a full disk
-                raise write_failure(error) or error from error
+                raise storage.write_failure(error) or error from error
         return name
 
     def load(self, corpus_id: str) -> IndexedCorpus:
@@ -88,23 +76,21 @@ class Library:
         One of an earlier version that reads only the beginning of long texts does not count: indexing it again replaces it.
         """
         path = self.folder / corpus_id(corpus, fingerprint)
-        if not os.path.lexists(path):
-            return None
         try:
-            indexed = _read(path)
-            return None if indexed.lacks_passages else replace(indexed, corpus=corpus)
-        except DamagedError:
+            indexed = _read(path) if os.path.lexists(path) else None
+            return None if indexed is None or indexed.lacks_passages else replace(indexed, corpus=corpus)
+        except storage.DamagedError:
             with suppress(OSError):
-                discard(path)
-        except UnreadableError:
+                storage.discard(path)
+        except storage.UnreadableError:
             pass  # it may be intact: index again, but keep it
         return None
 
     def delete(self, corpus_id: str) -> None:
         """Delete a saved corpus, damaged or not. Raises UserError if the id is not in the list."""
         path = self._path(corpus_id)
-        with writing("The folder of saved corpora"):
-            discard(path)
+        with storage.writing("The folder of saved corpora"):
+            storage.discard(path)
 
     def _path(self, corpus_id: str) -> Path:
         path = self.folder / corpus_id
@@ -149,16 +135,16 @@ def _write(indexed: IndexedCorpus, folder: Path) -> None:
         "saved": time.strftime("%Y-%m-%dT%H:%M:%S"),
         "skipped": [asdict(skip) for skip in corpus.skipped],
         "notes": corpus.notes,
-        "files": checksums(folder),
+        "files": storage.checksums(folder),
     }
-    write_object(folder / "corpus.json", manifest)
+    storage.write_object(folder / "corpus.json", manifest)
 
 
 def _read(folder: Path) -> IndexedCorpus:
     """Load what `_write` wrote. Raises DamagedError, before a library parses the files, if their bytes have changed."""
-    with reading("This saved corpus", "Delete it and upload the file again."):
-        manifest = read_object(folder / "corpus.json")
-        check(folder, manifest.get("files", {}))
+    with storage.reading("This saved corpus", "Delete it and upload the file again."):
+        manifest = storage.read_object(folder / "corpus.json")
+        storage.check(folder, manifest.get("files", {}))
         frame = pd.read_parquet(folder / "table.parquet").astype(object)
         corpus = Corpus(
             name=manifest["name"],
@@ -179,17 +165,8 @@ def _read(folder: Path) -> IndexedCorpus:
         passages = Passages.load(folder / PASSAGES) if manifest.get(PASSAGES) else None
         if passages and (len(passages) != manifest[PASSAGES] or passages.rows.max() >= len(corpus)):
             raise ValueError("its passages are of other rows")
-        return IndexedCorpus(
-            corpus=corpus,
-            model=manifest["model"],
-            fingerprint=manifest["fingerprint"],
-            embeddings=embeddings,
-            index=index,
-            lexical=lexical,
-            truncated=int(manifest.get("truncated", 0)),
-            saved_id=folder.name,
-            passages=passages,
-        )
+        model, fingerprint, truncated = manifest["model"], manifest["fingerprint"], int(manifest.get("truncated", 0))
+        return IndexedCorpus(corpus, model, fingerprint, embeddings, index, lexical, truncated, folder.name, passages)
 
 
 def _is_corpus(folder: Path) -> bool:
@@ -199,11 +176,11 @@ def _is_corpus(folder: Path) -> bool:
 def _describe(folder: Path) -> SavedCorpus:
     size = sum(f.stat().st_size for f in folder.rglob("*") if f.is_file()) / 1e6
     try:
-        with reading(f"The saved corpus '{folder.name}'", "Delete it."):
-            manifest = read_object(folder / "corpus.json")
+        with storage.reading(f"The saved corpus '{folder.name}'", "Delete it."):
+            manifest = storage.read_object(folder / "corpus.json")
             texts = [manifest[key] for key in ("name", "model", "saved")]
             if not all(isinstance(text, str) for text in texts) or not isinstance(manifest["rows"], int):
                 raise TypeError("corpus.json holds values of another type")
             return SavedCorpus(folder.name, manifest["name"], manifest["rows"], manifest["model"], manifest["saved"], size)
-    except UnreadableError:
+    except storage.UnreadableError:
         return SavedCorpus(folder.name, folder.name, 0, "", "", size, damaged=True)

@@ -82,15 +82,9 @@ class FileOverlap:
 
     def matches(self, threshold: float) -> list[Match]:
         """The rows of the other file whose closest corpus row reaches the threshold, closest first."""
-        other, corpus, overlap = self.other, self.indexed.corpus, self.overlap
+        other, corpus, inside = self.other, self.indexed.corpus, self.overlap.above(threshold)
+        found = self.overlap.rows, self.overlap.scores, self.overlap.same
         return [
-            Match(
-                row=int(other.rows[i]),
-                sentence=other.sentences[i],
-                corpus_row=int(corpus.rows[overlap.rows[i]]),
-                corpus_sentence=corpus.sentences[overlap.rows[i]],
-                score=float(overlap.scores[i]),
-                same=bool(overlap.same[i]),
-            )
-            for i in overlap.above(threshold).tolist()
+            Match(int(other.rows[i]), other.sentences[i], int(corpus.rows[closest]), corpus.sentences[closest], score, same)
+            for i, closest, score, same in zip(inside.tolist(), *(values[inside].tolist() for values in found), strict=True)
         ]

@@ -10,17 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.corpus.index import VectorIndex
-from sbert_app.vectors import Vectors, unit_rows
+from sbert_app.vectors import Rows, Vectors, unit_rows
 
 SENTENCE_END = re.compile(r"(?<=[.!?…])(?P<quotes>[\"'”’)\]]*)\s+|(?<=[。！？])|\n+")
 # Taken off a passage's cosine: the best of many short passages is high by chance. Chosen on SciFact's train claims, where 0.06
 # and 0.1 are alike (nDCG@10 66.2 and 65.9; without it 63.2, by the beginning alone 63.9).
 COST = 0.08
-BEFORE, BEHIND = 2, 3  # neighbours of a passage: with it about 200 tokens, which models read at once
+BEFORE, AFTER = 2, 3  # neighbours of a passage: with it about 200 tokens, which models read at once
 DEEPER = 4  # times as many passages are read next, if those read belong to too few rows
 
 Span = tuple[int, int]  # first character, last character + 1
-Rows = NDArray[np.int64]
 
 
 def sentence_spans(text: str) -> list[Span]:
@@ -67,7 +66,7 @@ class Passages:
     def around(self, number: int) -> Span:
         """The characters of a passage with its neighbours in the same row: what is compared token by token, in its context."""
         first, last = (int(np.searchsorted(self.rows, self.rows[number], side=side)) for side in ("left", "right"))
-        return int(self.spans[max(first, number - BEFORE), 0]), int(self.spans[min(last - 1, number + BEHIND), 1])
+        return int(self.spans[max(first, number - BEFORE), 0]), int(self.spans[min(last - 1, number + AFTER), 1])
 
     def best(self, query: Vectors, rows: Rows) -> tuple[Vectors, Rows]:
         """The best passage of each row for a unit query, (dim,): cosine and number, (k,); -inf and -1 for a row without any."""

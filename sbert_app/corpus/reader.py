@@ -73,9 +73,9 @@ class Corpus:
 
     def as_in_file(self) -> pd.DataFrame:
         """The metadata and the sentences, with the columns in the order of the file."""
-        frame, name = self.filterable(), " + ".join(self.columns)
-        others = [column for column in frame.columns if column != name]
-        return frame[[*others[: self.place], name, *others[self.place :]]]
+        name = " + ".join(self.columns)
+        others = [column for column in self.metadata.columns if column != name]
+        return self.filterable()[[*others[: self.place], name, *others[self.place :]]]
 
 
 def guess_column(frame: pd.DataFrame) -> str:
@@ -87,8 +87,7 @@ def guess_column(frame: pd.DataFrame) -> str:
     sample = frame.head(200)
 
     def wordiness(column: str) -> float:
-        cells = sample[column]
-        return cells.nunique() / len(cells) * words_a_cell(cells)
+        return sample[column].nunique() / len(sample) * words_a_cell(sample[column])
 
     return max(frame.columns, key=wordiness)
 
@@ -135,10 +134,8 @@ def read_corpus(table: Table, columns: Sequence[str], limits: Limits) -> Corpus:
 
 
 def _remarks(texts: Sequence[str], sentences: list[str], rows: NDArray[np.int64], limits: Limits) -> list[str]:
-    remarks = []
     cut = [int(row) for text, row in zip(texts, rows, strict=True) if len(text) > limits.row_characters]
-    if cut:
-        remarks.append(f"Cut to {limits.row_characters:,} characters: {row_list(cut)}.")
+    remarks = [f"Cut to {limits.row_characters:,} characters: {row_list(cut)}."] if cut else []
     repeated = len(sentences) - len(set(sentences))
     if repeated:
         remarks.append(f"{repeated:,} {plural(repeated, 'row repeats', 'rows repeat')} an earlier sentence; kept, computed once.")

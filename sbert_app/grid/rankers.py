@@ -7,7 +7,7 @@ import numpy as np
 
 from sbert_app.corpus.ranking.fusion import Scores
 from sbert_app.corpus.ranking.lexical import LexicalIndex
-from sbert_app.corpus.ranking.token_cache import TokenCache
+from sbert_app.corpus.ranking.maxsim import TokenCache
 from sbert_app.errors import UserError
 from sbert_app.evaluation.weighted import Array
 from sbert_app.grid.systems import BM25, HYBRID, MAXSIM, Choice, System

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.passages import Span, sentence_spans
 from sbert_app.corpus.ranking.lexical import LexicalIndex
-from sbert_app.corpus.ranking.maxsim import TokenMatches, match
-from sbert_app.corpus.ranking.token_weights import token_weights, words_at
+from sbert_app.corpus.ranking.maxsim import TokenMatches, match, token_weights, words_at
 from sbert_app.models.encoder import SPECIAL_TOKENS, Encoder
 from sbert_app.vectors import Vectors, unit_rows
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sbert_app.corpus.pairs import ClosestPair, closest_pair
+from sbert_app.corpus.mining import ClosestPair, closest_pair
 from sbert_app.timing.lane import Device, Lane
 from sbert_app.timing.throughput import Throughput, Turn, pairs_of
 from sbert_app.vectors import Vectors, unit_rows

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from sbert_app.corpus.pairs import ClosestPair
+from sbert_app.corpus.mining import ClosestPair
 from sbert_app.evaluation.agreement import Agreement
 from sbert_app.evaluation.verdict import Verdict
 from sbert_app.timing.measurements import QueryTiming, SmallRun

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from sbert_app.bulk.indexing import run
 from sbert_app.bulk.request import Request
-from sbert_app.collections.opening import open_collection
+from sbert_app.collections import open_collection
 from sbert_app.errors import UserError
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware

@@ -14,7 +14,8 @@ import faiss
 import numpy as np
 import pyarrow as pa
 
-from sbert_app.collections.collection import EMBEDDING, HNSW, IVF, ROW, SCANN, SENTENCE, embedding_column
+from sbert_app.collections.collection import EMBEDDING, ROW, SENTENCE, embedding_column
+from sbert_app.corpus.faiss_index import HNSW, IVF, SCANN
 
 Edit = Callable[[Path, random.Random], None]
 OBJECT = "collection.json"

@@ -28,8 +28,9 @@ import faiss
 import numpy as np
 import pyarrow as pa
 
-from sbert_app.collections.collection import EMBEDDING, EXACT, HNSW, IVF, ROW, SCANN, embeddings_of
+from sbert_app.collections.collection import EMBEDDING, ROW, embeddings_of
 from sbert_app.collections.folder import FolderCollection
+from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF, SCANN
 from sbert_app.errors import UserError
 from sbert_app.storage import SEAL, checksum, seal
 from tests.attacks.bound import bounded

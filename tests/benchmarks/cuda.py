@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch.nn.functional import mse_loss
 
-from sbert_app.corpus.pairs import closest_pair
+from sbert_app.corpus.mining import closest_pair
 from sbert_app.labelled.example_set import Examples
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder

@@ -5,8 +5,8 @@ Computed from few measured figures, with what is assumed in between; nothing her
 
 from dataclasses import dataclass
 
-from sbert_app.bulk.estimate import INDEX_BYTES
-from sbert_app.collections.collection import EXACT, HNSW, IVF, SCANN
+from sbert_app.bulk.preparing import INDEX_BYTES
+from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF, SCANN
 
 DIM = 384
 ROWS = (1_000_000, 10_000_000, 100_000_000, 1_000_000_000)

@@ -9,8 +9,7 @@ import pandas as pd
 
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
 from sbert_app.corpus.ranking.fusion import compared_order
-from sbert_app.corpus.ranking.maxsim import COMPARED
-from sbert_app.corpus.ranking.token_cache import TokenCache
+from sbert_app.corpus.ranking.maxsim import COMPARED, TokenCache
 from sbert_app.corpus.reader import Corpus
 from sbert_app.grid.tasks.ranking import measures
 from sbert_app.labelled.queries import Queries

@@ -18,7 +18,7 @@ import transformers
 from sentence_transformers import CrossEncoder as TheirCrossEncoder
 from sentence_transformers import SentenceTransformer
 
-from sbert_app.corpus.pairs import closest_pair
+from sbert_app.corpus.mining import closest_pair
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware

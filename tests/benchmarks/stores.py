@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from sbert_app.collections.collection import EXACT, HNSW, IVF, SCANN, Collection
-from sbert_app.collections.opening import create_collection
-from sbert_app.collections.recall import TIE, TOP, exact_search, recall
+from sbert_app.collections import create_collection
+from sbert_app.collections.collection import Collection, exact_search
+from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF, SCANN, TIE, TOP, recall
 from sbert_app.corpus.filters import matching_rows
 from sbert_app.vectors import Vectors
 from tests.benchmarks.collections import QUERIES, embedded, facts_of, tables

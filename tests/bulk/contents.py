@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
+from sbert_app.collections import open_collection
 from sbert_app.collections.collection import METADATA, ROW, SENTENCE, embeddings_of
-from sbert_app.collections.opening import open_collection
 from sbert_app.vectors import Vectors, unit_rows
 
 Place = tuple[str, int]  # name of the file, number of the row

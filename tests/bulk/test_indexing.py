@@ -15,9 +15,9 @@ import pytest
 from filelock import FileLock
 
 from sbert_app.bulk.pieces import digest
+from sbert_app.collections import open_collection
 from sbert_app.collections.collection import FILE_BITS, CollectionError
 from sbert_app.collections.folder import FolderCollection
-from sbert_app.collections.opening import open_collection
 from sbert_app.errors import UserError
 from sbert_app.models.encoder import Encoder
 from tests.bulk.conftest import write_rows
@@ -175,7 +175,7 @@ def test_the_recall_of_an_index_is_measured(kind, index, data, tmp_path):
 
 
 def test_recall_falls_when_the_index_returns_other_rows(index, data, tmp_path):
-    from sbert_app.bulk.measuring import measured_recall
+    from sbert_app.collections.collection import measured_recall
 
     index(data)
     collection = open_collection(str(tmp_path / "store"))

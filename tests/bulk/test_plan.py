@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from sbert_app.bulk.estimate import INDEX_BYTES
-from sbert_app.collections.collection import EXACT, HNSW, IVF, SCANN
-from sbert_app.collections.faiss_index import FaissIndex
+from sbert_app.bulk.preparing import INDEX_BYTES
+from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF, SCANN, FaissIndex
 from tests.benchmarks import plan
 from tests.collections.made import DIM, clustered
 

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
+from sbert_app.collections import open_collection
 from sbert_app.collections.address import Address, parse
 from sbert_app.collections.collection import CollectionError
-from sbert_app.collections.opening import open_collection
 from sbert_app.errors import UserError
 
 
@@ -97,6 +97,6 @@ def test_without_pymilvus_the_way_to_install_it_is_shown(text):
 
 
 def test_neither_milvus_nor_ray_is_imported_before_it_is_needed():
-    modules = "sbert_app.collections.opening, sbert_app.collections.milvus"
+    modules = "sbert_app.collections.folder, sbert_app.collections.milvus"
     code = f"import {modules}, sys; sys.exit(bool({{'pymilvus', 'milvus_lite', 'grpc', 'ray'}} & sys.modules.keys()))"
     subprocess.run([sys.executable, "-c", code], check=True)

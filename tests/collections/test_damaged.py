@@ -9,8 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from sbert_app.collections.collection import SCANN, CollectionError, Facts
+from sbert_app.collections.collection import CollectionError, Facts
 from sbert_app.collections.folder import FolderCollection
+from sbert_app.corpus.faiss_index import SCANN
 from sbert_app.storage import DamagedError
 from tests.attacks.damaged_collection import FAULTS, attack
 from tests.collections.made import FACTS, rows

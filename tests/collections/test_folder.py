@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from sbert_app.collections.collection import FILE_BITS, HNSW, IVF, SCANN, CollectionError, embedding_column, embeddings_of
+from sbert_app.collections.collection import FILE_BITS, CollectionError, embedding_column, embeddings_of, exact_search
 from sbert_app.collections.folder import FolderCollection
-from sbert_app.collections.recall import exact_search, recall
+from sbert_app.corpus.faiss_index import HNSW, IVF, SCANN, recall
 from sbert_app.corpus.filters import matching_rows
 from sbert_app.errors import UserError
 from sbert_app.storage import DamagedError

@@ -94,7 +94,7 @@ def test_an_approximate_index_of_passages_finds_them(indexed, monkeypatch):
 
 def test_without_passages_nothing_changes(plain):
     ranking = plain.rank(QUERIES[2], "x", 9, {}, DENSE)
-    assert plain.passages is None and not plain.lacks_passages and plain.span(-1) is None
+    assert plain.passages is None and not plain.lacks_passages and plain.context(-1) is None
     assert ranking.rows.tolist() == plain.index.search(QUERIES[2:3], 9)[1][0].tolist()
     assert ranking.passages.tolist() == [-1] * 9
 
@@ -109,7 +109,7 @@ def test_passages_are_saved_and_reopened(indexed, tmp_path):
     first, second = (corpus.rank(QUERIES[3], "x", 20, {}, DENSE) for corpus in (indexed, again))
     assert first.rows.tolist() == second.rows.tolist() and first.passages.tolist() == second.passages.tolist()
     number = int(first.passages.max())
-    assert again.span(number) == indexed.span(number) == (2 * number, 2 * number + 9)
+    assert again.passages.span(number) == indexed.passages.span(number) == (2 * number, 2 * number + 9)
 
 
 @pytest.mark.parametrize("file", ["rows.npy", "spans.npy", "embeddings.npy", "index.faiss", "index.json"])

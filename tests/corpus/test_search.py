@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from sbert_app.corpus import index as module
+from sbert_app.corpus.faiss_index import SCANN, TARGET_RECALL, FaissIndex
 from sbert_app.corpus.filters import facets, label_columns, matching_rows
 from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.indexed import HYBRID, IndexedCorpus
@@ -37,7 +38,7 @@ def test_approximate_index_reports_the_recall_it_has(monkeypatch):
     monkeypatch.setattr(module, "EXACT_ROWS", 1_000)
     vectors = clustered(6_000)
     index = VectorIndex.build(vectors)
-    assert index.report.kind == "approximate" and index.report.recall >= module.TARGET_RECALL
+    assert index.report.kind == "approximate" and index.report.recall >= TARGET_RECALL
     queries = clustered(6_200)[6_000:]
     found = index.search(queries, 10)[1]
     recall = np.mean([len(set(f) & set(brute_force(vectors, q, 10))) / 10 for q, f in zip(queries, found, strict=True)])
@@ -71,7 +72,8 @@ def test_an_approximate_index_of_an_earlier_version_is_searched_as_before(tmp_pa
     before.train(vectors)
     before.add(vectors)
     before.nprobe = 20
-    module.VectorIndex(before, module.IndexReport("approximate", 800, 0.1, 0.1, 1.0, 200), vectors).save(tmp_path)
+    report = module.IndexReport("approximate", 800, 0.1, 0.1, 1.0, 200)
+    VectorIndex(FaissIndex(SCANN, before), report, vectors).save(tmp_path)
     rows = VectorIndex.load(tmp_path, vectors).search(queries, 10)[1]
     assert all(row.tolist() == brute_force(vectors, query, 10).tolist() for query, row in zip(queries, rows, strict=True))
 

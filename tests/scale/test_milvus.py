@@ -25,12 +25,10 @@ from milvus_lite.db import MilvusLite
 from pymilvus import MilvusClient
 from pymilvus.grpc_gen import milvus_pb2_grpc
 
+from sbert_app.collections import create_collection, open_collection
 from sbert_app.collections.collection import (
     EMBEDDING,
-    EXACT,
     FILE_BITS,
-    HNSW,
-    IVF,
     METADATA,
     ROW,
     SENTENCE,
@@ -39,7 +37,7 @@ from sbert_app.collections.collection import (
     embedding_column,
     embeddings_of,
 )
-from sbert_app.collections.opening import create_collection, open_collection
+from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF
 from sbert_app.corpus.filters import matching_rows
 from sbert_app.corpus.values import scale_of
 from sbert_app.errors import UserError
@@ -319,7 +317,7 @@ def test_a_dropped_collection_is_gone(small):
 
 
 def test_a_closed_file_of_milvus_lite_can_be_opened_by_another_process(small, tmp_path):
-    read = f"from sbert_app.collections.opening import open_collection as o; print(o({small.address!r}).count())"
+    read = f"from sbert_app.collections import open_collection as o; print(o({small.address!r}).count())"
     run = subprocess.run([sys.executable, "-c", read], capture_output=True, text=True, check=False)
     assert "another process has it open" in run.stderr
     small.close()
@@ -402,7 +400,7 @@ def test_a_server_that_goes_is_an_error_soon_and_used_again_when_it_is_back(serv
 READER = """
 import sys, time
 import numpy as np
-from sbert_app.collections.opening import open_collection
+from sbert_app.collections import open_collection
 opened = open_collection(sys.argv[1])
 query = np.zeros((1, opened.facts.dim), np.float32); query[0, 0] = 1
 print("ready", flush=True)

@@ -16,12 +16,12 @@ pytest.importorskip("milvus_lite")
 
 from pymilvus import DataType, MilvusClient
 
+from sbert_app.collections import create_collection, open_collection
 from sbert_app.collections.collection import FILE_BITS, ROW, CollectionError
-from sbert_app.collections.milvus import facts, store
-from sbert_app.collections.milvus.facts import PROPERTY, properties_of
-from sbert_app.collections.milvus.index import Index
+from sbert_app.collections.milvus import index as index_module
+from sbert_app.collections.milvus import store
+from sbert_app.collections.milvus.index import PROPERTY, Index, properties_of
 from sbert_app.collections.milvus.rows import schema_for
-from sbert_app.collections.opening import create_collection, open_collection
 from sbert_app.errors import UserError
 from tests.scale.milvus_server import Server
 from tests.scale.test_milvus import DIM, FACTS, QUERIES, TABLE
@@ -58,7 +58,7 @@ def test_a_server_that_is_no_milvus_is_told_within_seconds(answer):
 
 
 def test_a_server_that_hangs_while_it_is_asked_is_told_within_bounded_time(server, monkeypatch):
-    for module in (store, facts):
+    for module in (store, index_module):
         monkeypatch.setattr(module, "READ_SECONDS", 2.0)
     opened = create_collection(f"{server.url}/rows", FACTS)
     opened.upsert(TABLE.slice(0, 100))

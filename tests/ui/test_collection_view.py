@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sbert_app.collections.collection import IVF, Facts
+from sbert_app.collections.collection import Facts
+from sbert_app.corpus.faiss_index import IVF
 from sbert_app.corpus.indexed import DENSE, IndexedCorpus
 from sbert_app.corpus.reader import Corpus
 from sbert_app.services.collection.opened import OpenCollection

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from sbert_app.corpus.pairs import ClosestPair
+from sbert_app.corpus.mining import ClosestPair
 from sbert_app.jobs.declaring.recipe import Input
 from sbert_app.jobs.timing import _lines
 from sbert_app.timing.experiment import Moment

@@ -1,7 +1,7 @@
-"""Rows of a collection as Milvus stores them, and back."""
+"""Rows of a collection as Milvus stores them, and back; a random sample of their ids."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,13 @@ import pyarrow as pa
 from sbert_app.collections.collection import EMBEDDING, FILE_BITS, METADATA, ROW, SENTENCE, Facts, embedding_column, embeddings_of
 from sbert_app.collections.milvus.filters import fields_of, finite, fold
 from sbert_app.corpus.values import values_on
+from sbert_app.vectors import Rows
 
 TEXT_BYTES = 65_535  # of a VARCHAR
 NUMBER_BYTES = 48  # of a number, its state and their names as JSON, at most
 JSON_BYTES = 65_536  # of all fields of a row that are not in the schema
 ROWS_A_CALL, BYTES_A_CALL = 5_000, 30 << 20
+FILES, ROUNDS, IDS_A_CALL = 64, 50, 4_096
 Record = dict[str, Any]
 
 
@@ -39,16 +41,15 @@ def batches(rows: pa.Table, facts: Facts) -> Iterator[list[Record]]:
         return
     ids = rows.column(ROW).to_numpy()
     last = len(ids) - 1 - np.unique(ids[::-1], return_index=True)[1]
-    part: list[Record] = []
-    size = 0
+    batch, size = list[Record](), 0
     for record, length in _records(rows.take(pa.array(np.sort(last))), facts):
-        if part and (len(part) == ROWS_A_CALL or size + length > BYTES_A_CALL):
-            yield part
-            part, size = [], 0
-        part.append(record)
+        if batch and (len(batch) == ROWS_A_CALL or size + length > BYTES_A_CALL):
+            yield batch
+            batch, size = [], 0
+        batch.append(record)
         size += length
-    if part:
-        yield part
+    if batch:
+        yield batch
 
 
 def output_fields(facts: Facts) -> list[str]:
@@ -120,3 +121,41 @@ def _cut(text: str, limit: int) -> str:
     """At most so many bytes of a text, whole characters."""
     encoded = text.encode()
     return text if len(encoded) <= limit else encoded[:limit].decode(errors="ignore")
+
+
+def sample(
+    count_where: Callable[[str], int], known: Callable[[Sequence[int]], list[int]], files: int, count: int, seed: int
+) -> Rows:
+    """At most `count` ids in ascending order, each row of the files it looks at as likely as any other.
+
+    It looks at all files, of more than 64 at 64 drawn at random: where files differ much, a sample of a larger collection is then a
+    coarse one. Ids are drawn between the first and the last of each file and kept where there is such a row. Gaps in the numbers
+    cost rounds; after 50, what is there is returned.
+
+    count_where: the number of rows for which an expression holds; known: those of some ids that exist.
+    """
+    draw = np.random.default_rng(seed)
+    chosen = np.sort(draw.choice(files, min(files, FILES), replace=False)) if files else np.empty(0, np.int64)
+    lasts = np.array([_last(int(file), count_where) for file in chosen], dtype=np.int64)
+    ends = np.cumsum(lasts)
+    total = int(ends[-1]) if len(ends) else 0
+    rows, tried = set[int](), set[int]()
+    for _ in range(ROUNDS):
+        places = draw.integers(0, total, min(2 * (count - len(rows)) + 16, IDS_A_CALL)) if total else np.empty(0, np.int64)
+        files_of = np.searchsorted(ends, places, side="right")
+        ids = (chosen[files_of] << FILE_BITS) + places - (ends - lasts)[files_of] + 1
+        new = [row for row in dict.fromkeys(ids.tolist()) if row not in tried]
+        tried.update(new)
+        exist = set(known(new)) if new else set()
+        rows.update([row for row in new if row in exist][: count - len(rows)])
+        if len(rows) >= count or len(tried) >= total:
+            break
+    return np.array(sorted(rows), dtype=np.int64)
+
+
+def _last(file: int, count_where: Callable[[str], int]) -> int:
+    """A row number of a file after which there are no rows: their count, or more where numbers have gaps."""
+    first, end, last = file << FILE_BITS, (file + 1) << FILE_BITS, 0
+    while more := count_where(f"{ROW} > {first + last} and {ROW} < {end}"):
+        last += more
+    return last

@@ -1,23 +1,22 @@
 """A collection in Milvus, or in milvus-lite, which is its store for one process."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from sbert_app.collections.address import Address
-from sbert_app.collections.collection import EMBEDDING, EXACT, FILE_BITS, HNSW, IVF, ROW, SCANN, CollectionError, Facts, Rows
+from sbert_app.collections.collection import EMBEDDING, FILE_BITS, ROW, CollectionError, Facts
 from sbert_app.collections.milvus.client import BUILD_SECONDS, READ_SECONDS, WRITE_SECONDS, Connection, closing_on_error
-from sbert_app.collections.milvus.facts import StoredFacts, properties_of
 from sbert_app.collections.milvus.filters import expression, fields_of
-from sbert_app.collections.milvus.index import MOST_HITS, Index, index_for, ranked
-from sbert_app.collections.milvus.rows import batches, output_fields, schema_for, table
-from sbert_app.collections.milvus.sample import sample
+from sbert_app.collections.milvus.index import MOST_HITS, Index, StoredFacts, index_for, properties_of, ranked
+from sbert_app.collections.milvus.rows import batches, output_fields, sample, schema_for, table
+from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF, SCANN
 from sbert_app.corpus.filters import conditions
 from sbert_app.corpus.index import EXACT_ROWS
 from sbert_app.corpus.values import CONTRARY, FORMER, UNCLEAR, UNREADABLE, Unread
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Rows, Vectors
 
 MOST_QUERIES = 200  # of a call
 FORMERLY = (
@@ -98,7 +97,7 @@ class MilvusCollection:
         return self._count("")
 
     def search(self, queries: Vectors, top: int, filters: Mapping[str, Any] | None = None) -> tuple[Vectors, Rows]:
-        """See `Collection.search`. With filters, more of the index is searched, as few rows of each part fulfil them."""
+        """See `Collection.search`. With filters, more of the index is searched, as few rows of each list fulfil them."""
         facts, index = self._stored.current()
         self._check_dim(queries.shape[1])
         text = expression(conditions(filters or {}, facts.filterable), facts)
@@ -140,19 +139,18 @@ class MilvusCollection:
         records: dict[int, Mapping[str, Any]] = {}
         for start in range(0, len(ids), size):
             text = f"{ROW} in {ids[start : start + size]}"
-            page = self._call("reading", "query", filter=text, output_fields=output_fields(self.facts), timeout=READ_SECONDS)
-            with self._connection.sentences("reading"):
-                records |= {record[ROW]: record for record in page}
+            settings: dict[str, Any] = {"filter": text, "output_fields": output_fields(self.facts), "timeout": READ_SECONDS}
+            records |= self._call("reading", "query", lambda page: {record[ROW]: record for record in page}, **settings)
         return self._table([records[row] for row in ids if row in records])
 
     def sample(self, count: int, seed: int = 0) -> Rows:
-        """See `sample.sample`: rows of at most 64 of the files, each as likely as any other of these."""
+        """See `rows.sample`: rows of at most 64 of the files, each as likely as any other of these."""
         return sample(self._count, self._known, len(self.facts.files), count, seed)
 
     def scan(self, batch: int = 10_000) -> Iterator[pa.Table]:
         """All rows, in ascending order of ids, at most `batch` at a time, as they are when it begins."""
-        settings = {"batch_size": self._page(batch), "output_fields": output_fields(self.facts), "timeout": READ_SECONDS}
-        iterator = self._call("reading", "query_iterator", **settings)
+        settings: dict[str, Any] = {"output_fields": output_fields(self.facts), "timeout": READ_SECONDS}
+        iterator = self._call("reading", "query_iterator", batch_size=self._page(batch), **settings)
         try:
             while page := self._connection.call("reading", lambda _: iterator.next()):
                 yield self._table(page)
@@ -165,20 +163,19 @@ class MilvusCollection:
     def close(self) -> None:
         self._connection.close()
 
-    def _call(self, action: str, method: str, **settings: Any) -> Any:
-        return self._connection.call(action, lambda client: getattr(client, method)(self._name, **settings))
+    def _call(self, action: str, method: str, read: Callable[[Any], Any] = lambda answer: answer, **settings: Any) -> Any:
+        """What `read` makes of the answer to a method of the client. Raises CollectionError, also for an answer it cannot read."""
+        return self._connection.call(action, lambda client: read(getattr(client, method)(self._name, **settings)))
 
     def _count(self, text: str) -> int:
-        """The number of rows for which an expression holds, counted anew."""
+        """The number of rows for which an expression holds, counted again."""
         settings = {"output_fields": ["count(*)"], "consistency_level": "Strong", "timeout": READ_SECONDS}
-        with self._connection.sentences("counting"):
-            return int(self._call("counting", "query", filter=text, **settings)[0]["count(*)"])
+        return int(self._call("counting", "query", lambda answer: int(answer[0]["count(*)"]), filter=text, **settings))
 
     def _known(self, ids: Sequence[int]) -> list[int]:
         """Which of these ids are in the collection."""
-        records = self._call("reading ids", "query", filter=f"{ROW} in {list(ids)}", output_fields=[ROW], timeout=READ_SECONDS)
-        with self._connection.sentences("reading ids"):
-            return [record[ROW] for record in records]
+        settings: dict[str, Any] = {"filter": f"{ROW} in {list(ids)}", "output_fields": [ROW], "timeout": READ_SECONDS}
+        return list(self._call("reading ids", "query", lambda records: [record[ROW] for record in records], **settings))
 
     def _table(self, records: Sequence[Mapping[str, Any]]) -> pa.Table:
         with self._connection.sentences("reading"):
@@ -214,4 +211,4 @@ class MilvusCollection:
             raise CollectionError(f"The index '{SCANN}' is for collections in a folder. In Milvus choose '{IVF}' or '{HNSW}'.")
         for name in ("dim", "sentence", "columns", "scales"):
             if getattr(facts, name) != getattr(before, name):
-                raise CollectionError(f"The {name} of collection '{self._name}' cannot change any more. Create it anew.")
+                raise CollectionError(f"The {name} of collection '{self._name}' cannot change any more. Create it again.")

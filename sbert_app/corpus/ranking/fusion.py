@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.corpus.ranking.lexical import best_rows
+from sbert_app.vectors import Rows
 
-Rows = NDArray[np.int64]
 Scores = NDArray[np.float64]
 Fused = tuple[Rows, Scores]
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from sbert_app.vectors import Rows
+
 if TYPE_CHECKING:
     import bm25s
 
-Rows = NDArray[np.int64]
 Item = TypeVar("Item")
 
 K1, B = 1.2, 0.75  # the usual parameters of BM25

@@ -1,14 +1,19 @@
 """MaxSim: each token of the query is matched with the token of a row that is most similar to it (Khattab & Zaharia 2020)."""
 
-from collections.abc import Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sbert_app.corpus.ranking.lexical import WORD, LexicalIndex
 from sbert_app.vectors import Vectors
 
 COMPARED = 50  # the best rows of a hybrid ranking, which are compared with the query token by token
+CACHE_BYTES = 32 * 1024**2  # of 384 dimensions: 85,000 tokens, the rows of a person's last twenty queries or more
+Rounded = tuple[NDArray[np.int8], Vectors]  # (T, dim), and what one step of each token's numbers is, (T, 1)
 
 
 @dataclass(frozen=True)
@@ -40,3 +45,65 @@ def match(query: Vectors, weights: NDArray[np.floating], rows: Sequence[Vectors]
     shares = np.asarray(weights, dtype=np.float64) if np.any(weights) else np.ones(len(query))
     scores = similarities @ shares / max(float(shares.sum()), 1e-12)
     return TokenMatches(scores, similarities, tokens)
+
+
+def words_at(text: str, words: NDArray[np.int64], spans: NDArray[np.int64]) -> dict[int, str]:
+    """Number of a word -> its characters. words: the word's number of each token, (T,); spans: the token's characters, (T, 2)."""
+    return {word: text[slice(*extent(spans[words == word]))] for word in dict.fromkeys(words.tolist())}
+
+
+def extent(spans: NDArray[np.int64]) -> tuple[int, int]:
+    """From the first to the last character of several tokens, (t, 2)."""
+    return int(spans[:, 0].min()), int(spans[:, 1].max())
+
+
+def token_weights(lexical: LexicalIndex, texts: dict[int, str], words: NDArray[np.int64]) -> NDArray[np.float64]:
+    """How rare each token's word is, divided among its tokens, (T,); 0 for punctuation and stop words.
+
+    texts: as `words_at` gives them. words: the word's number of each token, (T,).
+    """
+    rarity = {}
+    for number, text in texts.items():
+        parts = WORD.findall(text.lower())
+        rarity[number] = float(lexical.rarity(parts).max()) if parts else 0.0
+    return np.array([rarity[number] / int((words == number).sum()) for number in words.tolist()])
+
+
+class TokenCache:
+    """The int8 token vectors of rows that were compared before, the least recently used dropped first.
+
+    What it returns is rounded for known and new rows alike, so that a search gives the same twice.
+    """
+
+    def __init__(self, limit_bytes: int = CACHE_BYTES) -> None:
+        self.nbytes = 0
+        self._limit = limit_bytes
+        self._rows: OrderedDict[int, Rounded] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def vectors(self, rows: Sequence[int], compute: Callable[[list[int]], Sequence[Vectors]]) -> list[Vectors]:
+        """The unit token vectors of each row, (T, dim), in order. compute: those of rows that are not kept."""
+        with self._lock:
+            known = {row: self._rows[row] for row in rows if row in self._rows}
+            for row in known:
+                self._rows.move_to_end(row)
+        missing = [row for row in dict.fromkeys(rows) if row not in known]
+        computed = compute(missing) if missing else []
+        new = {row: _rounded(tokens) for row, tokens in zip(missing, computed, strict=True)}
+        with self._lock:
+            for row in [row for row in new if row not in self._rows]:
+                self._rows[row] = new[row]
+                self.nbytes += _size(new[row])
+            while self.nbytes > self._limit:
+                self.nbytes -= _size(self._rows.popitem(last=False)[1])
+        vectors = known | new
+        return [numbers * step for numbers, step in (vectors[row] for row in rows)]
+
+
+def _rounded(vectors: Vectors) -> Rounded:
+    step = np.maximum(np.abs(vectors).max(axis=1, keepdims=True, initial=0.0), 1e-12) / np.float32(127)
+    return np.rint(vectors / step).astype(np.int8), step.astype(np.float32)
+
+
+def _size(rounded: Rounded) -> int:
+    return sum(part.nbytes for part in rounded)

@@ -1,4 +1,4 @@
-"""Where one row stands among all for a query, and which words of the query it lacks."""
+"""The rank of one row among all for a query, and which words of the query it lacks."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ LEAST_LETTERS = 4  # of a word that may be a typo: shorter ones are one edit fro
 class QueryWords:
     """The words of a query, lower-cased, beside those of a row.
 
-    shared: the row has them; lacking: it does not; beyond: of the shared ones those that stand only behind what the model reads.
+    shared: the row has them; lacking: it does not; beyond: of the shared ones those that occur only after what the model reads.
     typos: a lacking word that occurs nowhere in the corpus -> a word within one edit of it; in_row: those whose likely word the row
     has. stop_words: the query holds no other words.
     """
@@ -55,10 +55,8 @@ def query_words(
     words = () if stop_words else tuple(dict.fromkeys(tokenize(query)))
     own = set(WORD.findall(text.lower()))
     shared, lacking = tuple(word for word in words if word in own), tuple(word for word in words if word not in own)
-    beyond: tuple[str, ...] = ()
-    if read is not None and read < len(text):
-        known = set(WORD.findall(text[:read].lower()))
-        beyond = tuple(word for word in shared if word not in known)
+    visible = own if read is None else set(WORD.findall(text[:read].lower()))
+    beyond = tuple(word for word in shared if word not in visible)
     known = set(vocabulary) if lacking else set()
     unknown = [word for word in lacking if word not in known and len(word) >= LEAST_LETTERS and not well_known(word)]
     typos, in_row = _typos(unknown, own, known)
@@ -67,17 +65,12 @@ def query_words(
 
 def _typos(unknown: Sequence[str], own: set[str], known: set[str]) -> tuple[dict[str, str], tuple[str, ...]]:
     """Unknown words with the word that may be meant, first one of the row; and those that the row has."""
-    typos, in_row = {}, []
+    candidates, typos = [*sorted(own), *sorted(known)] if unknown else [], {}
     for word in unknown:
-        if any(letter.isdigit() for letter in word):
-            continue
-        meant = next((other for other in sorted(own) if within_one_edit(word, other)), "")
-        if meant:
-            in_row.append(word)
-        meant = meant or next((other for other in sorted(known) if within_one_edit(word, other)), "")
-        if meant:
+        meant = next((other for other in candidates if within_one_edit(word, other)), "")
+        if meant and not any(letter.isdigit() for letter in word):
             typos[word] = meant
-    return typos, tuple(in_row)
+    return typos, tuple(word for word, meant in typos.items() if meant in own)
 
 
 def within_one_edit(word: str, other: str) -> bool:

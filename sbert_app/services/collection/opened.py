@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sbert_app.collections.collection import EXACT, FILE_BITS, HNSW, IVF, SCANN, Collection, CollectionError, Facts
+from sbert_app.collections.collection import FILE_BITS, Collection, CollectionError, Facts
+from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF, SCANN
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.runtime.session import Session

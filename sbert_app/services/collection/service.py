@@ -1,8 +1,8 @@
 """Open a collection for a visitor: any address, or, hosted, one that the administrator lists."""
 
+from sbert_app.collections import open_collection
 from sbert_app.collections.address import parse
 from sbert_app.collections.collection import Collection, CollectionError
-from sbert_app.collections.opening import open_collection
 from sbert_app.errors import UserError
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation

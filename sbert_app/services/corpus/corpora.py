@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sbert_app.corpus.export import EXPORTS
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.corpus.reader import guess_column, read_corpus
@@ -146,7 +145,7 @@ class CorpusService:
         """Write the open corpus's embeddings to a .npy or .parquet file."""
         indexed = self._bench.sessions.corpus(session_id)
         with writing("The file"):
-            EXPORTS[path.suffix](indexed, path)
+            indexed.write_embeddings(path)
 
     # Saved corpora (local mode only: a hosted app keeps nothing on disk)
 

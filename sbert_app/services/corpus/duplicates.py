@@ -5,10 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sbert_app.corpus.duplicates import COPIES, SIMILAR, Duplicates, find_duplicates
+from sbert_app.corpus.duplicates import COPIES, SIMILAR, Duplicates, SentencePair, find_duplicates
 from sbert_app.corpus.findings import Findings, Mined
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus.listed import SentencePair
 from sbert_app.corpus.mining import FLOOR, Mining
 from sbert_app.errors import UserError
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER

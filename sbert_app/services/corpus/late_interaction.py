@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.passages import Span, sentence_spans
-from sbert_app.corpus.ranking.maxsim import TokenMatches
-from sbert_app.corpus.ranking.token_weights import extent
+from sbert_app.corpus.ranking.maxsim import TokenMatches, extent
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder

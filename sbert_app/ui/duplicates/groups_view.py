@@ -5,9 +5,8 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from sbert_app.corpus.duplicates import COPIES
+from sbert_app.corpus.duplicates import COPIES, Group, Member
 from sbert_app.corpus.findings import Findings
-from sbert_app.corpus.listed import Group, Member
 from sbert_app.ui.kit import html
 from sbert_app.wording import plural, row_list, row_text
 

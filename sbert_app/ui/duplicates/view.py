@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from sbert_app.corpus.duplicates import SentencePair
 from sbert_app.corpus.findings import Findings
-from sbert_app.corpus.listed import SentencePair
 from sbert_app.jobs.duplicates import DUPLICATES
 from sbert_app.models.files.trained_for import how_to_read, in_words
 from sbert_app.runtime.line import place_in_line

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from sbert_app.corpus.ranking.maxsim import match
-from sbert_app.corpus.ranking.token_cache import TokenCache
+from sbert_app.corpus.ranking.maxsim import TokenCache, match
 from sbert_app.vectors import unit_rows
 
 RANDOM = np.random.default_rng(3)

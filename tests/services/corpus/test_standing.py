@@ -127,7 +127,7 @@ def test_an_approximate_index_that_missed_the_row_is_named(studio, shared_bench)
     service, session_id = studio
     indexed = shared_bench.sessions.corpus(session_id)
     coarse = VectorIndex.build(indexed.embeddings, exact=False)
-    coarse._index.nprobe = 1
+    coarse._index.reads = 1
     session = shared_bench.sessions.open()
     session.open(replace(indexed, index=coarse))
     vector = shared_bench.registry.encoder(indexed.model).encode([KETTLE])[0]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sbert_app.bulk.inputs import kind_of, list_files
+from sbert_app.bulk.reading import kind_of, list_files
 from sbert_app.errors import UserError
 
 

@@ -1,11 +1,11 @@
-"""Shards and marks: what is on disk after a crash, and what is believed of it."""
+"""Shards and checkpoint: what is on disk after a crash, and what is believed of it."""
 
 import numpy as np
 import pytest
 
-from sbert_app.bulk.marks import Mark, Marks
+from sbert_app.bulk.checkpoint import Checkpoint
+from sbert_app.bulk.encoding import Shards
 from sbert_app.bulk.pieces import digest
-from sbert_app.bulk.shards import Shards
 
 FILES = ("a.csv", "b.csv")
 
@@ -42,26 +42,31 @@ def test_only_the_shards_in_use_remain(shards):
 
 @pytest.fixture
 def reopened(tmp_path):
-    """Marks of two files that were written and finished, and then a third piece, as a new process reads them."""
+    """A checkpoint of two files that were written and finished, and then a third piece, as a new process reads them."""
     path = tmp_path / "stored.jsonl"
-    marks = Marks(path, FILES, 0)
-    marks.put(0, 0, Mark("one", "k1", 10))
-    marks.put(1, 0, Mark("two", "k2", 5))
-    marks.finish()
-    marks.put(1, 10, Mark("three", "k3", 4))
-    return lambda count, files=FILES: Marks(path, files, count)
+    checkpoint = Checkpoint(path, FILES, 0)
+    checkpoint.put(0, 0, "one", "k1", 10)
+    checkpoint.put(1, 0, "two", "k2", 5)
+    checkpoint.finish()
+    checkpoint.put(1, 10, "three", "k3", 4)
+    return lambda count, files=FILES: Checkpoint(path, files, count)
 
 
-def test_marks_are_believed_while_the_collection_has_their_rows(reopened):
-    marks = reopened(19)
-    assert marks.holds(0, 0, "one") and marks.holds(1, 10, "three") and not marks.holds(1, 10, "changed")
-    assert marks.rows == 19 and marks.unfinished and marks.keys == {"k1", "k2", "k3"}
-    assert marks.reaches(1, 5) and not marks.reaches(0, 10)
+def test_a_checkpoint_is_believed_while_the_collection_has_its_rows(reopened):
+    checkpoint = reopened(19)
+    assert checkpoint.holds(0, 0, "one") and checkpoint.holds(1, 10, "three") and not checkpoint.holds(1, 10, "changed")
+    assert checkpoint.rows == 19 and checkpoint.unfinished and checkpoint.keys == {"k1", "k2", "k3"}
+    assert checkpoint.reaches(1, 5) and not checkpoint.reaches(0, 10)
 
 
 def test_what_was_not_finished_is_written_again_where_its_rows_are_missing(reopened):
-    marks = reopened(15)
-    assert marks.holds(1, 0, "two") and not marks.holds(1, 10, "three") and marks.reaches(1, 10) and not marks.unfinished
+    checkpoint = reopened(15)
+    assert (
+        checkpoint.holds(1, 0, "two")
+        and not checkpoint.holds(1, 10, "three")
+        and checkpoint.reaches(1, 10)
+        and not checkpoint.unfinished
+    )
 
 
 def test_nothing_is_believed_of_a_collection_that_was_emptied_or_is_another(reopened):
@@ -69,16 +74,16 @@ def test_nothing_is_believed_of_a_collection_that_was_emptied_or_is_another(reop
 
 
 def test_what_was_cut_is_forgotten(reopened):
-    marks = reopened(19)
-    marks.cut(1, 1)
-    marks = reopened(19)
-    assert marks.rows == 15 and not marks.reaches(1, 1)
+    checkpoint = reopened(19)
+    checkpoint.cut(1, 1)
+    checkpoint = reopened(19)
+    assert checkpoint.rows == 15 and not checkpoint.reaches(1, 1)
 
 
 def test_a_piece_that_was_begun_may_be_there(reopened):
     reopened(19).begin(0, 10)
-    marks = reopened(19)
-    assert marks.reaches(0, 10) and not marks.holds(0, 10, "one") and marks.rows == 19
+    checkpoint = reopened(19)
+    assert checkpoint.reaches(0, 10) and not checkpoint.holds(0, 10, "one") and checkpoint.rows == 19
 
 
 def test_files_of_a_run_that_was_killed_keep_their_numbers(reopened):
@@ -86,7 +91,7 @@ def test_files_of_a_run_that_was_killed_keep_their_numbers(reopened):
     assert reopened(19).files == (*FILES, "new.csv")
 
 
-def test_a_line_that_a_killed_process_left_unfinished_is_no_mark(reopened, tmp_path):
+def test_a_line_that_a_killed_process_left_unfinished_is_no_piece(reopened, tmp_path):
     path = tmp_path / "stored.jsonl"
     path.write_text(path.read_text()[:-9])
     assert reopened(19).rows == 15

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from sbert_app.bulk.estimate import estimate, expected_rows
+from sbert_app.bulk.preparing import estimate, expected_rows
 from sbert_app.bulk.reading import Tally, chunks
 
 
