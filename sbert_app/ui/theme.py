@@ -3,7 +3,7 @@
 import gradio as gr
 
 from sbert_app.settings import ASSETS
-from sbert_app.ui.kit.templates import render
+from sbert_app.ui.kit.html import render
 
 STYLE = ASSETS / "style.css"
 SCRIPTS = tuple(ASSETS / f"{name}.js" for name in ("page", "map_names", "take_home", "present", "keep_session", "tour"))

@@ -27,7 +27,7 @@ from sbert_app.ui.fine_tune import view as fine_tune
 from sbert_app.ui.fine_tune.chart import distributions, training_curve
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import INTERNAL_ERROR, handler
-from sbert_app.ui.kit.templates import render
+from sbert_app.ui.kit.html import render
 from sbert_app.ui.map import lists as map_lists
 from sbert_app.ui.search import view as search
 from sbert_app.ui.similarity import detail_view, file_view, lists_view

@@ -6,7 +6,7 @@ import gradio as gr
 
 from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
-from sbert_app.ui.kit.shelf import Shelf
+from sbert_app.ui.kit.files import Shelf
 
 FILES = {"embeddings.npy": "as numpy array", "embeddings.parquet": "as table (parquet)"}
 

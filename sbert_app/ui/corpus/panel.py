@@ -18,8 +18,8 @@ from sbert_app.ui.corpus.export_panel import ExportPanel
 from sbert_app.ui.corpus.so_far_panel import SoFarPanel
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
+from sbert_app.ui.kit.files import uploaded
 from sbert_app.ui.kit.long_job import LongJob, throttled
-from sbert_app.ui.kit.uploads import uploaded
 
 PREVIEW_ROWS, PREVIEW_LENGTH = 5, 200  # characters of a cell
 

@@ -10,7 +10,7 @@ from sbert_app.services.corpus.duplicates import MOST_LISTED, DuplicatesService
 from sbert_app.tables.writing import csv_file
 from sbert_app.ui.duplicates import view
 from sbert_app.ui.kit.events import Updates
-from sbert_app.ui.kit.file_button import FileButton
+from sbert_app.ui.kit.files import FileButton
 from sbert_app.wording import plural
 
 CLEANED, VERDICTS, PAIRS = view.CLEANED, "keep-or-drop.csv", "pairs.csv"

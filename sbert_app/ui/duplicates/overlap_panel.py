@@ -13,9 +13,8 @@ from sbert_app.tables.writing import csv_file
 from sbert_app.ui.duplicates import overlap_view as view
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
-from sbert_app.ui.kit.file_button import FileButton
+from sbert_app.ui.kit.files import FileButton, uploaded
 from sbert_app.ui.kit.long_job import LongJob, throttled
-from sbert_app.ui.kit.uploads import uploaded
 from sbert_app.wording import plural
 
 LEAD = "Find rows of another file that already occur in this corpus, such as test sentences in a training set."

@@ -15,7 +15,8 @@ from sbert_app.services.corpus.duplicates import DEFAULT_THRESHOLD, NO_GROUP, Du
 from sbert_app.ui.duplicates import view
 from sbert_app.ui.duplicates.export_panel import ExportPanel
 from sbert_app.ui.duplicates.groups_view import groups
-from sbert_app.ui.kit import html, pair_scorers
+from sbert_app.ui.header import scorer_choices, second_opinion
+from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
 from sbert_app.ui.kit.long_job import LongJob, throttled
 
@@ -61,10 +62,7 @@ class DuplicatesPanel:
         with gr.Column(visible=False) as self.lists:
             with gr.Accordion("Borderline pairs", open=False, elem_id="duplicates-check") as self.check:
                 with gr.Row(elem_id="duplicates-second"):
-                    self.cross = gr.Dropdown(
-                        pair_scorers.AT_FIRST, value=DEFAULT_CROSS_ENCODER, label="Cross-encoder for a second opinion",
-                        allow_custom_value=True, min_width=280, elem_id="duplicates-cross",
-                    )  # fmt: skip
+                    self.cross = second_opinion("duplicates-cross")
                     self.score = gr.Button("Score the pairs", size="sm", min_width=160, elem_id="duplicates-ask")
                 self.borderline = gr.HTML(elem_id="duplicates-borderline", js_on_load=None)
             self.groups = gr.HTML(elem_id=view.GROUPS, js_on_load=PICKED)
@@ -159,7 +157,7 @@ class DuplicatesPanel:
         return view.borderline(pairs, threshold, opinion)
 
     def _list_models(self) -> Any:
-        return gr.Dropdown(choices=pair_scorers.choices(self._service.pair_scorers()))
+        return gr.Dropdown(choices=scorer_choices(self._service.pair_scorers()))
 
 
 def _slider(threshold: float, floor: float) -> Any:

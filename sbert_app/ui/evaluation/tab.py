@@ -24,10 +24,11 @@ from sbert_app.grid.tasks.task import RETRIEVAL
 from sbert_app.services.evaluation_grid import GridService, ShownGrid
 from sbert_app.ui.evaluation import errors_view, grid_view, links_view
 from sbert_app.ui.evaluation.chart import chart
-from sbert_app.ui.kit import html, pair_scorers
+from sbert_app.ui.header import scorer_choices
+from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
+from sbert_app.ui.kit.files import uploaded
 from sbert_app.ui.kit.long_job import LongJob
-from sbert_app.ui.kit.uploads import uploaded
 
 LEAD = "How good is a model, and is a difference real? Measure **systems** side by side, on **data with known answers**."
 AT_FIRST = [SBERT, CROSS, WORD_VECTORS, TF_IDF, OVERLAP]
@@ -117,7 +118,7 @@ class _EvaluationTab:
         """List the models that were saved meanwhile; draw the chart, which needs the tab's width."""
         current = self._service.shown(session_id)
         with_chart = {self.chart: chart(current.grid)} if current and current.grid.means() else {}
-        return {self.models: gr.Dropdown(choices=pair_scorers.choices(self._service.models())), **with_chart}
+        return {self.models: gr.Dropdown(choices=scorer_choices(self._service.models())), **with_chart}
 
     def _on_file(self, session_id: str, file: str | None, chosen: list[str]) -> Updates:
         with uploaded(file, NO_FILE) as path:

@@ -1,8 +1,5 @@
 """Panel for a training run: live progress, verdict, model, and the table of all runs of the same owner."""
 
-import tempfile
-from collections import deque
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -15,6 +12,7 @@ from sbert_app.ui.fine_tune import chart, links_view, movers_view, verdict_view,
 from sbert_app.ui.fine_tune.runs_panel import RunsPanel
 from sbert_app.ui.header import ModelPicker
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
+from sbert_app.ui.kit.files import Shelf
 
 TICK_SECONDS = 1.0
 ZIPS_KEPT = 4
@@ -29,8 +27,7 @@ class RunPanel:
         self, service: FineTuneService, models: TrainedModels, session_id: gr.State, owner: Any, picker: ModelPicker
     ) -> None:
         self._service, self._models, self._session_id, self._owner, self._picker = service, models, session_id, owner, picker
-        # Zips are kept until Gradio has copied them.
-        self._zips: deque[tempfile.TemporaryDirectory[str]] = deque(maxlen=ZIPS_KEPT)
+        self._zips = Shelf(ZIPS_KEPT)
         self.run_id = gr.State("")
         self._shown = gr.State("")  # the state of the run as shown
         self._timer = gr.Timer(TICK_SECONDS, active=False)
@@ -171,9 +168,7 @@ class RunPanel:
         return {**self._picker.use(chosen), self.model_message: view.model_message(text)}
 
     def _on_pack(self, run_id: str, owner: str) -> Any:
-        folder = tempfile.TemporaryDirectory(prefix="sbert-studio-")
-        self._zips.append(folder)
-        path = self._models.zip_model(run_id, Path(folder.name), owner)
+        path = self._models.zip_model(run_id, self._zips.folder(), owner)
         return gr.DownloadButton(f"Download {path.name} ({path.stat().st_size / 1e6:.0f} MB)", value=str(path), visible=True)
 
     def _on_resume(self, run_id: str | None, owner: str) -> Updates:

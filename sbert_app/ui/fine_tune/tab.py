@@ -19,7 +19,7 @@ from sbert_app.ui.fine_tune.plan_panel import PlanPanel
 from sbert_app.ui.fine_tune.run_panel import RunPanel
 from sbert_app.ui.header import ModelPicker
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, handler
-from sbert_app.ui.kit.uploads import uploaded
+from sbert_app.ui.kit.files import uploaded
 
 SHOW_RUN = "() => studio.show('step-live')"
 NO_FILE = "Choose a file with labelled pairs."

@@ -1,13 +1,22 @@
-"""Small HTML pieces: bars, notes, tables, progress, downloads. In all of them a str is text and gets escaped, a Markup is HTML."""
+"""Small HTML pieces, and the templates of assets/. In all of them a str is text and gets escaped, a Markup is HTML."""
 
 import base64
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from sbert_app.settings import ASSETS
 from sbert_app.tables.writing import csv_file
+
+_TEMPLATES = Environment(loader=FileSystemLoader(ASSETS), autoescape=True, undefined=StrictUndefined)
+
+
+def render(template: str, **values: Any) -> str:
+    """Fill in a template. Raises UndefinedError for a missing value."""
+    return _TEMPLATES.get_template(template).render(values)
 
 
 def bar(share: float, kind: str = "sbert", label: str = "") -> Markup:

@@ -13,9 +13,8 @@ from sbert_app.corpus_map.colouring import Categories, Scale
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.mapping.keywords import LABEL, SEPARATOR
 from sbert_app.mapping.projection import Points
-from sbert_app.ui.kit.figures import INK, TEAL, as_text, quiet
+from sbert_app.ui.kit.figures import GREY, INK, PALETTE, TEAL, as_text, quiet
 from sbert_app.ui.kit.html import short
-from sbert_app.ui.map.palette import GREY, PALETTE
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

@@ -9,7 +9,7 @@ from sbert_app.jobs.cluster_map import CLUSTER_MAP
 from sbert_app.services.corpus.cluster_map import MapService
 from sbert_app.tables.writing import csv_file
 from sbert_app.ui.kit.events import Updates
-from sbert_app.ui.kit.file_button import FileButton
+from sbert_app.ui.kit.files import FileButton
 from sbert_app.ui.kit.take_home import commands, input_of, pictures, present, row
 from sbert_app.ui.map.chart import map_figure
 from sbert_app.ui.map.page import caption, options, page

@@ -8,8 +8,8 @@ from sbert_app.jobs.declaring import recipe
 from sbert_app.services.corpus.cluster_map import AUTO
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.figures import PAGE_CONFIG
+from sbert_app.ui.kit.html import render
 from sbert_app.ui.kit.take_home import Caption, input_of
-from sbert_app.ui.kit.templates import render
 from sbert_app.ui.map import view
 from sbert_app.wording import plural
 

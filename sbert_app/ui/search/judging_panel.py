@@ -4,7 +4,7 @@ import gradio as gr
 
 from sbert_app.services.corpus.judging import FILE, JudgingService
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
-from sbert_app.ui.kit.file_button import FileButton
+from sbert_app.ui.kit.files import FileButton
 from sbert_app.ui.search import judging_view
 
 # "judged" is a custom event of the hits: a row, its grade (null: taken back), and the query that the hits are of.

@@ -13,9 +13,8 @@ from sbert_app.tables import Table
 from sbert_app.tables.writing import csv_file
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
+from sbert_app.ui.kit.files import Shelf, uploaded
 from sbert_app.ui.kit.long_job import LongJob, throttled
-from sbert_app.ui.kit.shelf import Shelf
-from sbert_app.ui.kit.uploads import uploaded
 from sbert_app.ui.similarity import file_view as view
 
 LABEL = "Two text columns: csv, tsv, jsonl, json, parquet, xlsx"
@@ -121,7 +120,7 @@ class FilePanel:
 
     def _file(self, scored: ScoredPairs) -> Any:
         name = f"{Path(scored.table.name).name.split('.')[0] or 'pairs'}_scored.csv"
-        (path,) = self._shelf.put({name: csv_file(scored.records())})
+        path = self._shelf.put(name, csv_file(scored.records()))
         return gr.DownloadButton(f"Download {name}", value=str(path), visible=True)
 
     def _open(self, interactive: bool) -> Updates:

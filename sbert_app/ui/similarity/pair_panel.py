@@ -7,7 +7,8 @@ import gradio as gr
 
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.services.similarity import SimilarityService
-from sbert_app.ui.kit import html, pair_scorers
+from sbert_app.ui.header import scorer_choices, second_opinion
+from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, busy, handler, no_longer_busy, typed_text
 from sbert_app.ui.similarity import detail_view, view
 
@@ -46,10 +47,7 @@ class PairPanel:
             self.other = gr.Dropdown(
                 [(NO_OTHER, "")], value="", label="Other model", allow_custom_value=True, min_width=280, elem_id="other-model"
             )
-            self.cross = gr.Dropdown(
-                pair_scorers.AT_FIRST, value=DEFAULT_CROSS_ENCODER, label="Cross-encoder for a second opinion",
-                allow_custom_value=True, min_width=280, elem_id="pair-cross",
-            )  # fmt: skip
+            self.cross = second_opinion("pair-cross")
 
     def _listen(self, session_id: gr.State, model: gr.State, opened: gr.State) -> None:
         gr.on([self.beside.expand, model.change], self._list_models, model, [self.other, self.cross], **PRIVATE)
@@ -87,4 +85,4 @@ class PairPanel:
     def _list_models(self, model: str) -> Any:
         names = [name for name in self._service.encoders() if name != model]
         others = gr.Dropdown(choices=[(NO_OTHER, ""), *((name, name) for name in names)])
-        return others, gr.Dropdown(choices=pair_scorers.choices(self._service.pair_scorers()))
+        return others, gr.Dropdown(choices=scorer_choices(self._service.pair_scorers()))

@@ -7,7 +7,7 @@ from sbert_app.jobs.declaring.recipe import Input
 from sbert_app.jobs.timing import TIMING
 from sbert_app.timing.result import TimingResult
 from sbert_app.ui.kit.figures import PAGE_CONFIG
-from sbert_app.ui.kit.templates import render
+from sbert_app.ui.kit.html import render
 from sbert_app.ui.timing import links_view, numbers_view, view
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ from sbert_app.services.timing import DEFAULT_SECONDS, TimingService, Waiting
 from sbert_app.timing.experiment import FINAL_STAGES, Moment
 from sbert_app.timing.published import Published
 from sbert_app.timing.result import TimingResult
-from sbert_app.ui.kit import html, pair_scorers
+from sbert_app.ui.header import SCORERS_AT_FIRST, scorer_choices
+from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
-from sbert_app.ui.kit.file_button import FileButton
+from sbert_app.ui.kit.files import FileButton
 from sbert_app.ui.kit.long_job import LongJob, throttled
 from sbert_app.ui.timing import links_view, numbers_view, race_view, view
 from sbert_app.ui.timing.chart import race_chart
@@ -80,7 +81,7 @@ class _TimingTab:
                 info="More seconds give a more precise rate. SBERT takes its turns in between.", elem_id="race-seconds",
             )  # fmt: skip
             self.cross = gr.Dropdown(
-                [LIKE_THE_ENCODER, *pair_scorers.AT_FIRST], value="", label="Cross-encoder", allow_custom_value=True,
+                [LIKE_THE_ENCODER, *SCORERS_AT_FIRST], value="", label="Cross-encoder", allow_custom_value=True,
                 info="Times compare the two methods only between models of the same size.", elem_id="race-cross",
             )  # fmt: skip
 
@@ -145,7 +146,7 @@ class _TimingTab:
     def _on_tab_opened(self, session_id: str, exponent: float) -> Any:
         """Draw the chart, which a page does not load before it is needed; list the cross-encoders that were saved meanwhile."""
         result = self._service.last_result(session_id)
-        names = [LIKE_THE_ENCODER, *pair_scorers.choices(self._service.cross_encoders())]
+        names = [LIKE_THE_ENCODER, *scorer_choices(self._service.cross_encoders())]
         return race_chart(result or Published(), sentences_at(exponent)), gr.Dropdown(choices=names)
 
     def _on_start(self, session_id: str, model: str, seconds: int, exponent: float, cross: str | None) -> Iterator[Updates]:
