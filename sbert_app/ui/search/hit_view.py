@@ -7,8 +7,8 @@ from markupsafe import Markup
 
 from sbert_app.corpus.ranking.lexical import STOP_WORDS, WORD
 from sbert_app.services.corpus.hits import Hit
+from sbert_app.services.corpus.judging import GRADES
 from sbert_app.ui.kit import html
-from sbert_app.ui.search.judging_view import buttons
 from sbert_app.wording import plural
 
 METADATA_SHOWN = 3
@@ -24,6 +24,8 @@ _PARAGRAPH = Markup('<p dir="auto">{}</p>')
 _EXCERPT = Markup('<p class="excerpt" dir="auto">{}</p>')
 _WHOLE = Markup('<p class="whole" dir="auto">{}</p>')
 _MARK = Markup('<mark style="--w:{:.2f}">{}</mark>')
+_GRADE = Markup('<button type="button" data-judge="{}" data-of="{}" aria-pressed="{}">{}</button>')
+_GRADES = Markup('<div class="judge" role="group" aria-label="Row {} answers my query"><span>Answers my query:</span>{}</div>')
 
 
 def card(hit: Hit, words: frozenset[str], moved: str | Markup, grade: int | None = None) -> Markup:
@@ -48,10 +50,16 @@ def card(hit: Hit, words: frozenset[str], moved: str | Markup, grade: int | None
         same=_same(hit),
         why=_matched_words(hit),
         chips=_metadata(hit),
-        judge=buttons(hit.row, grade, hit.place),
+        judge=_judge(hit, grade),
         row=hit.row,
         place=hit.place,
     )
+
+
+def _judge(hit: Hit, grade: int | None) -> Markup:
+    """Yes, partly, no. grade: the one that is pressed, None for none. They are hidden until hits are to be judged."""
+    each = (_GRADE.format(value, hit.row, "true" if value == grade else "false", name) for value, name in GRADES.items())
+    return _GRADES.format(hit.place, Markup().join(each))
 
 
 def _same(hit: Hit) -> Markup:

@@ -1,11 +1,13 @@
 """Under the hits: judge them by click, and download the judgements."""
 
 import gradio as gr
+from markupsafe import Markup
 
-from sbert_app.services.corpus.judging import FILE, JudgingService
+from sbert_app.services.corpus.judging import FILE, Judgements, JudgingService
+from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
 from sbert_app.ui.kit.files import FileButton
-from sbert_app.ui.search import judging_view
+from sbert_app.wording import plural
 
 # "judged" is a custom event of the hits: a row, its grade (null: taken back), and the query that the hits are of.
 JUDGED = """
@@ -19,6 +21,7 @@ element.addEventListener('click', event => {
   trigger('judged', {query: element.querySelector('[data-query]').dataset.query, row: Number(row), grade});
 });
 """
+USE = "Add the file in Evaluation: it measures how well each way to rank answers your queries."
 SHOW_BUTTONS = "on => { document.body.classList.toggle('judging', on); }"
 
 
@@ -50,9 +53,19 @@ class JudgingPanel:
         """How much is judged, and the button of the file."""
         judgements = self._service.all(session_id)
         number = len(judgements.grades)
-        return {self.count: judging_view.count(judgements), self.file.button: self.file.labelled(f"{number:,}", number > 0)}
+        return {self.count: count(judgements), self.file.button: self.file.labelled(f"{number:,}", number > 0)}
 
     def _on_judged(self, session_id: str, event: gr.EventData) -> Updates:
         judged = sent(event)
         self._service.judge(session_id, judged.get("query"), judged.get("row"), judged.get("grade"))
         return self.shown(session_id)
+
+
+def count(judgements: Judgements) -> Markup:
+    """How many hits of how many queries are judged; nothing without any."""
+    number = len(judgements.grades)
+    if not number:
+        return Markup()
+    queries = len({query for query, _ in judgements.grades})
+    text = f"{number:,} {plural(number, 'hit', 'hits')} of {queries:,} {plural(queries, 'query', 'queries')} judged. {USE}"
+    return html.hint(text)

@@ -1,12 +1,18 @@
-"""Render why a row was not found: the reason, its rank and score in each way to rank, what is against it."""
+"""Under the hits: a row or text that was expected, and why it is not among them: its rank and score in each way to rank."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
+import gradio as gr
 from markupsafe import Markup
 
 from sbert_app.services.corpus.miss import BM25, CUT, MEANING, TOGETHER, WORD_BY_WORD, Miss, Standing, quoted
+from sbert_app.services.corpus.standing import StandingService
 from sbert_app.ui.kit import html
+from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_longer_busy
+from sbert_app.ui.search.options import Options
 
+ANSWER = "standing-answer"
 TEXT_LENGTH = 300  # characters of the row's text
 WAYS = {
     MEANING: "By meaning (cosine)",
@@ -14,6 +20,34 @@ WAYS = {
     TOGETHER: "Both together (sum of z-scores)",
     WORD_BY_WORD: "Word by word (MaxSim)",
 }
+Request = Callable[[Values], tuple[str, str, int, dict[str, Any]]]  # values -> session, query, number of hits, filters
+
+
+class StandingPanel:
+    """A folded block, without visitors' data."""
+
+    def __init__(self, service: StandingService) -> None:
+        self._service = service
+        with gr.Accordion("Expected another row?", open=False, elem_id="standing") as self.block:
+            with gr.Row(elem_classes="query-row"):
+                self.expected = gr.Textbox(
+                    label="Its row number or its text", lines=1, max_lines=1, scale=6, min_width=220, elem_id="expected"
+                )
+                self.go = gr.Button("Why was it not found?", scale=0, min_width=190, elem_id="why-not")
+            self.answer = gr.HTML(elem_id=ANSWER, js_on_load=None)
+
+    def listen(self, request: Request, inputs: set[Any], options: Options, hits: gr.HTML) -> None:
+        """Answer for the search that the inputs describe; other hits take the answer away."""
+
+        def on_asked(values: Values) -> Updates:
+            session_id, query, top, filters = request(values)
+            miss = self._service.why_not(session_id, query, values[self.expected], top, filters, values[options.ranking])
+            return {self.answer: answer(miss)}
+
+        triggers = [self.expected.submit, self.go.click]
+        answered = gr.on(triggers, handler(on_asked), {*inputs, self.expected}, [self.answer], **busy(ANSWER))
+        no_longer_busy(answered, ANSWER)
+        hits.change(None, None, self.answer, js="() => ''", **PRIVATE)
 
 
 def answer(miss: Miss) -> Markup:
