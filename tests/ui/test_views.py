@@ -30,9 +30,9 @@ from sbert_app.ui.kit.events import INTERNAL_ERROR, handler
 from sbert_app.ui.kit.html import render
 from sbert_app.ui.map import lists as map_lists
 from sbert_app.ui.search import view as search
-from sbert_app.ui.similarity import detail_view, file_view, lists_view
+from sbert_app.ui.similarity import detail_view, file_view
 from sbert_app.ui.similarity import view as similarity
-from sbert_app.ui.similarity.chart import heat_map
+from sbert_app.ui.similarity.lists_panel import heat_map, pair_records
 from sbert_app.wording import duration
 
 ATTACK = '<img src=x onerror="alert(1)">'
@@ -147,7 +147,7 @@ def test_a_zero_has_no_sign(shared_bench):
     compared = replace(SimilarityService(shared_bench).compare("a b", "c d"), score=-0.0001)
     assert '<span class="score" id="score">0.000</span>' in similarity.comparison(compared)
     lists = ListComparison(["a"], ["b", "c"], np.array([[-0.00001, -0.004]], np.float32), 1.0)
-    assert [str(record["score"]) for record in lists_view.pair_records(lists, 2)] == ["0.0", "-0.004"]
+    assert [str(record["score"]) for record in pair_records(lists, 2)] == ["0.0", "-0.004"]
     cells = heat_map(lists).data[0]
     assert [f"{value:.2f}" for value in cells.text[0]] == ["0.00", "0.00"] and not np.signbit(cells.z[0, 0])
 

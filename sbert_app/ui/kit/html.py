@@ -100,6 +100,11 @@ def progress(done: int, total: int, text: str, label: str) -> Markup:
     ).format(label=label, percent=percent, text=text)
 
 
+def counted(stage: str, done: int, total: int, unit: str, label: str, *facts: str) -> Markup:
+    """A progress bar with what is counted and further facts below."""
+    return progress(done, total, " · ".join([f"{stage}: {done:,} of {total:,} {unit}", *filter(None, facts)]), label)
+
+
 def downloads(name: str, records: Sequence[Mapping[str, Any]]) -> Markup:
     """Links to save the records as csv and jsonl; the data is in the links, so that no file stays on the server."""
     if not records:

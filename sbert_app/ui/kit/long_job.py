@@ -4,7 +4,7 @@ import functools
 import inspect
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import gradio as gr
 from markupsafe import Markup
@@ -15,6 +15,16 @@ REFRESH_SECONDS = 0.2  # between two updates of the progress bar
 STOPPING = "Stopping …"
 
 Step = TypeVar("Step")
+
+
+class Stoppable(Protocol):
+    """A step of a job that says whether the job was stopped."""
+
+    @property
+    def stopped(self) -> bool: ...
+
+
+Event = TypeVar("Event", bound=Stoppable)
 
 
 class LongJob:
@@ -38,6 +48,19 @@ class LongJob:
     def idle(self, stage: Markup = Markup()) -> Updates:
         """Not running: hide Stop, enable the start buttons."""
         return self._state(False) | {self.stage: stage}
+
+    def following(
+        self, events: Iterable[Event], ended: Callable[[Event], bool], progress: Callable[[Event], Markup], stopped: Markup | None
+    ) -> Iterator[tuple[Event, Updates]]:
+        """Yield the events that are worth showing, with the controls: busy until the job has ended or was stopped.
+
+        stopped: the last stage of a job that was stopped; None: its progress.
+        """
+        for event in throttled(events, lambda event: event.stopped or ended(event)):
+            if event.stopped:
+                yield event, self.idle(progress(event) if stopped is None else stopped)
+            else:
+                yield event, self.idle() if ended(event) else self.busy(progress(event))
 
     def listen(
         self, trigger: Any, work: Callable[..., Any], inputs: list[Any], outputs: list[Any], stop: Callable[[str], None] | None

@@ -26,8 +26,8 @@ def progress(event: ScoringProgress) -> Markup:
     if not event.total:
         return html.status(f"{event.stage} …")
     left = (event.total - event.done) * event.seconds / event.done if event.done else 0.0
-    text = f"{event.stage}: {event.done:,} of {event.total:,} different sentences · {duration(left)} left"
-    return html.progress(event.done, event.total, text, "Scoring the file of pairs")
+    counts = event.done, event.total, "different sentences"
+    return html.counted(event.stage, *counts, "Scoring the file of pairs", f"{duration(left)} left")
 
 
 def scored(result: ScoredPairs) -> Markup:
