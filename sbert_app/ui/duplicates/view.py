@@ -12,7 +12,7 @@ from sbert_app.models.scoring import how_to_read
 from sbert_app.runtime.line import place_in_line
 from sbert_app.services.collection.joining import MOST_WHOLE, NEIGHBOURS, SAMPLED
 from sbert_app.services.collection.opened import OpenCollection
-from sbert_app.services.corpus.duplicates import MiningProgress, SecondOpinion
+from sbert_app.services.corpus.duplicates import MOST_LISTED, MiningProgress, SecondOpinion
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
 from sbert_app.wording import duration, plural, row_text
@@ -20,7 +20,7 @@ from sbert_app.wording import duration, plural, row_text
 NOT_YET = "Not searched yet. “Find duplicates” compares every row with every other."
 ONE_ROW = "This corpus has only one row, so it has no duplicates."
 STOPPED = "Stopped. Partial results are not kept: start again from the beginning."
-CLEANED = "cleaned.csv"
+CLEANED, VERDICTS, PAIRS = "cleaned.csv", "keep-or-drop.csv", "pairs.csv"
 HEADLINE, STAYING, GROUPS = "duplicates-headline", "duplicates-staying", "duplicates-groups"  # the elements of the result
 NO_BORDERLINE = "No pairs near this threshold."
 SENTENCE_LENGTH = 400
@@ -46,6 +46,17 @@ def pair_record(pair: SentencePair) -> dict[str, object]:
     """A pair as a flat record for export."""
     rows = {"row1": pair.row1, "row2": pair.row2, "score": round(pair.score, 4)}
     return {**rows, "sentence1": pair.sentence1, "sentence2": pair.sentence2}
+
+
+def amounts(findings: Findings) -> dict[str, str]:
+    """How much each file holds; "" for one that is not offered."""
+    rows, pairs, whole = len(findings.corpus), min(findings.pair_count, MOST_LISTED), not is_partial(findings)
+    best = "the best " if pairs < findings.pair_count else ""
+    return {
+        CLEANED: f"{findings.staying:,} {plural(findings.staying, 'row', 'rows')}" if whole else "",
+        VERDICTS: f"{rows:,} {plural(rows, 'row', 'rows')}" if whole else "",
+        PAIRS: f"{best}{pairs:,} {plural(pairs, 'pair', 'pairs')}" if pairs else "",
+    }
 
 
 def links(findings: Findings) -> Markup:
