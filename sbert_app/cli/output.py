@@ -17,7 +17,7 @@ from sbert_app.jobs.declaring.job import Job, Outcome, Step, outcome_of
 from sbert_app.storage import writing_to
 from sbert_app.tables.writing import csv_file
 from sbert_app.ui.map.chart import map_figure
-from sbert_app.ui.map.page import page
+from sbert_app.ui.map.view import page
 
 
 class StageProgress:

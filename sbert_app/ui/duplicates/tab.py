@@ -161,12 +161,8 @@ class _DuplicatesPanel:
         """Everything that depends on which rows go."""
         amounts = view.amounts(findings)
         buttons = {file.button: file.labelled(amounts[name], visible=bool(amounts[name])) for name, file in self.files.items()}
-        return {
-            self.staying: view.staying(findings),
-            self.groups: groups(findings, unfolded),
-            self.links: view.links(findings),
-            **buttons,
-        }
+        listed = {self.groups: groups(findings, unfolded), self.links: view.links(findings)}
+        return {self.staying: view.staying(findings), **listed, **buttons}
 
     def _content(self, name: str) -> Callable[..., str]:
         return lambda *chosen: FILES[name](self._service.findings(*chosen))

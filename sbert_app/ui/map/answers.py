@@ -15,9 +15,9 @@ from sbert_app.settings import ASSETS
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, handler, sent
 from sbert_app.ui.map import chart, lists, view
-from sbert_app.ui.map.filter_panel import FilterPanel
+from sbert_app.ui.map.chart import highlight, message
 from sbert_app.ui.map.panel import SELECTION, MapPanel
-from sbert_app.ui.map.script_message import highlight, message
+from sbert_app.ui.map.toolbar import FilterPanel
 
 SCRIPTS = "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in ("map.js", "map_bridge.js"))
 

@@ -1,5 +1,10 @@
-"""The map as a plotly figure: WebGL points as 32-bit numbers, one trace per colour, fast enough for 100,000 points."""
+"""The map as a plotly figure, fast enough for 100,000 points, and messages that change it without drawing it again.
 
+Points are WebGL, one trace per colour, and 32-bit numbers: in messages to the script (assets/map_bridge.js) in base64.
+"""
+
+import base64
+import json
 import secrets
 import textwrap
 from collections.abc import Sequence
@@ -27,6 +32,7 @@ TERM_LENGTH, ONE_LINE = 24, 16  # characters of a term and of a name in one line
 BLANK = "rgba(138,138,148,0.35)"  # a row without a value
 BUTTONS = 34  # pixels above the points, for plotly's buttons
 LARGEST, SMALLEST = 8.0, 2.2  # point sizes in pixels
+NO_ROW = -1  # alone, it fades all rows; the page takes an empty list for "all bright"
 
 
 def layout_figure(points: Points, rows: NDArray[np.int64]) -> "go.Figure":
@@ -170,3 +176,38 @@ def _wrapped(sentence: str) -> str:
             lines.append("")
         lines[-1] = f"{lines[-1]} {word}".strip()
     return str(Markup("<br>").join(lines))
+
+
+def message(**parts: Any) -> str:
+    """Encode a message, with a random number so that the page also notices a repeated one."""
+    return json.dumps(parts | {"number": secrets.randbits(32)})
+
+
+def highlight(rows: NDArray[np.integer] | None, ringed: Points | None = None) -> dict[str, Any]:
+    """Keep these rows bright and fade the others (None: all bright); draw rings around the `ringed` positions, (k, 2)."""
+    bright = np.array([] if rows is None else [NO_ROW], np.int32) if rows is None or not len(rows) else rows
+    return {"highlight": _base64(bright, np.int32), "rings": [] if ringed is None else ringed.ravel().tolist()}
+
+
+def star(point: NDArray[np.floating] | None) -> dict[str, Any]:
+    """The query's position, (2,), or None for no star."""
+    return {"query": [] if point is None else point.tolist()}
+
+
+def move(corpus_map: CorpusMap, share: float) -> dict[str, Any]:
+    """The drawn rows with their positions on both maps, and the clusters' centres on the other model's.
+
+    The page draws them at `share` of the way, once it shows this map.
+    """
+    if corpus_map.comparison is None:
+        return {}
+    first, second = corpus_map.projection.points[corpus_map.projection.drawn], corpus_map.comparison.drift.points
+    return {
+        "map": corpus_map.projection.id, "rows": _base64(corpus_map.projection.drawn, np.int32),
+        "from": _base64(first, np.float32), "to": _base64(second, np.float32), "share": share,
+        "others": corpus_map.other_centres(),
+    }  # fmt: skip
+
+
+def _base64(values: NDArray[Any], kind: Any) -> str:
+    return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()

@@ -15,7 +15,7 @@ from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.long_job import LongJob
 from sbert_app.ui.map import chart, lists, view
 from sbert_app.ui.map.answers import MapAnswers
-from sbert_app.ui.map.script_message import highlight, message, star
+from sbert_app.ui.map.chart import highlight, message, star
 from sbert_app.ui.map.toolbar import Toolbar
 
 REFRESH_SECONDS, REFRESH_POINTS = 0.5, 40_000  # seconds between redraws: at least 0.5, and 1 per 40,000 points
