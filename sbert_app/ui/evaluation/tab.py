@@ -22,7 +22,7 @@ from sbert_app.grid.systems import (
 )
 from sbert_app.grid.tasks.task import RETRIEVAL
 from sbert_app.services.evaluation_grid import GridService, ShownGrid
-from sbert_app.ui.evaluation import errors_view, grid_view, links_view
+from sbert_app.ui.evaluation import below_view, grid_view
 from sbert_app.ui.evaluation.chart import chart
 from sbert_app.ui.header import scorer_choices
 from sbert_app.ui.kit import html
@@ -66,13 +66,13 @@ class _EvaluationTab:
             self.start = gr.Button("Measure", variant="primary", elem_id="eval-start")
             self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="eval-stop")
         self.stage = gr.HTML(elem_id="eval-stage", js_on_load=None)
-        self.table = gr.HTML(html.empty(grid_view.NOTHING), elem_id=links_view.TABLE, js_on_load=PICKED)
+        self.table = gr.HTML(html.empty(grid_view.NOTHING), elem_id=below_view.TABLE, js_on_load=PICKED)
         with gr.Column(visible=False, elem_id="eval-result") as self.result:
             gr.HTML(html.hint(grid_view.HOW_TO_READ), js_on_load=None)
-            self.words = gr.HTML(elem_id=links_view.WORDS, js_on_load=None)
+            self.words = gr.HTML(elem_id=below_view.WORDS, js_on_load=None)
             self.errors = gr.HTML(elem_id="eval-errors", js_on_load=None)
             self.links = gr.HTML(elem_id="eval-links", js_on_load=None)
-            self.chart = gr.Plot(label="Quality by speed", show_label=False, elem_id=links_view.CHART)
+            self.chart = gr.Plot(label="Quality by speed", show_label=False, elem_id=below_view.CHART)
         self.job = LongJob(self.stop, self.stage, self.start)
 
     def _draw_choices(self, custom: bool) -> None:
@@ -162,7 +162,7 @@ class _EvaluationTab:
             self.table: grid_view.grid(grid, current.choice),
             self.result: gr.Column(visible=True),
             self.words: grid_view.in_words(grid),
-            self.links: links_view.links(grid, current.choice),
+            self.links: below_view.links(grid, current.choice),
             self.chart: chart(grid) if grid.means() else None,
         }
 
@@ -170,5 +170,5 @@ class _EvaluationTab:
         current = self._service.shown(session_id)
         match sent(event):
             case {"system": str(system), "number": int(number)} if current and current.grid.has((system, number)):
-                return errors_view.errors(current.grid, (system, number))
+                return below_view.errors(current.grid, (system, number))
         raise UserError("This figure is not there any more. Measure again.")

@@ -8,7 +8,7 @@ from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import BETTER
 from sbert_app.services.fine_tune import FineTuneService, RunProgress
 from sbert_app.services.trained_models import TrainedModels
-from sbert_app.ui.fine_tune import chart, links_view, movers_view, verdict_view, view
+from sbert_app.ui.fine_tune import chart, movers_view, verdict_view, view
 from sbert_app.ui.fine_tune.runs_panel import RunsPanel
 from sbert_app.ui.header import ModelPicker
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
@@ -45,14 +45,14 @@ class RunPanel:
             self.plan = gr.HTML(js_on_load=None)
             self.progress = gr.HTML(elem_id="run-progress", js_on_load=None)
             self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="run-stop")
-            self.curve = gr.Plot(show_label=False, visible=False, elem_id=links_view.CURVE)
+            self.curve = gr.Plot(show_label=False, visible=False, elem_id=verdict_view.CURVE)
             self.curve_links = gr.HTML(elem_id="curve-take-home", js_on_load=None)
 
     def _draw_verdict(self) -> None:
         with gr.Column(visible=False, elem_id="step-verdict") as self.verdict:
             gr.HTML(view.step(4, "Verdict"), js_on_load=None)
             self.other_verdict = gr.HTML(elem_id="verdict-other-data", js_on_load=None)
-            self.answer = gr.HTML(elem_id=links_view.VERDICT, js_on_load=None)
+            self.answer = gr.HTML(elem_id=verdict_view.VERDICT, js_on_load=None)
             with gr.Row(elem_classes="end-row", elem_id="keep"):
                 named = not self._service.hosted
                 self.name = gr.Textbox(label="Save as model", max_lines=1, visible=named, elem_id="model-name")
@@ -60,7 +60,7 @@ class RunPanel:
                 self.pack = gr.Button("Download model", elem_id="pack-model")
                 self.download = gr.DownloadButton("Download model", visible=False, elem_id="download-model")
             self.model_message = gr.HTML(elem_id="kept", js_on_load=None)
-            self.spread = gr.Plot(show_label=False, elem_id=links_view.SPREAD)
+            self.spread = gr.Plot(show_label=False, elem_id=verdict_view.SPREAD)
             self.spread_links = gr.HTML(elem_id="spread-take-home", js_on_load=None)
             self.movers = gr.HTML(elem_id="movers", js_on_load=None)
 
@@ -131,7 +131,7 @@ class RunPanel:
             self.progress: view.live(progress),
             self.stop: _stop_button(progress),
             self.curve: gr.Plot(curve, visible=curve is not None),
-            self.curve_links: links_view.curve_links(progress) if curve else "",
+            self.curve_links: verdict_view.curve_links(progress) if curve else "",
             self.verdict: gr.Column(visible=finished),
         }
         if not progress.live:
@@ -142,7 +142,7 @@ class RunPanel:
         return updates | {
             self.answer: verdict_view.verdict(progress),
             self.spread: chart.distributions(held_out, progress.result["before"], progress.result["after"]),
-            self.spread_links: links_view.spread_links(progress),
+            self.spread_links: verdict_view.spread_links(progress),
             self.movers: movers_view.movers(progress.result, held_out),
             self.use: self._use_button(progress.result["verdict"]),
             self.name: self._models.free_name(progress.info.name),

@@ -1,14 +1,20 @@
 """Panel with the table of all runs of the owner, and what can be done with the chosen one."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gradio as gr
 from markupsafe import Markup
 
+from sbert_app.evaluation.verdict import LEAST_HELD_OUT
+from sbert_app.runs.overview import RunOverview
 from sbert_app.runs.run import DAMAGED, FAILED, INTERRUPTED, RunInfo
 from sbert_app.services.fine_tune import FineTuneService
-from sbert_app.ui.fine_tune import runs_view
+from sbert_app.ui.fine_tune.verdict_view import METRIC_NAMES, TOO_FEW
+from sbert_app.ui.fine_tune.view import STATES
+from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
+from sbert_app.wording import change_100, times_100
 
 PICK_SCRIPT = """
 element.addEventListener('change', event => {
@@ -22,6 +28,13 @@ watch('value', () => setTimeout(asListed));
 # The buttons that had the focus are gone after a question or an answer: the keyboard goes on here.
 FOCUS_KEEP = "() => setTimeout(() => document.getElementById('run-delete-no')?.focus(), 150)"
 FOCUS_TABLE = "() => setTimeout(() => document.querySelector('#run-table input:checked, #run-table input')?.focus(), 150)"
+HEADER = ("Run", "State", "Verdict", "Before → after", "Created", "Base model", "On disk")
+NO_RUNS = "No runs yet. The first one starts in step 2."
+ROW = Markup(
+    '<tr><th scope="row"><label><input type="radio" name="fine-tune-run" value="{id}"{checked}> <span>{name}</span></label></th>'
+    "{cells}</tr>"
+)
+CELL = Markup('<td data-label="{}">{}</td>')
 
 
 class RunsPanel:
@@ -77,27 +90,26 @@ class RunsPanel:
 
     def listed(self, owner: str, chosen: str = "") -> Markup:
         """The table, with a chosen run."""
-        return runs_view.table(self._service.overview(owner), chosen)
+        return run_table(self._service.overview(owner), chosen)
 
     def _on_picked(self, owner: str, event: gr.EventData) -> Updates:
         run_id = sent(event).get("run")
         info = self._info(run_id, owner)
-        return {self.chosen: info.id, self.message: runs_view.chosen(info), **self._unasked(), **self._enabled(info)}
+        return {self.chosen: info.id, self.message: chosen_run(info), **self._unasked(), **self._enabled(info)}
 
     def _on_delete(self, run_id: str, owner: str) -> Updates:
-        question = runs_view.question(self._info(run_id, owner))
-        return {self.question_box: gr.Column(visible=True), self.question: question}
+        return {self.question_box: gr.Column(visible=True), self.question: question(self._info(run_id, owner))}
 
     def _on_confirm(self, run_id: str, owner: str) -> Updates:
         name = self._info(run_id, owner).name
         self._service.delete(run_id, owner)
-        return self.relisted(owner) | {self.message: runs_view.deleted(name)}
+        return self.relisted(owner) | {self.message: html.status(f"The run {name} is deleted.")}
 
     def _on_rename(self, run_id: str, owner: str, name: str) -> Updates:
         self._service.rename(run_id or "", name, owner)
         info = self._info(run_id, owner)
         renamed = {**self._enabled(info), self.new_name: ""}
-        return {self.table: self.listed(owner, run_id), self.message: runs_view.chosen(info), **renamed}
+        return {self.table: self.listed(owner, run_id), self.message: chosen_run(info), **renamed}
 
     def _info(self, run_id: Any, owner: str) -> RunInfo:
         return self._service.info(run_id or "", owner)
@@ -117,3 +129,52 @@ class RunsPanel:
             self.new_name: gr.Textbox(interactive=readable),
             self.rename: gr.Button(interactive=readable),
         }
+
+
+def run_table(runs: Sequence[RunOverview], chosen: str = "") -> Markup:
+    """One row for each run, newest first, with a radio button that chooses it."""
+    if not runs:
+        return html.empty(NO_RUNS)
+    head = Markup().join(Markup('<th scope="col">{}</th>').format(title) for title in HEADER)
+    rows = Markup().join(_row(run, chosen) for run in runs)
+    caption = Markup('<caption class="hint">Choose a run, then what to do with it.</caption>')
+    return Markup('<table class="plain runs">{}<thead><tr>{}</tr></thead><tbody>{}</tbody></table>').format(caption, head, rows)
+
+
+def _row(run: RunOverview, chosen: str) -> Markup:
+    info = run.info
+    state = "Damaged: delete it" if info.state == DAMAGED else STATES[info.state].split(":")[0]
+    few = run.change is not None and run.examples < LEAST_HELD_OUT
+    word = TOO_FEW[0] if few else run.word.capitalize()
+    texts = (state, word, _scores(run.change), info.created[:16], run.base, f"{run.nbytes / 1e6:,.1f} MB")
+    cells = Markup().join(CELL.format(label, text or "–") for label, text in zip(HEADER[1:], texts, strict=True))
+    checked = Markup(" checked") if info.id == chosen else ""
+    return ROW.format(id=info.id, checked=checked, name=info.name, cells=cells)
+
+
+def _scores(change: Mapping[str, Any] | None) -> Markup:
+    """The first measure before and after, and the interval of the change."""
+    if change is None:
+        return Markup()
+    gained, least, most = (change_100(change["difference"][key]) for key in ("value", "low", "high"))
+    return Markup("<b>{} → {}</b> <small>{}, change {} (95 % interval {} to {})</small>").format(
+        times_100(change["before"]["value"]),
+        times_100(change["after"]["value"]),
+        METRIC_NAMES[change["metric"]],
+        gained,
+        least,
+        most,
+    )
+
+
+def chosen_run(info: RunInfo | None) -> Markup:
+    """The run that the buttons act on."""
+    return html.hint(Markup("Chosen: <b>{}</b>, {}.").format(info.name, info.created[:16])) if info else Markup()
+
+
+def question(info: RunInfo) -> Markup:
+    """Ask before a run is deleted for good."""
+    return Markup(
+        '<p class="question" role="alert">Delete the run <b>{}</b> of {}? Its model, curve and verdict are deleted for good. '
+        "A model that you saved under a name stays.</p>"
+    ).format(info.name, info.created[:16])

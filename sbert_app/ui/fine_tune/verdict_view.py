@@ -1,4 +1,4 @@
-"""Render a verdict: the result, what weakens it, its measures, and whether more labels would help."""
+"""Render a verdict: the result, what weakens it, its measures, whether more labels would help; and what to take home of a run."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,12 +7,17 @@ from markupsafe import Markup
 
 from sbert_app.evaluation.needed import needed_sentence
 from sbert_app.evaluation.verdict import BETTER, LEAST_HELD_OUT, UNCLEAR
+from sbert_app.jobs.declaring.recipe import Input
+from sbert_app.jobs.fine_tune import FINE_TUNE, options_of
 from sbert_app.runs.result import needed_for, warnings
 from sbert_app.services.fine_tune import RunProgress
+from sbert_app.services.labelled import EXAMPLES
 from sbert_app.ui.fine_tune.view import run_title
 from sbert_app.ui.kit import html
+from sbert_app.ui.kit.take_home import Caption, commands, pictures, present, row
 from sbert_app.wording import change_100, duration, times_100
 
+VERDICT, CURVE, SPREAD = "verdict", "run-curve", "distributions"  # the elements of the verdict and the charts
 METRIC_NAMES = {
     "spearman": "Spearman ×100",
     "pearson": "Pearson ×100",
@@ -99,14 +104,14 @@ def _intervals(change: Mapping[str, Any]) -> Markup:
     def percent(value: float) -> float:
         return float(100 * (value - low) / span)
 
-    row = Markup(
+    line = Markup(
         '<div class="interval {}"><span>{}</span><div class="track"><i style="left:{:.1f}%;width:{:.1f}%"></i>'
         '<b style="left:{:.1f}%"></b></div><em>{}</em></div>'
     )
     rows = []
     for side, s in sides.items():
         left, right, point = (percent(s[key]) for key in ("low", "high", "value"))
-        rows.append(row.format(side.lower(), side, left, right - left, point, times_100(s["value"])))
+        rows.append(line.format(side.lower(), side, left, right - left, point, times_100(s["value"])))
     name = METRIC_NAMES[change["metric"]]
     label = f"{name}: {times_100(sides['Before']['value'])} before, {times_100(sides['After']['value'])} after"
     hint = html.hint(f"{name}, with 95 % intervals.")
@@ -162,3 +167,29 @@ def _conditions(result: Mapping[str, Any], created: str) -> str:
         f"{duration(result['seconds'])} of training, {result['pairs_per_second']:,.0f} examples/s.",
     ]
     return f"{', '.join(pieces)} Intervals and p: paired bootstrap, 2,000 resamples."
+
+
+def curve_links(progress: RunProgress) -> Markup:
+    """The links under the training curve."""
+    return row(_caption("Training", progress), [CURVE], pictures(CURVE, "sbert-studio-training"))
+
+
+def spread_links(progress: RunProgress) -> Markup:
+    """The links under the scores before and after; the full screen shows the verdict above them."""
+    about = _caption("Did training help? Held-out examples before and after", progress)
+    return row(about, [VERDICT, SPREAD], present(), pictures(SPREAD, "sbert-studio-scores"), _commands(progress))
+
+
+def _commands(progress: RunProgress) -> Markup:
+    """The links to copy what trains the same run again; nothing if no command can."""
+    options = options_of(progress)
+    if options is None:
+        return Markup()
+    file = progress.info.file
+    example = (EXAMPLES / file).is_file()
+    return commands(FINE_TUNE, options, Input(f"assets/labelled/{file}" if example else file))
+
+
+def _caption(title: str, progress: RunProgress) -> Caption:
+    info = progress.info
+    return Caption.of(title, f"run {info.name}", info.file, f"from {progress.plan.base}", day=info.created[:10])

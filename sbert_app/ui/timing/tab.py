@@ -16,9 +16,8 @@ from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.files import FileButton
 from sbert_app.ui.kit.long_job import LongJob, throttled
-from sbert_app.ui.timing import links_view, numbers_view, race_view, view
+from sbert_app.ui.timing import numbers_view, race_view, view
 from sbert_app.ui.timing.chart import race_chart
-from sbert_app.ui.timing.page import page
 
 REFRESH_SECONDS = 0.3  # drawing uses the processor that is being timed
 PAGE_NAME = "sbert-studio-timing.html"
@@ -61,7 +60,7 @@ class _TimingTab:
         self.systems = LongJob(self.stop_measuring, self.measuring, self.start, self.measure)
 
     def _draw_story(self) -> None:
-        self.words = gr.HTML(view.story(sentences_at(AT_FIRST)), elem_id=links_view.WORDS, js_on_load=None)
+        self.words = gr.HTML(view.story(sentences_at(AT_FIRST)), elem_id=numbers_view.SENTENCE, js_on_load=None)
         self.sentences = gr.Slider(
             2, 6, AT_FIRST, step=0.05, label="Number of sentences", elem_id="race-n", elem_classes="log-slider"
         )
@@ -86,9 +85,9 @@ class _TimingTab:
             )  # fmt: skip
 
     def _draw_result(self) -> None:
-        self.chart = gr.Plot(label="Seconds by number of sentences", show_label=False, elem_id=links_view.CHART)
+        self.chart = gr.Plot(label="Seconds by number of sentences", show_label=False, elem_id=numbers_view.CHART)
         gr.HTML(html.hint(view.HOW_TO_READ), js_on_load=None)
-        links = links_view.links(Published(), sentences_at(AT_FIRST), None)
+        links = numbers_view.links(Published(), sentences_at(AT_FIRST), None)
         self.links = gr.HTML(links, elem_id="race-take-home", js_on_load=None)
         with gr.Column(visible=False, elem_id="race-result") as self.result:
             self.agreement = gr.HTML(elem_id="race-agreement", js_on_load=None)
@@ -184,12 +183,14 @@ class _TimingTab:
         """What depends on the number of sentences, besides the chart; without a result, the paper's."""
         return {
             self.words: view.in_words(result, number) if result else view.story(number),
-            self.links: links_view.links(result or Published(), number, self._service.indexed(session_id)),
+            self.links: numbers_view.links(result or Published(), number, self._service.indexed(session_id)),
         }
 
     def _page(self, session_id: str, exponent: float) -> str:
         result, number = self._service.result(session_id), sentences_at(exponent)
-        return page(result, number, race_chart(result, number), links_view.input_of_race(self._service.indexed(session_id)))
+        return numbers_view.page(
+            result, number, race_chart(result, number), numbers_view.input_of_race(self._service.indexed(session_id))
+        )
 
     def _on_measure(self, session_id: str, model: str) -> Iterator[Updates]:
         yield self.systems.busy(race_view.stage("Loading the model"))

@@ -1,4 +1,4 @@
-"""Render what a system gets wrong on a data set, and where another system disagrees with it most."""
+"""Render what is below the grid: links to take it home, what a system gets wrong, and where another disagrees with it most."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -7,16 +7,37 @@ from markupsafe import Markup
 
 from sbert_app.grid.cell import Cell
 from sbert_app.grid.errors import disagreements, mistakes
+from sbert_app.grid.export import as_csv, as_latex, as_markdown
+from sbert_app.grid.mteb_results import as_files, as_zip
 from sbert_app.grid.result import Grid, Place
+from sbert_app.grid.systems import Choice
 from sbert_app.grid.tasks.task import Mistake
 from sbert_app.ui.evaluation.grid_view import name_of
 from sbert_app.ui.kit import html
+from sbert_app.ui.kit.take_home import Caption, pictures, present, row
 from sbert_app.wording import digits, times_100
 
+TABLE, WORDS, CHART = "eval-grid", "eval-words", "eval-chart"  # the elements of the result
+NAME = "sbert-studio-evaluation"
 MOST = 8  # examples in each list
 RANKINGS = {"ndcg_at_10": "nDCG@10", "mrr_at_10": "MRR@10", "recall_at_100": "recall@100"}
 
 _SECTION = Markup('<section><h3>{}</h3><div class="scroll" tabindex="0" role="region" aria-label="{}">{}</div></section>')
+
+
+def links(grid: Grid, choice: Choice) -> Markup:
+    """Tables for a spreadsheet, a text or a paper, picture, full screen."""
+    results = as_files(grid)
+    files = html.links(
+        html.link(f"{NAME}.csv", "csv", as_csv(grid), "text/csv"),
+        html.link(f"{NAME}.md", "Markdown", as_markdown(grid), "text/markdown"),
+        html.link(f"{NAME}.tex", "LaTeX", as_latex(grid), "text/x-tex"),
+        *([html.link(f"{NAME}-mteb.zip", "mteb", as_zip(results), "application/zip")] if results else []),
+    )
+    title = f"{len(grid.systems)} systems on {len(grid.data_sets)} data sets"
+    caption = Caption.of(title, choice.model, day=max((cell.day for cell in grid), default=""))
+    groups = [files, *([pictures(CHART, NAME)] if grid.means() else []), present()]
+    return row(caption, [TABLE, WORDS, CHART], *groups)
 
 
 def errors(grid: Grid, place: Place) -> Markup:
