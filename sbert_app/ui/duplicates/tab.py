@@ -14,7 +14,7 @@ from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.services.bundle import Services
 from sbert_app.services.corpus.duplicates import DEFAULT_THRESHOLD, MOST_LISTED, NO_GROUP, DuplicatesService
 from sbert_app.tables.writing import csv_file
-from sbert_app.ui.corpus.start import corpus_start
+from sbert_app.ui.corpus.panel import corpus_start
 from sbert_app.ui.duplicates import view
 from sbert_app.ui.duplicates.groups_view import groups
 from sbert_app.ui.duplicates.overlap_panel import OverlapPanel

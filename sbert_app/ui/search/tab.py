@@ -9,8 +9,8 @@ from markupsafe import Markup
 from sbert_app.jobs.search import SEARCH
 from sbert_app.services.bundle import Services
 from sbert_app.services.corpus.hits import SearchResult
-from sbert_app.ui.corpus.collection_view import card as collection_card
-from sbert_app.ui.corpus.start import corpus_start
+from sbert_app.ui.corpus.collection_panel import card as collection_card
+from sbert_app.ui.corpus.panel import corpus_start
 from sbert_app.ui.corpus.view import card
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_longer_busy, sent, typed_text
