@@ -2,15 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from sbert_app.grid.result import ALL_PAIRS, Grid
 from sbert_app.ui.evaluation.grid_view import MEASURES, name_of
-from sbert_app.ui.kit.figures import GRID, MIDDLE, TEAL, as_text, quiet
+from sbert_app.ui.kit.figures import GRID, MIDDLE, TEAL, Figure, as_text, quiet
 from sbert_app.wording import digits, times_100
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 # Above and to the right first: the line comes to a point from above and leaves it to the right.
 POSITIONS = ("top right", "bottom left", "bottom right", "top left", "middle right", "middle left", "top center", "bottom center")
@@ -21,7 +17,7 @@ Point = tuple[float, float, str]  # speed, mean × 100, name
 Box = tuple[float, float, float, float]
 
 
-def chart(grid: Grid) -> "go.Figure":
+def chart(grid: Grid) -> Figure:
     """The means × 100 by speed: that of 10,000 sentences all against all, or without such figures that on the data sets."""
     import plotly.graph_objects as go
 
@@ -49,12 +45,7 @@ def chart(grid: Grid) -> "go.Figure":
     quiet(figure, 360)
     figure.update_layout(showlegend=False, hovermode="closest", margin={"t": 30, "r": 40})
     figure.update_xaxes(range=[left, right], dtick=1)
-    figure.update_xaxes(
-        title=axis,
-        type="log",
-        gridcolor=GRID,
-        zeroline=False,
-    )
+    figure.update_xaxes(title=axis, type="log", gridcolor=GRID, zeroline=False)
     like = [grid.data_sets[number] for number in grid.like]
     over = ", mean" if len(like) > 1 else f", {as_text(like[0].name)}" if like else ""
     figure.update_yaxes(title=f"{MEASURES[like[0].measure] if like else ''} × 100{over}", gridcolor=GRID, zeroline=False)

@@ -7,19 +7,7 @@ import gradio as gr
 
 from sbert_app.errors import UserError
 from sbert_app.grid.result import Grid
-from sbert_app.grid.systems import (
-    BM25,
-    CROSS,
-    HYBRID,
-    MAXSIM,
-    OVERLAP,
-    POOLED,
-    SBERT,
-    SYSTEMS,
-    TF_IDF,
-    WORD_VECTORS,
-    Choice,
-)
+from sbert_app.grid.systems import BM25, CROSS, HYBRID, MAXSIM, OVERLAP, POOLED, SBERT, SYSTEMS, TF_IDF, WORD_VECTORS, Choice
 from sbert_app.grid.tasks.task import RETRIEVAL
 from sbert_app.services.evaluation_grid import GridService, ShownGrid
 from sbert_app.ui.evaluation import below_view, grid_view

@@ -1,21 +1,18 @@
 """Figures of a training run: training curve, and score distributions before and after."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sbert_app.labelled.examples import Examples
-from sbert_app.ui.kit.figures import FAR, GRID, INK, MIDDLE, TEAL, as_text, quiet
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
+from sbert_app.ui.kit.figures import FAR, GRID, INK, MIDDLE, TEAL, Figure, as_text, quiet
 
 MORE_LABELS = ("#b45309", "#4f6fd0", "#8a8a94", "#7a5cc0", "#5a8f3c")
 BINS = 24
 
 
-def training_curve(events: Sequence[Mapping[str, Any]]) -> "go.Figure | None":
+def training_curve(events: Sequence[Mapping[str, Any]]) -> Figure | None:
     """Loss and dev score by step, on two axes; the kept checkpoint has a large marker, a dashed line is the score before training.
 
     None as long as there is no point to draw.
@@ -51,7 +48,7 @@ def training_curve(events: Sequence[Mapping[str, Any]]) -> "go.Figure | None":
     return figure
 
 
-def distributions(held_out: Examples, before: Sequence[float], after: Sequence[float]) -> "go.Figure":
+def distributions(held_out: Examples, before: Sequence[float], after: Sequence[float]) -> Figure:
     """Histograms of the held-out examples' scores before and after, by label or target, on the same scales."""
     from plotly.subplots import make_subplots
 

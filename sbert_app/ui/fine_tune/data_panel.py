@@ -31,13 +31,11 @@ class DataPanel:
         self._labelled, self.session_id = labelled, session_id
         gr.HTML(view.step(1, "Data"), js_on_load=None)
         with gr.Row(elem_classes="examples"):
-            self.examples = {
-                name: gr.Button(f"Example: {title}", size="sm", elem_id=f"example-{Path(name).stem}")
-                for name, title in EXAMPLES.items()
-            }
+            ids = {name: f"example-{Path(name).stem}" for name in EXAMPLES}
+            self.examples = {n: gr.Button(f"Example: {EXAMPLES[n]}", size="sm", elem_id=elem_id) for n, elem_id in ids.items()}
         self.file = gr.File(label=FILE_LABEL, height=150, elem_id="labelled-file")
         self.refused = gr.HTML(elem_id="refused", js_on_load=None)
-        self.summary = gr.HTML(view.no_data(), elem_id="labelled", js_on_load=None)
+        self.summary = gr.HTML(html.empty(view.NO_DATA), elem_id="labelled", js_on_load=None)
         self._draw_split()
         self._draw_columns()
 
@@ -89,20 +87,14 @@ class DataPanel:
         table, mapping, examples = data.table, data.mapping, data.reading.examples
         first, second, third = (*mapping.sentences, None)[:3]
         labelled = mapping.kind == "labelled"
+        chosen = {self.first: (first, True), self.second: (second, True), self.third: (third, mapping.kind == "triplets")}
+        chosen[self.target] = mapping.target or None, bool(mapping.target)
+        positive = examples.labels[examples.positive] if labelled else None
         return {
-            **self.show_split(data),
-            self.mapping: gr.Accordion(visible=True),
-            self.split_row: gr.Row(visible=True),
-            self.own_files: gr.Accordion(visible=True),
-            self.kind: mapping.kind,
-            self.first: gr.update(choices=[*table.frame.columns], value=first),
-            self.second: gr.update(choices=[*table.frame.columns], value=second),
-            self.third: gr.update(choices=[*table.frame.columns], value=third, visible=mapping.kind == "triplets"),
-            self.target: gr.update(choices=[*table.frame.columns], value=mapping.target or None, visible=bool(mapping.target)),
-            self.positive: gr.update(
-                choices=list(examples.labels), value=examples.labels[examples.positive] if labelled else None, visible=labelled
-            ),
-        }
+            **self.show_split(data), **self._foldable(True), self.kind: mapping.kind,
+            **{box: gr.update(choices=[*table.frame.columns], value=name, visible=seen) for box, (name, seen) in chosen.items()},
+            self.positive: gr.update(choices=list(examples.labels), value=positive, visible=labelled),
+        }  # fmt: skip
 
     def show_split(self, data: TrainingData) -> Values:
         """Show how the data is split."""
@@ -115,8 +107,10 @@ class DataPanel:
 
     def hide(self) -> Values:
         """Nothing is loaded: hide what belongs to the data."""
-        hidden = {component: gr.update(visible=False) for component in (self.mapping, self.split_row, self.own_files)}
-        return {self.summary: view.no_data(), self.refused: "", **hidden, **self.without_files()}
+        return {self.summary: html.empty(view.NO_DATA), self.refused: "", **self._foldable(False), **self.without_files()}
+
+    def _foldable(self, visible: bool) -> Values:
+        return {component: gr.update(visible=visible) for component in (self.mapping, self.split_row, self.own_files)}
 
     def without_files(self) -> Values:
         """Empty the uploads of parts, whose data is gone."""

@@ -11,6 +11,8 @@ from sbert_app.training.choices import CONCATENATIONS, DISTANCES, OBJECTIVES
 from sbert_app.ui.fine_tune import view
 from sbert_app.ui.kit.events import Values
 
+LEARNING_CURVE = "Learning curve: also train on half of the examples, to see whether more labels would help"
+
 
 class PlanPanel:
     """Components, and the button that starts: always below the preset, above what folds. `tuned`: the settings a plan fills."""
@@ -34,10 +36,7 @@ class PlanPanel:
                 )
                 self._margin = gr.Number(1.0, label="Triplet margin ε", elem_id="margin")
                 self._distance = gr.Dropdown(list(DISTANCES), value="euclidean", label="Triplet distance", elem_id="distance")
-            self._curve = gr.Checkbox(
-                label="Learning curve: also train on half of the examples, to see whether more labels would help",
-                elem_id="learning-curve",
-            )
+            self._curve = gr.Checkbox(label=LEARNING_CURVE, elem_id="learning-curve")
 
     @property
     def tuned(self) -> list[Any]:

@@ -10,11 +10,10 @@ from sbert_app.evaluation.verdict import LEAST_HELD_OUT
 from sbert_app.runs.overview import RunOverview
 from sbert_app.runs.run import DAMAGED, FAILED, INTERRUPTED, RunInfo
 from sbert_app.services.fine_tune import FineTuneService
-from sbert_app.ui.fine_tune.verdict_view import METRIC_NAMES, TOO_FEW
+from sbert_app.ui.fine_tune.verdict_view import METRIC_NAMES, TOO_FEW, both_sides, interval
 from sbert_app.ui.fine_tune.view import STATES
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
-from sbert_app.wording import change_100, times_100
 
 PICK_SCRIPT = """
 element.addEventListener('change', event => {
@@ -47,21 +46,17 @@ class RunsPanel:
             self.table = gr.HTML(elem_id="run-table", js_on_load=PICK_SCRIPT)
             self.message = gr.HTML(elem_id="run-message", js_on_load=None)
             with gr.Row(elem_id="run-actions", elem_classes="end-row"):
-                self.open = gr.Button("Open", size="sm", interactive=False, scale=0, min_width=96, elem_id="run-open")
-                self.resume = gr.Button("Resume", size="sm", interactive=False, scale=0, min_width=96, elem_id="run-resume")
-                self.delete = gr.Button(
-                    "Delete …", size="sm", variant="stop", interactive=False, scale=0, min_width=96, elem_id="run-delete"
-                )
+                self.open = _button("Open", "run-open")
+                self.resume = _button("Resume", "run-resume")
+                self.delete = _button("Delete …", "run-delete", variant="stop")
             with gr.Row(elem_classes="end-row", elem_id="run-names"):
                 self.new_name = gr.Textbox(label="New name", max_lines=1, interactive=False, elem_id="run-new-name")
-                self.rename = gr.Button("Rename", size="sm", interactive=False, scale=0, min_width=96, elem_id="run-rename")
+                self.rename = _button("Rename", "run-rename")
             with gr.Column(visible=False, elem_id="run-question") as self.question_box:
                 self.question = gr.HTML(js_on_load=None)
                 with gr.Row(elem_classes="end-row"):
-                    self.keep = gr.Button("Keep it", size="sm", scale=0, min_width=110, elem_id="run-delete-no")
-                    self.confirm = gr.Button(
-                        "Delete it", size="sm", variant="stop", scale=0, min_width=110, elem_id="run-delete-yes"
-                    )
+                    self.keep = _button("Keep it", "run-delete-no", interactive=True, min_width=110)
+                    self.confirm = _button("Delete it", "run-delete-yes", variant="stop", interactive=True, min_width=110)
 
     @property
     def outputs(self) -> list[Any]:
@@ -120,15 +115,14 @@ class RunsPanel:
 
     def _enabled(self, info: RunInfo | None) -> Updates:
         """Enable what can be done with a run."""
-        readable = info is not None and info.state != DAMAGED
-        resumable = info is not None and info.state in (INTERRUPTED, FAILED)
-        return {
-            self.open: gr.Button(interactive=readable),
-            self.resume: gr.Button(interactive=resumable),
-            self.delete: gr.Button(interactive=info is not None),
-            self.new_name: gr.Textbox(interactive=readable),
-            self.rename: gr.Button(interactive=readable),
-        }
+        enabled = dict.fromkeys((self.open, self.new_name, self.rename), info is not None and info.state != DAMAGED)
+        enabled |= {self.resume: info is not None and info.state in (INTERRUPTED, FAILED), self.delete: info is not None}
+        return {component: gr.update(interactive=interactive) for component, interactive in enabled.items()}
+
+
+def _button(title: str, elem_id: str, interactive: bool = False, min_width: int = 96, variant: Any = "secondary") -> gr.Button:
+    sized: dict[str, Any] = {"size": "sm", "scale": 0, "min_width": min_width}
+    return gr.Button(title, variant=variant, interactive=interactive, elem_id=elem_id, **sized)
 
 
 def run_table(runs: Sequence[RunOverview], chosen: str = "") -> Markup:
@@ -156,15 +150,8 @@ def _scores(change: Mapping[str, Any] | None) -> Markup:
     """The first measure before and after, and the interval of the change."""
     if change is None:
         return Markup()
-    gained, least, most = (change_100(change["difference"][key]) for key in ("value", "low", "high"))
-    return Markup("<b>{} → {}</b> <small>{}, change {} (95 % interval {} to {})</small>").format(
-        times_100(change["before"]["value"]),
-        times_100(change["after"]["value"]),
-        METRIC_NAMES[change["metric"]],
-        gained,
-        least,
-        most,
-    )
+    text = Markup("<b>{} → {}</b> <small>{}, change {} (95 % interval {} to {})</small>")
+    return text.format(*both_sides(change), METRIC_NAMES[change["metric"]], *interval(change))
 
 
 def chosen_run(info: RunInfo | None) -> Markup:

@@ -59,7 +59,7 @@ def verdict(progress: RunProgress) -> Markup:
         title=title,
         number=_headline(first, count),
         advice=Markup().join(Markup("<p>{}</p>").format(line) for line in advice if line),
-        warning=Markup().join(map(_warning, warnings(result | {"shared": progress.shared}))),
+        warning=Markup().join(map(Markup('<p class="caution">{}</p>').format, warnings(result | {"shared": progress.shared}))),
         intervals=_intervals(first),
     )
     return Markup('<div class="verdicts one">{}{}</div>').format(card, _details(progress, result))
@@ -67,23 +67,22 @@ def verdict(progress: RunProgress) -> Markup:
 
 def _headline(change: Mapping[str, Any], count: int) -> Markup:
     """The one number: the first measure before and after, and the interval of the change."""
-    difference = change["difference"]
-    gained, least, most = (change_100(difference[key]) for key in ("value", "low", "high"))
-    return Markup(
-        '<p class="headline"><b>{} → {}</b> {}</p><p>{:,} held-out examples. Change {}, 95 % interval {} to {}.</p>'
-    ).format(
-        times_100(change["before"]["value"]), times_100(change["after"]["value"]), METRIC_NAMES[change["metric"]], count,
-        gained, least, most,
-    )  # fmt: skip
+    text = Markup('<p class="headline"><b>{} → {}</b> {}</p><p>{:,} held-out examples. Change {}, 95 % interval {} to {}.</p>')
+    return text.format(*both_sides(change), METRIC_NAMES[change["metric"]], count, *interval(change))
+
+
+def both_sides(change: Mapping[str, Any]) -> list[str]:
+    return [times_100(change[side]["value"]) for side in ("before", "after")]
+
+
+def interval(change: Mapping[str, Any]) -> list[str]:
+    """The change and the ends of its interval."""
+    return [change_100(change["difference"][key]) for key in ("value", "low", "high")]
 
 
 def _needed(verdict: dict[str, Any], kind: str) -> str:
     change, noun = verdict["changes"][0]["difference"]["value"], "triplets" if kind == "triplets" else "pairs"
     return needed_sentence(needed_for(verdict), verdict["examples"], change, noun)
-
-
-def _warning(text: str) -> Markup:
-    return Markup('<p class="caution">{}</p>').format(text)
 
 
 def _details(progress: RunProgress, result: Mapping[str, Any]) -> Markup:
@@ -119,16 +118,7 @@ def _intervals(change: Mapping[str, Any]) -> Markup:
 
 
 def _measures(changes: Sequence[Mapping[str, Any]]) -> Markup:
-    rows = [
-        (
-            METRIC_NAMES[c["metric"]],
-            times_100(c["before"]["value"]),
-            times_100(c["after"]["value"]),
-            "{} ({} to {})".format(*(change_100(c["difference"][key]) for key in ("value", "low", "high"))),
-            _p(c["p"]),
-        )
-        for c in changes
-    ]
+    rows = [(METRIC_NAMES[c["metric"]], *both_sides(c), "{} ({} to {})".format(*interval(c)), _p(c["p"])) for c in changes]
     return html.table(("Measure", "Before", "After", "Change, 95 % interval", "p"), rows)
 
 
@@ -141,7 +131,7 @@ def _curve(curve: Mapping[str, Any] | None) -> str:
         return ""
     change = curve["change"]
     gain = change["difference"]
-    at_half, at_all = (times_100(change[side]["value"]) for side in ("before", "after"))
+    at_half, at_all = both_sides(change)
     from_half = f"From {curve['half']:,} to {curve['whole']:,} training examples, the measure changed from {at_half} to {at_all}"
     if gain["low"] > 0:
         return f"{from_half}. More labels would very likely help."
@@ -161,12 +151,12 @@ def _head(head: Mapping[str, float] | None) -> str:
 
 def _conditions(result: Mapping[str, Any], created: str) -> str:
     sizes = result["parts"]
-    pieces = [
-        f"Measured on {created[:10]} on {result['device']}: {sizes['train']:,} training examples",
-        f"checkpoint of step {result['best_step']:,} of {result['steps']:,} chosen on {sizes['dev']:,} other examples",
-        f"{duration(result['seconds'])} of training, {result['pairs_per_second']:,.0f} examples/s.",
-    ]
-    return f"{', '.join(pieces)} Intervals and p: paired bootstrap, 2,000 resamples."
+    return (
+        f"Measured on {created[:10]} on {result['device']}: {sizes['train']:,} training examples, "
+        f"checkpoint of step {result['best_step']:,} of {result['steps']:,} chosen on {sizes['dev']:,} other examples, "
+        f"{duration(result['seconds'])} of training, {result['pairs_per_second']:,.0f} examples/s. "
+        "Intervals and p: paired bootstrap, 2,000 resamples."
+    )
 
 
 def curve_links(progress: RunProgress) -> Markup:

@@ -31,6 +31,8 @@ STATES = {
     DAMAGED: "Damaged",
 }
 FIRST_ROWS = 3
+NO_DATA = "No labelled pairs yet. Choose an example or upload a file. You need about 100 rows for a meaningful verdict."
+FEW = "Only {} held-out examples. Too few examples to judge. Upload at least 100 rows."
 ESTIMATING = Markup('<p class="estimate">Timing a few batches to estimate the duration …</p>')
 
 
@@ -42,13 +44,6 @@ def refused(name: str, message: str) -> Markup:
 def step(number: int, title: str) -> Markup:
     """The heading of a step."""
     return Markup('<h2 class="step"><b aria-hidden="true">{}</b>{}</h2>').format(number, title)
-
-
-def no_data() -> Markup:
-    """A placeholder for the training data."""
-    return html.empty(
-        "No labelled pairs yet. Choose an example or upload a file. You need about 100 rows for a meaningful verdict."
-    )
 
 
 def training_data(data: TrainingData) -> Markup:
@@ -63,9 +58,8 @@ def training_data(data: TrainingData) -> Markup:
     if examples.kind == "labelled":
         facts.append(_labels(examples))
     head = Markup('<p class="read"><b>{}</b>: {}</p>').format(reading.name, Markup(" · ").join(facts))
-    count = len(split.held_out)
-    warning = f"Only {count} held-out examples. Too few examples to judge. Upload at least 100 rows."
-    notes = [warning if count < LEAST_HELD_OUT else "", *_leaks(split), *reading.notes, *skipped_summary(reading.skipped)]
+    few = FEW.format(len(split.held_out)) if len(split.held_out) < LEAST_HELD_OUT else ""
+    notes = [few, *_leaks(split), *reading.notes, *skipped_summary(reading.skipped)]
     meaning = html.hint(" ".join(split.separation.sentences()))
     return Markup().join([head, _first_rows(examples), _split(data), meaning, html.notes(notes)])
 
@@ -95,20 +89,18 @@ def _origin(part: Table | None) -> str:
 
 
 def _leaks(split: Split) -> list[str]:
-    lines = []
-    if split.leaks:
-        examples = plural(split.leaks, "example", "examples")
-        lines.append(f"{split.leaks:,} {examples} removed, because the same pair is in the dev or held-out part.")
-    return [*lines, shared_warning(split.shared)]
+    examples = f"{split.leaks:,} {plural(split.leaks, 'example', 'examples')}"
+    leaks = f"{examples} removed, because the same pair is in the dev or held-out part." if split.leaks else ""
+    return [leaks, shared_warning(split.shared)]
 
 
 def _first_rows(examples: Examples) -> Markup:
     header = ["Anchor", "Positive", "Negative"] if examples.kind == "triplets" else ["First", "Second"]
     last = {"scored": "Score, 0 to 1", "labelled": "Label"}.get(examples.kind)
-    rows = []
-    for i in range(min(FIRST_ROWS, len(examples))):
-        cells = [html.short(column[i], 120) for column in examples.sentences]
-        rows.append([*cells, *([target(examples, i)] if last else [])])
+    rows = [
+        [*(html.short(column[i], 120) for column in examples.sentences), *([target(examples, i)] if last else [])]
+        for i in range(min(FIRST_ROWS, len(examples)))
+    ]
     return Markup('<div class="first-rows">{}</div>').format(html.table([*header, *([last] if last else [])], rows))
 
 
@@ -139,16 +131,17 @@ def estimate(expected: TrainingEstimate, device: str) -> Markup:
 def live(progress: RunProgress) -> Markup:
     """Progress of a run: bar, loss, dev score, rate, remaining time."""
     info = progress.info
-    steps = [event for event in progress.events if event["type"] == "step"]
-    evaluations = [event for event in progress.events if event["type"] == "evaluation"]
-    before = [event for event in progress.events if event["type"] == "baseline"]
+    kinds = {event["type"] for event in progress.events}
+    steps, evaluations, before = (
+        [event for event in progress.events if event["type"] == kind] for kind in ("step", "evaluation", "baseline")
+    )
     if not steps:
         return html.progress(0, 1, f"{STATES[info.state].rstrip('.')}. {info.message}".strip(), "Training")
     last = steps[-1]
     stage = STATES[info.state].split(":")[0]
-    if progress.live and any(event["type"] == "kept" for event in progress.events):
+    if progress.live and "kept" in kinds:
         stage = "Stopped, evaluating the best checkpoint"
-    elif progress.live and any(event["type"] == "curve" for event in progress.events):
+    elif progress.live and "curve" in kinds:
         stage = "Learning curve: training on half of the examples"
     elif progress.live and last["step"] == last["steps"]:
         stage = "Evaluating"
@@ -184,11 +177,9 @@ def other_data(info: RunInfo, data: TrainingData | None) -> Markup:
     if data is None or info.fingerprint == data.split.fingerprint:
         return Markup()
     own, loaded = info.file or "other data", data.reading.name
-    if own == loaded:
-        text = f"This run was trained with other columns or another split of {own} than step 1 shows."
-    else:
-        text = f"This run was trained on {own}, not on {loaded}, which is loaded in step 1."
-    return Markup('<p class="other-data" role="status">{}</p>').format(text)
+    same = f"with other columns or another split of {own} than step 1 shows."
+    text = same if own == loaded else f"on {own}, not on {loaded}, which is loaded in step 1."
+    return Markup('<p class="other-data" role="status">This run was trained {}</p>').format(text)
 
 
 def plan_line(plan: Plan) -> Markup:

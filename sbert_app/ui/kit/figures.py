@@ -1,12 +1,10 @@
 """Style shared by all figures. Colours are readable on light and dark, because a figure has no access to the theme."""
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from markupsafe import escape
 
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
+Figure = Any  # of plotly, which has no types and is imported where a figure is drawn: the first page does not need it
 INK = "#7c7c85"
 TEAL, FAR, MIDDLE = "#14988d", "#d0455f", "#8a8a94"  # pairs meant to be close, far, between; opaque, for readable text on them
 # Clusters, distinguishable on light and dark.
@@ -25,7 +23,7 @@ def as_text(text: str) -> str:
     return str(escape(text))
 
 
-def quiet(figure: "go.Figure", height: int | None) -> None:
+def quiet(figure: Figure, height: int | None) -> None:
     """Set a transparent background, the app's font and small margins. height: pixels; None: that of its place on the page."""
     figure.update_layout(
         height=height,

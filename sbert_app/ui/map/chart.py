@@ -8,7 +8,7 @@ import json
 import secrets
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -18,11 +18,8 @@ from sbert_app.corpus_map.colouring import Categories, Scale
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.mapping.keywords import LABEL, SEPARATOR
 from sbert_app.mapping.projection import Points
-from sbert_app.ui.kit.figures import GREY, INK, PALETTE, TEAL, as_text, quiet
+from sbert_app.ui.kit.figures import GREY, INK, PALETTE, TEAL, Figure, as_text, quiet
 from sbert_app.ui.kit.html import short
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 SCALE = [[0, "#a3a3ad"], [0.3, "#7fb0ac"], [0.55, "#14988d"], [0.8, "#d97706"], [1, "#d0455f"]]  # from grey (low) to red (high)
 TEXTS_UP_TO = 20_000  # points; with more, sentences are requested on hover, as they would be most of the data sent
@@ -35,14 +32,14 @@ LARGEST, SMALLEST = 8.0, 2.2  # point sizes in pixels
 NO_ROW = -1  # alone, it fades all rows; the page takes an empty list for "all bright"
 
 
-def layout_figure(points: Points, rows: NDArray[np.int64]) -> "go.Figure":
+def layout_figure(points: Points, rows: NDArray[np.int64]) -> Figure:
     """Points (m, 2) of these rows during the layout: uncoloured and not clickable."""
     figure = _with_overlays([_points(points, rows, _size(len(rows)), GREY, "sentences")])
     figure.update_layout(meta={"preview": True, "figure": secrets.token_hex(4)})
     return figure
 
 
-def map_figure(corpus_map: CorpusMap, colours: Categories | Scale, texts: bool | None = None) -> "go.Figure":
+def map_figure(corpus_map: CorpusMap, colours: Categories | Scale, texts: bool | None = None) -> Figure:
     """The finished map. texts: whether the figure holds the sentences; None: for up to 20,000 points."""
     rows = corpus_map.projection.drawn
     inside = len(rows) <= TEXTS_UP_TO if texts is None else texts
@@ -60,9 +57,7 @@ def map_figure(corpus_map: CorpusMap, colours: Categories | Scale, texts: bool |
     return figure
 
 
-def _categories(
-    points: Points, rows: NDArray[np.int64], categories: Categories, sentences: Sequence[str] | None
-) -> "list[go.Scattergl]":
+def _categories(points: Points, rows: NDArray[np.int64], categories: Categories, sentences: Sequence[str] | None) -> list[Figure]:
     """One trace per category; rows without one are drawn first, below the others."""
     traces = []
     codes = categories.codes[rows]
@@ -74,7 +69,7 @@ def _categories(
     return traces
 
 
-def _scaled(points: Points, rows: NDArray[np.int64], scale: Scale, sentences: Sequence[str] | None) -> "list[go.Scattergl]":
+def _scaled(points: Points, rows: NDArray[np.int64], scale: Scale, sentences: Sequence[str] | None) -> list[Figure]:
     """Rows with a value in its colour, drawn above those without one."""
     size, has_value = _size(len(rows)), np.isfinite(scale.values[rows])
     blank, filled = rows[~has_value], rows[has_value]
@@ -90,7 +85,7 @@ def _scaled(points: Points, rows: NDArray[np.int64], scale: Scale, sentences: Se
 
 def _points(
     points: Points, rows: NDArray[np.int64], size: float, colour: str, name: str, sentences: Sequence[str] | None = None
-) -> "go.Scattergl":
+) -> Figure:
     import plotly.graph_objects as go
 
     hover: dict[str, Any] = {"hoverinfo": "none"}
@@ -103,9 +98,7 @@ def _points(
     )  # fmt: skip
 
 
-def _with_overlays(
-    traces: "list[go.Scattergl]", query: NDArray[np.float32] | None = None, rings: Points | None = None
-) -> "go.Figure":
+def _with_overlays(traces: list[Figure], query: NDArray[np.float32] | None = None, rings: Points | None = None) -> Figure:
     """A figure with two overlays for the page's script: rings around selected rows, and the query's star."""
     import plotly.graph_objects as go
 

@@ -1,6 +1,6 @@
 """Render the text around the map, and the map as a self-contained html page."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 
@@ -12,12 +12,9 @@ from sbert_app.jobs.declaring import recipe
 from sbert_app.mapping.quality import SAMPLE
 from sbert_app.services.corpus.cluster_map import AUTO
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.figures import PAGE_CONFIG
+from sbert_app.ui.kit.figures import PAGE_CONFIG, Figure
 from sbert_app.ui.kit.take_home import Caption, input_of
 from sbert_app.wording import change_100, plural
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 HOW_TO = "Hover: its sentence. Click: its neighbours. Lasso: the points inside. Double-click: all again."
 NEAR = "Near points are similar; distances between clusters and their sizes on the map mean little."
@@ -156,7 +153,7 @@ def options(corpus_map: CorpusMap) -> dict[str, Any]:
     return {"out": "map.html", "method": method, "clusters": str(count or AUTO), "outliers": round(100 * corpus_map.outliers)}
 
 
-def page(corpus_map: CorpusMap, chart: "go.Figure") -> str:
+def page(corpus_map: CorpusMap, chart: Figure) -> str:
     """Render the page, with plotly's and the map's scripts inside: about 5 MB plus the sentences."""
     corpus, sizes = corpus_map.projection.indexed.corpus, corpus_map.clustering.sizes.tolist()
     rows = [

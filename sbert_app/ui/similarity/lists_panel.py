@@ -1,7 +1,7 @@
 """Panel for two lists: every sentence of one with every sentence of the other, as a heat map and a table of the closest pairs."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gradio as gr
 import numpy as np
@@ -10,12 +10,9 @@ from markupsafe import Markup
 from sbert_app.services.similarity import ListComparison, SimilarityService
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
-from sbert_app.ui.kit.figures import as_text, quiet
+from sbert_app.ui.kit.figures import Figure, as_text, quiet
 from sbert_app.ui.kit.take_home import Caption, pictures, present, row
 from sbert_app.wording import plural, rounded
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 SAVED_PAIRS, SHOWN_PAIRS = 1_000, 100
 HEAT_MAP, PAIRS = "heat-map", "pairs"  # the elements of the chart and of the table
@@ -80,7 +77,7 @@ def pair_records(result: ListComparison, count: int) -> list[dict[str, object]]:
     return [{"rank": rank, "score": float(rounded(score, 4)), "sentence1": s1, "sentence2": s2} for rank, (score, s1, s2) in pairs]
 
 
-def heat_map(result: ListComparison) -> "go.Figure":
+def heat_map(result: ListComparison) -> Figure:
     """The cosine of every pair of sentences as a colour."""
     import plotly.graph_objects as go
 

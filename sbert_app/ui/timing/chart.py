@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,11 +9,8 @@ from sbert_app.evaluation import paper
 from sbert_app.timing.extrapolation import Extrapolation
 from sbert_app.timing.published import Published
 from sbert_app.timing.result import APPROXIMATE, CROSS, EXACT, MOST_SENTENCES, SBERT, TimingResult
-from sbert_app.ui.kit.figures import GRID, INK, MIDDLE, TEAL, quiet
+from sbert_app.ui.kit.figures import GRID, INK, MIDDLE, TEAL, Figure, quiet
 from sbert_app.wording import spoken
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 AMBER = "#c2650b"  # readable on light and dark
 POINTS = 40
@@ -36,7 +32,7 @@ class Style:
     band: str = ""
 
 
-def race_chart(result: TimingResult | Published, sentences: int) -> "go.Figure":
+def race_chart(result: TimingResult | Published, sentences: int) -> Figure:
     """The chart of all systems; a dotted line marks the chosen number of sentences."""
     import plotly.graph_objects as go
 
@@ -66,7 +62,7 @@ def _search(result: TimingResult | Published, kind: str) -> tuple[Points, Callab
     return points, lambda n: Extrapolation(result.query_seconds(kind, n) or 0.0)
 
 
-def _draw_system(figure: "go.Figure", style: Style, measured: Points, extrapolate: Callable[[int], Extrapolation]) -> None:
+def _draw_system(figure: Figure, style: Style, measured: Points, extrapolate: Callable[[int], Extrapolation]) -> None:
     """Draw the measured runs solid and, from the largest of them on, the extrapolation dashed."""
     line = {"color": style.colour, "width": 2.5 if style.band else 1.5}
     hover = "%{x:,} sentences: %{customdata}<br>"
@@ -95,7 +91,7 @@ def _sizes(start: int) -> list[int]:
     return [int(size) for size in np.unique(np.geomspace(start, MOST_SENTENCES, POINTS).round())]
 
 
-def _paper(figure: "go.Figure") -> None:
+def _paper(figure: Figure) -> None:
     points = {"65 hours": paper.CLOSEST_PAIR_SECONDS[CROSS], "5 seconds": paper.CLOSEST_PAIR_SECONDS[SBERT]}
     figure.add_scatter(
         x=[paper.CLOSEST_PAIR_SENTENCES] * len(points), y=list(points.values()), customdata=list(points), mode="markers+text",

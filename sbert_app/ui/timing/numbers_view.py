@@ -1,7 +1,7 @@
 """Render every number of a race with its origin, what to take home of it, and the paper's Table 7 next to measurements here."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
 
@@ -21,9 +21,6 @@ from sbert_app.ui.kit.figures import PAGE_CONFIG
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, pictures, present, row
 from sbert_app.ui.timing import view
 from sbert_app.wording import digits, spoken
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 SENTENCE, CHART = "race-words", "race-chart"  # the elements of the sentence and of the chart
 PAPER_ROWS = {WORDS: "Average GloVe embeddings", PLAIN: "SBERT-base", SMART: "SBERT-base, smart batching"}
@@ -127,7 +124,7 @@ def caption(times: TimingResult | Published) -> Caption:
     return Caption.of(title, corpus, models, f"{conditions.machine}, {conditions.hardware}", day=conditions.date)
 
 
-def page(result: TimingResult, sentences: int, chart: "go.Figure", source: Input) -> str:
+def page(result: TimingResult, sentences: int, chart: Any, source: Input) -> str:
     """Render the page, with plotly's script inside: about 5 MB. source: the corpus as a file, for the command at the foot."""
     return html.render(
         "timing_page.html",
