@@ -66,10 +66,10 @@ class ComparePanel:
 
     def listen(self, colour: gr.Dropdown, model: gr.State, changes: list[Any]) -> None:
         """Connect events. changes: the events, besides this panel's, after which other models may be available."""
-        session = [self._session_id]
+        self._colour, session = colour, [self._session_id]
         gr.on([*changes, self._tab.select], handler(self._on_models), [*session, model, self.model], self.model, **PRIVATE)
         changed = [self.share, self.summary, self._bridge, colour]
-        self.job.listen(self.start.click, self._on_compare(colour), [*session, self.model], changed, self._service.stop)
+        self.job.listen(self.start.click, self._on_compare, [*session, self.model], changed, self._service.stop)
         self.share.change(None, self.share, None, js=MORPH, **PRIVATE)
 
     def _on_models(self, session_id: str, model: str, chosen: str | None) -> Any:
@@ -78,21 +78,18 @@ class ComparePanel:
         others = self._service.other_models(session_id, model)
         return gr.Dropdown(choices=others, value=None if chosen == own else chosen, info=ABOUT if others else NO_OTHER)
 
-    def _on_compare(self, colour: gr.Dropdown) -> Any:
-        def on_compare(session_id: str, model: str | None) -> Iterator[Updates]:
-            """Show progress, then morph the map to the other model's layout."""
-            if not model:
-                raise UserError("Choose the other model first.")
-            yield {**self.job.busy(Markup()), self.share: gr.Slider(value=0, visible=False), self.summary: ""}
-            for step in self._service.compare(session_id, model):
-                if isinstance(step, ComparisonProgress):
-                    yield {self.stage: html.progress(step.done, step.total, f"{step.stage} …", "Comparing")}
-            corpus_map = self._service.map(session_id)
-            yield self.job.idle()
-            if corpus_map.comparison is not None:
-                yield {**self.shown(corpus_map, 1.0), colour: gr.Dropdown(choices=colouring.choices(corpus_map))}
-
-        return on_compare
+    def _on_compare(self, session_id: str, model: str | None) -> Iterator[Updates]:
+        """Show progress, then morph the map to the other model's layout."""
+        if not model:
+            raise UserError("Choose the other model first.")
+        yield {**self.job.busy(Markup()), self.share: gr.Slider(value=0, visible=False), self.summary: ""}
+        for step in self._service.compare(session_id, model):
+            if isinstance(step, ComparisonProgress):
+                yield {self.stage: html.progress(step.done, step.total, f"{step.stage} …", "Comparing")}
+        corpus_map = self._service.map(session_id)
+        yield self.job.idle()
+        if corpus_map.comparison is not None:
+            yield {**self.shown(corpus_map, 1.0), self._colour: gr.Dropdown(choices=colouring.choices(corpus_map))}
 
 
 class MapPanel:

@@ -52,16 +52,8 @@ class _MapTab:
     def listen(self, opened: gr.State, tab: gr.Tab) -> None:
         bar, panel = self.bar, self.panel
         session = [self._session_id]
-        grouped = [
-            self.plot,
-            panel.summary,
-            panel.groups,
-            bar.colour,
-            self.shown_colour,
-            panel.numbers,
-            *self.answers.deselecting,
-            *bar.export.links,
-        ]
+        coloured = [self.plot, bar.colour, self.shown_colour]
+        grouped = [*coloured, panel.summary, panel.groups, panel.numbers, *self.answers.deselecting, *bar.export.links]
         outputs = [*grouped, bar.controls, panel.result, *panel.compare.reset, bar.corpus_line, bar.query]
         everything = [*outputs, *self.job.outputs, self.answers.bridge, *bar.options.values]
         shown = opened.change(handler(self._on_opened), [*session, self._model], everything, **PRIVATE)
@@ -76,17 +68,9 @@ class _MapTab:
             self.job.listen(trigger, self._on_in_view, [*inputs, self.in_view], outputs, None)
         gr.on(bar.options.changes, handler(self._on_regroup), [*session, *bar.options.values], grouped, **PRIVATE)
         inputs = [*session, bar.colour, self.shown_colour]
-        coloured = bar.colour.input(handler(self._on_colour), inputs, [self.plot, self.shown_colour, panel.groups], **PRIVATE)
-        coloured.failure(lambda shown: shown, self.shown_colour, bar.colour, **PRIVATE)
-        queried = [
-            self.plot,
-            bar.colour,
-            self.shown_colour,
-            *self.answers.deselecting,
-            self.answers.bridge,
-            panel.groups,
-            panel.tabs,
-        ]
+        recoloured = bar.colour.input(handler(self._on_colour), inputs, [self.plot, self.shown_colour, panel.groups], **PRIVATE)
+        recoloured.failure(lambda shown: shown, self.shown_colour, bar.colour, **PRIVATE)
+        queried = [*coloured, *self.answers.deselecting, self.answers.bridge, panel.groups, panel.tabs]
         bar.query.submit(handler(self._on_query), [*session, bar.query, self.shown_colour], queried, **PRIVATE)
         self.answers.listen(self.shown_colour)
         bar.all.click(handler(self._on_all), [*session, self.shown_colour], [*queried, bar.query], **PRIVATE)
@@ -103,13 +87,8 @@ class _MapTab:
             return {**updates, **self._without_map(session_id), self.plot: None}
         corpus_map = self._service.map(session_id)
         query = corpus_map.query.query if corpus_map.query else ""
-        shown = {
-            **self._grouped(session_id, corpus_map),
-            **self._with_map(session_id),
-            self.bar.query: query,
-            **self.bar.options.set(*corpus_map.grouping),
-        }
-        return {**updates, **shown, **self.panel.compare.shown(corpus_map, 0.0)}
+        shown = {**self._grouped(session_id, corpus_map), **self._with_map(session_id), self.bar.query: query}
+        return {**updates, **shown, **self.bar.options.set(*corpus_map.grouping), **self.panel.compare.shown(corpus_map, 0.0)}
 
     def _cleared(self) -> Updates:
         """Clear everything about the previous map except the plot."""
@@ -160,15 +139,19 @@ class _MapTab:
 
     def _grouped(self, session_id: str, corpus_map: CorpusMap) -> Updates:
         return {
-            self.plot: chart.map_figure(corpus_map, colouring.colouring(corpus_map)),
+            **self._coloured(corpus_map, colouring.CLUSTERS),
             self.panel.summary: view.summary(corpus_map),
             self.panel.groups: lists.cluster_list(corpus_map),
-            self.bar.colour: gr.Dropdown(choices=colouring.choices(corpus_map), value=colouring.CLUSTERS),
-            self.shown_colour: colouring.CLUSTERS,
             self.panel.numbers: view.numbers(corpus_map),
             **self.answers.deselected(session_id),
             **self.bar.export.shown(corpus_map),
         }
+
+    def _coloured(self, corpus_map: CorpusMap, colour: str) -> Updates:
+        """The map in a colouring, which is chosen in the toolbar."""
+        choice = gr.Dropdown(choices=colouring.choices(corpus_map), value=colour)
+        figure = chart.map_figure(corpus_map, colouring.colouring(corpus_map, colour))
+        return {self.plot: figure, self.bar.colour: choice, self.shown_colour: colour}
 
     def _on_regroup(self, session_id: str, method: str, count: str, outliers: float) -> Updates:
         grouping = Grouping.read(method, count, outliers)
@@ -190,12 +173,7 @@ class _MapTab:
         if isinstance(text, str) and not text.strip():
             return {**self.answers.deselected(session_id), **self._without_query(session_id, shown)}
         corpus_map = self._service.query(session_id, text)
-        return {
-            self.plot: chart.map_figure(corpus_map, colouring.colouring(corpus_map, colouring.QUERY)),
-            self.bar.colour: gr.Dropdown(choices=colouring.choices(corpus_map), value=colouring.QUERY),
-            self.shown_colour: colouring.QUERY,
-            **self.answers.show_query(session_id, corpus_map),
-        }
+        return {**self._coloured(corpus_map, colouring.QUERY), **self.answers.show_query(session_id, corpus_map)}
 
     def _on_all(self, session_id: str, shown: str) -> Updates:
         """Clear the selection and the query."""
@@ -205,11 +183,5 @@ class _MapTab:
 
     def _without_query(self, session_id: str, shown: str) -> Updates:
         corpus_map = self._service.remove_query(session_id)
-        if shown != colouring.QUERY:
-            return {self.answers.bridge: message(**highlight(None), **star(None))}
-        return {
-            self.answers.bridge: message(**highlight(None), **star(None)),
-            self.plot: chart.map_figure(corpus_map, colouring.colouring(corpus_map)),
-            self.bar.colour: gr.Dropdown(choices=colouring.choices(corpus_map), value=colouring.CLUSTERS),
-            self.shown_colour: colouring.CLUSTERS,
-        }
+        clusters = self._coloured(corpus_map, colouring.CLUSTERS) if shown == colouring.QUERY else {}
+        return {self.answers.bridge: message(**highlight(None), **star(None)), **clusters}

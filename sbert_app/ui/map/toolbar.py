@@ -46,45 +46,32 @@ class Toolbar:
             [colouring.CLUSTERS], value=colouring.CLUSTERS, label="Colour by", min_width=0, allow_custom_value=True,
             elem_id="map-colour",
         )  # fmt: skip
-        self.filter = FilterPanel(service)
+        self.filter = MapFilters(service)
         self.all = gr.Button("Show all", size="sm", elem_id="map-all")
 
 
-class FilterPanel:
-    """The components; not shown for a corpus that has only sentences."""
+class MapFilters(Filters):
+    """The menu that selects rows of the map by their metadata; not shown for a corpus that has only sentences."""
 
     def __init__(self, service: MapService) -> None:
         self._service = service
         with gr.Accordion(LABEL, open=False, visible=False, elem_id="map-filter", elem_classes="popover") as self.box:
-            self._filters = Filters("map-")
+            super().__init__("map-")
             gr.HTML(html.hint(ENTER), js_on_load=None)
-
-    @property
-    def components(self) -> list[Any]:
-        return self._filters.components
 
     @property
     def outputs(self) -> list[Any]:
         return [self.box, *self.components]
 
-    @property
-    def changes(self) -> list[Any]:
-        return self._filters.changes
-
     def offered(self, session_id: str) -> Updates:
         """Offer the columns of the session's map, with no filter in force."""
         facets, columns = self._service.selections.filters(session_id)
-        removed = self._filters.removed()
-        offered = self._filters.of_corpus(facets, columns, removed)
-        return {**removed, **offered, self.box: gr.Accordion(label=LABEL, visible=bool(columns))}
+        removed = self.removed()
+        return {**removed, **self.of_corpus(facets, columns, removed), self.box: gr.Accordion(label=LABEL, visible=bool(columns))}
 
-    def removed(self) -> Updates:
+    def removed(self) -> Values:
         """Something else is selected, or nothing."""
-        return {**self._filters.removed(), self.box: gr.Accordion(label=LABEL)}
-
-    def chosen(self, values: Values) -> dict[str, Any]:
-        """The filters as the service takes them."""
-        return self._filters.chosen(values)
+        return {**super().removed(), self.box: gr.Accordion(label=LABEL)}
 
     def in_force(self, filters: dict[str, Any]) -> Updates:
         """The number of filtered columns on the button."""
