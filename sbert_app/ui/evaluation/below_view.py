@@ -1,7 +1,8 @@
-"""Render what is below the grid: links to take it home, what a system gets wrong, and where another disagrees with it most."""
+"""Render what is below the grid: a chart of quality by speed, links to take it all home, and the errors behind a figure."""
 
+import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
@@ -9,13 +10,94 @@ from sbert_app.grid.cell import Cell
 from sbert_app.grid.errors import disagreements, mistakes
 from sbert_app.grid.export import as_csv, as_latex, as_markdown
 from sbert_app.grid.mteb_results import as_files, as_zip
-from sbert_app.grid.result import Grid, Place
+from sbert_app.grid.result import ALL_PAIRS, Grid, Place
 from sbert_app.grid.systems import Choice
 from sbert_app.grid.tasks.task import Mistake
-from sbert_app.ui.evaluation.grid_view import name_of
+from sbert_app.ui.evaluation.grid_view import MEASURES, name_of
 from sbert_app.ui.kit import html
+from sbert_app.ui.kit.figures import GRID, MIDDLE, TEAL, Figure, as_text, quiet
 from sbert_app.ui.kit.take_home import Caption, pictures, present, row
 from sbert_app.wording import digits, times_100
+
+# Above and to the right first: the line comes to a point from above and leaves it to the right.
+POSITIONS = ("top right", "bottom left", "bottom right", "top left", "middle right", "middle left", "top center", "bottom center")
+WIDTH, HEIGHT = 640, 250  # of the plot on a narrow page, in pixels
+LETTER, LINE, DOT = 7, 15, 8  # width of a letter, height of a line, half a point
+PAIRS = ALL_PAIRS * (ALL_PAIRS - 1) // 2
+Point = tuple[float, float, str]  # speed, mean × 100, name
+Box = tuple[float, float, float, float]
+
+
+def chart(grid: Grid) -> Figure:
+    """The means × 100 by speed: that of 10,000 sentences all against all, or without such figures that on the data sets."""
+    import plotly.graph_objects as go
+
+    means = grid.means()
+    seconds = {system: grid.all_pairs_seconds(system) for system in means if grid.speed(system)}
+    extrapolated = all(seconds.values())
+    speeds = {system: PAIRS / needed if extrapolated and needed else grid.speed(system) for system, needed in seconds.items()}
+    unit = "pairs a second" if extrapolated else f"{grid.unit} a second"
+    axis = f"{unit}, 10,000 sentences all against all (extrapolated, log scale)" if extrapolated else f"{unit} (log scale)"
+    points = [(speed, 100 * means[system], name_of(system)) for system, speed in speeds.items()]
+    points.sort()
+    front, ends = _unbeaten(points), [math.log10(x) for x, _, _ in points]
+    left, right = min(ends, default=0) - 0.4, max(ends, default=0) + 0.4
+    figure = go.Figure()
+    line = {"mode": "lines", "line": {"color": TEAL, "width": 1.5, "shape": "hv"}, "hoverinfo": "skip"}
+    figure.add_scatter(x=[x for x, _, _ in front], y=[y for _, y, _ in front], **line)
+    figure.add_scatter(
+        x=[x for x, _, _ in points], y=[y for _, y, _ in points], mode="markers+text", cliponaxis=False,
+        textposition=_beside(points, left, right),
+        text=[as_text(name) for _, _, name in points],
+        marker={"size": 11, "color": [TEAL if point in front else MIDDLE for point in points]},
+        hovertext=[f"{as_text(name)}: {times_100(y / 100)}, {digits(x)} {unit}" for x, y, name in points],
+        hoverinfo="text",
+    )  # fmt: skip
+    quiet(figure, 360)
+    figure.update_layout(showlegend=False, hovermode="closest", margin={"t": 30, "r": 40})
+    figure.update_xaxes(range=[left, right], dtick=1)
+    figure.update_xaxes(title=axis, type="log", gridcolor=GRID, zeroline=False)
+    like = [grid.data_sets[number] for number in grid.like]
+    over = ", mean" if len(like) > 1 else f", {as_text(like[0].name)}" if like else ""
+    figure.update_yaxes(title=f"{MEASURES[like[0].measure] if like else ''} × 100{over}", gridcolor=GRID, zeroline=False)
+    return figure
+
+
+def _beside(points: Sequence[Point], left: float, right: float) -> list[str]:
+    """For each point the first of POSITIONS at which its name covers no point, earlier name or edge, as far as can be told.
+
+    left, right: the ends of the axis, as powers of ten.
+    """
+    heights = [y for _, y, _ in points]
+    tall = HEIGHT / max(1.0, max(heights, default=0) - min(heights, default=0))
+    places = [((math.log10(x) - left) * WIDTH / (right - left), y * tall) for x, y, _ in points]
+    edges = [(-math.inf, 0.0, -math.inf, math.inf), (WIDTH, math.inf, -math.inf, math.inf)]
+    taken: list[Box] = edges + [(x - DOT, x + DOT, y - DOT, y + DOT) for x, y in places]
+    chosen = []
+    for (x, y), (_, _, name) in zip(places, points, strict=True):
+        boxes = {position: _box(x, y, LETTER * len(name), position) for position in POSITIONS}
+        free = next((position for position, box in boxes.items() if not any(_overlap(box, other) for other in taken)), POSITIONS[0])
+        taken.append(boxes[free])
+        chosen.append(free)
+    return chosen
+
+
+def _box(x: float, y: float, width: float, position: str) -> Box:
+    """Left, right, bottom and top of a name at its point, in pixels."""
+    vertical, horizontal = position.split()
+    left = {"right": x + DOT, "left": x - DOT - width, "center": x - width / 2}[horizontal]
+    middle = y + {"top": LINE, "middle": 0.0, "bottom": -LINE}[vertical]
+    return left, left + width, middle - LINE / 2, middle + LINE / 2
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
+
+
+def _unbeaten(points: list[Point]) -> list[Point]:
+    """The points for which no other is both faster and better, by speed."""
+    return sorted(p for p in points if not any(o[0] >= p[0] and o[1] >= p[1] and o[:2] != p[:2] for o in points))
+
 
 TABLE, WORDS, CHART = "eval-grid", "eval-words", "eval-chart"  # the elements of the result
 NAME = "sbert-studio-evaluation"

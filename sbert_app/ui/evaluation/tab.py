@@ -11,7 +11,7 @@ from sbert_app.grid.systems import BM25, CROSS, HYBRID, MAXSIM, OVERLAP, POOLED,
 from sbert_app.grid.tasks.task import RETRIEVAL
 from sbert_app.services.evaluation_grid import GridService, ShownGrid
 from sbert_app.ui.evaluation import below_view, grid_view
-from sbert_app.ui.evaluation.chart import chart
+from sbert_app.ui.evaluation.below_view import chart
 from sbert_app.ui.header import scorer_choices
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent

@@ -14,9 +14,8 @@ from sbert_app.services.labelled import SplitChoice, TrainingData
 from sbert_app.services.trained_models import TrainedModels
 from sbert_app.tables import Table
 from sbert_app.ui.fine_tune import view
-from sbert_app.ui.fine_tune.data_panel import DataPanel
-from sbert_app.ui.fine_tune.plan_panel import PlanPanel
 from sbert_app.ui.fine_tune.run_panel import RunPanel
+from sbert_app.ui.fine_tune.step_panels import DataPanel, PlanPanel
 from sbert_app.ui.header import ModelPicker
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, handler
 from sbert_app.ui.kit.files import uploaded

@@ -16,9 +16,8 @@ from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_longer_busy, sent, typed_text
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
 from sbert_app.ui.search import view
-from sbert_app.ui.search.judging import JUDGED, JudgingPanel
+from sbert_app.ui.search.below_hits import JUDGED, JudgingPanel, StandingPanel
 from sbert_app.ui.search.options import Offered, Options
-from sbert_app.ui.search.standing import StandingPanel
 
 HITS = "hits"  # the element of the result
 LEAD = "Find sentences by what they **mean**, in your own file: different words, same idea."
