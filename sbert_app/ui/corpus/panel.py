@@ -1,6 +1,7 @@
 """The panel below the header to load a corpus: recent, examples, upload or pasted lines; choose its text columns, index, export."""
 
 import secrets
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -106,7 +107,7 @@ class CorpusPanel:
         exported = [self.export, self.other_columns, *self.downloads.values()]
         self.opened.change(handler(self._on_opened), session, exported, **PRIVATE)
         for kind, button in self.makes.items():
-            button.click(handler(self._on_make(kind)), session, self.downloads[kind], **PRIVATE)
+            button.click(handler(partial(self._on_make, kind)), session, self.downloads[kind], **PRIVATE)
 
     def show(self, session_id: str, wanted: str = "") -> Updates:
         """Show the session's corpus in the header, and tell the tabs that it was opened.
@@ -175,10 +176,7 @@ class CorpusPanel:
         columns = gr.Button(visible=self._corpora.has_table(session_id))
         return {self.export: gr.Row(visible=is_open), self.other_columns: columns, **hidden}
 
-    def _on_make(self, kind: str) -> Any:
-        def on_make(session_id: str) -> Any:
-            path = self._shelf.folder() / f"embeddings.{kind}"
-            self._corpora.export(session_id, path)
-            return gr.DownloadButton(f"Download {path.name} ({path.stat().st_size / 1e6:.1f} MB)", value=str(path), visible=True)
-
-        return on_make
+    def _on_make(self, kind: str, session_id: str) -> Any:
+        path = self._shelf.folder() / f"embeddings.{kind}"
+        self._corpora.export(session_id, path)
+        return gr.DownloadButton(f"Download {path.name} ({path.stat().st_size / 1e6:.1f} MB)", value=str(path), visible=True)

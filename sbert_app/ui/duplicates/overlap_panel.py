@@ -95,8 +95,9 @@ def overlap(compared: FileOverlap, matches: Sequence[Match], threshold: float) -
     exact = compared.indexed.index.report.kind == "exact"
     how = "" if exact else f" Searched with an approximate index, recall {compared.indexed.index.report.recall:.3f}."
     share = f"{len(matches):,} of {total:,} {plural(total, 'row', 'rows')}"
+    read = f"{plural(len(compared.other.columns), 'column', 'columns')} {', '.join(compared.other.columns)}"
     have, cosine = plural(len(matches), "has", "have"), f"cosine ≥ {threshold:.3g}{words}"
-    hint = html.hint(f"Read from {_columns(compared)}. {stages}.{how}")
+    hint = html.hint(f"Read from {read}. {stages}.{how}")
     head = Markup('<div class="could-go" role="status"><p><b>{}</b> of {} {} a match in {} at {}.</p>{}</div>').format(
         share, compared.other.name, have, compared.indexed.corpus.name, cosine, hint
     )
@@ -113,11 +114,6 @@ def _list(title: str, matches: Sequence[Match]) -> Markup:
     return Markup('<h2 class="section">{}: {:,} {}</h2>{}<ol class="dup-pairs">{}</ol>').format(
         title, len(matches), plural(len(matches), "row", "rows"), which, items
     )
-
-
-def _columns(compared: FileOverlap) -> str:
-    names = compared.other.columns
-    return f"{plural(len(names), 'column', 'columns')} {', '.join(names)}"
 
 
 def _match(match: Match) -> Markup:

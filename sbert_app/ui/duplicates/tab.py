@@ -105,7 +105,8 @@ class _DuplicatesPanel:
         self.remove.input(handler(self._on_remove), chosen, decided, trigger_mode="always_last", **PRIVATE)
         self.groups.picked(handler(self._on_picked), chosen, decided, trigger_mode="multiple", **PRIVATE)
         self.score.click(handler(self._on_score), [*with_threshold, self.cross], self.borderline, **PRIVATE)
-        self.check.expand(self._list_models, None, self.cross, **PRIVATE)
+        models = self._service.pair_scorers
+        self.check.expand(lambda: gr.Dropdown(choices=scorer_choices(models())), None, self.cross, **PRIVATE)
         for name, file in self.files.items():
             file.listen(self._content(name), chosen)
 
@@ -146,11 +147,10 @@ class _DuplicatesPanel:
     def _shown(self, session_id: str, threshold: float, remove: str) -> Updates:
         """Everything that depends on the threshold."""
         findings = self._service.findings(session_id, threshold, remove)
+        pairs = findings.borderline(BORDERLINE)
         return {
             self.headline: view.headline(findings),
-            self.borderline: view.borderline(
-                findings.borderline(BORDERLINE), findings.threshold, self._service.opinion(session_id)
-            ),
+            self.borderline: view.borderline(pairs, findings.threshold, self._service.opinion(session_id)),
             **self._decided(findings),
         }
 
@@ -179,9 +179,6 @@ class _DuplicatesPanel:
     def _on_score(self, session_id: str, threshold: float, cross: str | None) -> str:
         pairs, opinion = self._service.score_borderline(session_id, threshold, BORDERLINE, cross or DEFAULT_CROSS_ENCODER)
         return view.borderline(pairs, threshold, opinion)
-
-    def _list_models(self) -> Any:
-        return gr.Dropdown(choices=scorer_choices(self._service.pair_scorers()))
 
 
 def _slider(threshold: float, floor: float) -> Any:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import gradio as gr
+from markupsafe import Markup
 
 from sbert_app.errors import UserError
 from sbert_app.grid.result import Grid
@@ -131,18 +132,14 @@ class _EvaluationTab:
             yield from self._fill(session_id, current.grid, current.choice)
 
     def _fill(self, session_id: str, grid: Grid, choice: Choice) -> Iterator[Updates]:
-        yield {**self.job.busy(html.status("Starting")), **self._filling(grid, choice)}
+        emptied = {self.table: grid_view.grid(grid, choice), self.result: gr.Column(visible=False), self.errors: ""}
+        yield {**self.job.busy(html.status("Starting")), **emptied}
         for step in self._service.fill_session(session_id, grid, choice):
             grid = step.grid
             stage = grid_view.stage(grid, step.place, step.waiting)
             yield {self.stage: stage, self.table: grid_view.grid(grid, choice, step.place)}
-        if grid.complete:
-            yield {**self.job.idle(), **self._shown(ShownGrid(grid, choice))}
-        else:
-            yield {**self.job.idle(html.status("Stopped. The figures so far stay.")), **self._shown(ShownGrid(grid, choice))}
-
-    def _filling(self, grid: Grid, choice: Choice) -> Updates:
-        return {self.table: grid_view.grid(grid, choice), self.result: gr.Column(visible=False), self.errors: ""}
+        stage = Markup() if grid.complete else html.status("Stopped. The figures so far stay.")
+        yield {**self.job.idle(stage), **self._shown(ShownGrid(grid, choice))}
 
     def _shown(self, current: ShownGrid) -> Updates:
         grid = current.grid

@@ -33,7 +33,8 @@ def training_curve(events: Sequence[Mapping[str, Any]]) -> Figure | None:
             line={"color": TEAL, "width": 1.5, "dash": "dash"}, secondary_y=True,
         )  # fmt: skip
     if scores:
-        markers = {"size": [12 if event is _best(scores) else 6 for event in scores], "color": TEAL}
+        best = max(scores, key=lambda event: float(event["score"]))
+        markers = {"size": [12 if event is best else 6 for event in scores], "color": TEAL}
         figure.add_scatter(
             x=[e["step"] for e in scores], y=[100 * e["score"] for e in scores], name="dev score (the large point is kept)",
             mode="lines+markers", line={"color": TEAL, "width": 2.5}, marker=markers, secondary_y=True,
@@ -93,7 +94,3 @@ def _groups(held_out: Examples) -> list[tuple[str, str, Any]]:
             ("target above 2/3", TEAL, gold > 2 / 3),
         ]
     return [("all; correct to the right of the dotted line", TEAL, np.ones(len(held_out), dtype=bool))]
-
-
-def _best(scores: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    return max(scores, key=lambda event: float(event["score"]), default=None)

@@ -1,6 +1,7 @@
 """The Fine-tune tab in four steps: data, settings, training, verdict."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,9 +55,8 @@ class _FineTuneTab:
         session = [self._session_id, plan.preset, self._model]
         upload = data.file.upload(handler(self._on_file), [*session, data.file], loaded, **PRIVATE)
         cleared = data.file.clear(handler(self._on_clear), self._session_id, loaded, **PRIVATE)
-        examples = [
-            button.click(handler(self._on_example(name)), session, loaded, **PRIVATE) for name, button in data.examples.items()
-        ]
+        clicks = [(button.click, handler(partial(self._on_example, name))) for name, button in data.examples.items()]
+        examples = [click(work, session, loaded, **PRIVATE) for click, work in clicks]
         remapped = self._on_change(data.columns, self._on_columns, [*data.outputs, self.settings, *settings])
         split = self._on_change(data.split, self._on_split, data.outputs)
         for changed in (remapped, split):
@@ -82,8 +82,8 @@ class _FineTuneTab:
         for part, file in self.data.parts.items():
             outputs = [*self.data.outputs, self.data.refused]
             inputs = [self._session_id, file]
-            events.append(file.upload(handler(self._on_part(part, file)), inputs, outputs, **PRIVATE))
-            events.append(file.clear(handler(self._on_part_cleared(part)), self._session_id, outputs, **PRIVATE))
+            events.append(file.upload(handler(partial(self._on_part, part, file)), inputs, outputs, **PRIVATE))
+            events.append(file.clear(handler(partial(self._on_part_cleared, part)), self._session_id, outputs, **PRIVATE))
         return events
 
     @property
@@ -109,33 +109,24 @@ class _FineTuneTab:
         self._service.labelled.clear(session_id)
         return {**self.data.hide(), self.settings: gr.Column(visible=False)}
 
-    def _on_example(self, name: str) -> Callable[[str, str, str], Updates]:
-        def on_example(session_id: str, preset: str, model: str) -> Updates:
-            updates = self._load(session_id, self._service.labelled.example(name), preset, model)
-            return {**updates, self.data.file: None, self.data.refused: ""}
-
-        return on_example
+    def _on_example(self, name: str, session_id: str, preset: str, model: str) -> Updates:
+        updates = self._load(session_id, self._service.labelled.example(name), preset, model)
+        return {**updates, self.data.file: None, self.data.refused: ""}
 
     def _load(self, session_id: str, table: Table, preset: str, model: str) -> Updates:
         return {**self._show(self._service.labelled.load(session_id, table), preset, model), **self.data.without_files()}
 
-    def _on_part(self, part: str, component: gr.File) -> Callable[[str, str | None], Updates]:
-        def on_part(session_id: str, file: str | None) -> Updates:
-            labelled = self._service.labelled
-            try:
-                with uploaded(file, NO_FILE) as path:
-                    data = labelled.set_part(session_id, part, labelled.read_file(path))
-            except UserError as error:
-                return self._refuse(file, error) | {component: None}
-            return {**self.data.show_split(data), self.data.refused: ""}
+    def _on_part(self, part: str, component: gr.File, session_id: str, file: str | None) -> Updates:
+        labelled = self._service.labelled
+        try:
+            with uploaded(file, NO_FILE) as path:
+                data = labelled.set_part(session_id, part, labelled.read_file(path))
+        except UserError as error:
+            return self._refuse(file, error) | {component: None}
+        return {**self.data.show_split(data), self.data.refused: ""}
 
-        return on_part
-
-    def _on_part_cleared(self, part: str) -> Callable[[str], Updates]:
-        def on_part_cleared(session_id: str) -> Updates:
-            return {**self.data.show_split(self._service.labelled.set_part(session_id, part, None)), self.data.refused: ""}
-
-        return on_part_cleared
+    def _on_part_cleared(self, part: str, session_id: str) -> Updates:
+        return {**self.data.show_split(self._service.labelled.set_part(session_id, part, None)), self.data.refused: ""}
 
     def _on_columns(self, values: Values) -> Updates:
         updates = self._show(self.data.read(values), values[self.plan.preset], values[self._model])

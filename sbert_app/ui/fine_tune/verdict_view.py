@@ -118,12 +118,12 @@ def _intervals(change: Mapping[str, Any]) -> Markup:
 
 
 def _measures(changes: Sequence[Mapping[str, Any]]) -> Markup:
-    rows = [(METRIC_NAMES[c["metric"]], *both_sides(c), "{} ({} to {})".format(*interval(c)), _p(c["p"])) for c in changes]
+    p = [f"{c['p']:.3f}" if c["p"] >= 0.001 else "< 0.001" for c in changes]
+    rows = [
+        (METRIC_NAMES[c["metric"]], *both_sides(c), "{} ({} to {})".format(*interval(c)), chance)
+        for c, chance in zip(changes, p, strict=True)
+    ]
     return html.table(("Measure", "Before", "After", "Change, 95 % interval", "p"), rows)
-
-
-def _p(value: float) -> str:
-    return f"{value:.3f}" if value >= 0.001 else "< 0.001"
 
 
 def _curve(curve: Mapping[str, Any] | None) -> str:

@@ -65,11 +65,13 @@ def commands(job: Job, values: Mapping[str, Any], source: Input) -> Markup:
     return _group("Copy as", *buttons)
 
 
-def input_of(indexed: IndexedCorpus) -> Input:
+def input_of(indexed: IndexedCorpus | None) -> Input:
     """The corpus as a file that a command reads. Files of the examples are beside the program; a visitor's are with the visitor.
 
-    A sample is named with its collection.
+    A sample is named with its collection; None stands for the example that a job takes without a file.
     """
+    if indexed is None:
+        return Input()
     corpus = indexed.corpus
     if corpus.name.startswith(PASTED):
         return Input(PASTED_FILE, model=indexed.model)

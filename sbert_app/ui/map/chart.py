@@ -53,7 +53,9 @@ def map_figure(corpus_map: CorpusMap, colours: Categories | Scale, texts: bool |
     figure = _with_overlays(traces, query.point if query else None, rings)
     meta = {"texts": inside, "map": corpus_map.projection.id, "figure": secrets.token_hex(4), "centres": corpus_map.centres()}
     meta |= {"others": corpus_map.other_centres()} if corpus_map.comparison else {}
-    figure.update_layout(meta=meta, annotations=_names(corpus_map), showlegend=_legend(colours))
+    # For categories of a column and rows without a value, not for clusters, named on the map.
+    legend = colours.of_column if isinstance(colours, Categories) else not np.isfinite(colours.values).all()
+    figure.update_layout(meta=meta, annotations=_names(corpus_map), showlegend=legend)
     return figure
 
 
@@ -123,11 +125,6 @@ def _with_overlays(traces: list[Figure], query: NDArray[np.float32] | None = Non
         modebar={"remove": ["select2d", "autoScale2d", "toImage"], "bgcolor": "rgba(0,0,0,0)", "color": INK, "activecolor": TEAL},
     )  # fmt: skip
     return figure
-
-
-def _legend(colours: Categories | Scale) -> bool:
-    """Whether to show a legend: for categories of a column and rows without a value, not for clusters, named on the map."""
-    return colours.of_column if isinstance(colours, Categories) else not np.isfinite(colours.values).all()
 
 
 def _names(corpus_map: CorpusMap) -> list[dict[str, Any]]:

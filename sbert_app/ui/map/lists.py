@@ -92,8 +92,9 @@ def selection(corpus_map: CorpusMap, selected: Selection, words: Sequence[str] =
     head = html.head(Markup("<b>{}</b>").format(selected.title(corpus_map)), save) + html.cautions(selected.notes)
     about = html.hint(Markup("Distinctive words: <b>{}</b>").format(", ".join(words))) if words else ""
     labels = corpus_map.clustering.labels[listed].tolist()
-    shown = zip(records[:SHOWN_ROWS], labels, strict=False)
-    cards = Markup().join(_card(record, _cluster(str(record["cluster"]), label)) for record, label in shown)
+    mark, shown = Markup('<span><i style="background:{}"></i>{}</span>'), zip(records[:SHOWN_ROWS], labels, strict=False)
+    marked = [(record, mark.format(_colour(label), html.short(str(record["cluster"]), 40))) for record, label in shown]
+    cards = Markup().join(_card(record, cluster) for record, cluster in marked)
     more = html.hint(f"The first {SHOWN_ROWS:,} of {len(rows):,}.") if len(rows) > SHOWN_ROWS else ""
     return Markup('{}{}<ol class="selection" aria-label="Chosen sentences" tabindex="0">{}</ol>{}').format(head, about, cards, more)
 
@@ -107,10 +108,6 @@ def _card(record: dict[str, object], mark: Markup, own: Sequence[str] = OWN_KEYS
     place = f"{row:,}" if isinstance(row, int) else row
     facts = Markup("{}<span>row {}</span>{}{}").format(score, place, mark, Markup().join(columns[:METADATA_SHOWN]))
     return Markup('<li><p dir="auto">{}</p><small>{}</small></li>').format(record["sentence"], facts)
-
-
-def _cluster(name: str, label: int) -> Markup:
-    return Markup('<span><i style="background:{}"></i>{}</span>').format(_colour(label), html.short(name, 40))
 
 
 def nearest_title(query: QueryOnMap, rows: PlacedRows) -> str:

@@ -73,7 +73,8 @@ def _draw_system(figure: Figure, style: Style, measured: Points, extrapolate: Ca
             customdata=[spoken(seconds) for _, seconds in measured], marker={"size": 8 if style.band else 5, "color": style.colour},
             hovertemplate=f"{hover}measured<extra>{style.name}</extra>", **(shared | {"mode": "lines+markers"}),
         )  # fmt: skip
-    sizes = _sizes(measured[-1][0] if measured else FIRST)
+    start = measured[-1][0] if measured else FIRST
+    sizes = [int(size) for size in np.unique(np.geomspace(start, MOST_SENTENCES, POINTS).round())]  # even on the log scale
     estimates = [extrapolate(n) for n in sizes]
     if style.band and estimates[0].low is not None:
         edge = [*(e.high for e in estimates), *(e.low for e in estimates[::-1])]
@@ -84,11 +85,6 @@ def _draw_system(figure: Figure, style: Style, measured: Points, extrapolate: Ca
         x=sizes, y=seconds, customdata=[spoken(value) for value in seconds], line=line | {"dash": "dash"}, name=style.name,
         hovertemplate=f"{hover}extrapolated<extra>{style.name}</extra>", **shared,
     )  # fmt: skip
-
-
-def _sizes(start: int) -> list[int]:
-    """Numbers of sentences from `start` to MOST_SENTENCES, evenly spaced on a log scale."""
-    return [int(size) for size in np.unique(np.geomspace(start, MOST_SENTENCES, POINTS).round())]
 
 
 def _paper(figure: Figure) -> None:

@@ -8,7 +8,6 @@ from markupsafe import Markup
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.evaluation import paper
 from sbert_app.jobs.declaring import recipe
-from sbert_app.jobs.declaring.recipe import Input
 from sbert_app.jobs.timing import TIMING
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.timing.disturbance import DISTURBED
@@ -93,14 +92,9 @@ def _published(value: float | None) -> str:
 
 def links(times: TimingResult | Published, sentences: int, indexed: IndexedCorpus | None) -> Markup:
     """The links under the chart. indexed: the corpus that is raced, None for the example."""
-    about, values, source = caption(times), options(times, sentences), input_of_race(indexed)
+    about, values, source = caption(times), options(times, sentences), input_of(indexed)
     shown = present(), pictures(CHART, "sbert-studio-timing"), commands(TIMING, values, source)
     return row(about, [SENTENCE, CHART], *shown)
-
-
-def input_of_race(indexed: IndexedCorpus | None) -> Input:
-    """The raced corpus as a file, none for the example, which the job takes without one."""
-    return input_of(indexed) if indexed else Input()
 
 
 def options(times: TimingResult | Published, sentences: int) -> dict[str, Any]:
@@ -124,8 +118,8 @@ def caption(times: TimingResult | Published) -> Caption:
     return Caption.of(title, corpus, models, f"{conditions.machine}, {conditions.hardware}", day=conditions.date)
 
 
-def page(result: TimingResult, sentences: int, chart: Any, source: Input) -> str:
-    """Render the page, with plotly's script inside: about 5 MB. source: the corpus as a file, for the command at the foot."""
+def page(result: TimingResult, sentences: int, chart: Any, indexed: IndexedCorpus | None) -> str:
+    """Render the page, with plotly's script inside: about 5 MB. indexed: as in `links`, for the command at the foot."""
     return html.render(
         "timing_page.html",
         title=f"Cross-encoder against SBERT, {result.conditions.date}",
@@ -136,5 +130,5 @@ def page(result: TimingResult, sentences: int, chart: Any, source: Input) -> str
         agreement=view.agreement(result, live=False),
         numbers=numbers(result),
         method=view.method(result),
-        command=recipe.shell(TIMING, options(result, sentences), source),
+        command=recipe.shell(TIMING, options(result, sentences), input_of(indexed)),
     )

@@ -26,10 +26,6 @@ def waiting(before: int) -> Markup:
     return html.status(f"Waiting: {runs} ahead of yours. Two runs at once would disturb each other's times.")
 
 
-def stage(text: str) -> Markup:
-    return html.status(f"{text} …")
-
-
 def progress(moment: Moment, ended: bool = False) -> Markup:
     """Progress of both systems; once ended, with the final rates, from which everything is extrapolated."""
     if moment.state is None:

@@ -133,14 +133,8 @@ class _TimingTab:
             **{button: gr.Button(interactive=can_race) for button in (self.start, self.measure)},
             self.stage: "",
             self.progress: "",
-            **(self._shown(session_id, result, exponent) if result else self._nothing_measured(session_id, exponent)),
+            **self._shown(session_id, result, exponent),
         }
-
-    def _nothing_measured(self, session_id: str, exponent: float) -> Updates:
-        """Show the paper's times."""
-        number = sentences_at(exponent)
-        shown = {self.result: gr.Column(visible=False), self.chart: race_chart(Published(), number)}
-        return shown | self._in_words(session_id, None, number)
 
     def _on_tab_opened(self, session_id: str, exponent: float) -> Any:
         """Draw the chart, which a page does not load before it is needed; list the cross-encoders that were saved meanwhile."""
@@ -150,15 +144,15 @@ class _TimingTab:
 
     def _on_start(self, session_id: str, model: str, seconds: int, exponent: float, cross: str | None) -> Iterator[Updates]:
         """Show the race live, then its result, which the session keeps for the slider and the export."""
-        yield {**self.race.busy(race_view.stage("Starting")), self.result: gr.Column(visible=False), self.progress: ""}
+        yield {**self.race.busy(html.status("Starting …")), self.result: gr.Column(visible=False), self.progress: ""}
         last = Moment("")
         race = self._service.race_session(session_id, model, seconds, cross or "")
-        for step in throttled(race, _ended, REFRESH_SECONDS):
+        for step in throttled(race, lambda step: isinstance(step, Moment) and step.stage in FINAL_STAGES, REFRESH_SECONDS):
             if isinstance(step, Waiting):
                 yield {self.stage: race_view.waiting(step.before)}
             else:
                 last = step
-                yield {self.stage: race_view.stage(step.stage), self.progress: race_view.progress(step)}
+                yield {self.stage: html.status(f"{step.stage} …"), self.progress: race_view.progress(step)}
         if last.stage not in FINAL_STAGES:  # another corpus was opened, which cleared the page
             yield self._idle(session_id, self.race)
             return
@@ -166,15 +160,14 @@ class _TimingTab:
         shown = self._shown(session_id, last.result, exponent) if last.result else {}
         yield {**self._idle(session_id, self.race), **ended, **shown}
 
-    def _shown(self, session_id: str, result: TimingResult, exponent: float) -> Updates:
+    def _shown(self, session_id: str, result: TimingResult | None, exponent: float) -> Updates:
+        """A result; without one, the paper's times."""
         number = sentences_at(exponent)
+        measured = {self.agreement: view.agreement(result), self.numbers: numbers_view.numbers(result)} if result else {}
         return {
-            **self._in_words(session_id, result, number),
-            self.result: gr.Column(visible=True),
-            self.chart: race_chart(result, number),
-            self.agreement: view.agreement(result),
-            self.numbers: numbers_view.numbers(result),
-        }
+            **self._in_words(session_id, result, number), **measured,
+            self.result: gr.Column(visible=result is not None), self.chart: race_chart(result or Published(), number),
+        }  # fmt: skip
 
     def _on_slide(self, session_id: str, exponent: float) -> Updates:
         return self._in_words(session_id, self._service.last_result(session_id), sentences_at(exponent))
@@ -188,27 +181,21 @@ class _TimingTab:
 
     def _page(self, session_id: str, exponent: float) -> str:
         result, number = self._service.result(session_id), sentences_at(exponent)
-        return numbers_view.page(
-            result, number, race_chart(result, number), numbers_view.input_of_race(self._service.indexed(session_id))
-        )
+        return numbers_view.page(result, number, race_chart(result, number), self._service.indexed(session_id))
 
     def _on_measure(self, session_id: str, model: str) -> Iterator[Updates]:
-        yield self.systems.busy(race_view.stage("Loading the model"))
+        yield self.systems.busy(html.status("Loading the model …"))
         for step in self._service.table_7_session(session_id, model):
             if isinstance(step, Waiting):
                 yield {self.measuring: race_view.waiting(step.before)}
             else:
-                yield {self.measuring: race_view.stage("Measuring"), self.table_7: numbers_view.table_7(step)}
+                yield {self.measuring: html.status("Measuring …"), self.table_7: numbers_view.table_7(step)}
         yield self._idle(session_id, self.systems)
 
     def _idle(self, session_id: str, job: LongJob) -> Updates:
         """Become idle; racing is enabled only if the corpus open by now has enough sentences."""
         can_race = self._service.can_race(session_id)
         return job.idle() | {button: gr.Button(interactive=can_race) for button in job.starts}
-
-
-def _ended(step: Waiting | Moment) -> bool:
-    return isinstance(step, Moment) and step.stage in FINAL_STAGES
 
 
 def sentences_at(exponent: float) -> int:

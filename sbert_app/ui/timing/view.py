@@ -57,12 +57,14 @@ def story(sentences: int) -> Markup:
 def _times(times: TimingResult | Published, sentences: int, where: str, before: Markup, after: Markup) -> Markup:
     cross, sbert = times.cross_seconds(sentences), times.sbert_seconds(sentences)
     sides = _side("cross", "Cross-encoder", cross), _side("sbert", "SBERT", sbert)
+    ratio = cross.seconds / sbert.seconds  # in two digits, as precise as the rates
+    about = f"{float(f'{ratio:.2g}'):,.0f}" if ratio >= 10 else f"{ratio:.1f}"
     return Markup(
         '<div class="words"><p class="eyebrow">{}</p>{}<p class="words-n" role="status">To find the most similar pair: '
         "<b>{:,}</b> sentences are <b>{:,}</b> pairs</p>"
         '<div class="sides">{}<p class="against">against</p>{}</div>'
         '<p class="times">The cross-encoder takes about <b>{} times</b> as long.</p>{}</div>'
-    ).format(where, before, sentences, pairs_of(sentences), *sides, _about(cross.seconds / sbert.seconds), after)
+    ).format(where, before, sentences, pairs_of(sentences), *sides, about, after)
 
 
 def _moment(result: TimingResult) -> Markup:
@@ -86,11 +88,6 @@ def ticks() -> Markup:
     return Markup('<div class="ticks" aria-hidden="true">{}</div>').format(
         Markup().join(tick.format((exponent - 2) / 4, 10**exponent) for exponent in range(2, 7))
     )
-
-
-def _about(ratio: float) -> str:
-    """Two digits, as precise as the rates."""
-    return f"{float(f'{ratio:.2g}'):,.0f}" if ratio >= 10 else f"{ratio:.1f}"
 
 
 def _side(kind: str, name: str, estimate: Extrapolation) -> Markup:
