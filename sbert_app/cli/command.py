@@ -49,12 +49,8 @@ INDEXED_WITH = parameter(
     "indexed_with", str, typer.Option("--model", help="The encoder: bundled, saved, a Hub name, or a folder."), DEFAULT_ENCODER
 )
 FILE_OR_STORE = parameter("file", Path | None, typer.Argument(help=f"{FORMATS} Or none, with --store."), None)
-STORE = parameter(
-    "store",
-    str | None,
-    typer.Option("--store", help="Instead of a file, a collection: a folder, FILE.db/NAME or http://host:port/NAME."),
-    None,
-)
+STORE_HELP = "Instead of a file, a collection: a folder, FILE.db/NAME or http://host:port/NAME."
+STORE = parameter("store", str | None, typer.Option("--store", help=STORE_HELP), None)
 JSON = parameter("json", bool, typer.Option("--json", help="Print exactly one JSON object."), False)
 SUBJECTS: dict[Needs, list[inspect.Parameter]] = {
     Needs.NOTHING: [],

@@ -49,12 +49,8 @@ class ModelPicker:
         if bench.settings.temporary and not bench.settings.hosted:
             gr.HTML(Markup('<p class="model-note" role="alert">{}</p>').format(TEMPORARY), js_on_load=None)
         self._note = gr.HTML(elem_id="model-note", js_on_load=None)
+        self.outputs = [self._picker, self.in_use, self._note]  # what `use` updates
         self._picker.input(self._on_pick, [self._picker, self.in_use], self.outputs, api_visibility="private")
-
-    @property
-    def outputs(self) -> list[Any]:
-        """The components that `use` updates."""
-        return [self._picker, self.in_use, self._note]
 
     def names(self) -> list[str]:
         """The encoders available without a download."""

@@ -100,13 +100,9 @@ def staying(findings: Findings) -> Markup:
     """How many rows the cleaned file keeps; nothing if it would not hold all of them."""
     if is_partial(findings):
         return Markup()
-    rows, left = len(findings.corpus), findings.staying
-    spared = findings.spared
-    whole = (
-        f" {spared:,} {plural(spared, 'row stays', 'rows stay')} because you keep {plural(spared, 'its group', 'their groups')}."
-        if spared
-        else ""
-    )
+    rows, left, spared = len(findings.corpus), findings.staying, findings.spared
+    kept = f"{spared:,} {plural(spared, 'row stays', 'rows stay')} because you keep {plural(spared, 'its group', 'their groups')}."
+    whole = f" {kept}" if spared else ""
     return Markup('<p class="dup-staying" role="status"><b>{:,} of {:,} {} stay</b> in {}, {:,} {} removed.{}{}</p>').format(
         left, rows, plural(rows, "row", "rows"), CLEANED, rows - left, plural(rows - left, "is", "are"), whole, findings.unread
     )

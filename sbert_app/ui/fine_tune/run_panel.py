@@ -34,6 +34,11 @@ class RunPanel:
         self._draw_live()
         self._draw_verdict()
         self.runs = RunsPanel(service, owner)
+        live = [self.live, self.title, self.other_data, self.plan, self.progress, self.stop, self.curve, self.curve_links]
+        verdict = [self.verdict, self.other_verdict, self.answer, self.spread, self.spread_links, self.movers]
+        model = [self.name, self.use, self.download, self.model_message]
+        # What `attach` updates.
+        self.outputs = [self.run_id, self._shown, self._timer, *live, *verdict, *model, self.runs.table]
         self._listen()
         self._listen_to_runs()
 
@@ -82,14 +87,6 @@ class RunPanel:
         """After an event that loads data or opens a run: show whether the run was trained on the data of step 1."""
         inputs, lines = [self.run_id, self._owner, self._session_id], [self.other_data, self.other_verdict]
         event.success(handler(self._compare), inputs, lines, **PRIVATE)
-
-    @property
-    def outputs(self) -> list[Any]:
-        """The components that `attach` updates."""
-        live = [self.live, self.title, self.other_data, self.plan, self.progress, self.stop, self.curve, self.curve_links]
-        verdict = [self.verdict, self.other_verdict, self.answer, self.spread, self.spread_links, self.movers]
-        model = [self.name, self.use, self.download, self.model_message]
-        return [self.run_id, self._shown, self._timer, *live, *verdict, *model, self.runs.table]
 
     def attach(self, run_id: str, owner: str) -> Updates:
         """Show a run, and follow it while it is live."""

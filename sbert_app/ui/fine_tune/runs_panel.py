@@ -57,12 +57,9 @@ class RunsPanel:
                 with gr.Row(elem_classes="end-row"):
                     self.keep = _button("Keep it", "run-delete-no", interactive=True, min_width=110)
                     self.confirm = _button("Delete it", "run-delete-yes", variant="stop", interactive=True, min_width=110)
-
-    @property
-    def outputs(self) -> list[Any]:
-        """The components that this panel's own events update."""
         buttons = [self.open, self.resume, self.delete, self.new_name, self.rename]
-        return [self.chosen, self.table, self.message, *buttons, self.question_box, self.question]
+        # What this panel's own events update.
+        self.outputs = [self.chosen, self.table, self.message, *buttons, self.question_box, self.question]
 
     def listen(self, changed: dict[str, Any]) -> None:
         """Connect events, except for open and resume. changed: what to do after a run was renamed or deleted."""

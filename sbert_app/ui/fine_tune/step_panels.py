@@ -41,6 +41,12 @@ class DataPanel:
         self.summary = gr.HTML(html.empty(view.NO_DATA), elem_id="labelled", js_on_load=None)
         self._draw_split()
         self._draw_columns()
+        self.columns = [self.kind, self.first, self.second, self.third, self.target, self.positive]
+        self.split = [self.split_by, self.split_column]
+        self.parts = {TEST: self.test_file, DEV: self.dev_file}
+        # What `show` and `hide` update.
+        folds: list[Any] = [self.summary, self.mapping, self.split_row, self.own_files]
+        self.outputs = [*folds, *self.columns, *self.split, *self.parts.values()]
 
     def _draw_split(self) -> None:
         with gr.Row(visible=False, elem_id="split-choice") as self.split_row:
@@ -64,26 +70,6 @@ class DataPanel:
                 self.third = choice("Negative", "third-column")
                 self.target = choice("Score or label", "target-column")
             self.positive = choice("Label for “same meaning”", "positive-label")
-
-    @property
-    def columns(self) -> list[Any]:
-        """The column mapping."""
-        return [self.kind, self.first, self.second, self.third, self.target, self.positive]
-
-    @property
-    def split(self) -> list[Any]:
-        """The two choices of the split."""
-        return [self.split_by, self.split_column]
-
-    @property
-    def parts(self) -> dict[str, Any]:
-        """The uploads of parts of one's own."""
-        return {TEST: self.test_file, DEV: self.dev_file}
-
-    @property
-    def outputs(self) -> list[Any]:
-        """The components that `show` and `hide` update."""
-        return [self.summary, self.mapping, self.split_row, self.own_files, *self.columns, *self.split, *self.parts.values()]
 
     def show(self, data: TrainingData) -> Values:
         """Show the data as read."""
@@ -154,11 +140,9 @@ class PlanPanel:
                 self._margin = gr.Number(1.0, label="Triplet margin ε", elem_id="margin")
                 self._distance = gr.Dropdown(list(DISTANCES), value="euclidean", label="Triplet distance", elem_id="distance")
             self._curve = gr.Checkbox(label=LEARNING_CURVE, elem_id="learning-curve")
-
-    @property
-    def tuned(self) -> list[Any]:
         options = [self._epochs, self._batch_size, self._rate, self._seed]
-        return [self.objective, *options, self._concatenation, self._margin, self._distance, self._curve]
+        adjusted = [self._concatenation, self._margin, self._distance]
+        self.tuned: list[Any] = [self.objective, *options, *adjusted, self._curve]
 
     def show(self, plan: Plan, kind: str) -> Values:
         """Show a plan, with only the settings that apply to this kind of examples."""

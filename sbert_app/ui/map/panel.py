@@ -43,11 +43,7 @@ class ComparePanel:
             elem_id="map-share", elem_classes="log-slider",
         )  # fmt: skip
         self.summary = gr.HTML(elem_id="map-moved", js_on_load=None)
-
-    @property
-    def reset(self) -> list[Any]:
-        """The components that `hidden` updates."""
-        return [self.share, self.summary, self.stage]
+        self.reset = [self.share, self.summary, self.stage]  # what `hidden` updates
 
     def hidden(self) -> Updates:
         """Hide the comparison with the previous map."""

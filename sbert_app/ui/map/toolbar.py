@@ -58,10 +58,7 @@ class MapFilters(Filters):
         with gr.Accordion(LABEL, open=False, visible=False, elem_id="map-filter", elem_classes="popover") as self.box:
             super().__init__("map-")
             gr.HTML(html.hint(ENTER), js_on_load=None)
-
-    @property
-    def outputs(self) -> list[Any]:
-        return [self.box, *self.components]
+        self.outputs = [self.box, *self.components]
 
     def offered(self, session_id: str) -> Updates:
         """Offer the columns of the session's map, with no filter in force."""
@@ -95,19 +92,12 @@ class MapOptions:
                 0, 100, DEFAULT_OUTLIERS, step=1, label="Most outliers, % of the rows (HDBSCAN)",
                 info="Outliers above this share are assigned to the nearest cluster.", elem_id="map-outliers",
             )  # fmt: skip
-
-    @property
-    def values(self) -> list[Any]:
-        return [self.method, self.count, self.outliers]
+        self.values: list[Any] = [self.method, self.count, self.outliers]
+        self.changes = [self.method.input, self.count.submit, self.outliers.change]  # after which the map is clustered again
 
     def set(self, method: str, count: int | None) -> Updates:
         """Show how a map was clustered. Not its outliers: setting their slider would cluster it again."""
         return {self.method: method, self.count: AUTO if count is None else str(count)}
-
-    @property
-    def changes(self) -> list[Any]:
-        """The events after which the map is clustered again."""
-        return [self.method.input, self.count.submit, self.outliers.change]
 
 
 class ExportPanel:

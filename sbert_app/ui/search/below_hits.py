@@ -40,10 +40,7 @@ class JudgingPanel:
             self.on = gr.Checkbox(False, label="Judge these hits", container=False, scale=0, min_width=170, elem_id="judge")
             self.count = gr.HTML(elem_id="judged", js_on_load=None)
             self.file = FileButton(FILE, "judgements", visible=False)
-
-    @property
-    def outputs(self) -> list[gr.components.Component]:
-        return [self.count, self.file.button]
+        self.outputs = [self.count, self.file.button]
 
     def listen(self, hits: gr.HTML) -> None:
         self.on.input(None, self.on, None, js=SHOW_BUTTONS, **PRIVATE)

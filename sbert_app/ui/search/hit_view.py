@@ -43,17 +43,9 @@ def card(hit: Hit, words: frozenset[str], moved: str | Markup, grade: int | None
         '<div class="hit-body">{sentence}{same}{why}<ul class="chips">{chips}</ul>{judge}</div><button type="button" class="more" '
         'data-row="{row}" aria-label="More like this: row {place}">More like this</button></li>'
     ).format(
-        score=hit.score,
-        bars=bars,
-        moved=moved,
-        sentence=_sentence(hit, words),
-        same=_same(hit),
-        why=_matched_words(hit),
-        chips=_metadata(hit),
-        judge=_judge(hit, grade),
-        row=hit.row,
-        place=hit.place,
-    )
+        score=hit.score, bars=bars, moved=moved, sentence=_sentence(hit, words), same=_same(hit), why=_matched_words(hit),
+        chips=_metadata(hit), judge=_judge(hit, grade), row=hit.row, place=hit.place,
+    )  # fmt: skip
 
 
 def _judge(hit: Hit, grade: int | None) -> Markup:
@@ -134,12 +126,9 @@ def _matched_words(hit: Hit) -> Markup:
 def _metadata(hit: Hit) -> Markup:
     """Row number and metadata; what is beyond the first METADATA_SHOWN is folded."""
     facts = [("row", hit.place), *(item for item in hit.metadata.items() if item[1])]
-    item = Markup("<li{}><span>{}</span> {}</li>")
-    folded = Markup(' class="folded"')
-    items = [
-        item.format(folded if position > METADATA_SHOWN else "", key, html.short(value, METADATA_LENGTH))
-        for position, (key, value) in enumerate(facts)
-    ]
+    shown, folded = Markup("<li><span>{}</span> {}</li>"), Markup('<li class="folded"><span>{}</span> {}</li>')
+    kinds = [shown] * (METADATA_SHOWN + 1) + [folded] * len(facts)
+    items = [kind.format(key, html.short(value, METADATA_LENGTH)) for kind, (key, value) in zip(kinds, facts, strict=False)]
     hidden = len(facts) - METADATA_SHOWN - 1
     if hidden > 0:
         items.append(Markup('<li class="rest">{}</li>').format(_unfold(f"+{hidden}", "less")))

@@ -43,7 +43,7 @@ class ChosenOptions:
 class SearchTab:
     """Components and event handlers, without visitors' data.
 
-    `query`: the text box, which a reload fills again. `start`: the choice of corpora while none is open, listed anew for each page.
+    `query`: the text box, which a reload fills again. `start`: the corpora to choose from while none is open, listed for each page.
     """
 
     def __init__(self, services: Services, session_id: gr.State, opened: gr.State) -> None:
@@ -61,13 +61,7 @@ class SearchTab:
         self.status = gr.HTML(elem_id="status", js_on_load=None)
         with gr.Row(elem_classes="query-row"):
             self.query = gr.Textbox(
-                label="Query",
-                placeholder="What are you looking for?",
-                lines=1,
-                max_lines=1,
-                scale=6,
-                min_width=260,
-                elem_id="query",
+                label="Query", placeholder="What are you looking for?", max_lines=1, scale=6, min_width=260, elem_id="query"
             )
             self.go = gr.Button("Search", variant="primary", scale=0, min_width=120, elem_id="search")
         self.chips = gr.HTML(elem_id="chips", js_on_load=PICKED)

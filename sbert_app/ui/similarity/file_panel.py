@@ -45,15 +45,12 @@ class FilePanel:
             self.labels = gr.Dropdown(
                 [NO_COLUMN], value="", label="Column of labels", allow_custom_value=True, elem_id="pair-labels"
             )
+        self._chosen = [self.first, self.second, self.labels]
         self.score = gr.Button("Score", variant="primary", visible=False, elem_id="pair-score")
         self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="pair-stop")
         self.stage = gr.HTML(elem_id="pair-stage", js_on_load=None)
         self.download = gr.DownloadButton("Download", variant="primary", visible=False, elem_id="pair-download")
         self.result = gr.HTML(elem_id="pair-result", js_on_load=None)
-
-    @property
-    def _chosen(self) -> list[gr.Dropdown]:
-        return [self.first, self.second, self.labels]
 
     def _listen(self) -> None:
         session, model, stop = self._session_id, self._model, self._service.stop
@@ -89,7 +86,7 @@ class FilePanel:
         if not first or not self._service.has_file(session_id):  # none, or that of the page before it was loaded again
             return {self.stage: ""}
         self._service.stop(session_id)
-        button = gr.Button(view.score_with(model), visible=True)
+        button = gr.Button(f"Score with {model}", visible=True)
         return {**self._no_result(), self.score: button, self.stage: html.status(view.OTHER_MODEL)}
 
     def _shown(self, table: Table, columns: PairColumns) -> Updates:
@@ -107,7 +104,7 @@ class FilePanel:
     def _event(self, event: ScoringProgress, model: str) -> Updates:
         """The columns can be changed, and so the file scored again, when nothing is being scored."""
         if event.stopped:
-            return {**self._cleared(), self.score: gr.Button(view.score_with(model), visible=True, interactive=True)}
+            return {**self._cleared(), self.score: gr.Button(f"Score with {model}", visible=True, interactive=True)}
         if event.scored is None:
             return {**self._no_result(), **self._open(False)}
         shown = {self.result: view.scored(event.scored), self.download: self._file(event.scored)}
