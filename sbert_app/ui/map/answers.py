@@ -23,10 +23,13 @@ SCRIPTS = "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in ("ma
 
 
 class MapAnswers:
-    """`bridge` sends messages to the page's script; `pointed` shows the hovered sentence, `status` what is selected."""
+    """`bridge` sends messages to the page's script; `pointed` shows the hovered sentence, `status` what is selected.
 
-    def __init__(self, service: MapService, session_id: gr.State, status: gr.HTML, filters: MapFilters) -> None:
-        self._service, self._session_id, self.status, self._filter = service, session_id, status, filters
+    colour: the colouring of the plot.
+    """
+
+    def __init__(self, service: MapService, session_id: gr.State, status: gr.HTML, filters: MapFilters, colour: gr.State) -> None:
+        self._service, self._session_id, self.status, self._filter, self._colour = service, session_id, status, filters, colour
         self.bridge = gr.HTML("", html_template="", js_on_load=SCRIPTS, visible="hidden", elem_id="map-bridge")
         self.pointed = gr.HTML(elem_id="map-pointed", js_on_load=None)
 
@@ -39,10 +42,8 @@ class MapAnswers:
         """The components that `deselected` updates."""
         return [self.panel.selection, self.status, self.pointed, *self._filter.outputs]
 
-    def listen(self, shown_colour: gr.State) -> None:
-        """Connect events. shown_colour: the colouring of the plot."""
-        self._shown_colour, panel = shown_colour, self.panel
-        session = [self._session_id, shown_colour]
+    def listen(self) -> None:
+        panel, session = self.panel, [self._session_id, self._colour]
         outputs = [self.bridge, panel.groups, panel.tabs, *self.deselecting]
         panel.groups.picked(handler(self._on_listed), session, outputs, **PRIVATE)
         self.bridge.picked(handler(self._on_picked), session, outputs, trigger_mode="always_last", **PRIVATE)
@@ -107,7 +108,7 @@ class MapAnswers:
         """Select the rows that match the filters; without one, clear the selection."""
         session_id, filters = values[self._session_id], self._filter.chosen(values)
         corpus_map = self._service.map(session_id)
-        unlisted = {self.panel.groups: self.colour_list(corpus_map, values[self._shown_colour])}
+        unlisted = {self.panel.groups: self.colour_list(corpus_map, values[self._colour])}
         if not filters:
             return {**self.deselected(session_id), **unlisted, self.bridge: message(**highlight(None))}
         selected = self._service.selections.matching(session_id, filters)

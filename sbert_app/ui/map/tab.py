@@ -41,7 +41,7 @@ class _MapTab:
                 self.plot = gr.Plot(label="Map of the corpus", show_label=False, elem_id="map-plot")
                 self.stage = gr.HTML(elem_id="map-stage", js_on_load=None)
                 self.status = gr.HTML(elem_id="map-told", js_on_load=None)
-                self.answers = MapAnswers(service, session_id, self.status, self.bar.filter)
+                self.answers = MapAnswers(service, session_id, self.status, self.bar.filter, self.shown_colour)
             with gr.Column(min_width=0, elem_id="map-side"):
                 self.answers.draw_panel()
         self.panel = self.answers.panel
@@ -72,7 +72,7 @@ class _MapTab:
         recoloured.failure(lambda shown: shown, self.shown_colour, bar.colour, **PRIVATE)
         queried = [*coloured, *self.answers.deselecting, self.answers.bridge, panel.groups, panel.tabs]
         bar.query.submit(handler(self._on_query), [*session, bar.query, self.shown_colour], queried, **PRIVATE)
-        self.answers.listen(self.shown_colour)
+        self.answers.listen()
         bar.all.click(handler(self._on_all), [*session, self.shown_colour], [*queried, bar.query], **PRIVATE)
         panel.compare.listen(bar.colour, self._model, [tab.select, opened.change, self._model.change])
         bar.export.listen()
