@@ -70,11 +70,11 @@ def links(findings: Findings) -> Markup:
 
 def headline(findings: Findings) -> Markup:
     """First what is certain, the exact copies, then what is only similar; how they were found is behind an i."""
-    how, notes = html.info(_how(findings)), html.notes([_compared(findings), _mixed(findings)])
+    how, compared = html.info(_how(findings)), _compared(findings)
+    notes = html.notes([compared, _mixed(findings)])
     if not len(findings.grouping):
-        return Markup('<div class="could-go" role="status">{} {}{}</div>').format(
-            _nothing(findings), how, html.notes([_compared(findings)])
-        )
+        nothing = Markup('<div class="could-go" role="status">{} {}{}</div>')
+        return nothing.format(_nothing(findings), how, html.notes([compared]))
     return Markup('<div class="could-go" role="status"><p>{}</p><div>{} {}</div>{}</div>').format(
         _copies(findings), _similar(findings), how, notes
     )
@@ -112,13 +112,9 @@ def borderline(pairs: Sequence[SentencePair], threshold: float, opinion: SecondO
     """The pairs nearest to the threshold, with the scores of a second model as far as it has read them."""
     if not pairs:
         return html.empty(NO_BORDERLINE)
-    scored = _by_whom(pairs, opinion) if opinion else ""
-    return Markup(
-        '<p class="hint" role="status">The {:,} {} nearest to the threshold, on both sides of it.{}</p>'
-        '<ol class="dup-pairs">{}</ol>'
-    ).format(
-        len(pairs), plural(len(pairs), "pair", "pairs"), scored, Markup().join(_pair(pair, threshold, opinion) for pair in pairs)
-    )
+    which = f"The {len(pairs):,} {plural(len(pairs), 'pair', 'pairs')} nearest to the threshold, on both sides of it."
+    scored, items = _by_whom(pairs, opinion) if opinion else "", Markup().join(_pair(pair, threshold, opinion) for pair in pairs)
+    return Markup('<p class="hint" role="status">{}{}</p><ol class="dup-pairs">{}</ol>').format(which, scored, items)
 
 
 def _by_whom(pairs: Sequence[SentencePair], opinion: SecondOpinion) -> str:
@@ -132,9 +128,9 @@ def _by_whom(pairs: Sequence[SentencePair], opinion: SecondOpinion) -> str:
 def _nothing(findings: Findings) -> str:
     best, joined = findings.mined.duplicates.pairs.scores[:1], findings.mined.joined
     rows = joined.compared if joined else len(findings.corpus)
-    closest = (
-        f"The closest pair has {best[0]:.3f}: lower the threshold to see it." if len(best) else "All sentences are dissimilar."
-    )
+    closest = "All sentences are dissimilar."
+    if len(best):
+        closest = f"The closest pair has {best[0]:.3f}: lower the threshold to see it."
     return f"No duplicates at cosine ≥ {findings.threshold:.3g} among {rows:,} rows. {closest}"
 
 
@@ -180,12 +176,10 @@ def _mixed(findings: Findings) -> str:
 
 
 def _approximate(findings: Findings) -> str:
-    share = (
-        "" if findings.recall is None else f": {findings.recall:.1%} of the pairs above the threshold found, measured on a sample"
-    )
     if joined := findings.mined.joined:
         return f"Each of {joined.compared:,} rows was compared with its {joined.neighbours} nearest of all, by the {joined.index}."
-    return f"Approximate: each row was compared with its nearest neighbours{share}."
+    found = f"{findings.recall or 0:.1%} of the pairs above the threshold found, measured on a sample"
+    return f"Approximate: each row was compared with its nearest neighbours{'' if findings.recall is None else f': {found}'}."
 
 
 def _pair(pair: SentencePair, threshold: float, opinion: SecondOpinion | None) -> Markup:

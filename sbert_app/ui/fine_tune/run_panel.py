@@ -135,21 +135,16 @@ class RunPanel:
             updates[self.runs.table] = self.runs.listed(owner, chosen)
         if not finished or progress.result is None:
             return updates
-        held_out = self._service.held_out(progress.info.id, owner)
+        held_out, better = self._service.held_out(progress.info.id, owner), progress.result["verdict"]["word"] == BETTER
+        title = f"{'Use this model' if self._service.hosted else 'Save and use'}{'' if better else ' anyway'}"
         return updates | {
             self.answer: verdict_view.verdict(progress),
             self.spread: chart.distributions(held_out, progress.result["before"], progress.result["after"]),
             self.spread_links: verdict_view.spread_links(progress),
             self.movers: movers_view.movers(progress.result, held_out),
-            self.use: self._use_button(progress.result["verdict"]),
+            self.use: gr.Button(title, variant="primary" if better else "secondary"),  # recommended only by its verdict
             self.name: self._models.free_name(progress.info.name),
         }
-
-    def _use_button(self, verdict: dict[str, Any]) -> gr.Button:
-        """Recommend the model only if its verdict does."""
-        better = verdict["word"] == BETTER
-        title = "Use this model" if self._service.hosted else "Save and use"
-        return gr.Button(title if better else f"{title} anyway", variant="primary" if better else "secondary")
 
     def _on_stop(self, run_id: str, owner: str) -> Any:
         self._service.stop(run_id, owner)

@@ -61,14 +61,17 @@ class _FineTuneTab:
         split = self._on_change(data.split, self._on_split, data.outputs)
         for changed in (remapped, split):
             changed.failure(handler(self._split_in_use), self._session_id, data.split, **PRIVATE)
+        estimating = {"fn": handler(self._on_estimate), "inputs": self._everything, "outputs": plan.estimate} | PRIVATE
+        estimating |= {"concurrency_id": "estimate", "concurrency_limit": 2}
         for changed in (upload, *examples, remapped, split, *self._listen_to_parts()):
-            self._estimate_after(changed)
+            changed.success(**estimating)
             panel.compare_after(changed)
         panel.compare_after(cleared)
-        self._estimate_after(plan.preset.input(handler(self._on_preset), self._everything, settings, **PRIVATE))
+        preset = plan.preset.input(handler(self._on_preset), self._everything, settings, **PRIVATE)
+        preset.success(**estimating)
         self._model.change(handler(self._on_model), self._everything, [*settings, plan.estimate], **PRIVATE)
         plan.objective.input(handler(plan.explain), plan.objective, settings, **PRIVATE)
-        gr.on([c.input for c in plan.tuned], trigger_mode="always_last", **self._estimating)
+        gr.on([c.input for c in plan.tuned], trigger_mode="always_last", **estimating)
         started = plan.start.click(handler(self._on_start), self._everything, panel.outputs, **PRIVATE)
         started.success(None, None, None, js=SHOW_RUN)
 
@@ -85,14 +88,6 @@ class _FineTuneTab:
             events.append(file.upload(handler(partial(self._on_part, part, file)), inputs, outputs, **PRIVATE))
             events.append(file.clear(handler(partial(self._on_part_cleared, part)), self._session_id, outputs, **PRIVATE))
         return events
-
-    @property
-    def _estimating(self) -> dict[str, Any]:
-        outputs = {"fn": handler(self._on_estimate), "inputs": self._everything, "outputs": self.plan.estimate}
-        return outputs | {"concurrency_id": "estimate", "concurrency_limit": 2} | PRIVATE
-
-    def _estimate_after(self, event: Any) -> None:
-        event.success(**self._estimating)
 
     def _on_file(self, session_id: str, preset: str, model: str, file: str | None) -> Updates:
         try:

@@ -119,10 +119,8 @@ def _intervals(change: Mapping[str, Any]) -> Markup:
 
 def _measures(changes: Sequence[Mapping[str, Any]]) -> Markup:
     p = [f"{c['p']:.3f}" if c["p"] >= 0.001 else "< 0.001" for c in changes]
-    rows = [
-        (METRIC_NAMES[c["metric"]], *both_sides(c), "{} ({} to {})".format(*interval(c)), chance)
-        for c, chance in zip(changes, p, strict=True)
-    ]
+    figures = [(METRIC_NAMES[c["metric"]], *both_sides(c), "{} ({} to {})".format(*interval(c))) for c in changes]
+    rows = [(*row, chance) for row, chance in zip(figures, p, strict=True)]
     return html.table(("Measure", "Before", "After", "Change, 95 % interval", "p"), rows)
 
 

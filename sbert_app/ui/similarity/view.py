@@ -50,9 +50,8 @@ def _answer(result: Comparison, name: str) -> Markup:
 def _score(scored: Comparison | ModelScore, name: str, kind: str, elem_id: str, cautions: Markup | None = None) -> Markup:
     """The sentence in words, cautions, the number, and the bar with its marks."""
     word, colon, place = scored.in_words.partition(": ")
-    words = Markup('<p class="in-words" id="{}-words"><b>{}</b> {}</p>').format(
-        elem_id, word + colon.rstrip(), place and f"{place}."
-    )
+    line = Markup('<p class="in-words" id="{}-words"><b>{}</b> {}</p>')
+    words = line.format(elem_id, word + colon.rstrip(), place and f"{place}.")
     number = Markup('<p class="score-line"><span class="score" id="{}">{}</span> <span class="eyebrow">{}</span></p>')
     return words + (cautions or "") + number.format(elem_id, rounded(scored.score), name) + _bar(scored.score, scored.scale, kind)
 

@@ -44,11 +44,6 @@ def in_words(result: TimingResult, sentences: int, with_method: bool = True) -> 
     return _times(result, sentences, where, warning + _moment(result), after + method_after)
 
 
-def method(result: TimingResult) -> Markup:
-    """How the times were obtained."""
-    return html.hint(_from(result))
-
-
 def story(sentences: int) -> Markup:
     """The times extrapolated from the paper's, shown before anything is measured."""
     return _times(Published(), sentences, f"In the paper, on a {paper.CLOSEST_PAIR_HARDWARE} GPU", Markup(), html.hint(STORY))
@@ -96,11 +91,12 @@ def _side(kind: str, name: str, estimate: Extrapolation) -> Markup:
     return side.format(kind, name, spoken(estimate.seconds), band)
 
 
-def _from(result: TimingResult) -> str:
+def method(result: TimingResult) -> Markup:
+    """How the times were obtained."""
     conditions = result.conditions
     rough = "The race was stopped early, so these figures are rough. " if result.stopped else ""
     band = "the 95 % band is below each figure" if result.cross.band and result.encode.band else "too few turns for a 95 % band"
-    return (
+    return html.hint(
         f"{rough}Extrapolated (dashed) from timing {result.cross.items:,} pairs and {result.encode.items:,} sentences, some "
         f"repeatedly, of {conditions.corpus} ({conditions.sentences:,} sentences), on {conditions.machine}, "
         f"{conditions.hardware}, {conditions.date}. Models loaded and warm; {band}."
