@@ -78,7 +78,8 @@ def add_command(job: Job, app: typer.Typer) -> None:
             outcome = _run(job, studio, checked, **subject)
         finally:
             studio.bench.stop_converting()
-        write_file(job, outcome, checked)
+        if job.name in WRITERS:  # the jobs that leave their file to the shell
+            WRITERS[job.name](outcome.value, checked, checked.out)
         show(job, outcome, as_json)
 
     command.__doc__ = job.summary
@@ -172,12 +173,6 @@ def show(job: Job, outcome: Outcome, as_json: bool) -> None:
     """Print the outcome on stdout; as JSON, a list becomes an object under the job's name."""
     summary = {job.name: outcome.summary} if isinstance(outcome.summary, list) else outcome.summary
     sys.stdout.write((json.dumps(summary, ensure_ascii=False) if as_json else "\n".join(outcome.lines)) + "\n")
-
-
-def write_file(job: Job, outcome: Outcome, options: Any) -> None:
-    """Write the job's output file, for jobs that leave that to the shell."""
-    if job.name in WRITERS:
-        WRITERS[job.name](outcome.value, options, options.out)
 
 
 def _write_map(result: Any, options: MapOptions, out: Path) -> None:

@@ -101,7 +101,7 @@ class CorpusPanel:
         self.use_pasted.click(handler(self._on_pasted), [*session, self.pasted], table, **PRIVATE)
         self.cancel.click(lambda: gr.Column(visible=False), None, self.choose, **PRIVATE)
         self.other_columns.click(handler(self._on_other_columns), session, table, **PRIVATE)
-        self.collection.listen([*self.shown, self.progress], self._on_collection)
+        self.collection.listen([*self.shown, self.progress], self._on_opening)
         self._menu.picked(handler(self._on_picked), with_model, [*self.shown, self.progress], **PRIVATE)
         self.indexing.listen(self.columns, self._model, self.opened, self.shown, self.show)
         exported = [self.export, self.other_columns, *self.downloads.values()]
@@ -112,7 +112,7 @@ class CorpusPanel:
     def show(self, session_id: str, wanted: str = "") -> Updates:
         """Show the session's corpus in the header, and tell the tabs that it was opened.
 
-        wanted: what the page's address goes on to name if there is none.
+        wanted: what the page's address still names if there is none.
         """
         indexed, opened = self._corpora.current(session_id), secrets.token_hex(4)
         return {
@@ -163,10 +163,10 @@ class CorpusPanel:
                 return self._listed()
             case _:
                 raise UserError("Choose a corpus from the list.")
-        return {**self.show(session_id), self.progress: view.ready(self._corpora.current(session_id))}
+        return self._on_opening(session_id)
 
-    def _on_collection(self, session_id: str) -> Updates:
-        """A collection was opened."""
+    def _on_opening(self, session_id: str) -> Updates:
+        """A corpus or a collection was opened."""
         ready = view.ready(self._corpora.current(session_id), self._collections.current(session_id))
         return {**self.show(session_id), self.progress: ready}
 

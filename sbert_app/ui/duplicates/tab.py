@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import gradio as gr
 
@@ -134,7 +133,10 @@ class _DuplicatesPanel:
         floor = self._service.findings(session_id, 1.0).mined.duplicates.pairs.floor
         threshold = max(threshold, floor)
         shown = self._shown(session_id, threshold, remove)
-        return {self.threshold: _slider(threshold, floor), **self._visible(True), **shown}
+        step = 0.01 if floor < 0.9 else 0.001  # smaller if the range to 1 is short
+        low = round(min(math.ceil(floor / step) * step, 1 - step), 3)
+        slider = gr.Slider(minimum=low, value=round(max(threshold, low), 3), step=step)
+        return {self.threshold: slider, **self._visible(True), **shown}
 
     def _visible(self, visible: bool) -> Updates:
         return {column: gr.Column(visible=visible) for column in (self.result, self.lists)}
@@ -179,10 +181,3 @@ class _DuplicatesPanel:
     def _on_score(self, session_id: str, threshold: float, cross: str | None) -> str:
         pairs, opinion = self._service.score_borderline(session_id, threshold, BORDERLINE, cross or DEFAULT_CROSS_ENCODER)
         return view.borderline(pairs, threshold, opinion)
-
-
-def _slider(threshold: float, floor: float) -> Any:
-    """The slider from the floor to 1, in smaller steps if that range is short."""
-    step = 0.01 if floor < 0.9 else 0.001
-    low = min(math.ceil(floor / step) * step, 1 - step)
-    return gr.Slider(minimum=round(low, 3), value=round(max(threshold, low), 3), step=step)

@@ -69,7 +69,7 @@ def links(findings: Findings) -> Markup:
 
 
 def headline(findings: Findings) -> Markup:
-    """First what is certain, the exact copies, then what is only similar; how they were found is behind an i."""
+    """First what is certain, the exact copies, then what is only similar; how they were found is folded."""
     how, compared = html.info(_how(findings)), _compared(findings)
     notes = html.notes([compared, _mixed(findings)])
     if not len(findings.grouping):

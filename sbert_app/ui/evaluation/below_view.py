@@ -26,6 +26,12 @@ LETTER, LINE, DOT = 7, 15, 8  # width of a letter, height of a line, half a poin
 PAIRS = ALL_PAIRS * (ALL_PAIRS - 1) // 2
 Point = tuple[float, float, str]  # speed, mean × 100, name
 Box = tuple[float, float, float, float]
+TABLE, WORDS, CHART = "eval-grid", "eval-words", "eval-chart"  # the elements of the result
+NAME = "sbert-studio-evaluation"
+MOST = 8  # examples in each list
+RANKINGS = {"ndcg_at_10": "nDCG@10", "mrr_at_10": "MRR@10", "recall_at_100": "recall@100"}
+
+_SECTION = Markup('<section><h3>{}</h3><div class="scroll" tabindex="0" role="region" aria-label="{}">{}</div></section>')
 
 
 def chart(grid: Grid) -> Figure:
@@ -55,8 +61,7 @@ def chart(grid: Grid) -> Figure:
     )  # fmt: skip
     quiet(figure, 360)
     figure.update_layout(showlegend=False, hovermode="closest", margin={"t": 30, "r": 40})
-    figure.update_xaxes(range=[left, right], dtick=1)
-    figure.update_xaxes(title=axis, type="log", gridcolor=GRID, zeroline=False)
+    figure.update_xaxes(title=axis, type="log", range=[left, right], dtick=1, gridcolor=GRID, zeroline=False)
     like = [grid.data_sets[number] for number in grid.like]
     over = ", mean" if len(like) > 1 else f", {as_text(like[0].name)}" if like else ""
     figure.update_yaxes(title=f"{MEASURES[like[0].measure] if like else ''} × 100{over}", gridcolor=GRID, zeroline=False)
@@ -99,14 +104,6 @@ def _unbeaten(points: list[Point]) -> list[Point]:
     return sorted(p for p in points if not any(o[0] >= p[0] and o[1] >= p[1] and o[:2] != p[:2] for o in points))
 
 
-TABLE, WORDS, CHART = "eval-grid", "eval-words", "eval-chart"  # the elements of the result
-NAME = "sbert-studio-evaluation"
-MOST = 8  # examples in each list
-RANKINGS = {"ndcg_at_10": "nDCG@10", "mrr_at_10": "MRR@10", "recall_at_100": "recall@100"}
-
-_SECTION = Markup('<section><h3>{}</h3><div class="scroll" tabindex="0" role="region" aria-label="{}">{}</div></section>')
-
-
 def links(grid: Grid, choice: Choice) -> Markup:
     """Tables for a spreadsheet, a text or a paper, picture, full screen."""
     results = as_files(grid)
@@ -138,20 +135,18 @@ def errors(grid: Grid, place: Place) -> Markup:
     return Markup('<div class="eval-errors">{}</div>').format(Markup().join(parts))
 
 
-def _measures(name: str, figures: Mapping[str, Cell]) -> Markup:
+def _measures(name: str, measured: Mapping[str, Cell]) -> Markup:
     """All measures of rankings with their intervals, a line for each system; nothing for other data."""
-    ranked = {system: cell for system, cell in figures.items() if cell.intervals}
+    ranked = {system: cell for system, cell in measured.items() if cell.intervals}
     if not ranked:
         return Markup()
-    rows = [[name_of(system), *(_with_interval(cell, measure) for measure in RANKINGS)] for system, cell in ranked.items()]
+    text, rows = "{} ({} to {})", []
+    for system, cell in ranked.items():
+        figures = [(cell.measures[measure], *cell.intervals[measure]) for measure in RANKINGS]
+        rows.append([name_of(system), *(text.format(*map(times_100, figure)) for figure in figures)])
     table = html.table(("system", *RANKINGS.values()), rows)
     title = f"{name}: all measures × 100, with the range of 95 % of the queries' resamples"
     return _SECTION.format(title, title, table)
-
-
-def _with_interval(cell: Cell, measure: str) -> str:
-    low, high = cell.intervals[measure]
-    return f"{times_100(cell.measures[measure])} ({times_100(low)} to {times_100(high)})"
 
 
 def _subsets(cell: Cell, sizes: Counter[str]) -> Markup:

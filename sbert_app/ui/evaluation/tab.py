@@ -1,4 +1,4 @@
-"""The Evaluation tab: systems × data sets, a grid that fills while one looks, and what lies behind each figure."""
+"""The Evaluation tab: systems × data sets, a grid that fills while one looks, and the errors of each figure."""
 
 from collections.abc import Iterator
 from typing import Any

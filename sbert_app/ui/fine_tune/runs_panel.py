@@ -24,7 +24,7 @@ element.addEventListener('change', event => {
 const asListed = () => element.querySelectorAll('input').forEach(radio => { radio.checked = radio.defaultChecked; });
 watch('value', () => setTimeout(asListed));
 """
-# The buttons that had the focus are gone after a question or an answer: the keyboard goes on here.
+# The buttons that had the focus are gone after a question or an answer: the keyboard continues here.
 FOCUS_KEEP = "() => setTimeout(() => document.getElementById('run-delete-no')?.focus(), 150)"
 FOCUS_TABLE = "() => setTimeout(() => document.querySelector('#run-table input:checked, #run-table input')?.focus(), 150)"
 HEADER = ("Run", "State", "Verdict", "Before → after", "Created", "Base model", "On disk")

@@ -25,6 +25,7 @@ FILE_LABEL = "Labelled pairs or triplets: csv, tsv, jsonl, json, parquet, xlsx"
 SPLIT_CHOICES = [("By sentences: no sentence is in two parts", SENTENCES), ("By pairs only: a sentence may be in two parts", PAIRS)]
 NO_COLUMN = ("No column", "")
 OWN_FILES = "A file of its own replaces the part that is cut from the data. It needs the same columns and at least 20 rows."
+LEARNING_CURVE = "Learning curve: also train on half of the examples, to see whether more labels would help"
 
 
 class DataPanel:
@@ -112,9 +113,6 @@ class DataPanel:
         table = labelled.current(session_id).table
         mapping = labelled.mapping(table, values[self.kind], sentences, values[self.target], values[self.positive])
         return labelled.remap(session_id, mapping, values[self.split_by] or "", values[self.split_column] or "")
-
-
-LEARNING_CURVE = "Learning curve: also train on half of the examples, to see whether more labels would help"
 
 
 class PlanPanel:

@@ -32,6 +32,7 @@ WORDS = {
     UNCLEAR: ("No clear change", "The change on held-out examples could be chance. Keep the previous model."),
 }
 TOO_FEW = ("Too few examples to judge", "Upload at least 100 rows.")
+HEADLINE = Markup('<p class="headline"><b>{} → {}</b> {}</p><p>{:,} held-out examples. Change {}, 95 % interval {} to {}.</p>')
 WORSE = ("Worse: do not use it", "On held-out examples it ranks worse than the model you started from.")
 HELP = {
     "spearman": "Spearman: how well the cosines reproduce the order of the scores; 100 is perfect, 0 is chance.",
@@ -57,18 +58,12 @@ def verdict(progress: RunProgress) -> Markup:
         kind={BETTER: "better", UNCLEAR: "unclear"}.get(word, "worse"),
         run=run_title(progress.info),
         title=title,
-        number=_headline(first, count),
+        number=HEADLINE.format(*both_sides(first), METRIC_NAMES[first["metric"]], count, *interval(first)),
         advice=Markup().join(Markup("<p>{}</p>").format(line) for line in advice if line),
         warning=Markup().join(map(Markup('<p class="caution">{}</p>').format, warnings(result | {"shared": progress.shared}))),
         intervals=_intervals(first),
     )
     return Markup('<div class="verdicts one">{}{}</div>').format(card, _details(progress, result))
-
-
-def _headline(change: Mapping[str, Any], count: int) -> Markup:
-    """The one number: the first measure before and after, and the interval of the change."""
-    text = Markup('<p class="headline"><b>{} → {}</b> {}</p><p>{:,} held-out examples. Change {}, 95 % interval {} to {}.</p>')
-    return text.format(*both_sides(change), METRIC_NAMES[change["metric"]], count, *interval(change))
 
 
 def both_sides(change: Mapping[str, Any]) -> list[str]:

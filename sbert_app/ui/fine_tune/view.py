@@ -9,7 +9,6 @@ from sbert_app.evaluation.verdict import LEAST_HELD_OUT
 from sbert_app.labelled.columns import KINDS
 from sbert_app.labelled.examples import Examples
 from sbert_app.labelled.separation import shared_warning
-from sbert_app.labelled.splits import Split
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.probe import TrainingEstimate
 from sbert_app.runs.result import dev_warning
@@ -32,6 +31,7 @@ STATES = {
 }
 FIRST_ROWS = 3
 NO_DATA = "No labelled pairs yet. Choose an example or upload a file. You need about 100 rows for a meaningful verdict."
+LEAKS = "{:,} {} removed, because the same pair is in the dev or held-out part."
 FEW = "Only {} held-out examples. Too few examples to judge. Upload at least 100 rows."
 ESTIMATING = Markup('<p class="estimate">Timing a few batches to estimate the duration …</p>')
 
@@ -56,18 +56,15 @@ def training_data(data: TrainingData) -> Markup:
         low, high = examples.score_range
         facts.append(f"scores {low:g} to {high:g}" + ("" if (low, high) == (0, 1) else ", rescaled to 0 to 1"))
     if examples.kind == "labelled":
-        facts.append(_labels(examples))
+        counts = Counter(examples.targets.astype(int).tolist())
+        sizes = ", ".join(f"{counts[i]:,} × label {label}" for i, label in enumerate(examples.labels))
+        facts.append(Markup("{}; “same meaning” is <b>{}</b>").format(sizes, examples.labels[examples.positive]))
     head = Markup('<p class="read"><b>{}</b>: {}</p>').format(reading.name, Markup(" · ").join(facts))
     few = FEW.format(len(split.held_out)) if len(split.held_out) < LEAST_HELD_OUT else ""
-    notes = [few, *_leaks(split), *reading.notes, *skipped_summary(reading.skipped)]
+    gone = LEAKS.format(split.leaks, plural(split.leaks, "example", "examples")) if split.leaks else ""
+    notes = [few, gone, shared_warning(split.shared), *reading.notes, *skipped_summary(reading.skipped)]
     meaning = html.hint(" ".join(split.separation.sentences()))
     return Markup().join([head, _first_rows(examples), _split(data), meaning, html.notes(notes)])
-
-
-def _labels(examples: Examples) -> Markup:
-    counts = Counter(examples.targets.astype(int).tolist())
-    sizes = ", ".join(f"{counts[i]:,} × label {label}" for i, label in enumerate(examples.labels))
-    return Markup("{}; “same meaning” is <b>{}</b>").format(sizes, examples.labels[examples.positive])
 
 
 def _split(data: TrainingData) -> Markup:
@@ -86,12 +83,6 @@ def _split(data: TrainingData) -> Markup:
 
 def _origin(part: Table | None) -> str:
     return f", from {part.name}" if part else ""
-
-
-def _leaks(split: Split) -> list[str]:
-    examples = f"{split.leaks:,} {plural(split.leaks, 'example', 'examples')}"
-    leaks = f"{examples} removed, because the same pair is in the dev or held-out part." if split.leaks else ""
-    return [leaks, shared_warning(split.shared)]
 
 
 def _first_rows(examples: Examples) -> Markup:
@@ -159,11 +150,6 @@ def live(progress: RunProgress) -> Markup:
         text += f". {info.message}"
     warning = dev_warning(before[0]["score"]) if before and progress.live else ""
     return html.progress(last["step"], last["steps"], text, "Training") + html.notes([warning])
-
-
-def model_message(text: str) -> Markup:
-    """A message about the saved model."""
-    return Markup('<p class="read" role="status">{}</p>').format(text)
 
 
 def run_title(info: RunInfo) -> Markup:

@@ -71,10 +71,8 @@ def _component(argument: Argument) -> Any:
         return gr.File()
     if argument.kind.type is bool:
         return gr.Checkbox(bool(default))
-    if argument.kind.type in (int, float):
-        return gr.Number(default)
-    if argument.kind.type is str:
-        return gr.Textbox(default)
+    if argument.kind.type in (int, float, str):
+        return gr.Textbox(default) if argument.kind.type is str else gr.Number(default)
     component = gr.JSON(default)
     schema = {"type": "array", "items": {"type": "string"}} if argument.kind.type == list[str] else {"type": "object"}
     setattr(component, "api_info", lambda: schema)  # noqa: B010 - MCP clients refuse the {"type": {}} of gr.JSON

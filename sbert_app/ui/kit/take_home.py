@@ -20,7 +20,7 @@ BUTTON = Markup('<button type="button" {}>{}</button>')
 
 @dataclass(frozen=True)
 class Caption:
-    """What stands above a result outside the app: its title, and where it comes from."""
+    """What is above a result outside the app: its title, and where it comes from."""
 
     title: str
     source: str
@@ -62,7 +62,7 @@ def commands(job: Job, values: Mapping[str, Any], source: Input) -> Markup:
 def input_of(indexed: IndexedCorpus | None) -> Input:
     """The corpus as a file that a command reads. Files of the examples are beside the program; a visitor's are with the visitor.
 
-    A sample is named with its collection; None stands for the example that a job takes without a file.
+    A sample is named with its collection; None is the example that a job takes without a file.
     """
     if indexed is None:
         return Input()

@@ -84,7 +84,9 @@ class _MapTab:
             return updates  # the tab was opened at the same time
         updates |= {**self._cleared(), **self.job.idle()}
         if not self._service.has_map(session_id):
-            return {**updates, **self._without_map(session_id), self.plot: None}
+            hidden = {self.bar.controls: gr.Row(visible=False), self.panel.result: gr.Accordion(visible=False), self.plot: None}
+            label = view.draw_label(self._service.rows_without_map(session_id))
+            return {**updates, **hidden, self.bar.start: gr.Button(label, variant="primary", interactive=True)}
         corpus_map = self._service.map(session_id)
         query = corpus_map.query.query if corpus_map.query else ""
         shown = {**self._grouped(session_id, corpus_map), **self._with_map(session_id), self.bar.query: query}
@@ -102,11 +104,6 @@ class _MapTab:
         shown = {self.bar.controls: gr.Row(visible=True), self.panel.result: gr.Accordion(visible=True)}
         shown |= self.bar.filter.offered(session_id)
         return {**shown, self.bar.start: gr.Button("Draw again", variant="secondary", interactive=True)}
-
-    def _without_map(self, session_id: str) -> Updates:
-        hidden = {self.bar.controls: gr.Row(visible=False), self.panel.result: gr.Accordion(visible=False)}
-        label = view.draw_label(self._service.rows_without_map(session_id))
-        return {**hidden, self.bar.start: gr.Button(label, variant="primary", interactive=True)}
 
     def _on_in_view(
         self, session_id: str, model: str, still: bool, method: str, count: str, outliers: float, in_view: bool

@@ -29,6 +29,15 @@ element.addEventListener('click', event => {
 """
 USE = "Add the file in Evaluation: it measures how well each way to rank answers your queries."
 SHOW_BUTTONS = "on => { document.body.classList.toggle('judging', on); }"
+ANSWER = "standing-answer"
+TEXT_LENGTH = 300  # characters of the row's text
+WAYS = {
+    MEANING: "By meaning (cosine)",
+    BM25: "By words (BM25)",
+    TOGETHER: "Both together (sum of z-scores)",
+    WORD_BY_WORD: "Word by word (MaxSim)",
+}
+Request = Callable[[Values], tuple[str, str, int, dict[str, Any]]]  # values -> session, query, number of hits, filters
 
 
 class JudgingPanel:
@@ -72,17 +81,6 @@ def count(judgements: Judgements) -> Markup:
     queries = len({query for query, _ in judgements.grades})
     text = f"{number:,} {plural(number, 'hit', 'hits')} of {queries:,} {plural(queries, 'query', 'queries')} judged. {USE}"
     return html.hint(text)
-
-
-ANSWER = "standing-answer"
-TEXT_LENGTH = 300  # characters of the row's text
-WAYS = {
-    MEANING: "By meaning (cosine)",
-    BM25: "By words (BM25)",
-    TOGETHER: "Both together (sum of z-scores)",
-    WORD_BY_WORD: "Word by word (MaxSim)",
-}
-Request = Callable[[Values], tuple[str, str, int, dict[str, Any]]]  # values -> session, query, number of hits, filters
 
 
 class StandingPanel:

@@ -98,17 +98,13 @@ class SearchTab:
         typed = typed_text(values[self.query])
         query = self._service.first_query(session_id, typed)
         collection = self._collections.current(session_id)
-        cautions = html.cautions(self._service.cautions(session_id))
-        offered = Offered(
-            self._service.former_model(session_id),
-            self._service.rerankers(),
-            self._service.rankings(session_id),
-            len(collection.sample.corpus) if collection and collection.is_sampled else 0,
-        )
+        status = collection_card(collection) if collection else card(indexed, self._corpora.last_indexing(session_id))
+        sampled = len(collection.sample.corpus) if collection and collection.is_sampled else 0
+        models = self._service.former_model(session_id), self._service.rerankers()
+        offered = Offered(*models, self._service.rankings(session_id), sampled)
         return {
             self.body: gr.Column(visible=True),
-            self.status: (collection_card(collection) if collection else card(indexed, self._corpora.last_indexing(session_id)))
-            + cautions,
+            self.status: status + html.cautions(self._service.cautions(session_id)),
             self.judging.row: gr.Row(visible=collection is None),
             self.standing.block: gr.Accordion(visible=collection is None),
             self.query: query if query != typed else gr.skip(),

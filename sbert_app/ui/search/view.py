@@ -105,7 +105,9 @@ def _hits(result: SearchResult, judged: Mapping[int, int], other: SearchResult |
     for hit in result.hits:
         if hit.rank == first_weak:
             cards.append(_weak(first_weak, result.weak))
-        moved = "" if ranks is None else _moved(hit.rank, ranks.get(hit.sentence))
+        there = ranks and ranks.get(hit.sentence)
+        text = "only here" if there is None else "same rank" if there == hit.rank else f"rank {there} there"
+        moved = Markup('<span class="moved">{}</span>').format(text) if ranks else ""
         cards.append(card(hit, words, moved, judged.get(hit.row)))
     return Markup('<ol class="hits">{}</ol>').format(Markup().join(cards))
 
@@ -123,8 +125,3 @@ def _weak(rank: int, score: float) -> Markup:
     why = f"With this model, 19 of 20 pairs written to be related have a cosine above {score:.2f}; these hits are below it."
     line = Markup('<li class="weak"><span>{} {}</span></li>')
     return line.format(ALL_WEAK if rank == 1 else WEAK, html.info(why))
-
-
-def _moved(rank: int, other: int | None) -> Markup:
-    text = "only here" if other is None else "same rank" if other == rank else f"rank {other} there"
-    return Markup('<span class="moved">{}</span>').format(text)

@@ -49,8 +49,7 @@ def race_chart(result: TimingResult | Published, sentences: int) -> Figure:
     quiet(figure, 460)
     legend = {"orientation": "h", "y": -0.16, "x": 0, "yanchor": "top"}
     figure.update_layout(legend=legend, hovermode="closest", uirevision="keep")
-    figure.update_xaxes(title="sentences", tickvals=[10**i for i in range(1, 7)], ticktext=SIZES)
-    figure.update_xaxes(range=[0.85, 6.25])
+    figure.update_xaxes(title="sentences", tickvals=[10**i for i in range(1, 7)], ticktext=SIZES, range=[0.85, 6.25])
     figure.update_yaxes(title="time", automargin=True, tickvals=list(TICKS), ticktext=list(TICKS.values()))
     for axis in (figure.update_xaxes, figure.update_yaxes):
         axis(type="log", gridcolor=GRID, zeroline=False)

@@ -122,19 +122,13 @@ class _TimingTab:
 
     def _on_opened(self, session_id: str, exponent: float) -> Updates:
         """Show the session's corpus and the result of its last race, if there is one."""
-        result = None
         try:
             corpus, can_race = race_view.race_corpus(self._service.race_corpus(session_id)), True
             result = self._service.last_result(session_id)
         except UserError as error:
-            corpus, can_race = html.empty(str(error)), False
-        return {
-            self.corpus: corpus,
-            **{button: gr.Button(interactive=can_race) for button in (self.start, self.measure)},
-            self.stage: "",
-            self.progress: "",
-            **self._shown(session_id, result, exponent),
-        }
+            corpus, can_race, result = html.empty(str(error)), False, None
+        starts = {button: gr.Button(interactive=can_race) for button in (self.start, self.measure)}
+        return {self.corpus: corpus, **starts, self.stage: "", self.progress: "", **self._shown(session_id, result, exponent)}
 
     def _on_tab_opened(self, session_id: str, exponent: float) -> Any:
         """Draw the chart, which a page does not load before it is needed; list the cross-encoders that were saved meanwhile."""
