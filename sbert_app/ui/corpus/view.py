@@ -69,8 +69,7 @@ def choices(saved: Sequence[SavedCorpus], deletable: bool = True) -> Markup:
     recent, older = cards[:RECENT_SHOWN], cards[RECENT_SHOWN:]
     parts = [_section("Recent", recent)] if recent else []
     if older and deletable:
-        all_older = Markup("<details><summary>{:,} more</summary>{}</details>").format(len(older), _section("", older))
-        parts.append(all_older)
+        parts.append(Markup("<details><summary>{:,} more</summary>{}</details>").format(len(older), _section("", older)))
     return Markup().join([*parts, _section("Examples", examples)])
 
 

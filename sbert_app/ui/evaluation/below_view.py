@@ -35,7 +35,10 @@ _SECTION = Markup('<section><h3>{}</h3><div class="scroll" tabindex="0" role="re
 
 
 def chart(grid: Grid) -> Figure:
-    """The means × 100 by speed: that of 10,000 sentences all against all, or without such figures that on the data sets."""
+    """A point for each system, its mean × 100 by its speed, and a line through those that no other beats in both.
+
+    Speed: that of 10,000 sentences all against all, or without such figures that on the data sets.
+    """
     import plotly.graph_objects as go
 
     means = grid.means()

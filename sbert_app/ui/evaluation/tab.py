@@ -113,10 +113,9 @@ class _EvaluationTab:
         with uploaded(file, NO_FILE) as path:
             data = self._service.upload(session_id, path, path.name)
         names = list(self._service.data_sets(session_id))
-        values = list(dict.fromkeys([*(chosen or []), data.name]))
-        if data.task == RETRIEVAL:
-            values = [data.name]  # the ways to rank have no figures on pairs
         ranking = {self.systems: WAYS_TO_RANK} if data.task == RETRIEVAL else {}
+        others = [] if ranking else chosen or []  # the ways to rank have no figures on pairs
+        values = list(dict.fromkeys([*others, data.name]))
         return {**ranking, self.sets: gr.CheckboxGroup(names, value=values), self.file: None, self.stage: html.notes(data.notes)}
 
     def _on_start(self, session_id: str, model: str, systems: list[str], models: list[str], sets: list[str]) -> Iterator[Updates]:
