@@ -86,14 +86,10 @@ class CorpusPanel:
                 for kind in EMBEDDINGS
             }
 
-    @property
-    def shown(self) -> list[Any]:
-        """The components that `show` updates."""
-        return [self.opened, self._menu, self.choose, self.choices, *self._starts]
-
     def listen(self, starts: list[gr.HTML]) -> None:
         """Connect events. starts: the choices of corpora that tabs show while none is open."""
         self._starts = starts
+        self.shown: list[Any] = [self.opened, self._menu, self.choose, self.choices, *starts]  # what `show` updates
         session, with_model = [self._session_id], [self._session_id, self._model]
         table = [self.choose, self.summary, self.columns, self.preview, self.file, self.index]
         uploaded = self.file.upload(handler(self._on_file), [*session, self.file], table, **PRIVATE)

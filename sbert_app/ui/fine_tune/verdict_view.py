@@ -67,6 +67,7 @@ def verdict(progress: RunProgress) -> Markup:
 
 
 def both_sides(change: Mapping[str, Any]) -> list[str]:
+    """A measure before and after, × 100."""
     return [times_100(change[side]["value"]) for side in ("before", "after")]
 
 
@@ -113,9 +114,10 @@ def _intervals(change: Mapping[str, Any]) -> Markup:
 
 
 def _measures(changes: Sequence[Mapping[str, Any]]) -> Markup:
-    p = [f"{c['p']:.3f}" if c["p"] >= 0.001 else "< 0.001" for c in changes]
-    figures = [(METRIC_NAMES[c["metric"]], *both_sides(c), "{} ({} to {})".format(*interval(c))) for c in changes]
-    rows = [(*row, chance) for row, chance in zip(figures, p, strict=True)]
+    rows = []
+    for c in changes:
+        p = f"{c['p']:.3f}" if c["p"] >= 0.001 else "< 0.001"
+        rows.append((METRIC_NAMES[c["metric"]], *both_sides(c), "{} ({} to {})".format(*interval(c)), p))
     return html.table(("Measure", "Before", "After", "Change, 95 % interval", "p"), rows)
 
 

@@ -32,14 +32,10 @@ class LongJob:
 
     def __init__(self, stop: gr.Button, stage: gr.HTML, *starts: gr.Button) -> None:
         self.stop, self.stage, self.starts = stop, stage, starts
+        self.outputs: list[Any] = [*starts, stop, stage]  # what `busy` and `idle` update
         self._label = stop.value
         self._stop: Callable[[str], None] = lambda session_id: None
         self._asked: set[str] = set()  # the sessions whose visitor pressed Stop while the job ran
-
-    @property
-    def outputs(self) -> list[Any]:
-        """The components that `busy` and `idle` update."""
-        return [*self.starts, self.stop, self.stage]
 
     def busy(self, stage: Markup) -> Updates:
         """Running: show Stop, disable the start buttons."""

@@ -36,11 +36,8 @@ class MapAnswers:
     def draw_panel(self) -> None:
         """Build the panel beside the map, which lists clusters and what is selected."""
         self.panel = MapPanel(self._service, self._session_id, self.bridge)
-
-    @property
-    def deselecting(self) -> list[Any]:
-        """The components that `deselected` updates."""
-        return [self.panel.selection, self.status, self.pointed, *self._filter.outputs]
+        # What `deselected` updates.
+        self.deselecting: list[Any] = [self.panel.selection, self.status, self.pointed, *self._filter.outputs]
 
     def listen(self) -> None:
         panel, session = self.panel, [self._session_id, self._colour]
