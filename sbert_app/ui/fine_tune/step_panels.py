@@ -81,10 +81,12 @@ class DataPanel:
         chosen[self.target] = mapping.target or None, bool(mapping.target)
         positive = examples.labels[examples.positive] if labelled else None
         return {
-            **self.show_split(data), **self._foldable(True), self.kind: mapping.kind,
+            **self.show_split(data),
+            **self._foldable(True),
+            self.kind: mapping.kind,
             **{box: gr.update(choices=[*table.frame.columns], value=name, visible=seen) for box, (name, seen) in chosen.items()},
             self.positive: gr.update(choices=list(examples.labels), value=positive, visible=labelled),
-        }  # fmt: skip
+        }
 
     def show_split(self, data: TrainingData) -> Values:
         """Show how the data is split."""

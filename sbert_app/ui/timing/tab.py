@@ -159,9 +159,11 @@ class _TimingTab:
         number = sentences_at(exponent)
         measured = {self.agreement: view.agreement(result), self.numbers: numbers_view.numbers(result)} if result else {}
         return {
-            **self._in_words(session_id, result, number), **measured,
-            self.result: gr.Column(visible=result is not None), self.chart: race_chart(result or Published(), number),
-        }  # fmt: skip
+            **self._in_words(session_id, result, number),
+            **measured,
+            self.result: gr.Column(visible=result is not None),
+            self.chart: race_chart(result or Published(), number),
+        }
 
     def _on_slide(self, session_id: str, exponent: float) -> Updates:
         return self._in_words(session_id, self._service.last_result(session_id), sentences_at(exponent))
