@@ -3,7 +3,6 @@
 from typing import Any
 
 import gradio as gr
-from markupsafe import Markup
 
 from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import BETTER
@@ -158,7 +157,7 @@ class RunPanel:
         else:
             chosen = self._models.save_model(run_id, name, owner)
             text = f"Saved as {chosen} and chosen in the header. {CORPUS_STAYS}"
-        return {**self._picker.use(chosen), self.model_message: Markup('<p class="read" role="status">{}</p>').format(text)}
+        return {**self._picker.use(chosen), self.model_message: view.model_message(text)}
 
     def _on_pack(self, run_id: str, owner: str) -> Any:
         path = self._models.zip_model(run_id, self._zips.folder(), owner)

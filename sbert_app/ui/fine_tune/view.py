@@ -152,6 +152,10 @@ def live(progress: RunProgress) -> Markup:
     return html.progress(last["step"], last["steps"], text, "Training") + html.notes([warning])
 
 
+def model_message(text: str) -> Markup:
+    return Markup('<p class="read" role="status">{}</p>').format(text)
+
+
 def run_title(info: RunInfo) -> Markup:
     """Which run is shown: its name, its file and its date."""
     file = f", from {info.file}" if info.file else ""
