@@ -57,9 +57,8 @@ def serve(settings: "Settings") -> NoReturn:
     from sbert_app.ui.quick_import import skip_stubs
 
     skip_stubs()
-    from sbert_app.serve.heads import bound_heads
     from sbert_app.ui.app import build_app, launch_options
-    from sbert_app.ui.pages import log_in_one_line, use_lean_pages
+    from sbert_app.ui.server import bound_heads, log_in_one_line, use_lean_pages
 
     if settings.mcp and find_spec("mcp") is None:
         raise UserError("MCP needs one more package: pip install 'gradio[mcp]'. Or unset SBERT_STUDIO_MCP.")

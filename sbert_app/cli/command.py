@@ -1,17 +1,24 @@
-"""Generate the shell commands from the declared jobs."""
+"""Generate the shell commands from the declared jobs: progress on stderr, results on stdout, map files."""
 
 import inspect
+import json
+import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from sbert_app.cli.output import print_note, run_to_outcome, show, write_file
+from sbert_app.corpus_map import colouring
 from sbert_app.errors import UserError
-from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome
+from sbert_app.jobs.cluster_map import CLUSTER_MAP, MapOptions
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, outcome_of
 from sbert_app.jobs.declaring.option import Argument, arguments, read
 from sbert_app.jobs.index_corpus import INDEX_CORPUS
 from sbert_app.jobs.open_collection import OPEN_COLLECTION
@@ -19,6 +26,10 @@ from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.bundle import Services, build_services
 from sbert_app.settings import settings_from_environment
+from sbert_app.storage import writing_to
+from sbert_app.tables.table import csv_file
+from sbert_app.ui.map.chart import map_figure
+from sbert_app.ui.map.view import page
 
 FORMATS = "csv, tsv, jsonl, json, parquet, xlsx or txt; text formats also as .gz."
 
@@ -38,12 +49,8 @@ INDEXED_WITH = parameter(
     "indexed_with", str, typer.Option("--model", help="The encoder: bundled, saved, a Hub name, or a folder."), DEFAULT_ENCODER
 )
 FILE_OR_STORE = parameter("file", Path | None, typer.Argument(help=f"{FORMATS} Or none, with --store."), None)
-STORE = parameter(
-    "store",
-    str | None,
-    typer.Option("--store", help="Instead of a file, a collection: a folder, FILE.db/NAME or http://host:port/NAME."),
-    None,
-)
+STORE_HELP = "Instead of a file, a collection: a folder, FILE.db/NAME or http://host:port/NAME."
+STORE = parameter("store", str | None, typer.Option("--store", help=STORE_HELP), None)
 JSON = parameter("json", bool, typer.Option("--json", help="Print exactly one JSON object."), False)
 SUBJECTS: dict[Needs, list[inspect.Parameter]] = {
     Needs.NOTHING: [],
@@ -71,7 +78,8 @@ def add_command(job: Job, app: typer.Typer) -> None:
             outcome = _run(job, studio, checked, **subject)
         finally:
             studio.bench.stop_converting()
-        write_file(job, outcome, checked)
+        if job.name in WRITERS:  # the jobs that leave their file to the shell
+            WRITERS[job.name](outcome.value, checked, checked.out)
         show(job, outcome, as_json)
 
     command.__doc__ = job.summary
@@ -129,3 +137,52 @@ def _run(
     if "seconds" not in outcome.summary:
         return outcome
     return replace(outcome, summary=outcome.summary | {"seconds": seconds | outcome.summary["seconds"]})
+
+
+class StageProgress:
+    """Print each stage on its own line; on a terminal, a stage with a count gets a bar with the time left."""
+
+    def __init__(self) -> None:
+        columns = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+        self._bars = Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
+        self._tasks: dict[str, TaskID] = {}
+        self._bars.start()
+
+    def send(self, step: Step) -> None:
+        if step.stage not in self._tasks:
+            if self._bars.disable or not step.total:
+                print_note(f"{step.stage} …" if step.total else step.stage)
+            self._tasks[step.stage] = self._bars.add_task(step.stage, visible=step.total > 0)
+        self._bars.update(self._tasks[step.stage], completed=step.done, total=step.total)
+
+    def close(self) -> None:
+        self._bars.stop()
+
+
+def print_note(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+
+
+def run_to_outcome(steps: Iterator[Step | Outcome]) -> Outcome:
+    """Run a job to its outcome, showing its steps."""
+    with closing(StageProgress()) as progress:
+        return outcome_of(steps, progress.send)
+
+
+def show(job: Job, outcome: Outcome, as_json: bool) -> None:
+    """Print the outcome on stdout; as JSON, a list becomes an object under the job's name."""
+    summary = {job.name: outcome.summary} if isinstance(outcome.summary, list) else outcome.summary
+    sys.stdout.write((json.dumps(summary, ensure_ascii=False) if as_json else "\n".join(outcome.lines)) + "\n")
+
+
+def _write_map(result: Any, options: MapOptions, out: Path) -> None:
+    if out.suffix == ".csv":
+        text = csv_file(result.records(np.arange(len(result.projection.points))))
+    else:
+        column = f"{colouring.COLUMN}{options.colour}" if options.colour else colouring.CLUSTERS
+        text = page(result, map_figure(result, colouring.colouring(result, column), texts=True))
+    with writing_to(out, "out"):
+        out.write_text(text, encoding="utf-8")
+
+
+WRITERS: dict[str, Callable[[Any, Any, Path], None]] = {CLUSTER_MAP.name: _write_map}

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sbert_app.cli.command import COLUMN, JSON, parameter, register
-from sbert_app.cli.output import print_note
+from sbert_app.cli.command import COLUMN, JSON, parameter, print_note, register
 from sbert_app.settings import settings_from_environment
 from sbert_app.wording import duration, plural
 

@@ -3,8 +3,10 @@
 import asyncio
 import hmac
 import logging
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
 from starlette.requests import ClientDisconnect, Request
@@ -14,9 +16,8 @@ from starlette.routing import Route
 from sbert_app.errors import UserError
 from sbert_app.runtime.stop import network_address
 from sbert_app.serve import bodies
-from sbert_app.serve.places import Places
 from sbert_app.services.embeddings import EmbeddingRequest, EmbeddingService, RefusedError
-from sbert_app.settings import Settings
+from sbert_app.settings import Limits, Settings
 
 THREADS = 16  # that check requests and load models; none is held while a request waits for the device
 INLINE_BYTES = 4_096  # requests of up to so many bytes are checked by the event loop itself: sooner than a thread begins
@@ -36,6 +37,28 @@ def routes(service: EmbeddingService, settings: Settings) -> list[Route]:
         Route("/v1/models", api.answering(api.models), methods=["GET"]),
         Route("/v1/models/{name:path}", api.answering(api.model), methods=["GET"]),  # names of the Hub hold a slash
     ]
+
+
+class Places:
+    """The requests that are being answered, limited in total and by network address. Used by one event loop, without a lock."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._taken: Counter[str] = Counter()
+
+    @contextmanager
+    def take(self, address: str) -> Iterator[None]:
+        """Hold a place while a request is read and answered. Raises RefusedError (429) if none is free."""
+        if self._taken.total() >= self._limits.requests or self._taken[address] >= self._limits.requests_an_address:
+            text = "Too many requests are being answered at once. Try again in a moment."
+            raise RefusedError(text, status=429, code="rate_limit_exceeded")
+        self._taken[address] += 1
+        try:
+            yield
+        finally:
+            self._taken[address] -= 1
+            if not self._taken[address]:
+                del self._taken[address]
 
 
 class Api:

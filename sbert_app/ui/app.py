@@ -17,7 +17,7 @@ from sbert_app.ui.doors import Doors
 from sbert_app.ui.duplicates import tab as duplicates
 from sbert_app.ui.evaluation import tab as evaluation
 from sbert_app.ui.fine_tune import tab as fine_tune
-from sbert_app.ui.header import LOGO, TITLE, ModelPicker
+from sbert_app.ui.header import LOGO, TITLE, ModelPicker, build_drawer
 from sbert_app.ui.kit.endpoints import add_endpoint
 from sbert_app.ui.kit.events import PRIVATE, handler
 from sbert_app.ui.map import tab as cluster_map
@@ -25,7 +25,6 @@ from sbert_app.ui.search.tab import SearchTab
 from sbert_app.ui.similarity import tab as similarity
 from sbert_app.ui.theme import STYLE, build_theme, page_head
 from sbert_app.ui.timing import tab as timing
-from sbert_app.ui.what_is_this import build as build_drawer
 
 CLEAN_SECONDS = 3600
 QUICK_AT_ONCE = 16  # concurrent quick requests of one kind; heavy jobs queue in the services

@@ -17,8 +17,7 @@ from sbert_app.services.bundle import Services
 from sbert_app.ui.corpus import view
 from sbert_app.ui.corpus.panel import CorpusPanel
 from sbert_app.ui.header import ModelPicker
-from sbert_app.ui.kit.events import PRIVATE, Updates, handler
-from sbert_app.ui.kit.visitors import visitor_of
+from sbert_app.ui.kit.events import PRIVATE, Updates, handler, visitor_of
 
 # assets/page.js
 READ, KEEP = "(place, model) => [studio.read(), model]", "names => studio.keep(...names.split(' '))"

@@ -1,23 +1,30 @@
-"""The header: logo, title, the corpus menu, and the picker of the model that all tabs use."""
+"""The header: logo, title, the corpus menu, the picker of the model that all tabs use, the drawer "What is this?".
 
-from typing import Any
+And the dropdowns of tabs that choose a cross-encoder or poly-encoder, each named with what it was trained for.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 from markupsafe import Markup
 
 from sbert_app.errors import UserError
-from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
+from sbert_app.models.files.trained_for import LIKENESS, in_words
 from sbert_app.models.words.untrained import DESIGNS
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import ASSETS
 from sbert_app.ui.corpus.view import menu as corpus_menu
-from sbert_app.ui.kit.templates import render
+from sbert_app.ui.kit.html import render
+
+if TYPE_CHECKING:  # it imports torch
+    from sbert_app.models.files.listing import ModelInfo
 
 TITLE = "SBERT Studio"
 LOGO = ASSETS / "logo.svg"
 LOADING = "Loading the model."
 TEMPORARY = "The data folder is not writable: what you save is lost when the app ends. Set SBERT_STUDIO_HOME to another folder."
-
 
 # assets/page.js passes clicks on corpora, on any tab, to the menu, whose custom event is "picked".
 MENU_SCRIPT = "studio.pick = corpus => trigger('picked', corpus); studio.follow(element);"
@@ -42,12 +49,8 @@ class ModelPicker:
         if bench.settings.temporary and not bench.settings.hosted:
             gr.HTML(Markup('<p class="model-note" role="alert">{}</p>').format(TEMPORARY), js_on_load=None)
         self._note = gr.HTML(elem_id="model-note", js_on_load=None)
+        self.outputs = [self._picker, self.in_use, self._note]  # what `use` updates
         self._picker.input(self._on_pick, [self._picker, self.in_use], self.outputs, api_visibility="private")
-
-    @property
-    def outputs(self) -> list[Any]:
-        """The components that `use` updates."""
-        return [self._picker, self.in_use, self._note]
 
     def names(self) -> list[str]:
         """The encoders available without a download."""
@@ -77,3 +80,29 @@ class ModelPicker:
         except UserError as error:
             gr.Warning(str(error), title="Model not changed")
             return {self._picker: in_use, self.in_use: in_use}
+
+
+def build_drawer() -> None:
+    """Build the drawer, closed: what an embedding, the cosine and a cross-encoder are, in one picture and a few words."""
+    gr.HTML(render("what_is_this.html"), elem_id="what-is-this", js_on_load=None)
+
+
+def scorer_label(name: str, trained_for: str) -> str:
+    return f"{name} · {in_words(trained_for)}"
+
+
+# Before torch is imported, and with it the registry that lists the others.
+SCORERS_AT_FIRST = [(scorer_label(DEFAULT_CROSS_ENCODER, LIKENESS), DEFAULT_CROSS_ENCODER)]
+
+
+def scorer_choices(models: "Iterable[ModelInfo]") -> list[tuple[str, str]]:
+    """The choices of a dropdown, label and name; encoders, which score no pairs, by their names alone."""
+    return [(info.name if info.kind == "encoder" else scorer_label(info.name, info.trained_for), info.name) for info in models]
+
+
+def second_opinion(elem_id: str) -> gr.Dropdown:
+    """A dropdown that chooses who else scores pairs."""
+    return gr.Dropdown(
+        SCORERS_AT_FIRST, value=DEFAULT_CROSS_ENCODER, label="Cross-encoder for a second opinion", allow_custom_value=True,
+        min_width=280, elem_id=elem_id,
+    )  # fmt: skip

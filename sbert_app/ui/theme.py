@@ -3,11 +3,30 @@
 import gradio as gr
 
 from sbert_app.settings import ASSETS
-from sbert_app.ui.kit.templates import render
+from sbert_app.ui.kit.html import render
 
 STYLE = ASSETS / "style.css"
 SCRIPTS = tuple(ASSETS / f"{name}.js" for name in ("page", "map_names", "take_home", "present", "keep_session", "tour"))
 ACCENT = "#0f766e"  # SBERT's colour on the page; figures use a lighter teal, readable on light and dark
+
+SHADES = {  # on a light and on a dark page
+    "body_background_fill": ("#fafaf9", "#131316"),
+    "block_background_fill": ("#ffffff", "#1b1b1f"),
+    "block_label_background_fill": ("transparent", "transparent"),
+    "block_info_text_color": ("#5f5f68", "#a5a5b0"),
+    "block_label_text_color": ("#4a4a52", "#c4c4cc"),
+    "block_title_text_color": ("#4a4a52", "#c4c4cc"),
+    "button_primary_background_fill": (ACCENT, ACCENT),
+    "button_primary_background_fill_hover": ("#115e59", "#115e59"),
+    "button_primary_border_color": (ACCENT, ACCENT),
+    "button_primary_text_color": ("#ffffff", "#ffffff"),
+    "button_secondary_background_fill": ("#ffffff", "#1b1b1f"),
+    "button_secondary_background_fill_hover": ("#f1f1f0", "#2b2b31"),
+    "button_secondary_border_color": ("#d4d4d8", "#3f3f46"),
+    "input_background_fill": ("#f6f6f5", "#26262b"),
+    "input_placeholder_color": ("#6b6b74", "#9a9aa5"),
+    "link_text_color": (ACCENT, "#5eead4"),
+}
 
 
 def page_head() -> str:
@@ -28,41 +47,7 @@ def build_theme() -> gr.themes.Base:
         font_mono=[gr.themes.LocalFont("IBM Plex Mono"), "ui-monospace", "monospace"],
         radius_size=gr.themes.sizes.radius_md,
     )
+    shades = {f"{name}{end}": shade for name, pair in SHADES.items() for end, shade in zip(("", "_dark"), pair, strict=True)}
     return theme.set(
-        body_background_fill="#fafaf9",
-        body_background_fill_dark="#131316",
-        block_background_fill="#ffffff",
-        block_background_fill_dark="#1b1b1f",
-        block_border_width="1px",
-        block_label_background_fill="transparent",
-        block_label_background_fill_dark="transparent",
-        button_primary_background_fill=ACCENT,
-        button_primary_background_fill_hover="#115e59",
-        button_primary_background_fill_dark=ACCENT,
-        button_primary_background_fill_hover_dark="#115e59",
-        button_primary_text_color="#ffffff",
-        button_primary_text_color_dark="#ffffff",
-        color_accent=ACCENT,
-        block_info_text_color="#5f5f68",
-        block_info_text_color_dark="#a5a5b0",
-        block_label_text_color="#4a4a52",
-        block_label_text_color_dark="#c4c4cc",
-        block_title_text_color="#4a4a52",
-        block_title_text_color_dark="#c4c4cc",
-        input_background_fill="#f6f6f5",
-        input_background_fill_dark="#26262b",
-        input_placeholder_color="#6b6b74",
-        input_placeholder_color_dark="#9a9aa5",
-        button_secondary_background_fill="#ffffff",
-        button_secondary_background_fill_dark="#1b1b1f",
-        button_secondary_background_fill_hover="#f1f1f0",
-        button_secondary_background_fill_hover_dark="#2b2b31",
-        button_secondary_border_color="#d4d4d8",
-        button_secondary_border_color_dark="#3f3f46",
-        button_border_width="1px",
-        button_border_width_dark="1px",
-        button_primary_border_color=ACCENT,
-        button_primary_border_color_dark=ACCENT,
-        link_text_color=ACCENT,
-        link_text_color_dark="#5eead4",
+        **shades, color_accent=ACCENT, block_border_width="1px", button_border_width="1px", button_border_width_dark="1px"
     )

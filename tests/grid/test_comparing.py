@@ -14,7 +14,7 @@ from sbert_app.grid.tasks.chosen import own_data_sets
 from sbert_app.grid.tasks.pairs import Pairs
 from sbert_app.settings import Limits
 from sbert_app.ui.evaluation import grid_view
-from sbert_app.ui.evaluation.chart import chart
+from sbert_app.ui.evaluation.below_view import chart
 
 EVERYDAY, TICKETS, NOTES, REQUESTS, MESSAGES, INSTRUCTIONS = own_data_sets(Limits())
 

@@ -23,7 +23,7 @@ from sbert_app.timing import experiment, measurements
 from sbert_app.timing.experiment import DONE, STOPPED, Moment
 from sbert_app.timing.report import EXTRAPOLATED, MEASURED, PUBLISHED, figures
 from sbert_app.timing.result import CROSS, SBERT
-from sbert_app.ui.timing import links_view, numbers_view, race_view, view
+from sbert_app.ui.timing import numbers_view, race_view, view
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_a_race_to_its_end(service):
     result = steps[-1].result
     where = result.conditions
     assert (where.corpus, where.head_trained, where.same_backbone) == (EXAMPLE_NAME, True, True)
-    assert where.trained_for == "likeness" and "cross_encoder" not in links_view.options(result, 100)
+    assert where.trained_for == "likeness" and "cross_encoder" not in numbers_view.options(result, 100)
     assert "cross-MiniLM-L6-stsb, trained for likeness</p>" in race_view.progress(steps[-1])
     assert steps[-2].conditions == where  # shown while it runs
     assert result.cross_seconds(10_000).seconds > 100 * result.sbert_seconds(10_000).seconds
@@ -77,7 +77,7 @@ def test_any_cross_encoder_races_under_its_own_name(service, cross_folder, tmp_p
         assert f"{name} (trained for answers) against all-MiniLM-L6-v2, {sentence}" in markup
     assert "trained for answers, another backbone" in race_view.progress(moment)
     assert view.OF_ANSWERS in view.agreement(moment.result)
-    assert links_view.options(moment.result, 100)["cross_encoder"] == name
+    assert numbers_view.options(moment.result, 100)["cross_encoder"] == name
 
 
 def test_a_cross_encoder_that_cannot_race_is_a_sentence(service, cross_folder, tmp_path, model_folder):

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from gradio_client import Client
 
-from sbert_app.ui.kit.visitors import caller_left
+from sbert_app.ui.kit.events import caller_left
 
 LONGEST = 30.0  # seconds that the handler works for, if nobody leaves
 

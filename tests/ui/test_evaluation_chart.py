@@ -10,7 +10,7 @@ from sbert_app.grid.loading import load_system
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import OVERLAP, SBERT, SYSTEMS, Choice
 from sbert_app.grid.tasks.pairs import Pairs
-from sbert_app.ui.evaluation.chart import chart
+from sbert_app.ui.evaluation.below_view import chart
 
 
 @pytest.fixture(scope="module")

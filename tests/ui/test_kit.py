@@ -5,13 +5,13 @@ from types import SimpleNamespace
 import pytest
 
 from sbert_app.runtime.stop import Visitor
-from sbert_app.ui.kit.shelf import FOLDERS_KEPT, Shelf
-from sbert_app.ui.kit.visitors import visitor_of
+from sbert_app.ui.kit.events import visitor_of
+from sbert_app.ui.kit.files import FOLDERS_KEPT, Shelf
 
 
 def test_a_shelf_keeps_the_newest_folders():
     shelf = Shelf()
-    (first,) = shelf.put({"a.csv": "text\r\nfünf\r\n"})
+    first = shelf.put("a.csv", "text\r\nfünf\r\n")
     assert first.read_bytes() == "text\r\nfünf\r\n".encode()
     for _ in range(FOLDERS_KEPT - 1):
         shelf.folder()

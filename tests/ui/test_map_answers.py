@@ -40,7 +40,7 @@ def filtered(tab, session, **values):
     names = ["facets", "column", "contains", "low", "high"]
     components = dict(zip(names, tab.bar.filter.components, strict=True))
     chosen = {components[name]: values.get(name, "") for name in names}
-    return tab.answers._on_filter(tab.shown_colour)({tab._session_id: session.id, tab.shown_colour: CLUSTERS, **chosen})
+    return tab.answers._on_filter({tab._session_id: session.id, tab.shown_colour: CLUSTERS, **chosen})
 
 
 def test_a_new_name_is_in_the_list_on_the_map_in_the_selection_and_in_the_files(tab, session):

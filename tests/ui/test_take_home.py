@@ -19,9 +19,9 @@ from sbert_app.jobs.search import SEARCH
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.timing.report import Published
-from sbert_app.ui.evaluation import links_view as grid_links
+from sbert_app.ui.evaluation import below_view as grid_links
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, pictures, present, row
-from sbert_app.ui.timing import links_view
+from sbert_app.ui.timing import numbers_view
 
 ATTACK = '"><img src=x onerror=alert(1)>'
 
@@ -46,8 +46,8 @@ def test_a_corpus_is_written_as_the_file_that_a_command_reads(shared_bench: Work
 
 
 def test_the_published_times_are_not_dated_and_take_no_file():
-    links = links_view.links(Published(), 500, None)
-    assert str(date.today().year) not in links_view.caption(Published()).source
+    links = numbers_view.links(Published(), 500, None)
+    assert str(date.today().year) not in numbers_view.caption(Published()).source
     assert "python -m sbert_app timing --sentences 500" in links and "handle_file" not in links
 
 

@@ -4,13 +4,13 @@ import time
 import pytest
 
 from sbert_app.errors import UserError
-from sbert_app.ui.kit import uploads
-from sbert_app.ui.kit.uploads import uploaded
+from sbert_app.ui.kit import files
+from sbert_app.ui.kit.files import uploaded
 
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch):
-    monkeypatch.setattr(uploads, "KEPT_SECONDS", 0.05)
+    monkeypatch.setattr(files, "KEPT_SECONDS", 0.05)
 
 
 def gone(path) -> bool:
@@ -39,9 +39,9 @@ def test_the_same_file_uploaded_again_meanwhile_is_kept_for_its_reader(write, mo
     path = write("a.csv", "text\na\n")
     old = time.time() - 1
     os.utime(path, (old, old))
-    uploads._delete(write("b.csv", "new"), 60.0)
+    files._delete(write("b.csv", "new"), 60.0)
     assert (path.parent / "b.csv").exists()
-    uploads._delete(path, 0.5)
+    files._delete(path, 0.5)
     assert not path.exists()
 
 

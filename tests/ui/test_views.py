@@ -22,17 +22,17 @@ from sbert_app.services.pair_file import PairFileService
 from sbert_app.services.similarity import ListComparison, SimilarityService
 from sbert_app.settings import ASSETS
 from sbert_app.ui.corpus import view as corpus_view
-from sbert_app.ui.fine_tune import movers_view, runs_view, verdict_view
+from sbert_app.ui.fine_tune import movers_view, runs_panel, verdict_view
 from sbert_app.ui.fine_tune import view as fine_tune
 from sbert_app.ui.fine_tune.chart import distributions, training_curve
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import INTERNAL_ERROR, handler
-from sbert_app.ui.kit.templates import render
+from sbert_app.ui.kit.html import render
 from sbert_app.ui.map import lists as map_lists
 from sbert_app.ui.search import view as search
-from sbert_app.ui.similarity import detail_view, file_view, lists_view
+from sbert_app.ui.similarity import detail_view, file_view
 from sbert_app.ui.similarity import view as similarity
-from sbert_app.ui.similarity.chart import heat_map
+from sbert_app.ui.similarity.lists_panel import heat_map, pair_records
 from sbert_app.wording import duration
 
 ATTACK = '<img src=x onerror="alert(1)">'
@@ -147,7 +147,7 @@ def test_a_zero_has_no_sign(shared_bench):
     compared = replace(SimilarityService(shared_bench).compare("a b", "c d"), score=-0.0001)
     assert '<span class="score" id="score">0.000</span>' in similarity.comparison(compared)
     lists = ListComparison(["a"], ["b", "c"], np.array([[-0.00001, -0.004]], np.float32), 1.0)
-    assert [str(record["score"]) for record in lists_view.pair_records(lists, 2)] == ["0.0", "-0.004"]
+    assert [str(record["score"]) for record in pair_records(lists, 2)] == ["0.0", "-0.004"]
     cells = heat_map(lists).data[0]
     assert [f"{value:.2f}" for value in cells.text[0]] == ["0.00", "0.00"] and not np.signbit(cells.z[0, 0])
 
@@ -215,7 +215,7 @@ def _fine_tuning(bench, session_id):
     views = [fine_tune.training_data(data), fine_tune.live(progress), fine_tune.plan_line(plan), fine_tune.model_message(ATTACK)]
     info = progress.info
     views += [fine_tune.run_title(info), fine_tune.other_data(replace(info, fingerprint="another"), data)]
-    views += [runs_view.table(service.overview()), runs_view.question(info), runs_view.chosen(info), runs_view.deleted(ATTACK)]
+    views += [runs_panel.run_table(service.overview()), runs_panel.question(info), runs_panel.chosen_run(info)]
     return [*views, verdict_view.verdict(progress), movers_view.movers(progress.result, held_out)]
 
 
@@ -252,5 +252,5 @@ def test_what_is_damaged_is_listed_with_the_way_out():
     assert "damaged, can only be deleted · 1.5 MB" in listed and "Delete my-file-0123456789ab from this machine?" in listed
     assert "my-file" not in corpus_view.start([entry], hosted=False)
     info = RunInfo("id", "name", "damaged", "This run is damaged. Delete it.", "2026-01-02", "", has_model=False)
-    table = runs_view.table([RunOverview(info, "", "", 0, None, 1_500_000)])
+    table = runs_panel.run_table([RunOverview(info, "", "", 0, None, 1_500_000)])
     assert "Damaged: delete it" in table and "1.5 MB" in table and ">name<" in table

@@ -18,24 +18,15 @@ class Filters:
     """The components, and what their values mean. prefix: of their elem_ids, for each tab another."""
 
     def __init__(self, prefix: str = "") -> None:
-        self.facets = gr.Dropdown(
-            label="Only rows where", multiselect=True, elem_id=f"{prefix}facets",
-            info=HOW,
-        )  # fmt: skip
+        self.facets = gr.Dropdown(label="Only rows where", multiselect=True, elem_id=f"{prefix}facets", info=HOW)
         with gr.Row():
             self.column = gr.Dropdown(label="Column", elem_id=f"{prefix}filter-column")
             self.contains = gr.Textbox(label="Contains", elem_id=f"{prefix}filter-contains")
             self.low = gr.Textbox(label="From", placeholder="number or date", elem_id=f"{prefix}filter-from")
             self.high = gr.Textbox(label="To", placeholder="number or date", elem_id=f"{prefix}filter-to")
-
-    @property
-    def components(self) -> list[Any]:
-        return [self.facets, self.column, self.contains, self.low, self.high]
-
-    @property
-    def changes(self) -> list[Any]:
-        """The events after which the filters are in force."""
-        return [self.facets.input, self.contains.submit, self.low.submit, self.high.submit]
+        self.components: list[Any] = [self.facets, self.column, self.contains, self.low, self.high]
+        # The events after which the filters are in force.
+        self.changes = [self.facets.input, self.contains.submit, self.low.submit, self.high.submit]
 
     def of_corpus(
         self, facets: Sequence[tuple[str, str, int]], columns: Sequence[str], values: Values, sampled: int = 0
@@ -45,19 +36,13 @@ class Filters:
         sampled: the number of rows that were counted, if not all.
         """
         choices = [(f"{column}: {value or BLANK} ({rows:,})", json.dumps([column, value])) for column, value, rows in facets]
-        return {
-            self.facets: gr.Dropdown(
-                choices=choices,
-                value=values[self.facets] or [],
-                multiselect=True,
-                info=f"{HOW} Values and numbers are those of the sample of {sampled:,} rows." if sampled else HOW,
-            ),
-            self.column: gr.Dropdown(choices=columns, value=values[self.column]),
-        }
+        info = f"{HOW} Values and numbers are those of the sample of {sampled:,} rows." if sampled else HOW
+        listed = gr.Dropdown(choices=choices, value=values[self.facets] or [], multiselect=True, info=info)
+        return {self.facets: listed, self.column: gr.Dropdown(choices=columns, value=values[self.column])}
 
     def removed(self) -> Values:
         """The components to change so that no filter is in force."""
-        return {self.facets: [], self.column: None, self.contains: "", self.low: "", self.high: ""}
+        return {self.facets: [], **self._without_column()}
 
     def chosen(self, values: Values) -> dict[str, Any]:
         """The filters as services take them."""
@@ -81,8 +66,11 @@ class Filters:
     def without(self, values: Values, name: Any) -> Values:
         """The components to change so that the filter of this chip is gone."""
         if name == COLUMN:
-            return {self.column: None, self.contains: "", self.low: "", self.high: ""}
+            return self._without_column()
         return {self.facets: [facet for facet in values[self.facets] or [] if facet != name]}
+
+    def _without_column(self) -> Values:
+        return {self.column: None, self.contains: "", self.low: "", self.high: ""}
 
     def _bounds(self, values: Values) -> dict[str, Any]:
         bounds = {"contains": values[self.contains], "from": values[self.low], "to": values[self.high]}

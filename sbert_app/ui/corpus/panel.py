@@ -1,7 +1,7 @@
 """The panel below the header to load a corpus: recent, examples, upload or pasted lines; choose its text columns, index, export."""
 
 import secrets
-from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -10,18 +10,23 @@ from sbert_app.corpus.reader import guess_column, looks_like_prose
 from sbert_app.errors import UserError
 from sbert_app.services.collection.service import CollectionService
 from sbert_app.services.corpus.corpora import CorpusService
-from sbert_app.services.indexing.indexer import IndexProgress
 from sbert_app.tables import Table
 from sbert_app.ui.corpus import view
 from sbert_app.ui.corpus.collection_panel import CollectionPanel
-from sbert_app.ui.corpus.export_panel import ExportPanel
-from sbert_app.ui.corpus.so_far_panel import SoFarPanel
+from sbert_app.ui.corpus.indexing_panel import IndexingPanel
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
-from sbert_app.ui.kit.long_job import LongJob, throttled
-from sbert_app.ui.kit.uploads import uploaded
+from sbert_app.ui.kit.files import Shelf, uploaded
 
+EMBEDDINGS = {"npy": "as numpy array", "parquet": "as table (parquet)"}
 PREVIEW_ROWS, PREVIEW_LENGTH = 5, 200  # characters of a cell
+
+
+def corpus_start(corpora: CorpusService, opened: gr.State) -> gr.HTML:
+    """What a tab shows while no corpus is open. assets/page.js passes its clicks to the corpus panel."""
+    start = gr.HTML(view.start(corpora.saved(), corpora.hosted), elem_classes="corpus-start", js_on_load=None)
+    opened.change(lambda opened: gr.HTML(visible=not opened), opened, start, **PRIVATE)
+    return start
 
 
 class CorpusPanel:
@@ -33,21 +38,16 @@ class CorpusPanel:
     def __init__(
         self, corpora: CorpusService, collections: CollectionService, session_id: gr.State, model: gr.State, menu: gr.HTML
     ) -> None:
-        self._collections = collections
-        self._corpora, self._session_id, self._model, self._menu = corpora, session_id, model, menu
+        self._corpora, self._collections, self._shelf = corpora, collections, Shelf()
+        self._session_id, self._model, self._menu = session_id, model, menu
         self.opened = gr.State("")
         with gr.Column(elem_id="corpus-panel"):
             self._draw_sources()
             self.collection = CollectionPanel(collections, session_id)
             self._draw_choose()
-            self.export = ExportPanel(corpora, session_id)
-        self.progress = gr.HTML(elem_id="progress", js_on_load=None)
-        self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="stop")
-        self.so_far = SoFarPanel(corpora, session_id)
-        with gr.Row(elem_id="stale-row", visible=False) as self.stale_row:
-            self.stale = gr.HTML(elem_id="stale", js_on_load=None)
-            self.again = gr.Button("Index again", size="sm", scale=0, min_width=260, elem_id="index-again")
-        self.job = LongJob(self.stop, self.progress, self.index, self.again)
+            self._draw_export()
+        self.indexing = IndexingPanel(corpora, session_id, self.index)
+        self.progress = self.indexing.progress
 
     def _draw_sources(self) -> None:
         with gr.Row(elem_id="corpus-sources"):
@@ -73,40 +73,42 @@ class CorpusPanel:
                 self.cancel = gr.Button("Cancel", elem_id="index-cancel")
             self.preview = gr.Dataframe(label="First rows", interactive=False, wrap=True, elem_id="preview")
 
-    @property
-    def shown(self) -> list[Any]:
-        """The components that `show` updates."""
-        return [self.opened, self._menu, self.choose, self.choices, *self._starts]
+    def _draw_export(self) -> None:
+        """A file of embeddings is made when its button is pressed; the next click downloads it."""
+        with gr.Row(visible=False, elem_classes="examples", elem_id="export") as self.export:
+            self.other_columns = gr.Button("Choose other columns", size="sm", elem_id="other-columns")
+            self.makes = {
+                kind: gr.Button(f"Export embeddings {title}", size="sm", elem_id=f"make-{kind}")
+                for kind, title in EMBEDDINGS.items()
+            }
+            self.downloads = {
+                kind: gr.DownloadButton(f"embeddings.{kind}", size="sm", visible=False, elem_id=f"download-{kind}")
+                for kind in EMBEDDINGS
+            }
 
     def listen(self, starts: list[gr.HTML]) -> None:
         """Connect events. starts: the choices of corpora that tabs show while none is open."""
         self._starts = starts
+        self.shown: list[Any] = [self.opened, self._menu, self.choose, self.choices, *starts]  # what `show` updates
         session, with_model = [self._session_id], [self._session_id, self._model]
         table = [self.choose, self.summary, self.columns, self.preview, self.file, self.index]
         uploaded = self.file.upload(handler(self._on_file), [*session, self.file], table, **PRIVATE)
         uploaded.failure(lambda: None, None, self.file, **PRIVATE)  # so that another file can be uploaded
         self.use_pasted.click(handler(self._on_pasted), [*session, self.pasted], table, **PRIVATE)
         self.cancel.click(lambda: gr.Column(visible=False), None, self.choose, **PRIVATE)
-        self.export.columns.click(handler(self._on_other_columns), session, table, **PRIVATE)
-        self.collection.listen([*self.shown, self.progress], self._on_collection)
+        self.other_columns.click(handler(self._on_other_columns), session, table, **PRIVATE)
+        self.collection.listen([*self.shown, self.progress], self._on_opening)
         self._menu.picked(handler(self._on_picked), with_model, [*self.shown, self.progress], **PRIVATE)
-        inputs = [*session, self.columns, self._model]
-        outputs = [*self.shown, *self.so_far.outputs]
-        runs = [
-            self.job.listen(self.index.click, self._on_index, inputs, outputs, self._corpora.stop),
-            self.job.listen(self.again.click, self._on_index_again, with_model, outputs, None),
-        ]
-        self.so_far.listen(runs)
-        gr.on(
-            [self.opened.change, self._model.change], handler(self._on_model), with_model,
-            [self.stale_row, self.stale, self.again], trigger_mode="always_last", **PRIVATE,
-        )  # fmt: skip
-        self.export.listen(self.opened)
+        self.indexing.listen(self.columns, self._model, self.opened, self.shown, self.show)
+        exported = [self.export, self.other_columns, *self.downloads.values()]
+        self.opened.change(handler(self._on_opened), session, exported, **PRIVATE)
+        for kind, button in self.makes.items():
+            button.click(handler(partial(self._on_make, kind)), session, self.downloads[kind], **PRIVATE)
 
     def show(self, session_id: str, wanted: str = "") -> Updates:
         """Show the session's corpus in the header, and tell the tabs that it was opened.
 
-        wanted: what the page's address goes on to name if there is none.
+        wanted: what the page's address still names if there is none.
         """
         indexed, opened = self._corpora.current(session_id), secrets.token_hex(4)
         return {
@@ -157,33 +159,20 @@ class CorpusPanel:
                 return self._listed()
             case _:
                 raise UserError("Choose a corpus from the list.")
-        return {**self.show(session_id), self.progress: view.ready(self._corpora.current(session_id))}
+        return self._on_opening(session_id)
 
-    def _on_collection(self, session_id: str) -> Updates:
-        """A collection was opened."""
+    def _on_opening(self, session_id: str) -> Updates:
+        """A corpus or a collection was opened."""
         ready = view.ready(self._corpora.current(session_id), self._collections.current(session_id))
         return {**self.show(session_id), self.progress: ready}
 
-    def _on_index(self, session_id: str, columns: list[str], model: str) -> Iterator[Updates]:
-        yield from self._indexing(session_id, self._corpora.index(session_id, columns, model))
+    def _on_opened(self, session_id: str) -> Updates:
+        is_open = (indexed := self._corpora.current(session_id)) is not None and not indexed.corpus.store
+        hidden = {button: gr.DownloadButton(visible=False) for button in self.downloads.values()}
+        columns = gr.Button(visible=self._corpora.has_table(session_id))
+        return {self.export: gr.Row(visible=is_open), self.other_columns: columns, **hidden}
 
-    def _on_index_again(self, session_id: str, model: str) -> Iterator[Updates]:
-        yield from self._indexing(session_id, self._corpora.index_again(session_id, model))
-
-    def _indexing(self, session_id: str, events: Iterator[IndexProgress]) -> Iterator[Updates]:
-        for event in throttled(events, lambda event: event.stopped or event.corpus is not None):
-            if event.corpus:
-                state = self.show(session_id) | self.job.idle(view.ready(event.corpus))
-            elif event.stopped:
-                state = self.job.idle(view.progress(event))
-            else:
-                state = self.job.busy(view.progress(event))
-            yield state | self.so_far.following(event)
-
-    def _on_model(self, session_id: str, model: str) -> Updates:
-        """Say whether the chosen model is another than the one of the open corpus's index."""
-        other = self._corpora.other_index(session_id, model)
-        updates: Updates = {self.stale_row: gr.Row(visible=other is not None), self.stale: view.stale(other)}
-        if other is None:
-            return updates
-        return updates | {self.again: gr.Button(view.index_again(other), visible=not other.is_collection)}
+    def _on_make(self, kind: str, session_id: str) -> Any:
+        path = self._shelf.folder() / f"embeddings.{kind}"
+        self._corpora.export(session_id, path)
+        return gr.DownloadButton(f"Download {path.name} ({path.stat().st_size / 1e6:.1f} MB)", value=str(path), visible=True)

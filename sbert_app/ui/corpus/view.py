@@ -69,8 +69,7 @@ def choices(saved: Sequence[SavedCorpus], deletable: bool = True) -> Markup:
     recent, older = cards[:RECENT_SHOWN], cards[RECENT_SHOWN:]
     parts = [_section("Recent", recent)] if recent else []
     if older and deletable:
-        all_older = Markup("<details><summary>{:,} more</summary>{}</details>").format(len(older), _section("", older))
-        parts.append(all_older)
+        parts.append(Markup("<details><summary>{:,} more</summary>{}</details>").format(len(older), _section("", older)))
     return Markup().join([*parts, _section("Examples", examples)])
 
 
@@ -88,20 +87,18 @@ def _example(name: str, title: str, description: str) -> Markup:
 
 def _saved(entry: SavedCorpus, deletable: bool) -> Markup:
     facts = f"{rows(entry.rows)} · {_short(entry.model)} · {entry.megabytes:.1f} MB · {entry.saved[:16].replace('T', ' ')}"
-    if entry.damaged:
-        facts = f"damaged, can only be deleted · {entry.megabytes:.1f} MB"
+    facts = f"damaged, can only be deleted · {entry.megabytes:.1f} MB" if entry.damaged else facts
     delete = Markup(
         '<button type="button" class="small" data-corpus="ask" aria-label="Delete {name}">Delete</button>'
         '<p class="ask" role="alert">Delete {name} from this machine? '
         '<button type="button" class="small danger" data-corpus="delete" data-name="{id}">Delete'
         '</button> <button type="button" class="small" data-corpus="cancel">Keep</button></p>'
     ).format(name=entry.name, id=entry.id)
+    disabled = Markup(" disabled") if entry.damaged else ""
     return Markup(
         '<li class="card"><button type="button" data-corpus="open" data-name="{}" aria-label="Open {}"{}><b>{}</b><span>{}</span>'
         "</button>{}</li>"
-    ).format(
-        entry.id, entry.name, Markup(" disabled") if entry.damaged else "", entry.name, facts, delete if deletable else ""
-    )  # fmt: skip
+    ).format(entry.id, entry.name, disabled, entry.name, facts, delete if deletable else "")
 
 
 def _short(model: str) -> str:

@@ -13,6 +13,8 @@ from sbert_app.wording import plural, row_list, row_text
 FIRST, GROUPS_SHOWN, LINES_SHOWN = 10, 50, 8
 NUMBERS_SHOWN = 3  # rows named on one line
 SENTENCE_LENGTH = 400
+WHICH_COPIES = "The first row of each text stays. Rows that are only similar stay too."
+WHICH_SIMILAR = "One row of each group stays: the one to which all others of the group are similar."
 
 
 def groups(findings: Findings, unfolded: bool = False) -> Markup:
@@ -23,14 +25,7 @@ def groups(findings: Findings, unfolded: bool = False) -> Markup:
     shown = [_group(number, group) for number, group in enumerate(findings.groups(GROUPS_SHOWN), 1)]
     rest = _rest(shown[FIRST:], total, unfolded) if total > FIRST else Markup()
     title = Markup('<h2 class="section">{:,} {}</h2>').format(total, plural(total, "group", "groups"))
-    return title + html.hint(_which(findings)) + _list(shown[:FIRST]) + rest
-
-
-def _which(findings: Findings) -> str:
-    """What the words keep and drop mean here."""
-    if findings.remove == COPIES:
-        return "The first row of each text stays. Rows that are only similar stay too."
-    return "One row of each group stays: the one to which all others of the group are similar."
+    return title + html.hint(WHICH_COPIES if findings.remove == COPIES else WHICH_SIMILAR) + _list(shown[:FIRST]) + rest
 
 
 def _list(items: Sequence[Markup]) -> Markup:
@@ -48,9 +43,11 @@ def _rest(items: Sequence[Markup], total: int, unfolded: bool) -> Markup:
 def _group(number: int, group: Group) -> Markup:
     lines = [list(same) for _, same in groupby(group.members, key=_line)]
     shown = [_members(same, group.members[0]) for same in lines[:LINES_SHOWN]]
-    more = [member for same in lines[LINES_SHOWN:] for member in same]
-    if more:
-        shown.append(Markup('<li class="rest">{}</li>').format(_more(more)))
+    if more := [member for same in lines[LINES_SHOWN:] for member in same]:
+        dropped = sum(not member.keep for member in more)
+        going = f", {dropped:,} to drop" if dropped else ""
+        rest = f"and {len(more):,} more {plural(len(more), 'row', 'rows')}{going}"
+        shown.append(Markup('<li class="rest">{}</li>').format(rest))
     return Markup('<li class="dup-group" aria-label="Group {}, {:,} rows"><ul>{}</ul>{}</li>').format(
         number, len(group.members), Markup().join(shown), _keep(number, group)
     )
@@ -59,13 +56,6 @@ def _group(number: int, group: Group) -> Markup:
 def _line(member: Member) -> tuple[int, bool, bool]:
     """What the members on one line have in common: exact copies of a row share a line."""
     return member.copy_of or member.row, member.copy_of is None, member.keep
-
-
-def _more(members: Sequence[Member]) -> str:
-    """The rows that are not listed."""
-    dropped = sum(not member.keep for member in members)
-    going = f", {dropped:,} to drop" if dropped else ""
-    return f"and {len(members):,} more {plural(len(members), 'row', 'rows')}{going}"
 
 
 def _keep(number: int, group: Group) -> Markup:

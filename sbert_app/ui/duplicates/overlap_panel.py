@@ -1,25 +1,28 @@
 """Panel that finds the rows of another file that already occur in the corpus, for instance test rows in a training set."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 import gradio as gr
+from markupsafe import Markup
 
 from sbert_app.corpus.mining import FLOOR
+from sbert_app.corpus.overlap import FileOverlap, Match
 from sbert_app.services.bundle import Services
 from sbert_app.services.corpus.duplicates import DEFAULT_THRESHOLD
 from sbert_app.services.corpus.overlap import OverlapProgress
 from sbert_app.tables.table import csv_file
-from sbert_app.ui.duplicates import overlap_view as view
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
-from sbert_app.ui.kit.file_button import FileButton
-from sbert_app.ui.kit.long_job import LongJob, throttled
-from sbert_app.ui.kit.uploads import uploaded
+from sbert_app.ui.kit.files import FileButton, uploaded
+from sbert_app.ui.kit.long_job import LongJob
 from sbert_app.wording import plural
 
 LEAD = "Find rows of another file that already occur in this corpus, such as test sentences in a training set."
 FILE = "overlap.csv"
+SHOWN = 50  # rows listed in each of the two lists
+SENTENCE_LENGTH = 400
+STOPPED = "Stopped. Encoded rows are kept: upload the file again to continue."
 
 
 class OverlapPanel:
@@ -29,49 +32,40 @@ class OverlapPanel:
         self._service, self._corpora, self._session_id = services.overlap, services.corpora, session_id
         self._collections = services.collections
         with gr.Accordion("Compare with another file", open=False, elem_id="overlap-box") as self.block:
-            self._draw()
+            gr.HTML(html.hint(LEAD), js_on_load=None)
+            self.file = gr.File(label="The other file", height=130, elem_id="overlap-file")
+            self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="overlap-stop")
+            self.stage = gr.HTML(elem_id="overlap-stage", js_on_load=None)
+            with gr.Column(visible=False) as self.result:
+                self.threshold = gr.Slider(
+                    FLOOR, 1, DEFAULT_THRESHOLD, step=0.01, label="Match from this cosine", elem_id="overlap-threshold"
+                )
+                self.overlap = gr.HTML(elem_id="overlap", js_on_load=None)
+                with gr.Row(elem_classes="examples"):
+                    self.export = FileButton(FILE, "overlap-export")
         self.job = LongJob(self.stop, self.stage)
         self._listen(opened)
-
-    def _draw(self) -> None:
-        gr.HTML(html.hint(LEAD), js_on_load=None)
-        self.file = gr.File(label="The other file", height=130, elem_id="overlap-file")
-        self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="overlap-stop")
-        self.stage = gr.HTML(elem_id="overlap-stage", js_on_load=None)
-        with gr.Column(visible=False) as self.result:
-            self.threshold = gr.Slider(
-                FLOOR, 1, DEFAULT_THRESHOLD, step=0.01, label="Match from this cosine", elem_id="overlap-threshold"
-            )
-            self.overlap = gr.HTML(elem_id="overlap", js_on_load=None)
-            with gr.Row(elem_classes="examples"):
-                self.export = FileButton(FILE, "overlap-export")
 
     def _listen(self, opened: gr.State) -> None:
         session, with_threshold = [self._session_id], [self._session_id, self.threshold]
         opened.change(handler(self._on_opened), session, [self.block, self.file, self.stage, self.result], **PRIVATE)
-        compared = [self.result, self.overlap, self.export.button]
-        started = self.job.listen(
-            self.file.upload, self._on_file, [*session, self.file, self.threshold], compared, self._service.stop
-        )
+        shown = [self.overlap, self.export.button]
+        inputs = [*session, self.file, self.threshold]
+        started = self.job.listen(self.file.upload, self._on_file, inputs, [self.result, *shown], self._service.stop)
         started.failure(lambda: None, None, self.file, **PRIVATE)  # so that another file can be uploaded
-        outputs = [self.overlap, self.export.button]
-        self.threshold.change(handler(self._shown), with_threshold, outputs, trigger_mode="always_last", **PRIVATE)
+        self.threshold.change(handler(self._shown), with_threshold, shown, trigger_mode="always_last", **PRIVATE)
         self.export.listen(self._content, with_threshold)
 
     def _on_opened(self, session_id: str) -> Updates:
         """Clear the comparison with the previous corpus."""
-        hidden = self._collections.current(session_id) is not None
-        cleared = {self.file: None, self.stage: "", self.result: gr.Column(visible=False)}
-        return cleared | {self.block: gr.Accordion(visible=not hidden)}
+        block = gr.Accordion(visible=self._collections.current(session_id) is None)
+        return {self.block: block, self.file: None, self.stage: "", self.result: gr.Column(visible=False)}
 
     def _on_file(self, session_id: str, file: str, threshold: float) -> Iterator[Updates]:
-        for event in throttled(self._compare(session_id, file), lambda event: event.stopped or event.compared is not None):
-            if event.stopped:
-                yield self.job.idle(html.status(view.STOPPED))
-            elif event.compared:
-                yield {**self.job.idle(), self.result: gr.Column(visible=True), **self._shown(session_id, threshold)}
-            else:
-                yield self.job.busy(view.progress(event))
+        events, stopped = self._compare(session_id, file), html.status(STOPPED)
+        for event, state in self.job.following(events, lambda event: event.compared is not None, _progress, stopped):
+            shown = {self.result: gr.Column(visible=True), **self._shown(session_id, threshold)} if event.compared else {}
+            yield state | shown
 
     def _compare(self, session_id: str, file: str) -> Iterator[OverlapProgress]:
         with uploaded(file, "Choose the other file.") as path:
@@ -82,7 +76,53 @@ class OverlapPanel:
         compared, matches = self._service.matches(session_id, threshold)
         amount = f"{len(matches):,} {plural(len(matches), 'row', 'rows')}"
         export = self.export.labelled(amount, visible=bool(matches))
-        return {self.overlap: view.overlap(compared, matches, threshold), self.export.button: export}
+        return {self.overlap: overlap(compared, matches, threshold), self.export.button: export}
 
     def _content(self, session_id: str, threshold: float) -> str:
         return csv_file([asdict(match) for match in self._service.matches(session_id, threshold)[1]])
+
+
+def _progress(event: OverlapProgress) -> Markup:
+    return html.counted(event.stage, event.done, event.total, "rows", "Comparing with the other file")
+
+
+def overlap(compared: FileOverlap, matches: Sequence[Match], threshold: float) -> Markup:
+    """The rows of the other file that have a match in the corpus, closest first."""
+    total = len(compared.other)
+    stages = html.milliseconds({name: seconds * 1e3 for name, seconds in compared.seconds.items()})
+    same = sum(match.same for match in matches)
+    words = f", {same:,} word for word" if same else ""
+    exact = compared.indexed.index.report.kind == "exact"
+    how = "" if exact else f" Searched with an approximate index, recall {compared.indexed.index.report.recall:.3f}."
+    share = f"{len(matches):,} of {total:,} {plural(total, 'row', 'rows')}"
+    read = f"{plural(len(compared.other.columns), 'column', 'columns')} {', '.join(compared.other.columns)}"
+    have, cosine = plural(len(matches), "has", "have"), f"cosine ≥ {threshold:.3g}{words}"
+    hint = html.hint(f"Read from {read}. {stages}.{how}")
+    head = Markup('<div class="could-go" role="status"><p><b>{}</b> of {} {} a match in {} at {}.</p>{}</div>').format(
+        share, compared.other.name, have, compared.indexed.corpus.name, cosine, hint
+    )
+    reworded, copied = ([match for match in matches if match.same is same] for same in (False, True))
+    return head + _list("In other words", reworded) + _list("Word for word", copied)
+
+
+def _list(title: str, matches: Sequence[Match]) -> Markup:
+    """The closest matches of one kind, under a heading with their number."""
+    if not matches:
+        return Markup()
+    which = html.hint(f"The closest {SHOWN} of them; the export has all.") if len(matches) > SHOWN else Markup()
+    items = Markup().join(map(_match, matches[:SHOWN]))
+    return Markup('<h2 class="section">{}: {:,} {}</h2>{}<ol class="dup-pairs">{}</ol>').format(
+        title, len(matches), plural(len(matches), "row", "rows"), which, items
+    )
+
+
+def _match(match: Match) -> Markup:
+    line, row = Markup('<p dir="auto">{} {}</p>'), Markup('<span class="file-row">{} row {:,}</span>')
+    file_row, corpus_row = row.format("file", match.row), row.format("corpus", match.corpus_row)
+    rows = Markup(" = ").join([file_row, corpus_row] if match.same else [file_row])
+    both = line.format(html.short(match.sentence, SENTENCE_LENGTH), rows)
+    if not match.same:
+        both += line.format(html.short(match.corpus_sentence, SENTENCE_LENGTH), corpus_row)
+    return Markup(
+        '<li><div class="dup-scores"><span class="cosine">{:.3f}<small>{}</small></span></div><div class="both">{}</div></li>'
+    ).format(match.score, "same text" if match.same else "cosine", both)

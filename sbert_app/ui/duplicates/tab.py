@@ -1,24 +1,183 @@
 """The Duplicates tab: duplicates within the corpus, and rows of another file that occur in it."""
 
+import math
+from collections.abc import Callable, Iterator
+
 import gradio as gr
 
+from sbert_app.corpus.duplicates import COPIES, SIMILAR
+from sbert_app.corpus.findings import Findings
+from sbert_app.corpus.mining import FLOOR
+from sbert_app.errors import UserError
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.services.bundle import Services
-from sbert_app.ui.corpus.start import corpus_start
+from sbert_app.services.corpus.duplicates import DEFAULT_THRESHOLD, MOST_LISTED, NO_GROUP, DuplicatesService
+from sbert_app.tables.table import csv_file
+from sbert_app.ui.corpus.panel import corpus_start
+from sbert_app.ui.duplicates import view
+from sbert_app.ui.duplicates.groups_view import groups
 from sbert_app.ui.duplicates.overlap_panel import OverlapPanel
-from sbert_app.ui.duplicates.panel import DuplicatesPanel
-from sbert_app.ui.kit.events import PRIVATE
+from sbert_app.ui.header import scorer_choices, second_opinion
+from sbert_app.ui.kit import html
+from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
+from sbert_app.ui.kit.files import FileButton
+from sbert_app.ui.kit.long_job import LongJob
 
 LEAD = "Find sentences that **repeat** each other, word for word or in other words. Decide which of them go."
+FILES: dict[str, Callable[[Findings], str]] = {
+    view.CLEANED: Findings.cleaned_file,
+    view.VERDICTS: lambda findings: csv_file(list(findings.verdicts())),
+    view.PAIRS: lambda findings: csv_file([view.pair_record(pair) for pair in findings.pairs(MOST_LISTED)]),
+}
+BORDERLINE = 50  # borderline pairs to show and to score with the cross-encoder
+REMOVALS = [("Exact copies only", COPIES), ("Exact copies and similar rows", SIMILAR)]
+# "picked" is a custom event: a group to keep whole, or not any more.
+PICKED = """
+element.addEventListener('click', event => {
+  const button = event.target.closest('button[data-centre]');
+  if (!button) return;
+  const unfolded = Boolean(element.querySelector('details.dup-more')?.open);
+  trigger('picked', {centre: Number(button.dataset.centre), whole: button.getAttribute('aria-pressed') !== 'true', unfolded});
+});
+"""
 
 
 def build(services: Services, session_id: gr.State, opened: gr.State) -> gr.HTML:
-    """Build both panels. `opened` changes with the corpus. Returns the choice of corpora shown while none is open."""
+    """Build the tab. `opened` changes with the corpus. Returns the choice of corpora shown while none is open."""
     gr.Markdown(LEAD, elem_classes="lead")
     start = corpus_start(services.corpora, opened)
     with gr.Column(visible=False) as body:
-        duplicates = DuplicatesPanel(services.duplicates, session_id, opened)
+        duplicates = _DuplicatesPanel(services.duplicates, session_id)
         OverlapPanel(services, session_id, opened)
         duplicates.draw_groups()
-        duplicates.listen()
+        duplicates.listen(opened)
     opened.change(lambda opened: gr.Column(visible=bool(opened)), opened, body, **PRIVATE)
     return start
+
+
+class _DuplicatesPanel:
+    """Mine once, move the threshold, check borderline pairs, export; the mined pairs are in the visitor's session."""
+
+    def __init__(self, service: DuplicatesService, session_id: gr.State) -> None:
+        self._service, self._session_id = service, session_id
+        self._draw()
+        self.job = LongJob(self.stop, self.stage, self.find)
+
+    def _draw(self) -> None:
+        with gr.Row(elem_classes="examples"):
+            self.find = gr.Button("Find duplicates", variant="primary", interactive=False, elem_id="find-duplicates")
+            self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="duplicates-stop")
+        self.stage = gr.HTML(elem_id="duplicates-stage", js_on_load=None)
+        self.headline = gr.HTML(html.empty(view.NOT_YET), elem_id=view.HEADLINE, js_on_load=None)
+        with gr.Column(visible=False, elem_id="duplicates-result") as self.result:
+            with gr.Row(elem_id="duplicates-choices"):
+                self.threshold = gr.Slider(
+                    FLOOR, 1, DEFAULT_THRESHOLD, step=0.01, label="Similar from this cosine", min_width=300,
+                    info="A lower threshold finds more rows, also less similar ones.", elem_id="duplicates-threshold",
+                )  # fmt: skip
+                self.remove = gr.Radio(REMOVALS, value=COPIES, label="Remove", min_width=300, elem_id="duplicates-remove")
+            self.staying = gr.HTML(elem_id=view.STAYING, js_on_load=None)
+            with gr.Row(elem_classes="examples"):  # a file is made when its button is clicked
+                self.files = {name: FileButton(name, f"duplicates-{name.removesuffix('.csv')}") for name in FILES}
+            self.links = gr.HTML(elem_id="duplicates-take-home", js_on_load=None)
+
+    def draw_groups(self) -> None:
+        """Draw the lists, below what else the tab draws."""
+        with gr.Column(visible=False) as self.lists:
+            with gr.Accordion("Borderline pairs", open=False, elem_id="duplicates-check") as self.check:
+                with gr.Row(elem_id="duplicates-second"):
+                    self.cross = second_opinion("duplicates-cross")
+                    self.score = gr.Button("Score the pairs", size="sm", min_width=160, elem_id="duplicates-ask")
+                self.borderline = gr.HTML(elem_id="duplicates-borderline", js_on_load=None)
+            self.groups = gr.HTML(elem_id=view.GROUPS, js_on_load=PICKED)
+
+    def listen(self, opened: gr.State) -> None:
+        session = [self._session_id]
+        with_threshold = [*session, self.threshold]
+        chosen = [*with_threshold, self.remove]
+        decided = [self.staying, self.groups, self.links, *(file.button for file in self.files.values())]
+        outputs = [self.headline, self.borderline, *decided]
+        shown = [self.threshold, self.result, self.lists, *outputs]
+        opened.change(handler(self._on_opened), chosen, [*self.job.outputs, self.remove, *shown], **PRIVATE)
+        self.job.listen(self.find.click, self._on_find, chosen, shown, self._service.stop)
+        self.threshold.change(handler(self._on_slide), chosen, outputs, trigger_mode="always_last", **PRIVATE)
+        self.remove.input(handler(self._on_remove), chosen, decided, trigger_mode="always_last", **PRIVATE)
+        self.groups.picked(handler(self._on_picked), chosen, decided, trigger_mode="multiple", **PRIVATE)
+        self.score.click(handler(self._on_score), [*with_threshold, self.cross], self.borderline, **PRIVATE)
+        models = self._service.pair_scorers
+        self.check.expand(lambda: gr.Dropdown(choices=scorer_choices(models())), None, self.cross, **PRIVATE)
+        for name, file in self.files.items():
+            file.listen(self._content(name), chosen)
+
+    def _on_opened(self, session_id: str, threshold: float, remove: str) -> Updates:
+        """Show what the session holds: after a reload the pairs found before, after another corpus nothing."""
+        can_mine = self._service.rows(session_id) > 1
+        idle = {**self.job.idle(), self.find: gr.Button(interactive=can_mine)}
+        if self._service.is_mined(session_id):
+            return {**idle, **self._mined(session_id, threshold, remove)}
+        return {
+            **idle,
+            self.headline: html.empty(view.not_yet(self._service.collection(session_id)) if can_mine else view.ONE_ROW),
+            self.threshold: gr.Slider(minimum=FLOOR, value=DEFAULT_THRESHOLD, step=0.01),
+            self.remove: COPIES,
+            **self._visible(False),
+        }
+
+    def _on_find(self, session_id: str, threshold: float, remove: str) -> Iterator[Updates]:
+        events, stopped = self._service.find(session_id), html.status(view.STOPPED)
+        for event, state in self.job.following(events, lambda event: event.mined is not None, view.progress, stopped):
+            yield state | (self._mined(session_id, threshold, remove) if event.mined else {})
+
+    def _mined(self, session_id: str, threshold: float, remove: str) -> Updates:
+        """Show the pairs found, from the lowest threshold on that they hold."""
+        floor = self._service.findings(session_id, 1.0).mined.duplicates.pairs.floor
+        threshold = max(threshold, floor)
+        shown = self._shown(session_id, threshold, remove)
+        step = 0.01 if floor < 0.9 else 0.001  # smaller if the range to 1 is short
+        low = round(min(math.ceil(floor / step) * step, 1 - step), 3)
+        slider = gr.Slider(minimum=low, value=round(max(threshold, low), 3), step=step)
+        return {self.threshold: slider, **self._visible(True), **shown}
+
+    def _visible(self, visible: bool) -> Updates:
+        return {column: gr.Column(visible=visible) for column in (self.result, self.lists)}
+
+    def _on_slide(self, session_id: str, threshold: float, remove: str) -> Updates:
+        """Show another threshold, unless the slider was reset because another corpus was opened."""
+        mined = self._service.is_mined(session_id)
+        return self._shown(session_id, threshold, remove) if mined else {self.headline: gr.skip()}
+
+    def _shown(self, session_id: str, threshold: float, remove: str) -> Updates:
+        """Everything that depends on the threshold."""
+        findings = self._service.findings(session_id, threshold, remove)
+        pairs = findings.borderline(BORDERLINE)
+        return {
+            self.headline: view.headline(findings),
+            self.borderline: view.borderline(pairs, findings.threshold, self._service.opinion(session_id)),
+            **self._decided(findings),
+        }
+
+    def _on_remove(self, session_id: str, threshold: float, remove: str) -> Updates:
+        return self._decided(self._service.findings(session_id, threshold, remove))
+
+    def _decided(self, findings: Findings, unfolded: bool = False) -> Updates:
+        """Everything that depends on which rows go."""
+        amounts = view.amounts(findings)
+        buttons = {file.button: file.labelled(amounts[name], visible=bool(amounts[name])) for name, file in self.files.items()}
+        listed = {self.groups: groups(findings, unfolded), self.links: view.links(findings)}
+        return {self.staying: view.staying(findings), **listed, **buttons}
+
+    def _content(self, name: str) -> Callable[..., str]:
+        return lambda *chosen: FILES[name](self._service.findings(*chosen))
+
+    def _on_picked(self, session_id: str, threshold: float, remove: str, event: gr.EventData) -> Updates:
+        """A group is to be kept whole, or not any more."""
+        match sent(event):
+            case {"centre": int(centre), "whole": bool(whole), "unfolded": bool(unfolded)}:
+                self._service.keep_group(session_id, threshold, centre, whole)
+            case _:
+                raise UserError(NO_GROUP)
+        return self._decided(self._service.findings(session_id, threshold, remove), unfolded)
+
+    def _on_score(self, session_id: str, threshold: float, cross: str | None) -> str:
+        pairs, opinion = self._service.score_borderline(session_id, threshold, BORDERLINE, cross or DEFAULT_CROSS_ENCODER)
+        return view.borderline(pairs, threshold, opinion)

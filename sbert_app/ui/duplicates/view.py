@@ -11,7 +11,7 @@ from sbert_app.models.files.trained_for import how_to_read, in_words
 from sbert_app.runtime.line import place_in_line
 from sbert_app.services.collection.joining import MOST_WHOLE, NEIGHBOURS, SAMPLED
 from sbert_app.services.collection.opened import OpenCollection
-from sbert_app.services.corpus.duplicates import MiningProgress, SecondOpinion
+from sbert_app.services.corpus.duplicates import MOST_LISTED, MiningProgress, SecondOpinion
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
 from sbert_app.wording import duration, plural, row_text
@@ -19,7 +19,7 @@ from sbert_app.wording import duration, plural, row_text
 NOT_YET = "Not searched yet. “Find duplicates” compares every row with every other."
 ONE_ROW = "This corpus has only one row, so it has no duplicates."
 STOPPED = "Stopped. Partial results are not kept: start again from the beginning."
-CLEANED = "cleaned.csv"
+CLEANED, VERDICTS, PAIRS = "cleaned.csv", "keep-or-drop.csv", "pairs.csv"
 HEADLINE, STAYING, GROUPS = "duplicates-headline", "duplicates-staying", "duplicates-groups"  # the elements of the result
 NO_BORDERLINE = "No pairs near this threshold."
 SENTENCE_LENGTH = 400
@@ -47,6 +47,17 @@ def pair_record(pair: SentencePair) -> dict[str, object]:
     return {**rows, "sentence1": pair.sentence1, "sentence2": pair.sentence2}
 
 
+def amounts(findings: Findings) -> dict[str, str]:
+    """How much each file holds; "" for one that is not offered."""
+    rows, pairs, whole = len(findings.corpus), min(findings.pair_count, MOST_LISTED), not is_partial(findings)
+    best = "the best " if pairs < findings.pair_count else ""
+    return {
+        CLEANED: f"{findings.staying:,} {plural(findings.staying, 'row', 'rows')}" if whole else "",
+        VERDICTS: f"{rows:,} {plural(rows, 'row', 'rows')}" if whole else "",
+        PAIRS: f"{best}{pairs:,} {plural(pairs, 'pair', 'pairs')}" if pairs else "",
+    }
+
+
 def links(findings: Findings) -> Markup:
     """The links under the result. The command also writes the cleaned file, unless groups are kept by hand."""
     cleaned = {} if findings.always or is_partial(findings) else {"clean": CLEANED, "remove": findings.remove}
@@ -57,12 +68,12 @@ def links(findings: Findings) -> Markup:
 
 
 def headline(findings: Findings) -> Markup:
-    """First what is certain, the exact copies, then what is only similar; how they were found is behind an i."""
-    how, notes = html.info(_how(findings)), html.notes([_compared(findings), _mixed(findings)])
+    """First what is certain, the exact copies, then what is only similar; how they were found is folded."""
+    how, compared = html.info(_how(findings)), _compared(findings)
+    notes = html.notes([compared, _mixed(findings)])
     if not len(findings.grouping):
-        return Markup('<div class="could-go" role="status">{} {}{}</div>').format(
-            _nothing(findings), how, html.notes([_compared(findings)])
-        )
+        nothing = Markup('<div class="could-go" role="status">{} {}{}</div>')
+        return nothing.format(_nothing(findings), how, html.notes([compared]))
     return Markup('<div class="could-go" role="status"><p>{}</p><div>{} {}</div>{}</div>').format(
         _copies(findings), _similar(findings), how, notes
     )
@@ -88,13 +99,9 @@ def staying(findings: Findings) -> Markup:
     """How many rows the cleaned file keeps; nothing if it would not hold all of them."""
     if is_partial(findings):
         return Markup()
-    rows, left = len(findings.corpus), findings.staying
-    spared = findings.spared
-    whole = (
-        f" {spared:,} {plural(spared, 'row stays', 'rows stay')} because you keep {plural(spared, 'its group', 'their groups')}."
-        if spared
-        else ""
-    )
+    rows, left, spared = len(findings.corpus), findings.staying, findings.spared
+    kept = f"{spared:,} {plural(spared, 'row stays', 'rows stay')} because you keep {plural(spared, 'its group', 'their groups')}."
+    whole = f" {kept}" if spared else ""
     return Markup('<p class="dup-staying" role="status"><b>{:,} of {:,} {} stay</b> in {}, {:,} {} removed.{}{}</p>').format(
         left, rows, plural(rows, "row", "rows"), CLEANED, rows - left, plural(rows - left, "is", "are"), whole, findings.unread
     )
@@ -104,13 +111,9 @@ def borderline(pairs: Sequence[SentencePair], threshold: float, opinion: SecondO
     """The pairs nearest to the threshold, with the scores of a second model as far as it has read them."""
     if not pairs:
         return html.empty(NO_BORDERLINE)
-    scored = _by_whom(pairs, opinion) if opinion else ""
-    return Markup(
-        '<p class="hint" role="status">The {:,} {} nearest to the threshold, on both sides of it.{}</p>'
-        '<ol class="dup-pairs">{}</ol>'
-    ).format(
-        len(pairs), plural(len(pairs), "pair", "pairs"), scored, Markup().join(_pair(pair, threshold, opinion) for pair in pairs)
-    )
+    which = f"The {len(pairs):,} {plural(len(pairs), 'pair', 'pairs')} nearest to the threshold, on both sides of it."
+    scored, items = _by_whom(pairs, opinion) if opinion else "", Markup().join(_pair(pair, threshold, opinion) for pair in pairs)
+    return Markup('<p class="hint" role="status">{}{}</p><ol class="dup-pairs">{}</ol>').format(which, scored, items)
 
 
 def _by_whom(pairs: Sequence[SentencePair], opinion: SecondOpinion) -> str:
@@ -124,9 +127,9 @@ def _by_whom(pairs: Sequence[SentencePair], opinion: SecondOpinion) -> str:
 def _nothing(findings: Findings) -> str:
     best, joined = findings.mined.duplicates.pairs.scores[:1], findings.mined.joined
     rows = joined.compared if joined else len(findings.corpus)
-    closest = (
-        f"The closest pair has {best[0]:.3f}: lower the threshold to see it." if len(best) else "All sentences are dissimilar."
-    )
+    closest = "All sentences are dissimilar."
+    if len(best):
+        closest = f"The closest pair has {best[0]:.3f}: lower the threshold to see it."
     return f"No duplicates at cosine ≥ {findings.threshold:.3g} among {rows:,} rows. {closest}"
 
 
@@ -172,12 +175,10 @@ def _mixed(findings: Findings) -> str:
 
 
 def _approximate(findings: Findings) -> str:
-    share = (
-        "" if findings.recall is None else f": {findings.recall:.1%} of the pairs above the threshold found, measured on a sample"
-    )
     if joined := findings.mined.joined:
         return f"Each of {joined.compared:,} rows was compared with its {joined.neighbours} nearest of all, by the {joined.index}."
-    return f"Approximate: each row was compared with its nearest neighbours{share}."
+    found = f"{findings.recall or 0:.1%} of the pairs above the threshold found, measured on a sample"
+    return f"Approximate: each row was compared with its nearest neighbours{'' if findings.recall is None else f': {found}'}."
 
 
 def _pair(pair: SentencePair, threshold: float, opinion: SecondOpinion | None) -> Markup:

@@ -5,44 +5,30 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from sbert_app.evaluation.paper import SOURCE
+from sbert_app.grid import systems
 from sbert_app.grid.cell import Cell
 from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.export import published
 from sbert_app.grid.result import Grid, Place, difference
-from sbert_app.grid.systems import (
-    BM25,
-    CROSS,
-    HYBRID,
-    LEARNS,
-    MAXSIM,
-    OVERLAP,
-    POOLED,
-    RAW,
-    RERANKED,
-    SBERT,
-    SVR,
-    TF_IDF,
-    WORD_VECTORS,
-    Choice,
-)
+from sbert_app.grid.systems import LEARNS, POOLED, RAW, Choice
 from sbert_app.grid.tasks.task import UNITS
 from sbert_app.ui.kit import html
 from sbert_app.wording import digits, duration, spoken, times_100
 
 NAMES = {
-    SBERT: "SBERT",
+    systems.SBERT: "SBERT",
     **{name: f"SBERT, {pooling.replace('cls', 'CLS')} pooling" for name, pooling in POOLED.items()},
     "bert-mean": "Average of BERT's outputs",
     "bert-cls": "BERT's first output",
-    CROSS: "Cross-encoder",
-    WORD_VECTORS: "Average word vectors",
-    TF_IDF: "tf-idf",
-    OVERLAP: "Word overlap",
-    SVR: "Support-vector regressor",
-    BM25: "BM25",
-    HYBRID: "Hybrid search",
-    MAXSIM: "Hybrid, word by word",
-    RERANKED: "Re-ranked search",
+    systems.CROSS: "Cross-encoder",
+    systems.WORD_VECTORS: "Average word vectors",
+    systems.TF_IDF: "tf-idf",
+    systems.OVERLAP: "Word overlap",
+    systems.SVR: "Support-vector regressor",
+    systems.BM25: "BM25",
+    systems.HYBRID: "Hybrid search",
+    systems.MAXSIM: "Hybrid, word by word",
+    systems.RERANKED: "Re-ranked search",
 }
 MEASURES = {
     "spearman": "Spearman",
@@ -97,7 +83,7 @@ def name_of(system: str) -> str:
 
 
 def _named(system: str, choice: Choice) -> Markup:
-    models = {SBERT: choice.model, CROSS: choice.cross_encoder, SVR: LEARNS}
+    models = {systems.SBERT: choice.model, systems.CROSS: choice.cross_encoder, systems.SVR: LEARNS}
     models |= dict.fromkeys(POOLED, choice.model) | dict.fromkeys(RAW, choice.bert)
     return Markup("{}<small>{}</small>").format(name_of(system), models.get(system, ""))
 

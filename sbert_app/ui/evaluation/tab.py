@@ -1,33 +1,23 @@
-"""The Evaluation tab: systems × data sets, a grid that fills while one looks, and what lies behind each figure."""
+"""The Evaluation tab: systems × data sets, a grid that fills while one looks, and the errors of each figure."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import gradio as gr
+from markupsafe import Markup
 
 from sbert_app.errors import UserError
 from sbert_app.grid.result import Grid
-from sbert_app.grid.systems import (
-    BM25,
-    CROSS,
-    HYBRID,
-    MAXSIM,
-    OVERLAP,
-    POOLED,
-    SBERT,
-    SYSTEMS,
-    TF_IDF,
-    WORD_VECTORS,
-    Choice,
-)
+from sbert_app.grid.systems import BM25, CROSS, HYBRID, MAXSIM, OVERLAP, POOLED, SBERT, SYSTEMS, TF_IDF, WORD_VECTORS, Choice
 from sbert_app.grid.tasks.task import RETRIEVAL
 from sbert_app.services.evaluation_grid import GridService, ShownGrid
-from sbert_app.ui.evaluation import errors_view, grid_view, links_view
-from sbert_app.ui.evaluation.chart import chart
-from sbert_app.ui.kit import html, pair_scorers
+from sbert_app.ui.evaluation import below_view, grid_view
+from sbert_app.ui.evaluation.below_view import chart
+from sbert_app.ui.header import scorer_choices
+from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
+from sbert_app.ui.kit.files import uploaded
 from sbert_app.ui.kit.long_job import LongJob
-from sbert_app.ui.kit.uploads import uploaded
 
 LEAD = "How good is a model, and is a difference real? Measure **systems** side by side, on **data with known answers**."
 AT_FIRST = [SBERT, CROSS, WORD_VECTORS, TF_IDF, OVERLAP]
@@ -65,13 +55,13 @@ class _EvaluationTab:
             self.start = gr.Button("Measure", variant="primary", elem_id="eval-start")
             self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="eval-stop")
         self.stage = gr.HTML(elem_id="eval-stage", js_on_load=None)
-        self.table = gr.HTML(html.empty(grid_view.NOTHING), elem_id=links_view.TABLE, js_on_load=PICKED)
+        self.table = gr.HTML(html.empty(grid_view.NOTHING), elem_id=below_view.TABLE, js_on_load=PICKED)
         with gr.Column(visible=False, elem_id="eval-result") as self.result:
             gr.HTML(html.hint(grid_view.HOW_TO_READ), js_on_load=None)
-            self.words = gr.HTML(elem_id=links_view.WORDS, js_on_load=None)
+            self.words = gr.HTML(elem_id=below_view.WORDS, js_on_load=None)
             self.errors = gr.HTML(elem_id="eval-errors", js_on_load=None)
             self.links = gr.HTML(elem_id="eval-links", js_on_load=None)
-            self.chart = gr.Plot(label="Quality by speed", show_label=False, elem_id=links_view.CHART)
+            self.chart = gr.Plot(label="Quality by speed", show_label=False, elem_id=below_view.CHART)
         self.job = LongJob(self.stop, self.stage, self.start)
 
     def _draw_choices(self, custom: bool) -> None:
@@ -117,16 +107,15 @@ class _EvaluationTab:
         """List the models that were saved meanwhile; draw the chart, which needs the tab's width."""
         current = self._service.shown(session_id)
         with_chart = {self.chart: chart(current.grid)} if current and current.grid.means() else {}
-        return {self.models: gr.Dropdown(choices=pair_scorers.choices(self._service.models())), **with_chart}
+        return {self.models: gr.Dropdown(choices=scorer_choices(self._service.models())), **with_chart}
 
     def _on_file(self, session_id: str, file: str | None, chosen: list[str]) -> Updates:
         with uploaded(file, NO_FILE) as path:
             data = self._service.upload(session_id, path, path.name)
         names = list(self._service.data_sets(session_id))
-        values = list(dict.fromkeys([*(chosen or []), data.name]))
-        if data.task == RETRIEVAL:
-            values = [data.name]  # the ways to rank have no figures on pairs
         ranking = {self.systems: WAYS_TO_RANK} if data.task == RETRIEVAL else {}
+        others = [] if ranking else chosen or []  # the ways to rank have no figures on pairs
+        values = list(dict.fromkeys([*others, data.name]))
         return {**ranking, self.sets: gr.CheckboxGroup(names, value=values), self.file: None, self.stage: html.notes(data.notes)}
 
     def _on_start(self, session_id: str, model: str, systems: list[str], models: list[str], sets: list[str]) -> Iterator[Updates]:
@@ -142,18 +131,14 @@ class _EvaluationTab:
             yield from self._fill(session_id, current.grid, current.choice)
 
     def _fill(self, session_id: str, grid: Grid, choice: Choice) -> Iterator[Updates]:
-        yield {**self.job.busy(html.status("Starting")), **self._filling(grid, choice)}
+        emptied = {self.table: grid_view.grid(grid, choice), self.result: gr.Column(visible=False), self.errors: ""}
+        yield {**self.job.busy(html.status("Starting")), **emptied}
         for step in self._service.fill_session(session_id, grid, choice):
             grid = step.grid
             stage = grid_view.stage(grid, step.place, step.waiting)
             yield {self.stage: stage, self.table: grid_view.grid(grid, choice, step.place)}
-        if grid.complete:
-            yield {**self.job.idle(), **self._shown(ShownGrid(grid, choice))}
-        else:
-            yield {**self.job.idle(html.status("Stopped. The figures so far stay.")), **self._shown(ShownGrid(grid, choice))}
-
-    def _filling(self, grid: Grid, choice: Choice) -> Updates:
-        return {self.table: grid_view.grid(grid, choice), self.result: gr.Column(visible=False), self.errors: ""}
+        stage = Markup() if grid.complete else html.status("Stopped. The figures so far stay.")
+        yield {**self.job.idle(stage), **self._shown(ShownGrid(grid, choice))}
 
     def _shown(self, current: ShownGrid) -> Updates:
         grid = current.grid
@@ -161,7 +146,7 @@ class _EvaluationTab:
             self.table: grid_view.grid(grid, current.choice),
             self.result: gr.Column(visible=True),
             self.words: grid_view.in_words(grid),
-            self.links: links_view.links(grid, current.choice),
+            self.links: below_view.links(grid, current.choice),
             self.chart: chart(grid) if grid.means() else None,
         }
 
@@ -169,5 +154,5 @@ class _EvaluationTab:
         current = self._service.shown(session_id)
         match sent(event):
             case {"system": str(system), "number": int(number)} if current and current.grid.has((system, number)):
-                return errors_view.errors(current.grid, (system, number))
+                return below_view.errors(current.grid, (system, number))
         raise UserError("This figure is not there any more. Measure again.")

@@ -1,21 +1,18 @@
 """Figures of a training run: training curve, and score distributions before and after."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from sbert_app.labelled.examples import Examples
-from sbert_app.ui.kit.figures import FAR, GRID, INK, MIDDLE, TEAL, as_text, quiet
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
+from sbert_app.ui.kit.figures import FAR, GRID, INK, MIDDLE, TEAL, Figure, as_text, quiet
 
 MORE_LABELS = ("#b45309", "#4f6fd0", "#8a8a94", "#7a5cc0", "#5a8f3c")
 BINS = 24
 
 
-def training_curve(events: Sequence[Mapping[str, Any]]) -> "go.Figure | None":
+def training_curve(events: Sequence[Mapping[str, Any]]) -> Figure | None:
     """Loss and dev score by step, on two axes; the kept checkpoint has a large marker, a dashed line is the score before training.
 
     None as long as there is no point to draw.
@@ -36,7 +33,8 @@ def training_curve(events: Sequence[Mapping[str, Any]]) -> "go.Figure | None":
             line={"color": TEAL, "width": 1.5, "dash": "dash"}, secondary_y=True,
         )  # fmt: skip
     if scores:
-        markers = {"size": [12 if event is _best(scores) else 6 for event in scores], "color": TEAL}
+        best = max(scores, key=lambda event: float(event["score"]))
+        markers = {"size": [12 if event is best else 6 for event in scores], "color": TEAL}
         figure.add_scatter(
             x=[e["step"] for e in scores], y=[100 * e["score"] for e in scores], name="dev score (the large point is kept)",
             mode="lines+markers", line={"color": TEAL, "width": 2.5}, marker=markers, secondary_y=True,
@@ -51,7 +49,7 @@ def training_curve(events: Sequence[Mapping[str, Any]]) -> "go.Figure | None":
     return figure
 
 
-def distributions(held_out: Examples, before: Sequence[float], after: Sequence[float]) -> "go.Figure":
+def distributions(held_out: Examples, before: Sequence[float], after: Sequence[float]) -> Figure:
     """Histograms of the held-out examples' scores before and after, by label or target, on the same scales."""
     from plotly.subplots import make_subplots
 
@@ -96,7 +94,3 @@ def _groups(held_out: Examples) -> list[tuple[str, str, Any]]:
             ("target above 2/3", TEAL, gold > 2 / 3),
         ]
     return [("all; correct to the right of the dotted line", TEAL, np.ones(len(held_out), dtype=bool))]
-
-
-def _best(scores: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    return max(scores, key=lambda event: float(event["score"]), default=None)

@@ -26,18 +26,13 @@ MOVERS = 5  # examples listed for each direction
 def movers(result: Mapping[str, Any], held_out: Examples) -> Markup:
     """Tables of the held-out examples that changed most, for the better and for the worse, with downloads."""
     records = mover_records(held_out, result)
-    tables = [
-        Markup("<section><h3>{}</h3>{}</section>").format(title, _mover_table(held_out, moved[:MOVERS]))
-        for title, moved in (
-            ("Improved most", [record for record in records if record["gain"] > 0]),
-            ("Worsened most", [record for record in reversed(records) if record["gain"] < 0]),
-        )
-    ]
+    improved, worsened = [r for r in records if r["gain"] > 0], [r for r in reversed(records) if r["gain"] < 0]
+    section, moved = Markup("<section><h3>{}</h3>{}</section>"), {"Improved most": improved, "Worsened most": worsened}
+    tables = Markup().join(section.format(title, _mover_table(held_out, rows[:MOVERS])) for title, rows in moved.items())
     positive = held_out.labels[held_out.positive] if held_out.labels else ""
     explained = MARGIN if held_out.kind in MARGINS else RANKED.format(IMPROVED[held_out.kind].format(positive))
-    return Markup('<div class="movers">{}</div>{}{}').format(
-        Markup().join(tables), html.hint(explained), html.downloads("held-out", records)
-    )
+    text = Markup('<div class="movers">{}</div>{}{}')
+    return text.format(tables, html.hint(explained), html.downloads("held-out", records))
 
 
 def _mover_table(held_out: Examples, records: Sequence[Mapping[str, Any]]) -> Markup:

@@ -1,8 +1,5 @@
 """Panel for a training run: live progress, verdict, model, and the table of all runs of the same owner."""
 
-import tempfile
-from collections import deque
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -11,10 +8,11 @@ from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import BETTER
 from sbert_app.services.fine_tune import FineTuneService, RunProgress
 from sbert_app.services.trained_models import TrainedModels
-from sbert_app.ui.fine_tune import chart, links_view, movers_view, verdict_view, view
+from sbert_app.ui.fine_tune import chart, movers_view, verdict_view, view
 from sbert_app.ui.fine_tune.runs_panel import RunsPanel
 from sbert_app.ui.header import ModelPicker
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
+from sbert_app.ui.kit.files import Shelf
 
 TICK_SECONDS = 1.0
 ZIPS_KEPT = 4
@@ -29,14 +27,18 @@ class RunPanel:
         self, service: FineTuneService, models: TrainedModels, session_id: gr.State, owner: Any, picker: ModelPicker
     ) -> None:
         self._service, self._models, self._session_id, self._owner, self._picker = service, models, session_id, owner, picker
-        # Zips are kept until Gradio has copied them.
-        self._zips: deque[tempfile.TemporaryDirectory[str]] = deque(maxlen=ZIPS_KEPT)
+        self._zips = Shelf(ZIPS_KEPT)
         self.run_id = gr.State("")
         self._shown = gr.State("")  # the state of the run as shown
         self._timer = gr.Timer(TICK_SECONDS, active=False)
         self._draw_live()
         self._draw_verdict()
         self.runs = RunsPanel(service, owner)
+        live = [self.live, self.title, self.other_data, self.plan, self.progress, self.stop, self.curve, self.curve_links]
+        verdict = [self.verdict, self.other_verdict, self.answer, self.spread, self.spread_links, self.movers]
+        model = [self.name, self.use, self.download, self.model_message]
+        # What `attach` updates.
+        self.outputs = [self.run_id, self._shown, self._timer, *live, *verdict, *model, self.runs.table]
         self._listen()
         self._listen_to_runs()
 
@@ -48,14 +50,14 @@ class RunPanel:
             self.plan = gr.HTML(js_on_load=None)
             self.progress = gr.HTML(elem_id="run-progress", js_on_load=None)
             self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="run-stop")
-            self.curve = gr.Plot(show_label=False, visible=False, elem_id=links_view.CURVE)
+            self.curve = gr.Plot(show_label=False, visible=False, elem_id=verdict_view.CURVE)
             self.curve_links = gr.HTML(elem_id="curve-take-home", js_on_load=None)
 
     def _draw_verdict(self) -> None:
         with gr.Column(visible=False, elem_id="step-verdict") as self.verdict:
             gr.HTML(view.step(4, "Verdict"), js_on_load=None)
             self.other_verdict = gr.HTML(elem_id="verdict-other-data", js_on_load=None)
-            self.answer = gr.HTML(elem_id=links_view.VERDICT, js_on_load=None)
+            self.answer = gr.HTML(elem_id=verdict_view.VERDICT, js_on_load=None)
             with gr.Row(elem_classes="end-row", elem_id="keep"):
                 named = not self._service.hosted
                 self.name = gr.Textbox(label="Save as model", max_lines=1, visible=named, elem_id="model-name")
@@ -63,7 +65,7 @@ class RunPanel:
                 self.pack = gr.Button("Download model", elem_id="pack-model")
                 self.download = gr.DownloadButton("Download model", visible=False, elem_id="download-model")
             self.model_message = gr.HTML(elem_id="kept", js_on_load=None)
-            self.spread = gr.Plot(show_label=False, elem_id=links_view.SPREAD)
+            self.spread = gr.Plot(show_label=False, elem_id=verdict_view.SPREAD)
             self.spread_links = gr.HTML(elem_id="spread-take-home", js_on_load=None)
             self.movers = gr.HTML(elem_id="movers", js_on_load=None)
 
@@ -85,14 +87,6 @@ class RunPanel:
         """After an event that loads data or opens a run: show whether the run was trained on the data of step 1."""
         inputs, lines = [self.run_id, self._owner, self._session_id], [self.other_data, self.other_verdict]
         event.success(handler(self._compare), inputs, lines, **PRIVATE)
-
-    @property
-    def outputs(self) -> list[Any]:
-        """The components that `attach` updates."""
-        live = [self.live, self.title, self.other_data, self.plan, self.progress, self.stop, self.curve, self.curve_links]
-        verdict = [self.verdict, self.other_verdict, self.answer, self.spread, self.spread_links, self.movers]
-        model = [self.name, self.use, self.download, self.model_message]
-        return [self.run_id, self._shown, self._timer, *live, *verdict, *model, self.runs.table]
 
     def attach(self, run_id: str, owner: str) -> Updates:
         """Show a run, and follow it while it is live."""
@@ -134,28 +128,23 @@ class RunPanel:
             self.progress: view.live(progress),
             self.stop: _stop_button(progress),
             self.curve: gr.Plot(curve, visible=curve is not None),
-            self.curve_links: links_view.curve_links(progress) if curve else "",
+            self.curve_links: verdict_view.curve_links(progress) if curve else "",
             self.verdict: gr.Column(visible=finished),
         }
         if not progress.live:
             updates[self.runs.table] = self.runs.listed(owner, chosen)
         if not finished or progress.result is None:
             return updates
-        held_out = self._service.held_out(progress.info.id, owner)
+        held_out, better = self._service.held_out(progress.info.id, owner), progress.result["verdict"]["word"] == BETTER
+        title = f"{'Use this model' if self._service.hosted else 'Save and use'}{'' if better else ' anyway'}"
         return updates | {
             self.answer: verdict_view.verdict(progress),
             self.spread: chart.distributions(held_out, progress.result["before"], progress.result["after"]),
-            self.spread_links: links_view.spread_links(progress),
+            self.spread_links: verdict_view.spread_links(progress),
             self.movers: movers_view.movers(progress.result, held_out),
-            self.use: self._use_button(progress.result["verdict"]),
+            self.use: gr.Button(title, variant="primary" if better else "secondary"),  # recommended only by its verdict
             self.name: self._models.free_name(progress.info.name),
         }
-
-    def _use_button(self, verdict: dict[str, Any]) -> gr.Button:
-        """Recommend the model only if its verdict does."""
-        better = verdict["word"] == BETTER
-        title = "Use this model" if self._service.hosted else "Save and use"
-        return gr.Button(title if better else f"{title} anyway", variant="primary" if better else "secondary")
 
     def _on_stop(self, run_id: str, owner: str) -> Any:
         self._service.stop(run_id, owner)
@@ -171,9 +160,7 @@ class RunPanel:
         return {**self._picker.use(chosen), self.model_message: view.model_message(text)}
 
     def _on_pack(self, run_id: str, owner: str) -> Any:
-        folder = tempfile.TemporaryDirectory(prefix="sbert-studio-")
-        self._zips.append(folder)
-        path = self._models.zip_model(run_id, Path(folder.name), owner)
+        path = self._models.zip_model(run_id, self._zips.folder(), owner)
         return gr.DownloadButton(f"Download {path.name} ({path.stat().st_size / 1e6:.0f} MB)", value=str(path), visible=True)
 
     def _on_resume(self, run_id: str | None, owner: str) -> Updates:

@@ -1,13 +1,18 @@
 """Panel with the table of all runs of the owner, and what can be done with the chosen one."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gradio as gr
 from markupsafe import Markup
 
+from sbert_app.evaluation.verdict import LEAST_HELD_OUT
 from sbert_app.runs.run import DAMAGED, FAILED, INTERRUPTED, RunInfo
+from sbert_app.runs.runs import RunOverview
 from sbert_app.services.fine_tune import FineTuneService
-from sbert_app.ui.fine_tune import runs_view
+from sbert_app.ui.fine_tune.verdict_view import METRIC_NAMES, TOO_FEW, both_sides, interval
+from sbert_app.ui.fine_tune.view import STATES
+from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
 
 PICK_SCRIPT = """
@@ -19,9 +24,16 @@ element.addEventListener('change', event => {
 const asListed = () => element.querySelectorAll('input').forEach(radio => { radio.checked = radio.defaultChecked; });
 watch('value', () => setTimeout(asListed));
 """
-# The buttons that had the focus are gone after a question or an answer: the keyboard goes on here.
+# The buttons that had the focus are gone after a question or an answer: the keyboard continues here.
 FOCUS_KEEP = "() => setTimeout(() => document.getElementById('run-delete-no')?.focus(), 150)"
 FOCUS_TABLE = "() => setTimeout(() => document.querySelector('#run-table input:checked, #run-table input')?.focus(), 150)"
+HEADER = ("Run", "State", "Verdict", "Before → after", "Created", "Base model", "On disk")
+NO_RUNS = "No runs yet. The first one starts in step 2."
+ROW = Markup(
+    '<tr><th scope="row"><label><input type="radio" name="fine-tune-run" value="{id}"{checked}> <span>{name}</span></label></th>'
+    "{cells}</tr>"
+)
+CELL = Markup('<td data-label="{}">{}</td>')
 
 
 class RunsPanel:
@@ -34,27 +46,20 @@ class RunsPanel:
             self.table = gr.HTML(elem_id="run-table", js_on_load=PICK_SCRIPT)
             self.message = gr.HTML(elem_id="run-message", js_on_load=None)
             with gr.Row(elem_id="run-actions", elem_classes="end-row"):
-                self.open = gr.Button("Open", size="sm", interactive=False, scale=0, min_width=96, elem_id="run-open")
-                self.resume = gr.Button("Resume", size="sm", interactive=False, scale=0, min_width=96, elem_id="run-resume")
-                self.delete = gr.Button(
-                    "Delete …", size="sm", variant="stop", interactive=False, scale=0, min_width=96, elem_id="run-delete"
-                )
+                self.open = _button("Open", "run-open")
+                self.resume = _button("Resume", "run-resume")
+                self.delete = _button("Delete …", "run-delete", variant="stop")
             with gr.Row(elem_classes="end-row", elem_id="run-names"):
                 self.new_name = gr.Textbox(label="New name", max_lines=1, interactive=False, elem_id="run-new-name")
-                self.rename = gr.Button("Rename", size="sm", interactive=False, scale=0, min_width=96, elem_id="run-rename")
+                self.rename = _button("Rename", "run-rename")
             with gr.Column(visible=False, elem_id="run-question") as self.question_box:
                 self.question = gr.HTML(js_on_load=None)
                 with gr.Row(elem_classes="end-row"):
-                    self.keep = gr.Button("Keep it", size="sm", scale=0, min_width=110, elem_id="run-delete-no")
-                    self.confirm = gr.Button(
-                        "Delete it", size="sm", variant="stop", scale=0, min_width=110, elem_id="run-delete-yes"
-                    )
-
-    @property
-    def outputs(self) -> list[Any]:
-        """The components that this panel's own events update."""
+                    self.keep = _button("Keep it", "run-delete-no", interactive=True, min_width=110)
+                    self.confirm = _button("Delete it", "run-delete-yes", variant="stop", interactive=True, min_width=110)
         buttons = [self.open, self.resume, self.delete, self.new_name, self.rename]
-        return [self.chosen, self.table, self.message, *buttons, self.question_box, self.question]
+        # What this panel's own events update.
+        self.outputs = [self.chosen, self.table, self.message, *buttons, self.question_box, self.question]
 
     def listen(self, changed: dict[str, Any]) -> None:
         """Connect events, except for open and resume. changed: what to do after a run was renamed or deleted."""
@@ -77,27 +82,26 @@ class RunsPanel:
 
     def listed(self, owner: str, chosen: str = "") -> Markup:
         """The table, with a chosen run."""
-        return runs_view.table(self._service.overview(owner), chosen)
+        return run_table(self._service.overview(owner), chosen)
 
     def _on_picked(self, owner: str, event: gr.EventData) -> Updates:
         run_id = sent(event).get("run")
         info = self._info(run_id, owner)
-        return {self.chosen: info.id, self.message: runs_view.chosen(info), **self._unasked(), **self._enabled(info)}
+        return {self.chosen: info.id, self.message: chosen_run(info), **self._unasked(), **self._enabled(info)}
 
     def _on_delete(self, run_id: str, owner: str) -> Updates:
-        question = runs_view.question(self._info(run_id, owner))
-        return {self.question_box: gr.Column(visible=True), self.question: question}
+        return {self.question_box: gr.Column(visible=True), self.question: question(self._info(run_id, owner))}
 
     def _on_confirm(self, run_id: str, owner: str) -> Updates:
         name = self._info(run_id, owner).name
         self._service.delete(run_id, owner)
-        return self.relisted(owner) | {self.message: runs_view.deleted(name)}
+        return self.relisted(owner) | {self.message: html.status(f"The run {name} is deleted.")}
 
     def _on_rename(self, run_id: str, owner: str, name: str) -> Updates:
         self._service.rename(run_id or "", name, owner)
         info = self._info(run_id, owner)
         renamed = {**self._enabled(info), self.new_name: ""}
-        return {self.table: self.listed(owner, run_id), self.message: runs_view.chosen(info), **renamed}
+        return {self.table: self.listed(owner, run_id), self.message: chosen_run(info), **renamed}
 
     def _info(self, run_id: Any, owner: str) -> RunInfo:
         return self._service.info(run_id or "", owner)
@@ -108,12 +112,53 @@ class RunsPanel:
 
     def _enabled(self, info: RunInfo | None) -> Updates:
         """Enable what can be done with a run."""
-        readable = info is not None and info.state != DAMAGED
-        resumable = info is not None and info.state in (INTERRUPTED, FAILED)
-        return {
-            self.open: gr.Button(interactive=readable),
-            self.resume: gr.Button(interactive=resumable),
-            self.delete: gr.Button(interactive=info is not None),
-            self.new_name: gr.Textbox(interactive=readable),
-            self.rename: gr.Button(interactive=readable),
-        }
+        enabled = dict.fromkeys((self.open, self.new_name, self.rename), info is not None and info.state != DAMAGED)
+        enabled |= {self.resume: info is not None and info.state in (INTERRUPTED, FAILED), self.delete: info is not None}
+        return {component: gr.update(interactive=interactive) for component, interactive in enabled.items()}
+
+
+def _button(title: str, elem_id: str, interactive: bool = False, min_width: int = 96, variant: Any = "secondary") -> gr.Button:
+    sized: dict[str, Any] = {"size": "sm", "scale": 0, "min_width": min_width}
+    return gr.Button(title, variant=variant, interactive=interactive, elem_id=elem_id, **sized)
+
+
+def run_table(runs: Sequence[RunOverview], chosen: str = "") -> Markup:
+    """One row for each run, newest first, with a radio button that chooses it."""
+    if not runs:
+        return html.empty(NO_RUNS)
+    head = Markup().join(Markup('<th scope="col">{}</th>').format(title) for title in HEADER)
+    rows = Markup().join(_row(run, chosen) for run in runs)
+    caption = Markup('<caption class="hint">Choose a run, then what to do with it.</caption>')
+    return Markup('<table class="plain runs">{}<thead><tr>{}</tr></thead><tbody>{}</tbody></table>').format(caption, head, rows)
+
+
+def _row(run: RunOverview, chosen: str) -> Markup:
+    info = run.info
+    state = "Damaged: delete it" if info.state == DAMAGED else STATES[info.state].split(":")[0]
+    few = run.change is not None and run.examples < LEAST_HELD_OUT
+    word = TOO_FEW[0] if few else run.word.capitalize()
+    texts = (state, word, _scores(run.change), info.created[:16], run.base, f"{run.nbytes / 1e6:,.1f} MB")
+    cells = Markup().join(CELL.format(label, text or "–") for label, text in zip(HEADER[1:], texts, strict=True))
+    checked = Markup(" checked") if info.id == chosen else ""
+    return ROW.format(id=info.id, checked=checked, name=info.name, cells=cells)
+
+
+def _scores(change: Mapping[str, Any] | None) -> Markup:
+    """The first measure before and after, and the interval of the change."""
+    if change is None:
+        return Markup()
+    text = Markup("<b>{} → {}</b> <small>{}, change {} (95 % interval {} to {})</small>")
+    return text.format(*both_sides(change), METRIC_NAMES[change["metric"]], *interval(change))
+
+
+def chosen_run(info: RunInfo | None) -> Markup:
+    """The run that the buttons act on."""
+    return html.hint(Markup("Chosen: <b>{}</b>, {}.").format(info.name, info.created[:16])) if info else Markup()
+
+
+def question(info: RunInfo) -> Markup:
+    """Ask before a run is deleted for good."""
+    return Markup(
+        '<p class="question" role="alert">Delete the run <b>{}</b> of {}? Its model, curve and verdict are deleted for good. '
+        "A model that you saved under a name stays.</p>"
+    ).format(info.name, info.created[:16])

@@ -1,6 +1,7 @@
 """The Fine-tune tab in four steps: data, settings, training, verdict."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,11 @@ from sbert_app.services.labelled import SplitChoice, TrainingData
 from sbert_app.services.trained_models import TrainedModels
 from sbert_app.tables import Table
 from sbert_app.ui.fine_tune import view
-from sbert_app.ui.fine_tune.data_panel import DataPanel
-from sbert_app.ui.fine_tune.plan_panel import PlanPanel
 from sbert_app.ui.fine_tune.run_panel import RunPanel
+from sbert_app.ui.fine_tune.step_panels import DataPanel, PlanPanel
 from sbert_app.ui.header import ModelPicker
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, handler
-from sbert_app.ui.kit.uploads import uploaded
+from sbert_app.ui.kit.files import uploaded
 
 SHOW_RUN = "() => studio.show('step-live')"
 NO_FILE = "Choose a file with labelled pairs."
@@ -55,21 +55,23 @@ class _FineTuneTab:
         session = [self._session_id, plan.preset, self._model]
         upload = data.file.upload(handler(self._on_file), [*session, data.file], loaded, **PRIVATE)
         cleared = data.file.clear(handler(self._on_clear), self._session_id, loaded, **PRIVATE)
-        examples = [
-            button.click(handler(self._on_example(name)), session, loaded, **PRIVATE) for name, button in data.examples.items()
-        ]
+        clicks = [(button.click, handler(partial(self._on_example, name))) for name, button in data.examples.items()]
+        examples = [click(work, session, loaded, **PRIVATE) for click, work in clicks]
         remapped = self._on_change(data.columns, self._on_columns, [*data.outputs, self.settings, *settings])
         split = self._on_change(data.split, self._on_split, data.outputs)
         for changed in (remapped, split):
             changed.failure(handler(self._split_in_use), self._session_id, data.split, **PRIVATE)
+        estimating = {"fn": handler(self._on_estimate), "inputs": self._everything, "outputs": plan.estimate} | PRIVATE
+        estimating |= {"concurrency_id": "estimate", "concurrency_limit": 2}
         for changed in (upload, *examples, remapped, split, *self._listen_to_parts()):
-            self._estimate_after(changed)
+            changed.success(**estimating)
             panel.compare_after(changed)
         panel.compare_after(cleared)
-        self._estimate_after(plan.preset.input(handler(self._on_preset), self._everything, settings, **PRIVATE))
+        preset = plan.preset.input(handler(self._on_preset), self._everything, settings, **PRIVATE)
+        preset.success(**estimating)
         self._model.change(handler(self._on_model), self._everything, [*settings, plan.estimate], **PRIVATE)
         plan.objective.input(handler(plan.explain), plan.objective, settings, **PRIVATE)
-        gr.on([c.input for c in plan.tuned], trigger_mode="always_last", **self._estimating)
+        gr.on([c.input for c in plan.tuned], trigger_mode="always_last", **estimating)
         started = plan.start.click(handler(self._on_start), self._everything, panel.outputs, **PRIVATE)
         started.success(None, None, None, js=SHOW_RUN)
 
@@ -83,17 +85,9 @@ class _FineTuneTab:
         for part, file in self.data.parts.items():
             outputs = [*self.data.outputs, self.data.refused]
             inputs = [self._session_id, file]
-            events.append(file.upload(handler(self._on_part(part, file)), inputs, outputs, **PRIVATE))
-            events.append(file.clear(handler(self._on_part_cleared(part)), self._session_id, outputs, **PRIVATE))
+            events.append(file.upload(handler(partial(self._on_part, part, file)), inputs, outputs, **PRIVATE))
+            events.append(file.clear(handler(partial(self._on_part_cleared, part)), self._session_id, outputs, **PRIVATE))
         return events
-
-    @property
-    def _estimating(self) -> dict[str, Any]:
-        outputs = {"fn": handler(self._on_estimate), "inputs": self._everything, "outputs": self.plan.estimate}
-        return outputs | {"concurrency_id": "estimate", "concurrency_limit": 2} | PRIVATE
-
-    def _estimate_after(self, event: Any) -> None:
-        event.success(**self._estimating)
 
     def _on_file(self, session_id: str, preset: str, model: str, file: str | None) -> Updates:
         try:
@@ -110,33 +104,24 @@ class _FineTuneTab:
         self._service.labelled.clear(session_id)
         return {**self.data.hide(), self.settings: gr.Column(visible=False)}
 
-    def _on_example(self, name: str) -> Callable[[str, str, str], Updates]:
-        def on_example(session_id: str, preset: str, model: str) -> Updates:
-            updates = self._load(session_id, self._service.labelled.example(name), preset, model)
-            return {**updates, self.data.file: None, self.data.refused: ""}
-
-        return on_example
+    def _on_example(self, name: str, session_id: str, preset: str, model: str) -> Updates:
+        updates = self._load(session_id, self._service.labelled.example(name), preset, model)
+        return {**updates, self.data.file: None, self.data.refused: ""}
 
     def _load(self, session_id: str, table: Table, preset: str, model: str) -> Updates:
         return {**self._show(self._service.labelled.load(session_id, table), preset, model), **self.data.without_files()}
 
-    def _on_part(self, part: str, component: gr.File) -> Callable[[str, str | None], Updates]:
-        def on_part(session_id: str, file: str | None) -> Updates:
-            labelled = self._service.labelled
-            try:
-                with uploaded(file, NO_FILE) as path:
-                    data = labelled.set_part(session_id, part, labelled.read_file(path))
-            except UserError as error:
-                return self._refuse(file, error) | {component: None}
-            return {**self.data.show_split(data), self.data.refused: ""}
+    def _on_part(self, part: str, component: gr.File, session_id: str, file: str | None) -> Updates:
+        labelled = self._service.labelled
+        try:
+            with uploaded(file, NO_FILE) as path:
+                data = labelled.set_part(session_id, part, labelled.read_file(path))
+        except UserError as error:
+            return self._refuse(file, error) | {component: None}
+        return {**self.data.show_split(data), self.data.refused: ""}
 
-        return on_part
-
-    def _on_part_cleared(self, part: str) -> Callable[[str], Updates]:
-        def on_part_cleared(session_id: str) -> Updates:
-            return {**self.data.show_split(self._service.labelled.set_part(session_id, part, None)), self.data.refused: ""}
-
-        return on_part_cleared
+    def _on_part_cleared(self, part: str, session_id: str) -> Updates:
+        return {**self.data.show_split(self._service.labelled.set_part(session_id, part, None)), self.data.refused: ""}
 
     def _on_columns(self, values: Values) -> Updates:
         updates = self._show(self.data.read(values), values[self.plan.preset], values[self._model])

@@ -1,4 +1,4 @@
-"""Render a verdict: the result, what weakens it, its measures, and whether more labels would help."""
+"""Render a verdict: the result, what weakens it, its measures, whether more labels would help; and what to take home of a run."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,12 +7,17 @@ from markupsafe import Markup
 
 from sbert_app.evaluation.estimate import needed_sentence
 from sbert_app.evaluation.verdict import BETTER, LEAST_HELD_OUT, UNCLEAR
+from sbert_app.jobs.declaring.recipe import Input
+from sbert_app.jobs.fine_tune import FINE_TUNE, options_of
 from sbert_app.runs.result import needed_for, warnings
 from sbert_app.services.fine_tune import RunProgress
+from sbert_app.services.labelled import EXAMPLES
 from sbert_app.ui.fine_tune.view import run_title
 from sbert_app.ui.kit import html
+from sbert_app.ui.kit.take_home import Caption, commands, pictures, present, row
 from sbert_app.wording import change_100, duration, times_100
 
+VERDICT, CURVE, SPREAD = "verdict", "run-curve", "distributions"  # the elements of the verdict and the charts
 METRIC_NAMES = {
     "spearman": "Spearman ×100",
     "pearson": "Pearson ×100",
@@ -27,6 +32,7 @@ WORDS = {
     UNCLEAR: ("No clear change", "The change on held-out examples could be chance. Keep the previous model."),
 }
 TOO_FEW = ("Too few examples to judge", "Upload at least 100 rows.")
+HEADLINE = Markup('<p class="headline"><b>{} → {}</b> {}</p><p>{:,} held-out examples. Change {}, 95 % interval {} to {}.</p>')
 WORSE = ("Worse: do not use it", "On held-out examples it ranks worse than the model you started from.")
 HELP = {
     "spearman": "Spearman: how well the cosines reproduce the order of the scores; 100 is perfect, 0 is chance.",
@@ -52,33 +58,27 @@ def verdict(progress: RunProgress) -> Markup:
         kind={BETTER: "better", UNCLEAR: "unclear"}.get(word, "worse"),
         run=run_title(progress.info),
         title=title,
-        number=_headline(first, count),
+        number=HEADLINE.format(*both_sides(first), METRIC_NAMES[first["metric"]], count, *interval(first)),
         advice=Markup().join(Markup("<p>{}</p>").format(line) for line in advice if line),
-        warning=Markup().join(map(_warning, warnings(result | {"shared": progress.shared}))),
+        warning=Markup().join(map(Markup('<p class="caution">{}</p>').format, warnings(result | {"shared": progress.shared}))),
         intervals=_intervals(first),
     )
     return Markup('<div class="verdicts one">{}{}</div>').format(card, _details(progress, result))
 
 
-def _headline(change: Mapping[str, Any], count: int) -> Markup:
-    """The one number: the first measure before and after, and the interval of the change."""
-    difference = change["difference"]
-    gained, least, most = (change_100(difference[key]) for key in ("value", "low", "high"))
-    return Markup(
-        '<p class="headline"><b>{} → {}</b> {}</p><p>{:,} held-out examples. Change {}, 95 % interval {} to {}.</p>'
-    ).format(
-        times_100(change["before"]["value"]), times_100(change["after"]["value"]), METRIC_NAMES[change["metric"]], count,
-        gained, least, most,
-    )  # fmt: skip
+def both_sides(change: Mapping[str, Any]) -> list[str]:
+    """A measure before and after, × 100."""
+    return [times_100(change[side]["value"]) for side in ("before", "after")]
+
+
+def interval(change: Mapping[str, Any]) -> list[str]:
+    """The change and the ends of its interval."""
+    return [change_100(change["difference"][key]) for key in ("value", "low", "high")]
 
 
 def _needed(verdict: dict[str, Any], kind: str) -> str:
     change, noun = verdict["changes"][0]["difference"]["value"], "triplets" if kind == "triplets" else "pairs"
     return needed_sentence(needed_for(verdict), verdict["examples"], change, noun)
-
-
-def _warning(text: str) -> Markup:
-    return Markup('<p class="caution">{}</p>').format(text)
 
 
 def _details(progress: RunProgress, result: Mapping[str, Any]) -> Markup:
@@ -99,14 +99,14 @@ def _intervals(change: Mapping[str, Any]) -> Markup:
     def percent(value: float) -> float:
         return float(100 * (value - low) / span)
 
-    row = Markup(
+    line = Markup(
         '<div class="interval {}"><span>{}</span><div class="track"><i style="left:{:.1f}%;width:{:.1f}%"></i>'
         '<b style="left:{:.1f}%"></b></div><em>{}</em></div>'
     )
     rows = []
     for side, s in sides.items():
         left, right, point = (percent(s[key]) for key in ("low", "high", "value"))
-        rows.append(row.format(side.lower(), side, left, right - left, point, times_100(s["value"])))
+        rows.append(line.format(side.lower(), side, left, right - left, point, times_100(s["value"])))
     name = METRIC_NAMES[change["metric"]]
     label = f"{name}: {times_100(sides['Before']['value'])} before, {times_100(sides['After']['value'])} after"
     hint = html.hint(f"{name}, with 95 % intervals.")
@@ -114,21 +114,11 @@ def _intervals(change: Mapping[str, Any]) -> Markup:
 
 
 def _measures(changes: Sequence[Mapping[str, Any]]) -> Markup:
-    rows = [
-        (
-            METRIC_NAMES[c["metric"]],
-            times_100(c["before"]["value"]),
-            times_100(c["after"]["value"]),
-            "{} ({} to {})".format(*(change_100(c["difference"][key]) for key in ("value", "low", "high"))),
-            _p(c["p"]),
-        )
-        for c in changes
-    ]
+    rows = []
+    for c in changes:
+        p = f"{c['p']:.3f}" if c["p"] >= 0.001 else "< 0.001"
+        rows.append((METRIC_NAMES[c["metric"]], *both_sides(c), "{} ({} to {})".format(*interval(c)), p))
     return html.table(("Measure", "Before", "After", "Change, 95 % interval", "p"), rows)
-
-
-def _p(value: float) -> str:
-    return f"{value:.3f}" if value >= 0.001 else "< 0.001"
 
 
 def _curve(curve: Mapping[str, Any] | None) -> str:
@@ -136,7 +126,7 @@ def _curve(curve: Mapping[str, Any] | None) -> str:
         return ""
     change = curve["change"]
     gain = change["difference"]
-    at_half, at_all = (times_100(change[side]["value"]) for side in ("before", "after"))
+    at_half, at_all = both_sides(change)
     from_half = f"From {curve['half']:,} to {curve['whole']:,} training examples, the measure changed from {at_half} to {at_all}"
     if gain["low"] > 0:
         return f"{from_half}. More labels would very likely help."
@@ -156,9 +146,35 @@ def _head(head: Mapping[str, float] | None) -> str:
 
 def _conditions(result: Mapping[str, Any], created: str) -> str:
     sizes = result["parts"]
-    pieces = [
-        f"Measured on {created[:10]} on {result['device']}: {sizes['train']:,} training examples",
-        f"checkpoint of step {result['best_step']:,} of {result['steps']:,} chosen on {sizes['dev']:,} other examples",
-        f"{duration(result['seconds'])} of training, {result['pairs_per_second']:,.0f} examples/s.",
-    ]
-    return f"{', '.join(pieces)} Intervals and p: paired bootstrap, 2,000 resamples."
+    return (
+        f"Measured on {created[:10]} on {result['device']}: {sizes['train']:,} training examples, "
+        f"checkpoint of step {result['best_step']:,} of {result['steps']:,} chosen on {sizes['dev']:,} other examples, "
+        f"{duration(result['seconds'])} of training, {result['pairs_per_second']:,.0f} examples/s. "
+        "Intervals and p: paired bootstrap, 2,000 resamples."
+    )
+
+
+def curve_links(progress: RunProgress) -> Markup:
+    """The links under the training curve."""
+    return row(_caption("Training", progress), [CURVE], pictures(CURVE, "sbert-studio-training"))
+
+
+def spread_links(progress: RunProgress) -> Markup:
+    """The links under the scores before and after; the full screen shows the verdict above them."""
+    about = _caption("Did training help? Held-out examples before and after", progress)
+    return row(about, [VERDICT, SPREAD], present(), pictures(SPREAD, "sbert-studio-scores"), _commands(progress))
+
+
+def _commands(progress: RunProgress) -> Markup:
+    """The links to copy what trains the same run again; nothing if no command can."""
+    options = options_of(progress)
+    if options is None:
+        return Markup()
+    file = progress.info.file
+    example = (EXAMPLES / file).is_file()
+    return commands(FINE_TUNE, options, Input(f"assets/labelled/{file}" if example else file))
+
+
+def _caption(title: str, progress: RunProgress) -> Caption:
+    info = progress.info
+    return Caption.of(title, f"run {info.name}", info.file, f"from {progress.plan.base}", day=info.created[:10])

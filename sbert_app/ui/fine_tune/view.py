@@ -9,7 +9,6 @@ from sbert_app.evaluation.verdict import LEAST_HELD_OUT
 from sbert_app.labelled.columns import KINDS
 from sbert_app.labelled.examples import Examples
 from sbert_app.labelled.groups import shared_warning
-from sbert_app.labelled.splits import Split
 from sbert_app.runs.plan import Plan, TrainingEstimate
 from sbert_app.runs.result import dev_warning
 from sbert_app.runs.run import DAMAGED, FAILED, FINISHED, INTERRUPTED, RUNNING, STOPPED, WAITING, RunInfo
@@ -30,6 +29,9 @@ STATES = {
     DAMAGED: "Damaged",
 }
 FIRST_ROWS = 3
+NO_DATA = "No labelled pairs yet. Choose an example or upload a file. You need about 100 rows for a meaningful verdict."
+LEAKS = "{:,} {} removed, because the same pair is in the dev or held-out part."
+FEW = "Only {} held-out examples. Too few examples to judge. Upload at least 100 rows."
 ESTIMATING = Markup('<p class="estimate">Timing a few batches to estimate the duration …</p>')
 
 
@@ -43,13 +45,6 @@ def step(number: int, title: str) -> Markup:
     return Markup('<h2 class="step"><b aria-hidden="true">{}</b>{}</h2>').format(number, title)
 
 
-def no_data() -> Markup:
-    """A placeholder for the training data."""
-    return html.empty(
-        "No labelled pairs yet. Choose an example or upload a file. You need about 100 rows for a meaningful verdict."
-    )
-
-
 def training_data(data: TrainingData) -> Markup:
     """What was read, and how it is split."""
     reading, split = data.reading, data.split
@@ -60,19 +55,15 @@ def training_data(data: TrainingData) -> Markup:
         low, high = examples.score_range
         facts.append(f"scores {low:g} to {high:g}" + ("" if (low, high) == (0, 1) else ", rescaled to 0 to 1"))
     if examples.kind == "labelled":
-        facts.append(_labels(examples))
+        counts = Counter(examples.targets.astype(int).tolist())
+        sizes = ", ".join(f"{counts[i]:,} × label {label}" for i, label in enumerate(examples.labels))
+        facts.append(Markup("{}; “same meaning” is <b>{}</b>").format(sizes, examples.labels[examples.positive]))
     head = Markup('<p class="read"><b>{}</b>: {}</p>').format(reading.name, Markup(" · ").join(facts))
-    count = len(split.held_out)
-    warning = f"Only {count} held-out examples. Too few examples to judge. Upload at least 100 rows."
-    notes = [warning if count < LEAST_HELD_OUT else "", *_leaks(split), *reading.notes, *skipped_summary(reading.skipped)]
+    few = FEW.format(len(split.held_out)) if len(split.held_out) < LEAST_HELD_OUT else ""
+    gone = LEAKS.format(split.leaks, plural(split.leaks, "example", "examples")) if split.leaks else ""
+    notes = [few, gone, shared_warning(split.shared), *reading.notes, *skipped_summary(reading.skipped)]
     meaning = html.hint(" ".join(split.separation.sentences()))
     return Markup().join([head, _first_rows(examples), _split(data), meaning, html.notes(notes)])
-
-
-def _labels(examples: Examples) -> Markup:
-    counts = Counter(examples.targets.astype(int).tolist())
-    sizes = ", ".join(f"{counts[i]:,} × label {label}" for i, label in enumerate(examples.labels))
-    return Markup("{}; “same meaning” is <b>{}</b>").format(sizes, examples.labels[examples.positive])
 
 
 def _split(data: TrainingData) -> Markup:
@@ -93,21 +84,13 @@ def _origin(part: Table | None) -> str:
     return f", from {part.name}" if part else ""
 
 
-def _leaks(split: Split) -> list[str]:
-    lines = []
-    if split.leaks:
-        examples = plural(split.leaks, "example", "examples")
-        lines.append(f"{split.leaks:,} {examples} removed, because the same pair is in the dev or held-out part.")
-    return [*lines, shared_warning(split.shared)]
-
-
 def _first_rows(examples: Examples) -> Markup:
     header = ["Anchor", "Positive", "Negative"] if examples.kind == "triplets" else ["First", "Second"]
     last = {"scored": "Score, 0 to 1", "labelled": "Label"}.get(examples.kind)
-    rows = []
-    for i in range(min(FIRST_ROWS, len(examples))):
-        cells = [html.short(column[i], 120) for column in examples.sentences]
-        rows.append([*cells, *([target(examples, i)] if last else [])])
+    rows = [
+        [*(html.short(column[i], 120) for column in examples.sentences), *([target(examples, i)] if last else [])]
+        for i in range(min(FIRST_ROWS, len(examples)))
+    ]
     return Markup('<div class="first-rows">{}</div>').format(html.table([*header, *([last] if last else [])], rows))
 
 
@@ -138,16 +121,17 @@ def estimate(expected: TrainingEstimate, device: str) -> Markup:
 def live(progress: RunProgress) -> Markup:
     """Progress of a run: bar, loss, dev score, rate, remaining time."""
     info = progress.info
-    steps = [event for event in progress.events if event["type"] == "step"]
-    evaluations = [event for event in progress.events if event["type"] == "evaluation"]
-    before = [event for event in progress.events if event["type"] == "baseline"]
+    kinds = {event["type"] for event in progress.events}
+    steps, evaluations, before = (
+        [event for event in progress.events if event["type"] == kind] for kind in ("step", "evaluation", "baseline")
+    )
     if not steps:
         return html.progress(0, 1, f"{STATES[info.state].rstrip('.')}. {info.message}".strip(), "Training")
     last = steps[-1]
     stage = STATES[info.state].split(":")[0]
-    if progress.live and any(event["type"] == "kept" for event in progress.events):
+    if progress.live and "kept" in kinds:
         stage = "Stopped, evaluating the best checkpoint"
-    elif progress.live and any(event["type"] == "curve" for event in progress.events):
+    elif progress.live and "curve" in kinds:
         stage = "Learning curve: training on half of the examples"
     elif progress.live and last["step"] == last["steps"]:
         stage = "Evaluating"
@@ -168,7 +152,6 @@ def live(progress: RunProgress) -> Markup:
 
 
 def model_message(text: str) -> Markup:
-    """A message about the saved model."""
     return Markup('<p class="read" role="status">{}</p>').format(text)
 
 
@@ -183,11 +166,9 @@ def other_data(info: RunInfo, data: TrainingData | None) -> Markup:
     if data is None or info.fingerprint == data.split.fingerprint:
         return Markup()
     own, loaded = info.file or "other data", data.reading.name
-    if own == loaded:
-        text = f"This run was trained with other columns or another split of {own} than step 1 shows."
-    else:
-        text = f"This run was trained on {own}, not on {loaded}, which is loaded in step 1."
-    return Markup('<p class="other-data" role="status">{}</p>').format(text)
+    same = f"with other columns or another split of {own} than step 1 shows."
+    text = same if own == loaded else f"on {own}, not on {loaded}, which is loaded in step 1."
+    return Markup('<p class="other-data" role="status">This run was trained {}</p>').format(text)
 
 
 def plan_line(plan: Plan) -> Markup:

@@ -1,1 +1,1 @@
-"""Shared by all tabs: html, templates, figures, events, uploads, endpoints. Imports no tab."""
+"""Shared by all tabs: html, figures, events, files, long jobs, endpoints, what is taken home. Imports no tab."""

@@ -13,11 +13,9 @@ from sbert_app.jobs.declaring.option import Argument, arguments, names, read, te
 from sbert_app.runtime.stop import Stop
 from sbert_app.services.bundle import Services
 from sbert_app.tables import Table
-from sbert_app.ui.kit.events import handler
+from sbert_app.ui.kit.events import caller_left, handler, visitor_of
+from sbert_app.ui.kit.files import Shelf, uploaded
 from sbert_app.ui.kit.long_job import throttled
-from sbert_app.ui.kit.shelf import Shelf
-from sbert_app.ui.kit.uploads import uploaded
-from sbert_app.ui.kit.visitors import caller_left, visitor_of
 
 SEND_SECONDS = 0.5  # between two steps that are sent
 NO_FILE = {
@@ -73,10 +71,8 @@ def _component(argument: Argument) -> Any:
         return gr.File()
     if argument.kind.type is bool:
         return gr.Checkbox(bool(default))
-    if argument.kind.type in (int, float):
-        return gr.Number(default)
-    if argument.kind.type is str:
-        return gr.Textbox(default)
+    if argument.kind.type in (int, float, str):
+        return gr.Textbox(default) if argument.kind.type is str else gr.Number(default)
     component = gr.JSON(default)
     schema = {"type": "array", "items": {"type": "string"}} if argument.kind.type == list[str] else {"type": "object"}
     setattr(component, "api_info", lambda: schema)  # noqa: B010 - MCP clients refuse the {"type": {}} of gr.JSON

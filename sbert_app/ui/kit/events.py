@@ -1,4 +1,7 @@
-"""Event handlers: a UserError is shown with its own text; any other error is logged and shown as an internal error."""
+"""Event handlers: how errors are shown, how a page shows that it waits, and who asks.
+
+A UserError is shown with its own text; any other error is logged and shown as an internal error.
+"""
 
 import functools
 import inspect
@@ -8,8 +11,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import gradio as gr
+from gradio.context import LocalContext
 
 from sbert_app.errors import UserError
+from sbert_app.runtime.stop import Visitor, network_address
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +63,24 @@ def typed_text(value: Any) -> str:
 def sent(event: gr.EventData) -> dict[str, Any]:
     """What the page's script sent with an event; nothing if it is no object, since anybody can call a handler with anything."""
     return event._data if isinstance(event._data, dict) else {}
+
+
+def visitor_of(request: gr.Request | None, hosted: bool) -> Visitor:
+    """Who sends a request, for limits per visitor: the connection and, in hosted mode, the address."""
+    if request is None:
+        return Visitor()
+    if not hosted:
+        return Visitor(request.session_hash or "")
+    client = request.client.host if request.client else ""
+    return Visitor(request.session_hash or "", network_address(request.headers.get("x-forwarded-for", ""), client))
+
+
+def caller_left() -> Callable[[], bool]:
+    """Tell at any time whether the caller of the event that is handled now has closed its connection or cancelled the call."""
+    blocks, event_id = LocalContext.blocks.get(None), LocalContext.event_id.get(None) or ""
+    events = blocks._queue.event_ids_to_events if blocks else {}
+    event = events.get(event_id)
+    return lambda: event is not None and not (event.alive and event_id in events)
 
 
 @contextmanager

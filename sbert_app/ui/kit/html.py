@@ -1,13 +1,22 @@
-"""Small HTML pieces: bars, notes, tables, progress, downloads. In all of them a str is text and gets escaped, a Markup is HTML."""
+"""Small HTML pieces, and the templates of assets/. In all of them a str is text and gets escaped, a Markup is HTML."""
 
 import base64
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from sbert_app.settings import ASSETS
 from sbert_app.tables.table import csv_file
+
+_TEMPLATES = Environment(loader=FileSystemLoader(ASSETS), autoescape=True, undefined=StrictUndefined)
+
+
+def render(template: str, **values: Any) -> str:
+    """Fill in a template. Raises UndefinedError for a missing value."""
+    return _TEMPLATES.get_template(template).render(values)
 
 
 def bar(share: float, kind: str = "sbert", label: str = "") -> Markup:
@@ -89,6 +98,11 @@ def progress(done: int, total: int, text: str, label: str) -> Markup:
         '<div class="progress"><div class="bar sbert" role="progressbar" aria-label="{label}" aria-valuemin="0" '
         'aria-valuemax="100" aria-valuenow="{percent:.0f}"><i style="width:{percent:.1f}%"></i></div><p>{text}</p></div>'
     ).format(label=label, percent=percent, text=text)
+
+
+def counted(stage: str, done: int, total: int, unit: str, label: str, *facts: str) -> Markup:
+    """A progress bar with what is counted and further facts below."""
+    return progress(done, total, " · ".join([f"{stage}: {done:,} of {total:,} {unit}", *filter(None, facts)]), label)
 
 
 def downloads(name: str, records: Sequence[Mapping[str, Any]]) -> Markup:

@@ -4,7 +4,7 @@ import functools
 import inspect
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import gradio as gr
 from markupsafe import Markup
@@ -17,19 +17,25 @@ STOPPING = "Stopping …"
 Step = TypeVar("Step")
 
 
+class Stoppable(Protocol):
+    """A step of a job that says whether the job was stopped."""
+
+    @property
+    def stopped(self) -> bool: ...
+
+
+Event = TypeVar("Event", bound=Stoppable)
+
+
 class LongJob:
     """The buttons that start a job, the button that stops it, and the line with its stage."""
 
     def __init__(self, stop: gr.Button, stage: gr.HTML, *starts: gr.Button) -> None:
         self.stop, self.stage, self.starts = stop, stage, starts
+        self.outputs: list[Any] = [*starts, stop, stage]  # what `busy` and `idle` update
         self._label = stop.value
         self._stop: Callable[[str], None] = lambda session_id: None
         self._asked: set[str] = set()  # the sessions whose visitor pressed Stop while the job ran
-
-    @property
-    def outputs(self) -> list[Any]:
-        """The components that `busy` and `idle` update."""
-        return [*self.starts, self.stop, self.stage]
 
     def busy(self, stage: Markup) -> Updates:
         """Running: show Stop, disable the start buttons."""
@@ -38,6 +44,19 @@ class LongJob:
     def idle(self, stage: Markup = Markup()) -> Updates:
         """Not running: hide Stop, enable the start buttons."""
         return self._state(False) | {self.stage: stage}
+
+    def following(
+        self, events: Iterable[Event], ended: Callable[[Event], bool], progress: Callable[[Event], Markup], stopped: Markup | None
+    ) -> Iterator[tuple[Event, Updates]]:
+        """Yield the events that are worth showing, with the controls: busy until the job has ended or was stopped.
+
+        stopped: the last stage of a job that was stopped; None: its progress.
+        """
+        for event in throttled(events, lambda event: event.stopped or ended(event)):
+            if event.stopped:
+                yield event, self.idle(progress(event) if stopped is None else stopped)
+            else:
+                yield event, self.idle() if ended(event) else self.busy(progress(event))
 
     def listen(
         self, trigger: Any, work: Callable[..., Any], inputs: list[Any], outputs: list[Any], stop: Callable[[str], None] | None

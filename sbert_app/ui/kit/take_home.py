@@ -20,7 +20,7 @@ BUTTON = Markup('<button type="button" {}>{}</button>')
 
 @dataclass(frozen=True)
 class Caption:
-    """What stands above a result outside the app: its title, and where it comes from."""
+    """What is above a result outside the app: its title, and where it comes from."""
 
     title: str
     source: str
@@ -43,11 +43,8 @@ def row(caption: Caption, elem_ids: Sequence[str], *groups: Markup) -> Markup:
 def pictures(elem_id: str, name: str) -> Markup:
     """Buttons to save the chart inside the element as a picture, captioned. name: of the file, without its end."""
     of_chart = {"data-plot": elem_id, "data-name": name}
-    buttons = (
-        BUTTON.format(_attributes({"data-picture": kind, "aria-label": f"Save the chart as {label}", **of_chart}), label)
-        for kind, label in FORMATS.items()
-    )
-    return _group("Picture:", *buttons)
+    about = {label: {"data-picture": kind, "aria-label": f"Save the chart as {label}"} for kind, label in FORMATS.items()}
+    return _group("Picture:", {label: attributes | of_chart for label, attributes in about.items()})
 
 
 def present() -> Markup:
@@ -58,18 +55,17 @@ def present() -> Markup:
 def commands(job: Job, values: Mapping[str, Any], source: Input) -> Markup:
     """Buttons to copy what makes the result again, as Python and for a shell. values: the job's options as used."""
     texts = {"Python": recipe.python(job, values, source), "shell": recipe.shell(job, values, source)}
-    buttons = (
-        BUTTON.format(_attributes({"data-copy": text, "data-label": label, "aria-label": f"Copy as {label}"}), label)
-        for label, text in texts.items()
-    )
-    return _group("Copy as", *buttons)
+    about = {label: {"data-copy": text, "data-label": label, "aria-label": f"Copy as {label}"} for label, text in texts.items()}
+    return _group("Copy as", about)
 
 
-def input_of(indexed: IndexedCorpus) -> Input:
+def input_of(indexed: IndexedCorpus | None) -> Input:
     """The corpus as a file that a command reads. Files of the examples are beside the program; a visitor's are with the visitor.
 
-    A sample is named with its collection.
+    A sample is named with its collection; None is the example that a job takes without a file.
     """
+    if indexed is None:
+        return Input()
     corpus = indexed.corpus
     if corpus.name.startswith(PASTED):
         return Input(PASTED_FILE, model=indexed.model)
@@ -81,5 +77,7 @@ def _attributes(values: dict[str, str]) -> Markup:
     return Markup(" ").join(Markup('{}="{}"').format(name, value) for name, value in values.items())
 
 
-def _group(label: str, *buttons: Markup) -> Markup:
-    return Markup('<span class="take">{} {}</span>').format(label, Markup(" · ").join(buttons))
+def _group(title: str, buttons: Mapping[str, dict[str, str]]) -> Markup:
+    """buttons: label -> attributes."""
+    each = (BUTTON.format(_attributes(attributes), label) for label, attributes in buttons.items())
+    return Markup('<span class="take">{} {}</span>').format(title, Markup(" · ").join(each))

@@ -15,41 +15,37 @@ from sbert_app.settings import ASSETS
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, handler, sent
 from sbert_app.ui.map import chart, lists, view
-from sbert_app.ui.map.filter_panel import FilterPanel
+from sbert_app.ui.map.chart import highlight, message
 from sbert_app.ui.map.panel import SELECTION, MapPanel
-from sbert_app.ui.map.script_message import highlight, message
+from sbert_app.ui.map.toolbar import MapFilters
 
 SCRIPTS = "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in ("map.js", "map_bridge.js"))
 
 
 class MapAnswers:
-    """`bridge` sends messages to the page's script; `pointed` shows the hovered sentence, `status` what is selected."""
+    """`bridge` sends messages to the page's script; `pointed` shows the hovered sentence, `status` what is selected.
 
-    def __init__(self, service: MapService, session_id: gr.State, status: gr.HTML, filter_panel: FilterPanel) -> None:
-        self._service, self._session_id, self.status, self._filter = service, session_id, status, filter_panel
+    colour: the colouring of the plot.
+    """
+
+    def __init__(self, service: MapService, session_id: gr.State, status: gr.HTML, filters: MapFilters, colour: gr.State) -> None:
+        self._service, self._session_id, self.status, self._filter, self._colour = service, session_id, status, filters, colour
         self.bridge = gr.HTML("", html_template="", js_on_load=SCRIPTS, visible="hidden", elem_id="map-bridge")
         self.pointed = gr.HTML(elem_id="map-pointed", js_on_load=None)
-
-        self.panel: MapPanel
 
     def draw_panel(self) -> None:
         """Build the panel beside the map, which lists clusters and what is selected."""
         self.panel = MapPanel(self._service, self._session_id, self.bridge)
+        # What `deselected` updates.
+        self.deselecting: list[Any] = [self.panel.selection, self.status, self.pointed, *self._filter.outputs]
 
-    @property
-    def deselecting(self) -> list[Any]:
-        """The components that `deselected` updates."""
-        return [self.panel.selection, self.status, self.pointed, *self._filter.outputs]
-
-    def listen(self, shown_colour: gr.State) -> None:
-        """Connect events. shown_colour: the colouring of the plot."""
-        panel, selections = self.panel, self._filter
-        session = [self._session_id, shown_colour]
+    def listen(self) -> None:
+        panel, session = self.panel, [self._session_id, self._colour]
         outputs = [self.bridge, panel.groups, panel.tabs, *self.deselecting]
         panel.groups.picked(handler(self._on_listed), session, outputs, **PRIVATE)
         self.bridge.picked(handler(self._on_picked), session, outputs, trigger_mode="always_last", **PRIVATE)
-        inputs = {*session, *selections.components}
-        gr.on(selections.changes, handler(self._on_filter(shown_colour)), inputs, outputs, trigger_mode="always_last", **PRIVATE)
+        inputs = {*session, *self._filter.components}
+        gr.on(self._filter.changes, handler(self._on_filter), inputs, outputs, trigger_mode="always_last", **PRIVATE)
         renamed = [self.bridge, panel.groups, panel.numbers, panel.selection, self.status]
         panel.groups.renamed(handler(self._on_renamed), session, renamed, trigger_mode="multiple", **PRIVATE)
 
@@ -105,18 +101,15 @@ class MapAnswers:
         ringed = {self.bridge: message(**highlight(None, corpus_map.projection.points[neighbours.rows]))}
         return {**ringed, **self._listed(corpus_map, neighbours), **unlisted}
 
-    def _on_filter(self, shown_colour: gr.State) -> Any:
-        def on_filter(values: Values) -> Updates:
-            """Select the rows that match the filters; without one, clear the selection."""
-            session_id, filters = values[self._session_id], self._filter.chosen(values)
-            corpus_map = self._service.map(session_id)
-            unlisted = {self.panel.groups: self.colour_list(corpus_map, values[shown_colour])}
-            if not filters:
-                return {**self.deselected(session_id), **unlisted, self.bridge: message(**highlight(None))}
-            selected = self._service.selections.matching(session_id, filters)
-            return {**self._selected(corpus_map, selected), **unlisted, **self._filter.in_force(filters)}
-
-        return on_filter
+    def _on_filter(self, values: Values) -> Updates:
+        """Select the rows that match the filters; without one, clear the selection."""
+        session_id, filters = values[self._session_id], self._filter.chosen(values)
+        corpus_map = self._service.map(session_id)
+        unlisted = {self.panel.groups: self.colour_list(corpus_map, values[self._colour])}
+        if not filters:
+            return {**self.deselected(session_id), **unlisted, self.bridge: message(**highlight(None))}
+        selected = self._service.selections.matching(session_id, filters)
+        return {**self._selected(corpus_map, selected), **unlisted, **self._filter.in_force(filters)}
 
     def _on_renamed(self, session_id: str, colour: str, event: gr.EventData) -> Updates:
         """A cluster got another name: change it wherever it is, without drawing the points again."""

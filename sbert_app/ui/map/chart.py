@@ -1,9 +1,14 @@
-"""The map as a plotly figure: WebGL points as 32-bit numbers, one trace per colour, fast enough for 100,000 points."""
+"""The map as a plotly figure, fast enough for 100,000 points, and messages that change it without drawing it again.
 
+Points are WebGL, one trace per colour, and 32-bit numbers: in messages to the script (assets/map_bridge.js) in base64.
+"""
+
+import base64
+import json
 import secrets
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from markupsafe import Markup
@@ -13,12 +18,8 @@ from sbert_app.corpus_map.colouring import Categories, Scale
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.mapping.keywords import LABEL, SEPARATOR
 from sbert_app.mapping.projection import Points
-from sbert_app.ui.kit.figures import INK, TEAL, as_text, quiet
+from sbert_app.ui.kit.figures import GREY, INK, PALETTE, TEAL, Figure, as_text, quiet
 from sbert_app.ui.kit.html import short
-from sbert_app.ui.map.palette import GREY, PALETTE
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 SCALE = [[0, "#a3a3ad"], [0.3, "#7fb0ac"], [0.55, "#14988d"], [0.8, "#d97706"], [1, "#d0455f"]]  # from grey (low) to red (high)
 TEXTS_UP_TO = 20_000  # points; with more, sentences are requested on hover, as they would be most of the data sent
@@ -28,16 +29,17 @@ TERM_LENGTH, ONE_LINE = 24, 16  # characters of a term and of a name in one line
 BLANK = "rgba(138,138,148,0.35)"  # a row without a value
 BUTTONS = 34  # pixels above the points, for plotly's buttons
 LARGEST, SMALLEST = 8.0, 2.2  # point sizes in pixels
+NO_ROW = -1  # alone, it fades all rows; the page takes an empty list for "all bright"
 
 
-def layout_figure(points: Points, rows: NDArray[np.int64]) -> "go.Figure":
+def layout_figure(points: Points, rows: NDArray[np.int64]) -> Figure:
     """Points (m, 2) of these rows during the layout: uncoloured and not clickable."""
     figure = _with_overlays([_points(points, rows, _size(len(rows)), GREY, "sentences")])
     figure.update_layout(meta={"preview": True, "figure": secrets.token_hex(4)})
     return figure
 
 
-def map_figure(corpus_map: CorpusMap, colours: Categories | Scale, texts: bool | None = None) -> "go.Figure":
+def map_figure(corpus_map: CorpusMap, colours: Categories | Scale, texts: bool | None = None) -> Figure:
     """The finished map. texts: whether the figure holds the sentences; None: for up to 20,000 points."""
     rows = corpus_map.projection.drawn
     inside = len(rows) <= TEXTS_UP_TO if texts is None else texts
@@ -51,13 +53,13 @@ def map_figure(corpus_map: CorpusMap, colours: Categories | Scale, texts: bool |
     figure = _with_overlays(traces, query.point if query else None, rings)
     meta = {"texts": inside, "map": corpus_map.projection.id, "figure": secrets.token_hex(4), "centres": corpus_map.centres()}
     meta |= {"others": corpus_map.other_centres()} if corpus_map.comparison else {}
-    figure.update_layout(meta=meta, annotations=_names(corpus_map), showlegend=_legend(colours))
+    # For categories of a column and rows without a value, not for clusters, named on the map.
+    legend = colours.of_column if isinstance(colours, Categories) else not np.isfinite(colours.values).all()
+    figure.update_layout(meta=meta, annotations=_names(corpus_map), showlegend=legend)
     return figure
 
 
-def _categories(
-    points: Points, rows: NDArray[np.int64], categories: Categories, sentences: Sequence[str] | None
-) -> "list[go.Scattergl]":
+def _categories(points: Points, rows: NDArray[np.int64], categories: Categories, sentences: Sequence[str] | None) -> list[Figure]:
     """One trace per category; rows without one are drawn first, below the others."""
     traces = []
     codes = categories.codes[rows]
@@ -69,7 +71,7 @@ def _categories(
     return traces
 
 
-def _scaled(points: Points, rows: NDArray[np.int64], scale: Scale, sentences: Sequence[str] | None) -> "list[go.Scattergl]":
+def _scaled(points: Points, rows: NDArray[np.int64], scale: Scale, sentences: Sequence[str] | None) -> list[Figure]:
     """Rows with a value in its colour, drawn above those without one."""
     size, has_value = _size(len(rows)), np.isfinite(scale.values[rows])
     blank, filled = rows[~has_value], rows[has_value]
@@ -85,7 +87,7 @@ def _scaled(points: Points, rows: NDArray[np.int64], scale: Scale, sentences: Se
 
 def _points(
     points: Points, rows: NDArray[np.int64], size: float, colour: str, name: str, sentences: Sequence[str] | None = None
-) -> "go.Scattergl":
+) -> Figure:
     import plotly.graph_objects as go
 
     hover: dict[str, Any] = {"hoverinfo": "none"}
@@ -98,9 +100,7 @@ def _points(
     )  # fmt: skip
 
 
-def _with_overlays(
-    traces: "list[go.Scattergl]", query: NDArray[np.float32] | None = None, rings: Points | None = None
-) -> "go.Figure":
+def _with_overlays(traces: list[Figure], query: NDArray[np.float32] | None = None, rings: Points | None = None) -> Figure:
     """A figure with two overlays for the page's script: rings around selected rows, and the query's star."""
     import plotly.graph_objects as go
 
@@ -125,11 +125,6 @@ def _with_overlays(
         modebar={"remove": ["select2d", "autoScale2d", "toImage"], "bgcolor": "rgba(0,0,0,0)", "color": INK, "activecolor": TEAL},
     )  # fmt: skip
     return figure
-
-
-def _legend(colours: Categories | Scale) -> bool:
-    """Whether to show a legend: for categories of a column and rows without a value, not for clusters, named on the map."""
-    return colours.of_column if isinstance(colours, Categories) else not np.isfinite(colours.values).all()
 
 
 def _names(corpus_map: CorpusMap) -> list[dict[str, Any]]:
@@ -171,3 +166,38 @@ def _wrapped(sentence: str) -> str:
             lines.append("")
         lines[-1] = f"{lines[-1]} {word}".strip()
     return str(Markup("<br>").join(lines))
+
+
+def message(**parts: Any) -> str:
+    """Encode a message, with a random number so that the page also notices a repeated one."""
+    return json.dumps(parts | {"number": secrets.randbits(32)})
+
+
+def highlight(rows: NDArray[np.integer] | None, ringed: Points | None = None) -> dict[str, Any]:
+    """Keep these rows bright and fade the others (None: all bright); draw rings around the `ringed` positions, (k, 2)."""
+    bright = np.array([] if rows is None else [NO_ROW], np.int32) if rows is None or not len(rows) else rows
+    return {"highlight": _base64(bright, np.int32), "rings": [] if ringed is None else ringed.ravel().tolist()}
+
+
+def star(point: NDArray[np.floating] | None) -> dict[str, Any]:
+    """The query's position, (2,), or None for no star."""
+    return {"query": [] if point is None else point.tolist()}
+
+
+def move(corpus_map: CorpusMap, share: float) -> dict[str, Any]:
+    """The drawn rows with their positions on both maps, and the clusters' centres on the other model's.
+
+    The page draws them at `share` of the way, once it shows this map.
+    """
+    if corpus_map.comparison is None:
+        return {}
+    first, second = corpus_map.projection.points[corpus_map.projection.drawn], corpus_map.comparison.drift.points
+    return {
+        "map": corpus_map.projection.id, "rows": _base64(corpus_map.projection.drawn, np.int32),
+        "from": _base64(first, np.float32), "to": _base64(second, np.float32), "share": share,
+        "others": corpus_map.other_centres(),
+    }  # fmt: skip
+
+
+def _base64(values: NDArray[Any], kind: Any) -> str:
+    return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()

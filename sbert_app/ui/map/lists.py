@@ -10,7 +10,7 @@ from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap, QueryOnMap
 from sbert_app.corpus_map.selection import Selection
 from sbert_app.mapping.quality import OUTLIER
 from sbert_app.ui.kit import html
-from sbert_app.ui.map.palette import GREY, PALETTE
+from sbert_app.ui.kit.figures import GREY, PALETTE
 from sbert_app.ui.map.view import NO_ROWS
 
 SENTENCE_LENGTH = 90
@@ -70,13 +70,13 @@ def _list(label: str, buttons: Sequence[Markup]) -> Markup:
 
 
 def _button(
-    number: int, chosen: int | None, colour: str, name: str, size: int, largest: int, detail: Markup = EMPTY, beside: Markup = EMPTY
+    number: int, chosen: int | None, colour: str, name: str, size: int, largest: int, detail: Markup = EMPTY, rename: Markup = EMPTY
 ) -> Markup:
-    """detail: what is in the button below the name; beside: what is beside the button."""
+    """detail: what is in the button below the name; rename: the button after it."""
     width = min(100.0, 100 * size / largest)
     share = Markup('<em style="width:{:.1f}%;background:{}"></em>').format(width, colour)
     pressed = str(number == chosen).lower()
-    return BUTTON.format(number, pressed, colour, html.short(name, NAME_LENGTH), f"{size:,}", share + detail, beside)
+    return BUTTON.format(number, pressed, colour, html.short(name, NAME_LENGTH), f"{size:,}", share + detail, rename)
 
 
 def selection(corpus_map: CorpusMap, selected: Selection, words: Sequence[str] = ()) -> Markup:
@@ -92,21 +92,21 @@ def selection(corpus_map: CorpusMap, selected: Selection, words: Sequence[str] =
     head = html.head(Markup("<b>{}</b>").format(selected.title(corpus_map)), save) + html.cautions(selected.notes)
     about = html.hint(Markup("Distinctive words: <b>{}</b>").format(", ".join(words))) if words else ""
     labels = corpus_map.clustering.labels[listed].tolist()
-    cards = Markup().join(_card(record, label) for record, label in zip(records[:SHOWN_ROWS], labels, strict=False))
+    mark, shown = Markup('<span><i style="background:{}"></i>{}</span>'), zip(records[:SHOWN_ROWS], labels, strict=False)
+    marked = [(record, mark.format(_colour(label), html.short(str(record["cluster"]), 40))) for record, label in shown]
+    cards = Markup().join(_card(record, cluster) for record, cluster in marked)
     more = html.hint(f"The first {SHOWN_ROWS:,} of {len(rows):,}.") if len(rows) > SHOWN_ROWS else ""
     return Markup('{}{}<ol class="selection" aria-label="Chosen sentences" tabindex="0">{}</ol>{}').format(head, about, cards, more)
 
 
-def _card(record: dict[str, object], label: int) -> Markup:
-    """A selected row: its sentence, cosine, file row, cluster and first columns."""
+def _card(record: dict[str, object], mark: Markup, own: Sequence[str] = OWN_KEYS) -> Markup:
+    """A listed row: its sentence, cosine, file row, a mark, and its first columns besides its own keys."""
     score = Markup('<b title="cosine">{:.3f}</b>').format(record["score"]) if "score" in record else ""
-    extra = [
-        Markup('<span title="{}">{}</span>').format(key, html.short(str(value), METADATA_LENGTH))
-        for key, value in record.items()
-        if key not in OWN_KEYS and str(value).strip()
-    ]
-    cluster = Markup('<span><i style="background:{}"></i>{}</span>').format(_colour(label), html.short(str(record["cluster"]), 40))
-    facts = Markup("{}<span>row {}</span>{}{}").format(score, _row(record["row"]), cluster, Markup().join(extra[:METADATA_SHOWN]))
+    texts = [(key, str(value)) for key, value in record.items() if key not in own and str(value).strip()]
+    columns = [Markup('<span title="{}">{}</span>').format(key, html.short(text, METADATA_LENGTH)) for key, text in texts]
+    row = record["row"]  # its number, or its name where it is of one of several files
+    place = f"{row:,}" if isinstance(row, int) else row
+    facts = Markup("{}<span>row {}</span>{}{}").format(score, place, mark, Markup().join(columns[:METADATA_SHOWN]))
     return Markup('<li><p dir="auto">{}</p><small>{}</small></li>').format(record["sentence"], facts)
 
 
@@ -120,21 +120,10 @@ def nearest(query: QueryOnMap, rows: PlacedRows) -> Markup:
     """The rows of a collection nearest to a query, as cards."""
     records = rows.records()
     head = html.head(Markup("<b>{}</b>").format(nearest_title(query, rows)), html.downloads("nearest", records))
-    outside = len(records) - int(rows.sampled.sum())
-    about = html.hint(OUTSIDE.format(outside, len(records))) if outside else ""
-    cards = []
-    for record in records:
-        own = [(key, str(value)) for key, value in record.items() if key not in (*OWN_KEYS, "in_sample") and str(value).strip()]
-        extra = [Markup('<span title="{}">{}</span>').format(key, html.short(value, METADATA_LENGTH)) for key, value in own]
-        mark = "" if record["in_sample"] else Markup("<span>not in the sample</span>")
-        facts = Markup('<b title="cosine">{:.3f}</b><span>row {}</span>{}{}').format(
-            record["score"], _row(record["row"]), mark, Markup().join(extra[:METADATA_SHOWN])
-        )
-        cards.append(Markup('<li><p dir="auto">{}</p><small>{}</small></li>').format(record["sentence"], facts))
+    missing = len(records) - int(rows.sampled.sum())
+    about = html.hint(OUTSIDE.format(missing, len(records))) if missing else ""
+    outside = Markup("<span>not in the sample</span>")
+    own = (*OWN_KEYS, "in_sample")
+    cards = Markup().join(_card(record, Markup() if record["in_sample"] else outside, own) for record in records)
     listed = Markup('{}{}<ol class="selection" aria-label="Nearest sentences" tabindex="0">{}</ol>')
-    return listed.format(head, about, Markup().join(cards))
-
-
-def _row(label: object) -> str:
-    """The number of a row, or its name where it is of one of several files."""
-    return f"{label:,}" if isinstance(label, int) else str(label)
+    return listed.format(head, about, cards)

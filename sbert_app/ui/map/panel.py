@@ -1,15 +1,91 @@
 """The panel beside the map: its clusters, what is selected on it, another model's map. One tab each."""
 
-import gradio as gr
+from collections.abc import Iterator
+from typing import Any
 
+import gradio as gr
+from markupsafe import Markup
+
+from sbert_app.corpus_map import colouring
+from sbert_app.corpus_map.projecting import ComparisonProgress
+from sbert_app.corpus_map.result import CorpusMap
+from sbert_app.errors import UserError
 from sbert_app.services.corpus.cluster_map import MapService
 from sbert_app.settings import ASSETS
 from sbert_app.ui.kit import html
+from sbert_app.ui.kit.events import PRIVATE, Updates, handler
+from sbert_app.ui.kit.long_job import LongJob
 from sbert_app.ui.map import view
-from sbert_app.ui.map.compare_panel import ComparePanel
+from sbert_app.ui.map.chart import message, move
 
+ABOUT = "Its map of the same rows, for instance to see what a training changed."
+NO_OTHER = "No other model is available yet. Save one in the Fine-tune tab, or type the name of one."
 LIST_SCRIPT = (ASSETS / "map_clusters.js").read_text(encoding="utf-8")
 CLUSTERS, SELECTION, COMPARE = "map-clusters-tab", "map-selection-tab", "map-compare-tab"
+MORPH = "share => window.studioMapMorph(share)"
+
+
+class ComparePanel:
+    """Compare the map with another model's map of the same rows, with a slider between the two. `bridge`: to the map's script."""
+
+    def __init__(self, service: MapService, session_id: gr.State, bridge: gr.HTML, tab: gr.Tab) -> None:
+        self._service, self._session_id, self._bridge, self._tab = service, session_id, bridge, tab
+        self.model = gr.Dropdown(
+            [], value=None, label="The other model", allow_custom_value=True, min_width=0, elem_id="map-other", info=ABOUT,
+        )  # fmt: skip
+        with gr.Row(elem_id="map-compare-buttons"):
+            self.start = gr.Button("Compare", size="sm", min_width=0, elem_id="map-compare-start")
+            self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, min_width=0, elem_id="map-compare-stop")
+        self.stage = gr.HTML(elem_id="map-compare-stage", js_on_load=None)
+        self.job = LongJob(self.stop, self.stage, self.start)
+        self.share = gr.Slider(
+            0, 1, 0, step=0.01, label="From the first model (left) to the other (right)", visible=False,
+            elem_id="map-share", elem_classes="log-slider",
+        )  # fmt: skip
+        self.summary = gr.HTML(elem_id="map-moved", js_on_load=None)
+        self.reset = [self.share, self.summary, self.stage]  # what `hidden` updates
+
+    def hidden(self) -> Updates:
+        """Hide the comparison with the previous map."""
+        return {self.share: gr.Slider(value=0, visible=False), self.summary: "", self.stage: ""}
+
+    def shown(self, corpus_map: CorpusMap, share: float) -> Updates:
+        """Show the map's comparison, with the points at `share` of the way to the other model's map; hidden if it has none."""
+        if corpus_map.comparison is None:
+            return self.hidden()
+        return {
+            self._bridge: message(**move(corpus_map, share)),
+            self.share: gr.Slider(value=share, visible=True),
+            self.summary: view.model_comparison(corpus_map),
+            self.stage: "",
+        }
+
+    def listen(self, colour: gr.Dropdown, model: gr.State, changes: list[Any]) -> None:
+        """Connect events. changes: the events, besides this panel's, after which other models may be available."""
+        self._colour, session = colour, [self._session_id]
+        gr.on([*changes, self._tab.select], handler(self._on_models), [*session, model, self.model], self.model, **PRIVATE)
+        changed = [self.share, self.summary, self._bridge, colour]
+        self.job.listen(self.start.click, self._on_compare, [*session, self.model], changed, self._service.stop)
+        self.share.change(None, self.share, None, js=MORPH, **PRIVATE)
+
+    def _on_models(self, session_id: str, model: str, chosen: str | None) -> Any:
+        """List the models that are available now; a chosen or typed one stays, unless it is the map's own."""
+        own = self._service.own_model(session_id, model)
+        others = self._service.other_models(session_id, model)
+        return gr.Dropdown(choices=others, value=None if chosen == own else chosen, info=ABOUT if others else NO_OTHER)
+
+    def _on_compare(self, session_id: str, model: str | None) -> Iterator[Updates]:
+        """Show progress, then morph the map to the other model's layout."""
+        if not model:
+            raise UserError("Choose the other model first.")
+        yield {**self.job.busy(Markup()), self.share: gr.Slider(value=0, visible=False), self.summary: ""}
+        for step in self._service.compare(session_id, model):
+            if isinstance(step, ComparisonProgress):
+                yield {self.stage: html.progress(step.done, step.total, f"{step.stage} …", "Comparing")}
+        corpus_map = self._service.map(session_id)
+        yield self.job.idle()
+        if corpus_map.comparison is not None:
+            yield {**self.shown(corpus_map, 1.0), self._colour: gr.Dropdown(choices=colouring.choices(corpus_map))}
 
 
 class MapPanel:

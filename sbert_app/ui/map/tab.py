@@ -15,7 +15,7 @@ from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.long_job import LongJob
 from sbert_app.ui.map import chart, lists, view
 from sbert_app.ui.map.answers import MapAnswers
-from sbert_app.ui.map.script_message import highlight, message, star
+from sbert_app.ui.map.chart import highlight, message, star
 from sbert_app.ui.map.toolbar import Toolbar
 
 REFRESH_SECONDS, REFRESH_POINTS = 0.5, 40_000  # seconds between redraws: at least 0.5, and 1 per 40,000 points
@@ -41,7 +41,7 @@ class _MapTab:
                 self.plot = gr.Plot(label="Map of the corpus", show_label=False, elem_id="map-plot")
                 self.stage = gr.HTML(elem_id="map-stage", js_on_load=None)
                 self.status = gr.HTML(elem_id="map-told", js_on_load=None)
-                self.answers = MapAnswers(service, session_id, self.status, self.bar.filter)
+                self.answers = MapAnswers(service, session_id, self.status, self.bar.filter, self.shown_colour)
             with gr.Column(min_width=0, elem_id="map-side"):
                 self.answers.draw_panel()
         self.panel = self.answers.panel
@@ -52,16 +52,8 @@ class _MapTab:
     def listen(self, opened: gr.State, tab: gr.Tab) -> None:
         bar, panel = self.bar, self.panel
         session = [self._session_id]
-        grouped = [
-            self.plot,
-            panel.summary,
-            panel.groups,
-            bar.colour,
-            self.shown_colour,
-            panel.numbers,
-            *self.answers.deselecting,
-            *bar.export.links,
-        ]
+        coloured = [self.plot, bar.colour, self.shown_colour]
+        grouped = [*coloured, panel.summary, panel.groups, panel.numbers, *self.answers.deselecting, *bar.export.links]
         outputs = [*grouped, bar.controls, panel.result, *panel.compare.reset, bar.corpus_line, bar.query]
         everything = [*outputs, *self.job.outputs, self.answers.bridge, *bar.options.values]
         shown = opened.change(handler(self._on_opened), [*session, self._model], everything, **PRIVATE)
@@ -76,19 +68,11 @@ class _MapTab:
             self.job.listen(trigger, self._on_in_view, [*inputs, self.in_view], outputs, None)
         gr.on(bar.options.changes, handler(self._on_regroup), [*session, *bar.options.values], grouped, **PRIVATE)
         inputs = [*session, bar.colour, self.shown_colour]
-        coloured = bar.colour.input(handler(self._on_colour), inputs, [self.plot, self.shown_colour, panel.groups], **PRIVATE)
-        coloured.failure(lambda shown: shown, self.shown_colour, bar.colour, **PRIVATE)
-        queried = [
-            self.plot,
-            bar.colour,
-            self.shown_colour,
-            *self.answers.deselecting,
-            self.answers.bridge,
-            panel.groups,
-            panel.tabs,
-        ]
+        recoloured = bar.colour.input(handler(self._on_colour), inputs, [self.plot, self.shown_colour, panel.groups], **PRIVATE)
+        recoloured.failure(lambda shown: shown, self.shown_colour, bar.colour, **PRIVATE)
+        queried = [*coloured, *self.answers.deselecting, self.answers.bridge, panel.groups, panel.tabs]
         bar.query.submit(handler(self._on_query), [*session, bar.query, self.shown_colour], queried, **PRIVATE)
-        self.answers.listen(self.shown_colour)
+        self.answers.listen()
         bar.all.click(handler(self._on_all), [*session, self.shown_colour], [*queried, bar.query], **PRIVATE)
         panel.compare.listen(bar.colour, self._model, [tab.select, opened.change, self._model.change])
         bar.export.listen()
@@ -100,16 +84,13 @@ class _MapTab:
             return updates  # the tab was opened at the same time
         updates |= {**self._cleared(), **self.job.idle()}
         if not self._service.has_map(session_id):
-            return {**updates, **self._without_map(session_id), self.plot: None}
+            hidden = {self.bar.controls: gr.Row(visible=False), self.panel.result: gr.Accordion(visible=False), self.plot: None}
+            label = view.draw_label(self._service.rows_without_map(session_id))
+            return {**updates, **hidden, self.bar.start: gr.Button(label, variant="primary", interactive=True)}
         corpus_map = self._service.map(session_id)
         query = corpus_map.query.query if corpus_map.query else ""
-        shown = {
-            **self._grouped(session_id, corpus_map),
-            **self._with_map(session_id),
-            self.bar.query: query,
-            **self.bar.options.set(*corpus_map.grouping),
-        }
-        return {**updates, **shown, **self.panel.compare.shown(corpus_map, 0.0)}
+        shown = {**self._grouped(session_id, corpus_map), **self._with_map(session_id), self.bar.query: query}
+        return {**updates, **shown, **self.bar.options.set(*corpus_map.grouping), **self.panel.compare.shown(corpus_map, 0.0)}
 
     def _cleared(self) -> Updates:
         """Clear everything about the previous map except the plot."""
@@ -123,11 +104,6 @@ class _MapTab:
         shown = {self.bar.controls: gr.Row(visible=True), self.panel.result: gr.Accordion(visible=True)}
         shown |= self.bar.filter.offered(session_id)
         return {**shown, self.bar.start: gr.Button("Draw again", variant="secondary", interactive=True)}
-
-    def _without_map(self, session_id: str) -> Updates:
-        hidden = {self.bar.controls: gr.Row(visible=False), self.panel.result: gr.Accordion(visible=False)}
-        label = view.draw_label(self._service.rows_without_map(session_id))
-        return {**hidden, self.bar.start: gr.Button(label, variant="primary", interactive=True)}
 
     def _on_in_view(
         self, session_id: str, model: str, still: bool, method: str, count: str, outliers: float, in_view: bool
@@ -160,15 +136,19 @@ class _MapTab:
 
     def _grouped(self, session_id: str, corpus_map: CorpusMap) -> Updates:
         return {
-            self.plot: chart.map_figure(corpus_map, colouring.colouring(corpus_map)),
+            **self._coloured(corpus_map, colouring.CLUSTERS),
             self.panel.summary: view.summary(corpus_map),
             self.panel.groups: lists.cluster_list(corpus_map),
-            self.bar.colour: gr.Dropdown(choices=colouring.choices(corpus_map), value=colouring.CLUSTERS),
-            self.shown_colour: colouring.CLUSTERS,
             self.panel.numbers: view.numbers(corpus_map),
             **self.answers.deselected(session_id),
             **self.bar.export.shown(corpus_map),
         }
+
+    def _coloured(self, corpus_map: CorpusMap, colour: str) -> Updates:
+        """The map in a colouring, which is chosen in the toolbar."""
+        choice = gr.Dropdown(choices=colouring.choices(corpus_map), value=colour)
+        figure = chart.map_figure(corpus_map, colouring.colouring(corpus_map, colour))
+        return {self.plot: figure, self.bar.colour: choice, self.shown_colour: colour}
 
     def _on_regroup(self, session_id: str, method: str, count: str, outliers: float) -> Updates:
         grouping = Grouping.read(method, count, outliers)
@@ -190,12 +170,7 @@ class _MapTab:
         if isinstance(text, str) and not text.strip():
             return {**self.answers.deselected(session_id), **self._without_query(session_id, shown)}
         corpus_map = self._service.query(session_id, text)
-        return {
-            self.plot: chart.map_figure(corpus_map, colouring.colouring(corpus_map, colouring.QUERY)),
-            self.bar.colour: gr.Dropdown(choices=colouring.choices(corpus_map), value=colouring.QUERY),
-            self.shown_colour: colouring.QUERY,
-            **self.answers.show_query(session_id, corpus_map),
-        }
+        return {**self._coloured(corpus_map, colouring.QUERY), **self.answers.show_query(session_id, corpus_map)}
 
     def _on_all(self, session_id: str, shown: str) -> Updates:
         """Clear the selection and the query."""
@@ -205,11 +180,5 @@ class _MapTab:
 
     def _without_query(self, session_id: str, shown: str) -> Updates:
         corpus_map = self._service.remove_query(session_id)
-        if shown != colouring.QUERY:
-            return {self.answers.bridge: message(**highlight(None), **star(None))}
-        return {
-            self.answers.bridge: message(**highlight(None), **star(None)),
-            self.plot: chart.map_figure(corpus_map, colouring.colouring(corpus_map)),
-            self.bar.colour: gr.Dropdown(choices=colouring.choices(corpus_map), value=colouring.CLUSTERS),
-            self.shown_colour: colouring.CLUSTERS,
-        }
+        clusters = self._coloured(corpus_map, colouring.CLUSTERS) if shown == colouring.QUERY else {}
+        return {self.answers.bridge: message(**highlight(None), **star(None)), **clusters}

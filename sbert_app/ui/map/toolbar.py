@@ -1,13 +1,28 @@
 """The line above the map: its corpus, what to find on it, its colours; filters, options and files open below it, over the map."""
 
+from typing import Any
+
 import gradio as gr
+import numpy as np
 
 from sbert_app.corpus_map import colouring
-from sbert_app.services.corpus.cluster_map import MapService
+from sbert_app.corpus_map.result import CorpusMap
+from sbert_app.jobs.cluster_map import CLUSTER_MAP
+from sbert_app.mapping.clusters import METHODS
+from sbert_app.services.corpus.cluster_map import AUTO, DEFAULT_OUTLIERS, MapService
+from sbert_app.tables.table import csv_file
+from sbert_app.ui.corpus.filters import Filters
+from sbert_app.ui.kit import html
+from sbert_app.ui.kit.events import Updates, Values
+from sbert_app.ui.kit.files import FileButton
+from sbert_app.ui.kit.take_home import commands, input_of, pictures, present, row
 from sbert_app.ui.map import view
-from sbert_app.ui.map.export_panel import ExportPanel
-from sbert_app.ui.map.filter_panel import FilterPanel
-from sbert_app.ui.map.options import MapOptions
+from sbert_app.ui.map.chart import map_figure
+
+LABEL = "Filter"
+ENTER = "Press Enter to apply a text, a number or a date. Rows outside the filter fade on the map."
+PAGE_NAME, CSV_NAME = "sbert-studio-map.html", "sbert-studio-map.csv"
+PLOT = "map-plot"  # the element of the map
 
 
 class Toolbar:
@@ -31,5 +46,87 @@ class Toolbar:
             [colouring.CLUSTERS], value=colouring.CLUSTERS, label="Colour by", min_width=0, allow_custom_value=True,
             elem_id="map-colour",
         )  # fmt: skip
-        self.filter = FilterPanel(service)
+        self.filter = MapFilters(service)
         self.all = gr.Button("Show all", size="sm", elem_id="map-all")
+
+
+class MapFilters(Filters):
+    """The menu that selects rows of the map by their metadata; not shown for a corpus that has only sentences."""
+
+    def __init__(self, service: MapService) -> None:
+        self._service = service
+        with gr.Accordion(LABEL, open=False, visible=False, elem_id="map-filter", elem_classes="popover") as self.box:
+            super().__init__("map-")
+            gr.HTML(html.hint(ENTER), js_on_load=None)
+        self.outputs = [self.box, *self.components]
+
+    def offered(self, session_id: str) -> Updates:
+        """Offer the columns of the session's map, with no filter in force."""
+        facets, columns = self._service.selections.filters(session_id)
+        removed = self.removed()
+        return {**removed, **self.of_corpus(facets, columns, removed), self.box: gr.Accordion(label=LABEL, visible=bool(columns))}
+
+    def removed(self) -> Values:
+        """Something else is selected, or nothing."""
+        return {**super().removed(), self.box: gr.Accordion(label=LABEL)}
+
+    def in_force(self, filters: dict[str, Any]) -> Updates:
+        """The number of filtered columns on the button."""
+        return {self.box: gr.Accordion(label=f"{LABEL}: {len(filters)}" if filters else LABEL)}
+
+
+class MapOptions:
+    """The components. `values` has the order of Grouping.read's arguments."""
+
+    def __init__(self) -> None:
+        with gr.Accordion("Options", open=False, elem_id="map-options", elem_classes="popover"):
+            self.method = gr.Radio(
+                list(METHODS), value=next(iter(METHODS)), label="Clustering method",
+                info="HDBSCAN finds dense regions and their number, and leaves other rows as outliers.", elem_id="map-method",
+            )  # fmt: skip
+            self.count = gr.Textbox(
+                AUTO, label="Number of clusters", info="auto: chosen by silhouette. Press Enter to apply a number.",
+                max_lines=1, elem_id="map-count",
+            )  # fmt: skip
+            self.outliers = gr.Slider(
+                0, 100, DEFAULT_OUTLIERS, step=1, label="Most outliers, % of the rows (HDBSCAN)",
+                info="Outliers above this share are assigned to the nearest cluster.", elem_id="map-outliers",
+            )  # fmt: skip
+        self.values: list[Any] = [self.method, self.count, self.outliers]
+        self.changes = [self.method.input, self.count.submit, self.outliers.change]  # after which the map is clustered again
+
+    def set(self, method: str, count: int | None) -> Updates:
+        """Show how a map was clustered. Not its outliers: setting their slider would cluster it again."""
+        return {self.method: method, self.count: AUTO if count is None else str(count)}
+
+
+class ExportPanel:
+    """Components and event handlers; a file is made when its button is clicked. `colour`: the column that colours the page."""
+
+    def __init__(self, service: MapService, session_id: gr.State, colour: gr.Dropdown) -> None:
+        self._service, self._session_id, self._colour = service, session_id, colour
+        with gr.Accordion("Export", open=False, elem_id="map-export", elem_classes="popover"):
+            self.page = FileButton(PAGE_NAME, "map-page")
+            self.csv = FileButton(CSV_NAME, "map-csv")
+            in_menu = gr.HTML(elem_id="map-take-home", js_on_load=None)
+        # Gradio takes a closed menu off the page: the twin stays there, for keep_session.js. style.css hides it, because
+        # Gradio shows a component with visible="hidden" once the row around it was hidden and is shown again.
+        self.links = [in_menu, gr.HTML(elem_id="map-kept", js_on_load=None)]
+
+    def shown(self, corpus_map: CorpusMap) -> Updates:
+        """Offer what belongs to this map."""
+        copies = commands(CLUSTER_MAP, view.options(corpus_map), input_of(corpus_map.projection.indexed))
+        links = row(view.caption(corpus_map), [PLOT], present(), pictures(PLOT, "sbert-studio-map"), copies)
+        return dict.fromkeys(self.links, links)
+
+    def listen(self) -> None:
+        self.page.listen(self._page, [self._session_id, self._colour])
+        self.csv.listen(self._csv, [self._session_id])
+
+    def _page(self, session_id: str, column: str) -> str:
+        corpus_map = self._service.map(session_id)
+        return view.page(corpus_map, map_figure(corpus_map, colouring.colouring(corpus_map, column), texts=True))
+
+    def _csv(self, session_id: str) -> str:
+        corpus_map = self._service.map(session_id)
+        return csv_file(corpus_map.records(np.arange(len(corpus_map.projection.points))))

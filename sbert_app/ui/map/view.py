@@ -1,12 +1,19 @@
-"""Render the text around the map: clusters, selection, quality measures."""
+"""Render the text around the map, and the map as a self-contained html page."""
+
+from typing import Any
 
 from markupsafe import Markup
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus_map.projecting import Points2D
 from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap
+from sbert_app.jobs.cluster_map import CLUSTER_MAP
+from sbert_app.jobs.declaring import recipe
 from sbert_app.mapping.quality import SAMPLE
+from sbert_app.services.corpus.cluster_map import AUTO
 from sbert_app.ui.kit import html
+from sbert_app.ui.kit.figures import PAGE_CONFIG, Figure
+from sbert_app.ui.kit.take_home import Caption, input_of
 from sbert_app.wording import change_100, plural
 
 HOW_TO = "Hover: its sentence. Click: its neighbours. Lasso: the points inside. Double-click: all again."
@@ -16,6 +23,8 @@ NO_MAP = "Similar sentences will be close on the map, in named groups, which are
 NOTHING_CHOSEN = "Click a point, draw a lasso, or choose a cluster to list sentences here."
 NO_ROWS = "No sentence has this. Remove a filter, or choose “Show all”."
 EXAMPLE = "support_tickets.csv"
+HEIGHT = 640  # pixels, of the map on a page
+BUTTONS = {"displayModeBar": True, "scrollZoom": True}  # the map keeps plotly's buttons, in a strip above its points
 
 
 def corpus_line(indexed: IndexedCorpus | None = None) -> Markup:
@@ -125,3 +134,40 @@ def model_comparison(corpus_map: CorpusMap) -> Markup:
     ]
     table = html.table(["nearest rows with the same", corpus_map.model, corpus_map.comparison.model, "change"], rows)
     return Markup('<div class="measures numbers-map">{}</div>{}').format(table, html.notes(lines))
+
+
+def caption(corpus_map: CorpusMap) -> Caption:
+    """The map's title and source, for pictures and pages."""
+    projection, count = corpus_map.projection, corpus_map.clustering.count
+    sentences = len(projection.points)
+    title = (
+        f"Map of {projection.indexed.corpus.name}: {sentences:,} {plural(sentences, 'sentence', 'sentences')} in {count} "
+        f"{plural(count, 'cluster', 'clusters')}"
+    )
+    return Caption.of(title, corpus_map.model, projection.method)
+
+
+def options(corpus_map: CorpusMap) -> dict[str, Any]:
+    """The options of the job that draws the map again."""
+    method, count = corpus_map.grouping
+    return {"out": "map.html", "method": method, "clusters": str(count or AUTO), "outliers": round(100 * corpus_map.outliers)}
+
+
+def page(corpus_map: CorpusMap, chart: Figure) -> str:
+    """Render the page, with plotly's and the map's scripts inside: about 5 MB plus the sentences."""
+    corpus, sizes = corpus_map.projection.indexed.corpus, corpus_map.clustering.sizes.tolist()
+    rows = [
+        [name, f"{size:,}", ", ".join(words), html.short(corpus.sentences[row], 140)]
+        for name, size, words, row in zip(corpus_map.names, sizes, corpus_map.keywords, corpus_map.central, strict=True)
+    ]
+    about = caption(corpus_map)
+    return html.render(
+        "map_page.html",
+        title=about.title,
+        source=about.source,
+        summary=summary(corpus_map),
+        plot=chart.to_html(full_html=False, include_plotlyjs=True, default_height=f"{HEIGHT}px", config=PAGE_CONFIG | BUTTONS),
+        clusters=html.table(["cluster", "rows", "distinctive words", "most central sentence"], rows),
+        numbers=numbers(corpus_map),
+        command=recipe.shell(CLUSTER_MAP, options(corpus_map), input_of(corpus_map.projection.indexed)),
+    )

@@ -7,8 +7,8 @@ from markupsafe import Markup
 
 from sbert_app.corpus.ranking.lexical import STOP_WORDS, WORD
 from sbert_app.services.corpus.hits import Hit
+from sbert_app.services.corpus.judging import GRADES
 from sbert_app.ui.kit import html
-from sbert_app.ui.search.judging_view import buttons
 from sbert_app.wording import plural
 
 METADATA_SHOWN = 3
@@ -24,6 +24,8 @@ _PARAGRAPH = Markup('<p dir="auto">{}</p>')
 _EXCERPT = Markup('<p class="excerpt" dir="auto">{}</p>')
 _WHOLE = Markup('<p class="whole" dir="auto">{}</p>')
 _MARK = Markup('<mark style="--w:{:.2f}">{}</mark>')
+_GRADE = Markup('<button type="button" data-judge="{}" data-of="{}" aria-pressed="{}">{}</button>')
+_GRADES = Markup('<div class="judge" role="group" aria-label="Row {} answers my query"><span>Answers my query:</span>{}</div>')
 
 
 def card(hit: Hit, words: frozenset[str], moved: str | Markup, grade: int | None = None) -> Markup:
@@ -41,17 +43,15 @@ def card(hit: Hit, words: frozenset[str], moved: str | Markup, grade: int | None
         '<div class="hit-body">{sentence}{same}{why}<ul class="chips">{chips}</ul>{judge}</div><button type="button" class="more" '
         'data-row="{row}" aria-label="More like this: row {place}">More like this</button></li>'
     ).format(
-        score=hit.score,
-        bars=bars,
-        moved=moved,
-        sentence=_sentence(hit, words),
-        same=_same(hit),
-        why=_matched_words(hit),
-        chips=_metadata(hit),
-        judge=buttons(hit.row, grade, hit.place),
-        row=hit.row,
-        place=hit.place,
-    )
+        score=hit.score, bars=bars, moved=moved, sentence=_sentence(hit, words), same=_same(hit), why=_matched_words(hit),
+        chips=_metadata(hit), judge=_judge(hit, grade), row=hit.row, place=hit.place,
+    )  # fmt: skip
+
+
+def _judge(hit: Hit, grade: int | None) -> Markup:
+    """Yes, partly, no. grade: the one that is pressed, None for none. They are hidden until hits are to be judged."""
+    each = (_GRADE.format(value, hit.row, "true" if value == grade else "false", name) for value, name in GRADES.items())
+    return _GRADES.format(hit.place, Markup().join(each))
 
 
 def _same(hit: Hit) -> Markup:
@@ -126,12 +126,9 @@ def _matched_words(hit: Hit) -> Markup:
 def _metadata(hit: Hit) -> Markup:
     """Row number and metadata; what is beyond the first METADATA_SHOWN is folded."""
     facts = [("row", hit.place), *(item for item in hit.metadata.items() if item[1])]
-    item = Markup("<li{}><span>{}</span> {}</li>")
-    folded = Markup(' class="folded"')
-    items = [
-        item.format(folded if position > METADATA_SHOWN else "", key, html.short(value, METADATA_LENGTH))
-        for position, (key, value) in enumerate(facts)
-    ]
+    shown, folded = Markup("<li><span>{}</span> {}</li>"), Markup('<li class="folded"><span>{}</span> {}</li>')
+    kinds = [shown] * (METADATA_SHOWN + 1) + [folded] * len(facts)
+    items = [kind.format(key, html.short(value, METADATA_LENGTH)) for kind, (key, value) in zip(kinds, facts, strict=False)]
     hidden = len(facts) - METADATA_SHOWN - 1
     if hidden > 0:
         items.append(Markup('<li class="rest">{}</li>').format(_unfold(f"+{hidden}", "less")))

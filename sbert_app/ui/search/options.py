@@ -52,16 +52,12 @@ class Options:
     def __init__(self) -> None:
         self.top = gr.Slider(1, 100, 10, step=1, label="Hits", elem_id="top")
         self.ranking = gr.Radio(
-            RANKINGS,
-            value=DEFAULT_RANKING,
-            label="Rank by",
+            RANKINGS, value=DEFAULT_RANKING, label="Rank by", elem_id="ranking",
             info="Word by word: each word of the query is matched with the word closest in meaning, in the best 50 rows.",
-            elem_id="ranking",
-        )
-        self.beside = gr.Radio(
-            BESIDE, value=NOTHING, label="Beside the hits, to compare", elem_id="beside-hits",
-            info=ANOTHER_MODEL,
         )  # fmt: skip
+        self.beside = gr.Radio(
+            BESIDE, value=NOTHING, label="Beside the hits, to compare", elem_id="beside-hits", info=ANOTHER_MODEL
+        )
         self.cross = gr.Dropdown(
             [NO_CROSS], value=NOTHING, label=f"Re-rank the best {RERANKED} with a cross-encoder", allow_custom_value=True,
             info="One trained to rank answers: a name on the Hub, such as cross-encoder/ms-marco-MiniLM-L6-v2, or a folder.",
@@ -74,33 +70,24 @@ class Options:
             "cross": (self.cross, NOTHING, {}),
             "beside": (self.beside, NOTHING, {name: f"Beside: {label.lower()}" for name, label in CHIPS.items()}),
         }
-
-    @property
-    def components(self) -> list[Any]:
-        return [self.top, self.ranking, self.cross, self.beside, *self.filters.components]
-
-    @property
-    def changes(self) -> list[Any]:
-        """The events after which the corpus is searched again."""
-        return [self.top.release, self.ranking.input, self.cross.input, self.beside.input, *self.filters.changes]
+        self.components: list[Any] = [self.top, self.ranking, self.cross, self.beside, *self.filters.components]
+        # The events after which the corpus is searched again.
+        self.changes = [self.top.release, self.ranking.input, self.cross.input, self.beside.input, *self.filters.changes]
 
     def of_corpus(
         self, offered: Offered, facets: Sequence[tuple[str, str, int]], columns: Sequence[str], values: Values
     ) -> Updates:
         """Offer what a corpus can be searched with. values: what is chosen."""
         former = [(f"the index before, {offered.former_model}", FORMER_MODEL)] if offered.former_model else []
-        rankings = [
-            (MEANING_FIRST if name == MAXSIM and HYBRID not in offered.rankings else label, name) for label, name in RANKINGS
-        ]
-        rankings = [entry for entry in rankings if entry[1] in offered.rankings]
-        beside = [(label[0].lower() + label[1:], name) for label, name in rankings]
+        of_collection = HYBRID not in offered.rankings  # which stays with its model
+        titles = {name: label for label, name in RANKINGS if name in offered.rankings}
+        titles |= {MAXSIM: MEANING_FIRST} if of_collection and MAXSIM in titles else {}
+        rankings = [(label, name) for name, label in titles.items()]
+        beside = [("nothing", NOTHING), *((label[0].lower() + label[1:], name) for label, name in rankings), *former]
+        info = "" if of_collection else ANOTHER_MODEL
         choices: Updates = {
             self.ranking: gr.Radio(choices=rankings, value=values[self.ranking]),
-            self.beside: gr.Radio(
-                choices=[("nothing", NOTHING), *beside, *former],
-                value=values[self.beside],
-                info=ANOTHER_MODEL if HYBRID in offered.rankings else "",  # a collection stays with its model
-            ),
+            self.beside: gr.Radio(choices=beside, value=values[self.beside], info=info),
             self.cross: gr.Dropdown(choices=[NO_CROSS, *((name, name) for name in offered.rerankers)], value=values[self.cross]),
         }
         chosen = {component: values[component] for component in self.components}

@@ -9,16 +9,15 @@ from markupsafe import Markup
 from sbert_app.jobs.search import SEARCH
 from sbert_app.services.bundle import Services
 from sbert_app.services.corpus.hits import SearchResult
-from sbert_app.ui.corpus.collection_view import card as collection_card
-from sbert_app.ui.corpus.start import corpus_start
+from sbert_app.ui.corpus.collection_panel import card as collection_card
+from sbert_app.ui.corpus.panel import corpus_start
 from sbert_app.ui.corpus.view import card
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_longer_busy, sent, typed_text
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
 from sbert_app.ui.search import view
-from sbert_app.ui.search.judging_panel import JUDGED, JudgingPanel
+from sbert_app.ui.search.below_hits import JUDGED, JudgingPanel, StandingPanel
 from sbert_app.ui.search.options import Offered, Options
-from sbert_app.ui.search.standing_panel import StandingPanel
 
 HITS = "hits"  # the element of the result
 LEAD = "Find sentences by what they **mean**, in your own file: different words, same idea."
@@ -44,7 +43,7 @@ class ChosenOptions:
 class SearchTab:
     """Components and event handlers, without visitors' data.
 
-    `query`: the text box, which a reload fills again. `start`: the choice of corpora while none is open, listed anew for each page.
+    `query`: the text box, which a reload fills again. `start`: the corpora to choose from while none is open, listed for each page.
     """
 
     def __init__(self, services: Services, session_id: gr.State, opened: gr.State) -> None:
@@ -62,13 +61,7 @@ class SearchTab:
         self.status = gr.HTML(elem_id="status", js_on_load=None)
         with gr.Row(elem_classes="query-row"):
             self.query = gr.Textbox(
-                label="Query",
-                placeholder="What are you looking for?",
-                lines=1,
-                max_lines=1,
-                scale=6,
-                min_width=260,
-                elem_id="query",
+                label="Query", placeholder="What are you looking for?", max_lines=1, scale=6, min_width=260, elem_id="query"
             )
             self.go = gr.Button("Search", variant="primary", scale=0, min_width=120, elem_id="search")
         self.chips = gr.HTML(elem_id="chips", js_on_load=PICKED)
@@ -105,17 +98,13 @@ class SearchTab:
         typed = typed_text(values[self.query])
         query = self._service.first_query(session_id, typed)
         collection = self._collections.current(session_id)
-        cautions = html.cautions(self._service.cautions(session_id))
-        offered = Offered(
-            self._service.former_model(session_id),
-            self._service.rerankers(),
-            self._service.rankings(session_id),
-            len(collection.sample.corpus) if collection and collection.is_sampled else 0,
-        )
+        status = collection_card(collection) if collection else card(indexed, self._corpora.last_indexing(session_id))
+        sampled = len(collection.sample.corpus) if collection and collection.is_sampled else 0
+        models = self._service.former_model(session_id), self._service.rerankers()
+        offered = Offered(*models, self._service.rankings(session_id), sampled)
         return {
             self.body: gr.Column(visible=True),
-            self.status: (collection_card(collection) if collection else card(indexed, self._corpora.last_indexing(session_id)))
-            + cautions,
+            self.status: status + html.cautions(self._service.cautions(session_id)),
             self.judging.row: gr.Row(visible=collection is None),
             self.standing.block: gr.Accordion(visible=collection is None),
             self.query: query if query != typed else gr.skip(),

@@ -26,8 +26,6 @@ ORDERED_BY = {
     HYBRID: "ranked by meaning and words; the score is the cosine only",
     MAXSIM: "ranked by meaning, by words and word by word; the score is the cosine only",
 }
-
-
 THEN_WORDS = "ranked by meaning, then the best 50 word by word; the score is the cosine only"  # a collection by MAXSIM
 
 
@@ -71,17 +69,12 @@ def chips(active: Mapping[str, str]) -> Markup:
 
 
 def _amount(result: SearchResult) -> str:
+    """The number of hits and of all rows with their texts, of how many rows."""
+    texts, copies, rows = len(result.hits), sum(hit.copies for hit in result.hits), f"{result.searched:,}"
+    shown = f"{texts:,} {plural(texts, 'text', 'texts')} in {texts + copies:,} rows" if copies else f"{texts:,}"
     if result.store:
-        which = f"{result.searched:,}, of those that fit the filters" if result.store.filtered else f"{result.searched:,}"
-        return f"{_shown(result)} of {which}"
-    shown, fitting, all_rows = _shown(result), f"{result.fitting:,}", f"{result.searched:,}"
-    return f"{shown} of {all_rows}" if result.fitting == result.searched else f"{shown} of {fitting} that fit ({all_rows} in all)"
-
-
-def _shown(result: SearchResult) -> str:
-    """The number of hits, and of all rows with their texts."""
-    texts, copies = len(result.hits), sum(hit.copies for hit in result.hits)
-    return f"{texts:,} {plural(texts, 'text', 'texts')} in {texts + copies:,} rows" if copies else f"{texts:,}"
+        return f"{shown} of {rows}{', of those that fit the filters' if result.store.filtered else ''}"
+    return f"{shown} of {rows}" if result.fitting == result.searched else f"{shown} of {result.fitting:,} that fit ({rows} in all)"
 
 
 def _ranked_by(result: SearchResult) -> str:
@@ -95,12 +88,8 @@ def _ranked_by(result: SearchResult) -> str:
 
 def hit_record(hit: Hit) -> dict[str, object]:
     """A hit as a flat record for export; metadata columns keep their names unless they clash."""
-    record: dict[str, object] = {
-        "rank": hit.rank,
-        "row": hit.row_name or hit.row,
-        "score": round(hit.score, 4),
-        "sentence": hit.sentence,
-    }
+    record: dict[str, object] = {"rank": hit.rank, "row": hit.row_name or hit.row}
+    record |= {"score": round(hit.score, 4), "sentence": hit.sentence}
     scores = {"bm25": hit.bm25, "maxsim": hit.maxsim, "cross_encoder_score": hit.cross_score}
     record |= {"copies": hit.copies} if hit.copies else {}
     record |= {name: round(score, 4) for name, score in scores.items() if score is not None}
@@ -116,7 +105,9 @@ def _hits(result: SearchResult, judged: Mapping[int, int], other: SearchResult |
     for hit in result.hits:
         if hit.rank == first_weak:
             cards.append(_weak(first_weak, result.weak))
-        moved = "" if ranks is None else _moved(hit.rank, ranks.get(hit.sentence))
+        there = ranks and ranks.get(hit.sentence)
+        text = "only here" if there is None else "same rank" if there == hit.rank else f"rank {there} there"
+        moved = Markup('<span class="moved">{}</span>').format(text) if ranks else ""
         cards.append(card(hit, words, moved, judged.get(hit.row)))
     return Markup('<ol class="hits">{}</ol>').format(Markup().join(cards))
 
@@ -134,8 +125,3 @@ def _weak(rank: int, score: float) -> Markup:
     why = f"With this model, 19 of 20 pairs written to be related have a cosine above {score:.2f}; these hits are below it."
     line = Markup('<li class="weak"><span>{} {}</span></li>')
     return line.format(ALL_WEAK if rank == 1 else WEAK, html.info(why))
-
-
-def _moved(rank: int, other: int | None) -> Markup:
-    text = "only here" if other is None else "same rank" if other == rank else f"rank {other} there"
-    return Markup('<span class="moved">{}</span>').format(text)

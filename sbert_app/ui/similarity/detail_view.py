@@ -82,11 +82,10 @@ def _why(attribution: Attribution | None) -> Markup:
 
 
 def _links(links: Sequence[Link]) -> Markup:
-    return html.table(("Strongest links", "Adds"), [(_words(link), f"{round(link.contribution, 4) + 0.0:+.4f}") for link in links])
-
-
-def _words(link: Link) -> str:
-    return " ↔ ".join(html.short(word, WORD_LENGTH) for word in (link.word1, link.word2))
+    """The pairs of words that add most, with what they add."""
+    words = [" ↔ ".join(html.short(word, WORD_LENGTH) for word in (link.word1, link.word2)) for link in links]
+    adds = [f"{round(link.contribution, 4) + 0.0:+.4f}" for link in links]
+    return html.table(("Strongest links", "Adds"), [*zip(words, adds, strict=True)])
 
 
 def _method(attribution: Attribution, contents: tuple[Mask, Mask]) -> Markup:

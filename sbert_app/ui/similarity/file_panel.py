@@ -13,9 +13,8 @@ from sbert_app.tables import Table
 from sbert_app.tables.table import csv_file
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
-from sbert_app.ui.kit.long_job import LongJob, throttled
-from sbert_app.ui.kit.shelf import Shelf
-from sbert_app.ui.kit.uploads import uploaded
+from sbert_app.ui.kit.files import Shelf, uploaded
+from sbert_app.ui.kit.long_job import LongJob
 from sbert_app.ui.similarity import file_view as view
 
 LABEL = "Two text columns: csv, tsv, jsonl, json, parquet, xlsx"
@@ -46,32 +45,25 @@ class FilePanel:
             self.labels = gr.Dropdown(
                 [NO_COLUMN], value="", label="Column of labels", allow_custom_value=True, elem_id="pair-labels"
             )
+        self._chosen = [self.first, self.second, self.labels]
         self.score = gr.Button("Score", variant="primary", visible=False, elem_id="pair-score")
         self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="pair-stop")
         self.stage = gr.HTML(elem_id="pair-stage", js_on_load=None)
         self.download = gr.DownloadButton("Download", variant="primary", visible=False, elem_id="pair-download")
         self.result = gr.HTML(elem_id="pair-result", js_on_load=None)
 
-    @property
-    def _chosen(self) -> list[gr.Dropdown]:
-        return [self.first, self.second, self.labels]
-
     def _listen(self) -> None:
-        session, model, scored = self._session_id, self._model, [self.score, *self._chosen, self.result, self.download]
-        by_file = self.job.listen(
-            self.file.upload, self._on_file, [session, self.file, model], [self.columns, *scored], self._service.stop
-        )
-        by_file.failure(self._clear, None, [self.file, self.columns, *scored], **PRIVATE)  # so that another file can be uploaded
-        self.file.clear(handler(self._on_clear), session, [self.columns, *scored, self.stage], **PRIVATE)
-        triggers: list[Any] = [self.score.click, *(column.input for column in self._chosen)]
-        listened: list[tuple[Any, Any, list[Any], list[Any]]] = [
-            (self.example.click, self._on_example, [session, model], [self.file, self.columns, *scored]),
-            *((trigger, self._on_score, [session, *self._chosen, model], scored) for trigger in triggers),
-        ]
-        for trigger, work, inputs, outputs in listened:
-            started = trigger(handler(work), inputs, [*self.job.outputs, *outputs], concurrency_limit=None, **PRIVATE)
-            started.failure(self._failed, None, [*self.job.outputs, *scored], **PRIVATE)
-        model.change(handler(self._on_model), [session, self.first, model], [self.stage, *scored], **PRIVATE)
+        session, model, stop = self._session_id, self._model, self._service.stop
+        outputs = [self.file, self.columns, *self._chosen, self.score, self.result, self.download]
+        by_file = self.job.listen(self.file.upload, self._on_file, [session, self.file, model], outputs, stop)
+        by_file.failure(lambda: {self.file: None, **self._hidden()}, None, outputs, **PRIVATE)  # another file can be uploaded
+        started = [self.job.listen(self.example.click, self._on_example, [session, model], outputs, None)]
+        for trigger in [self.score.click, *(column.input for column in self._chosen)]:
+            started.append(self.job.listen(trigger, self._on_score, [session, *self._chosen, model], outputs, None))
+        for event in started:
+            event.failure(self._cleared, None, outputs, **PRIVATE)
+        self.file.clear(handler(self._on_clear), session, [*outputs, self.stage], **PRIVATE)
+        model.change(handler(self._on_model), [session, self.first, model], [*outputs, self.stage], **PRIVATE)
 
     def _on_file(self, session_id: str, file: str | None, model: str) -> Iterator[Updates]:
         with uploaded(file, "Choose a file with two columns of text.") as path:
@@ -94,49 +86,48 @@ class FilePanel:
         if not first or not self._service.has_file(session_id):  # none, or that of the page before it was loaded again
             return {self.stage: ""}
         self._service.stop(session_id)
-        button = gr.Button(view.score_with(model), visible=True)
-        return {**self._cleared(), self.score: button, self.stage: html.status(view.OTHER_MODEL)}
+        button = gr.Button(f"Score with {model}", visible=True)
+        return {**self._no_result(), self.score: button, self.stage: html.status(view.OTHER_MODEL)}
 
     def _shown(self, table: Table, columns: PairColumns) -> Updates:
         names = [*table.frame.columns]
         first, second = (gr.Dropdown(choices=names, value=column) for column in columns.sentences)
         labels = gr.Dropdown(choices=[NO_COLUMN, *((name, name) for name in names)], value=columns.labels)
         chosen = {self.first: first, self.second: second, self.labels: labels}
-        return {self.columns: gr.Row(visible=True), **chosen, **self._cleared()}
+        return {self.columns: gr.Row(visible=True), **chosen, **self._no_result()}
 
     def _scored(self, session_id: str, columns: PairColumns, model: str) -> Iterator[Updates]:
-        steps = self._service.score(session_id, columns, model)
-        for event in throttled(steps, lambda event: event.stopped or event.scored is not None):
-            yield self._event(event, model)
+        events, stopped = self._service.score(session_id, columns, model), html.status(view.STOPPED)
+        for event, state in self.job.following(events, lambda event: event.scored is not None, view.progress, stopped):
+            yield state | self._event(event, model)
 
     def _event(self, event: ScoringProgress, model: str) -> Updates:
         """The columns can be changed, and so the file scored again, when nothing is being scored."""
         if event.stopped:
-            again = gr.Button(view.score_with(model), visible=True, interactive=True)
-            return {**self.job.idle(html.status(view.STOPPED)), **self._cleared(), **self._open(True), self.score: again}
+            return {**self._cleared(), self.score: gr.Button(f"Score with {model}", visible=True, interactive=True)}
         if event.scored is None:
-            return {**self.job.busy(view.progress(event)), **self._cleared(), **self._open(False)}
+            return {**self._no_result(), **self._open(False)}
         shown = {self.result: view.scored(event.scored), self.download: self._file(event.scored)}
-        return {**self.job.idle(), **shown, **self._open(True), self.score: gr.Button(visible=False, interactive=True)}
+        return {**shown, **self._open(True), self.score: gr.Button(visible=False, interactive=True)}
 
     def _file(self, scored: ScoredPairs) -> Any:
         name = f"{Path(scored.table.name).name.split('.')[0] or 'pairs'}_scored.csv"
-        (path,) = self._shelf.put({name: csv_file(scored.records())})
+        path = self._shelf.put(name, csv_file(scored.records()))
         return gr.DownloadButton(f"Download {name}", value=str(path), visible=True)
 
     def _open(self, interactive: bool) -> Updates:
         return {column: gr.Dropdown(interactive=interactive) for column in self._chosen}
 
-    def _cleared(self) -> Updates:
-        """No result, such as that of an earlier file."""
+    def _no_result(self) -> Updates:
         return {self.result: "", self.download: gr.DownloadButton(visible=False), self.score: gr.Button(visible=False)}
 
-    def _clear(self) -> Updates:
-        return {self.file: None, self.columns: gr.Row(visible=False), **self._cleared(), **self._open(True)}
+    def _cleared(self) -> Updates:
+        """No result, such as that of an earlier file, and nothing is being scored."""
+        return {**self._no_result(), **self._open(True)}
 
-    def _failed(self) -> Updates:
-        return {**self.job.idle(), **self._cleared(), **self._open(True)}
+    def _hidden(self) -> Updates:
+        return {self.columns: gr.Row(visible=False), **self._cleared()}
 
     def _on_clear(self, session_id: str) -> Updates:
         self._service.clear(session_id)
-        return {self.columns: gr.Row(visible=False), **self._cleared(), **self._open(True), self.stage: ""}
+        return {**self._hidden(), self.stage: ""}

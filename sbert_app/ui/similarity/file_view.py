@@ -17,17 +17,12 @@ OTHER_MODEL = "The model was changed, so the scores of the one before are gone."
 RANKS = "Compared by rank: where the score puts the pair among all, against where its label puts it."
 
 
-def score_with(model: str) -> str:
-    """The label of the button that scores the file."""
-    return f"Score with {model}"
-
-
 def progress(event: ScoringProgress) -> Markup:
     if not event.total:
         return html.status(f"{event.stage} …")
     left = (event.total - event.done) * event.seconds / event.done if event.done else 0.0
-    text = f"{event.stage}: {event.done:,} of {event.total:,} different sentences · {duration(left)} left"
-    return html.progress(event.done, event.total, text, "Scoring the file of pairs")
+    counts = event.done, event.total, "different sentences"
+    return html.counted(event.stage, *counts, "Scoring the file of pairs", f"{duration(left)} left")
 
 
 def scored(result: ScoredPairs) -> Markup:
@@ -78,16 +73,9 @@ def _rows(result: ScoredPairs) -> Markup:
 def _table(title: str, pairs: Sequence[ShownPair], result: ScoredPairs) -> Markup:
     columns = result.columns
     label = ["Label"] if columns.labels else []
-    rows = [
-        [
-            f"{pair.row:,}",
-            rounded(pair.score),
-            *([html.short(pair.label, SENTENCE_LENGTH)] if label else []),
-            html.short(pair.sentence1, SENTENCE_LENGTH),
-            html.short(pair.sentence2, SENTENCE_LENGTH),
-        ]
-        for pair in pairs
-    ]
+    texts = [[*([pair.label] if label else []), pair.sentence1, pair.sentence2] for pair in pairs]
+    shortened = [[html.short(text, SENTENCE_LENGTH) for text in row] for row in texts]
+    rows = [[f"{pair.row:,}", rounded(pair.score), *row] for pair, row in zip(pairs, shortened, strict=True)]
     table = html.table(("Row", "Score", *label, *columns.sentences), rows)
     region = Markup('{}<div class="scroll" tabindex="0" role="region" aria-label="{}">{}</div>')
     return region.format(html.hint(title), title, table)

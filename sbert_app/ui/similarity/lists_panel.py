@@ -1,14 +1,24 @@
-"""Panel for two lists: every sentence of one with every sentence of the other."""
+"""Panel for two lists: every sentence of one with every sentence of the other, as a heat map and a table of the closest pairs."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gradio as gr
+import numpy as np
+from markupsafe import Markup
 
-from sbert_app.services.similarity import SimilarityService
+from sbert_app.services.similarity import ListComparison, SimilarityService
+from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
-from sbert_app.ui.similarity import chart, lists_view
+from sbert_app.ui.kit.figures import Figure, as_text, quiet
+from sbert_app.ui.kit.take_home import Caption, pictures, present, row
+from sbert_app.wording import plural, rounded
 
-SAVED_PAIRS = 1_000
+SAVED_PAIRS, SHOWN_PAIRS = 1_000, 100
+HEAT_MAP, PAIRS = "heat-map", "pairs"  # the elements of the chart and of the table
+SCALE = [[0, "#dcebe8"], [0.5, "#6fb3a9"], [1, "#0f5f59"]]
+LABEL_LENGTH, NAMED_ROWS = 22, 16
+LABELLED_CELLS = 150  # with more cells, values are shown on hover only
 LISTS = (
     "The parcel never arrived.\nHow can I change my password?\nThe app closes by itself.",
     "My delivery is lost.\nI forgot my login.\nIt keeps crashing on start.\nDo you offer student discounts?",
@@ -26,25 +36,71 @@ class ListsPanel:
             self.lines2 = gr.Textbox(LISTS[1], label="Second list, one sentence per line", elem_id="lines2", **size)
         self.compare = gr.Button("Compare lists", variant="primary", elem_id="compare-lists")
         self.summary = gr.HTML(elem_id="lists-summary", js_on_load=None)
-        self.plot = gr.Plot(show_label=False, elem_id=lists_view.HEAT_MAP, visible=False)
-        self.pairs = gr.HTML(elem_id="pairs", js_on_load=None)
-        self._listen(model)
-
-    def _listen(self, model: gr.State) -> None:
+        self.plot = gr.Plot(show_label=False, elem_id=HEAT_MAP, visible=False)
+        self.pairs = gr.HTML(elem_id=PAIRS, js_on_load=None)
         outputs = [self.summary, self.plot, self.pairs]
         compared = self.compare.click(handler(self._on_compare), [self.lines1, self.lines2, model], outputs, **PRIVATE)
-        # The result of earlier lists or of another model must not stand below an error, nor below another model's name.
+        # The result of earlier lists or of another model must not stay below an error, nor below another model's name.
         compared.failure(self._clear, None, outputs, **PRIVATE)
         model.change(self._clear, None, outputs, **PRIVATE)
 
     def _on_compare(self, lines1: str, lines2: str, model: str) -> Updates:
         result = self._service.compare_lists(lines1, lines2, model)
-        records = lists_view.pair_records(result, SAVED_PAIRS)
-        return {
-            self.summary: lists_view.summary(result, records, model),
-            self.plot: gr.Plot(chart.heat_map(result), visible=True),
-            self.pairs: lists_view.pair_table(records),
-        }
+        records = pair_records(result, SAVED_PAIRS)
+        plot = gr.Plot(heat_map(result), visible=True)
+        return {self.summary: summary(result, records, model), self.plot: plot, self.pairs: pair_table(records)}
 
     def _clear(self) -> Updates:
         return {self.summary: "", self.plot: gr.Plot(visible=False), self.pairs: ""}
+
+
+def summary(result: ListComparison, records: Sequence[Mapping[str, object]], model: str) -> Markup:
+    """Number of pairs, time, and downloads, also of the heat map."""
+    count = result.scores.size
+    text = f"{count:,} {plural(count, 'pair', 'pairs')} in {result.milliseconds:.1f} ms"
+    if count > SHOWN_PAIRS:
+        text += f" · the closest {SHOWN_PAIRS} are listed, {len(records):,} are in the download"
+    caption = Caption.of("Cosine of every sentence of one list with every sentence of the other", model)
+    links = row(caption, [HEAT_MAP, PAIRS], present(), pictures(HEAT_MAP, "sbert-studio-heat-map"))
+    return html.head(text, html.downloads("pairs", records)) + links
+
+
+def pair_table(records: Sequence[Mapping[str, object]]) -> Markup:
+    """A table of the closest pairs, at most SHOWN_PAIRS."""
+    rows = [(str(r["rank"]), f"{r['score']:.4f}", str(r["sentence1"]), str(r["sentence2"])) for r in records[:SHOWN_PAIRS]]
+    return Markup('<div class="pairs" tabindex="0">{}</div>').format(html.table(("#", "Score", "First list", "Second list"), rows))
+
+
+def pair_records(result: ListComparison, count: int) -> list[dict[str, object]]:
+    """The closest pairs as records."""
+    pairs = enumerate(result.best(count), 1)
+    return [{"rank": rank, "score": float(rounded(score, 4)), "sentence1": s1, "sentence2": s2} for rank, (score, s1, s2) in pairs]
+
+
+def heat_map(result: ListComparison) -> Figure:
+    """The cosine of every pair of sentences as a colour."""
+    import plotly.graph_objects as go
+
+    labelled = result.scores.size <= LABELLED_CELLS
+    heat = go.Heatmap(
+        z=np.round(result.scores, 3) + 0.0, zmin=0, zmax=1, colorscale=SCALE, showscale=not labelled,
+        text=np.round(result.scores, 2) + 0.0,  # a zero without a sign
+        texttemplate="%{text:.2f}" if labelled else None, xgap=2 if labelled else 0, ygap=2 if labelled else 0,
+        x=[str(i) for i in range(1, len(result.sentences2) + 1)], y=_labels(result.sentences1, NAMED_ROWS),
+        customdata=[_labels(result.sentences2, len(result.sentences2))] * len(result.sentences1),
+        colorbar={"title": {"text": "cosine", "side": "right"}, "thickness": 10, "outlinewidth": 0},
+        hovertemplate="first list: %{y}<br>second list: %{customdata}<br>cosine %{z:.3f}<extra></extra>",
+    )  # fmt: skip
+    figure = go.Figure(heat)
+    quiet(figure, 110 + min(34 * len(result.sentences1), 640))
+    title = None if len(result.sentences1) <= NAMED_ROWS else "line of the first list"
+    figure.update_yaxes(title=title, autorange="reversed", automargin=True, showgrid=False, type="category")
+    figure.update_xaxes(title="line of the second list", automargin=True, showgrid=False, type="category")
+    return figure
+
+
+def _labels(sentences: list[str], most: int) -> list[str]:
+    """Numbered short labels (plotly merges equal ones); beyond `most` sentences only the numbers."""
+    if len(sentences) > most:
+        return [str(i) for i in range(1, len(sentences) + 1)]
+    return [f"{i}. {as_text(html.short(text, LABEL_LENGTH))}" for i, text in enumerate(sentences, 1)]

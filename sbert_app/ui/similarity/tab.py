@@ -1,11 +1,29 @@
 """The Similarity tab: score and explain a pair of sentences, compare two lists, or score a file of pairs."""
 
+from dataclasses import replace
+from typing import Any
+
 import gradio as gr
 
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.services.bundle import Services
+from sbert_app.services.similarity import SimilarityService
+from sbert_app.ui.header import scorer_choices, second_opinion
+from sbert_app.ui.kit import html
+from sbert_app.ui.kit.events import PRIVATE, Updates, busy, handler, no_longer_busy, typed_text
+from sbert_app.ui.similarity import detail_view, view
 from sbert_app.ui.similarity.file_panel import FilePanel
 from sbert_app.ui.similarity.lists_panel import ListsPanel
-from sbert_app.ui.similarity.pair_panel import PairPanel
+
+NO_OTHER = "none"
+EMPTY = "Type two sentences. The score updates as you type."
+SHOW_ALL = "Show special tokens, punctuation and function words such as “the” too"
+EXAMPLES = {
+    "Paraphrase": ["The cat fell asleep on the warm keyboard.", "A kitten is napping on the keyboard because it is warm."],
+    "One word, two meanings": ["The bank raised its interest rates again.", "We had a picnic on the bank of the river."],
+    "Question and answer": ["How do I get my money back?", "Refunds are issued within five working days."],
+    "Negation": ["I love this phone.", "I do not love this phone at all."],
+}
 
 
 def build(services: Services, session_id: gr.State, model: gr.State, opened: gr.State) -> None:
@@ -13,8 +31,67 @@ def build(services: Services, session_id: gr.State, model: gr.State, opened: gr.
     gr.Markdown("Compare what two sentences **mean**: each becomes a vector, and the score is their cosine.", elem_classes="lead")
     with gr.Tabs():
         with gr.Tab("Two sentences", id="pair"):
-            PairPanel(services.similarity, session_id, model, opened)
+            _PairPanel(services.similarity, session_id, model, opened)
         with gr.Tab("Two lists", id="lists"):
             ListsPanel(services.similarity, model)
         with gr.Tab("A file of pairs", id="pair-file"):
             FilePanel(services.pair_files, session_id, model)
+
+
+class _PairPanel:
+    """Two sentences: the answer follows the typing, details are folded. Nothing is kept between two requests."""
+
+    def __init__(self, service: SimilarityService, session_id: gr.State, model: gr.State, opened: gr.State) -> None:
+        self._service = service
+        self._draw()
+        self._listen(session_id, model, opened)
+
+    def _draw(self) -> None:
+        first, second = EXAMPLES["Paraphrase"]
+        with gr.Row():
+            self.sentence1 = gr.Textbox(first, label="First sentence", lines=2, min_width=280, elem_id="sentence1")
+            self.sentence2 = gr.Textbox(second, label="Second sentence", lines=2, min_width=280, elem_id="sentence2")
+        gr.Examples(
+            list(EXAMPLES.values()), [self.sentence1, self.sentence2], example_labels=list(EXAMPLES), api_visibility="private"
+        )
+        self.result = gr.HTML(html.skeleton(4), elem_id=view.COMPARISON, js_on_load=None)
+        with gr.Accordion("Details: word by word, other measures, times", open=False, elem_id="details"):
+            gr.Checkbox(label=SHOW_ALL, elem_id="all-words")  # read by the style sheet alone
+            self.details = gr.HTML(elem_id="why", js_on_load=None)
+        with gr.Accordion("Compare with another model", open=False, elem_id="beside") as self.beside, gr.Row():
+            self.other = gr.Dropdown(
+                [(NO_OTHER, "")], value="", label="Other model", allow_custom_value=True, min_width=280, elem_id="other-model"
+            )
+            self.cross = second_opinion("pair-cross")
+
+    def _listen(self, session_id: gr.State, model: gr.State, opened: gr.State) -> None:
+        gr.on([self.beside.expand, model.change], self._list_models, model, [self.other, self.cross], **PRIVATE)
+        # always_last: of the changes made while a comparison runs, only the last is sent.
+        typed = [self.sentence1, self.sentence2]
+        chosen = [model, self.other, self.cross]
+        boxes: list[Any] = [*typed, self.other, self.cross]
+        changes = [*(box.change for box in boxes), model.change, session_id.change, opened.change]
+        outputs = [self.result, self.details]
+        inputs = [*typed, *chosen, session_id]
+        compared = gr.on(changes, handler(self._on_change), inputs, outputs, trigger_mode="always_last", **busy(view.COMPARISON))
+        no_longer_busy(compared, view.COMPARISON)
+        compared.failure(lambda: ("", ""), None, outputs, **PRIVATE)  # not the result of earlier sentences
+
+    def _on_change(
+        self, sentence1: str, sentence2: str, model: str, other: str | None, cross_encoder: str | None, session_id: str
+    ) -> Updates:
+        if not typed_text(sentence1) or not typed_text(sentence2):
+            return {self.result: html.empty(EMPTY), self.details: html.hint(EMPTY)}
+        compared = self._service.compare(sentence1, sentence2, model, session_id)
+        cross_encoder = cross_encoder or DEFAULT_CROSS_ENCODER
+        if self._service.is_ready(cross_encoder):
+            compared = replace(compared, cross_encoder=self._service.cross_encode(sentence1, sentence2, cross_encoder))
+        if other:
+            compared = replace(compared, other=self._service.encoder_score(sentence1, sentence2, other, session_id))
+        answer = view.comparison(compared, model) + view.links(sentence1, sentence2, model, compared.cross_encoder)
+        return {self.result: answer, self.details: detail_view.details(compared, model)}
+
+    def _list_models(self, model: str) -> Any:
+        names = [name for name in self._service.encoders() if name != model]
+        others = gr.Dropdown(choices=[(NO_OTHER, ""), *((name, name) for name in names)])
+        return others, gr.Dropdown(choices=scorer_choices(self._service.pair_scorers()))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from sbert_app.explain.scale import Scale
-from sbert_app.explain.words import MatchedPair, matched_pairs, spans
+from sbert_app.explain.words import matched_pairs, spans
 from sbert_app.jobs.declaring.recipe import Input
 from sbert_app.jobs.similarity import SIMILARITY
 from sbert_app.models.files.trained_for import how_to_read, in_words
@@ -49,9 +49,8 @@ def _answer(result: Comparison, name: str) -> Markup:
 def _score(scored: Comparison | ModelScore, name: str, kind: str, elem_id: str, cautions: Markup | None = None) -> Markup:
     """The sentence in words, cautions, the number, and the bar with its marks."""
     word, colon, place = scored.in_words.partition(": ")
-    words = Markup('<p class="in-words" id="{}-words"><b>{}</b> {}</p>').format(
-        elem_id, word + colon.rstrip(), place and f"{place}."
-    )
+    line = Markup('<p class="in-words" id="{}-words"><b>{}</b> {}</p>')
+    words = line.format(elem_id, word + colon.rstrip(), place and f"{place}.")
     number = Markup('<p class="score-line"><span class="score" id="{}">{}</span> <span class="eyebrow">{}</span></p>')
     return words + (cautions or "") + number.format(elem_id, rounded(scored.score), name) + _bar(scored.score, scored.scale, kind)
 
@@ -92,7 +91,8 @@ def matched_words(result: Comparison) -> Markup:
         return html.empty(TOO_LONG)
     pairs = matched_pairs(attribution)
     places = spans(result.sentences[0], attribution.words1), spans(result.sentences[1], attribution.words2)
-    titles = [_title(pair, attribution.words1, attribution.words2) for pair in pairs]
+    words = [(attribution.words1[pair.first], attribution.words2[pair.second], rounded(pair.share)) for pair in pairs]
+    titles = ["{} ↔ {}: {} of the score".format(*each) for each in words]
     shares = [pair.share / pairs[0].share for pair in pairs]
     sentences = [
         _marked(sentence, spots, [(pair.first, pair.second)[side] for pair in pairs], shares, titles)
@@ -100,10 +100,6 @@ def matched_words(result: Comparison) -> Markup:
     ]
     line = Markup('<div class="matched">{}{}{}</div>')
     return line.format(*(Markup('<p dir="auto">{}</p>').format(s) for s in sentences), html.hint(NUMBERED) if pairs else Markup())
-
-
-def _title(pair: MatchedPair, words1: Sequence[str], words2: Sequence[str]) -> str:
-    return f"{words1[pair.first]} ↔ {words2[pair.second]}: {rounded(pair.share)} of the score"
 
 
 def _marked(

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,11 +9,8 @@ from sbert_app.evaluation import paper
 from sbert_app.timing.report import Published
 from sbert_app.timing.result import APPROXIMATE, CROSS, EXACT, MOST_SENTENCES, SBERT, TimingResult
 from sbert_app.timing.throughput import Extrapolation
-from sbert_app.ui.kit.figures import GRID, INK, MIDDLE, TEAL, quiet
+from sbert_app.ui.kit.figures import GRID, INK, MIDDLE, TEAL, Figure, quiet
 from sbert_app.wording import spoken
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
 
 AMBER = "#c2650b"  # readable on light and dark
 POINTS = 40
@@ -36,7 +32,7 @@ class Style:
     band: str = ""
 
 
-def race_chart(result: TimingResult | Published, sentences: int) -> "go.Figure":
+def race_chart(result: TimingResult | Published, sentences: int) -> Figure:
     """The chart of all systems; a dotted line marks the chosen number of sentences."""
     import plotly.graph_objects as go
 
@@ -53,8 +49,7 @@ def race_chart(result: TimingResult | Published, sentences: int) -> "go.Figure":
     quiet(figure, 460)
     legend = {"orientation": "h", "y": -0.16, "x": 0, "yanchor": "top"}
     figure.update_layout(legend=legend, hovermode="closest", uirevision="keep")
-    figure.update_xaxes(title="sentences", tickvals=[10**i for i in range(1, 7)], ticktext=SIZES)
-    figure.update_xaxes(range=[0.85, 6.25])
+    figure.update_xaxes(title="sentences", tickvals=[10**i for i in range(1, 7)], ticktext=SIZES, range=[0.85, 6.25])
     figure.update_yaxes(title="time", automargin=True, tickvals=list(TICKS), ticktext=list(TICKS.values()))
     for axis in (figure.update_xaxes, figure.update_yaxes):
         axis(type="log", gridcolor=GRID, zeroline=False)
@@ -66,7 +61,7 @@ def _search(result: TimingResult | Published, kind: str) -> tuple[Points, Callab
     return points, lambda n: Extrapolation(result.query_seconds(kind, n) or 0.0)
 
 
-def _draw_system(figure: "go.Figure", style: Style, measured: Points, extrapolate: Callable[[int], Extrapolation]) -> None:
+def _draw_system(figure: Figure, style: Style, measured: Points, extrapolate: Callable[[int], Extrapolation]) -> None:
     """Draw the measured runs solid and, from the largest of them on, the extrapolation dashed."""
     line = {"color": style.colour, "width": 2.5 if style.band else 1.5}
     hover = "%{x:,} sentences: %{customdata}<br>"
@@ -77,7 +72,8 @@ def _draw_system(figure: "go.Figure", style: Style, measured: Points, extrapolat
             customdata=[spoken(seconds) for _, seconds in measured], marker={"size": 8 if style.band else 5, "color": style.colour},
             hovertemplate=f"{hover}measured<extra>{style.name}</extra>", **(shared | {"mode": "lines+markers"}),
         )  # fmt: skip
-    sizes = _sizes(measured[-1][0] if measured else FIRST)
+    start = measured[-1][0] if measured else FIRST
+    sizes = [int(size) for size in np.unique(np.geomspace(start, MOST_SENTENCES, POINTS).round())]  # even on the log scale
     estimates = [extrapolate(n) for n in sizes]
     if style.band and estimates[0].low is not None:
         edge = [*(e.high for e in estimates), *(e.low for e in estimates[::-1])]
@@ -90,12 +86,7 @@ def _draw_system(figure: "go.Figure", style: Style, measured: Points, extrapolat
     )  # fmt: skip
 
 
-def _sizes(start: int) -> list[int]:
-    """Numbers of sentences from `start` to MOST_SENTENCES, evenly spaced on a log scale."""
-    return [int(size) for size in np.unique(np.geomspace(start, MOST_SENTENCES, POINTS).round())]
-
-
-def _paper(figure: "go.Figure") -> None:
+def _paper(figure: Figure) -> None:
     points = {"65 hours": paper.CLOSEST_PAIR_SECONDS[CROSS], "5 seconds": paper.CLOSEST_PAIR_SECONDS[SBERT]}
     figure.add_scatter(
         x=[paper.CLOSEST_PAIR_SENTENCES] * len(points), y=list(points.values()), customdata=list(points), mode="markers+text",

@@ -1,17 +1,26 @@
-"""Render every number of a race with its origin, and Table 7 of the paper next to the measurements here."""
+"""Render every number of a race with its origin, what to take home of it, and the paper's Table 7 next to measurements here."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from markupsafe import Markup
 
+from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.evaluation import paper
+from sbert_app.jobs.declaring import recipe
+from sbert_app.jobs.timing import TIMING
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.timing.measurements import PLAIN, SMART, WORDS, SystemSpeed
-from sbert_app.timing.report import PUBLISHED, Figure, figures, models_of_race
+from sbert_app.timing.report import PUBLISHED, Figure, Published, figures, models_of_race
 from sbert_app.timing.result import TimingResult
 from sbert_app.timing.throughput import DISTURBED
 from sbert_app.ui.kit import html
+from sbert_app.ui.kit.figures import PAGE_CONFIG
+from sbert_app.ui.kit.take_home import Caption, commands, input_of, pictures, present, row
+from sbert_app.ui.timing import view
 from sbert_app.wording import digits, spoken
 
+SENTENCE, CHART = "race-words", "race-chart"  # the elements of the sentence and of the chart
 PAPER_ROWS = {WORDS: "Average GloVe embeddings", PLAIN: "SBERT-base", SMART: "SBERT-base, smart batching"}
 NOTICEABLE = 0.05  # seconds
 SECONDS = {"s": 1.0, "ms": 1e-3}  # by unit of time
@@ -21,7 +30,7 @@ def numbers(result: TimingResult) -> Markup:
     """Every number and how it was obtained, with downloads."""
     rows = figures(result)
     records = [{key: float(f"{value:.5g}") if isinstance(value, float) else value for key, value in vars(f).items()} for f in rows]
-    table = html.table(("what", "value", "range of turns, or 95 % band", "how"), [_row(figure) for figure in rows])
+    table = html.table(("what", "value", "range of turns, or 95 % band", "how"), [_line(figure) for figure in rows])
     conditions, waited = result.conditions, result.waited
     how = (
         f"{' '.join(models_of_race(conditions))} {conditions.hardware} on {conditions.machine}, "
@@ -38,7 +47,7 @@ def numbers(result: TimingResult) -> Markup:
     ).format(how, html.downloads("sbert-studio-timing", records), table)
 
 
-def _row(figure: Figure) -> list[str]:
+def _line(figure: Figure) -> list[str]:
     band = "" if figure.low is None or figure.high is None else f"{_value(figure, figure.low)} to {_value(figure, figure.high)}"
     how = Markup('<span class="kind {kind}">{kind}</span> {how}').format(kind=figure.kind, how=figure.how)
     value = _value(figure, figure.value)
@@ -58,11 +67,11 @@ def _is_time(figure: Figure) -> bool:
 def table_7(rows: Sequence[SystemSpeed]) -> Markup:
     """Sentences per second here and in the paper."""
     cells = []
-    for row in rows:
-        cpu, gpu = paper.TABLE_7[PAPER_ROWS[row.system]]
-        low, high = row.throughput.spread
-        measured = Markup("{} <small>({} to {})</small>").format(digits(row.throughput.rate), digits(low), digits(high))
-        cells.append([row.system, measured, row.device, _published(cpu), _published(gpu)])
+    for speed in rows:
+        cpu, gpu = paper.TABLE_7[PAPER_ROWS[speed.system]]
+        low, high = speed.throughput.spread
+        measured = Markup("{} <small>({} to {})</small>").format(digits(speed.throughput.rate), digits(low), digits(high))
+        cells.append([speed.system, measured, speed.device, _published(cpu), _published(gpu)])
     for name in ("InferSent", "Universal Sentence Encoder"):
         cpu, gpu = paper.TABLE_7[name]
         cells.append([name, "not measured here", "", _published(cpu), _published(gpu)])
@@ -78,3 +87,47 @@ def table_7(rows: Sequence[SystemSpeed]) -> Markup:
 
 def _published(value: float | None) -> str:
     return "–" if value is None else f"{value:,.0f}"
+
+
+def links(times: TimingResult | Published, sentences: int, indexed: IndexedCorpus | None) -> Markup:
+    """The links under the chart. indexed: the corpus that is raced, None for the example."""
+    about, values, source = caption(times), options(times, sentences), input_of(indexed)
+    shown = present(), pictures(CHART, "sbert-studio-timing"), commands(TIMING, values, source)
+    return row(about, [SENTENCE, CHART], *shown)
+
+
+def options(times: TimingResult | Published, sentences: int) -> dict[str, Any]:
+    """The options of the job that runs the race again."""
+    if isinstance(times, Published):
+        return {"sentences": sentences}
+    conditions = times.conditions
+    own = conditions.head_trained and not (conditions.same_backbone and conditions.cross_encoder == DEFAULT_CROSS_ENCODER)
+    chosen = {"cross_encoder": conditions.cross_encoder} if own else {}
+    return {"sentences": sentences, "model": conditions.encoder} | chosen
+
+
+def caption(times: TimingResult | Published) -> Caption:
+    """The chart's title and source."""
+    title = "Time to find the most similar pair, by number of sentences"
+    if isinstance(times, Published):
+        return Caption(title, f"{paper.SOURCE}, section 1, on a {paper.CLOSEST_PAIR_HARDWARE} · SBERT Studio")
+    conditions = times.conditions
+    corpus = f"{conditions.corpus} ({conditions.sentences:,} sentences)"
+    models = f"{conditions.encoder} and {conditions.cross_encoder}"
+    return Caption.of(title, corpus, models, f"{conditions.machine}, {conditions.hardware}", day=conditions.date)
+
+
+def page(result: TimingResult, sentences: int, chart: Any, indexed: IndexedCorpus | None) -> str:
+    """Render the page, with plotly's script inside: about 5 MB. indexed: as in `links`, for the command at the foot."""
+    return html.render(
+        "timing_page.html",
+        title=f"Cross-encoder against SBERT, {result.conditions.date}",
+        source=caption(result).source,
+        in_words=view.in_words(result, sentences, with_method=False),
+        plot=chart.to_html(full_html=False, include_plotlyjs=True, config=PAGE_CONFIG),
+        how_to_read=view.HOW_TO_READ,
+        agreement=view.agreement(result, live=False),
+        numbers=numbers(result),
+        method=view.method(result),
+        command=recipe.shell(TIMING, options(result, sentences), input_of(indexed)),
+    )

@@ -8,7 +8,6 @@ from sbert_app.models.files.trained_for import in_words
 from sbert_app.services.timing import RaceCorpus
 from sbert_app.timing.experiment import Moment
 from sbert_app.timing.race import LaneState, RaceState
-from sbert_app.timing.result import Conditions
 from sbert_app.timing.throughput import pairs_of
 from sbert_app.ui.kit import html
 from sbert_app.wording import digits, spoken
@@ -26,10 +25,6 @@ def waiting(before: int) -> Markup:
     return html.status(f"Waiting: {runs} ahead of yours. Two runs at once would disturb each other's times.")
 
 
-def stage(text: str) -> Markup:
-    return html.status(f"{text} …")
-
-
 def progress(moment: Moment, ended: bool = False) -> Markup:
     """Progress of both systems; once ended, with the final rates, from which everything is extrapolated."""
     if moment.state is None:
@@ -38,15 +33,13 @@ def progress(moment: Moment, ended: bool = False) -> Markup:
     cross_rate = result.cross.rate if result else moment.state.cross.rate
     sbert_rate = result.encode.rate if result else moment.state.sbert.rate
     conditions = moment.conditions or (moment.result.conditions if moment.result else None)
-    names = (_cross_name(conditions), conditions.encoder) if conditions else ("", "")
-    lanes = _cross_encoder(moment.state, cross_rate, names[0]), _sbert(moment.state, sbert_rate, ended, names[1])
+    cross, sbert = "", ""
+    if conditions:
+        purpose = f", {in_words(conditions.trained_for)}" if conditions.head_trained else ""
+        cross = f"{conditions.cross_encoder}{purpose}{'' if conditions.same_backbone else ', another backbone'}"
+        sbert = conditions.encoder
+    lanes = _cross_encoder(moment.state, cross_rate, cross), _sbert(moment.state, sbert_rate, ended, sbert)
     return Markup('<div class="lanes">{}{}</div>').format(*lanes)
-
-
-def _cross_name(conditions: Conditions) -> str:
-    purpose = f", {in_words(conditions.trained_for)}" if conditions.head_trained else ""
-    backbone = "" if conditions.same_backbone else ", another backbone"
-    return f"{conditions.cross_encoder}{purpose}{backbone}"
 
 
 def _cross_encoder(state: RaceState, rate: float, model: str) -> Markup:

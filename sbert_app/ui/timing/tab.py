@@ -11,13 +11,13 @@ from sbert_app.services.timing import DEFAULT_SECONDS, TimingService, Waiting
 from sbert_app.timing.experiment import FINAL_STAGES, Moment
 from sbert_app.timing.report import Published
 from sbert_app.timing.result import TimingResult
-from sbert_app.ui.kit import html, pair_scorers
+from sbert_app.ui.header import SCORERS_AT_FIRST, scorer_choices
+from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
-from sbert_app.ui.kit.file_button import FileButton
+from sbert_app.ui.kit.files import FileButton
 from sbert_app.ui.kit.long_job import LongJob, throttled
-from sbert_app.ui.timing import links_view, numbers_view, race_view, view
+from sbert_app.ui.timing import numbers_view, race_view, view
 from sbert_app.ui.timing.chart import race_chart
-from sbert_app.ui.timing.page import page
 
 REFRESH_SECONDS = 0.3  # drawing uses the processor that is being timed
 PAGE_NAME = "sbert-studio-timing.html"
@@ -60,7 +60,7 @@ class _TimingTab:
         self.systems = LongJob(self.stop_measuring, self.measuring, self.start, self.measure)
 
     def _draw_story(self) -> None:
-        self.words = gr.HTML(view.story(sentences_at(AT_FIRST)), elem_id=links_view.WORDS, js_on_load=None)
+        self.words = gr.HTML(view.story(sentences_at(AT_FIRST)), elem_id=numbers_view.SENTENCE, js_on_load=None)
         self.sentences = gr.Slider(
             2, 6, AT_FIRST, step=0.05, label="Number of sentences", elem_id="race-n", elem_classes="log-slider"
         )
@@ -80,14 +80,14 @@ class _TimingTab:
                 info="More seconds give a more precise rate. SBERT takes its turns in between.", elem_id="race-seconds",
             )  # fmt: skip
             self.cross = gr.Dropdown(
-                [LIKE_THE_ENCODER, *pair_scorers.AT_FIRST], value="", label="Cross-encoder", allow_custom_value=True,
+                [LIKE_THE_ENCODER, *SCORERS_AT_FIRST], value="", label="Cross-encoder", allow_custom_value=True,
                 info="Times compare the two methods only between models of the same size.", elem_id="race-cross",
             )  # fmt: skip
 
     def _draw_result(self) -> None:
-        self.chart = gr.Plot(label="Seconds by number of sentences", show_label=False, elem_id=links_view.CHART)
+        self.chart = gr.Plot(label="Seconds by number of sentences", show_label=False, elem_id=numbers_view.CHART)
         gr.HTML(html.hint(view.HOW_TO_READ), js_on_load=None)
-        links = links_view.links(Published(), sentences_at(AT_FIRST), None)
+        links = numbers_view.links(Published(), sentences_at(AT_FIRST), None)
         self.links = gr.HTML(links, elem_id="race-take-home", js_on_load=None)
         with gr.Column(visible=False, elem_id="race-result") as self.result:
             self.agreement = gr.HTML(elem_id="race-agreement", js_on_load=None)
@@ -122,43 +122,31 @@ class _TimingTab:
 
     def _on_opened(self, session_id: str, exponent: float) -> Updates:
         """Show the session's corpus and the result of its last race, if there is one."""
-        result = None
         try:
             corpus, can_race = race_view.race_corpus(self._service.race_corpus(session_id)), True
             result = self._service.last_result(session_id)
         except UserError as error:
-            corpus, can_race = html.empty(str(error)), False
-        return {
-            self.corpus: corpus,
-            **{button: gr.Button(interactive=can_race) for button in (self.start, self.measure)},
-            self.stage: "",
-            self.progress: "",
-            **(self._shown(session_id, result, exponent) if result else self._nothing_measured(session_id, exponent)),
-        }
-
-    def _nothing_measured(self, session_id: str, exponent: float) -> Updates:
-        """Show the paper's times."""
-        number = sentences_at(exponent)
-        shown = {self.result: gr.Column(visible=False), self.chart: race_chart(Published(), number)}
-        return shown | self._in_words(session_id, None, number)
+            corpus, can_race, result = html.empty(str(error)), False, None
+        starts = {button: gr.Button(interactive=can_race) for button in (self.start, self.measure)}
+        return {self.corpus: corpus, **starts, self.stage: "", self.progress: "", **self._shown(session_id, result, exponent)}
 
     def _on_tab_opened(self, session_id: str, exponent: float) -> Any:
         """Draw the chart, which a page does not load before it is needed; list the cross-encoders that were saved meanwhile."""
         result = self._service.last_result(session_id)
-        names = [LIKE_THE_ENCODER, *pair_scorers.choices(self._service.cross_encoders())]
+        names = [LIKE_THE_ENCODER, *scorer_choices(self._service.cross_encoders())]
         return race_chart(result or Published(), sentences_at(exponent)), gr.Dropdown(choices=names)
 
     def _on_start(self, session_id: str, model: str, seconds: int, exponent: float, cross: str | None) -> Iterator[Updates]:
         """Show the race live, then its result, which the session keeps for the slider and the export."""
-        yield {**self.race.busy(race_view.stage("Starting")), self.result: gr.Column(visible=False), self.progress: ""}
+        yield {**self.race.busy(html.status("Starting …")), self.result: gr.Column(visible=False), self.progress: ""}
         last = Moment("")
         race = self._service.race_session(session_id, model, seconds, cross or "")
-        for step in throttled(race, _ended, REFRESH_SECONDS):
+        for step in throttled(race, lambda step: isinstance(step, Moment) and step.stage in FINAL_STAGES, REFRESH_SECONDS):
             if isinstance(step, Waiting):
                 yield {self.stage: race_view.waiting(step.before)}
             else:
                 last = step
-                yield {self.stage: race_view.stage(step.stage), self.progress: race_view.progress(step)}
+                yield {self.stage: html.status(f"{step.stage} …"), self.progress: race_view.progress(step)}
         if last.stage not in FINAL_STAGES:  # another corpus was opened, which cleared the page
             yield self._idle(session_id, self.race)
             return
@@ -166,14 +154,15 @@ class _TimingTab:
         shown = self._shown(session_id, last.result, exponent) if last.result else {}
         yield {**self._idle(session_id, self.race), **ended, **shown}
 
-    def _shown(self, session_id: str, result: TimingResult, exponent: float) -> Updates:
+    def _shown(self, session_id: str, result: TimingResult | None, exponent: float) -> Updates:
+        """A result; without one, the paper's times."""
         number = sentences_at(exponent)
+        measured = {self.agreement: view.agreement(result), self.numbers: numbers_view.numbers(result)} if result else {}
         return {
             **self._in_words(session_id, result, number),
-            self.result: gr.Column(visible=True),
-            self.chart: race_chart(result, number),
-            self.agreement: view.agreement(result),
-            self.numbers: numbers_view.numbers(result),
+            **measured,
+            self.result: gr.Column(visible=result is not None),
+            self.chart: race_chart(result or Published(), number),
         }
 
     def _on_slide(self, session_id: str, exponent: float) -> Updates:
@@ -183,30 +172,26 @@ class _TimingTab:
         """What depends on the number of sentences, besides the chart; without a result, the paper's."""
         return {
             self.words: view.in_words(result, number) if result else view.story(number),
-            self.links: links_view.links(result or Published(), number, self._service.indexed(session_id)),
+            self.links: numbers_view.links(result or Published(), number, self._service.indexed(session_id)),
         }
 
     def _page(self, session_id: str, exponent: float) -> str:
         result, number = self._service.result(session_id), sentences_at(exponent)
-        return page(result, number, race_chart(result, number), links_view.input_of_race(self._service.indexed(session_id)))
+        return numbers_view.page(result, number, race_chart(result, number), self._service.indexed(session_id))
 
     def _on_measure(self, session_id: str, model: str) -> Iterator[Updates]:
-        yield self.systems.busy(race_view.stage("Loading the model"))
+        yield self.systems.busy(html.status("Loading the model …"))
         for step in self._service.table_7_session(session_id, model):
             if isinstance(step, Waiting):
                 yield {self.measuring: race_view.waiting(step.before)}
             else:
-                yield {self.measuring: race_view.stage("Measuring"), self.table_7: numbers_view.table_7(step)}
+                yield {self.measuring: html.status("Measuring …"), self.table_7: numbers_view.table_7(step)}
         yield self._idle(session_id, self.systems)
 
     def _idle(self, session_id: str, job: LongJob) -> Updates:
         """Become idle; racing is enabled only if the corpus open by now has enough sentences."""
         can_race = self._service.can_race(session_id)
         return job.idle() | {button: gr.Button(interactive=can_race) for button in job.starts}
-
-
-def _ended(step: Waiting | Moment) -> bool:
-    return isinstance(step, Moment) and step.stage in FINAL_STAGES
 
 
 def sentences_at(exponent: float) -> int:

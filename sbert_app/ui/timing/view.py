@@ -42,11 +42,6 @@ def in_words(result: TimingResult, sentences: int, with_method: bool = True) -> 
     return _times(result, sentences, where, warning + _moment(result), after + method_after)
 
 
-def method(result: TimingResult) -> Markup:
-    """How the times were obtained."""
-    return html.hint(_from(result))
-
-
 def story(sentences: int) -> Markup:
     """The times extrapolated from the paper's, shown before anything is measured."""
     return _times(Published(), sentences, f"In the paper, on a {paper.CLOSEST_PAIR_HARDWARE} GPU", Markup(), html.hint(STORY))
@@ -55,12 +50,14 @@ def story(sentences: int) -> Markup:
 def _times(times: TimingResult | Published, sentences: int, where: str, before: Markup, after: Markup) -> Markup:
     cross, sbert = times.cross_seconds(sentences), times.sbert_seconds(sentences)
     sides = _side("cross", "Cross-encoder", cross), _side("sbert", "SBERT", sbert)
+    ratio = cross.seconds / sbert.seconds  # in two digits, as precise as the rates
+    about = f"{float(f'{ratio:.2g}'):,.0f}" if ratio >= 10 else f"{ratio:.1f}"
     return Markup(
         '<div class="words"><p class="eyebrow">{}</p>{}<p class="words-n" role="status">To find the most similar pair: '
         "<b>{:,}</b> sentences are <b>{:,}</b> pairs</p>"
         '<div class="sides">{}<p class="against">against</p>{}</div>'
         '<p class="times">The cross-encoder takes about <b>{} times</b> as long.</p>{}</div>'
-    ).format(where, before, sentences, pairs_of(sentences), *sides, _about(cross.seconds / sbert.seconds), after)
+    ).format(where, before, sentences, pairs_of(sentences), *sides, about, after)
 
 
 def _moment(result: TimingResult) -> Markup:
@@ -86,22 +83,18 @@ def ticks() -> Markup:
     )
 
 
-def _about(ratio: float) -> str:
-    """Two digits, as precise as the rates."""
-    return f"{float(f'{ratio:.2g}'):,.0f}" if ratio >= 10 else f"{ratio:.1f}"
-
-
 def _side(kind: str, name: str, estimate: Extrapolation) -> Markup:
     band = "" if estimate.low is None or estimate.high is None else f"{spoken(estimate.low)} to {spoken(estimate.high)}"
     side = Markup('<div class="side {}"><p class="eyebrow">{}</p><p class="big">{}</p><p class="timing">{}</p></div>')
     return side.format(kind, name, spoken(estimate.seconds), band)
 
 
-def _from(result: TimingResult) -> str:
+def method(result: TimingResult) -> Markup:
+    """How the times were obtained."""
     conditions = result.conditions
     rough = "The race was stopped early, so these figures are rough. " if result.stopped else ""
     band = "the 95 % band is below each figure" if result.cross.band and result.encode.band else "too few turns for a 95 % band"
-    return (
+    return html.hint(
         f"{rough}Extrapolated (dashed) from timing {result.cross.items:,} pairs and {result.encode.items:,} sentences, some "
         f"repeatedly, of {conditions.corpus} ({conditions.sentences:,} sentences), on {conditions.machine}, "
         f"{conditions.hardware}, {conditions.date}. Models loaded and warm; {band}."

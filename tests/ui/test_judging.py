@@ -4,16 +4,18 @@ from sbert_app.corpus.ranking.standing import QueryWords
 from sbert_app.services.corpus.hits import Hit, SearchResult
 from sbert_app.services.corpus.judging import Judgements
 from sbert_app.services.corpus.miss import BM25, MEANING, TOGETHER, HidingFilter, Miss, Standing
-from sbert_app.ui.search import judging_view, standing_view, view
+from sbert_app.ui.search import below_hits, view
+from sbert_app.ui.search.hit_view import card
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 def test_the_pressed_button_is_the_grade_of_its_row():
-    buttons = judging_view.buttons(7, 1)
+    hit = Hit(1, 7, 0.5, "text", {})
+    buttons = card(hit, frozenset(), "", 1)
     assert buttons.count('data-of="7"') == 3 and buttons.count('aria-pressed="true"') == 1
     assert 'data-judge="1" data-of="7" aria-pressed="true">partly<' in buttons
-    assert 'aria-pressed="true"' not in judging_view.buttons(7, None)
+    assert 'aria-pressed="true"' not in card(hit, frozenset(), "", None)
 
 
 def test_hits_show_how_they_were_judged():
@@ -24,8 +26,8 @@ def test_hits_show_how_they_were_judged():
 
 
 def test_the_count_is_of_hits_and_queries():
-    assert judging_view.count(Judgements()) == ""
-    assert "2 hits of 1 query judged." in judging_view.count(Judgements({("q", 1): 2, ("q", 2): 0}))
+    assert below_hits.count(Judgements()) == ""
+    assert "2 hits of 1 query judged." in below_hits.count(Judgements({("q", 1): 2, ("q", 2): 0}))
 
 
 def test_the_answer_names_reason_ranks_words_and_escapes_texts():
@@ -33,7 +35,7 @@ def test_the_answer_names_reason_ranks_words_and_escapes_texts():
     words = QueryWords(shared=("moss",), lacking=("lawn", "graas"), typos={"graas": "grass"})
     filters = (HidingFilter("topic", HOSTILE, "topic: garden"),)
     miss = Miss("q", 7, HOSTILE, False, "dense", 12, 10, 450, standings, words, filters, read=20, length=90)
-    html = standing_view.answer(miss)
+    html = below_hits.answer(miss)
     assert "<img" not in html and "The corpus holds no such text; the most similar row is 7." in html
     assert "<td>By words (BM25)</td><td>–</td><td>0.000 · no word in common</td>" in html and "rank of 450 without filters" in html
     assert "Words of the query that the row has: “moss”. That it lacks: “lawn” and “graas”." in html
@@ -41,5 +43,5 @@ def test_the_answer_names_reason_ranks_words_and_escapes_texts():
 
 
 def test_a_skipped_row_has_a_reason_and_no_table():
-    html = standing_view.answer(Miss("q", 7, skipped="blank sentence"))
+    html = below_hits.answer(Miss("q", 7, skipped="blank sentence"))
     assert "Row 7 was skipped when the file was read: blank sentence." in html and "<table" not in html

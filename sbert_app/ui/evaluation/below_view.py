@@ -1,0 +1,168 @@
+"""Render what is below the grid: a chart of quality by speed, links to take it all home, and the errors behind a figure."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from markupsafe import Markup
+
+from sbert_app.grid.cell import Cell, disagreements, mistakes
+from sbert_app.grid.export import as_csv, as_files, as_latex, as_markdown, as_zip
+from sbert_app.grid.result import ALL_PAIRS, Grid, Place
+from sbert_app.grid.systems import Choice
+from sbert_app.grid.tasks.task import Mistake
+from sbert_app.ui.evaluation.grid_view import MEASURES, name_of
+from sbert_app.ui.kit import html
+from sbert_app.ui.kit.figures import GRID, MIDDLE, TEAL, Figure, as_text, quiet
+from sbert_app.ui.kit.take_home import Caption, pictures, present, row
+from sbert_app.wording import digits, times_100
+
+# Above and to the right first: the line comes to a point from above and leaves it to the right.
+POSITIONS = ("top right", "bottom left", "bottom right", "top left", "middle right", "middle left", "top center", "bottom center")
+WIDTH, HEIGHT = 640, 250  # of the plot on a narrow page, in pixels
+LETTER, LINE, DOT = 7, 15, 8  # width of a letter, height of a line, half a point
+PAIRS = ALL_PAIRS * (ALL_PAIRS - 1) // 2
+Point = tuple[float, float, str]  # speed, mean × 100, name
+Box = tuple[float, float, float, float]
+TABLE, WORDS, CHART = "eval-grid", "eval-words", "eval-chart"  # the elements of the result
+NAME = "sbert-studio-evaluation"
+MOST = 8  # examples in each list
+RANKINGS = {"ndcg_at_10": "nDCG@10", "mrr_at_10": "MRR@10", "recall_at_100": "recall@100"}
+
+_SECTION = Markup('<section><h3>{}</h3><div class="scroll" tabindex="0" role="region" aria-label="{}">{}</div></section>')
+
+
+def chart(grid: Grid) -> Figure:
+    """A point for each system, its mean × 100 by its speed, and a line through those that no other beats in both.
+
+    Speed: that of 10,000 sentences all against all, or without such figures that on the data sets.
+    """
+    import plotly.graph_objects as go
+
+    means = grid.means()
+    seconds = {system: grid.all_pairs_seconds(system) for system in means if grid.speed(system)}
+    extrapolated = all(seconds.values())
+    speeds = {system: PAIRS / needed if extrapolated and needed else grid.speed(system) for system, needed in seconds.items()}
+    unit = "pairs a second" if extrapolated else f"{grid.unit} a second"
+    axis = f"{unit}, 10,000 sentences all against all (extrapolated, log scale)" if extrapolated else f"{unit} (log scale)"
+    points = [(speed, 100 * means[system], name_of(system)) for system, speed in speeds.items()]
+    points.sort()
+    front, ends = _unbeaten(points), [math.log10(x) for x, _, _ in points]
+    left, right = min(ends, default=0) - 0.4, max(ends, default=0) + 0.4
+    figure = go.Figure()
+    line = {"mode": "lines", "line": {"color": TEAL, "width": 1.5, "shape": "hv"}, "hoverinfo": "skip"}
+    figure.add_scatter(x=[x for x, _, _ in front], y=[y for _, y, _ in front], **line)
+    figure.add_scatter(
+        x=[x for x, _, _ in points], y=[y for _, y, _ in points], mode="markers+text", cliponaxis=False,
+        textposition=_beside(points, left, right),
+        text=[as_text(name) for _, _, name in points],
+        marker={"size": 11, "color": [TEAL if point in front else MIDDLE for point in points]},
+        hovertext=[f"{as_text(name)}: {times_100(y / 100)}, {digits(x)} {unit}" for x, y, name in points],
+        hoverinfo="text",
+    )  # fmt: skip
+    quiet(figure, 360)
+    figure.update_layout(showlegend=False, hovermode="closest", margin={"t": 30, "r": 40})
+    figure.update_xaxes(title=axis, type="log", range=[left, right], dtick=1, gridcolor=GRID, zeroline=False)
+    like = [grid.data_sets[number] for number in grid.like]
+    over = ", mean" if len(like) > 1 else f", {as_text(like[0].name)}" if like else ""
+    figure.update_yaxes(title=f"{MEASURES[like[0].measure] if like else ''} × 100{over}", gridcolor=GRID, zeroline=False)
+    return figure
+
+
+def _beside(points: Sequence[Point], left: float, right: float) -> list[str]:
+    """For each point the first of POSITIONS at which its name covers no point, earlier name or edge, as far as can be told.
+
+    left, right: the ends of the axis, as powers of ten.
+    """
+    heights = [y for _, y, _ in points]
+    tall = HEIGHT / max(1.0, max(heights, default=0) - min(heights, default=0))
+    places = [((math.log10(x) - left) * WIDTH / (right - left), y * tall) for x, y, _ in points]
+    edges = [(-math.inf, 0.0, -math.inf, math.inf), (WIDTH, math.inf, -math.inf, math.inf)]
+    taken: list[Box] = edges + [(x - DOT, x + DOT, y - DOT, y + DOT) for x, y in places]
+    chosen = []
+    for (x, y), (_, _, name) in zip(places, points, strict=True):
+        boxes = {position: _box(x, y, LETTER * len(name), position) for position in POSITIONS}
+        free = next((position for position, box in boxes.items() if not any(_overlap(box, other) for other in taken)), POSITIONS[0])
+        taken.append(boxes[free])
+        chosen.append(free)
+    return chosen
+
+
+def _box(x: float, y: float, width: float, position: str) -> Box:
+    """Left, right, bottom and top of a name at its point, in pixels."""
+    vertical, horizontal = position.split()
+    left = {"right": x + DOT, "left": x - DOT - width, "center": x - width / 2}[horizontal]
+    middle = y + {"top": LINE, "middle": 0.0, "bottom": -LINE}[vertical]
+    return left, left + width, middle - LINE / 2, middle + LINE / 2
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
+
+
+def _unbeaten(points: list[Point]) -> list[Point]:
+    """The points for which no other is both faster and better, by speed."""
+    return sorted(p for p in points if not any(o[0] >= p[0] and o[1] >= p[1] and o[:2] != p[:2] for o in points))
+
+
+def links(grid: Grid, choice: Choice) -> Markup:
+    """Tables for a spreadsheet, a text or a paper, picture, full screen."""
+    results = as_files(grid)
+    files = html.links(
+        html.link(f"{NAME}.csv", "csv", as_csv(grid), "text/csv"),
+        html.link(f"{NAME}.md", "Markdown", as_markdown(grid), "text/markdown"),
+        html.link(f"{NAME}.tex", "LaTeX", as_latex(grid), "text/x-tex"),
+        *([html.link(f"{NAME}-mteb.zip", "mteb", as_zip(results), "application/zip")] if results else []),
+    )
+    title = f"{len(grid.systems)} systems on {len(grid.data_sets)} data sets"
+    caption = Caption.of(title, choice.model, day=max((cell.day for cell in grid), default=""))
+    groups = [files, *([pictures(CHART, NAME)] if grid.means() else []), present()]
+    return row(caption, [TABLE, WORDS, CHART], *groups)
+
+
+def errors(grid: Grid, place: Place) -> Markup:
+    """Both lists of one cell."""
+    data, system = grid.data_sets[place[1]], name_of(place[0])
+    figures = grid.figures(place[1])
+    cell = figures.pop(place[0])
+    worst = mistakes(data, cell, MOST)
+    parts = [_list(f"{system} on {data.name}: the worst errors", worst)]
+    if figures:
+        name, other = next(iter(figures.items()))
+        better = disagreements(data, cell, other, MOST)
+        parts.append(_list(f"{data.name}: where {name_of(name)} does better", better))
+    parts.append(_measures(data.name, grid.figures(place[1])))
+    parts.append(_subsets(cell, Counter(data.subsets)))
+    return Markup('<div class="eval-errors">{}</div>').format(Markup().join(parts))
+
+
+def _measures(name: str, measured: Mapping[str, Cell]) -> Markup:
+    """All measures of rankings with their intervals, a line for each system; nothing for other data."""
+    ranked = {system: cell for system, cell in measured.items() if cell.intervals}
+    if not ranked:
+        return Markup()
+    text, rows = "{} ({} to {})", []
+    for system, cell in ranked.items():
+        figures = [(cell.measures[measure], *cell.intervals[measure]) for measure in RANKINGS]
+        rows.append([name_of(system), *(text.format(*map(times_100, figure)) for figure in figures)])
+    table = html.table(("system", *RANKINGS.values()), rows)
+    title = f"{name}: all measures × 100, with the range of 95 % of the queries' resamples"
+    return _SECTION.format(title, title, table)
+
+
+def _subsets(cell: Cell, sizes: Counter[str]) -> Markup:
+    """The figures of the subsets with both means that papers print; nothing for a data set without subsets."""
+    if not cell.subsets:
+        return Markup()
+    rows = [[name, digits(sizes[name]), times_100(value)] for name, value in cell.subsets.items()]
+    mean = sum(cell.subsets.values()) / len(cell.subsets)
+    weighted = sum(sizes[name] * value for name, value in cell.subsets.items()) / sizes.total()
+    rows += [["mean of the subsets", "", times_100(mean)], ["mean by pairs", digits(sizes.total()), times_100(weighted)]]
+    table = html.table(("subset", "pairs", "figure × 100"), rows)
+    return Markup("<section><h3>{} on {}, by subset</h3>{}</section>").format(name_of(cell.system), cell.data_set, table)
+
+
+def _list(title: str, examples: list[Mistake]) -> Markup:
+    rows = [[Markup("<br>").join(mistake.sentences), mistake.expected, mistake.given] for mistake in examples]
+    table = html.table(("sentences", "right answer", "answer"), rows) if rows else html.hint("None.")
+    return _SECTION.format(title, title, table)

@@ -1,0 +1,184 @@
+"""Panels of the first two steps: the training data with its columns and its split, and the settings of a run."""
+
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from sbert_app.errors import UserError
+from sbert_app.labelled.columns import KINDS
+from sbert_app.labelled.groups import PAIRS, SENTENCES
+from sbert_app.runs.plan import PRESETS, QUICK, Plan
+from sbert_app.services.labelled import DEV, TEST, LabelledData, TrainingData
+from sbert_app.services.validation import one_of
+from sbert_app.training.options import CONCATENATIONS, DISTANCES, OBJECTIVES
+from sbert_app.ui.fine_tune import view
+from sbert_app.ui.kit import html
+from sbert_app.ui.kit.events import Values
+
+EXAMPLES = {
+    "requests_scored.csv": "scored pairs",
+    "instructions_labelled.csv": "labelled pairs",
+    "messages_triplets.csv": "triplets",
+}
+FILE_LABEL = "Labelled pairs or triplets: csv, tsv, jsonl, json, parquet, xlsx"
+SPLIT_CHOICES = [("By sentences: no sentence is in two parts", SENTENCES), ("By pairs only: a sentence may be in two parts", PAIRS)]
+NO_COLUMN = ("No column", "")
+OWN_FILES = "A file of its own replaces the part that is cut from the data. It needs the same columns and at least 20 rows."
+LEARNING_CURVE = "Learning curve: also train on half of the examples, to see whether more labels would help"
+
+
+class DataPanel:
+    """Step 1, without visitors' data."""
+
+    def __init__(self, labelled: LabelledData, session_id: gr.State) -> None:
+        self._labelled, self.session_id = labelled, session_id
+        gr.HTML(view.step(1, "Data"), js_on_load=None)
+        with gr.Row(elem_classes="examples"):
+            ids = {name: f"example-{Path(name).stem}" for name in EXAMPLES}
+            self.examples = {n: gr.Button(f"Example: {EXAMPLES[n]}", size="sm", elem_id=elem_id) for n, elem_id in ids.items()}
+        self.file = gr.File(label=FILE_LABEL, height=150, elem_id="labelled-file")
+        self.refused = gr.HTML(elem_id="refused", js_on_load=None)
+        self.summary = gr.HTML(html.empty(view.NO_DATA), elem_id="labelled", js_on_load=None)
+        self._draw_split()
+        self._draw_columns()
+        self.columns = [self.kind, self.first, self.second, self.third, self.target, self.positive]
+        self.split = [self.split_by, self.split_column]
+        self.parts = {TEST: self.test_file, DEV: self.dev_file}
+        # What `show` and `hide` update.
+        folds: list[Any] = [self.summary, self.mapping, self.split_row, self.own_files]
+        self.outputs = [*folds, *self.columns, *self.split, *self.parts.values()]
+
+    def _draw_split(self) -> None:
+        with gr.Row(visible=False, elem_id="split-choice") as self.split_row:
+            self.split_by = gr.Radio(SPLIT_CHOICES, value=SENTENCES, label="Split", scale=3, min_width=280, elem_id="split-by")
+            self.split_column = gr.Dropdown(
+                [NO_COLUMN], value="", label="Or by the values of a column, such as topic", allow_custom_value=True, scale=2,
+                min_width=240, elem_id="split-column",
+            )  # fmt: skip
+        with gr.Accordion("Own test or dev file", open=False, visible=False, elem_id="own-files") as self.own_files:
+            gr.HTML(html.hint(OWN_FILES), js_on_load=None)
+            with gr.Row():
+                self.test_file = gr.File(label="Test file: held out for the verdict", height=120, elem_id="test-file")
+                self.dev_file = gr.File(label="Dev file: chooses the checkpoint", height=120, elem_id="dev-file")
+
+    def _draw_columns(self) -> None:
+        with gr.Accordion("Columns", open=False, visible=False, elem_id="mapping") as self.mapping:
+            self.kind = gr.Radio([(title, kind) for kind, title in KINDS.items()], label="Read as", elem_id="kind")
+            with gr.Row():
+                self.first = choice("First sentence (anchor)", "first-column")
+                self.second = choice("Second sentence (positive)", "second-column")
+                self.third = choice("Negative", "third-column")
+                self.target = choice("Score or label", "target-column")
+            self.positive = choice("Label for “same meaning”", "positive-label")
+
+    def show(self, data: TrainingData) -> Values:
+        """Show the data as read."""
+        table, mapping, examples = data.table, data.mapping, data.reading.examples
+        first, second, third = (*mapping.sentences, None)[:3]
+        labelled = mapping.kind == "labelled"
+        chosen = {self.first: (first, True), self.second: (second, True), self.third: (third, mapping.kind == "triplets")}
+        chosen[self.target] = mapping.target or None, bool(mapping.target)
+        positive = examples.labels[examples.positive] if labelled else None
+        return {
+            **self.show_split(data),
+            **self._foldable(True),
+            self.kind: mapping.kind,
+            **{box: gr.update(choices=[*table.frame.columns], value=name, visible=seen) for box, (name, seen) in chosen.items()},
+            self.positive: gr.update(choices=list(examples.labels), value=positive, visible=labelled),
+        }
+
+    def show_split(self, data: TrainingData) -> Values:
+        """Show how the data is split."""
+        columns = [name for name in data.table.frame.columns if name != data.mapping.target]
+        return {
+            self.summary: view.training_data(data),
+            self.split_by: data.choice.by,
+            self.split_column: gr.update(choices=[NO_COLUMN, *((name, name) for name in columns)], value=data.choice.column),
+        }
+
+    def hide(self) -> Values:
+        """Nothing is loaded: hide what belongs to the data."""
+        return {self.summary: html.empty(view.NO_DATA), self.refused: "", **self._foldable(False), **self.without_files()}
+
+    def _foldable(self, visible: bool) -> Values:
+        return {component: gr.update(visible=visible) for component in (self.mapping, self.split_row, self.own_files)}
+
+    def without_files(self) -> Values:
+        """Empty the uploads of parts, whose data is gone."""
+        return dict.fromkeys(self.parts.values())
+
+    def read(self, values: Values) -> TrainingData:
+        """Read the session's table with the columns and the split set on the page."""
+        session_id, labelled = values[self.session_id], self._labelled
+        sentences = [values[self.first], values[self.second], values[self.third]]
+        table = labelled.current(session_id).table
+        mapping = labelled.mapping(table, values[self.kind], sentences, values[self.target], values[self.positive])
+        return labelled.remap(session_id, mapping, values[self.split_by] or "", values[self.split_column] or "")
+
+
+class PlanPanel:
+    """Components, and the button that starts: always below the preset, above what folds. `tuned`: the settings a plan fills."""
+
+    def __init__(self) -> None:
+        self.base = gr.State("")  # the model that the settings were made for
+        self.preset = gr.Radio(list(PRESETS), value=QUICK, label="Preset", elem_id="preset")
+        self.objective = choice("Objective", "objective")
+        self.advice = gr.HTML(elem_id="advice", js_on_load=None)
+        self.start = gr.Button("Start training", variant="primary", elem_id="start")
+        self.estimate = gr.HTML(elem_id="estimate", js_on_load=None)
+        with gr.Accordion("All settings", open=False, elem_id="all-settings"):
+            with gr.Row():
+                self._epochs = gr.Number(4, label="Epochs (1 to 100)", elem_id="epochs")
+                self._batch_size = gr.Number(16, label="Batch size (2 to 1,024)", elem_id="batch-size")
+                self._rate = gr.Number(2e-5, label="Learning rate", elem_id="rate")
+                self._seed = gr.Number(0, label="Seed (0 or more)", elem_id="seed")
+            with gr.Row():
+                self._concatenation = gr.Dropdown(
+                    list(CONCATENATIONS), label="Softmax input (Table 6 of the paper)", elem_id="concatenation"
+                )
+                self._margin = gr.Number(1.0, label="Triplet margin ε", elem_id="margin")
+                self._distance = gr.Dropdown(list(DISTANCES), value="euclidean", label="Triplet distance", elem_id="distance")
+            self._curve = gr.Checkbox(label=LEARNING_CURVE, elem_id="learning-curve")
+        options = [self._epochs, self._batch_size, self._rate, self._seed]
+        adjusted = [self._concatenation, self._margin, self._distance]
+        self.tuned: list[Any] = [self.objective, *options, *adjusted, self._curve]
+
+    def show(self, plan: Plan, kind: str) -> Values:
+        """Show a plan, with only the settings that apply to this kind of examples."""
+        choices = [(f"{o.title}{' (paper)' if o.paper else ''}", o.name) for o in OBJECTIVES.values() if kind in o.kinds]
+        return {
+            self.objective: gr.Dropdown(choices=choices, value=plan.objective),
+            self._epochs: plan.options.epochs,
+            self._batch_size: plan.options.batch_size,
+            self._rate: plan.options.learning_rate,
+            self._seed: plan.options.seed,
+            self._concatenation: gr.Dropdown(value=plan.adjust.concatenation, visible=plan.objective == "classification"),
+            self._margin: gr.Number(value=plan.adjust.margin, visible=plan.objective == "triplet"),
+            self._distance: gr.Dropdown(value=plan.adjust.distance, visible=plan.objective == "triplet"),
+            self._curve: plan.learning_curve,
+            self.advice: view.objective(plan.objective),
+            self.base: plan.base,
+        }
+
+    def explain(self, objective: str) -> Values:
+        """Show an objective's advice and settings. Raises UserError for an unknown one."""
+        if not one_of(objective, "objective", OBJECTIVES):
+            raise UserError("Choose an objective.")
+        return {
+            self._concatenation: gr.Dropdown(visible=objective == "classification"),
+            self._margin: gr.Number(visible=objective == "triplet"),
+            self._distance: gr.Dropdown(visible=objective == "triplet"),
+            self.advice: view.objective(objective),
+        }
+
+    def changes(self, values: Values) -> dict[str, Any]:
+        """The settings on the page, by their names in the plan."""
+        options = ("epochs", "batch_size", "learning_rate", "seed")
+        names = ("objective", *options, "concatenation", "margin", "distance", "learning_curve")
+        return {name: values[component] for name, component in zip(names, self.tuned, strict=True)}
+
+
+def choice(label: str, elem_id: str) -> gr.Dropdown:
+    """A dropdown whose choices change with the file. The services check the value, as Gradio would check outdated choices."""
+    return gr.Dropdown(label=label, allow_custom_value=True, elem_id=elem_id)

@@ -1,0 +1,141 @@
+"""Under the hits: judge them by click and download the judgements; ask why an expected row is not among them."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import gradio as gr
+from markupsafe import Markup
+
+from sbert_app.services.corpus.judging import FILE, Judgements, JudgingService
+from sbert_app.services.corpus.miss import BM25, CUT, MEANING, TOGETHER, WORD_BY_WORD, Miss, Standing, quoted
+from sbert_app.services.corpus.standing import StandingService
+from sbert_app.ui.kit import html
+from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_longer_busy, sent
+from sbert_app.ui.kit.files import FileButton
+from sbert_app.ui.search.options import Options
+from sbert_app.wording import plural
+
+# "judged" is a custom event of the hits: a row, its grade (null: taken back), and the query that the hits are of.
+JUDGED = """
+element.addEventListener('click', event => {
+  const button = event.target.closest('button[data-judge]');
+  if (!button) return;
+  const { of: row, judge } = button.dataset;
+  const grade = button.getAttribute('aria-pressed') === 'true' ? null : Number(judge);
+  for (const other of element.querySelectorAll(`button[data-of="${row}"]`))
+    other.setAttribute('aria-pressed', String(grade !== null && Number(other.dataset.judge) === grade));
+  trigger('judged', {query: element.querySelector('[data-query]').dataset.query, row: Number(row), grade});
+});
+"""
+USE = "Add the file in Evaluation: it measures how well each way to rank answers your queries."
+SHOW_BUTTONS = "on => { document.body.classList.toggle('judging', on); }"
+ANSWER = "standing-answer"
+TEXT_LENGTH = 300  # characters of the row's text
+WAYS = {
+    MEANING: "By meaning (cosine)",
+    BM25: "By words (BM25)",
+    TOGETHER: "Both together (sum of z-scores)",
+    WORD_BY_WORD: "Word by word (MaxSim)",
+}
+Request = Callable[[Values], tuple[str, str, int, dict[str, Any]]]  # values -> session, query, number of hits, filters
+
+
+class JudgingPanel:
+    """Components, without visitors' data."""
+
+    def __init__(self, service: JudgingService, session_id: gr.State) -> None:
+        self._service, self._session_id = service, session_id
+        with gr.Row(elem_id="judging") as self.row:
+            self.on = gr.Checkbox(False, label="Judge these hits", container=False, scale=0, min_width=170, elem_id="judge")
+            self.count = gr.HTML(elem_id="judged", js_on_load=None)
+            self.file = FileButton(FILE, "judgements", visible=False)
+        self.outputs = [self.count, self.file.button]
+
+    def listen(self, hits: gr.HTML) -> None:
+        self.on.input(None, self.on, None, js=SHOW_BUTTONS, **PRIVATE)
+        session = [self._session_id]
+        hits.judged(handler(self._on_judged), session, self.outputs, trigger_mode="multiple", **PRIVATE)
+        self.file.listen(self._service.as_csv, session)
+
+    def of_query(self, session_id: str, query: str) -> dict[int, int]:
+        """The grade of each judged row."""
+        return self._service.of_query(session_id, query)
+
+    def shown(self, session_id: str) -> Updates:
+        """How much is judged, and the button of the file."""
+        judgements = self._service.all(session_id)
+        number = len(judgements.grades)
+        return {self.count: count(judgements), self.file.button: self.file.labelled(f"{number:,}", number > 0)}
+
+    def _on_judged(self, session_id: str, event: gr.EventData) -> Updates:
+        judged = sent(event)
+        self._service.judge(session_id, judged.get("query"), judged.get("row"), judged.get("grade"))
+        return self.shown(session_id)
+
+
+def count(judgements: Judgements) -> Markup:
+    """How many hits of how many queries are judged; nothing without any."""
+    number = len(judgements.grades)
+    if not number:
+        return Markup()
+    queries = len({query for query, _ in judgements.grades})
+    text = f"{number:,} {plural(number, 'hit', 'hits')} of {queries:,} {plural(queries, 'query', 'queries')} judged. {USE}"
+    return html.hint(text)
+
+
+class StandingPanel:
+    """A folded block, without visitors' data."""
+
+    def __init__(self, service: StandingService) -> None:
+        self._service = service
+        with gr.Accordion("Expected another row?", open=False, elem_id="standing") as self.block:
+            with gr.Row(elem_classes="query-row"):
+                self.expected = gr.Textbox(
+                    label="Its row number or its text", lines=1, max_lines=1, scale=6, min_width=220, elem_id="expected"
+                )
+                self.go = gr.Button("Why was it not found?", scale=0, min_width=190, elem_id="why-not")
+            self.answer = gr.HTML(elem_id=ANSWER, js_on_load=None)
+
+    def listen(self, request: Request, inputs: set[Any], options: Options, hits: gr.HTML) -> None:
+        """Answer for the search that the inputs describe; other hits take the answer away."""
+
+        def on_asked(values: Values) -> Updates:
+            session_id, query, top, filters = request(values)
+            miss = self._service.why_not(session_id, query, values[self.expected], top, filters, values[options.ranking])
+            return {self.answer: answer(miss)}
+
+        triggers = [self.expected.submit, self.go.click]
+        answered = gr.on(triggers, handler(on_asked), {*inputs, self.expected}, [self.answer], **busy(ANSWER))
+        no_longer_busy(answered, ANSWER)
+        hits.change(None, None, self.answer, js="() => ''", **PRIVATE)
+
+
+def answer(miss: Miss) -> Markup:
+    """The reason in one sentence, the row's text, a table of ranks, and what else is known."""
+    parts = [Markup('<p class="standing-reason">{}</p>').format(miss.in_words)]
+    if not miss.in_corpus:
+        parts.insert(0, Markup("<p>{}</p>").format(f"The corpus holds no such text; the most similar row is {miss.row:,}."))
+    if miss.sentence:
+        text = html.short(miss.sentence, TEXT_LENGTH)
+        parts.append(Markup('<p class="standing-text" dir="auto"><span>row {}</span> {}</p>').format(f"{miss.row:,}", text))
+    if miss.standings:
+        among = f"rank of {miss.of:,}{' without filters' if miss.filters else ''}"
+        parts.append(html.table(["ranked", among, "score"], [_line(standing) for standing in miss.standings]))
+    return Markup('<div class="standing" role="status">{}{}</div>').format(Markup().join(parts), html.notes(_notes(miss)))
+
+
+def _line(standing: Standing) -> list[str]:
+    rank = "–" if standing.rank is None else f"{standing.rank:,}"
+    score = "" if standing.score is None else f"{standing.score:.3f}"
+    return [WAYS[standing.way], rank, " · ".join(filter(None, [score, standing.note]))]
+
+
+def _notes(miss: Miss) -> Iterator[str]:
+    words = miss.words
+    if words.shared or words.lacking:
+        has, lacks = (quoted(group) or "none" for group in (words.shared, words.lacking))
+        yield f"Words of the query that the row has: {has}. That it lacks: {lacks}."
+    for word, meant in words.typos.items():
+        yield f"No row has “{word}”; “{meant}” occurs."
+    if miss.read < miss.length and miss.reason != CUT:
+        yield f"The model reads the first {miss.read:,} of its {miss.length:,} characters."
