@@ -17,9 +17,8 @@ from sbert_app.grid.rankers import Tick, joined, streamed
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import BERT, SBERT, SYSTEMS, Choice, System, check_names
 from sbert_app.grid.tasks.task import TASKS
-from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, cross_encoder_option, model_option
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, cross_encoder_option, model_option, remarks
 from sbert_app.jobs.declaring.option import flag, local_file, local_folder, names, option, output, text
-from sbert_app.jobs.declaring.remarks import remarks
 from sbert_app.labelled.columns import guess_mapping, has_pairs
 from sbert_app.labelled.examples import Examples, read_examples
 from sbert_app.labelled.queries import judged_columns

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from sbert_app.errors import UserError
-from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, model_option
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, model_option, remarks
 from sbert_app.jobs.declaring.option import choice, flag, number, option, output, text, upload, whole
-from sbert_app.jobs.declaring.remarks import remarks
 from sbert_app.labelled.columns import guess_mapping
 from sbert_app.labelled.groups import COLUMN, GIVEN, SENTENCES, SPLITS
 from sbert_app.runs.plan import PRESETS, QUICK, Plan, preset

@@ -9,10 +9,12 @@ from typing import Any, cast
 
 from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.option import option, text
+from sbert_app.labelled.examples import Reading
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.stop import Stop
 from sbert_app.services.bundle import Services
 from sbert_app.tables import Table
+from sbert_app.tables.table import skipped_summary
 
 
 class Needs(Enum):
@@ -127,3 +129,9 @@ def cross_encoder_option(default: str, use: str) -> Any:
     """The option for a cross-encoder, the same in every job."""
     which = "A cross-encoder or poly-encoder: bundled, saved, a Hub name, or a folder; see `models`."
     return option(f"{use} {which}", text("cross-encoder"), default)
+
+
+def remarks(reading: Reading) -> list[str]:
+    """The column mapping, the reader's notes and what was skipped, one sentence each."""
+    columns = ", ".join(filter(None, (*reading.mapping.sentences, reading.mapping.target)))
+    return [f"Read as {reading.mapping.kind}, columns {columns}.", *reading.notes, *skipped_summary(reading.skipped)]

@@ -13,7 +13,10 @@ from sbert_app.corpus.indexed import DENSE, IndexedCorpus, Ranking
 from sbert_app.corpus.ranking.fusion import z_scores
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.corpus.reader import Corpus
+from sbert_app.corpus_map.placed import PlacedRows
+from sbert_app.corpus_map.result import NEAREST, Projection
 from sbert_app.errors import UserError
+from sbert_app.mapping import projection
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
 from sbert_app.services.collection.opened import MOST_ID, OpenCollection
@@ -114,3 +117,21 @@ def filters(opened: OpenCollection) -> tuple[list[tuple[str, str, int]], list[st
     """As `SearchService.filters`: values and counts are those of the sample, the columns those that the store can filter by."""
     corpus = opened.sample.corpus
     return facet_list(corpus.metadata[list(opened.facts.columns)]), [*opened.facts.columns, opened.facts.sentence]
+
+
+def nearest_on_map(opened: OpenCollection | None, vector: Vectors, projected: Projection) -> PlacedRows | None:
+    """The rows of the whole collection closest to a unit query, (dim,); None where the map shows all rows of what is open.
+
+    A row of the sample has its point; any other gets the median point of the sampled rows nearest to it.
+    """
+    if opened is None or not opened.is_sampled or projected.indexed is not opened.sample:
+        return None
+    hits, ranking = rank(opened, vector, NEAREST, {})
+    sample, rows = opened.sample, hits.corpus.rows[: len(ranking.rows)]
+    embeddings = unit_rows(hits.embeddings[: len(rows)])
+    nearest = np.argsort(-(embeddings @ sample.embeddings.T), axis=1, kind="stable")[:, : projection.NEIGHBOURS]
+    points = projection.placed(nearest, projected.points)
+    places = {row: place for place, row in enumerate(sample.corpus.rows.tolist())}
+    own = np.array([places.get(row, -1) for row in rows.tolist()], dtype=np.int64)
+    points[own >= 0] = projected.points[own[own >= 0]]
+    return PlacedRows(hits.corpus, ranking.scores, points, own >= 0, ranking.fitting)

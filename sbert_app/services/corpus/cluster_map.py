@@ -19,8 +19,8 @@ from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
-from sbert_app.services.collection.on_map import nearest_on_map
 from sbert_app.services.collection.opened import open_collection_of
+from sbert_app.services.collection.search import nearest_on_map
 from sbert_app.services.corpus.given_names import ClusterNames
 from sbert_app.services.corpus.map_selections import MapSelections, current_map, known_cluster
 from sbert_app.vectors import unit_rows

@@ -16,9 +16,8 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
 from sbert_app.services.collection.opened import open_collection_of, refuse_collection
 from sbert_app.services.corpus.hits import SearchResult
-from sbert_app.services.indexing.drafts import loss_in_words
-from sbert_app.services.indexing.indexer import INDEXING, Indexer, IndexProgress
-from sbert_app.services.indexing.so_far import search_so_far
+from sbert_app.services.corpus.ranked_hits import search_so_far
+from sbert_app.services.indexing.indexer import INDEXING, Indexer, IndexProgress, loss_in_words
 from sbert_app.storage import writing
 from sbert_app.tables import Table, read_table, table_from_lines
 

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sbert_app.corpus.indexed import IndexedCorpus, Ranking
-from sbert_app.corpus.ranking.fusion import compared_order
+from sbert_app.corpus.indexed import DENSE, IndexedCorpus, Ranking
+from sbert_app.corpus.ranking.fusion import best_first, compared_order
 from sbert_app.corpus.ranking.maxsim import COMPARED
+from sbert_app.errors import UserError
 from sbert_app.runtime.device import Device
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.services import validation
 from sbert_app.services.corpus.hits import MAXSIM, Hit, SearchResult, result_of
 from sbert_app.services.corpus.late_interaction import Comparison, best_sentence
+from sbert_app.services.indexing.indexer import EncodedSoFar
 from sbert_app.vectors import Vectors, unit_rows
 from sbert_app.wording import plural
 
@@ -21,6 +25,7 @@ if TYPE_CHECKING:
 
 WAITED, NOTICEABLE = "waited for others", 1e-3  # stage name; seconds of waiting for the device below which it is left out
 MAXSIM_STAGE = "MaxSim"
+TOP = 5  # of the rows encoded so far
 
 
 def encode_query(device: Device, query: str, encoder: "Encoder") -> tuple[Vectors, dict[str, float]]:
@@ -78,3 +83,18 @@ def hits_of(
 def _explained(hit: Hit, comparison: Comparison, row: int, maxsim: float) -> Hit:
     matches = comparison.words(row)
     return replace(hit, maxsim=maxsim, matches=matches, best=best_sentence(hit.sentence, matches, hit.context))
+
+
+def search_so_far(bench: Workbench, session_id: str, query: str) -> SearchResult:
+    """The closest of the rows encoded so far, by meaning. Raises UserError if nothing is being indexed, or for a blank query."""
+    query = validation.sentence(query, "query", bench.settings.limits, "Type what you are looking for.")
+    so_far = bench.sessions.get(session_id).get(EncodedSoFar)
+    if so_far is None:
+        raise UserError("The indexing has ended. Search the corpus in the Search tab.")
+    encoder = bench.registry.encoder_of(so_far.model, so_far.fingerprint)
+    vector = unit_rows(bench.device.encode(encoder, [query], encoder.prompt("query")))[0]
+    rows = np.flatnonzero(so_far.done)
+    cosines = unit_rows(so_far.embeddings[rows]) @ vector
+    order = best_first(cosines)[:TOP]
+    ranking = Ranking(rows[order], cosines[order], np.full(len(order), -1), {}, len(rows))
+    return result_of(query, so_far.corpus, so_far.model, ranking, {}, DENSE)

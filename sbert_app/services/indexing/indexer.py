@@ -1,5 +1,18 @@
 """Index a corpus with progress: wait in the queue, encode, build the index, save it, open it in the session."""
 
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from sbert_app.evaluation.similarity import draft_loss
+from sbert_app.models.defaults import full_name, is_draft
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.vectors import Vectors
+
+if TYPE_CHECKING:
+    from sbert_app.models.encoder import Encoder
+
+
 import logging
 import time
 from collections.abc import Iterator
@@ -15,10 +28,7 @@ from sbert_app.corpus.reader import Corpus
 from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
-from sbert_app.runtime.workbench import Workbench
-from sbert_app.services.indexing.drafts import loss_in_words
 from sbert_app.services.indexing.long_texts import LongTexts
-from sbert_app.vectors import Vectors
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
@@ -27,6 +37,7 @@ log = logging.getLogger(__name__)
 
 INDEXING = "indexing"  # job name
 ENCODING = "Encoding"  # the stage in which rows are searched already
+SAMPLE = 200  # sentences, spread over the corpus, for the loss of a draft
 
 
 @dataclass(frozen=True)
@@ -166,3 +177,20 @@ class Indexer:
             return replace(
                 progress, notes=(*progress.notes, f"Ready to search, but not saved for next time: {error.strerror or error}.")
             )
+
+
+def loss_in_words(bench: Workbench, encoder: "Encoder", sentences: Sequence[str]) -> str:
+    """A sentence with the measured loss, "" for an encoder that is no draft. Embeds the sample with both models."""
+    if not is_draft(encoder.name):
+        return ""
+    distinct = list(dict.fromkeys(sentences))
+    sample = distinct[:: -(-len(distinct) // SAMPLE)]
+    full = bench.registry.encoder(full_name(encoder.name))
+    return f"Draft in int8, {draft_loss(_embedded(bench, full, sample), _embedded(bench, encoder, sample))}."
+
+
+def _embedded(bench: Workbench, encoder: "Encoder", sentences: Sequence[str]) -> Vectors:
+    """As a corpus is embedded, so that the cache serves both."""
+    job = bench.embedder.job(encoder, sentences)
+    deque(job.run(), maxlen=0)  # run to the end
+    return job.embeddings
