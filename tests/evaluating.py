@@ -19,7 +19,7 @@ def table_of(examples: Examples) -> Table:
     """A table that is read as these examples."""
     columns = dict(zip(COLUMNS.get(examples.kind, ("sentence1", "sentence2")), map(list, examples.sentences), strict=True))
     if examples.kind == "labelled":
-        columns["label"] = [examples.labels[target] for target in examples.targets]
+        columns["label"] = [examples.labels[int(target)] for target in examples.targets]
     elif examples.kind == "scored":
         columns["score"] = [f"{target:.9f}" for target in examples.targets]
     return Table("examples.csv", pd.DataFrame(columns), np.arange(1, len(examples) + 1))

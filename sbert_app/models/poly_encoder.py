@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from sbert_app.evaluation.weighted import Array
 from sbert_app.models.cross_encoder import CrossEncoder, Pair
+from sbert_app.models.defaults import NEW_POLY
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.batching import Rows, distinct
 from sbert_app.models.engine.forward import Features
@@ -21,7 +22,6 @@ from sbert_app.models.files.folders import CODES, POLY, check_files, damaged, fi
 from sbert_app.models.files.soundness import fingerprint
 from sbert_app.models.files.trained_for import COSINE, UNKNOWN, Bounds, purpose
 from sbert_app.models.pooling import POOLINGS
-from sbert_app.models.words.untrained import NEW_POLY
 from sbert_app.vectors import Vectors, in_order
 
 NEW_CODES = 16  # m; the paper tries 16, 64 and 360

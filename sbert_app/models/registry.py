@@ -17,14 +17,14 @@ from sbert_app.models.acceleration import PATIENCE, Acceleration
 from sbert_app.models.checks import check_kind, tested
 from sbert_app.models.converted import refuse_draft
 from sbert_app.models.cross_encoder import CrossEncoder
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, RUN_NAME, full_name, is_draft
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, NEW_POLY, RUN_NAME, full_name, is_draft
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware, choose_hardware
 from sbert_app.models.files import finding
 from sbert_app.models.files.folders import POLY, kind_of, quoted
 from sbert_app.models.files.listing import ModelInfo, listed, rerankers
 from sbert_app.models.poly_encoder import PairScorer, PolyEncoder, PolyScorer
-from sbert_app.models.words.untrained import NEW_POLY, is_untrained, untrained
+from sbert_app.models.words.untrained import is_untrained, untrained
 from sbert_app.settings import Settings
 
 log = logging.getLogger(__name__)

@@ -10,11 +10,11 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from sbert_app.errors import UserError
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, NEW_POLY
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.registry import Registry
-from sbert_app.models.words.untrained import DESIGNS, NEW_POLY
+from sbert_app.models.words.untrained import DESIGNS
 from sbert_app.settings import Settings
 
 NAMES = {

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sbert_app.errors import UserError
-from sbert_app.models import converted
+from sbert_app.models import acceleration, converted
 from sbert_app.models.converted import NETWORK, example_sentences, network
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, Registry
@@ -82,7 +82,8 @@ def test_a_draft_is_not_trained_saved_or_timed(registry, tmp_path):
 
 
 def test_without_nncf_a_sentence_says_how_to_get_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(converted, "find_spec", lambda name: None)
+    for module in (acceleration, converted):
+        monkeypatch.setattr(module, "find_spec", lambda name: None if name == "nncf" else object())
     registry = Registry(Settings(home=tmp_path, device="cpu", engine="auto"))
     assert DRAFT not in registry.encoders()
     with pytest.raises(UserError, match="pip install nncf"):
@@ -101,8 +102,8 @@ def test_drafts_are_of_encoders_on_openvino_only(tmp_path):
 
 @pytest.mark.parametrize("gains", [True, False])
 def test_offered_only_where_it_is_faster(tmp_path, monkeypatch, gains):
-    monkeypatch.setattr(converted, "has_int8_instructions", lambda: gains)
-    monkeypatch.setattr(converted, "find_spec", lambda name: object())
+    monkeypatch.setattr(acceleration, "has_int8_instructions", lambda: gains)
+    monkeypatch.setattr(acceleration, "find_spec", lambda name: object())
     names = Registry(Settings(home=tmp_path, device="cpu", engine="auto")).encoders()
     assert (DRAFT in names) == gains and names[0] == DEFAULT_ENCODER
 

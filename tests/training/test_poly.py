@@ -11,9 +11,9 @@ from sbert_app.grid.loading import load_system
 from sbert_app.grid.systems import Choice
 from sbert_app.grid.tasks.pairs import Pairs
 from sbert_app.labelled.example_set import Examples
+from sbert_app.models.defaults import NEW_POLY
 from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.models.registry import Registry
-from sbert_app.models.words.untrained import NEW_POLY
 from sbert_app.runs.plan import PRESETS, Plan, preset
 from sbert_app.runs.run import FINISHED
 from sbert_app.runtime.workbench import open_workbench

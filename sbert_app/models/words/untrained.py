@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sbert_app.errors import UserError
+from sbert_app.models.defaults import NEW_POLY
 from sbert_app.models.files.finding import checked_bundled_folder
 from sbert_app.models.files.folders import Layout, quoted
 from sbert_app.models.words.vectors import read_all
@@ -50,8 +51,6 @@ DESIGNS = {
         units=0, pooling="mean", dense=(512, 512), frozen=False,
     ),
 }  # fmt: skip
-
-NEW_POLY = f"{PREFIX}poly-encoder"  # over the bundled encoder: no word-level network, and only its codes are untrained
 
 
 def is_untrained(name: str) -> bool:

@@ -12,7 +12,7 @@ import pytest
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
-from sbert_app.models.words.untrained import NEW_POLY
+from sbert_app.models.defaults import NEW_POLY
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.corpus.search import SearchService
@@ -252,7 +252,7 @@ INDEX_FOR_EVER = """
 import sys
 from pathlib import Path
 from sbert_app.services.corpus.corpora import CorpusService
-from sbert_app.models.words.untrained import NEW_POLY
+from sbert_app.models.defaults import NEW_POLY
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.settings import Settings
 bench = open_workbench(Settings(home=Path(sys.argv[1]), device="cpu"))
