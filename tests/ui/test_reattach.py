@@ -47,12 +47,12 @@ def test_the_map_comes_back_with_its_clusters_and_its_comparison(shared_bench, s
         tab = _MapTab(service, gr.State(), gr.State())
     assert tab._on_opened(session.id, MODEL)[tab.plot] is None
     cleared = tab._on_opened(session.id, MODEL)
-    assert not cleared[tab.bar.controls].visible and cleared[tab.bar.start].value == "Draw the map of 12 rows"
+    assert cleared[tab.bar.start].variant == "primary" and cleared[tab.bar.start].value == "Draw the map of 12 rows"
     *_, drawn = service.draw(session.id, Grouping.read("k-means", 2))
     assert isinstance(drawn, CorpusMap)
     shown = tab._on_opened(session.id, MODEL)
     assert shown[tab.plot].layout.meta["map"] == drawn.projection.id
-    assert shown[tab.bar.controls].visible and shown[tab.panel.result].visible and shown[tab.bar.start].value == "Draw again"
+    assert shown[tab.bar.start].variant == "secondary" and shown[tab.bar.start].value == "Draw again"
     assert shown[tab.bar.options.count] == "2" and drawn.names[0] in shown[tab.panel.groups]
     assert not shown[tab.panel.compare.share].visible and service.preview(session.id, MODEL) is None
     points = drawn.projection.points
@@ -62,7 +62,7 @@ def test_the_map_comes_back_with_its_clusters_and_its_comparison(shared_bench, s
     assert shown[tab.panel.compare.share].visible and drawn.projection.id in shown[tab.answers.bridge]
     open_lines(shared_bench, session, 11)
     cleared = tab._on_opened(session.id, MODEL)
-    assert cleared[tab.plot] is None and not cleared[tab.panel.result].visible and cleared[tab.panel.groups] == ""
+    assert cleared[tab.plot] is None and cleared[tab.panel.groups] == ""
 
 
 def test_the_race_comes_back(shared_bench, session, result):

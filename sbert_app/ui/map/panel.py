@@ -82,23 +82,21 @@ class ComparePanel:
         for step in self._service.compare(session_id, model):
             if isinstance(step, ComparisonProgress):
                 yield {self.stage: html.progress(step.done, step.total, f"{step.stage} …", "Comparing")}
-        corpus_map = self._service.map(session_id)
-        yield self.job.idle()
+        corpus_map, updates = self._service.map(session_id), self.job.idle()
         if corpus_map.comparison is not None:
-            yield {**self.shown(corpus_map, 1.0), self._colour: gr.Dropdown(choices=colouring.choices(corpus_map))}
+            updates |= {**self.shown(corpus_map, 1.0), self._colour: gr.Dropdown(choices=colouring.choices(corpus_map))}
+        yield updates
 
 
 class MapPanel:
-    """The components. `result`: shown once there is a map; `compare`: the other model's map."""
+    """The components. `compare`: the other model's map."""
 
     def __init__(self, service: MapService, session_id: gr.State, bridge: gr.HTML) -> None:
         with gr.Tabs(elem_id="map-panel") as self.tabs:
             with gr.Tab("Clusters", id=CLUSTERS):
                 self.summary = gr.HTML(html.empty(view.NO_MAP), elem_id="map-summary", js_on_load=None)
                 self.groups = gr.HTML(elem_id="map-clusters", js_on_load=LIST_SCRIPT)
-                with gr.Accordion(
-                    "How good are the clusters?", open=False, visible=False, elem_id="map-numbers-box"
-                ) as self.result:
+                with gr.Accordion("How good are the clusters?", open=False, elem_id="map-numbers-box"):  # hidden as the toolbar
                     self.numbers = gr.HTML(elem_id="map-numbers", js_on_load=None)
             with gr.Tab("Selection", id=SELECTION):
                 self.selection = gr.HTML(html.empty(view.NOTHING_CHOSEN), elem_id="map-selection", js_on_load=None)

@@ -54,7 +54,7 @@ class _MapTab:
         session = [self._session_id]
         coloured = [self.plot, bar.colour, self.shown_colour]
         grouped = [*coloured, panel.summary, panel.groups, panel.numbers, *self.answers.deselecting, *bar.export.links]
-        outputs = [*grouped, bar.controls, panel.result, *panel.compare.reset, bar.corpus_line, bar.query]
+        outputs = [*grouped, *panel.compare.reset, bar.corpus_line, bar.query]
         everything = [*outputs, *self.job.outputs, self.answers.bridge, *bar.options.values]
         shown = opened.change(handler(self._on_opened), [*session, self._model], everything, **PRIVATE)
         begun = [
@@ -84,9 +84,8 @@ class _MapTab:
             return updates  # the tab was opened at the same time
         updates |= {**self._cleared(), **self.job.idle()}
         if not self._service.has_map(session_id):
-            hidden = {self.bar.controls: gr.Row(visible=False), self.panel.result: gr.Accordion(visible=False), self.plot: None}
             label = view.draw_label(self._service.rows_without_map(session_id))
-            return {**updates, **hidden, self.bar.start: gr.Button(label, variant="primary", interactive=True)}
+            return {**updates, self.plot: None, self.bar.start: gr.Button(label, variant="primary", interactive=True)}
         corpus_map = self._service.map(session_id)
         query = corpus_map.query.query if corpus_map.query else ""
         shown = {**self._grouped(session_id, corpus_map), **self._with_map(session_id), self.bar.query: query}
@@ -100,10 +99,9 @@ class _MapTab:
         return {**empty, **self.panel.compare.hidden()}
 
     def _with_map(self, session_id: str) -> Updates:
-        """Show what a map needs. Not hidden for a redraw: Gradio loses a `visible=True` that follows within milliseconds."""
-        shown = {self.bar.controls: gr.Row(visible=True), self.panel.result: gr.Accordion(visible=True)}
-        shown |= self.bar.filter.offered(session_id)
-        return {**shown, self.bar.start: gr.Button("Draw again", variant="secondary", interactive=True)}
+        """What a map needs: its filters, and the button that shows the toolbar."""
+        again = gr.Button("Draw again", variant="secondary", interactive=True)
+        return {**self.bar.filter.offered(session_id), self.bar.start: again}
 
     def _on_in_view(
         self, session_id: str, model: str, still: bool, method: str, count: str, outliers: float, in_view: bool
@@ -118,14 +116,18 @@ class _MapTab:
             yield {self.plot: gr.skip()}  # Gradio clears the outputs of a generator that yields nothing
 
     def _on_draw(self, session_id: str, model: str, still: bool, method: str, count: str, outliers: float) -> Iterator[Updates]:
-        """Show the preview, the moving points (not if `still`), then the map."""
+        """Show the preview, the moving points (not if `still`), then the map.
+
+        The map comes with all that changes beside it: of two updates within a frame, Gradio's page may lose the first.
+        """
         grouping = Grouping.read(method, count, outliers)
         yield self.job.busy(html.progress(0, 1, "Starting …", ""))
         shown, seconds = 0.0, math.inf if still else REFRESH_SECONDS
         for step in self._service.draw(session_id, grouping, model):
             if isinstance(step, CorpusMap):
                 yield {**self.job.idle(), **self._grouped(session_id, step), **self._with_map(session_id)}
-            elif not shown or time.monotonic() - shown > max(seconds, len(step.points) / REFRESH_POINTS):
+                return
+            if not shown or time.monotonic() - shown > max(seconds, len(step.points) / REFRESH_POINTS):
                 moving = {self.stage: view.stage(step), self.plot: chart.layout_figure(step.points, step.drawn)}
                 yield moving if shown else {**self._cleared(), **moving}
                 shown = time.monotonic()

@@ -26,12 +26,15 @@ PLOT = "map-plot"  # the element of the map
 
 
 class Toolbar:
-    """The components. `controls`: shown once there is a map."""
+    """The components. style.css shows all but the buttons that draw only beside "Draw again", where there is a map.
+
+    Gradio itself loses a `visible=True` that follows a `visible=False` within milliseconds.
+    """
 
     def __init__(self, service: MapService, session_id: gr.State) -> None:
         with gr.Row(elem_id="map-top"):
             self.corpus_line = gr.HTML(view.corpus_line(), elem_id="map-course", js_on_load=None)
-            with gr.Row(visible=False, elem_id="map-controls") as self.controls:
+            with gr.Row(elem_id="map-controls"):
                 self._draw_controls(service)
                 self.export = ExportPanel(service, session_id, self.colour)
             self.options = MapOptions()
