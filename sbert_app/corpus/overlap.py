@@ -83,8 +83,8 @@ class FileOverlap:
     def matches(self, threshold: float) -> list[Match]:
         """The rows of the other file whose closest corpus row reaches the threshold, closest first."""
         other, corpus, inside = self.other, self.indexed.corpus, self.overlap.above(threshold)
-        found = self.overlap.rows, self.overlap.scores, self.overlap.same
+        closest_rows = self.overlap.rows, self.overlap.scores, self.overlap.same
         return [
             Match(int(other.rows[i]), other.sentences[i], int(corpus.rows[closest]), corpus.sentences[closest], score, same)
-            for i, closest, score, same in zip(inside.tolist(), *(values[inside].tolist() for values in found), strict=True)
+            for i, closest, score, same in zip(inside.tolist(), *(values[inside].tolist() for values in closest_rows), strict=True)
         ]

@@ -28,6 +28,7 @@ from sbert_app.tables import Table
 
 NAMED = "; ".join(f"{name} ({about})" for name, about in SYSTEMS.items())
 TASKS_NAMED = "; ".join(f"{name} ({about})" for name, about in TASKS.items())
+BESIDE_MEASURES = ("model", "sentences", "seconds")
 TASKS_HELP = (
     f"Of the folder, only data sets with these tasks: {TASKS_NAMED}. Sentences with classes can be asked for as clusters and as "
     "triplets too, drawn from their classes; unasked, they are classes only."
@@ -91,7 +92,7 @@ def _pairs(call: Call, options: EvaluateOptions, table: Table) -> Iterator[Step 
             system = load_system(bench, name, _choice(options), examples.sentences, call.stop.tick)
             results[system.name] = _measured(bench, system, examples, subsets, call.stop.tick)
     lines = [
-        f"{name:14} " + "  ".join(f"{measure} {100 * value:.2f}" for measure, value in list(result.items())[1:-2])
+        f"{name:14} " + "  ".join(f"{key} {100 * value:.2f}" for key, value in result.items() if key not in BESIDE_MEASURES)
         + f"  ({len(examples):,} examples, {result['seconds']:.1f} s)"
         for name, result in results.items()
     ]  # fmt: skip
@@ -99,7 +100,7 @@ def _pairs(call: Call, options: EvaluateOptions, table: Table) -> Iterator[Step 
 
 
 def _measured(bench: Workbench, system: System, examples: Examples, subsets: Sequence[str], tick: Tick) -> dict[str, Any]:
-    """The model's name, its measures as fractions, the number of sentences and the seconds, in this order."""
+    """The model's name, its measures as fractions, the number of sentences and the seconds."""
     start = time.perf_counter()
     measures = measure(examples.kind, system.score(examples, subsets), examples.gold)
     sentences, seconds = sum(map(len, examples.sentences)), time.perf_counter() - start

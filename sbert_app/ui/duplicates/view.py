@@ -177,8 +177,8 @@ def _mixed(findings: Findings) -> str:
 def _approximate(findings: Findings) -> str:
     if joined := findings.mined.joined:
         return f"Each of {joined.compared:,} rows was compared with its {joined.neighbours} nearest of all, by the {joined.index}."
-    found = f"{findings.recall or 0:.1%} of the pairs above the threshold found, measured on a sample"
-    return f"Approximate: each row was compared with its nearest neighbours{'' if findings.recall is None else f': {found}'}."
+    measured = f"{findings.recall or 0:.1%} of the pairs above the threshold found, measured on a sample"
+    return f"Approximate: each row was compared with its nearest neighbours{'' if findings.recall is None else f': {measured}'}."
 
 
 def _pair(pair: SentencePair, threshold: float, opinion: SecondOpinion | None) -> Markup:
