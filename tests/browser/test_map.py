@@ -129,13 +129,13 @@ def test_a_small_corpus_is_drawn_once_when_the_tab_opens(page, monkeypatch):
     expect(page.locator("#map-course")).to_contain_text("450 sentences")
     expect(page.locator("#map-summary")).to_contain_text("450 sentences in")
     expect(page.locator("#map-draw")).to_have_text("Draw again")
-    first = page.evaluate(f"() => document.querySelector('{PLOT}').layout.meta.map")
+    first = page.locator(PLOT).evaluate("plot => plot.layout.meta.map")  # waits: a page loads plotly with its first figure
     go_to(page, "Search")
     go_to(page, "Map")
     until(page, lambda: len(answers) >= 2)
     assert answers[1:] == [False] * len(answers[1:])
     expect(page.locator("#map-draw")).to_be_enabled()
-    assert page.evaluate(f"() => document.querySelector('{PLOT}').layout.meta.map") == first
+    assert page.locator(PLOT).evaluate("plot => plot.layout.meta.map") == first
     open_example(page, "Support tickets")  # while the map is in view
     expect(page.locator("#map-summary")).to_contain_text("926 sentences in")
 
