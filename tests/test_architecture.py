@@ -32,7 +32,7 @@ ORDER = [
     {"collections"},
     {"corpus", "models"},
     {"tables", "evaluation", "mapping", "explain"},
-    {"homes", "settings", "storage", "vectors", "wording"},
+    {"homes", "settings", "step", "storage", "vectors", "wording"},
     {"errors"},
 ]
 PACKAGES = {"__init__", "ui"}  # their __init__ says what they are and imports nothing
@@ -45,7 +45,7 @@ SMALL = """
 corpus.ranking.fusion corpus_map.placed errors evaluation.paper jobs.cluster_map jobs.explain_miss jobs.index_corpus
 jobs.models jobs.open_collection labelled.example_set mapping.neighbours models.checks models.defaults models.engine.batching
 models.files.card models.pooling runtime.embedding runtime.held runtime.memory runtime.references services.indexing.long_texts
-services.languages services.second_opinion tables.child training.vocabulary ui.kit.figures ui.quick_import ui.theme vectors
+services.languages services.second_opinion step tables.child training.vocabulary ui.kit.figures ui.quick_import ui.theme vectors
 """.split()
 
 

@@ -4,7 +4,7 @@ import inspect
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from sbert_app.corpus_map import colouring
 from sbert_app.errors import UserError
 from sbert_app.jobs.cluster_map import CLUSTER_MAP, MapOptions
-from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, outcome_of
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, outcome_of
 from sbert_app.jobs.declaring.option import Argument, arguments, read
 from sbert_app.jobs.index_corpus import INDEX_CORPUS
 from sbert_app.jobs.open_collection import OPEN_COLLECTION
@@ -26,6 +26,7 @@ from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.bundle import Services, build_services
 from sbert_app.settings import settings_from_environment
+from sbert_app.step import Step
 from sbert_app.storage import writing_to
 from sbert_app.tables.table import csv_file
 from sbert_app.ui.map.chart import map_figure
@@ -133,7 +134,7 @@ def _run(
     for line in indexed.lines:
         print_note(line)
     seconds = {"index" if store is None else "open": time.perf_counter() - start}
-    outcome = run_to_outcome(job.steps(replace(call, session_id=indexed.summary["corpus"]), options))
+    outcome = run_to_outcome(job.steps(replace(call, session=studio.bench.sessions.get(indexed.summary["corpus"])), options))
     if "seconds" not in outcome.summary:
         return outcome
     return replace(outcome, summary=outcome.summary | {"seconds": seconds | outcome.summary["seconds"]})
@@ -148,7 +149,7 @@ class StageProgress:
         self._tasks: dict[str, TaskID] = {}
         self._bars.start()
 
-    def send(self, step: Step) -> None:
+    def send(self, step: Step[Any]) -> None:
         if step.stage not in self._tasks:
             if self._bars.disable or not step.total:
                 print_note(f"{step.stage} …" if step.total else step.stage)
@@ -163,7 +164,7 @@ def print_note(line: str) -> None:
     sys.stderr.write(f"{line}\n")
 
 
-def run_to_outcome(steps: Iterator[Step | Outcome]) -> Outcome:
+def run_to_outcome(steps: Steps) -> Outcome:
     """Run a job to its outcome, showing its steps."""
     with closing(StageProgress()) as progress:
         return outcome_of(steps, progress.send)

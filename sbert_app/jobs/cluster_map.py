@@ -1,15 +1,15 @@
 """The job cluster_map: draw a corpus in two dimensions and cluster it."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.errors import UserError
-from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps
 from sbert_app.jobs.declaring.option import choice, flag, number, option, output, text
 from sbert_app.mapping.clusters import K_MEANS, METHODS
 from sbert_app.services.corpus.cluster_map import AUTO, DEFAULT_OUTLIERS, Grouping
+from sbert_app.step import Step
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class MapOptions:
     colour: str = option("Column to colour the page by. Default: the cluster.", text("column"), "", endpoint=False)
 
 
-def cluster_map(call: Call, options: MapOptions) -> Iterator[Step | Outcome]:
+def cluster_map(call: Call, options: MapOptions) -> Steps:
     """Draw a corpus in two dimensions, cluster it and name the clusters.
 
     Returns:
@@ -32,9 +32,9 @@ def cluster_map(call: Call, options: MapOptions) -> Iterator[Step | Outcome]:
         agreement with label columns (purity, ari, nmi), projection, notes, seconds by stage, places: row counted from 1, x, y,
         cluster (-1: outlier).
     """
-    call.services.bench.sessions.corpus(call.session_id)  # raises without a corpus, for which the service would draw the example
+    call.session.corpus()  # raises without a corpus, for which the service would draw the example
     grouping = Grouping.read(options.method, options.clusters, options.outliers)
-    for step in call.services.maps.draw(call.session_id, grouping):
+    for step in call.services.maps.draw(call.session, grouping):
         if not isinstance(step, CorpusMap):
             yield Step(step.stage, step.done, step.total)
             continue

@@ -1,17 +1,19 @@
 """The job duplicates: near-duplicate sentences of a corpus."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sbert_app.corpus.duplicates import COPIES, SIMILAR
 from sbert_app.corpus.findings import Findings
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.corpus.overlap import FileOverlap
-from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, cross_encoder_option
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross_encoder_option
 from sbert_app.jobs.declaring.option import choice, number, option, output, upload, whole
 from sbert_app.models.files.trained_for import how_to_read
 from sbert_app.services.corpus.duplicates import DEFAULT_THRESHOLD, MOST_LISTED
+from sbert_app.step import Step
 from sbert_app.storage import writing_to
 from sbert_app.tables import Table
 
@@ -29,7 +31,7 @@ class DuplicatesOptions:
     cross_encoder: str = cross_encoder_option("", "Also score the pairs nearest to the threshold, up to 100; empty for none.")
 
 
-def duplicates(call: Call, options: DuplicatesOptions) -> Iterator[Step | Outcome]:
+def duplicates(call: Call, options: DuplicatesOptions) -> Steps:
     """Find duplicates in a corpus: the closest pairs, and groups with the row to keep. Another threshold needs no new comparison.
 
     Returns:
@@ -41,12 +43,12 @@ def duplicates(call: Call, options: DuplicatesOptions) -> Iterator[Step | Outcom
         with them), seconds by stage.
     """
     service = call.services.duplicates
-    if not service.is_mined(call.session_id):
-        for progress in service.find(call.session_id):
+    if not service.is_mined(call.session):
+        for progress in service.find(call.session):
             yield Step("Comparing, per cent", round(100 * progress.share), 100)
-        if not service.is_mined(call.session_id):
+        if not service.is_mined(call.session):
             return
-    findings = service.findings(call.session_id, options.threshold, options.remove)
+    findings = service.findings(call.session, options.threshold, options.remove)
     summary, lines = findings.summary(options.top), _lines(findings, options.top)
     if options.against is not None:
         compared = yield from _compare(call, options.against)
@@ -56,7 +58,7 @@ def duplicates(call: Call, options: DuplicatesOptions) -> Iterator[Step | Outcom
         repeated = summary["overlap"]["found"]
         lines.append(f"{repeated:,} of {len(compared.other):,} rows of {compared.other.name} duplicate rows of the corpus.")
     if options.cross_encoder:
-        pairs, opinion = service.score_borderline(call.session_id, options.threshold, cross_encoder=options.cross_encoder)
+        pairs, opinion = service.score_borderline(call.session, options.threshold, cross_encoder=options.cross_encoder)
         summary["second_opinion"] = opinion.summary(pairs)
         lines.append(f"Pairs nearest to the threshold, by {opinion.model}. {how_to_read(opinion.trained_for, opinion.bounds)}")
         lines += [f"{p.score:.3f}  {p.cross_score:.3f}  rows {p.row1} and {p.row2}" for p in pairs]
@@ -66,9 +68,9 @@ def duplicates(call: Call, options: DuplicatesOptions) -> Iterator[Step | Outcom
     yield Outcome(summary, lines)
 
 
-def _compare(call: Call, other: Table) -> Generator[Step, None, FileOverlap | None]:
+def _compare(call: Call, other: Table) -> Generator[Step[Any], None, FileOverlap | None]:
     compared = None
-    for progress in call.services.overlap.compare(call.session_id, other):
+    for progress in call.services.overlap.compare(call.session, other):
         compared = progress.compared
         yield Step(progress.stage, progress.done, progress.total)
     return compared

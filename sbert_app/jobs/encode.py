@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sbert_app.corpus.reader import guess_column, read_corpus
-from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, model_option
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
 from sbert_app.jobs.declaring.option import option, output
 from sbert_app.runtime.line import place_in_line
+from sbert_app.step import Step
 from sbert_app.storage import writing, writing_to
 from sbert_app.vectors import Vectors
 
@@ -28,7 +29,7 @@ class EncodeOptions:
     model: str = model_option()
 
 
-def encode(call: Call, options: EncodeOptions) -> Iterator[Step | Outcome]:
+def encode(call: Call, options: EncodeOptions) -> Steps:
     """Embed every sentence: (n, dim) float32 in file order, without blank rows.
 
     Returns:
@@ -62,7 +63,7 @@ def encode(call: Call, options: EncodeOptions) -> Iterator[Step | Outcome]:
     yield Outcome(summary, [line], file=path)
 
 
-def _embed(call: Call, encoder: "Encoder", sentences: list[str], embeddings: Vectors) -> Iterator[Step | float]:
+def _embed(call: Call, encoder: "Encoder", sentences: list[str], embeddings: Vectors) -> Iterator[Step[Any] | float]:
     """Wait in the queue, then fill the array; the last item yielded is the encoding time in seconds."""
     bench, done = call.services.bench, 0
     with bench.lines.corpora.join(call.stop) as waiting:

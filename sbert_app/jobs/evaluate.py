@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,14 @@ from sbert_app.grid.rankers import Tick, joined, streamed
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import BERT, SBERT, SYSTEMS, Choice, System, check_names
 from sbert_app.grid.tasks.task import TASKS
-from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, cross_encoder_option, model_option, remarks
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross_encoder_option, model_option, remarks
 from sbert_app.jobs.declaring.option import flag, local_file, local_folder, names, option, output, text
 from sbert_app.labelled.columns import guess_mapping, has_pairs
 from sbert_app.labelled.examples import Examples, read_examples
 from sbert_app.labelled.queries import judged_columns
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.workbench import Workbench
+from sbert_app.step import Step
 from sbert_app.tables import Table
 
 NAMED = "; ".join(f"{name} ({about})" for name, about in SYSTEMS.items())
@@ -52,7 +53,7 @@ class EvaluateOptions:
     mteb: Path | None = option("Also write the figures to this folder, as mteb keeps its results.", output(), None)
 
 
-def evaluate(call: Call, options: EvaluateOptions) -> Iterator[Step | Outcome]:
+def evaluate(call: Call, options: EvaluateOptions) -> Steps:
     """Evaluate systems on labelled pairs, triplets or labelled sentences: Spearman, or the measures that fit the columns.
 
     Returns:
@@ -78,7 +79,7 @@ def _choice(options: EvaluateOptions) -> Choice:
     return Choice(options.model, options.cross_encoder or DEFAULT_CROSS_ENCODER, options.bert or BERT, options.word_vectors)
 
 
-def _pairs(call: Call, options: EvaluateOptions, table: Table) -> Iterator[Step | Outcome]:
+def _pairs(call: Call, options: EvaluateOptions, table: Table) -> Steps:
     bench = call.services.bench
     reading = read_examples(table, guess_mapping(table.frame), bench.settings.limits, repeats=True, least=2)
     yield from map(Step, remarks(reading))
@@ -122,7 +123,7 @@ def _of_head(bench: Workbench, model: str, examples: Examples, tick: Tick) -> di
     return {"head_accuracy": float((predict_labels(head[0], *columns) == examples.targets).mean())}
 
 
-def _grid(call: Call, options: EvaluateOptions) -> Iterator[Step | Outcome]:
+def _grid(call: Call, options: EvaluateOptions) -> Steps:
     service = call.services.grids
     systems = options.systems or [SBERT]
     if options.data is None:

@@ -1,10 +1,9 @@
 """The job why_not: tell why a row or a text is not among the hits of a query."""
 
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps
 from sbert_app.jobs.declaring.option import choice, json_object, option, sentence, whole
 from sbert_app.jobs.search import WAYS
 from sbert_app.services.corpus.hits import DEFAULT_RANKING, RANKINGS
@@ -24,7 +23,7 @@ class WhyNotOptions:
     ranking: str = option(f"How its hits are ranked: {WAYS}.", choice("ranking", RANKINGS), DEFAULT_RANKING)
 
 
-def why_not(call: Call, options: WhyNotOptions) -> Iterator[Step | Outcome]:
+def why_not(call: Call, options: WhyNotOptions) -> Steps:
     """Tell why a row, or a text, was not found: hidden, cut, skipped, other words, a typo, or others fit better.
 
     Returns:
@@ -33,7 +32,7 @@ def why_not(call: Call, options: WhyNotOptions) -> Iterator[Step | Outcome]:
         and those that look like typos, filters that hide it, read and length (characters that the model reads, and all), skipped.
     """
     miss = call.services.standings.why_not(
-        call.session_id, options.query, options.expected, options.top, options.filters, options.ranking
+        call.session, options.query, options.expected, options.top, options.filters, options.ranking
     )
     summary = {"reason": miss.reason, "in_words": miss.in_words, **asdict(miss)}
     yield Outcome(summary, lines(miss))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sbert_app.errors import UserError
-from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, model_option, remarks
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option, remarks
 from sbert_app.jobs.declaring.option import choice, flag, number, option, output, text, upload, whole
 from sbert_app.labelled.columns import guess_mapping
 from sbert_app.labelled.groups import COLUMN, GIVEN, SENTENCES, SPLITS
@@ -17,6 +17,7 @@ from sbert_app.runs.result import summary, warnings
 from sbert_app.runs.run import Run
 from sbert_app.services.fine_tune import FineTuneService, RunProgress
 from sbert_app.services.labelled import SplitChoice, TrainingData
+from sbert_app.step import Step
 from sbert_app.storage import atomic_folder, writing_to
 from sbert_app.tables import Table
 from sbert_app.training.options import OBJECTIVES, RANGES
@@ -56,7 +57,7 @@ class FineTuneOptions:
     test: Table | None = option("Held-out file for the verdict. Default: a fifth of the data.", upload(), None)
 
 
-def fine_tune(call: Call, options: FineTuneOptions) -> Iterator[Step | Outcome]:
+def fine_tune(call: Call, options: FineTuneOptions) -> Steps:
     """Train on labelled pairs or triplets, and evaluate before and after on held-out examples.
 
     In the shell, the same command resumes a killed run. An endpoint's run continues when the call is closed.
@@ -103,7 +104,7 @@ def _plan(service: FineTuneService, data: TrainingData, options: FineTuneOptions
     return service.plan(options.preset or QUICK, data, options.model, objective=options.objective or None, **changes)
 
 
-def _in_shell(service: FineTuneService, data: TrainingData, plan: Plan, out: Path) -> Iterator[Step | Outcome]:
+def _in_shell(service: FineTuneService, data: TrainingData, plan: Plan, out: Path) -> Steps:
     """Train in this process, or resume a killed run; then move the model to `out` and delete the run."""
     run = service.interrupted_run(plan, data) or service.create(data, plan)
     yield from _steps(service, run)
@@ -116,7 +117,7 @@ def _in_shell(service: FineTuneService, data: TrainingData, plan: Plan, out: Pat
     yield Outcome(summary(progress.result) | {"model": str(out)}, _lines(progress.result, str(out)))
 
 
-def _steps(service: FineTuneService, run: Run) -> Iterator[Step]:
+def _steps(service: FineTuneService, run: Run) -> Iterator[Step[Any]]:
     with run.lock():
         for event in service.steps(run):
             if event["type"] == "step":
@@ -127,7 +128,7 @@ def _steps(service: FineTuneService, run: Run) -> Iterator[Step]:
                 yield Step(f"step {event['step']}: dev {100 * event['score']:.2f}{' *' if event['best'] else ''}")
 
 
-def _in_background(service: FineTuneService, data: TrainingData, plan: Plan, owner: str) -> Iterator[Step | Outcome]:
+def _in_background(service: FineTuneService, data: TrainingData, plan: Plan, owner: str) -> Steps:
     run = service.start(data, plan, owner)
     while (progress := service.progress(run.id, owner)).live:
         yield Step(progress.info.state, details=_state(progress))

@@ -1,9 +1,9 @@
 """The job index_corpus: index sentences as a corpus, which other jobs refer to by its id."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, model_option
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
+from sbert_app.step import Step
 from sbert_app.tables.table import skipped_summary
 from sbert_app.wording import plural
 
@@ -13,7 +13,7 @@ class IndexOptions:
     model: str = model_option()
 
 
-def index_corpus(call: Call, options: IndexOptions) -> Iterator[Step | Outcome]:
+def index_corpus(call: Call, options: IndexOptions) -> Steps:
     """Index a corpus from a file or from lines, and get its id for other jobs.
 
     Returns:
@@ -21,15 +21,15 @@ def index_corpus(call: Call, options: IndexOptions) -> Iterator[Step | Outcome]:
         columns, index, recall, seconds, notes.
     """
     corpora, session = call.services.corpora, call.services.bench.sessions.open(call.stop.visitor)
-    column = corpora.put_table(session.id, call.required_table())
+    column = corpora.put_table(session, call.required_table())
     last = None
-    for last in corpora.index(session.id, call.columns or [column], options.model):
+    for last in corpora.index(session, call.columns or [column], options.model):
         yield Step(last.stage, last.done, last.total)
     if last is None or last.corpus is None:
         return
     report, source = last.corpus.index.report, last.corpus.corpus
     passages = len(last.corpus.passages or ())
-    notes = [*last.notes, *source.notes, *skipped_summary(source.skipped), *call.services.search.cautions(session.id)]
+    notes = [*last.notes, *source.notes, *skipped_summary(source.skipped), *call.services.search.cautions(session)]
     summary = {
         "corpus": session.id,
         "sentences": len(source),

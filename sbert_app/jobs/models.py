@@ -1,10 +1,9 @@
 """The job models: list the available models."""
 
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps
 from sbert_app.models.files.trained_for import in_words
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ class ModelsOptions:
     """No options."""
 
 
-def models(call: Call, options: ModelsOptions) -> Iterator[Step | Outcome]:
+def models(call: Call, options: ModelsOptions) -> Steps:
     """List the models that other jobs accept by name.
 
     Returns:

@@ -1,11 +1,11 @@
 """The job open_collection: open a collection, which other jobs refer to by its id as they do to a corpus."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps
 from sbert_app.jobs.declaring.option import option, text
 from sbert_app.services.collection.opened import OpenCollection
+from sbert_app.step import Step
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class OpenOptions:
     )
 
 
-def open_collection(call: Call, options: OpenOptions) -> Iterator[Step | Outcome]:
+def open_collection(call: Call, options: OpenOptions) -> Steps:
     """Open a collection of embedded rows, and get its id for search, duplicates and cluster_map, which draws a sample of it.
 
     Returns:
@@ -25,7 +25,7 @@ def open_collection(call: Call, options: OpenOptions) -> Iterator[Step | Outcome
     """
     yield Step("Opening the collection")
     session = call.services.bench.sessions.open(call.stop.visitor)
-    opened = call.services.collections.open(session.id, options.address)
+    opened = call.services.collections.open(session, options.address)
     facts = opened.facts
     summary = {
         "corpus": session.id,

@@ -1,15 +1,16 @@
 """The job score_pairs: score a file of pairs, and compare the scores with its labels."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, model_option
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
 from sbert_app.jobs.declaring.option import option, output, text
 from sbert_app.labelled import scored_pairs as wording
 from sbert_app.labelled.pair_columns import choose_pair_columns
 from sbert_app.labelled.scored_pairs import ScoredPairs, ShownPair
+from sbert_app.step import Step
 from sbert_app.storage import writing, writing_to
 from sbert_app.tables.table import csv_file, skipped_summary
 from sbert_app.wording import plural, rounded
@@ -32,7 +33,7 @@ class ScorePairsOptions:
     model: str = model_option()
 
 
-def score_pairs(call: Call, options: ScorePairsOptions) -> Iterator[Step | Outcome]:
+def score_pairs(call: Call, options: ScorePairsOptions) -> Steps:
     """Score each pair of a file by the cosine of its two sentences, and say how well the scores agree with its labels.
 
     Returns:

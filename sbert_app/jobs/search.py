@@ -1,11 +1,10 @@
 """The job search: find the sentences closest to a query."""
 
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from sbert_app.corpus.indexed import HYBRID
-from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, cross_encoder_option
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross_encoder_option
 from sbert_app.jobs.declaring.option import choice, flag, json_object, option, sentence, whole
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.services.corpus.hits import DEFAULT_RANKING, RANKINGS, Hit
@@ -30,7 +29,7 @@ class SearchOptions:
     ranking: str = option(f"How hits are ranked: {WAYS}.", choice("ranking", RANKINGS), DEFAULT_RANKING)
 
 
-def search(call: Call, options: SearchOptions) -> Iterator[Step | Outcome]:
+def search(call: Call, options: SearchOptions) -> Steps:
     """Search an indexed corpus by meaning.
 
     Returns:
@@ -43,7 +42,7 @@ def search(call: Call, options: SearchOptions) -> Iterator[Step | Outcome]:
     """
     ranking = HYBRID if options.hybrid else options.ranking
     result = call.services.search.search(
-        call.session_id, options.query, options.top, options.filters, ranking, options.rerank, options.cross_encoder
+        call.session, options.query, options.top, options.filters, ranking, options.rerank, options.cross_encoder
     )
     lines = [f"{hit.score:.3f}  row {hit.row_name or hit.row:<6} {_shown(hit)}{_repeated(hit)}" for hit in result.hits]
     collection = {"collection": asdict(result.store)} if result.store else {}

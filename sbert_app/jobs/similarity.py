@@ -1,9 +1,8 @@
 """The job similarity: compare two sentences."""
 
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, cross_encoder_option, model_option
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross_encoder_option, model_option
 from sbert_app.jobs.declaring.option import option, sentence
 from sbert_app.models.files.trained_for import how_to_read, in_words
 from sbert_app.wording import rounded
@@ -20,7 +19,7 @@ class SimilarityOptions:
     cross_encoder: str = cross_encoder_option("", "A cross-encoder to score the pair as well; empty for none.")
 
 
-def similarity(call: Call, options: SimilarityOptions) -> Iterator[Step | Outcome]:
+def similarity(call: Call, options: SimilarityOptions) -> Steps:
     """Compare two sentences by meaning: cosine of their embeddings, its percentile, and the words that contribute most.
 
     Returns:
@@ -32,8 +31,8 @@ def similarity(call: Call, options: SimilarityOptions) -> Iterator[Step | Outcom
     """
     service = call.services.similarity
     if not call.services.bench.registry.loaded("encoder", options.model):  # warm up, so that the time excludes loading
-        service.compare(options.sentence1, options.sentence2, options.model)
-    result = service.compare(options.sentence1, options.sentence2, options.model)
+        service.compare(options.sentence1, options.sentence2, options.model, call.session)
+    result = service.compare(options.sentence1, options.sentence2, options.model, call.session)
     cross = service.cross_encode(options.sentence1, options.sentence2, options.cross_encoder) if options.cross_encoder else None
     attribution = result.attribution
     summary = {

@@ -1,12 +1,14 @@
 """The job timing: race a cross-encoder against SBERT on this machine."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
+from typing import Any
 
 from sbert_app.corpus.reader import guess_column, read_corpus
-from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, model_option
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
 from sbert_app.jobs.declaring.option import flag, option, text, whole
 from sbert_app.services.timing import DEFAULT_SECONDS, RaceCorpus, Waiting
+from sbert_app.step import Step
 from sbert_app.timing.experiment import Moment
 from sbert_app.timing.measurements import SystemSpeed
 from sbert_app.timing.report import models_of_race
@@ -27,7 +29,7 @@ class TimingOptions:
     )  # fmt: skip
 
 
-def timing(call: Call, options: TimingOptions) -> Iterator[Step | Outcome]:
+def timing(call: Call, options: TimingOptions) -> Steps:
     """Race a cross-encoder against SBERT on this machine, and extrapolate to N sentences.
 
     Needs at least 20 different sentences; default: the example tickets. Closing an endpoint's call stops the race.
@@ -55,13 +57,13 @@ def timing(call: Call, options: TimingOptions) -> Iterator[Step | Outcome]:
 
 def _race_corpus(call: Call) -> RaceCorpus:
     if call.table is None:
-        return call.services.timings.race_corpus()
+        return call.services.timings.race_corpus(call.session)
     columns = call.columns or [guess_column(call.table.frame)]
     corpus = read_corpus(call.table, columns, call.services.bench.settings.limits)
     return call.services.timings.prepare(corpus.name, corpus.sentences)
 
 
-def _race(call: Call, corpus: RaceCorpus, options: TimingOptions) -> Generator[Step, None, TimingResult | None]:
+def _race(call: Call, corpus: RaceCorpus, options: TimingOptions) -> Generator[Step[Any], None, TimingResult | None]:
     result = None
     for step in call.services.timings.race(corpus, options.model, options.seconds, call.stop, options.cross_encoder):
         if isinstance(step, Moment):
@@ -70,7 +72,7 @@ def _race(call: Call, corpus: RaceCorpus, options: TimingOptions) -> Generator[S
     return result
 
 
-def _step(stage: str, step: object) -> Step:
+def _step(stage: str, step: object) -> Step[Any]:
     if isinstance(step, Waiting):
         return Step(f"Waiting, {step.before} before", details={"stage": "Waiting", "before": step.before})
     return Step(stage, details={"stage": stage, "before": 0})

@@ -1,17 +1,17 @@
 """The job transfer: how well a linear classifier learns from a model's embeddings, by SentEval's protocol."""
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sbert_app.grid.rankers import joined, streamed
 from sbert_app.grid.tasks.classes import features_of, learn, measures_of
-from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, model_option
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
 from sbert_app.jobs.declaring.option import flag, option, text, upload
 from sbert_app.labelled.columns import has_pairs
 from sbert_app.labelled.labelled_sentences import LabelledSentences, read_labelled_pairs, read_labelled_sentences
 from sbert_app.runtime.line import place_in_line
+from sbert_app.step import Step
 from sbert_app.tables import Table
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class TransferOptions:
     )  # fmt: skip
 
 
-def transfer(call: Call, options: TransferOptions) -> Iterator[Step | Outcome]:
+def transfer(call: Call, options: TransferOptions) -> Steps:
     """Train a linear classifier on the embeddings of labelled sentences, by the protocol of SentEval (the paper's Table 5).
 
     The weight decay, 0.00001 to 0.01, is chosen on rows that are not tested; Adam, batches of 64, at most 200 epochs. Of labelled

@@ -1,5 +1,6 @@
 """What one visitor has: values by type, and the runs of jobs by name."""
 
+import math
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -7,13 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.errors import UserError
 from sbert_app.runtime.held import held
 from sbert_app.runtime.stop import Stop, Visitor
 
 Value = TypeVar("Value")
 
 
-@dataclass
+@dataclass(eq=False)
 class Session:
     """One visitor, or one corpus of an API client: values by type, and runs of jobs by name, without fields for single features.
 
@@ -22,9 +24,9 @@ class Session:
     value was stored.
     """
 
-    id: str
-    visitor: Visitor
-    expires: float
+    id: str = ""
+    visitor: Visitor = field(default_factory=Visitor)
+    expires: float = math.inf
     grown: Callable[[], None] = lambda: None
     left: float | None = None  # when its page was closed, which may come back
     nbytes: int = 0
@@ -79,6 +81,18 @@ class Session:
         """The value of this type, or None."""
         with self._lock:
             return self._values.get(kind)
+
+    def corpus(self) -> IndexedCorpus:
+        """The corpus that the visitor opened. Raises UserError if there is none."""
+        corpus = self.get(IndexedCorpus)
+        if corpus is None:
+            raise UserError("There is no corpus yet. Choose an example or upload a file under “Corpus” at the top of the page.")
+        return corpus
+
+    @property
+    def closed(self) -> bool:
+        """Whether the session has ended: it stores nothing any more."""
+        return self._closed
 
     def drop(self, kind: type) -> None:
         with self._lock:

@@ -5,7 +5,6 @@ import threading
 import time
 from collections import Counter, OrderedDict
 
-from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.runtime.memory import give_back
 from sbert_app.runtime.session import Session
@@ -66,13 +65,6 @@ class Sessions:
                 session.expires = self._expiry()
             self._sessions.move_to_end(session_id)
             return session
-
-    def corpus(self, session_id: str) -> IndexedCorpus:
-        """The corpus that the visitor opened. Raises UserError if there is none."""
-        corpus = self.get(session_id).get(IndexedCorpus)
-        if corpus is None:
-            raise UserError("There is no corpus yet. Choose an example or upload a file under “Corpus” at the top of the page.")
-        return corpus
 
     def leave(self, connection: str) -> None:
         """A connection was closed: stop its work now, drop its data after GRACE_SECONDS."""
@@ -142,3 +134,20 @@ class Sessions:
     def _evict(self, held: dict[str, int], key: str) -> Session:
         del held[key]
         return self._sessions.pop(key)
+
+
+class SessionKey:
+    """What a page holds instead of its session, which may end meanwhile. id: "" until the page has arrived.
+
+    No dataclass: of one, Gradio would copy all fields.
+    """
+
+    def __init__(self, sessions: Sessions, session_id: str = "") -> None:
+        self._sessions, self.id = sessions, session_id
+
+    def session(self) -> Session:
+        """The session. Raises UserError if it has ended, or the page has not arrived yet."""
+        return self._sessions.get(self.id)
+
+    def __deepcopy__(self, memo: object) -> "SessionKey":
+        return self  # Gradio copies the first value of a State for each page

@@ -15,6 +15,7 @@ from sbert_app.grid.systems import Choice, check_names
 from sbert_app.grid.tasks.chosen import by_tasks, check_tasks, own_data_sets
 from sbert_app.labelled.queries import CorpusRows
 from sbert_app.runtime.line import place_in_line
+from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop, StoppedError
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
@@ -64,12 +65,11 @@ class GridService:
         self._bench = workbench
         self._store = CellStore(None if workbench.settings.hosted else workbench.settings.cache / "evaluations")
 
-    def upload(self, session_id: str, path: Path, name: str) -> DataSet:
+    def upload(self, session: Session, path: Path, name: str) -> DataSet:
         """Read a file and add it to the visitor's data sets, replacing one of the same name. Raises UserError.
 
         Judged queries are ranked over the open corpus.
         """
-        session = self._bench.sessions.get(session_id)
         limits = self._bench.settings.limits
         corpus = session.get(IndexedCorpus)
         rows = CorpusRows(corpus.corpus.name, corpus.corpus.sentences, corpus.corpus.rows) if corpus else None
@@ -84,13 +84,13 @@ class GridService:
         session.update(Uploaded, added)
         return data
 
-    def data_sets(self, session_id: str) -> dict[str, DataSet]:
+    def data_sets(self, session: Session) -> dict[str, DataSet]:
         """By name: those that come with the app, and the visitor's own."""
-        return self.own() | {data.name: data for data in self._uploaded(session_id)}
+        return self.own() | {data.name: data for data in self._uploaded(session)}
 
-    def choose(self, session_id: str, systems: Sequence[str], names: Sequence[str]) -> Grid:
+    def choose(self, session: Session, systems: Sequence[str], names: Sequence[str]) -> Grid:
         """An empty grid of these systems and data sets. Raises UserError for unknown ones, for none, and for too many."""
-        known, names, systems = self.data_sets(session_id), *map(validation.names, (names, systems), ("data sets", "systems"))
+        known, names, systems = self.data_sets(session), *map(validation.names, (names, systems), ("data sets", "systems"))
         if unknown := [name for name in names if name not in known]:
             raise UserError(f"There is no data set {unknown[0]!r}. Must be one of {', '.join(known)}.")
         if not names or not systems:
@@ -149,9 +149,8 @@ class GridService:
             grid = grid.with_cell(place, stored) if stored else self._with_cell(grid, place, systems)
         yield Progress(grid)
 
-    def fill_session(self, session_id: str, grid: Grid, choice: Choice) -> Iterator[Progress]:
+    def fill_session(self, session: Session, grid: Grid, choice: Choice) -> Iterator[Progress]:
         """Fill a grid for a page; the session keeps it after each cell, so that a reload finds it. See `fill`."""
-        session = self._bench.sessions.get(session_id)
         stop = session.begin(JOB)
         session.drop(Halted)
         for step in self.fill(grid, choice, stop):
@@ -159,19 +158,18 @@ class GridService:
                 return
             yield step
 
-    def stop(self, session_id: str) -> None:
+    def stop(self, session: Session) -> None:
         """Stop filling the grid of this session."""
-        session = self._bench.sessions.get(session_id)
         session.put(Halted())
         session.stop(JOB)
 
-    def shown(self, session_id: str) -> ShownGrid | None:
+    def shown(self, session: Session) -> ShownGrid | None:
         """The grid of this session, complete or not; None if there is none."""
-        return self._bench.sessions.get(session_id).get(ShownGrid)
+        return session.get(ShownGrid)
 
-    def unfinished(self, session_id: str) -> ShownGrid | None:
+    def unfinished(self, session: Session) -> ShownGrid | None:
         """The grid to go on with, because the page was left before it was complete; None if the visitor stopped it."""
-        current, session = self.shown(session_id), self._bench.sessions.get(session_id)
+        current = self.shown(session)
         return current if current and not current.grid.complete and session.get(Halted) is None else None
 
     @property
@@ -208,5 +206,5 @@ class GridService:
             cell = str(error)
         return grid.with_cell(place, cell)
 
-    def _uploaded(self, session_id: str) -> tuple[DataSet, ...]:
-        return (self._bench.sessions.get(session_id).get(Uploaded) or Uploaded()).data_sets
+    def _uploaded(self, session: Session) -> tuple[DataSet, ...]:
+        return (session.get(Uploaded) or Uploaded()).data_sets

@@ -10,6 +10,7 @@ from sbert_app.labelled.columns import ColumnRoles, guess_mapping, target_kind
 from sbert_app.labelled.examples import Examples, Reading, read_examples
 from sbert_app.labelled.groups import SENTENCES, SPLITS
 from sbert_app.labelled.splits import Column, Split, split
+from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
 from sbert_app.settings import ASSETS
@@ -57,31 +58,31 @@ class LabelledData:
             raise UserError(f"There is no example {name!r}. Choose one of {', '.join(names)}.")
         return read_table(EXAMPLES / name, self._limits)
 
-    def load(self, session_id: str, table: Table) -> TrainingData:
+    def load(self, session: Session, table: Table) -> TrainingData:
         """Read a table with guessed columns and keep it in the session. Raises UserError, leaving the session unchanged."""
         data = self.read(table, guess_mapping(table.frame))
-        self._bench.sessions.get(session_id).put(data)
+        session.put(data)
         return data
 
-    def remap(self, session_id: str, mapping: ColumnRoles, by: Any = None, column: Any = None) -> TrainingData:
+    def remap(self, session: Session, mapping: ColumnRoles, by: Any = None, column: Any = None) -> TrainingData:
         """Read the session's table with these columns and this split (None: as it is), unless it is the current one."""
-        before = self.current(session_id)
+        before = self.current(session)
         choice = before.choice
         if by is not None or column is not None:
             choice = replace(choice, by=by or SENTENCES, column=column or "")
         if (before.mapping, before.choice) == (mapping, choice):
             return before
-        return self._swap(session_id, before, mapping, choice)
+        return self._swap(session, before, mapping, choice)
 
-    def set_part(self, session_id: str, part: str, table: Table | None) -> TrainingData:
+    def set_part(self, session: Session, part: str, table: Table | None) -> TrainingData:
         """Use a table as the TEST or DEV part, or with None cut that part from the data again."""
-        before = self.current(session_id)
+        before = self.current(session)
         changed: dict[str, Any] = {part: table}
-        return self._swap(session_id, before, before.mapping, replace(before.choice, **changed))
+        return self._swap(session, before, before.mapping, replace(before.choice, **changed))
 
-    def _swap(self, session_id: str, before: TrainingData, mapping: ColumnRoles, choice: SplitChoice) -> TrainingData:
+    def _swap(self, session: Session, before: TrainingData, mapping: ColumnRoles, choice: SplitChoice) -> TrainingData:
         data = self.read(before.table, mapping, choice)
-        self._bench.sessions.get(session_id).swap(before, data)
+        session.swap(before, data)
         return data
 
     def mapping(
@@ -102,13 +103,13 @@ class LabelledData:
             positive=positive or "",
         )
 
-    def clear(self, session_id: str) -> None:
+    def clear(self, session: Session) -> None:
         """Remove the session's training data."""
-        self._bench.sessions.get(session_id).drop(TrainingData)
+        session.drop(TrainingData)
 
-    def current(self, session_id: str) -> TrainingData:
+    def current(self, session: Session) -> TrainingData:
         """The session's training data. Raises UserError if there is none."""
-        data = self._bench.sessions.get(session_id).get(TrainingData)
+        data = session.get(TrainingData)
         if data is None:
             raise UserError("There is no training data yet. Upload labelled pairs, or choose an example.")
         return data

@@ -18,6 +18,7 @@ from sbert_app.labelled.scored_pairs import ScoredPairs
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.engine.batching import distinct
 from sbert_app.runtime.line import place_in_line
+from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services.labelled import EXAMPLES
@@ -55,28 +56,27 @@ class PairFileService:
         self._bench = workbench
         self._limits = workbench.settings.limits
 
-    def open_file(self, session_id: str, path: Path) -> tuple[Table, PairColumns]:
+    def open_file(self, session: Session, path: Path) -> tuple[Table, PairColumns]:
         """Read a file and keep it in the session. Returns it with its likely columns."""
-        return self._open(session_id, read_table(path, self._limits))
+        return self._open(session, read_table(path, self._limits))
 
-    def open_example(self, session_id: str) -> tuple[Table, PairColumns]:
+    def open_example(self, session: Session) -> tuple[Table, PairColumns]:
         """Open the bundled example as if it had been uploaded."""
-        return self._open(session_id, read_table(EXAMPLES / EXAMPLE, self._limits))
+        return self._open(session, read_table(EXAMPLES / EXAMPLE, self._limits))
 
-    def _open(self, session_id: str, table: Table) -> tuple[Table, PairColumns]:
+    def _open(self, session: Session, table: Table) -> tuple[Table, PairColumns]:
         columns = guess_pair_columns(table.frame)
-        self._bench.sessions.get(session_id).put(PairTable(table))
+        session.put(PairTable(table))
         return table, columns
 
-    def has_file(self, session_id: str) -> bool:
-        return self._bench.sessions.get(session_id).get(PairTable) is not None
+    def has_file(self, session: Session) -> bool:
+        return session.get(PairTable) is not None
 
-    def score(self, session_id: str, columns: PairColumns, model: str = DEFAULT_ENCODER) -> Iterator[ScoringProgress]:
+    def score(self, session: Session, columns: PairColumns, model: str = DEFAULT_ENCODER) -> Iterator[ScoringProgress]:
         """Score the session's file by these columns. If only the labels are others than before, the scores are kept.
 
         Raises UserError for a missing column, labels that cannot be compared, or a file without a usable row.
         """
-        session = self._bench.sessions.get(session_id)
         kept, earlier = session.get(PairTable), session.get(ScoredPairs)
         if kept is None:
             raise UserError("There is no file of pairs yet. Upload one, or open the example.")
@@ -93,13 +93,12 @@ class PairFileService:
         reading, labels = self._read(table, columns)
         yield from self._steps(table, reading, labels, model, stop)
 
-    def stop(self, session_id: str) -> None:
+    def stop(self, session: Session) -> None:
         """Stop this session's scoring after the current batch."""
-        self._bench.sessions.get(session_id).stop(SCORING)
+        session.stop(SCORING)
 
-    def clear(self, session_id: str) -> None:
+    def clear(self, session: Session) -> None:
         """Remove the session's file and its scores."""
-        session = self._bench.sessions.get(session_id)
         session.stop(SCORING)
         session.drop(PairTable)
         session.drop(ScoredPairs)

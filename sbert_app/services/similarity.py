@@ -15,6 +15,7 @@ from sbert_app.explain.cautions import Caution, cautions
 from sbert_app.explain.scale import Scale
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.models.pooling import POOLINGS
+from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
 from sbert_app.services.languages import pieces_of
@@ -84,11 +85,11 @@ class SimilarityService:
         self._bench = workbench
         self._was_ready = False
 
-    def compare(self, sentence1: str, sentence2: str, model: str = DEFAULT_ENCODER, session_id: str = "") -> Comparison:
+    def compare(self, sentence1: str, sentence2: str, model: str = DEFAULT_ENCODER, session: Session | None = None) -> Comparison:
         """Score two sentences and explain the score. Raises UserError for a blank sentence or an unknown model."""
         sentences = self._sentence(sentence1, "first"), self._sentence(sentence2, "second")
         encoder = self._bench.registry.encoder(model)
-        scale = self._scale(encoder, session_id)
+        scale = self._scale(encoder, session)
         start = time.perf_counter()  # after loading and calibration, which happen once per model and corpus
         with self._bench.device.hold(short=True) as waited:
             tokens1, tokens2 = encoder.token_vectors(sentences)
@@ -118,11 +119,11 @@ class SimilarityService:
         pair = self._sentence(sentence1, "first"), self._sentence(sentence2, "second")
         return second_opinion(self._bench, pair, cross_encoder)
 
-    def encoder_score(self, sentence1: str, sentence2: str, model: str, session_id: str = "") -> ModelScore:
+    def encoder_score(self, sentence1: str, sentence2: str, model: str, session: Session | None = None) -> ModelScore:
         """Another encoder's cosine of a pair, and its place among random pairs under that encoder."""
         sentences = [self._sentence(sentence1, "first"), self._sentence(sentence2, "second")]
         encoder = self._bench.registry.encoder(model)
-        scale = self._scale(encoder, session_id)
+        scale = self._scale(encoder, session)
         with self._bench.device.hold(short=True):
             start = time.perf_counter()
             embeddings = encoder.encode(sentences)
@@ -180,9 +181,9 @@ class SimilarityService:
             )
         return lines
 
-    def _scale(self, encoder: "Encoder", session_id: str) -> Scale | None:
+    def _scale(self, encoder: "Encoder", session: Session | None) -> Scale | None:
         """What this encoder's scores mean, by the visitor's corpus if the encoder embedded it."""
-        corpus = self._bench.sessions.get(session_id).get(IndexedCorpus) if session_id else None
+        corpus = session.get(IndexedCorpus) if session else None
         return self._bench.examples.scale(encoder, corpus)
 
 

@@ -14,6 +14,7 @@ from sbert_app.grid.loading import of_cross_encoder, of_encoder
 from sbert_app.labelled.examples import Examples, read_examples
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
+from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
@@ -65,18 +66,17 @@ class TimingService:
         self._bench = workbench
         self._limits = workbench.settings.limits
 
-    def race_corpus(self, session_id: str = "") -> RaceCorpus:
+    def race_corpus(self, session: Session) -> RaceCorpus:
         """The session's corpus, or the example tickets if there is none, with the session's labelled pairs."""
-        session = self._bench.sessions.get(session_id) if session_id else None
-        indexed, data = (session.get(IndexedCorpus), session.get(TrainingData)) if session else (None, None)
+        indexed, data = session.get(IndexedCorpus), session.get(TrainingData)
         labelled = self._labelled(data) if data else None
         if indexed:
             return self.prepare(indexed.corpus.name, indexed.corpus.sentences, labelled)
         return self.prepare(EXAMPLE_NAME, self._bench.examples.table(CALIBRATION_EXAMPLE).frame["text"].tolist(), labelled)
 
-    def indexed(self, session_id: str) -> IndexedCorpus | None:
+    def indexed(self, session: Session) -> IndexedCorpus | None:
         """The session's corpus, None if the example is raced."""
-        return self._bench.sessions.get(session_id).get(IndexedCorpus) if session_id else None
+        return session.get(IndexedCorpus)
 
     def prepare(self, name: str, sentences: Sequence[str], labelled: Examples | None = None) -> RaceCorpus:
         """Remove repeated sentences, shuffle, and cut to the limit. Raises UserError for too few."""
@@ -89,10 +89,10 @@ class TimingService:
             notes.append(f"{len(sample):,} of {len(unique):,} sentences, drawn at random.")
         return RaceCorpus(name, [unique[i] for i in sample.tolist()], labelled, tuple(notes))
 
-    def can_race(self, session_id: str) -> bool:
+    def can_race(self, session: Session) -> bool:
         """Whether the session's corpus has enough sentences for a race."""
         try:
-            return bool(self.race_corpus(session_id))
+            return bool(self.race_corpus(session))
         except UserError:
             return False
 
@@ -101,34 +101,34 @@ class TimingService:
         """The longest race that the page allows, in seconds."""
         return min(MOST_SECONDS_ON_SCREEN, self._limits.race_seconds)
 
-    def race_session(self, session_id: str, model: str, seconds: int, cross_encoder: str = "") -> Iterator[Waiting | Moment]:
+    def race_session(self, session: Session, model: str, seconds: int, cross_encoder: str = "") -> Iterator[Waiting | Moment]:
         """Race on the session's corpus; the session keeps the result. Ends early if another corpus is opened."""
-        session, corpus = self._bench.sessions.get(session_id), self.race_corpus(session_id)
+        corpus = self.race_corpus(session)
         stop = session.begin(TIMING)
         for step in self.race(corpus, model, seconds, stop, cross_encoder):
             if stop.revoked or (isinstance(step, Moment) and step.result and not session.put(step.result, stop)):
                 return
             yield step
 
-    def table_7_session(self, session_id: str, model: str) -> Iterator[Waiting | list[SystemSpeed]]:
+    def table_7_session(self, session: Session, model: str) -> Iterator[Waiting | list[SystemSpeed]]:
         """Measure Table 7 on the session's corpus."""
-        corpus = self.race_corpus(session_id)
-        return self.table_7(corpus, model, self._bench.sessions.get(session_id).begin(TIMING))
+        corpus = self.race_corpus(session)
+        return self.table_7(corpus, model, session.begin(TIMING))
 
-    def last_result(self, session_id: str) -> TimingResult | None:
+    def last_result(self, session: Session) -> TimingResult | None:
         """Result of the session's last race on its open corpus; None if there is none."""
-        return self._bench.sessions.get(session_id).get(TimingResult)
+        return session.get(TimingResult)
 
-    def result(self, session_id: str) -> TimingResult:
+    def result(self, session: Session) -> TimingResult:
         """Result of the session's last race. Raises UserError if there is none."""
-        result = self.last_result(session_id)
+        result = self.last_result(session)
         if result is None:
             raise UserError("There is no race result yet. Start a race.")
         return result
 
-    def stop(self, session_id: str) -> None:
+    def stop(self, session: Session) -> None:
         """Stop this session's timing after the current batch; measurements so far are kept."""
-        self._bench.sessions.get(session_id).stop(TIMING)
+        session.stop(TIMING)
 
     def race(
         self,

@@ -7,6 +7,7 @@ import gradio as gr
 from starlette.middleware import Middleware
 
 from sbert_app.jobs import JOBS
+from sbert_app.runtime.sessions import SessionKey
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.serve.routes import routes
 from sbert_app.services.bundle import Services, build_services
@@ -40,34 +41,34 @@ def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
     app: gr.Blocks
     services = services or build_services(bench)
     with gr.Blocks(title=TITLE, analytics_enabled=False, delete_cache=(CLEAN_SECONDS, CLEAN_SECONDS)) as app:
-        session_id = gr.State("")
+        session = gr.State(SessionKey(bench.sessions))
         # Hosted: the owner of training runs, a secret stored in the browser, so that a reload finds the run again.
         owner = gr.BrowserState("", storage_key="sbert-studio-owner") if bench.settings.hosted else gr.State("")
         picker = ModelPicker(bench)
         model = picker.in_use
-        corpus = CorpusPanel(services.corpora, services.collections, session_id, model, picker.menu)
+        corpus = CorpusPanel(services.corpora, services.collections, session, model, picker.menu)
         opened = corpus.opened
         build_drawer()
         tabs = {}
         with gr.Tabs(elem_id="tabs") as all_tabs:
             with gr.Tab("Similarity", id="similarity") as tabs["similarity"]:
-                similarity.build(services, session_id, model, opened)
+                similarity.build(services, session, model, opened)
             with gr.Tab("Search", id="search") as tabs["search"]:
-                search = SearchTab(services, session_id, opened)
+                search = SearchTab(services, session, opened)
             with gr.Tab("Duplicates", id="duplicates") as tabs["duplicates"]:
-                starts = [search.start, duplicates.build(services, session_id, opened)]
+                starts = [search.start, duplicates.build(services, session, opened)]
             with gr.Tab("Map", id="map") as tabs["map"]:
-                cluster_map.build(services.maps, session_id, model, opened, tabs["map"])
+                cluster_map.build(services.maps, session, model, opened, tabs["map"])
             with gr.Tab("Fine-tune", id="fine-tune") as tabs["fine-tune"]:
-                panel = fine_tune.build(services.trainings, services.models, session_id, owner, picker)
+                panel = fine_tune.build(services.trainings, services.models, session, owner, picker)
             with gr.Tab("Timing", id="timing") as tabs["timing"]:
-                timing.build(services.timings, session_id, model, opened, tabs["timing"])
+                timing.build(services.timings, session, model, opened, tabs["timing"])
             with gr.Tab("Evaluation", id="evaluation") as tabs["evaluation"]:
-                evaluation.build(services.grids, session_id, model, not bench.settings.hosted, tabs["evaluation"])
+                evaluation.build(services.grids, session, model, not bench.settings.hosted, tabs["evaluation"])
         for job in JOBS:
             add_endpoint(job, services)
         corpus.listen(starts)
-        Arrival(services, picker, corpus, tabs, all_tabs).listen(app, session_id, search.query)
+        Arrival(services, picker, corpus, tabs, all_tabs).listen(app, session, search.query)
 
         def leave(request: gr.Request) -> None:
             bench.sessions.leave(request.session_hash or "")

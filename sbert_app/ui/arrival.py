@@ -13,6 +13,7 @@ import gradio as gr
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.runtime.session import Session
+from sbert_app.runtime.sessions import SessionKey
 from sbert_app.services.bundle import Services
 from sbert_app.ui.corpus import view
 from sbert_app.ui.corpus.panel import CorpusPanel
@@ -66,18 +67,18 @@ class Arrival:
         self._tabs, self._all_tabs = tabs, all_tabs
         self._place = gr.Textbox(visible=False)
 
-    def listen(self, app: gr.Blocks, session_id: gr.State, query: gr.Textbox) -> None:
+    def listen(self, app: gr.Blocks, key: gr.State, query: gr.Textbox) -> None:
         """query: the Search tab's, filled in from the address."""
-        self._session_id, self._query = session_id, query
+        self._key, self._query = key, query
         model = self._picker.in_use
         # The session comes at once, so that a click in the first second is served; loading the model may take several.
-        place = [session_id, self._place, query, self._all_tabs]
+        place = [key, self._place, query, self._all_tabs]
         arrived = app.load(handler(self._on_arrival), [self._place, model], place, js=READ, **PRIVATE)
         outputs = [*self._picker.outputs, *self._panel.shown, self._panel.progress]
         arrived.then(None, self._place, None, js=KEEP, **PRIVATE)
-        restored = arrived.then(handler(self._restore), [session_id, model], outputs, **PRIVATE)
+        restored = arrived.then(handler(self._restore), [key, model], outputs, **PRIVATE)
         restored.then(None, None, None, js=ARRIVE, **PRIVATE)
-        model.change(handler(self._on_model), [session_id, model], None, **PRIVATE)
+        model.change(handler(self._on_model), [key, model], None, **PRIVATE)
         for name, tab in self._tabs.items():
             tab.select(None, self._panel.progress, self._panel.progress, js=f"line => studio.selected('{name}', line)", **PRIVATE)
 
@@ -86,22 +87,21 @@ class Arrival:
         visitor = visitor_of(request, bench.settings.hosted)
         session = bench.sessions.resume(place.session, visitor, place.left_by) or bench.sessions.open(visitor)
         session.put(place)
-        updates: Updates = {self._session_id: session.id, self._place: f"{session.id} {visitor.connection}"}
+        updates: Updates = {self._key: SessionKey(bench.sessions, session.id), self._place: f"{session.id} {visitor.connection}"}
         if place.query:
             updates[self._query] = place.query
         if place.tab in self._tabs:
             updates[self._all_tabs] = gr.Tabs(selected=place.tab)
         return updates
 
-    def _restore(self, session_id: str, model: str) -> Updates:
+    def _restore(self, session: Session, model: str) -> Updates:
         """The model and the corpus of the page as it was."""
-        session = self._services.bench.sessions.get(session_id)
         place, updates = session.get(Place) or Place(), self._model(session, model)
-        if session.get(IndexedCorpus) is None and not self._services.collections.open_key(session.id, place.corpus):
-            self._services.corpora.open_key(session.id, place.corpus, model)
+        if session.get(IndexedCorpus) is None and not self._services.collections.open_key(session, place.corpus):
+            self._services.corpora.open_key(session, place.corpus, model)
         if place.corpus and session.get(IndexedCorpus) is None:
             updates[self._panel.progress] = view.missing(place.corpus, self._services.corpora.hosted)
-        return updates | self._panel.show(session.id, place.corpus)
+        return updates | self._panel.show(session, place.corpus)
 
     def _model(self, session: Session, model: str) -> Updates:
         """The model chosen before the reload, if it can still be loaded."""
@@ -111,5 +111,5 @@ class Arrival:
         except UserError:
             return self._picker.refresh()
 
-    def _on_model(self, session_id: str, model: str) -> None:
-        self._services.bench.sessions.get(session_id).put(ChosenModel(model))
+    def _on_model(self, session: Session, model: str) -> None:
+        session.put(ChosenModel(model))

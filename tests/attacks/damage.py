@@ -92,8 +92,8 @@ class Visit:
     def encode(self, model: str) -> Any:
         return self.bench.device.encode(self.bench.registry.encoder(model), SENTENCES[:3]).tolist()
 
-    def search(self, session_id: str) -> Any:
-        hits = SearchService(self.bench).search(session_id, QUERY, 5, ranking="hybrid").hits
+    def search(self, session: str) -> Any:
+        hits = SearchService(self.bench).search(session, QUERY, 5, ranking="hybrid").hits
         return [(hit.row, hit.sentence, round(hit.score, 5)) for hit in hits]
 
     def corpora(self) -> Any:
@@ -101,8 +101,8 @@ class Visit:
 
     def open_corpus(self) -> Any:
         session = self.bench.sessions.open()
-        CorpusService(self.bench).open_saved(session.id, self.ids.corpus)
-        return self.search(session.id)
+        CorpusService(self.bench).open_saved(session, self.ids.corpus)
+        return self.search(session)
 
     def index_again(self) -> Any:
         return self.search(index(self.bench, SENTENCES))

@@ -142,7 +142,7 @@ def check(home: Path, ledger: Ledger, finish: bool, expected: list[float]) -> tu
     damaged = [f"run {info.id}" for info in infos.values() if info.state == DAMAGED or info.live]
     for name in listed:
         try:
-            CorpusService(bench).open_saved(session.id, name)
+            CorpusService(bench).open_saved(session, name)
         except UserError as error:
             damaged.append(f"corpus {name}: {error}")
     for info in infos.values():

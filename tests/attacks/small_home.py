@@ -12,6 +12,7 @@ from sbert_app.models.files.finding import bundled_folder
 from sbert_app.models.files.folders import Layout, write_layout
 from sbert_app.runs import execution
 from sbert_app.runs.plan import Plan
+from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench, open_workbench
 from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.fine_tune import FineTuneService
@@ -40,19 +41,19 @@ def tiny_model(folder: Path) -> None:
     write_layout(folder, Layout(), dim=32, max_length=64)
 
 
-def index(bench: Workbench, sentences: list[str]) -> str:
-    """Index sentences as the app does, which also saves them. Returns the session's id."""
+def index(bench: Workbench, sentences: list[str]) -> Session:
+    """Index sentences as the app does, which also saves them. Returns the session."""
     corpora, session = CorpusService(bench), bench.sessions.open()
-    column = corpora.put_table(session.id, corpora.read_lines("\n".join(sentences)))
-    for _ in corpora.index(session.id, [column], BASE):
+    column = corpora.put_table(session, corpora.read_lines("\n".join(sentences)))
+    for _ in corpora.index(session, [column], BASE):
         pass
-    return session.id
+    return session
 
 
 def training_data(service: FineTuneService) -> TrainingData:
     table = service.labelled.example(PAIRS)
     table = type(table)(table.name, table.frame.head(ROWS), table.rows[:ROWS])
-    return service.labelled.load(service._bench.sessions.open().id, table)
+    return service.labelled.load(service._bench.sessions.open(), table)
 
 
 def plan(service: FineTuneService, data: TrainingData) -> Plan:

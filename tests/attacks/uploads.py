@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.runtime.session import Session
 from sbert_app.runtime.sessions import Sessions
 from sbert_app.runtime.stop import Visitor
 from sbert_app.runtime.workbench import open_workbench
@@ -23,31 +25,32 @@ LOOK_UPS_A_CLICK = 16  # of the session, where a click opens a corpus
 GOAL = 1.3  # of the time before
 
 
-def click(services: Services, session_id: str, number: int) -> float:
+def click(services: Services, session: Session, number: int) -> float:
     """Seconds of one visitor's comparison, with the look-ups of a click."""
     start = time.perf_counter()
     for _ in range(LOOK_UPS_A_CLICK):
-        services.bench.sessions.get(session_id)
-    services.similarity.compare(f"the invoice {number} is late", f"the bill {number} has not come", session_id=session_id)
+        services.bench.sessions.get(session.id)
+    sentences = f"the invoice {number} is late", f"the bill {number} has not come"
+    services.similarity.compare(*sentences, DEFAULT_ENCODER, session)
     return time.perf_counter() - start
 
 
-def look_up(sessions: Sessions, session_id: str) -> float:
+def look_up(sessions: Sessions, session: Session) -> float:
     """Microseconds of one look-up, the median of many."""
     seconds = []
     for _ in range(LOOK_UPS):
         start = time.perf_counter()
-        sessions.get(session_id)
+        sessions.get(session.id)
         seconds.append(time.perf_counter() - start)
     return float(np.median(seconds)) * 1e6
 
 
-def upload(services: Services, session_id: str, folder: Path, number: int) -> None:
+def upload(services: Services, session: Session, folder: Path, number: int) -> None:
     """A file of pairs as small as they get: many sentences in few bytes."""
     path = folder / f"set{number}.csv"
     pairs = (f"a{number}x{i},b{i},{i % 6}" for i in range(FILE_BYTES // 15))
     path.write_text("\n".join(["sentence1,sentence2,score", *pairs]))
-    services.grids.upload(session_id, path, path.name)
+    services.grids.upload(session, path, path.name)
 
 
 def attack(services: Services, folder: Path) -> bool:
@@ -64,7 +67,7 @@ def attack(services: Services, folder: Path) -> bool:
     for number in range(MOST_UPLOADED):
         upload(services, attacker, folder, number)
     after, look_up_after = measure()
-    held = sessions.get(attacker).nbytes / 1e6
+    held = attacker.nbytes / 1e6
     print(f"{MOST_UPLOADED} files of {FILE_BYTES / 1e6:.1f} MB, counted as {held:,.0f} MB")
     print(f"a click of another visitor: p50 {1e3 * before:,.1f} ms before, {1e3 * after:,.1f} ms after ({after / before:.2f}x)")
     print(f"one look-up of a session: {look_up_before:,.1f} us before, {look_up_after:,.1f} us after", flush=True)

@@ -60,7 +60,7 @@ def small_run(app_url, tmp_path_factory):
     def train(steps=None) -> str:
         table = trainings.labelled.example("requests_scored.csv")
         table = replace(table, name="shop wishes.csv", frame=table.frame.head(60), rows=table.rows[:60])
-        data = trainings.labelled.load(trainings._bench.sessions.open().id, table)
+        data = trainings.labelled.load(trainings._bench.sessions.open(), table)
         name = f"small run {next(names)} {np.random.default_rng().integers(10**9)}"
         run = trainings.create(data, trainings.plan(QUICK, data, str(base), epochs=1, learning_curve=False), name=name)
         with run.lock():

@@ -8,7 +8,7 @@ import pytest
 
 from sbert_app.errors import UserError
 from sbert_app.jobs import JOBS
-from sbert_app.jobs.declaring.job import Outcome, Step, outcome_of
+from sbert_app.jobs.declaring.job import Outcome, outcome_of
 from sbert_app.jobs.declaring.option import (
     arguments,
     choice,
@@ -24,6 +24,7 @@ from sbert_app.jobs.declaring.option import (
     whole,
 )
 from sbert_app.settings import Limits
+from sbert_app.step import Step
 from sbert_app.tables import Table
 
 LIMITS = Limits()

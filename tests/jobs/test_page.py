@@ -63,8 +63,8 @@ REFUSALS = [
 def page(shared_bench):
     page = Page(shared_bench)
     labelled = LabelledData(shared_bench)
-    labelled.load(page.session.id, labelled.example("requests_scored.csv"))
-    list(DuplicatesService(shared_bench).find(page.session.id))
+    labelled.load(page.session, labelled.example("requests_scored.csv"))
+    list(DuplicatesService(shared_bench).find(page.session))
     return page
 
 

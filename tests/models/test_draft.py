@@ -118,12 +118,12 @@ def test_where_it_is_not_faster_it_says_so(registry, monkeypatch):
 def test_an_indexed_corpus_names_the_loss_on_its_own_sentences(settings, sentences):
     bench = open_workbench(settings, converts=False)
     corpora, session = CorpusService(bench), bench.sessions.open("")
-    corpora.put_table(session.id, corpora.read_lines("\n".join(sentences[:60])))
-    indexed = list(corpora.index(session.id, ["text"]))[-1]
-    assert indexed.notes == () and corpora.other_index(session.id, DEFAULT_ENCODER) is None
-    offered = view.stale(corpora.other_index(session.id, DRAFT))
-    again = list(corpora.index_again(session.id, DRAFT))[-1]
-    reopened = list(corpora.index_again(session.id, DRAFT))[-1]
+    corpora.put_table(session, corpora.read_lines("\n".join(sentences[:60])))
+    indexed = list(corpora.index(session, ["text"]))[-1]
+    assert indexed.notes == () and corpora.other_index(session, DEFAULT_ENCODER) is None
+    offered = view.stale(corpora.other_index(session, DRAFT))
+    again = list(corpora.index_again(session, DRAFT))[-1]
+    reopened = list(corpora.index_again(session, DRAFT))[-1]
     (loss,) = again.notes
     assert loss.startswith("Draft in int8, measured on 60 sentences: cosine to the full model 0.9")
     assert loss in offered and loss in reopened.notes and loss in view.card(again.corpus, again)

@@ -18,7 +18,7 @@ def service(shared_bench):
 
 @pytest.fixture
 def visitor(service):
-    return service._bench.sessions.open().id
+    return service._bench.sessions.open()
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def test_cells_fill_one_by_one_and_stay_in_the_session(service, visitor, own):
 
 
 def test_of_two_uploads_at_once_none_is_lost(service, visitor, write, monkeypatch):
-    session, first, second = service._bench.sessions.get(visitor), write("first.csv", PAIRS), write("second.csv", PAIRS)
+    session, first, second = visitor, write("first.csv", PAIRS), write("second.csv", PAIRS)
     get = session.get
 
     def get_and_be_overtaken(kind):
@@ -73,7 +73,7 @@ def test_a_grid_that_was_interrupted_goes_on_and_one_that_was_stopped_does_not(s
     grid = service.choose(visitor, [SBERT, TF_IDF, OVERLAP], ["mine"])
     steps = service.fill_session(visitor, grid, Choice())
     next(step for step in steps if step.grid.cells)
-    service._bench.sessions.get(visitor).stop_all()  # as when the page is closed
+    visitor.stop_all()  # as when the page is closed
     list(steps)
     current = service.unfinished(visitor)
     assert current is not None and 1 <= len(current.grid.cells) < 3
@@ -83,7 +83,7 @@ def test_a_grid_that_was_interrupted_goes_on_and_one_that_was_stopped_does_not(s
     next(step for step in steps if step.grid.cells)
     service.stop(visitor)
     list(steps)
-    assert service.unfinished(visitor) is None and service._bench.sessions.get(visitor).get(Halted) is not None
+    assert service.unfinished(visitor) is None and visitor.get(Halted) is not None
 
 
 def test_a_second_grid_is_answered_from_the_store(service, visitor, own, monkeypatch):
@@ -95,7 +95,7 @@ def test_a_second_grid_is_answered_from_the_store(service, visitor, own, monkeyp
 
 def test_another_visitor_has_neither_data_sets_nor_grid(service, visitor, own):
     filled(service, visitor, [OVERLAP])
-    other = service._bench.sessions.open().id
+    other = service._bench.sessions.open()
     assert "mine" not in service.data_sets(other) and service.shown(other) is None
     with pytest.raises(UserError, match="There is no data set 'mine'"):
         service.choose(other, [OVERLAP], ["mine"])

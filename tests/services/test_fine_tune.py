@@ -56,7 +56,7 @@ def load(service, name=SCORED, rows=100):
     """The first rows of an example: most tests only need a run that ends."""
     table = service.labelled.example(name)
     table = replace(table, frame=table.frame.head(rows), rows=table.rows[:rows])
-    return service.labelled.load(service._bench.sessions.open().id, table)
+    return service.labelled.load(service._bench.sessions.open(), table)
 
 
 def wait(service, run_id, owner="", seconds=300, until=None):
@@ -134,7 +134,7 @@ def test_a_run_is_judged_saved_and_loads_in_sentence_transformers(service, bench
 def test_a_split_that_shares_sentences_says_so_wherever_its_result_is(service, tiny):
     """The verdict, the model card and the summary for scripts; and the run remembers its file and its split."""
     data = load(service, LABELLED, 420)
-    session = service._bench.sessions.open().id
+    session = service._bench.sessions.open()
     data = service.labelled.load(session, data.table)
     assert data.split.shared == 0
     data = service.labelled.remap(session, data.mapping, PAIRS)
@@ -161,7 +161,7 @@ def test_a_split_that_shares_sentences_says_so_wherever_its_result_is(service, t
 
 
 def test_parts_of_ones_own_are_kept_with_other_columns_and_gone_with_other_data(service, write):
-    session, labelled = service._bench.sessions.open().id, service.labelled
+    session, labelled = service._bench.sessions.open(), service.labelled
     data = labelled.load(session, labelled.example(SCORED))
     rows = [f"own sentence {i},another of my own {i},{i % 6}" for i in range(30)]
     own = labelled.read_file(write("own.csv", "\n".join(["sentence1,sentence2,score", *rows])))
@@ -375,7 +375,7 @@ def test_settings_from_the_page_are_checked(service):
     with pytest.raises(UserError, match="no example"):
         service.labelled.example("../../secret.csv")
     with pytest.raises(UserError, match="no training data"):
-        service.labelled.current(service._bench.sessions.open().id)
+        service.labelled.current(service._bench.sessions.open())
 
 
 def test_evaluate_measures_each_system_and_refuses_unknown_ones(bench, service):

@@ -32,9 +32,9 @@ def encoder(shared_bench):
 @pytest.fixture(scope="module")
 def searched(shared_bench):
     session, corpora = shared_bench.sessions.open(), CorpusService(shared_bench)
-    corpora.put_table(session.id, corpora.read_lines("\n".join([*sentences("support_tickets.csv")[:20], *GERMAN])))
-    list(corpora.index(session.id, ["text"]))
-    return session.id
+    corpora.put_table(session, corpora.read_lines("\n".join([*sentences("support_tickets.csv")[:20], *GERMAN])))
+    list(corpora.index(session, ["text"]))
+    return session
 
 
 def test_a_german_query_is_told_in_the_result_and_by_words_alone_it_is_not(shared_bench, searched):

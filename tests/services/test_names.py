@@ -16,7 +16,7 @@ def service(bench):
 @pytest.fixture
 def data(service):
     table = service.labelled.example("requests_scored.csv")
-    return service.labelled.load(service._bench.sessions.open().id, table)
+    return service.labelled.load(service._bench.sessions.open(), table)
 
 
 @pytest.fixture

@@ -26,8 +26,8 @@ def session(shared_bench):
 
 
 def score(service, session, path, columns=None):
-    _, guessed = service.open_file(session.id, path)
-    events = list(service.score(session.id, columns or guessed))
+    _, guessed = service.open_file(session, path)
+    events = list(service.score(session, columns or guessed))
     return events[-1].scored, guessed, events
 
 
@@ -54,7 +54,7 @@ def test_other_columns_can_be_chosen(service, session, write):
         (("left", ""), "need 2 sentence columns"),
     ):
         with pytest.raises(UserError, match=message):
-            list(service.score(session.id, PairColumns(*columns)))
+            list(service.score(session, PairColumns(*columns)))
 
 
 def test_a_score_column_of_the_file_is_kept(service, session, write):
@@ -68,19 +68,19 @@ def test_short_phrases_are_pairs_too(service, session, write):
 
 def test_a_file_without_two_columns_and_a_session_without_a_file(service, session, write):
     with pytest.raises(UserError, match="needs two columns of text. This file has one: text"):
-        service.open_file(session.id, write("one.txt", "a\nb\n"))
+        service.open_file(session, write("one.txt", "a\nb\n"))
     with pytest.raises(UserError, match="There is no file of pairs yet"):
-        list(service.score(session.id, PairColumns("a", "b")))
+        list(service.score(session, PairColumns("a", "b")))
     with pytest.raises(UserError, match="0 usable rows"):
         score(service, session, write("blank.csv", "a,b\nx,\n,y\n"), PairColumns("a", "b"))
 
 
 def test_stopped_scoring_stores_nothing(service, session):
-    service.open_example(session.id)
-    steps = service.score(session.id, PairColumns("sentence1", "sentence2"))
+    service.open_example(session)
+    steps = service.score(session, PairColumns("sentence1", "sentence2"))
     while next(steps).stage != "Encoding":
         pass
-    service.stop(session.id)
+    service.stop(session)
     assert list(steps)[-1].stopped and session.get(ScoredPairs) is None
 
 
@@ -119,11 +119,11 @@ def test_the_rows_shown_are_those_that_disagree_or_the_extremes(service, session
 
 def test_other_labels_need_no_new_scores(service, session, write):
     scored, guessed, _ = score(service, session, write("l.csv", labelled()))
-    steps = list(service.score(session.id, replace(guessed, labels="")))
+    steps = list(service.score(session, replace(guessed, labels="")))
     assert all(step.stage != "Encoding" for step in steps)
     assert steps[-1].scored.scores is scored.scores and steps[-1].scored.labels is None
-    assert list(service.score(session.id, guessed))[-1].scored.agreement == scored.agreement
-    swapped = list(service.score(session.id, PairColumns("sentence2", "sentence1")))
+    assert list(service.score(session, guessed))[-1].scored.agreement == scored.agreement
+    swapped = list(service.score(session, PairColumns("sentence2", "sentence1")))
     assert any(step.stage == "Encoding" for step in swapped)
     for columns, message in (
         (replace(guessed, labels="sentence1"), "chosen twice"),
@@ -131,4 +131,4 @@ def test_other_labels_need_no_new_scores(service, session, write):
         (PairColumns("sentence1", "label", "sentence2"), "no label is known to mean the same"),
     ):
         with pytest.raises(UserError, match=message):
-            list(service.score(session.id, columns))
+            list(service.score(session, columns))

@@ -88,16 +88,16 @@ def test_the_score_is_symmetric_and_one_for_equal_sentences(service):
 
 def test_the_percentile_is_of_the_visitors_own_corpus_once_there_is_one(shared_bench, service):
     session, corpora = shared_bench.sessions.open(), CorpusService(shared_bench)
-    corpora.put_table(session.id, corpora.read_lines("cats\ndogs\nbirds\nfish"))
-    list(corpora.index(session.id, ["text"]))
-    assert service.compare("a", "b", session_id=session.id).calibrated_on == "pasted: cats"
+    corpora.put_table(session, corpora.read_lines("cats\ndogs\nbirds\nfish"))
+    list(corpora.index(session, ["text"]))
+    assert service.compare("a", "b", session=session).calibrated_on == "pasted: cats"
 
 
 def test_a_corpus_of_one_sentence_leaves_the_examples_to_calibrate(shared_bench, service):
     session, corpora = shared_bench.sessions.open(), CorpusService(shared_bench)
-    corpora.put_table(session.id, corpora.read_lines("only one"))
-    list(corpora.index(session.id, ["text"]))
-    assert service.compare("a", "b", session_id=session.id).calibrated_on == "support_tickets.csv"
+    corpora.put_table(session, corpora.read_lines("only one"))
+    list(corpora.index(session, ["text"]))
+    assert service.compare("a", "b", session=session).calibrated_on == "support_tickets.csv"
 
 
 TEN_PAIRS = [

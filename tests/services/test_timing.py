@@ -11,6 +11,7 @@ import transformers
 
 from sbert_app.errors import UserError
 from sbert_app.labelled.columns import ColumnRoles
+from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
 from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.corpus.ranked_hits import WAITED
@@ -41,7 +42,7 @@ def last(steps):
 
 
 def test_a_race_to_its_end(service):
-    steps = list(service.race(service.race_corpus(), seconds=1))
+    steps = list(service.race(service.race_corpus(Session()), seconds=1))
     stages = list(dict.fromkeys(step.stage for step in steps))
     assert stages[:3] == ["Loading the models", "Warming up, not counted", "Racing"] and stages[-1] == DONE
     result = steps[-1].result
@@ -67,7 +68,7 @@ def test_a_race_to_its_end(service):
 def test_any_cross_encoder_races_under_its_own_name(service, cross_folder, tmp_path):
     """Here one of three layers against an encoder of six: the ratio is not that of the two methods alone."""
     name = str(cross_folder(tmp_path / "ms-marco-mine", sentence_transformers={"activation_fn": "torch.nn.Identity"}))
-    *_, moment = service.race(service.race_corpus(), seconds=1, cross_encoder=name)
+    *_, moment = service.race(service.race_corpus(Session()), seconds=1, cross_encoder=name)
     where = moment.result.conditions
     assert (where.cross_encoder, where.trained_for, where.head_trained, where.same_backbone) == (name, "answers", True, False)
     assert where.sizes == ("6 layers of 384", "3 layers of 384") and moment.result.agreement is not None
@@ -81,7 +82,7 @@ def test_any_cross_encoder_races_under_its_own_name(service, cross_folder, tmp_p
 
 
 def test_a_cross_encoder_that_cannot_race_is_a_sentence(service, cross_folder, tmp_path, model_folder):
-    three, corpus = cross_folder(tmp_path / "three", 3), service.race_corpus()
+    three, corpus = cross_folder(tmp_path / "three", 3), service.race_corpus(Session())
     for folder, message in [(three, "3 labels, not a score"), (model_folder, "of kind encoder"), (tmp_path, "holds no model")]:
         with pytest.raises(UserError, match=message):
             list(service.race(corpus, seconds=1, cross_encoder=str(folder)))
@@ -92,7 +93,7 @@ def test_a_cross_encoder_that_cannot_race_is_a_sentence(service, cross_folder, t
 
 def test_a_stopped_race_keeps_what_was_measured(service):
     steps, stop = [], Stop()
-    for step in service.race(service.race_corpus(), seconds=60, stop=stop):
+    for step in service.race(service.race_corpus(Session()), seconds=60, stop=stop):
         steps.append(step)
         if step.state and step.state.cross.done and step.state.sbert.done:
             stop.set()
@@ -100,14 +101,14 @@ def test_a_stopped_race_keeps_what_was_measured(service):
     assert steps[-1].stage == STOPPED and result.stopped
     assert result.cross.items > 0 and result.runs == () and result.agreement is None
     assert figures(result)
-    assert last(service.race(service.race_corpus(), seconds=1, stop=stop)).result is None
+    assert last(service.race(service.race_corpus(Session()), seconds=1, stop=stop)).result is None
 
 
 def test_one_race_at_a_time_and_everyone_knows_their_place(service):
-    first = service.race(service.race_corpus(), seconds=60)
+    first = service.race(service.race_corpus(Session()), seconds=60)
     while next(first).stage != "Racing":
         pass
-    second, third = (service.race(service.race_corpus(), seconds=1) for _ in range(2))
+    second, third = (service.race(service.race_corpus(Session()), seconds=1) for _ in range(2))
     assert next(second) == Waiting(1) and next(third) == Waiting(2)
     first.close()  # a closed tab
     assert isinstance(next(second), Moment)
@@ -118,47 +119,47 @@ def test_one_race_at_a_time_and_everyone_knows_their_place(service):
 
 
 def test_who_stops_while_waiting_leaves_the_line(service):
-    first = service.race(service.race_corpus(), seconds=60)
+    first = service.race(service.race_corpus(Session()), seconds=60)
     next(first)
     stop = Stop()
     stop.set()
-    assert [step.stage for step in service.race(service.race_corpus(), seconds=1, stop=stop)] == ["Stopped"]
+    assert [step.stage for step in service.race(service.race_corpus(Session()), seconds=1, stop=stop)] == ["Stopped"]
     first.close()
 
 
 def test_quality_is_measured_on_the_columns_that_were_chosen(service, shared_bench, write):
     session, labelled = shared_bench.sessions.open(), LabelledData(shared_bench)
     rows = [f"first {i},second {i},other {i},{i % 5},{4 - i % 5}" for i in range(40)]
-    labelled.load(session.id, read_table(write("own.csv", "\n".join(["sentence1,sentence2,b,score,mine", *rows])), Limits()))
-    labelled.remap(session.id, ColumnRoles("scored", ("sentence1", "b"), "mine"))
-    pairs = service.race_corpus(session.id).labelled
+    labelled.load(session, read_table(write("own.csv", "\n".join(["sentence1,sentence2,b,score,mine", *rows])), Limits()))
+    labelled.remap(session, ColumnRoles("scored", ("sentence1", "b"), "mine"))
+    pairs = service.race_corpus(session).labelled
     assert pairs.sentences[1][0] == "other 0" and pairs.targets[0] == 1
 
 
 def test_a_race_ends_with_its_corpus(service, shared_bench):
     session = shared_bench.sessions.open()
-    steps = service.race_session(session.id, "all-MiniLM-L6-v2", 1)
+    steps = service.race_session(session, "all-MiniLM-L6-v2", 1)
     next(steps)
-    CorpusService(shared_bench).open_example(session.id, "field_notes.csv")
+    CorpusService(shared_bench).open_example(session, "field_notes.csv")
     assert list(steps) == []
     with pytest.raises(UserError, match="no race"):
-        service.result(session.id)
+        service.result(session)
 
 
 def test_the_sessions_corpus_is_raced_and_its_labelled_pairs_are_measured(service, shared_bench):
     session = shared_bench.sessions.open()
-    CorpusService(shared_bench).open_example(session.id, "field_notes.csv")
+    CorpusService(shared_bench).open_example(session, "field_notes.csv")
     labelled = LabelledData(shared_bench)
     table = labelled.example("requests_scored.csv")
-    labelled.load(session.id, replace(table, frame=table.frame.head(80), rows=table.rows[:80]))
-    corpus = service.race_corpus(session.id)
+    labelled.load(session, replace(table, frame=table.frame.head(80), rows=table.rows[:80]))
+    corpus = service.race_corpus(session)
     assert corpus.name == "field_notes.csv" and len(corpus.labelled) == 80
-    result = last(service.race_session(session.id, "all-MiniLM-L6-v2", 1)).result
+    result = last(service.race_session(session, "all-MiniLM-L6-v2", 1)).result
     assert result.quality.examples == len(corpus.labelled)
     assert result.quality.changes[0].metric == "spearman"
-    assert service.result(session.id).conditions.corpus == "field_notes.csv"
+    assert service.result(session).conditions.corpus == "field_notes.csv"
     with pytest.raises(UserError, match="no race"):
-        service.result(shared_bench.sessions.open().id)
+        service.result(shared_bench.sessions.open())
 
 
 def test_what_is_raced_is_different_and_enough(service, shared_bench):
@@ -177,7 +178,7 @@ def test_another_backbone_races_against_its_like_with_an_untrained_head(service,
     torch.manual_seed(0)
     transformers.BertModel(config).save_pretrained(tmp_path / "small")
     transformers.AutoTokenizer.from_pretrained(model_folder).save_pretrained(tmp_path / "small")
-    result = last(service.race(service.race_corpus(), str(tmp_path / "small"), seconds=1)).result
+    result = last(service.race(service.race_corpus(Session()), str(tmp_path / "small"), seconds=1)).result
     where = result.conditions
     assert where.same_backbone and not where.head_trained and "untrained head" in where.cross_encoder
     assert result.agreement is None and result.quality is None and len(result.runs) > 1
@@ -185,9 +186,9 @@ def test_another_backbone_races_against_its_like_with_an_untrained_head(service,
 
 def test_waiting_for_others_is_told_and_not_counted(shared_bench):
     session = shared_bench.sessions.open()
-    CorpusService(shared_bench).open_example(session.id, "support_tickets.csv")
+    CorpusService(shared_bench).open_example(session, "support_tickets.csv")
     search = SearchService(shared_bench)
-    assert WAITED not in search.search(session.id, "refund").milliseconds
+    assert WAITED not in search.search(session, "refund").milliseconds
     held, device = threading.Event(), shared_bench.device
 
     def hold():
@@ -200,15 +201,15 @@ def test_waiting_for_others_is_told_and_not_counted(shared_bench):
     thread = threading.Thread(target=hold)
     thread.start()
     held.wait()
-    stages = search.search(session.id, "refund").milliseconds
+    stages = search.search(session, "refund").milliseconds
     thread.join()
     assert stages[WAITED] >= 299
 
 
 def test_table_7_waits_its_turn_and_stops(service, shared_bench):
     session = shared_bench.sessions.open()
-    steps = service.table_7_session(session.id, "all-MiniLM-L6-v2")
+    steps = service.table_7_session(session, "all-MiniLM-L6-v2")
     rows = next(steps)
     assert [row.system for row in rows] == ["Average word vectors", "SBERT", "SBERT, smart batching"]
-    service.stop(session.id)
+    service.stop(session)
     assert list(steps) == []

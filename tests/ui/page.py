@@ -6,6 +6,7 @@ from typing import Any
 import gradio as gr
 from gradio.state_holder import SessionState
 
+from sbert_app.runtime.sessions import SessionKey
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.ui.app import build_app
@@ -22,8 +23,8 @@ class Page:
         self.functions = [function for function in self.app.fns.values() if function.fn]
         corpora = CorpusService(bench)
         self.session = bench.sessions.open()
-        corpora.put_table(self.session.id, corpora.read_lines(LINES))
-        list(corpora.index(self.session.id, ["text"]))
+        corpora.put_table(self.session, corpora.read_lines(LINES))
+        list(corpora.index(self.session, ["text"]))
         self._loop = asyncio.new_event_loop()
 
     def send(self, function: Any, inputs: list[Any], event: Any = None) -> None:
@@ -31,9 +32,9 @@ class Page:
         self._loop.run_until_complete(self._send(function, inputs, event))
 
     def value(self, component: Any) -> Any:
-        """What a component has at first. The session, and what changes with it, are the only states that are empty."""
+        """What a component has at first. A page has arrived: its session is there."""
         value = getattr(component, "value", None)
-        return self.session.id if isinstance(component, gr.State) and value == "" else value
+        return SessionKey(self.bench.sessions, self.session.id) if isinstance(value, SessionKey) else value
 
     async def _send(self, function: Any, inputs: list[Any], event: Any) -> None:
         state = SessionState(self.app)

@@ -2,6 +2,7 @@
 
 import gradio as gr
 
+from sbert_app.runtime.session import Session
 from sbert_app.ui.kit.long_job import STOPPING, LongJob, throttled
 
 
@@ -12,15 +13,15 @@ def test_the_first_step_and_those_that_must_be_shown():
 
 def test_buttons_follow_the_job():
     with gr.Blocks() as page:
-        session, start, stop, stage = gr.State("id"), gr.Button("Start"), gr.Button("Stop here", visible=False), gr.HTML()
+        session, start, stop, stage = gr.State(""), gr.Button("Start"), gr.Button("Stop here", visible=False), gr.HTML()
         job = LongJob(stop, stage, start)
-        stopped: list[str] = []
-        job.listen(start.click, lambda session_id: job.idle(), [session], [], stopped.append)
+        visitor, stopped = Session(), []
+        job.listen(start.click, lambda session: job.idle(), [session], [], stopped.append)
     busy, idle = job.busy("half"), job.idle()
     assert (busy[start].interactive, busy[stop].visible, busy[stage]) == (False, True, "half")
     assert (idle[start].interactive, idle[stop].visible, idle[stop].value, idle[stage]) == (True, False, "Stop here", "")
     stopping = next(function for function in page.fns.values() if function.outputs == [stop])
-    assert stopping.fn("id").value == STOPPING and stopped == ["id"]
+    assert stopping.fn(visitor).value == STOPPING and stopped == [visitor]
 
 
 def test_a_stop_that_comes_before_the_work_has_begun_is_not_lost(shared_bench):
@@ -28,23 +29,23 @@ def test_a_stop_that_comes_before_the_work_has_begun_is_not_lost(shared_bench):
     session = shared_bench.sessions.open()
     ended = []
 
-    def work(session_id):
+    def work(session):
         yield job.busy("Starting")
         stop = session.begin("job")
         while not stop.is_set():
             yield {stage: "working"}
-        ended.append(session_id)
+        ended.append(session)
 
     with gr.Blocks() as page:
-        state, start, button, stage = gr.State(session.id), gr.Button(), gr.Button(visible=False), gr.HTML()
+        state, start, button, stage = gr.State(""), gr.Button(), gr.Button(visible=False), gr.HTML()
         job = LongJob(button, stage, start)
-        job.listen(start.click, lambda session_id: job.idle(), [state], [], lambda session_id: session.stop("job"))
+        job.listen(start.click, lambda session: job.idle(), [state], [], lambda session: session.stop("job"))
         job.listen(start.click, work, [state], [], None)
     stopping = next(function for function in page.fns.values() if function.outputs == [button])
     starting = next(function for function in page.fns.values() if function.fn.__name__ == "work")
     for _ in range(2):
-        steps = starting.fn(session.id)
+        steps = starting.fn(session)
         next(steps)
-        stopping.fn(session.id)
-        assert len(list(zip(range(5), steps, strict=False))) < 5 and ended.pop() == session.id
-    assert len(list(zip(range(5), starting.fn(session.id), strict=False))) == 5  # nobody stops this one
+        stopping.fn(session)
+        assert len(list(zip(range(5), steps, strict=False))) < 5 and ended.pop() == session
+    assert len(list(zip(range(5), starting.fn(session), strict=False))) == 5  # nobody stops this one

@@ -40,14 +40,14 @@ def filtered(tab, session, **values):
     names = ["facets", "column", "contains", "low", "high"]
     components = dict(zip(names, tab.bar.filter.components, strict=True))
     chosen = {components[name]: values.get(name, "") for name in names}
-    return tab.answers._on_filter({tab._session_id: session.id, tab.shown_colour: CLUSTERS, **chosen})
+    return tab.answers._on_filter({tab._session: session, tab.shown_colour: CLUSTERS, **chosen})
 
 
 def test_a_new_name_is_in_the_list_on_the_map_in_the_selection_and_in_the_files(tab, session):
     answers, panel, attack = tab.answers, tab.panel, "<i>Log in</i> & out, of all the accounts there are"
-    before = answers._on_listed(session.id, CLUSTERS, sent(group=2))
+    before = answers._on_listed(session, CLUSTERS, sent(group=2))
     assert "password" in before[panel.selection] and 'aria-pressed="true"' in before[panel.groups]
-    after = answers._on_renamed(session.id, CLUSTERS, sent(group=2, name=attack))
+    after = answers._on_renamed(session, CLUSTERS, sent(group=2, name=attack))
     names = json.loads(after[answers.bridge])["names"]
     assert names[2] == "&lt;i&gt;Log in&lt;/i&gt; &amp; out, of<br>all the accounts there<br>are" and len(names) == 3
     escaped = "&lt;i&gt;Log in&lt;/i&gt; &amp; out, of all the accounts there are"
@@ -55,14 +55,14 @@ def test_a_new_name_is_in_the_list_on_the_map_in_the_selection_and_in_the_files(
         assert escaped in after[component] and "<i>Log" not in after[component]
     assert 'data-group="2" aria-pressed="true"' in after[panel.groups]  # still chosen
     assert tab.plot not in after and panel.tabs not in after  # nothing is drawn again, and the list stays in view
-    assert attack in tab.bar.export._csv(session.id) and escaped in tab.bar.export._page(session.id, CLUSTERS)
-    back = answers._on_renamed(session.id, CLUSTERS, sent(group=2, name=""))
+    assert attack in tab.bar.export._csv(session) and escaped in tab.bar.export._page(session, CLUSTERS)
+    back = answers._on_renamed(session, CLUSTERS, sent(group=2, name=""))
     assert "password" in back[answers.status] and "password" in json.loads(back[answers.bridge])["names"][2]
 
 
 def test_only_clusters_can_be_renamed(tab, session):
     answers = tab.answers
-    listed = answers._on_picked(session.id, CLUSTERS, sent(kind="all", rows=[]))[tab.panel.groups]
+    listed = answers._on_picked(session, CLUSTERS, sent(kind="all", rows=[]))[tab.panel.groups]
     assert listed.count("data-rename=") == 3 and listed.count("data-group=") == 4  # the outliers are no cluster
     assert "data-rename" not in answers.colour_list(small_map(), "Column: team")
 
@@ -79,14 +79,14 @@ def test_a_filter_is_a_selection_until_something_else_is_selected(tab, session):
     everything = filtered(tab, session)
     assert bright(everything, tab) == [] and "Click a point" in everything[panel.selection] and everything[box].label == "Filter"
     filtered(tab, session, facets=['["team", "Billing"]'])
-    other = tab.answers._on_listed(session.id, CLUSTERS, sent(group=1))
+    other = tab.answers._on_listed(session, CLUSTERS, sent(group=1))
     assert other[box].label == "Filter" and other[tab.bar.filter.components[0]] == []
 
 
 def test_the_filter_is_offered_for_the_columns_of_the_map(tab, session):
-    offered = tab.bar.filter.offered(session.id)
+    offered = tab.bar.filter.offered(session)
     facets, column = (offered[component] for component in tab.bar.filter.components[:2])
     assert offered[tab.bar.filter.box].visible and facets.choices[0][0] == "team: Technical (6)" and len(column.choices) == 3
-    corpus = MapService.map(tab._service, session.id).projection.indexed.corpus
+    corpus = MapService.map(tab._service, session).projection.indexed.corpus
     corpus.metadata.drop(columns=["team", "amount"], inplace=True)
-    assert tab.bar.filter.offered(session.id)[tab.bar.filter.box].visible is False
+    assert tab.bar.filter.offered(session)[tab.bar.filter.box].visible is False

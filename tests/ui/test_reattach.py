@@ -28,9 +28,9 @@ def open_lines(bench, session, count):
     """Open a corpus of so many sentences. Fewer than 16 are too few for UMAP, which is slow to start."""
     corpora = CorpusService(bench)
     corpora.put_table(
-        session.id, corpora.read_lines("\n".join(f"line {i} about {'cats' if i % 2 else 'bills'}" for i in range(count)))
+        session, corpora.read_lines("\n".join(f"line {i} about {'cats' if i % 2 else 'bills'}" for i in range(count)))
     )
-    list(corpora.index(session.id, ["text"]))
+    list(corpora.index(session, ["text"]))
 
 
 @pytest.fixture
@@ -45,23 +45,23 @@ def test_the_map_comes_back_with_its_clusters_and_its_comparison(shared_bench, s
     service = MapService(shared_bench)
     with gr.Blocks():
         tab = _MapTab(service, gr.State(), gr.State())
-    assert tab._on_opened(session.id, MODEL)[tab.plot] is None
-    cleared = tab._on_opened(session.id, MODEL)
+    assert tab._on_opened(session, MODEL)[tab.plot] is None
+    cleared = tab._on_opened(session, MODEL)
     assert cleared[tab.bar.start].variant == "primary" and cleared[tab.bar.start].value == "Draw the map of 12 rows"
-    *_, drawn = service.draw(session.id, Grouping.read("k-means", 2))
+    *_, drawn = service.draw(session, Grouping.read("k-means", 2))
     assert isinstance(drawn, CorpusMap)
-    shown = tab._on_opened(session.id, MODEL)
+    shown = tab._on_opened(session, MODEL)
     assert shown[tab.plot].layout.meta["map"] == drawn.projection.id
     assert shown[tab.bar.start].variant == "secondary" and shown[tab.bar.start].value == "Draw again"
     assert shown[tab.bar.options.count] == "2" and drawn.names[0] in shown[tab.panel.groups]
-    assert not shown[tab.panel.compare.share].visible and service.preview(session.id, MODEL) is None
+    assert not shown[tab.panel.compare.share].visible and service.preview(session, MODEL) is None
     points = drawn.projection.points
     drift = Drift(points + 1, np.ones(len(points), np.float32))
     session.put(replace(drawn, comparison=ModelComparison("other", drift, {})))
-    shown = tab._on_opened(session.id, MODEL)
+    shown = tab._on_opened(session, MODEL)
     assert shown[tab.panel.compare.share].visible and drawn.projection.id in shown[tab.answers.bridge]
     open_lines(shared_bench, session, 11)
-    cleared = tab._on_opened(session.id, MODEL)
+    cleared = tab._on_opened(session, MODEL)
     assert cleared[tab.plot] is None and cleared[tab.panel.groups] == ""
 
 
@@ -69,11 +69,11 @@ def test_the_race_comes_back(shared_bench, session, result):
     with gr.Blocks():
         tab = _TimingTab(TimingService(shared_bench), gr.State(), gr.State())
     open_lines(shared_bench, session, 24)
-    before = tab._on_opened(session.id, 4)
+    before = tab._on_opened(session, 4)
     assert not before[tab.result].visible and "In the paper" in before[tab.words]
     session.put(result)
-    shown = tab._on_opened(session.id, 4)
+    shown = tab._on_opened(session, 4)
     assert shown[tab.result].visible and "10,000" in shown[tab.words] and shown[tab.chart] is not None
     assert "On this machine" in shown[tab.words]
     open_lines(shared_bench, session, 23)
-    assert not tab._on_opened(session.id, 4)[tab.result].visible
+    assert not tab._on_opened(session, 4)[tab.result].visible

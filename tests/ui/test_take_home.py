@@ -40,8 +40,8 @@ def test_a_caption_names_its_facts_its_day_and_the_app():
 
 def test_a_corpus_is_written_as_the_file_that_a_command_reads(shared_bench: Workbench):
     corpora, session = CorpusService(shared_bench), shared_bench.sessions.open()
-    corpora.put_table(session.id, corpora.read_lines("one line\nanother line"))
-    *_, last = corpora.index(session.id, ["text"])
+    corpora.put_table(session, corpora.read_lines("one line\nanother line"))
+    *_, last = corpora.index(session, ["text"])
     assert input_of(last.corpus) == Input("pasted.txt", (), last.corpus.model)
 
 

@@ -43,17 +43,17 @@ def test_sentences_names_and_metadata_are_escaped(bench):
     path = bench.settings.home.parent / "a.csv"
     pd.DataFrame({"text": [ATTACK, "plain"], ATTACK: ["<b>", ATTACK]}).to_csv(path, index=False)
     table = corpora.read_file(path, f"{ATTACK}.csv")
-    shown = [corpus_view.table_summary(table, corpora.put_table(session.id, table), prose=True)]
-    events = list(corpora.index(session.id, ["text"]))
+    shown = [corpus_view.table_summary(table, corpora.put_table(session, table), prose=True)]
+    events = list(corpora.index(session, ["text"]))
     shown += [corpus_view.card(events[-1].corpus, events[-1]), corpus_view.progress(events[-1])]
-    shown.append(search.results(SearchService(bench).search(session.id, "x")))
+    shown.append(search.results(SearchService(bench).search(session, "x")))
     compared = SimilarityService(bench).compare(ATTACK, f"{ATTACK} again")
     shown += [
-        file_view.scored(_scored_pairs(bench, session.id)),
+        file_view.scored(_scored_pairs(bench, session)),
         detail_view.details(compared, ATTACK),
         similarity.comparison(compared),
     ]
-    for markup in [*shown, *_fine_tuning(bench, session.id)]:
+    for markup in [*shown, *_fine_tuning(bench, session)]:
         assert "<img" not in markup and 'onerror="' not in markup
     assert "&lt;img" in shown[-2]
 
@@ -190,22 +190,22 @@ def test_a_long_sentence_ends_where_the_model_stopped_reading(shared_bench):
     assert len(page) < 6_000 and "word …</p>" in page
 
 
-def _scored_pairs(bench, session_id):
+def _scored_pairs(bench, session):
     path = bench.settings.home.parent / "p.csv"
     pd.DataFrame({"sentence1": [ATTACK, ""], "sentence2": ["a plain line", "b"], ATTACK: ["x", "y"]}).to_csv(path, index=False)
     service = PairFileService(bench)
-    _, columns = service.open_file(session_id, path)
-    return list(service.score(session_id, columns))[-1].scored
+    _, columns = service.open_file(session, path)
+    return list(service.score(session, columns))[-1].scored
 
 
-def _fine_tuning(bench, session_id):
+def _fine_tuning(bench, session):
     """Every view of a run whose file, labels and sentences are hostile."""
     rows = [(f"{ATTACK} {i}", f"second {i} {ATTACK}", ATTACK if i % 2 else "plain") for i in range(40)]
     path = bench.settings.home.parent / "b.csv"
     pd.DataFrame(rows, columns=["sentence1", "sentence2", "label"]).to_csv(path, index=False)
     service = FineTuneService(bench)
     table = service.labelled.read_file(path, f"{ATTACK}.csv")
-    data = service.labelled.load(session_id, table)
+    data = service.labelled.load(session, table)
     plan = service.plan(QUICK, data, epochs=1, learning_curve=True)
     run = service.create(data, plan, name=ATTACK)
     with run.lock():

@@ -11,8 +11,11 @@ from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.option import option, text
 from sbert_app.labelled.examples import Reading
 from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.services.bundle import Services
+from sbert_app.step import Step
 from sbert_app.tables import Table
 from sbert_app.tables.table import skipped_summary
 
@@ -32,30 +35,27 @@ class Needs(Enum):
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a job: services, its stop, and input. Of `session_id`, `table` and `columns`, only those it needs are set."""
+    """One call of a job: services, its stop, and input.
+
+    session: empty, unless the job needs a corpus. table, columns: only where it needs them.
+    """
 
     services: Services
     stop: Stop = field(default_factory=Stop)
-    session_id: str = ""
+    session: Session = field(default_factory=Session)
     table: Table | None = None
     columns: list[str] = field(default_factory=list)
     folder: Callable[[], Path] | None = None  # creates the folder for an endpoint's download
+
+    @property
+    def bench(self) -> Workbench:
+        return self.services.bench
 
     def required_table(self) -> Table:
         """The table. Raises UserError if none was sent."""
         if self.table is None:
             raise UserError("Send a file.")
         return self.table
-
-
-@dataclass(frozen=True)
-class Step:
-    """Progress of a job: its stage, items done and in total. `details`: JSON for the caller of a streaming endpoint."""
-
-    stage: str
-    done: int = 0
-    total: int = 0
-    details: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,11 @@ class Outcome:
     value: Any = None  # the result object, from which the shell writes its file
 
 
-Run = Callable[[Call, Any], Iterator[Step | Outcome]]
+Steps = Iterator[Step[Any] | Outcome]
+Run = Callable[[Call, Any], Steps]
 
 
-def outcome_of(steps: Iterator[Step | Outcome], show: Callable[[Step], None] = lambda step: None) -> Outcome:
+def outcome_of(steps: Steps, show: Callable[[Step[Any]], None] = lambda step: None) -> Outcome:
     """Run a job to its outcome, which it yields last; `show` is called with each step before."""
     for step in steps:
         if isinstance(step, Outcome):
@@ -93,9 +94,9 @@ class Job:
     streams: bool = False  # the endpoint sends the steps too
     makes_file: bool = False
 
-    def steps(self, call: Call, options: Any) -> Iterator[Step | Outcome]:
+    def steps(self, call: Call, options: Any) -> Steps:
         """Run the job until its outcome. Raises UserError, with the reason, if the call is stopped or ends without one."""
-        with closing(cast("Generator[Step | Outcome]", self.run(call, options))) as steps:
+        with closing(cast("Generator[Step[Any] | Outcome]", self.run(call, options))) as steps:
             for step in steps:
                 yield step
                 if isinstance(step, Outcome):

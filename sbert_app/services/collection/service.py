@@ -4,6 +4,8 @@ from sbert_app.collections import open_collection
 from sbert_app.collections.address import parse
 from sbert_app.collections.collection import Collection, CollectionError
 from sbert_app.errors import UserError
+from sbert_app.runtime.session import Session
+from sbert_app.runtime.sessions import ENDED
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
 from sbert_app.services.collection.opened import OpenCollection, open_collection_of, reading
@@ -37,16 +39,15 @@ class CollectionService:
         """The names of the collections that the app offers."""
         return list(self._listed)
 
-    def current(self, session_id: str) -> OpenCollection | None:
+    def current(self, session: Session) -> OpenCollection | None:
         """The session's open collection."""
-        return open_collection_of(self._bench.sessions.get(session_id))
+        return open_collection_of(session)
 
-    def open(self, session_id: str, address: str) -> OpenCollection:
+    def open(self, session: Session, address: str) -> OpenCollection:
         """Open a collection, with a sample of it as the session's corpus. Raises UserError, leaving what was open.
 
         address: a folder, FILE.db/NAME or http://host:port/NAME, or the name of a listed one; hosted, only such a name.
         """
-        session = self._bench.sessions.get(session_id)
         stop = session.begin(OPENING)
         text = validation.line(address, "address")
         if not text:
@@ -61,14 +62,15 @@ class CollectionService:
             try:
                 opened = self._opened(name, collection, text if listed else collection.address, bool(listed))
                 if not session.open(opened.sample, stop, opened, without=Table):
-                    self._bench.sessions.get(session_id)  # raises if it has ended
+                    if session.closed:
+                        raise UserError(ENDED)
                     raise UserError(f"'{name}' was not opened, because another corpus was opened meanwhile.")
             except BaseException:
                 collection.close()
                 raise
         return opened
 
-    def open_key(self, session_id: str, key: str) -> bool:
+    def open_key(self, session: Session, key: str) -> bool:
         """Open the listed collection that a page's address names; False for anything else.
 
         Never any other: a link from elsewhere must not make the app connect to an address of its choice.
@@ -77,7 +79,7 @@ class CollectionService:
         if key == name or name not in self._listed:
             return False
         try:
-            self.open(session_id, name)
+            self.open(session, name)
         except UserError:
             return False
         return True

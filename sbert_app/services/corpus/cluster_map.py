@@ -16,6 +16,7 @@ from sbert_app.errors import UserError
 from sbert_app.mapping import clusters, projection
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
+from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
@@ -63,54 +64,52 @@ class MapService:
     def __init__(self, workbench: Workbench) -> None:
         self._bench = workbench
         self._limits = workbench.settings.limits
-        self.selections = MapSelections(workbench.sessions)
+        self.selections = MapSelections()
         self._names = ClusterNames(workbench.library)
 
-    def corpus(self, session_id: str, model: str = DEFAULT_ENCODER) -> IndexedCorpus:
+    def corpus(self, session: Session, model: str = DEFAULT_ENCODER) -> IndexedCorpus:
         """The session's corpus, or the example tickets embedded with this model."""
-        corpus = self._bench.sessions.get(session_id).get(IndexedCorpus)
+        corpus = session.get(IndexedCorpus)
         return corpus or self._bench.examples.indexed(CALIBRATION_EXAMPLE, self._bench.registry.encoder(model))
 
-    def own_model(self, session_id: str, model: str = DEFAULT_ENCODER) -> str:
+    def own_model(self, session: Session, model: str = DEFAULT_ENCODER) -> str:
         """The model of the session's map, else of its corpus; without both `model`, the header's, which embeds the example."""
-        session = self._bench.sessions.get(session_id) if session_id else None
-        current, indexed = (session.get(CorpusMap), session.get(IndexedCorpus)) if session else (None, None)
+        current, indexed = session.get(CorpusMap), session.get(IndexedCorpus)
         return current.model if current else indexed.model if indexed else model
 
-    def other_models(self, session_id: str, model: str = DEFAULT_ENCODER) -> list[str]:
+    def other_models(self, session: Session, model: str = DEFAULT_ENCODER) -> list[str]:
         """The encoders to compare the map with: all available ones and `model`, the header's, except the map's own."""
-        own = self.own_model(session_id, model)
+        own = self.own_model(session, model)
         available = self._bench.registry.encoders()
         return [name for name in dict.fromkeys([*available, model]) if name != own]
 
-    def preview(self, session_id: str, model: str = DEFAULT_ENCODER) -> Points2D | None:
+    def preview(self, session: Session, model: str = DEFAULT_ENCODER) -> Points2D | None:
         """The first two principal components of the session's corpus, computed in milliseconds; None if the session has a map."""
-        if self.has_map(session_id):
+        if self.has_map(session):
             return None
-        indexed = self.corpus(session_id, model)
+        indexed = self.corpus(session, model)
         drawn = fitted_rows(len(indexed.embeddings))
         return Points2D("Preview", drawn, projection.preview(indexed.embeddings[drawn]))
 
-    def begins(self, session_id: str) -> bool:
+    def begins(self, session: Session) -> bool:
         """Whether to draw the open corpus now, without a click: once for each corpus of at most DRAWN_AT_ONCE rows."""
-        session = self._bench.sessions.get(session_id)
         indexed = session.get(IndexedCorpus)
-        if indexed is None or len(indexed.corpus) > DRAWN_AT_ONCE or self.has_map(session_id):
+        if indexed is None or len(indexed.corpus) > DRAWN_AT_ONCE or self.has_map(session):
             return False
         return session.put_first(DrawingBegun())
 
-    def draws(self, session_id: str) -> bool:
+    def draws(self, session: Session) -> bool:
         """Whether the first map of the open corpus is being drawn."""
-        return self._bench.sessions.get(session_id).get(DrawingBegun) is not None and not self.has_map(session_id)
+        return session.get(DrawingBegun) is not None and not self.has_map(session)
 
-    def rows_without_map(self, session_id: str) -> int | None:
+    def rows_without_map(self, session: Session) -> int | None:
         """The rows of the open corpus, None without one: the example would be drawn."""
-        indexed = self._bench.sessions.get(session_id).get(IndexedCorpus)
+        indexed = session.get(IndexedCorpus)
         return len(indexed.corpus) if indexed else None
 
-    def draw(self, session_id: str, grouping: Grouping, model: str = DEFAULT_ENCODER) -> Iterator[Points2D | CorpusMap]:
+    def draw(self, session: Session, grouping: Grouping, model: str = DEFAULT_ENCODER) -> Iterator[Points2D | CorpusMap]:
         """Draw the session's corpus: yields a preview, moving points, then the map, which the session keeps. Stoppable."""
-        session, indexed = self._bench.sessions.get(session_id), self.corpus(session_id, model)
+        indexed = self.corpus(session, model)
         stop = session.begin(MAP)
         session.put(DrawingBegun(), stop)
         try:
@@ -132,32 +131,32 @@ class MapService:
             else:
                 yield step
 
-    def stop(self, session_id: str) -> None:
+    def stop(self, session: Session) -> None:
         """Stop this session's layout after the current epoch."""
-        self._bench.sessions.get(session_id).stop(MAP)
+        session.stop(MAP)
 
-    def map(self, session_id: str) -> CorpusMap:
+    def map(self, session: Session) -> CorpusMap:
         """The session's map. Raises UserError if the open corpus has none yet."""
-        return current_map(self._bench.sessions, session_id)
+        return current_map(session)
 
-    def rename(self, session_id: str, cluster: Any, name: Any) -> CorpusMap:
+    def rename(self, session: Session, cluster: Any, name: Any) -> CorpusMap:
         """Give a cluster another name; a blank one brings back the name made from its keywords. Raises UserError."""
-        before, name = self.map(session_id), _cluster_name(name)
-        renamed = self._change(session_id, before, lambda current: current.renamed(known_cluster(current, cluster), name))
-        self._names.keep(self._bench.sessions.get(session_id), renamed)
+        before, name = self.map(session), _cluster_name(name)
+        renamed = self._change(session, before, lambda current: current.renamed(known_cluster(current, cluster), name))
+        self._names.keep(session, renamed)
         return renamed
 
-    def regroup(self, session_id: str, grouping: Grouping) -> CorpusMap:
+    def regroup(self, session: Session, grouping: Grouping) -> CorpusMap:
         """Cluster the session's points again without moving them."""
-        before = self.map(session_id)
+        before = self.map(session)
         if before.grouping == (grouping.method, grouping.count):
-            return self._change(session_id, before, lambda current: current.with_outliers(grouping.outliers))
-        after = self._names.named(self._bench.sessions.get(session_id), _clustered(before.projection, grouping))
-        return self._change(session_id, before, lambda now: replace(after, comparison=now.comparison, query=now.query))
+            return self._change(session, before, lambda current: current.with_outliers(grouping.outliers))
+        after = self._names.named(session, _clustered(before.projection, grouping))
+        return self._change(session, before, lambda now: replace(after, comparison=now.comparison, query=now.query))
 
-    def query(self, session_id: str, text: str) -> CorpusMap:
+    def query(self, session: Session, text: str) -> CorpusMap:
         """Place a query on the map and score every row against it; the map keeps both. Raises UserError for a blank query."""
-        before = self.map(session_id)
+        before = self.map(session)
         projected = before.projection
         text = validation.sentence(text, "query", self._limits, "Type what you are looking for.")
         encoder = self._bench.registry.encoder_of(projected.indexed.model, projected.indexed.fingerprint)
@@ -166,35 +165,34 @@ class MapService:
         scores = projected.indexed.embeddings @ vector[0]
         nearest = np.argsort(-scores, kind="stable")[: projection.NEIGHBOURS]
         point = projection.placed(nearest[None], projected.points)[0]
-        rows = nearest_on_map(open_collection_of(self._bench.sessions.get(session_id)), vector[0], projected)
+        rows = nearest_on_map(open_collection_of(session), vector[0], projected)
         query = QueryOnMap(text, point, scores, (time.perf_counter() - start) * 1e3, rows)
-        return self._change(session_id, before, lambda current: replace(current, query=query))
+        return self._change(session, before, lambda current: replace(current, query=query))
 
-    def remove_query(self, session_id: str) -> CorpusMap:
+    def remove_query(self, session: Session) -> CorpusMap:
         """Remove the query from the session's map."""
-        before = self.map(session_id)
-        return self._change(session_id, before, lambda current: replace(current, query=None))
+        before = self.map(session)
+        return self._change(session, before, lambda current: replace(current, query=None))
 
-    def has_map(self, session_id: str) -> bool:
+    def has_map(self, session: Session) -> bool:
         """Whether the session's corpus has a map."""
-        return self._bench.sessions.get(session_id).get(CorpusMap) is not None
+        return session.get(CorpusMap) is not None
 
-    def compare(self, session_id: str, model: str) -> Iterator[ComparisonProgress | ModelComparison]:
+    def compare(self, session: Session, model: str) -> Iterator[ComparisonProgress | ModelComparison]:
         """Move the session's map to another model's layout of the same rows; the last event is kept with the map."""
-        session, before = self._bench.sessions.get(session_id), self.map(session_id)
+        before = self.map(session)
         stop, encoder = session.begin(MAP), self._bench.registry.encoder(model)
         job = self._bench.embedder.job(encoder, drawn_sentences(before.projection))
         for step in compare(before.projection, encoder.name, job, self._bench.lines.maps, stop):
             if stop.revoked:
                 return
             if isinstance(step, ModelComparison):
-                self._change(session_id, before, functools.partial(replace, comparison=step))
+                self._change(session, before, functools.partial(replace, comparison=step))
             yield step
 
-    def _change(self, session_id: str, before: CorpusMap, change: Callable[[CorpusMap], CorpusMap]) -> CorpusMap:
+    def _change(self, session: Session, before: CorpusMap, change: Callable[[CorpusMap], CorpusMap]) -> CorpusMap:
         """Change the session's map, which may have been grouped or named anew since `before`, but not drawn again: UserError."""
-        session = self._bench.sessions.get(session_id)
-        while (current := self.map(session_id)).projection is before.projection:
+        while (current := self.map(session)).projection is before.projection:
             if session.swap(current, after := change(current)):
                 return after
         raise UserError("Meanwhile the map was drawn again. Do it once more on the new one.")

@@ -70,66 +70,65 @@ class CorpusService:
         first = lines[0] if len(lines[0]) <= NAME_LENGTH else f"{lines[0][:NAME_LENGTH]}…"
         return table_from_lines(text, self._limits, f"pasted: {first}")
 
-    def put_table(self, session_id: str, table: Table) -> str:
+    def put_table(self, session: Session, table: Table) -> str:
         """Keep a table in the session, to be indexed once its text columns are confirmed. Returns the guessed column."""
         column = guess_column(table.frame)
-        self._bench.sessions.get(session_id).put(table)
+        session.put(table)
         return column
 
-    def table(self, session_id: str) -> Table:
+    def table(self, session: Session) -> Table:
         """The session's table. Raises UserError if there is none."""
-        table = self._bench.sessions.get(session_id).get(Table)
+        table = session.get(Table)
         if table is None:
             raise UserError("There is nothing to index yet. Upload a file, paste lines, or choose an example.")
         return table
 
-    def open_example(self, session_id: str, name: str, model: str = DEFAULT_ENCODER) -> IndexedCorpus:
+    def open_example(self, session: Session, name: str, model: str = DEFAULT_ENCODER) -> IndexedCorpus:
         """Open a bundled corpus, which needs no indexing."""
-        session = self._bench.sessions.get(session_id)
         return self._open(session, self._bench.examples.indexed(name, self._bench.registry.encoder(model)))
 
-    def index(self, session_id: str, columns: list[str], model: str = DEFAULT_ENCODER) -> Iterator[IndexProgress]:
+    def index(self, session: Session, columns: list[str], model: str = DEFAULT_ENCODER) -> Iterator[IndexProgress]:
         """Index the session's table. The last event holds the corpus or is `stopped`; until then the previous corpus stays open."""
-        corpus = read_corpus(self.table(session_id), validation.names(columns, "sentence columns"), self._limits)
-        yield from self._indexer.run(self._bench.sessions.get(session_id), corpus, model)
+        corpus = read_corpus(self.table(session), validation.names(columns, "sentence columns"), self._limits)
+        yield from self._indexer.run(session, corpus, model)
 
-    def index_again(self, session_id: str, model: str) -> Iterator[IndexProgress]:
+    def index_again(self, session: Session, model: str) -> Iterator[IndexProgress]:
         """Index the open corpus with another model, as `index`."""
-        corpus = self._bench.sessions.corpus(session_id).corpus
-        refuse_collection(self._bench.sessions.get(session_id), "Indexing again")
-        yield from self._indexer.run(self._bench.sessions.get(session_id), corpus, model)
+        corpus = session.corpus().corpus
+        refuse_collection(session, "Indexing again")
+        yield from self._indexer.run(session, corpus, model)
 
-    def stop(self, session_id: str) -> None:
+    def stop(self, session: Session) -> None:
         """Stop this session's indexing after the current batch."""
-        self._bench.sessions.get(session_id).stop(INDEXING)
+        session.stop(INDEXING)
 
-    def search_so_far(self, session_id: str, query: str) -> SearchResult:
+    def search_so_far(self, session: Session, query: str) -> SearchResult:
         """The closest of the rows that the running indexing has encoded."""
-        return search_so_far(self._bench, session_id, query)
+        return search_so_far(self._bench, session, query)
 
     # The open corpus
 
-    def current(self, session_id: str) -> IndexedCorpus | None:
+    def current(self, session: Session) -> IndexedCorpus | None:
         """The session's corpus, None if none is open."""
-        return self._bench.sessions.get(session_id).get(IndexedCorpus)
+        return session.get(IndexedCorpus)
 
-    def last_indexing(self, session_id: str) -> IndexProgress | None:
+    def last_indexing(self, session: Session) -> IndexProgress | None:
         """The end of the open corpus's indexing; None if it was opened without."""
-        return self._bench.sessions.get(session_id).get(IndexProgress)
+        return session.get(IndexProgress)
 
-    def has_table(self, session_id: str) -> bool:
+    def has_table(self, session: Session) -> bool:
         """Whether the session still holds a table, so that other columns can be chosen."""
-        return self._bench.sessions.get(session_id).get(Table) is not None
+        return session.get(Table) is not None
 
-    def other_index(self, session_id: str, model: str) -> OtherIndex | None:
+    def other_index(self, session: Session, model: str) -> OtherIndex | None:
         """What indexing the open corpus again with this model means; None if its index is of this model, or there is no corpus."""
-        indexed = self.current(session_id)
+        indexed = self.current(session)
         if indexed is None:
             return None
         encoder = self._bench.registry.encoder(model)
         if encoder.fingerprint == indexed.fingerprint:
             return None
-        if collection := open_collection_of(self._bench.sessions.get(session_id)):
+        if collection := open_collection_of(session):
             return OtherIndex(collection.name, indexed.model, encoder.name, collection.rows, 0.0, is_collection=True)
         sentences = indexed.corpus.sentences
         sample = sentences[:: -(-len(sentences) // TIMED_SENTENCES)]
@@ -140,9 +139,9 @@ class CorpusService:
         loss = loss_in_words(self._bench, encoder, sentences)
         return OtherIndex(indexed.corpus.name, indexed.model, encoder.name, len(sentences), seconds, loss)
 
-    def export(self, session_id: str, path: Path) -> None:
+    def export(self, session: Session, path: Path) -> None:
         """Write the open corpus's embeddings to a .npy or .parquet file."""
-        indexed = self._bench.sessions.corpus(session_id)
+        indexed = session.corpus()
         with writing("The file"):
             indexed.write_embeddings(path)
 
@@ -151,9 +150,8 @@ class CorpusService:
     def saved(self) -> list[SavedCorpus]:
         return [] if self.hosted else self._bench.library.list()
 
-    def open_saved(self, session_id: str, corpus_id: str) -> IndexedCorpus:
+    def open_saved(self, session: Session, corpus_id: str) -> IndexedCorpus:
         """Reopen a saved corpus without encoding anything."""
-        session = self._bench.sessions.get(session_id)
         self._check_local()
         return self._open(session, self._bench.library.load(_checked_id(corpus_id)))
 
@@ -161,16 +159,16 @@ class CorpusService:
         self._check_local()
         self._bench.library.delete(_checked_id(corpus_id))
 
-    def open_key(self, session_id: str, key: str, model: str = DEFAULT_ENCODER) -> IndexedCorpus | None:
+    def open_key(self, session: Session, key: str, model: str = DEFAULT_ENCODER) -> IndexedCorpus | None:
         """Open the corpus that an address of this app names: an example or, not hosted, a saved corpus. None for any other name.
 
         A saved corpus has its id as key; by its file's name, the newest one of that name opens.
         """
         try:
             if key in self._bench.examples.names():
-                return self.open_example(session_id, key, model)
+                return self.open_example(session, key, model)
             named = (entry.id for entry in self.saved() if entry.name == key and not entry.damaged)
-            return None if self.hosted or not key else self.open_saved(session_id, next(named, key))
+            return None if self.hosted or not key else self.open_saved(session, next(named, key))
         except UserError:
             return None
 

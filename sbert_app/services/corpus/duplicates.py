@@ -12,6 +12,7 @@ from sbert_app.corpus.mining import FLOOR, Mining
 from sbert_app.errors import UserError
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.models.files.trained_for import Bounds, how_to_read
+from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import StoppedError
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
@@ -66,10 +67,9 @@ class DuplicatesService:
     def __init__(self, workbench: Workbench) -> None:
         self._bench = workbench
 
-    def find(self, session_id: str) -> Iterator[MiningProgress]:
+    def find(self, session: Session) -> Iterator[MiningProgress]:
         """Mine the session's corpus; the result stays in the session until another corpus is opened."""
-        indexed = self._bench.sessions.corpus(session_id)
-        session = self._bench.sessions.get(session_id)
+        indexed = session.corpus()
         stop = session.begin(MINING)
         with self._bench.lines.corpora.join(stop) as waiting:
             for before in waiting:
@@ -97,40 +97,40 @@ class DuplicatesService:
         for step in self._bench.device.each(steps):
             yield Mined(indexed, step, {}) if isinstance(step, Duplicates) else step
 
-    def stop(self, session_id: str) -> None:
+    def stop(self, session: Session) -> None:
         """Stop this session's mining after the current step."""
-        self._bench.sessions.get(session_id).stop(MINING)
+        session.stop(MINING)
 
-    def rows(self, session_id: str) -> int:
+    def rows(self, session: Session) -> int:
         """Number of rows in the session's corpus."""
-        return len(self._bench.sessions.corpus(session_id).corpus)
+        return len(session.corpus().corpus)
 
-    def collection(self, session_id: str) -> OpenCollection | None:
+    def collection(self, session: Session) -> OpenCollection | None:
         """The session's open collection."""
-        return open_collection_of(self._bench.sessions.get(session_id))
+        return open_collection_of(session)
 
-    def is_mined(self, session_id: str) -> bool:
+    def is_mined(self, session: Session) -> bool:
         """Whether the session's corpus has been mined."""
-        return self._bench.sessions.get(session_id).get(Mined) is not None
+        return session.get(Mined) is not None
 
-    def findings(self, session_id: str, threshold: float = DEFAULT_THRESHOLD, remove: str = SIMILAR) -> Findings:
+    def findings(self, session: Session, threshold: float = DEFAULT_THRESHOLD, remove: str = SIMILAR) -> Findings:
         """Group the mined pairs at a threshold, raised to the mining's floor. Raises UserError if the open corpus is not mined."""
         threshold = checked_threshold(threshold)
         remove = validation.one_of(remove, "rows to remove", (COPIES, SIMILAR)) or SIMILAR
-        mined = self._bench.sessions.get(session_id).get(Mined)
+        mined = session.get(Mined)
         if mined is None:
             raise UserError("This corpus has not been searched for duplicates yet. Find them first.")
         threshold = max(threshold, mined.duplicates.pairs.floor)
         start = time.perf_counter()
         grouping = mined.duplicates.grouping(threshold)
         seconds = mined.seconds | {GROUP: time.perf_counter() - start}
-        opinion = self.opinion(session_id)
+        opinion = self.opinion(session)
         mined = replace(mined, cross_scores=opinion.scores if opinion else {})
         return Findings(mined, threshold, grouping, seconds, remove, frozenset(mined.always))
 
-    def keep_group(self, session_id: str, threshold: float, centre: object, whole: object) -> None:
+    def keep_group(self, session: Session, threshold: float, centre: object, whole: object) -> None:
         """Keep all rows of a group, whatever is removed, or take that back. centre: the row number of its first member."""
-        findings = self.findings(session_id, threshold)
+        findings = self.findings(session, threshold)
         rows = findings.rows_of_group(centre) if isinstance(centre, int) else []
         if not rows or not isinstance(whole, bool):
             raise UserError(NO_GROUP)
@@ -139,23 +139,23 @@ class DuplicatesService:
         else:
             findings.mined.always.difference_update(rows)
 
-    def opinion(self, session_id: str) -> SecondOpinion | None:
+    def opinion(self, session: Session) -> SecondOpinion | None:
         """The scores of the model that was last asked about the open corpus."""
-        return self._bench.sessions.get(session_id).get(SecondOpinion)
+        return session.get(SecondOpinion)
 
     def pair_scorers(self) -> Sequence["ModelInfo"]:
         """The available cross-encoders and poly-encoders that give a pair one score."""
         return self._bench.registry.pair_scorers()
 
     def score_borderline(
-        self, session_id: str, threshold: float, count: int = MOST_SCORED, cross_encoder: str = DEFAULT_CROSS_ENCODER
+        self, session: Session, threshold: float, count: int = MOST_SCORED, cross_encoder: str = DEFAULT_CROSS_ENCODER
     ) -> tuple[list[SentencePair], SecondOpinion]:
         """Borderline pairs with a cross-encoder's scores; its own earlier ones are reused, another model's are dropped.
 
         Raises UserError for a model that gives no single score.
         """
         count = validation.whole_number(count, "number of pairs", 1, MOST_SCORED)
-        findings, session = self.findings(session_id, threshold), self._bench.sessions.get(session_id)
+        findings = self.findings(session, threshold)
         stop = session.begin(SCORING)
         cross = self._bench.registry.pair_scorer(cross_encoder)
         earlier = session.get(SecondOpinion)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sbert_app.errors import UserError
+from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
 from sbert_app.services.collection.opened import refuse_collection
@@ -38,10 +39,10 @@ class JudgingService:
         self._bench = workbench
         self._limits = workbench.settings.limits
 
-    def judge(self, session_id: str, query: Any, row: Any, grade: Any) -> Judgements:
+    def judge(self, session: Session, query: Any, row: Any, grade: Any) -> Judgements:
         """Set how well a row of the corpus answers a query, one of GRADES; None takes a judgement back. Raises UserError."""
-        corpus = self._bench.sessions.corpus(session_id).corpus
-        refuse_collection(self._bench.sessions.get(session_id), "Judging hits")
+        corpus = session.corpus().corpus
+        refuse_collection(session, "Judging hits")
         query = validation.sentence(query, "query", self._limits, "Type what you are looking for.")
         row = validation.whole_number(row, "row", 1, int(corpus.rows[-1]))
         if not len(np.flatnonzero(corpus.rows == row)):
@@ -55,20 +56,20 @@ class JudgingService:
                 raise UserError(f"You have {MOST:,} judgements, the most that are kept. Download them, then open the corpus again.")
             return after
 
-        return self._bench.sessions.get(session_id).update(Judgements, judged)
+        return session.update(Judgements, judged)
 
-    def of_query(self, session_id: str, query: str) -> dict[int, int]:
+    def of_query(self, session: Session, query: str) -> dict[int, int]:
         """The grade of each judged row."""
-        return {row: grade for (other, row), grade in self.all(session_id).grades.items() if other == query}
+        return {row: grade for (other, row), grade in self.all(session).grades.items() if other == query}
 
-    def all(self, session_id: str) -> Judgements:
+    def all(self, session: Session) -> Judgements:
         """The judgements on the open corpus."""
-        return self._bench.sessions.get(session_id).get(Judgements) or Judgements()
+        return session.get(Judgements) or Judgements()
 
-    def as_csv(self, session_id: str) -> str:
+    def as_csv(self, session: Session) -> str:
         """One line for each judgement: query, row, relevance, sentence. Raises UserError without any."""
-        corpus = self._bench.sessions.corpus(session_id).corpus
-        grades = self.all(session_id).grades
+        corpus = session.corpus().corpus
+        grades = self.all(session).grades
         if not grades:
             raise UserError("Nothing is judged yet. Tick “Judge these hits” and say which of them answer the query.")
         places = {int(row): place for place, row in enumerate(corpus.rows)}

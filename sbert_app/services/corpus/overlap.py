@@ -10,6 +10,7 @@ from sbert_app.corpus.overlap import FileOverlap, Match, Overlap, find_overlap
 from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.runtime.line import place_in_line
+from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services.collection.opened import refuse_collection
 from sbert_app.services.corpus.duplicates import checked_threshold
@@ -36,10 +37,9 @@ class OverlapService:
     def __init__(self, workbench: Workbench) -> None:
         self._bench = workbench
 
-    def compare(self, session_id: str, table: Table) -> Iterator[OverlapProgress]:
+    def compare(self, session: Session, table: Table) -> Iterator[OverlapProgress]:
         """Embed another file's sentences with the corpus's model and look them up. Columns: as in the corpus, else guessed."""
-        indexed = self._bench.sessions.corpus(session_id)
-        session = self._bench.sessions.get(session_id)
+        indexed = session.corpus()
         refuse_collection(session, "A comparison with another file")
         other = self._read(table, indexed)
         stop = session.begin(OVERLAP)
@@ -71,14 +71,14 @@ class OverlapService:
             else:
                 yield OverlapProgress("Comparing", step, len(other))
 
-    def stop(self, session_id: str) -> None:
+    def stop(self, session: Session) -> None:
         """Stop this session's comparison after the current batch."""
-        self._bench.sessions.get(session_id).stop(OVERLAP)
+        session.stop(OVERLAP)
 
-    def matches(self, session_id: str, threshold: float) -> tuple[FileOverlap, list[Match]]:
+    def matches(self, session: Session, threshold: float) -> tuple[FileOverlap, list[Match]]:
         """The last comparison and its matches at a threshold. Raises UserError if nothing was compared yet."""
         threshold = checked_threshold(threshold)
-        compared = self._bench.sessions.get(session_id).get(FileOverlap)
+        compared = session.get(FileOverlap)
         if compared is None:
             raise UserError("There is no other file to compare with yet. Upload one.")
         return compared, compared.matches(threshold)

@@ -12,6 +12,7 @@ from sbert_app.corpus.ranking.fusion import best_first, compared_order
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.errors import UserError
 from sbert_app.runtime.device import Device
+from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
 from sbert_app.services.corpus.hits import MAXSIM, Hit, SearchResult, result_of
@@ -85,10 +86,10 @@ def _explained(hit: Hit, comparison: Comparison, row: int, maxsim: float) -> Hit
     return replace(hit, maxsim=maxsim, matches=matches, best=best_sentence(hit.sentence, matches, hit.context))
 
 
-def search_so_far(bench: Workbench, session_id: str, query: str) -> SearchResult:
+def search_so_far(bench: Workbench, session: Session, query: str) -> SearchResult:
     """The closest of the rows encoded so far, by meaning. Raises UserError if nothing is being indexed, or for a blank query."""
     query = validation.sentence(query, "query", bench.settings.limits, "Type what you are looking for.")
-    so_far = bench.sessions.get(session_id).get(EncodedSoFar)
+    so_far = session.get(EncodedSoFar)
     if so_far is None:
         raise UserError("The indexing has ended. Search the corpus in the Search tab.")
     encoder = bench.registry.encoder_of(so_far.model, so_far.fingerprint)

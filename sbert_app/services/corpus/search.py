@@ -13,6 +13,7 @@ from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.errors import UserError
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.models.files.trained_for import check_one_score
+from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
 from sbert_app.services.collection import search as in_collection
@@ -39,7 +40,7 @@ class SearchService:
 
     def search(
         self,
-        session_id: str,
+        session: Session,
         query: str,
         top: int = 10,
         filters: Mapping[str, Any] | None = None,
@@ -51,7 +52,7 @@ class SearchService:
 
         ranking: one of RANKINGS. rerank: order the best hits by the cross-encoder's score of query and sentence.
         """
-        searched = self._searched(session_id)
+        searched = self._searched(session)
         query, top = self._query(query), self._top(top)
         if rerank:
             cross = self._bench.registry.pair_scorer(cross_encoder)
@@ -59,43 +60,43 @@ class SearchService:
             result = self._rerank(self._ranked(searched, query, max(top, RERANKED), filters or {}, ranking), top, cross)
         else:
             result = self._ranked(searched, query, top, filters or {}, ranking)
-        unread = query_caution(self._encoder(session_id), query) if ranking != WORDS else ()
+        unread = query_caution(self._encoder(session), query) if ranking != WORDS else ()
         return replace(result, cautions=(*unread, *result.cautions))
 
-    def cautions(self, session_id: str) -> tuple[str, ...]:
+    def cautions(self, session: Session) -> tuple[str, ...]:
         """What to mind in searches of the session's corpus: rows that its model hardly reads."""
-        return corpus_caution(self._encoder(session_id), self._bench.sessions.corpus(session_id).corpus.sentences)
+        return corpus_caution(self._encoder(session), session.corpus().corpus.sentences)
 
     def beside(
-        self, session_id: str, other: str, query: str, top: int = 10, filters: Mapping[str, Any] | None = None
+        self, session: Session, other: str, query: str, top: int = 10, filters: Mapping[str, Any] | None = None
     ) -> SearchResult:
         """Search in another way, to compare: one of RANKINGS, or FORMER_MODEL by meaning under the former index."""
-        searched = self._searched(session_id)
+        searched = self._searched(session)
         query, top = self._query(query), self._top(top)
         if other != FORMER_MODEL:
             return self._ranked(searched, query, top, filters or {}, other)
-        former = self._bench.sessions.get(session_id).get(FormerIndex)
+        former = session.get(FormerIndex)
         if former is None:
             raise UserError("There is no other index to compare with yet. Choose another model and index the corpus again.")
         return self._ranked(former.indexed, query, top, filters or {}, DENSE)
 
-    def with_weak(self, session_id: str, result: SearchResult) -> SearchResult:
+    def with_weak(self, session: Session, result: SearchResult) -> SearchResult:
         """The result of a search in the session's corpus with the score below which its hits are weak."""
-        return replace(result, weak=self._bench.examples.references(self._encoder(session_id)).weak)
+        return replace(result, weak=self._bench.examples.references(self._encoder(session)).weak)
 
-    def former_model(self, session_id: str) -> str:
+    def former_model(self, session: Session) -> str:
         """The model with which the open corpus was indexed before, "" if it was indexed once."""
-        former = self._bench.sessions.get(session_id).get(FormerIndex)
+        former = session.get(FormerIndex)
         return former.indexed.model if former else ""
 
     def more_like(
-        self, session_id: str, row: int | None, top: int = 10, filters: Mapping[str, Any] | None = None, ranking: str = DENSE
+        self, session: Session, row: int | None, top: int = 10, filters: Mapping[str, Any] | None = None, ranking: str = DENSE
     ) -> SearchResult:
         """Find the sentences closest to a row of the corpus (numbered as in the file), without the row itself.
 
         Of a collection the id of the row is meant, which for its first file is that number.
         """
-        indexed, top = self._searched(session_id), self._top(top)
+        indexed, top = self._searched(session), self._top(top)
         if isinstance(indexed, OpenCollection):
             own = in_collection.row_of(indexed, row)
             return in_collection.search(self._bench, indexed, own.sentence, top, filters or {}, ranking, own)
@@ -106,21 +107,21 @@ class SearchService:
         index = int(matches[0])
         return self._ranked(indexed, indexed.corpus.sentences[index], top, filters or {}, ranking, like=index)
 
-    def filters(self, session_id: str) -> tuple[list[tuple[str, str, int]], list[str]]:
+    def filters(self, session: Session) -> tuple[list[tuple[str, str, int]], list[str]]:
         """The filters of the corpus: (column, value, rows) of columns with few values, the fewest first; and all columns."""
-        searched = self._searched(session_id)
+        searched = self._searched(session)
         if isinstance(searched, OpenCollection):
             return in_collection.filters(searched)
         corpus = searched.corpus
         return facet_list(corpus.metadata), list(corpus.filterable().columns)
 
-    def rankings(self, session_id: str) -> Sequence[str]:
+    def rankings(self, session: Session) -> Sequence[str]:
         """The ways to rank what is open, of RANKINGS."""
-        return in_collection.OFFERED if isinstance(self._searched(session_id), OpenCollection) else tuple(RANKINGS)
+        return in_collection.OFFERED if isinstance(self._searched(session), OpenCollection) else tuple(RANKINGS)
 
-    def first_query(self, session_id: str, query: str) -> str:
+    def first_query(self, session: Session, query: str) -> str:
         """The query to show when a corpus is opened: the typed one; the example's if none or another example's is there."""
-        first = self._bench.sessions.corpus(session_id).corpus.first_query
+        first = session.corpus().corpus.first_query
         return first if not query or query in self._bench.examples.queries else query
 
     def rerankers(self) -> Sequence[str]:
@@ -140,15 +141,15 @@ class SearchService:
         milliseconds = result.milliseconds | {stage: (time.perf_counter() - start) * 1e3}
         return replace(result, hits=hits, milliseconds=milliseconds, cross_encoder=cross.name)
 
-    def _encoder(self, session_id: str) -> "Encoder":
+    def _encoder(self, session: Session) -> "Encoder":
         """That of the session's corpus."""
-        indexed = self._bench.sessions.corpus(session_id)
+        indexed = session.corpus()
         return self._bench.registry.encoder_of(indexed.model, indexed.fingerprint)
 
-    def _searched(self, session_id: str) -> IndexedCorpus | OpenCollection:
+    def _searched(self, session: Session) -> IndexedCorpus | OpenCollection:
         """What is searched: the open collection, else the corpus. Raises UserError without either."""
-        indexed = self._bench.sessions.corpus(session_id)
-        return open_collection_of(self._bench.sessions.get(session_id)) or indexed
+        indexed = session.corpus()
+        return open_collection_of(session) or indexed
 
     def _ranked(
         self,

@@ -14,6 +14,7 @@ from sbert_app.corpus.ranking.fusion import compared_order
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.corpus.ranking.standing import query_words, rank_of
 from sbert_app.errors import UserError
+from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
 from sbert_app.services.collection.opened import refuse_collection
@@ -59,7 +60,7 @@ class StandingService:
 
     def why_not(
         self,
-        session_id: str,
+        session: Session,
         query: str,
         expected: str,
         top: int = 10,
@@ -70,8 +71,8 @@ class StandingService:
 
         expected: the number of a row in the file, or a text. top, filters, ranking: as `SearchService.search` takes them.
         """
-        indexed = self._bench.sessions.corpus(session_id)
-        refuse_collection(self._bench.sessions.get(session_id), "This")
+        indexed = session.corpus()
+        refuse_collection(session, "This")
         query = validation.sentence(query, "query", self._limits, "Type what you are looking for.")
         expected = validation.sentence(expected, "expected row or text", self._limits, HINT)
         top = validation.whole_number(top, "number of hits", 1, self._limits.hits)

@@ -6,6 +6,7 @@ from typing import Any
 import gradio as gr
 from markupsafe import Markup
 
+from sbert_app.runtime.session import Session
 from sbert_app.services.collection.opened import OpenCollection
 from sbert_app.services.collection.service import CollectionService
 from sbert_app.ui.corpus.view import rows
@@ -25,8 +26,8 @@ ABOUT = (
 class CollectionPanel:
     """A folded block, without visitors' data; hidden on a hosted app that offers no collection."""
 
-    def __init__(self, service: CollectionService, session_id: gr.State) -> None:
-        self._service, self._session_id = service, session_id
+    def __init__(self, service: CollectionService, session: gr.State) -> None:
+        self._service, self._session = service, session
         listed = service.listed()
         with gr.Accordion("Open a collection", open=False, visible=bool(listed) or not service.hosted, elem_id=ELEMENT):
             gr.HTML(html.hint(ABOUT), js_on_load=None)
@@ -41,15 +42,15 @@ class CollectionPanel:
             if not service.hosted:
                 gr.HTML(how_to_make(), js_on_load=None)
 
-    def listen(self, shown: list[gr.components.Component], show: Callable[[str], Updates]) -> None:
+    def listen(self, shown: list[gr.components.Component], show: Callable[[Session], Updates]) -> None:
         """shown: the components that `show` updates once a collection is open."""
 
-        def on_open(session_id: str, address: str) -> Updates:
-            self._service.open(session_id, address)
-            return show(session_id)
+        def on_open(session: Session, address: str) -> Updates:
+            self._service.open(session, address)
+            return show(session)
 
         triggers = [self.go.click, self.address.submit] if isinstance(self.address, gr.Textbox) else [self.go.click]
-        opened = gr.on(triggers, handler(on_open), [self._session_id, self.address], shown, **busy(ELEMENT))
+        opened = gr.on(triggers, handler(on_open), [self._session, self.address], shown, **busy(ELEMENT))
         no_longer_busy(opened, ELEMENT)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import gradio as gr
 
+from sbert_app.runtime.session import Session
 from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.indexing.indexer import ENCODING, IndexProgress
 from sbert_app.ui.corpus import view
@@ -15,8 +16,8 @@ from sbert_app.ui.kit.long_job import LongJob
 class IndexingPanel:
     """Components and event handlers, without visitors' data."""
 
-    def __init__(self, corpora: CorpusService, session_id: gr.State, index: gr.Button) -> None:
-        self._corpora, self._session_id, self._index = corpora, session_id, index
+    def __init__(self, corpora: CorpusService, session: gr.State, index: gr.Button) -> None:
+        self._corpora, self._session, self._index = corpora, session, index
         self.progress = gr.HTML(elem_id="progress", js_on_load=None)
         self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="stop")
         with gr.Column(visible=False, elem_id="so-far") as self.so_far:
@@ -31,11 +32,11 @@ class IndexingPanel:
         self.job = LongJob(self.stop, self.progress, index, self.again)
 
     def listen(
-        self, columns: gr.Dropdown, model: gr.State, opened: gr.State, shown: list[Any], show: Callable[[str], Updates]
+        self, columns: gr.Dropdown, model: gr.State, opened: gr.State, shown: list[Any], show: Callable[[Session], Updates]
     ) -> None:
         """Connect events. shown: the components that `show` updates once the corpus is indexed."""
         self._show = show
-        session, with_model, outputs = [self._session_id], [self._session_id, model], [*shown, self.so_far, self.hits]
+        session, with_model, outputs = [self._session], [self._session, model], [*shown, self.so_far, self.hits]
         runs = [
             self.job.listen(self._index.click, self._on_index, [*session, columns, model], outputs, self._corpora.stop),
             self.job.listen(self.again.click, self._on_index_again, with_model, outputs, None),
@@ -48,26 +49,26 @@ class IndexingPanel:
             [self.stale_row, self.stale, self.again], trigger_mode="always_last", **PRIVATE,
         )  # fmt: skip
 
-    def _on_index(self, session_id: str, columns: list[str], model: str) -> Iterator[Updates]:
-        yield from self._indexing(session_id, self._corpora.index(session_id, columns, model))
+    def _on_index(self, session: Session, columns: list[str], model: str) -> Iterator[Updates]:
+        yield from self._indexing(session, self._corpora.index(session, columns, model))
 
-    def _on_index_again(self, session_id: str, model: str) -> Iterator[Updates]:
-        yield from self._indexing(session_id, self._corpora.index_again(session_id, model))
+    def _on_index_again(self, session: Session, model: str) -> Iterator[Updates]:
+        yield from self._indexing(session, self._corpora.index_again(session, model))
 
-    def _indexing(self, session_id: str, events: Iterator[IndexProgress]) -> Iterator[Updates]:
+    def _indexing(self, session: Session, events: Iterator[IndexProgress]) -> Iterator[Updates]:
         """Show the rows encoded so far while rows are encoded, then the corpus."""
         for event, state in self.job.following(events, lambda event: event.corpus is not None, view.progress, None):
             if event.corpus:
-                state |= self._show(session_id) | {self.progress: view.ready(event.corpus)}
+                state |= self._show(session) | {self.progress: view.ready(event.corpus)}
             encoding = event.stage == ENCODING and not event.stopped and event.corpus is None
             yield {**state, self.so_far: gr.Column(visible=encoding), **({} if encoding else {self.hits: ""})}
 
-    def _on_query(self, session_id: str, query: str) -> str:
-        return view.so_far(self._corpora.search_so_far(session_id, query))
+    def _on_query(self, session: Session, query: str) -> str:
+        return view.so_far(self._corpora.search_so_far(session, query))
 
-    def _on_model(self, session_id: str, model: str) -> Updates:
+    def _on_model(self, session: Session, model: str) -> Updates:
         """Say whether the chosen model is another than the one of the open corpus's index."""
-        other = self._corpora.other_index(session_id, model)
+        other = self._corpora.other_index(session, model)
         updates: Updates = {self.stale_row: gr.Row(visible=other is not None), self.stale: view.stale(other)}
         if other is None:
             return updates

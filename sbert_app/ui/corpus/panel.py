@@ -8,6 +8,7 @@ import gradio as gr
 
 from sbert_app.corpus.reader import guess_column, looks_like_prose
 from sbert_app.errors import UserError
+from sbert_app.runtime.session import Session
 from sbert_app.services.collection.service import CollectionService
 from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.tables import Table
@@ -36,17 +37,17 @@ class CorpusPanel:
     """
 
     def __init__(
-        self, corpora: CorpusService, collections: CollectionService, session_id: gr.State, model: gr.State, menu: gr.HTML
+        self, corpora: CorpusService, collections: CollectionService, session: gr.State, model: gr.State, menu: gr.HTML
     ) -> None:
         self._corpora, self._collections, self._shelf = corpora, collections, Shelf()
-        self._session_id, self._model, self._menu = session_id, model, menu
+        self._session, self._model, self._menu = session, model, menu
         self.opened = gr.State("")
         with gr.Column(elem_id="corpus-panel"):
             self._draw_sources()
-            self.collection = CollectionPanel(collections, session_id)
+            self.collection = CollectionPanel(collections, session)
             self._draw_choose()
             self._draw_export()
-        self.indexing = IndexingPanel(corpora, session_id, self.index)
+        self.indexing = IndexingPanel(corpora, session, self.index)
         self.progress = self.indexing.progress
 
     def _draw_sources(self) -> None:
@@ -90,7 +91,7 @@ class CorpusPanel:
         """Connect events. starts: the choices of corpora that tabs show while none is open."""
         self._starts = starts
         self.shown: list[Any] = [self.opened, self._menu, self.choose, self.choices, *starts]  # what `show` updates
-        session, with_model = [self._session_id], [self._session_id, self._model]
+        session, with_model = [self._session], [self._session, self._model]
         table = [self.choose, self.summary, self.columns, self.preview, self.file, self.index]
         uploaded = self.file.upload(handler(self._on_file), [*session, self.file], table, **PRIVATE)
         uploaded.failure(lambda: None, None, self.file, **PRIVATE)  # so that another file can be uploaded
@@ -105,15 +106,15 @@ class CorpusPanel:
         for kind, button in self.makes.items():
             button.click(handler(partial(self._on_make, kind)), session, self.downloads[kind], **PRIVATE)
 
-    def show(self, session_id: str, wanted: str = "") -> Updates:
+    def show(self, session: Session, wanted: str = "") -> Updates:
         """Show the session's corpus in the header, and tell the tabs that it was opened.
 
         wanted: what the page's address still names if there is none.
         """
-        indexed, opened = self._corpora.current(session_id), secrets.token_hex(4)
+        indexed, opened = self._corpora.current(session), secrets.token_hex(4)
         return {
             self.opened: opened if indexed else "",
-            self._menu: view.menu(indexed, opened, self._collections.current(session_id), wanted),
+            self._menu: view.menu(indexed, opened, self._collections.current(session), wanted),
             self.choose: gr.Column(visible=False),
             **self._listed(),
         }
@@ -123,18 +124,18 @@ class CorpusPanel:
         saved = self._corpora.saved()
         return {self.choices: view.choices(saved), **dict.fromkeys(self._starts, view.start(saved, self._corpora.hosted))}
 
-    def _on_file(self, session_id: str, file: str | None) -> Updates:
+    def _on_file(self, session: Session, file: str | None) -> Updates:
         with uploaded(file, "Choose a file.") as path:
-            return {**self._put_table(session_id, self._corpora.read_file(path)), self.file: None}
+            return {**self._put_table(session, self._corpora.read_file(path)), self.file: None}
 
-    def _on_pasted(self, session_id: str, text: str) -> Updates:
-        return self._put_table(session_id, self._corpora.read_lines(text))
+    def _on_pasted(self, session: Session, text: str) -> Updates:
+        return self._put_table(session, self._corpora.read_lines(text))
 
-    def _put_table(self, session_id: str, table: Table) -> Updates:
-        return self._offer(table, self._corpora.put_table(session_id, table))
+    def _put_table(self, session: Session, table: Table) -> Updates:
+        return self._offer(table, self._corpora.put_table(session, table))
 
-    def _on_other_columns(self, session_id: str) -> Updates:
-        table = self._corpora.table(session_id)
+    def _on_other_columns(self, session: Session) -> Updates:
+        table = self._corpora.table(session)
         return self._offer(table, guess_column(table.frame))
 
     def _offer(self, table: Table, column: str) -> Updates:
@@ -147,32 +148,32 @@ class CorpusPanel:
             self.index: gr.Button(f"Index {view.rows(len(table.frame))}"),
         }
 
-    def _on_picked(self, session_id: str, model: str, event: gr.EventData) -> Updates:
+    def _on_picked(self, session: Session, model: str, event: gr.EventData) -> Updates:
         """A corpus was chosen or deleted, here or on a tab without a corpus."""
         match sent(event):
             case {"example": str(name)}:
-                self._corpora.open_example(session_id, name, model)
+                self._corpora.open_example(session, name, model)
             case {"open": str(corpus_id)}:
-                self._corpora.open_saved(session_id, corpus_id)
+                self._corpora.open_saved(session, corpus_id)
             case {"delete": str(corpus_id)}:
                 self._corpora.delete_saved(corpus_id)
                 return self._listed()
             case _:
                 raise UserError("Choose a corpus from the list.")
-        return self._on_opening(session_id)
+        return self._on_opening(session)
 
-    def _on_opening(self, session_id: str) -> Updates:
+    def _on_opening(self, session: Session) -> Updates:
         """A corpus or a collection was opened."""
-        ready = view.ready(self._corpora.current(session_id), self._collections.current(session_id))
-        return {**self.show(session_id), self.progress: ready}
+        ready = view.ready(self._corpora.current(session), self._collections.current(session))
+        return {**self.show(session), self.progress: ready}
 
-    def _on_opened(self, session_id: str) -> Updates:
-        is_open = (indexed := self._corpora.current(session_id)) is not None and not indexed.corpus.store
+    def _on_opened(self, session: Session) -> Updates:
+        is_open = (indexed := self._corpora.current(session)) is not None and not indexed.corpus.store
         hidden = {button: gr.DownloadButton(visible=False) for button in self.downloads.values()}
-        columns = gr.Button(visible=self._corpora.has_table(session_id))
+        columns = gr.Button(visible=self._corpora.has_table(session))
         return {self.export: gr.Row(visible=is_open), self.other_columns: columns, **hidden}
 
-    def _on_make(self, kind: str, session_id: str) -> Any:
+    def _on_make(self, kind: str, session: Session) -> Any:
         path = self._shelf.folder() / f"embeddings.{kind}"
-        self._corpora.export(session_id, path)
+        self._corpora.export(session, path)
         return gr.DownloadButton(f"Download {path.name} ({path.stat().st_size / 1e6:.1f} MB)", value=str(path), visible=True)

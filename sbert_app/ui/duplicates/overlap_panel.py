@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.corpus.overlap import FileOverlap, Match
+from sbert_app.runtime.session import Session
 from sbert_app.services.bundle import Services
 from sbert_app.services.corpus.duplicates import DEFAULT_THRESHOLD
 from sbert_app.services.corpus.overlap import OverlapProgress
@@ -28,8 +29,8 @@ STOPPED = "Stopped. Encoded rows are kept: upload the file again to continue."
 class OverlapPanel:
     """Components and event handlers; the comparison is in the visitor's session."""
 
-    def __init__(self, services: Services, session_id: gr.State, opened: gr.State) -> None:
-        self._service, self._corpora, self._session_id = services.overlap, services.corpora, session_id
+    def __init__(self, services: Services, session: gr.State, opened: gr.State) -> None:
+        self._service, self._corpora, self._session = services.overlap, services.corpora, session
         self._collections = services.collections
         with gr.Accordion("Compare with another file", open=False, elem_id="overlap-box") as self.block:
             gr.HTML(html.hint(LEAD), js_on_load=None)
@@ -47,7 +48,7 @@ class OverlapPanel:
         self._listen(opened)
 
     def _listen(self, opened: gr.State) -> None:
-        session, with_threshold = [self._session_id], [self._session_id, self.threshold]
+        session, with_threshold = [self._session], [self._session, self.threshold]
         opened.change(handler(self._on_opened), session, [self.block, self.file, self.stage, self.result], **PRIVATE)
         shown = [self.overlap, self.export.button]
         inputs = [*session, self.file, self.threshold]
@@ -56,30 +57,30 @@ class OverlapPanel:
         self.threshold.change(handler(self._shown), with_threshold, shown, trigger_mode="always_last", **PRIVATE)
         self.export.listen(self._content, with_threshold)
 
-    def _on_opened(self, session_id: str) -> Updates:
+    def _on_opened(self, session: Session) -> Updates:
         """Clear the comparison with the previous corpus."""
-        block = gr.Accordion(visible=self._collections.current(session_id) is None)
+        block = gr.Accordion(visible=self._collections.current(session) is None)
         return {self.block: block, self.file: None, self.stage: "", self.result: gr.Column(visible=False)}
 
-    def _on_file(self, session_id: str, file: str, threshold: float) -> Iterator[Updates]:
-        events, stopped = self._compare(session_id, file), html.status(STOPPED)
+    def _on_file(self, session: Session, file: str, threshold: float) -> Iterator[Updates]:
+        events, stopped = self._compare(session, file), html.status(STOPPED)
         for event, state in self.job.following(events, lambda event: event.compared is not None, _progress, stopped):
-            shown = {self.result: gr.Column(visible=True), **self._shown(session_id, threshold)} if event.compared else {}
+            shown = {self.result: gr.Column(visible=True), **self._shown(session, threshold)} if event.compared else {}
             yield state | shown
 
-    def _compare(self, session_id: str, file: str) -> Iterator[OverlapProgress]:
+    def _compare(self, session: Session, file: str) -> Iterator[OverlapProgress]:
         with uploaded(file, "Choose the other file.") as path:
             table = self._corpora.read_file(path)
-        yield from self._service.compare(session_id, table)
+        yield from self._service.compare(session, table)
 
-    def _shown(self, session_id: str, threshold: float) -> Updates:
-        compared, matches = self._service.matches(session_id, threshold)
+    def _shown(self, session: Session, threshold: float) -> Updates:
+        compared, matches = self._service.matches(session, threshold)
         amount = f"{len(matches):,} {plural(len(matches), 'row', 'rows')}"
         export = self.export.labelled(amount, visible=bool(matches))
         return {self.overlap: overlap(compared, matches, threshold), self.export.button: export}
 
-    def _content(self, session_id: str, threshold: float) -> str:
-        return csv_file([asdict(match) for match in self._service.matches(session_id, threshold)[1]])
+    def _content(self, session: Session, threshold: float) -> str:
+        return csv_file([asdict(match) for match in self._service.matches(session, threshold)[1]])
 
 
 def _progress(event: OverlapProgress) -> Markup:

@@ -10,6 +10,7 @@ from sbert_app.corpus.findings import Findings
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.errors import UserError
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
+from sbert_app.runtime.session import Session
 from sbert_app.services.bundle import Services
 from sbert_app.services.corpus.duplicates import DEFAULT_THRESHOLD, MOST_LISTED, NO_GROUP, DuplicatesService
 from sbert_app.tables.table import csv_file
@@ -42,13 +43,13 @@ element.addEventListener('click', event => {
 """
 
 
-def build(services: Services, session_id: gr.State, opened: gr.State) -> gr.HTML:
+def build(services: Services, session: gr.State, opened: gr.State) -> gr.HTML:
     """Build the tab. `opened` changes with the corpus. Returns the choice of corpora shown while none is open."""
     gr.Markdown(LEAD, elem_classes="lead")
     start = corpus_start(services.corpora, opened)
     with gr.Column(visible=False) as body:
-        duplicates = _DuplicatesPanel(services.duplicates, session_id)
-        OverlapPanel(services, session_id, opened)
+        duplicates = _DuplicatesPanel(services.duplicates, session)
+        OverlapPanel(services, session, opened)
         duplicates.draw_groups()
         duplicates.listen(opened)
     opened.change(lambda opened: gr.Column(visible=bool(opened)), opened, body, **PRIVATE)
@@ -58,8 +59,8 @@ def build(services: Services, session_id: gr.State, opened: gr.State) -> gr.HTML
 class _DuplicatesPanel:
     """Mine once, move the threshold, check borderline pairs, export; the mined pairs are in the visitor's session."""
 
-    def __init__(self, service: DuplicatesService, session_id: gr.State) -> None:
-        self._service, self._session_id = service, session_id
+    def __init__(self, service: DuplicatesService, session: gr.State) -> None:
+        self._service, self._session = service, session
         self._draw()
         self.job = LongJob(self.stop, self.stage, self.find)
 
@@ -92,7 +93,7 @@ class _DuplicatesPanel:
             self.groups = gr.HTML(elem_id=view.GROUPS, js_on_load=PICKED)
 
     def listen(self, opened: gr.State) -> None:
-        session = [self._session_id]
+        session = [self._session]
         with_threshold = [*session, self.threshold]
         chosen = [*with_threshold, self.remove]
         decided = [self.staying, self.groups, self.links, *(file.button for file in self.files.values())]
@@ -109,30 +110,30 @@ class _DuplicatesPanel:
         for name, file in self.files.items():
             file.listen(self._content(name), chosen)
 
-    def _on_opened(self, session_id: str, threshold: float, remove: str) -> Updates:
+    def _on_opened(self, session: Session, threshold: float, remove: str) -> Updates:
         """Show what the session holds: after a reload the pairs found before, after another corpus nothing."""
-        can_mine = self._service.rows(session_id) > 1
+        can_mine = self._service.rows(session) > 1
         idle = {**self.job.idle(), self.find: gr.Button(interactive=can_mine)}
-        if self._service.is_mined(session_id):
-            return {**idle, **self._mined(session_id, threshold, remove)}
+        if self._service.is_mined(session):
+            return {**idle, **self._mined(session, threshold, remove)}
         return {
             **idle,
-            self.headline: html.empty(view.not_yet(self._service.collection(session_id)) if can_mine else view.ONE_ROW),
+            self.headline: html.empty(view.not_yet(self._service.collection(session)) if can_mine else view.ONE_ROW),
             self.threshold: gr.Slider(minimum=FLOOR, value=DEFAULT_THRESHOLD, step=0.01),
             self.remove: COPIES,
             **self._visible(False),
         }
 
-    def _on_find(self, session_id: str, threshold: float, remove: str) -> Iterator[Updates]:
-        events, stopped = self._service.find(session_id), html.status(view.STOPPED)
+    def _on_find(self, session: Session, threshold: float, remove: str) -> Iterator[Updates]:
+        events, stopped = self._service.find(session), html.status(view.STOPPED)
         for event, state in self.job.following(events, lambda event: event.mined is not None, view.progress, stopped):
-            yield state | (self._mined(session_id, threshold, remove) if event.mined else {})
+            yield state | (self._mined(session, threshold, remove) if event.mined else {})
 
-    def _mined(self, session_id: str, threshold: float, remove: str) -> Updates:
+    def _mined(self, session: Session, threshold: float, remove: str) -> Updates:
         """Show the pairs found, from the lowest threshold on that they hold."""
-        floor = self._service.findings(session_id, 1.0).mined.duplicates.pairs.floor
+        floor = self._service.findings(session, 1.0).mined.duplicates.pairs.floor
         threshold = max(threshold, floor)
-        shown = self._shown(session_id, threshold, remove)
+        shown = self._shown(session, threshold, remove)
         step = 0.01 if floor < 0.9 else 0.001  # smaller if the range to 1 is short
         low = round(min(math.ceil(floor / step) * step, 1 - step), 3)
         slider = gr.Slider(minimum=low, value=round(max(threshold, low), 3), step=step)
@@ -141,23 +142,23 @@ class _DuplicatesPanel:
     def _visible(self, visible: bool) -> Updates:
         return {column: gr.Column(visible=visible) for column in (self.result, self.lists)}
 
-    def _on_slide(self, session_id: str, threshold: float, remove: str) -> Updates:
+    def _on_slide(self, session: Session, threshold: float, remove: str) -> Updates:
         """Show another threshold, unless the slider was reset because another corpus was opened."""
-        mined = self._service.is_mined(session_id)
-        return self._shown(session_id, threshold, remove) if mined else {self.headline: gr.skip()}
+        mined = self._service.is_mined(session)
+        return self._shown(session, threshold, remove) if mined else {self.headline: gr.skip()}
 
-    def _shown(self, session_id: str, threshold: float, remove: str) -> Updates:
+    def _shown(self, session: Session, threshold: float, remove: str) -> Updates:
         """Everything that depends on the threshold."""
-        findings = self._service.findings(session_id, threshold, remove)
+        findings = self._service.findings(session, threshold, remove)
         pairs = findings.borderline(BORDERLINE)
         return {
             self.headline: view.headline(findings),
-            self.borderline: view.borderline(pairs, findings.threshold, self._service.opinion(session_id)),
+            self.borderline: view.borderline(pairs, findings.threshold, self._service.opinion(session)),
             **self._decided(findings),
         }
 
-    def _on_remove(self, session_id: str, threshold: float, remove: str) -> Updates:
-        return self._decided(self._service.findings(session_id, threshold, remove))
+    def _on_remove(self, session: Session, threshold: float, remove: str) -> Updates:
+        return self._decided(self._service.findings(session, threshold, remove))
 
     def _decided(self, findings: Findings, unfolded: bool = False) -> Updates:
         """Everything that depends on which rows go."""
@@ -169,15 +170,15 @@ class _DuplicatesPanel:
     def _content(self, name: str) -> Callable[..., str]:
         return lambda *chosen: FILES[name](self._service.findings(*chosen))
 
-    def _on_picked(self, session_id: str, threshold: float, remove: str, event: gr.EventData) -> Updates:
+    def _on_picked(self, session: Session, threshold: float, remove: str, event: gr.EventData) -> Updates:
         """A group is to be kept whole, or not any more."""
         match sent(event):
             case {"centre": int(centre), "whole": bool(whole), "unfolded": bool(unfolded)}:
-                self._service.keep_group(session_id, threshold, centre, whole)
+                self._service.keep_group(session, threshold, centre, whole)
             case _:
                 raise UserError(NO_GROUP)
-        return self._decided(self._service.findings(session_id, threshold, remove), unfolded)
+        return self._decided(self._service.findings(session, threshold, remove), unfolded)
 
-    def _on_score(self, session_id: str, threshold: float, cross: str | None) -> str:
-        pairs, opinion = self._service.score_borderline(session_id, threshold, BORDERLINE, cross or DEFAULT_CROSS_ENCODER)
+    def _on_score(self, session: Session, threshold: float, cross: str | None) -> str:
+        pairs, opinion = self._service.score_borderline(session, threshold, BORDERLINE, cross or DEFAULT_CROSS_ENCODER)
         return view.borderline(pairs, threshold, opinion)

@@ -10,6 +10,7 @@ from sbert_app.errors import UserError
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import BM25, CROSS, HYBRID, MAXSIM, OVERLAP, POOLED, SBERT, SYSTEMS, TF_IDF, WORD_VECTORS, Choice
 from sbert_app.grid.tasks.task import RETRIEVAL
+from sbert_app.runtime.session import Session
 from sbert_app.services.evaluation_grid import GridService, ShownGrid
 from sbert_app.ui.evaluation import below_view, grid_view
 from sbert_app.ui.evaluation.below_view import chart
@@ -39,17 +40,17 @@ element.addEventListener('click', event => {
 """
 
 
-def build(service: GridService, session_id: gr.State, model: gr.State, custom: bool, tab: gr.Tab) -> None:
+def build(service: GridService, session: gr.State, model: gr.State, custom: bool, tab: gr.Tab) -> None:
     """Build the tab. custom: whether any model folder or Hub name may be typed."""
     gr.Markdown(LEAD, elem_classes="lead")
-    _EvaluationTab(service, session_id, model, custom).listen(tab)
+    _EvaluationTab(service, session, model, custom).listen(tab)
 
 
 class _EvaluationTab:
     """Components and event handlers; data sets and grid are in the visitor's session."""
 
-    def __init__(self, service: GridService, session_id: gr.State, model: gr.State, custom: bool) -> None:
-        self._service, self._session_id, self._model = service, session_id, model
+    def __init__(self, service: GridService, session: gr.State, model: gr.State, custom: bool) -> None:
+        self._service, self._session, self._model = service, session, model
         self._draw_choices(custom)
         with gr.Row(elem_classes="examples"):
             self.start = gr.Button("Measure", variant="primary", elem_id="eval-start")
@@ -84,9 +85,9 @@ class _EvaluationTab:
                 gr.HTML(html.hint(FILE_HELP), js_on_load=None)
 
     def listen(self, tab: gr.Tab) -> None:
-        session = [self._session_id]
+        session = [self._session]
         results = [self.table, self.result, self.words, self.errors, self.links, self.chart]
-        arrived = self._session_id.change(handler(self._on_arrival), session, [self.sets, *results], **PRIVATE)
+        arrived = self._session.change(handler(self._on_arrival), session, [self.sets, *results], **PRIVATE)
         tab.select(handler(self._on_tab_opened), session, [self.models, self.chart], **PRIVATE)
         self.file.upload(
             handler(self._on_file), [*session, self.file, self.sets], [self.systems, self.sets, self.file, self.stage], **PRIVATE
@@ -96,44 +97,44 @@ class _EvaluationTab:
         self.job.listen(arrived.then, self._on_resume, session, results, None)
         self.table.picked(handler(self._on_picked), session, self.errors, **PRIVATE)
 
-    def _on_arrival(self, session_id: str) -> Updates:
+    def _on_arrival(self, session: Session) -> Updates:
         """Show what the session holds: the visitor's data sets, and the grid as far as it was filled."""
-        names = list(self._service.data_sets(session_id)) if session_id else []
-        current = self._service.shown(session_id) if session_id else None
+        names = list(self._service.data_sets(session)) if session else []
+        current = self._service.shown(session) if session else None
         chosen = {self.sets: gr.CheckboxGroup(names)} if names else {}
         return {**chosen, **(self._shown(current) if current else {self.table: html.empty(grid_view.NOTHING)})}
 
-    def _on_tab_opened(self, session_id: str) -> Updates:
+    def _on_tab_opened(self, session: Session) -> Updates:
         """List the models that were saved meanwhile; draw the chart, which needs the tab's width."""
-        current = self._service.shown(session_id)
+        current = self._service.shown(session)
         with_chart = {self.chart: chart(current.grid)} if current and current.grid.means() else {}
         return {self.models: gr.Dropdown(choices=scorer_choices(self._service.models())), **with_chart}
 
-    def _on_file(self, session_id: str, file: str | None, chosen: list[str]) -> Updates:
+    def _on_file(self, session: Session, file: str | None, chosen: list[str]) -> Updates:
         with uploaded(file, NO_FILE) as path:
-            data = self._service.upload(session_id, path, path.name)
-        names = list(self._service.data_sets(session_id))
+            data = self._service.upload(session, path, path.name)
+        names = list(self._service.data_sets(session))
         ranking = {self.systems: WAYS_TO_RANK} if data.task == RETRIEVAL else {}
         others = [] if ranking else chosen or []  # the ways to rank have no figures on pairs
         values = list(dict.fromkeys([*others, data.name]))
         return {**ranking, self.sets: gr.CheckboxGroup(names, value=values), self.file: None, self.stage: html.notes(data.notes)}
 
-    def _on_start(self, session_id: str, model: str, systems: list[str], models: list[str], sets: list[str]) -> Iterator[Updates]:
-        grid = self._service.choose(session_id, [*(systems or []), *(models or [])], sets or [])
-        yield from self._fill(session_id, grid, Choice(model))
+    def _on_start(self, session: Session, model: str, systems: list[str], models: list[str], sets: list[str]) -> Iterator[Updates]:
+        grid = self._service.choose(session, [*(systems or []), *(models or [])], sets or [])
+        yield from self._fill(session, grid, Choice(model))
 
-    def _on_resume(self, session_id: str) -> Iterator[Updates]:
+    def _on_resume(self, session: Session) -> Iterator[Updates]:
         """Go on with a grid that a reload interrupted."""
-        current = self._service.unfinished(session_id) if session_id else None
+        current = self._service.unfinished(session) if session else None
         if current is None:
             yield {self.stage: ""}
         else:
-            yield from self._fill(session_id, current.grid, current.choice)
+            yield from self._fill(session, current.grid, current.choice)
 
-    def _fill(self, session_id: str, grid: Grid, choice: Choice) -> Iterator[Updates]:
+    def _fill(self, session: Session, grid: Grid, choice: Choice) -> Iterator[Updates]:
         emptied = {self.table: grid_view.grid(grid, choice), self.result: gr.Column(visible=False), self.errors: ""}
         yield {**self.job.busy(html.status("Starting")), **emptied}
-        for step in self._service.fill_session(session_id, grid, choice):
+        for step in self._service.fill_session(session, grid, choice):
             grid = step.grid
             stage = grid_view.stage(grid, step.place, step.waiting)
             yield {self.stage: stage, self.table: grid_view.grid(grid, choice, step.place)}
@@ -150,8 +151,8 @@ class _EvaluationTab:
             self.chart: chart(grid) if grid.means() else None,
         }
 
-    def _on_picked(self, session_id: str, event: gr.EventData) -> Any:
-        current = self._service.shown(session_id)
+    def _on_picked(self, session: Session, event: gr.EventData) -> Any:
+        current = self._service.shown(session)
         match sent(event):
             case {"system": str(system), "number": int(number)} if current and current.grid.has((system, number)):
                 return below_view.errors(current.grid, (system, number))

@@ -6,6 +6,7 @@ import gradio as gr
 
 from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import BETTER
+from sbert_app.runtime.session import Session
 from sbert_app.services.fine_tune import FineTuneService, RunProgress
 from sbert_app.services.trained_models import TrainedModels
 from sbert_app.ui.fine_tune import chart, movers_view, verdict_view, view
@@ -23,10 +24,8 @@ ONE_DAY = "Download the model to keep it: a hosted app deletes runs after a day.
 class RunPanel:
     """Steps 3 and 4. `run_id`: the run shown; training runs in its own thread, independent of the page."""
 
-    def __init__(
-        self, service: FineTuneService, models: TrainedModels, session_id: gr.State, owner: Any, picker: ModelPicker
-    ) -> None:
-        self._service, self._models, self._session_id, self._owner, self._picker = service, models, session_id, owner, picker
+    def __init__(self, service: FineTuneService, models: TrainedModels, session: gr.State, owner: Any, picker: ModelPicker) -> None:
+        self._service, self._models, self._session, self._owner, self._picker = service, models, session, owner, picker
         self._zips = Shelf(ZIPS_KEPT)
         self.run_id = gr.State("")
         self._shown = gr.State("")  # the state of the run as shown
@@ -85,7 +84,7 @@ class RunPanel:
 
     def compare_after(self, event: Any) -> None:
         """After an event that loads data or opens a run: show whether the run was trained on the data of step 1."""
-        inputs, lines = [self.run_id, self._owner, self._session_id], [self.other_data, self.other_verdict]
+        inputs, lines = [self.run_id, self._owner, self._session], [self.other_data, self.other_verdict]
         event.success(handler(self._compare), inputs, lines, **PRIVATE)
 
     def attach(self, run_id: str, owner: str) -> Updates:
@@ -107,9 +106,9 @@ class RunPanel:
         active = self._service.active_run(owner)
         return self.attach(active.id, owner) if active else {self.run_id: ""}
 
-    def _compare(self, run_id: str, owner: str, session_id: str) -> list[Any]:
+    def _compare(self, run_id: str, owner: str, session: Session) -> list[Any]:
         try:
-            data, info = self._service.labelled.current(session_id), self._service.info(run_id or "", owner)
+            data, info = self._service.labelled.current(session), self._service.info(run_id or "", owner)
         except UserError:  # no data, or no run is shown
             return ["", ""]
         return [view.other_data(info, data)] * 2

@@ -31,8 +31,8 @@ LEARNING_CURVE = "Learning curve: also train on half of the examples, to see whe
 class DataPanel:
     """Step 1, without visitors' data."""
 
-    def __init__(self, labelled: LabelledData, session_id: gr.State) -> None:
-        self._labelled, self.session_id = labelled, session_id
+    def __init__(self, labelled: LabelledData, session: gr.State) -> None:
+        self._labelled, self.session = labelled, session
         gr.HTML(view.step(1, "Data"), js_on_load=None)
         with gr.Row(elem_classes="examples"):
             ids = {name: f"example-{Path(name).stem}" for name in EXAMPLES}
@@ -110,11 +110,11 @@ class DataPanel:
 
     def read(self, values: Values) -> TrainingData:
         """Read the session's table with the columns and the split set on the page."""
-        session_id, labelled = values[self.session_id], self._labelled
+        session, labelled = values[self.session], self._labelled
         sentences = [values[self.first], values[self.second], values[self.third]]
-        table = labelled.current(session_id).table
+        table = labelled.current(session).table
         mapping = labelled.mapping(table, values[self.kind], sentences, values[self.target], values[self.positive])
-        return labelled.remap(session_id, mapping, values[self.split_by] or "", values[self.split_column] or "")
+        return labelled.remap(session, mapping, values[self.split_by] or "", values[self.split_column] or "")
 
 
 class PlanPanel:

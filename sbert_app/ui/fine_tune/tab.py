@@ -10,6 +10,7 @@ import gradio as gr
 from sbert_app.errors import UserError
 from sbert_app.models.words.untrained import is_untrained
 from sbert_app.runs.plan import Plan
+from sbert_app.runtime.session import Session
 from sbert_app.services.fine_tune import BUSY, FineTuneService
 from sbert_app.services.labelled import SplitChoice, TrainingData
 from sbert_app.services.trained_models import TrainedModels
@@ -25,11 +26,11 @@ SHOW_RUN = "() => studio.show('step-live')"
 NO_FILE = "Choose a file with labelled pairs."
 
 
-def build(service: FineTuneService, models: TrainedModels, session_id: gr.State, owner: Any, picker: ModelPicker) -> RunPanel:
+def build(service: FineTuneService, models: TrainedModels, session: gr.State, owner: Any, picker: ModelPicker) -> RunPanel:
     """Build the tab. Returns the run panel, which can show an active run after the page is loaded."""
     gr.Markdown("Train the encoder on **your labelled pairs**, and see whether it got better.", elem_classes="lead")
-    tab = _FineTuneTab(service, session_id, owner, picker.in_use)
-    panel = RunPanel(service, models, session_id, owner, picker)
+    tab = _FineTuneTab(service, session, owner, picker.in_use)
+    panel = RunPanel(service, models, session, owner, picker)
     tab.listen(panel)
     return panel
 
@@ -37,9 +38,9 @@ def build(service: FineTuneService, models: TrainedModels, session_id: gr.State,
 class _FineTuneTab:
     """Steps 1 and 2, without visitors' data. Steps 3 and 4 are RunPanel."""
 
-    def __init__(self, service: FineTuneService, session_id: gr.State, owner: Any, model: gr.State) -> None:
-        self._service, self._session_id, self._owner, self._model = service, session_id, owner, model
-        self.data = DataPanel(service.labelled, session_id)
+    def __init__(self, service: FineTuneService, session: gr.State, owner: Any, model: gr.State) -> None:
+        self._service, self._session, self._owner, self._model = service, session, owner, model
+        self.data = DataPanel(service.labelled, session)
         with gr.Column(visible=False, elem_id="step-settings") as self.settings:
             gr.HTML(view.step(2, "Settings"), js_on_load=None)
             self.plan = PlanPanel()
@@ -48,19 +49,19 @@ class _FineTuneTab:
         """Connect events; `panel` shows the run that is started."""
         self._panel = panel
         data, plan = self.data, self.plan
-        state = {self._session_id, self._model, self._owner, plan.preset, plan.base}
+        state = {self._session, self._model, self._owner, plan.preset, plan.base}
         self._everything = {*state, *data.columns, *data.split, *plan.tuned}
         settings = [*plan.tuned, plan.advice, plan.base]
         loaded = [*data.outputs, self.settings, *settings, data.refused, data.file]
-        session = [self._session_id, plan.preset, self._model]
+        session = [self._session, plan.preset, self._model]
         upload = data.file.upload(handler(self._on_file), [*session, data.file], loaded, **PRIVATE)
-        cleared = data.file.clear(handler(self._on_clear), self._session_id, loaded, **PRIVATE)
+        cleared = data.file.clear(handler(self._on_clear), self._session, loaded, **PRIVATE)
         clicks = [(button.click, handler(partial(self._on_example, name))) for name, button in data.examples.items()]
         examples = [click(work, session, loaded, **PRIVATE) for click, work in clicks]
         remapped = self._on_change(data.columns, self._on_columns, [*data.outputs, self.settings, *settings])
         split = self._on_change(data.split, self._on_split, data.outputs)
         for changed in (remapped, split):
-            changed.failure(handler(self._split_in_use), self._session_id, data.split, **PRIVATE)
+            changed.failure(handler(self._split_in_use), self._session, data.split, **PRIVATE)
         estimating = {"fn": handler(self._on_estimate), "inputs": self._everything, "outputs": plan.estimate} | PRIVATE
         estimating |= {"concurrency_id": "estimate", "concurrency_limit": 2}
         for changed in (upload, *examples, remapped, split, *self._listen_to_parts()):
@@ -84,15 +85,15 @@ class _FineTuneTab:
         events = []
         for part, file in self.data.parts.items():
             outputs = [*self.data.outputs, self.data.refused]
-            inputs = [self._session_id, file]
+            inputs = [self._session, file]
             events.append(file.upload(handler(partial(self._on_part, part, file)), inputs, outputs, **PRIVATE))
-            events.append(file.clear(handler(partial(self._on_part_cleared, part)), self._session_id, outputs, **PRIVATE))
+            events.append(file.clear(handler(partial(self._on_part_cleared, part)), self._session, outputs, **PRIVATE))
         return events
 
-    def _on_file(self, session_id: str, preset: str, model: str, file: str | None) -> Updates:
+    def _on_file(self, session: Session, preset: str, model: str, file: str | None) -> Updates:
         try:
             with uploaded(file, NO_FILE) as path:
-                return {**self._load(session_id, self._service.labelled.read_file(path), preset, model), self.data.refused: ""}
+                return {**self._load(session, self._service.labelled.read_file(path), preset, model), self.data.refused: ""}
         except UserError as error:
             return self._refuse(file, error) | {self.data.file: None}
 
@@ -100,28 +101,28 @@ class _FineTuneTab:
         gr.Warning(str(error), title="File not loaded")
         return {self.data.refused: view.refused(Path(file or "").name, str(error))}
 
-    def _on_clear(self, session_id: str) -> Updates:
-        self._service.labelled.clear(session_id)
+    def _on_clear(self, session: Session) -> Updates:
+        self._service.labelled.clear(session)
         return {**self.data.hide(), self.settings: gr.Column(visible=False)}
 
-    def _on_example(self, name: str, session_id: str, preset: str, model: str) -> Updates:
-        updates = self._load(session_id, self._service.labelled.example(name), preset, model)
+    def _on_example(self, name: str, session: Session, preset: str, model: str) -> Updates:
+        updates = self._load(session, self._service.labelled.example(name), preset, model)
         return {**updates, self.data.file: None, self.data.refused: ""}
 
-    def _load(self, session_id: str, table: Table, preset: str, model: str) -> Updates:
-        return {**self._show(self._service.labelled.load(session_id, table), preset, model), **self.data.without_files()}
+    def _load(self, session: Session, table: Table, preset: str, model: str) -> Updates:
+        return {**self._show(self._service.labelled.load(session, table), preset, model), **self.data.without_files()}
 
-    def _on_part(self, part: str, component: gr.File, session_id: str, file: str | None) -> Updates:
+    def _on_part(self, part: str, component: gr.File, session: Session, file: str | None) -> Updates:
         labelled = self._service.labelled
         try:
             with uploaded(file, NO_FILE) as path:
-                data = labelled.set_part(session_id, part, labelled.read_file(path))
+                data = labelled.set_part(session, part, labelled.read_file(path))
         except UserError as error:
             return self._refuse(file, error) | {component: None}
         return {**self.data.show_split(data), self.data.refused: ""}
 
-    def _on_part_cleared(self, part: str, session_id: str) -> Updates:
-        return {**self.data.show_split(self._service.labelled.set_part(session_id, part, None)), self.data.refused: ""}
+    def _on_part_cleared(self, part: str, session: Session) -> Updates:
+        return {**self.data.show_split(self._service.labelled.set_part(session, part, None)), self.data.refused: ""}
 
     def _on_columns(self, values: Values) -> Updates:
         updates = self._show(self.data.read(values), values[self.plan.preset], values[self._model])
@@ -135,10 +136,10 @@ class _FineTuneTab:
     def _on_split(self, values: Values) -> Updates:
         return {self.data.summary: view.training_data(self.data.read(values))}
 
-    def _split_in_use(self, session_id: str) -> list[str]:
+    def _split_in_use(self, session: Session) -> list[str]:
         """After a refusal: show the split that the data has."""
         try:
-            choice = self._service.labelled.current(session_id).choice
+            choice = self._service.labelled.current(session).choice
         except UserError:  # nothing is loaded
             choice = SplitChoice()
         return [choice.by, choice.column]

@@ -8,8 +8,9 @@ from typing import Any
 
 import gradio as gr
 
-from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Step, outcome_of
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, outcome_of
 from sbert_app.jobs.declaring.option import Argument, arguments, names, read, text, upload
+from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
 from sbert_app.services.bundle import Services
 from sbert_app.tables import Table
@@ -117,7 +118,7 @@ def _streaming(job: Job, services: Services, shelf: Shelf) -> Callable[..., Any]
     return call
 
 
-def _steps(job: Job, services: Services, shelf: Shelf, request: gr.Request, values: tuple[Any, ...]) -> Iterator[Step | Outcome]:
+def _steps(job: Job, services: Services, shelf: Shelf, request: gr.Request, values: tuple[Any, ...]) -> Steps:
     """Check and read the input, then run the job. Uploads are deleted soon after they are read."""
     subjects, declared = SUBJECTS[job.needs], [argument for argument in arguments(job.options) if argument.endpoint]
     subject = dict(zip((argument.name for argument in subjects), values, strict=False))
@@ -131,7 +132,7 @@ def _steps(job: Job, services: Services, shelf: Shelf, request: gr.Request, valu
     call = Call(
         services,
         stop=Stop(visitor_of(request, services.bench.settings.hosted), caller_left()),
-        session_id=subject.get("corpus", ""),
+        session=services.bench.sessions.get(subject["corpus"]) if job.needs is Needs.CORPUS else Session(),
         table=_table(job, services, subject),
         columns=COLUMNS.kind.check(subject.get("columns") or [], limits),
         folder=shelf.folder if job.makes_file else None,

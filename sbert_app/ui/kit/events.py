@@ -14,6 +14,8 @@ import gradio as gr
 from gradio.context import LocalContext
 
 from sbert_app.errors import UserError
+from sbert_app.runtime.session import Session
+from sbert_app.runtime.sessions import SessionKey
 from sbert_app.runtime.stop import Visitor, network_address
 
 log = logging.getLogger(__name__)
@@ -26,21 +28,30 @@ Updates = dict[Any, Any]  # component -> its new value or state; other component
 INTERNAL_ERROR = "Something went wrong on our side. It has been logged; please try again."
 
 
-def handler(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap an event handler, a function or a generator, to show its errors."""
+def handler(function: Callable[..., Any], early: bool = False) -> Callable[..., Any]:
+    """Wrap an event handler, a function or a generator: look up the page's session, and show errors.
+
+    early: may run before the page has arrived; then it gets an empty session.
+    """
+
+    def looked_up(value: Any) -> Any:
+        if isinstance(value, SessionKey):
+            return Session() if early and not value.id else value.session()
+        return {key: looked_up(item) for key, item in value.items()} if _is_values(value) else value
+
     if inspect.isgeneratorfunction(function):
 
         @functools.wraps(function)
         def generator(*args: Any, **kwargs: Any) -> Iterator[Any]:
             with _errors_shown():
-                yield from function(*args, **kwargs)
+                yield from function(*map(looked_up, args), **kwargs)
 
         return generator
 
     @functools.wraps(function)
     def plain(*args: Any, **kwargs: Any) -> Any:
         with _errors_shown():
-            return function(*args, **kwargs)
+            return function(*map(looked_up, args), **kwargs)
 
     return plain
 
@@ -81,6 +92,11 @@ def caller_left() -> Callable[[], bool]:
     events = blocks._queue.event_ids_to_events if blocks else {}
     event = events.get(event_id)
     return lambda: event is not None and not (event.alive and event_id in events)
+
+
+def _is_values(value: Any) -> bool:
+    """Whether this is the argument of a handler with a set of inputs."""
+    return isinstance(value, dict) and any(isinstance(key, gr.components.Component) for key in value)
 
 
 @contextmanager

@@ -9,12 +9,13 @@ from typing import Any, Protocol, TypeVar
 import gradio as gr
 from markupsafe import Markup
 
+from sbert_app.runtime.session import Session
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 
 REFRESH_SECONDS = 0.2  # between two updates of the progress bar
 STOPPING = "Stopping …"
 
-Step = TypeVar("Step")
+Item = TypeVar("Item")
 
 
 class Stoppable(Protocol):
@@ -34,7 +35,7 @@ class LongJob:
         self.stop, self.stage, self.starts = stop, stage, starts
         self.outputs: list[Any] = [*starts, stop, stage]  # what `busy` and `idle` update
         self._label = stop.value
-        self._stop: Callable[[str], None] = lambda session_id: None
+        self._stop: Callable[[Session], None] = lambda session: None
         self._asked: set[str] = set()  # the sessions whose visitor pressed Stop while the job ran
 
     def busy(self, stage: Markup) -> Updates:
@@ -59,11 +60,11 @@ class LongJob:
                 yield event, self.idle() if ended(event) else self.busy(progress(event))
 
     def listen(
-        self, trigger: Any, work: Callable[..., Any], inputs: list[Any], outputs: list[Any], stop: Callable[[str], None] | None
+        self, trigger: Any, work: Callable[..., Any], inputs: list[Any], outputs: list[Any], stop: Callable[[Session], None] | None
     ) -> Any:
         """Run `work` at the trigger, and become idle if it fails. Returns the event, for chaining.
 
-        The first input is the session's id, passed to `stop`, which is None if another trigger has the same.
+        The first input is the session, passed to `stop`, which is None if another trigger has the same.
         No concurrency limit: the services queue the work.
         """
         if stop is not None:
@@ -73,9 +74,9 @@ class LongJob:
         started.failure(self.idle, None, self.outputs, **PRIVATE)
         return started
 
-    def _on_stop(self, session_id: str) -> Any:
-        self._stop(session_id)
-        self._asked.add(session_id)
+    def _on_stop(self, session: Session) -> Any:
+        self._stop(session)
+        self._asked.add(session.id)
         return gr.Button(STOPPING, interactive=False)
 
     def _stoppable(self, work: Callable[..., Any]) -> Callable[..., Any]:
@@ -84,15 +85,15 @@ class LongJob:
             return work
 
         @functools.wraps(work)
-        def steps(session_id: str, *args: Any) -> Iterator[Any]:
-            self._asked.discard(session_id)
+        def steps(session: Session, *args: Any) -> Iterator[Any]:
+            self._asked.discard(session.id)
             try:
-                for step in work(session_id, *args):
-                    if session_id in self._asked:
-                        self._stop(session_id)
+                for step in work(session, *args):
+                    if session.id in self._asked:
+                        self._stop(session)
                     yield step
             finally:
-                self._asked.discard(session_id)
+                self._asked.discard(session.id)
 
         return steps
 
@@ -102,8 +103,8 @@ class LongJob:
 
 
 def throttled(
-    steps: Iterable[Step], always: Callable[[Step], bool] = lambda step: False, seconds: float = REFRESH_SECONDS
-) -> Iterator[Step]:
+    steps: Iterable[Item], always: Callable[[Item], bool] = lambda step: False, seconds: float = REFRESH_SECONDS
+) -> Iterator[Item]:
     """Yield the first step, then one every `seconds`, and each step for which `always` is true."""
     shown = 0.0
     for step in steps:

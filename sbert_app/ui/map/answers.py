@@ -10,6 +10,7 @@ from sbert_app.corpus_map.colouring import colouring
 from sbert_app.corpus_map.placed import PlacedRows
 from sbert_app.corpus_map.result import CorpusMap, QueryOnMap
 from sbert_app.corpus_map.selection import Selection
+from sbert_app.runtime.session import Session
 from sbert_app.services.corpus.cluster_map import MapService
 from sbert_app.settings import ASSETS
 from sbert_app.ui.kit import html
@@ -28,19 +29,19 @@ class MapAnswers:
     colour: the colouring of the plot.
     """
 
-    def __init__(self, service: MapService, session_id: gr.State, status: gr.HTML, filters: MapFilters, colour: gr.State) -> None:
-        self._service, self._session_id, self.status, self._filter, self._colour = service, session_id, status, filters, colour
+    def __init__(self, service: MapService, session: gr.State, status: gr.HTML, filters: MapFilters, colour: gr.State) -> None:
+        self._service, self._session, self.status, self._filter, self._colour = service, session, status, filters, colour
         self.bridge = gr.HTML("", html_template="", js_on_load=SCRIPTS, visible="hidden", elem_id="map-bridge")
         self.pointed = gr.HTML(elem_id="map-pointed", js_on_load=None)
 
     def draw_panel(self) -> None:
         """Build the panel beside the map, which lists clusters and what is selected."""
-        self.panel = MapPanel(self._service, self._session_id, self.bridge)
+        self.panel = MapPanel(self._service, self._session, self.bridge)
         # What `deselected` updates.
         self.deselecting: list[Any] = [self.panel.selection, self.status, self.pointed, *self._filter.outputs]
 
     def listen(self) -> None:
-        panel, session = self.panel, [self._session_id, self._colour]
+        panel, session = self.panel, [self._session, self._colour]
         outputs = [self.bridge, panel.groups, panel.tabs, *self.deselecting]
         panel.groups.picked(handler(self._on_listed), session, outputs, **PRIVATE)
         self.bridge.picked(handler(self._on_picked), session, outputs, trigger_mode="always_last", **PRIVATE)
@@ -49,23 +50,23 @@ class MapAnswers:
         renamed = [self.bridge, panel.groups, panel.numbers, panel.selection, self.status]
         panel.groups.renamed(handler(self._on_renamed), session, renamed, trigger_mode="multiple", **PRIVATE)
 
-    def deselected(self, session_id: str) -> Updates:
+    def deselected(self, session: Session) -> Updates:
         """Clear the selection."""
-        self._service.selections.clear(session_id)
+        self._service.selections.clear(session)
         listed = {self.panel.selection: html.empty(view.NOTHING_CHOSEN), self.status: view.status(), self.pointed: ""}
         return {**listed, **self._filter.removed()}
 
-    def show_query(self, session_id: str, corpus_map: CorpusMap) -> Updates:
+    def show_query(self, session: Session, corpus_map: CorpusMap) -> Updates:
         """Select the rows nearest to the query on the map; of a sample, list those nearest in the whole collection."""
         if corpus_map.query and corpus_map.query.nearest:
-            return self._show_nearest(session_id, corpus_map, corpus_map.query, corpus_map.query.nearest)
+            return self._show_nearest(session, corpus_map, corpus_map.query, corpus_map.query.nearest)
         listed = {self.panel.groups: lists.cluster_list(corpus_map), self.bridge: message(**highlight(None))}
-        return {**listed, **self._filter.removed(), **self._listed(corpus_map, self._service.selections.hits(session_id))}
+        return {**listed, **self._filter.removed(), **self._listed(corpus_map, self._service.selections.hits(session))}
 
-    def _show_nearest(self, session_id: str, corpus_map: CorpusMap, query: QueryOnMap, nearest: PlacedRows) -> Updates:
+    def _show_nearest(self, session: Session, corpus_map: CorpusMap, query: QueryOnMap, nearest: PlacedRows) -> Updates:
         """List rows of a collection, and ring where they are."""
         return {
-            **self.deselected(session_id),
+            **self.deselected(session),
             self.panel.groups: lists.cluster_list(corpus_map),
             self.bridge: message(**highlight(None, nearest.points)),
             self.panel.selection: lists.nearest(query, nearest),
@@ -77,44 +78,44 @@ class MapAnswers:
         """The clusters, or the values of the column that colours the map."""
         return lists.colour_list(corpus_map, colouring(corpus_map, colour), chosen)
 
-    def _on_listed(self, session_id: str, colour: str, event: gr.EventData) -> Updates:
+    def _on_listed(self, session: Session, colour: str, event: gr.EventData) -> Updates:
         """A cluster or a value was chosen in the list: its rows stay bright."""
         group = sent(event).get("group")
-        corpus_map, selected = self._service.map(session_id), self._service.selections.group(session_id, colour, group)
+        corpus_map, selected = self._service.map(session), self._service.selections.group(session, colour, group)
         marked = {self.panel.groups: self.colour_list(corpus_map, colour, group)}
         return {**self._selected(corpus_map, selected), **self._filter.removed(), **marked}
 
-    def _on_picked(self, session_id: str, colour: str, event: gr.EventData) -> Updates:
+    def _on_picked(self, session: Session, colour: str, event: gr.EventData) -> Updates:
         """An event of the plot: hover, click, lasso, or all (a double-click, which clears the selection)."""
-        if not self._service.has_map(session_id):
+        if not self._service.has_map(session):
             return {self.pointed: ""}
-        corpus_map, kind, selections = self._service.map(session_id), sent(event).get("kind"), self._service.selections
-        rows = selections.rows(session_id, sent(event).get("rows"))
+        corpus_map, kind, selections = self._service.map(session), sent(event).get("kind"), self._service.selections
+        rows = selections.rows(session, sent(event).get("rows"))
         if kind == "hover":
             return {self.pointed: view.hovered(corpus_map, int(rows[0])) if len(rows) else ""}
         unlisted = {self.panel.groups: self.colour_list(corpus_map, colour), **self._filter.removed()}
         if kind == "all" or not len(rows):
-            return {**self.deselected(session_id), **unlisted}
+            return {**self.deselected(session), **unlisted}
         if kind == "lasso":
-            return {**self._selected(corpus_map, selections.inside_lasso(session_id, rows.tolist())), **unlisted}
-        neighbours = selections.neighbours(session_id, int(rows[0]))
+            return {**self._selected(corpus_map, selections.inside_lasso(session, rows.tolist())), **unlisted}
+        neighbours = selections.neighbours(session, int(rows[0]))
         ringed = {self.bridge: message(**highlight(None, corpus_map.projection.points[neighbours.rows]))}
         return {**ringed, **self._listed(corpus_map, neighbours), **unlisted}
 
     def _on_filter(self, values: Values) -> Updates:
         """Select the rows that match the filters; without one, clear the selection."""
-        session_id, filters = values[self._session_id], self._filter.chosen(values)
-        corpus_map = self._service.map(session_id)
+        session, filters = values[self._session], self._filter.chosen(values)
+        corpus_map = self._service.map(session)
         unlisted = {self.panel.groups: self.colour_list(corpus_map, values[self._colour])}
         if not filters:
-            return {**self.deselected(session_id), **unlisted, self.bridge: message(**highlight(None))}
-        selected = self._service.selections.matching(session_id, filters)
+            return {**self.deselected(session), **unlisted, self.bridge: message(**highlight(None))}
+        selected = self._service.selections.matching(session, filters)
         return {**self._selected(corpus_map, selected), **unlisted, **self._filter.in_force(filters)}
 
-    def _on_renamed(self, session_id: str, colour: str, event: gr.EventData) -> Updates:
+    def _on_renamed(self, session: Session, colour: str, event: gr.EventData) -> Updates:
         """A cluster got another name: change it wherever it is, without drawing the points again."""
-        corpus_map = self._service.rename(session_id, sent(event).get("group"), sent(event).get("name"))
-        selected = self._service.selections.current(session_id)
+        corpus_map = self._service.rename(session, sent(event).get("group"), sent(event).get("name"))
+        selected = self._service.selections.current(session)
         renamed = {
             self.bridge: message(map=corpus_map.projection.id, names=chart.labels(corpus_map)),
             self.panel.groups: self.colour_list(corpus_map, colour, selected.cluster if selected else None),

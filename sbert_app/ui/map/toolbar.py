@@ -9,6 +9,7 @@ from sbert_app.corpus_map import colouring
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.jobs.cluster_map import CLUSTER_MAP
 from sbert_app.mapping.clusters import METHODS
+from sbert_app.runtime.session import Session
 from sbert_app.services.corpus.cluster_map import AUTO, DEFAULT_OUTLIERS, MapService
 from sbert_app.tables.table import csv_file
 from sbert_app.ui.corpus.filters import Filters
@@ -31,12 +32,12 @@ class Toolbar:
     Gradio itself loses a `visible=True` that follows a `visible=False` within milliseconds.
     """
 
-    def __init__(self, service: MapService, session_id: gr.State) -> None:
+    def __init__(self, service: MapService, session: gr.State) -> None:
         with gr.Row(elem_id="map-top"):
             self.corpus_line = gr.HTML(view.corpus_line(), elem_id="map-course", js_on_load=None)
             with gr.Row(elem_id="map-controls"):
                 self._draw_controls(service)
-                self.export = ExportPanel(service, session_id, self.colour)
+                self.export = ExportPanel(service, session, self.colour)
             self.options = MapOptions()
             self.start = gr.Button(view.draw_label(None), variant="primary", size="sm", elem_id="map-draw")
             self.stop = gr.Button("Stop here", variant="stop", size="sm", visible=False, elem_id="map-stop")
@@ -63,9 +64,9 @@ class MapFilters(Filters):
             gr.HTML(html.hint(ENTER), js_on_load=None)
         self.outputs = [self.box, *self.components]
 
-    def offered(self, session_id: str) -> Updates:
+    def offered(self, session: Session) -> Updates:
         """Offer the columns of the session's map, with no filter in force."""
-        facets, columns = self._service.selections.filters(session_id)
+        facets, columns = self._service.selections.filters(session)
         removed = self.removed()
         return {**removed, **self.of_corpus(facets, columns, removed), self.box: gr.Accordion(label=LABEL, visible=bool(columns))}
 
@@ -106,8 +107,8 @@ class MapOptions:
 class ExportPanel:
     """Components and event handlers; a file is made when its button is clicked. `colour`: the column that colours the page."""
 
-    def __init__(self, service: MapService, session_id: gr.State, colour: gr.Dropdown) -> None:
-        self._service, self._session_id, self._colour = service, session_id, colour
+    def __init__(self, service: MapService, session: gr.State, colour: gr.Dropdown) -> None:
+        self._service, self._session, self._colour = service, session, colour
         with gr.Accordion("Export", open=False, elem_id="map-export", elem_classes="popover"):
             self.page = FileButton(PAGE_NAME, "map-page")
             self.csv = FileButton(CSV_NAME, "map-csv")
@@ -123,13 +124,13 @@ class ExportPanel:
         return dict.fromkeys(self.links, links)
 
     def listen(self) -> None:
-        self.page.listen(self._page, [self._session_id, self._colour])
-        self.csv.listen(self._csv, [self._session_id])
+        self.page.listen(self._page, [self._session, self._colour])
+        self.csv.listen(self._csv, [self._session])
 
-    def _page(self, session_id: str, column: str) -> str:
-        corpus_map = self._service.map(session_id)
+    def _page(self, session: Session, column: str) -> str:
+        corpus_map = self._service.map(session)
         return view.page(corpus_map, map_figure(corpus_map, colouring.colouring(corpus_map, column), texts=True))
 
-    def _csv(self, session_id: str) -> str:
-        corpus_map = self._service.map(session_id)
+    def _csv(self, session: Session) -> str:
+        corpus_map = self._service.map(session)
         return csv_file(corpus_map.records(np.arange(len(corpus_map.projection.points))))

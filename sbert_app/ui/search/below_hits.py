@@ -6,6 +6,7 @@ from typing import Any
 import gradio as gr
 from markupsafe import Markup
 
+from sbert_app.runtime.session import Session
 from sbert_app.services.corpus.judging import FILE, Judgements, JudgingService
 from sbert_app.services.corpus.miss import BM25, CUT, MEANING, TOGETHER, WORD_BY_WORD, Miss, Standing, quoted
 from sbert_app.services.corpus.standing import StandingService
@@ -37,14 +38,14 @@ WAYS = {
     TOGETHER: "Both together (sum of z-scores)",
     WORD_BY_WORD: "Word by word (MaxSim)",
 }
-Request = Callable[[Values], tuple[str, str, int, dict[str, Any]]]  # values -> session, query, number of hits, filters
+Request = Callable[[Values], tuple[Session, str, int, dict[str, Any]]]  # values -> session, query, number of hits, filters
 
 
 class JudgingPanel:
     """Components, without visitors' data."""
 
-    def __init__(self, service: JudgingService, session_id: gr.State) -> None:
-        self._service, self._session_id = service, session_id
+    def __init__(self, service: JudgingService, session: gr.State) -> None:
+        self._service, self._session = service, session
         with gr.Row(elem_id="judging") as self.row:
             self.on = gr.Checkbox(False, label="Judge these hits", container=False, scale=0, min_width=170, elem_id="judge")
             self.count = gr.HTML(elem_id="judged", js_on_load=None)
@@ -53,24 +54,24 @@ class JudgingPanel:
 
     def listen(self, hits: gr.HTML) -> None:
         self.on.input(None, self.on, None, js=SHOW_BUTTONS, **PRIVATE)
-        session = [self._session_id]
+        session = [self._session]
         hits.judged(handler(self._on_judged), session, self.outputs, trigger_mode="multiple", **PRIVATE)
         self.file.listen(self._service.as_csv, session)
 
-    def of_query(self, session_id: str, query: str) -> dict[int, int]:
+    def of_query(self, session: Session, query: str) -> dict[int, int]:
         """The grade of each judged row."""
-        return self._service.of_query(session_id, query)
+        return self._service.of_query(session, query)
 
-    def shown(self, session_id: str) -> Updates:
+    def shown(self, session: Session) -> Updates:
         """How much is judged, and the button of the file."""
-        judgements = self._service.all(session_id)
+        judgements = self._service.all(session)
         number = len(judgements.grades)
         return {self.count: count(judgements), self.file.button: self.file.labelled(f"{number:,}", number > 0)}
 
-    def _on_judged(self, session_id: str, event: gr.EventData) -> Updates:
+    def _on_judged(self, session: Session, event: gr.EventData) -> Updates:
         judged = sent(event)
-        self._service.judge(session_id, judged.get("query"), judged.get("row"), judged.get("grade"))
-        return self.shown(session_id)
+        self._service.judge(session, judged.get("query"), judged.get("row"), judged.get("grade"))
+        return self.shown(session)
 
 
 def count(judgements: Judgements) -> Markup:
@@ -100,8 +101,8 @@ class StandingPanel:
         """Answer for the search that the inputs describe; other hits take the answer away."""
 
         def on_asked(values: Values) -> Updates:
-            session_id, query, top, filters = request(values)
-            miss = self._service.why_not(session_id, query, values[self.expected], top, filters, values[options.ranking])
+            session, query, top, filters = request(values)
+            miss = self._service.why_not(session, query, values[self.expected], top, filters, values[options.ranking])
             return {self.answer: answer(miss)}
 
         triggers = [self.expected.submit, self.go.click]

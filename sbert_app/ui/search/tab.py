@@ -7,6 +7,7 @@ import gradio as gr
 from markupsafe import Markup
 
 from sbert_app.jobs.search import SEARCH
+from sbert_app.runtime.session import Session
 from sbert_app.services.bundle import Services
 from sbert_app.services.corpus.hits import SearchResult
 from sbert_app.ui.corpus.collection_panel import card as collection_card
@@ -46,14 +47,14 @@ class SearchTab:
     `query`: the text box, which a reload fills again. `start`: the corpora to choose from while none is open, listed for each page.
     """
 
-    def __init__(self, services: Services, session_id: gr.State, opened: gr.State) -> None:
-        self._service, self._corpora, self._session_id = services.search, services.corpora, session_id
+    def __init__(self, services: Services, session: gr.State, opened: gr.State) -> None:
+        self._service, self._corpora, self._session = services.search, services.corpora, session
         self._sessions, self._collections = services.bench.sessions, services.collections
         gr.Markdown(LEAD, elem_classes="lead")
         self.start = corpus_start(services.corpora, opened)
         with gr.Column(visible=False, elem_id="search-body") as self.body:
             self._draw()
-            self.judging = JudgingPanel(services.judging, session_id)
+            self.judging = JudgingPanel(services.judging, session)
             self.standing = StandingPanel(services.standings)
         self._listen(opened)
 
@@ -71,11 +72,11 @@ class SearchTab:
 
     def _listen(self, opened: gr.State) -> None:
         options = self.options.components
-        everything = {self._session_id, self.query, *options}
+        everything = {self._session, self.query, *options}
         answer = [self.chips, self.hits]
         judged = [self.judging.row, self.standing.block, *self.judging.outputs]
         outputs = [self.body, self.status, self.query, *answer, *options, *judged]
-        opened.change(handler(self._on_opened), {self._session_id, self.query}, outputs, **PRIVATE)
+        opened.change(handler(self._on_opened), {self._session, self.query}, outputs, **PRIVATE)
         triggers = [self.query.submit, self.go.click, *self.options.changes]
         searched = gr.on(triggers, handler(self._on_search), everything, answer, trigger_mode="always_last", **busy(HITS))
         no_longer_busy(searched, HITS)
@@ -89,49 +90,49 @@ class SearchTab:
 
         After a reload the options are those of the last search.
         """
-        session_id = values[self._session_id]
-        indexed = self._corpora.current(session_id)
+        session = values[self._session]
+        indexed = self._corpora.current(session)
         if indexed is None:
             return {self.body: gr.Column(visible=False)}
-        chosen = self._sessions.get(session_id).get(ChosenOptions)
+        chosen = session.get(ChosenOptions)
         values |= self.options.from_names(chosen.values if chosen else {})
         typed = typed_text(values[self.query])
-        query = self._service.first_query(session_id, typed)
-        collection = self._collections.current(session_id)
-        status = collection_card(collection) if collection else card(indexed, self._corpora.last_indexing(session_id))
+        query = self._service.first_query(session, typed)
+        collection = self._collections.current(session)
+        status = collection_card(collection) if collection else card(indexed, self._corpora.last_indexing(session))
         sampled = len(collection.sample.corpus) if collection and collection.is_sampled else 0
-        models = self._service.former_model(session_id), self._service.rerankers()
-        offered = Offered(*models, self._service.rankings(session_id), sampled)
+        models = self._service.former_model(session), self._service.rerankers()
+        offered = Offered(*models, self._service.rankings(session), sampled)
         return {
             self.body: gr.Column(visible=True),
-            self.status: status + html.cautions(self._service.cautions(session_id)),
+            self.status: status + html.cautions(self._service.cautions(session)),
             self.judging.row: gr.Row(visible=collection is None),
             self.standing.block: gr.Accordion(visible=collection is None),
             self.query: query if query != typed else gr.skip(),
-            **self.options.of_corpus(offered, *self._service.filters(session_id), values),
-            **self.judging.shown(session_id),
+            **self.options.of_corpus(offered, *self._service.filters(session), values),
+            **self.judging.shown(session),
             **(self._search(values | {self.query: query}) if query else {self.chips: "", self.hits: html.empty(view.NO_QUERY)}),
         }
 
     def _on_search(self, values: Values) -> Updates:
         updates = self._search(values)
-        self._sessions.get(values[self._session_id]).put(ChosenOptions(self.options.by_name(values)))
+        values[self._session].put(ChosenOptions(self.options.by_name(values)))
         return updates
 
     def _search(self, values: Values) -> Updates:
         options = self.options
-        session_id, query, top, filters = self._request(values)
+        session, query, top, filters = self._request(values)
         cross = values[options.cross]
         again = (True, cross) if cross else ()
-        result = self._service.search(session_id, query, top, filters, values[options.ranking], *again)
+        result = self._service.search(session, query, top, filters, values[options.ranking], *again)
         beside = values[options.beside]
-        other = self._service.beside(session_id, beside, query, top, filters) if beside else None
-        links = self._links(session_id, query, top, filters, values) if result.hits else Markup()
-        return {self.hits: self._results(session_id, result, other) + links, self.chips: view.chips(options.active(values))}
+        other = self._service.beside(session, beside, query, top, filters) if beside else None
+        links = self._links(session, query, top, filters, values) if result.hits else Markup()
+        return {self.hits: self._results(session, result, other) + links, self.chips: view.chips(options.active(values))}
 
-    def _links(self, session_id: str, query: str, top: int, filters: dict[str, Any], values: Values) -> Markup:
+    def _links(self, session: Session, query: str, top: int, filters: dict[str, Any], values: Values) -> Markup:
         """The links under the hits: full screen, commands."""
-        indexed = self._sessions.corpus(session_id)
+        indexed = session.corpus()
         request = {"query": query, "top": top, "filters": filters or None, "ranking": values[self.options.ranking]}
         if cross := values[self.options.cross]:
             request |= {"rerank": True, "cross_encoder": cross}
@@ -140,10 +141,10 @@ class SearchTab:
 
     def _on_more_like(self, values: Values, event: gr.EventData) -> Updates:
         row = sent(event).get("row")
-        session_id, _, top, filters = self._request(values)
-        result = self._service.more_like(session_id, row, top, filters, values[self.options.ranking])
+        session, _, top, filters = self._request(values)
+        result = self._service.more_like(session, row, top, filters, values[self.options.ranking])
         chips = view.chips(self.options.active(values))
-        return {self.query: result.query, self.hits: self._results(session_id, result), self.chips: chips}
+        return {self.query: result.query, self.hits: self._results(session, result), self.chips: chips}
 
     def _on_removed(self, values: Values, event: gr.EventData) -> Updates:
         """Remove the filter or switch off the option whose chip was clicked, and search again."""
@@ -151,11 +152,11 @@ class SearchTab:
         changed = self.options.without(values, name)
         return {**changed, **self._on_search(values | changed)}
 
-    def _results(self, session_id: str, result: SearchResult, other: SearchResult | None = None) -> Markup:
-        judged = self.judging.of_query(session_id, result.query)
-        return view.results(self._service.with_weak(session_id, result), other, judged)
+    def _results(self, session: Session, result: SearchResult, other: SearchResult | None = None) -> Markup:
+        judged = self.judging.of_query(session, result.query)
+        return view.results(self._service.with_weak(session, result), other, judged)
 
-    def _request(self, values: Values) -> tuple[str, str, int, dict[str, Any]]:
+    def _request(self, values: Values) -> tuple[Session, str, int, dict[str, Any]]:
         """Session, query, number of hits, filters."""
         options = self.options
-        return values[self._session_id], values[self.query], values[options.top], options.filters.chosen(values)
+        return values[self._session], values[self.query], values[options.top], options.filters.chosen(values)

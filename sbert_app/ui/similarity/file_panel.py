@@ -8,6 +8,7 @@ import gradio as gr
 
 from sbert_app.labelled.pair_columns import PairColumns
 from sbert_app.labelled.scored_pairs import ScoredPairs
+from sbert_app.runtime.session import Session
 from sbert_app.services.pair_file import PairFileService, ScoringProgress
 from sbert_app.tables import Table
 from sbert_app.tables.table import csv_file
@@ -28,8 +29,8 @@ NO_COLUMN = ("none", "")
 class FilePanel:
     """Components and event handlers; the file is in the visitor's session."""
 
-    def __init__(self, service: PairFileService, session_id: gr.State, model: gr.State) -> None:
-        self._service, self._session_id, self._model, self._shelf = service, session_id, model, Shelf()
+    def __init__(self, service: PairFileService, session: gr.State, model: gr.State) -> None:
+        self._service, self._session, self._model, self._shelf = service, session, model, Shelf()
         self._draw()
         self.job = LongJob(self.stop, self.stage, self.score, self.example)
         self._listen()
@@ -53,7 +54,7 @@ class FilePanel:
         self.result = gr.HTML(elem_id="pair-result", js_on_load=None)
 
     def _listen(self) -> None:
-        session, model, stop = self._session_id, self._model, self._service.stop
+        session, model, stop = self._session, self._model, self._service.stop
         outputs = [self.file, self.columns, *self._chosen, self.score, self.result, self.download]
         by_file = self.job.listen(self.file.upload, self._on_file, [session, self.file, model], outputs, stop)
         by_file.failure(lambda: {self.file: None, **self._hidden()}, None, outputs, **PRIVATE)  # another file can be uploaded
@@ -65,27 +66,27 @@ class FilePanel:
         self.file.clear(handler(self._on_clear), session, [*outputs, self.stage], **PRIVATE)
         model.change(handler(self._on_model), [session, self.first, model], [*outputs, self.stage], **PRIVATE)
 
-    def _on_file(self, session_id: str, file: str | None, model: str) -> Iterator[Updates]:
+    def _on_file(self, session: Session, file: str | None, model: str) -> Iterator[Updates]:
         with uploaded(file, "Choose a file with two columns of text.") as path:
-            table, columns = self._service.open_file(session_id, Path(path))
+            table, columns = self._service.open_file(session, Path(path))
         yield self._shown(table, columns)
-        yield from self._scored(session_id, columns, model)
+        yield from self._scored(session, columns, model)
 
-    def _on_example(self, session_id: str, model: str) -> Iterator[Updates]:
-        table, columns = self._service.open_example(session_id)
+    def _on_example(self, session: Session, model: str) -> Iterator[Updates]:
+        table, columns = self._service.open_example(session)
         yield {self.file: None, **self._shown(table, columns)}
-        yield from self._scored(session_id, columns, model)
+        yield from self._scored(session, columns, model)
 
     def _on_score(
-        self, session_id: str, first: str | None, second: str | None, labels: str | None, model: str
+        self, session: Session, first: str | None, second: str | None, labels: str | None, model: str
     ) -> Iterator[Updates]:
-        yield from self._scored(session_id, PairColumns(str(first or ""), str(second or ""), str(labels or "")), model)
+        yield from self._scored(session, PairColumns(str(first or ""), str(second or ""), str(labels or "")), model)
 
-    def _on_model(self, session_id: str, first: str | None, model: str) -> Updates:
+    def _on_model(self, session: Session, first: str | None, model: str) -> Updates:
         """Scores of another model than the header's are not kept below its name. Scoring again may take long: it has a button."""
-        if not first or not self._service.has_file(session_id):  # none, or that of the page before it was loaded again
+        if not first or not self._service.has_file(session):  # none, or that of the page before it was loaded again
             return {self.stage: ""}
-        self._service.stop(session_id)
+        self._service.stop(session)
         button = gr.Button(f"Score with {model}", visible=True)
         return {**self._no_result(), self.score: button, self.stage: html.status(view.OTHER_MODEL)}
 
@@ -96,8 +97,8 @@ class FilePanel:
         chosen = {self.first: first, self.second: second, self.labels: labels}
         return {self.columns: gr.Row(visible=True), **chosen, **self._no_result()}
 
-    def _scored(self, session_id: str, columns: PairColumns, model: str) -> Iterator[Updates]:
-        events, stopped = self._service.score(session_id, columns, model), html.status(view.STOPPED)
+    def _scored(self, session: Session, columns: PairColumns, model: str) -> Iterator[Updates]:
+        events, stopped = self._service.score(session, columns, model), html.status(view.STOPPED)
         for event, state in self.job.following(events, lambda event: event.scored is not None, view.progress, stopped):
             yield state | self._event(event, model)
 
@@ -128,6 +129,6 @@ class FilePanel:
     def _hidden(self) -> Updates:
         return {self.columns: gr.Row(visible=False), **self._cleared()}
 
-    def _on_clear(self, session_id: str) -> Updates:
-        self._service.clear(session_id)
+    def _on_clear(self, session: Session) -> Updates:
+        self._service.clear(session)
         return {**self._hidden(), self.stage: ""}

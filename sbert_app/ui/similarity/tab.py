@@ -6,6 +6,7 @@ from typing import Any
 import gradio as gr
 
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
+from sbert_app.runtime.session import Session
 from sbert_app.services.bundle import Services
 from sbert_app.services.similarity import SimilarityService
 from sbert_app.ui.header import scorer_choices, second_opinion
@@ -26,25 +27,25 @@ EXAMPLES = {
 }
 
 
-def build(services: Services, session_id: gr.State, model: gr.State, opened: gr.State) -> None:
+def build(services: Services, session: gr.State, model: gr.State, opened: gr.State) -> None:
     """Build the tab. `opened` changes with the corpus, which calibrates the scores."""
     gr.Markdown("Compare what two sentences **mean**: each becomes a vector, and the score is their cosine.", elem_classes="lead")
     with gr.Tabs():
         with gr.Tab("Two sentences", id="pair"):
-            _PairPanel(services.similarity, session_id, model, opened)
+            _PairPanel(services.similarity, session, model, opened)
         with gr.Tab("Two lists", id="lists"):
             ListsPanel(services.similarity, model)
         with gr.Tab("A file of pairs", id="pair-file"):
-            FilePanel(services.pair_files, session_id, model)
+            FilePanel(services.pair_files, session, model)
 
 
 class _PairPanel:
     """Two sentences: the answer follows the typing, details are folded. Nothing is kept between two requests."""
 
-    def __init__(self, service: SimilarityService, session_id: gr.State, model: gr.State, opened: gr.State) -> None:
+    def __init__(self, service: SimilarityService, session: gr.State, model: gr.State, opened: gr.State) -> None:
         self._service = service
         self._draw()
-        self._listen(session_id, model, opened)
+        self._listen(session, model, opened)
 
     def _draw(self) -> None:
         first, second = EXAMPLES["Paraphrase"]
@@ -64,30 +65,32 @@ class _PairPanel:
             )
             self.cross = second_opinion("pair-cross")
 
-    def _listen(self, session_id: gr.State, model: gr.State, opened: gr.State) -> None:
+    def _listen(self, session: gr.State, model: gr.State, opened: gr.State) -> None:
         gr.on([self.beside.expand, model.change], self._list_models, model, [self.other, self.cross], **PRIVATE)
         # always_last: of the changes made while a comparison runs, only the last is sent.
         typed = [self.sentence1, self.sentence2]
         chosen = [model, self.other, self.cross]
         boxes: list[Any] = [*typed, self.other, self.cross]
-        changes = [*(box.change for box in boxes), model.change, session_id.change, opened.change]
+        changes = [*(box.change for box in boxes), model.change, session.change, opened.change]
         outputs = [self.result, self.details]
-        inputs = [*typed, *chosen, session_id]
-        compared = gr.on(changes, handler(self._on_change), inputs, outputs, trigger_mode="always_last", **busy(view.COMPARISON))
+        inputs = [*typed, *chosen, session]
+        compared = gr.on(
+            changes, handler(self._on_change, early=True), inputs, outputs, trigger_mode="always_last", **busy(view.COMPARISON)
+        )
         no_longer_busy(compared, view.COMPARISON)
         compared.failure(lambda: ("", ""), None, outputs, **PRIVATE)  # not the result of earlier sentences
 
     def _on_change(
-        self, sentence1: str, sentence2: str, model: str, other: str | None, cross_encoder: str | None, session_id: str
+        self, sentence1: str, sentence2: str, model: str, other: str | None, cross_encoder: str | None, session: Session
     ) -> Updates:
         if not typed_text(sentence1) or not typed_text(sentence2):
             return {self.result: html.empty(EMPTY), self.details: html.hint(EMPTY)}
-        compared = self._service.compare(sentence1, sentence2, model, session_id)
+        compared = self._service.compare(sentence1, sentence2, model, session)
         cross_encoder = cross_encoder or DEFAULT_CROSS_ENCODER
         if self._service.is_ready(cross_encoder):
             compared = replace(compared, cross_encoder=self._service.cross_encode(sentence1, sentence2, cross_encoder))
         if other:
-            compared = replace(compared, other=self._service.encoder_score(sentence1, sentence2, other, session_id))
+            compared = replace(compared, other=self._service.encoder_score(sentence1, sentence2, other, session))
         answer = view.comparison(compared, model) + view.links(sentence1, sentence2, model, compared.cross_encoder)
         return {self.result: answer, self.details: detail_view.details(compared, model)}
 

@@ -7,6 +7,7 @@ import gradio as gr
 from markupsafe import Markup
 
 from sbert_app.errors import UserError
+from sbert_app.runtime.session import Session
 from sbert_app.services.timing import DEFAULT_SECONDS, TimingService, Waiting
 from sbert_app.timing.experiment import FINAL_STAGES, Moment
 from sbert_app.timing.report import Published
@@ -41,17 +42,17 @@ LIKE_THE_ENCODER = ("one with the encoder's backbone", "")
 NOTHING = "Stopped before both systems finished a turn, so there is nothing to extrapolate from."
 
 
-def build(service: TimingService, session_id: gr.State, model: gr.State, opened: gr.State, tab: gr.Tab) -> None:
+def build(service: TimingService, session: gr.State, model: gr.State, opened: gr.State, tab: gr.Tab) -> None:
     """Build the tab. `opened` changes with the session's corpus, which the race uses."""
     gr.Markdown(LEAD, elem_classes="lead")
-    _TimingTab(service, session_id, model).listen(opened, tab)
+    _TimingTab(service, session, model).listen(opened, tab)
 
 
 class _TimingTab:
     """Components and event handlers; the result is in the visitor's session."""
 
-    def __init__(self, service: TimingService, session_id: gr.State, model: gr.State) -> None:
-        self._service, self._session_id, self._model = service, session_id, model
+    def __init__(self, service: TimingService, session: gr.State, model: gr.State) -> None:
+        self._service, self._session, self._model = service, session, model
         self._draw_story()
         self._draw_race()
         self._draw_result()
@@ -71,7 +72,7 @@ class _TimingTab:
         with gr.Row(elem_id="race-top"):
             self.start = gr.Button("Start the race", variant="primary", elem_id="race")
             self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="race-stop")
-            self.corpus = gr.HTML(race_view.race_corpus(self._service.race_corpus()), elem_id="course", js_on_load=None)
+            self.corpus = gr.HTML(race_view.race_corpus(self._service.race_corpus(Session())), elem_id="course", js_on_load=None)
         self.stage = gr.HTML(elem_id="race-stage", js_on_load=None)
         self.progress = gr.HTML(elem_id="lanes", js_on_load=None)
         with gr.Accordion("Options", open=False, elem_id="race-options"):
@@ -105,7 +106,7 @@ class _TimingTab:
         self.table_7 = gr.HTML(elem_id="table-7", js_on_load=None)
 
     def listen(self, opened: gr.State, tab: gr.Tab) -> None:
-        session = [self._session_id]
+        session = [self._session]
         outputs = [self.progress, self.result, self.words, self.chart, self.links, self.agreement, self.numbers]
         replaced = [self.corpus, self.start, self.measure, self.stage, *outputs]
         opened.change(handler(self._on_opened), [*session, self.sentences], replaced, **PRIVATE)
@@ -120,27 +121,27 @@ class _TimingTab:
         tab.select(handler(self._on_tab_opened), slider, [self.chart, self.cross], **PRIVATE)
         self.page.listen(self._page, slider)
 
-    def _on_opened(self, session_id: str, exponent: float) -> Updates:
+    def _on_opened(self, session: Session, exponent: float) -> Updates:
         """Show the session's corpus and the result of its last race, if there is one."""
         try:
-            corpus, can_race = race_view.race_corpus(self._service.race_corpus(session_id)), True
-            result = self._service.last_result(session_id)
+            corpus, can_race = race_view.race_corpus(self._service.race_corpus(session)), True
+            result = self._service.last_result(session)
         except UserError as error:
             corpus, can_race, result = html.empty(str(error)), False, None
         starts = {button: gr.Button(interactive=can_race) for button in (self.start, self.measure)}
-        return {self.corpus: corpus, **starts, self.stage: "", self.progress: "", **self._shown(session_id, result, exponent)}
+        return {self.corpus: corpus, **starts, self.stage: "", self.progress: "", **self._shown(session, result, exponent)}
 
-    def _on_tab_opened(self, session_id: str, exponent: float) -> Any:
+    def _on_tab_opened(self, session: Session, exponent: float) -> Any:
         """Draw the chart, which a page does not load before it is needed; list the cross-encoders that were saved meanwhile."""
-        result = self._service.last_result(session_id)
+        result = self._service.last_result(session)
         names = [LIKE_THE_ENCODER, *scorer_choices(self._service.cross_encoders())]
         return race_chart(result or Published(), sentences_at(exponent)), gr.Dropdown(choices=names)
 
-    def _on_start(self, session_id: str, model: str, seconds: int, exponent: float, cross: str | None) -> Iterator[Updates]:
+    def _on_start(self, session: Session, model: str, seconds: int, exponent: float, cross: str | None) -> Iterator[Updates]:
         """Show the race live, then its result, which the session keeps for the slider and the export."""
         yield {**self.race.busy(html.status("Starting …")), self.result: gr.Column(visible=False), self.progress: ""}
         last = Moment("")
-        race = self._service.race_session(session_id, model, seconds, cross or "")
+        race = self._service.race_session(session, model, seconds, cross or "")
         for step in throttled(race, lambda step: isinstance(step, Moment) and step.stage in FINAL_STAGES, REFRESH_SECONDS):
             if isinstance(step, Waiting):
                 yield {self.stage: race_view.waiting(step.before)}
@@ -148,49 +149,49 @@ class _TimingTab:
                 last = step
                 yield {self.stage: html.status(f"{step.stage} …"), self.progress: race_view.progress(step)}
         if last.stage not in FINAL_STAGES:  # another corpus was opened, which cleared the page
-            yield self._idle(session_id, self.race)
+            yield self._idle(session, self.race)
             return
         ended = {self.stage: "" if last.result else html.status(NOTHING), self.progress: race_view.progress(last, ended=True)}
-        shown = self._shown(session_id, last.result, exponent) if last.result else {}
-        yield {**self._idle(session_id, self.race), **ended, **shown}
+        shown = self._shown(session, last.result, exponent) if last.result else {}
+        yield {**self._idle(session, self.race), **ended, **shown}
 
-    def _shown(self, session_id: str, result: TimingResult | None, exponent: float) -> Updates:
+    def _shown(self, session: Session, result: TimingResult | None, exponent: float) -> Updates:
         """A result; without one, the paper's times."""
         number = sentences_at(exponent)
         measured = {self.agreement: view.agreement(result), self.numbers: numbers_view.numbers(result)} if result else {}
         return {
-            **self._in_words(session_id, result, number),
+            **self._in_words(session, result, number),
             **measured,
             self.result: gr.Column(visible=result is not None),
             self.chart: race_chart(result or Published(), number),
         }
 
-    def _on_slide(self, session_id: str, exponent: float) -> Updates:
-        return self._in_words(session_id, self._service.last_result(session_id), sentences_at(exponent))
+    def _on_slide(self, session: Session, exponent: float) -> Updates:
+        return self._in_words(session, self._service.last_result(session), sentences_at(exponent))
 
-    def _in_words(self, session_id: str, result: TimingResult | None, number: int) -> Updates:
+    def _in_words(self, session: Session, result: TimingResult | None, number: int) -> Updates:
         """What depends on the number of sentences, besides the chart; without a result, the paper's."""
         return {
             self.words: view.in_words(result, number) if result else view.story(number),
-            self.links: numbers_view.links(result or Published(), number, self._service.indexed(session_id)),
+            self.links: numbers_view.links(result or Published(), number, self._service.indexed(session)),
         }
 
-    def _page(self, session_id: str, exponent: float) -> str:
-        result, number = self._service.result(session_id), sentences_at(exponent)
-        return numbers_view.page(result, number, race_chart(result, number), self._service.indexed(session_id))
+    def _page(self, session: Session, exponent: float) -> str:
+        result, number = self._service.result(session), sentences_at(exponent)
+        return numbers_view.page(result, number, race_chart(result, number), self._service.indexed(session))
 
-    def _on_measure(self, session_id: str, model: str) -> Iterator[Updates]:
+    def _on_measure(self, session: Session, model: str) -> Iterator[Updates]:
         yield self.systems.busy(html.status("Loading the model …"))
-        for step in self._service.table_7_session(session_id, model):
+        for step in self._service.table_7_session(session, model):
             if isinstance(step, Waiting):
                 yield {self.measuring: race_view.waiting(step.before)}
             else:
                 yield {self.measuring: html.status("Measuring …"), self.table_7: numbers_view.table_7(step)}
-        yield self._idle(session_id, self.systems)
+        yield self._idle(session, self.systems)
 
-    def _idle(self, session_id: str, job: LongJob) -> Updates:
+    def _idle(self, session: Session, job: LongJob) -> Updates:
         """Become idle; racing is enabled only if the corpus open by now has enough sentences."""
-        can_race = self._service.can_race(session_id)
+        can_race = self._service.can_race(session)
         return job.idle() | {button: gr.Button(interactive=can_race) for button in job.starts}
 
 

@@ -21,17 +21,17 @@ def mapped(services, tmp_path, monkeypatch):
     monkeypatch.setattr(sample.read_sample, "__defaults__", (60,))
     make(tmp_path / "tickets", services.bench.registry.encoder())
     session = services.bench.sessions.open()
-    services.collections.open(session.id, str(tmp_path / "tickets"))
-    list(services.maps.draw(session.id, Grouping.read()))
+    services.collections.open(session, str(tmp_path / "tickets"))
+    list(services.maps.draw(session, Grouping.read()))
     return session
 
 
 def test_hits_outside_the_sample_lie_amid_their_nearest_sampled_rows(services, mapped):
-    indexed = services.maps.corpus(mapped.id)
+    indexed = services.maps.corpus(mapped)
     assert indexed.corpus.name == "tickets: sample of 60 of 200 rows"
     inside = set(indexed.corpus.rows.tolist())
     row = next(row for row in range(1, 201) if row not in inside)
-    corpus_map = services.maps.query(mapped.id, tickets(200)[row - 1]["text"])
+    corpus_map = services.maps.query(mapped, tickets(200)[row - 1]["text"])
     nearest = corpus_map.query.nearest
     assert nearest.total == 200 and nearest.corpus.rows[0] == row and not nearest.sampled[0]
     assert nearest.sampled.tolist() == [row in inside for row in nearest.corpus.rows.tolist()]
@@ -47,7 +47,7 @@ def test_hits_outside_the_sample_lie_amid_their_nearest_sampled_rows(services, m
 
 def test_of_an_ordinary_corpus_the_map_lists_its_own_rows(services):
     session = services.bench.sessions.open()
-    services.corpora.put_table(session.id, services.corpora.read_lines("\n".join(row["text"] for row in tickets(40))))
-    list(services.corpora.index(session.id, ["text"]))
-    list(services.maps.draw(session.id, Grouping.read()))
-    assert services.maps.query(session.id, "login").query.nearest is None
+    services.corpora.put_table(session, services.corpora.read_lines("\n".join(row["text"] for row in tickets(40))))
+    list(services.corpora.index(session, ["text"]))
+    list(services.maps.draw(session, Grouping.read()))
+    assert services.maps.query(session, "login").query.nearest is None

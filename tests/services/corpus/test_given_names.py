@@ -22,12 +22,12 @@ def bench(tmp_path, request):
     close(bench)
 
 
-def renamed(bench, session_id: str) -> MapService:
+def renamed(bench, session: str) -> MapService:
     """A session with this corpus, its map in three clusters, the second of which has a name of its own."""
     service = MapService(bench)
-    opened(bench, session_id, ROWS)
-    drawn(service, session_id, "", 3)
-    service.rename(session_id, 1, "Money back")
+    opened(bench, session, ROWS)
+    drawn(service, session, "", 3)
+    service.rename(session, 1, "Money back")
     return service
 
 
@@ -37,8 +37,8 @@ def names_file(home: Path) -> Path:
 
 
 def test_a_saved_corpus_has_its_cluster_names_when_another_session_opens_it(bench):
-    renamed(bench, bench.sessions.open().id)
-    later, service = bench.sessions.open().id, MapService(bench)
+    renamed(bench, bench.sessions.open())
+    later, service = bench.sessions.open(), MapService(bench)
     (saved,) = CorpusService(bench).saved()
     CorpusService(bench).open_saved(later, saved.id)
     assert drawn(service, later, "", 3).names[1] == "Money back"
@@ -50,7 +50,7 @@ def test_a_saved_corpus_has_its_cluster_names_when_another_session_opens_it(benc
 
 @pytest.mark.parametrize("bench", [True], indirect=True)
 def test_a_hosted_app_keeps_cluster_names_in_their_session_alone(bench, tmp_path):
-    mine, other = bench.sessions.open().id, bench.sessions.open().id
+    mine, other = bench.sessions.open(), bench.sessions.open()
     service = renamed(bench, mine)
     opened(bench, mine, ROWS)
     assert drawn(service, mine, "", 3).names[1] == "Money back"
@@ -60,11 +60,11 @@ def test_a_hosted_app_keeps_cluster_names_in_their_session_alone(bench, tmp_path
 
 
 def test_a_damaged_file_of_cluster_names_is_not_read_and_the_next_name_replaces_it(bench, tmp_path):
-    service = renamed(bench, bench.sessions.open().id)
+    service = renamed(bench, bench.sessions.open())
     path = names_file(tmp_path)
     for damage in ('{"names": [1]}', '{"names": {"x": 5}}', "[]", "\0"):
         path.write_text(damage, encoding="utf-8")
-        later = bench.sessions.open().id
+        later = bench.sessions.open()
         opened(bench, later, ROWS)
         assert "Money back" not in drawn(service, later, "", 3).names
     service.rename(later, 1, "Refunds")
@@ -72,9 +72,9 @@ def test_a_damaged_file_of_cluster_names_is_not_read_and_the_next_name_replaces_
 
 
 def test_a_name_is_given_though_its_corpus_was_deleted_meanwhile(bench, tmp_path):
-    session_id = bench.sessions.open().id
-    service = renamed(bench, session_id)
+    session = bench.sessions.open()
+    service = renamed(bench, session)
     (saved,) = CorpusService(bench).saved()
     CorpusService(bench).delete_saved(saved.id)
-    assert service.rename(session_id, 1, "Refunds").names[1] == "Refunds"
+    assert service.rename(session, 1, "Refunds").names[1] == "Refunds"
     assert not list((tmp_path / "corpora").glob("*"))

@@ -24,44 +24,44 @@ QUERIES = ("my kettle has white stuff inside", "how can I adapt to a different t
 @pytest.fixture
 def judging(shared_bench):
     session = shared_bench.sessions.open()
-    CorpusService(shared_bench).open_example(session.id, "field_notes.csv")
-    return JudgingService(shared_bench), session.id
+    CorpusService(shared_bench).open_example(session, "field_notes.csv")
+    return JudgingService(shared_bench), session
 
 
 def test_a_grade_is_kept_changed_and_taken_back(judging):
-    service, session_id = judging
-    service.judge(session_id, "moss", 3, 2)
-    service.judge(session_id, "moss", 4, 0)
-    service.judge(session_id, "rain", 3, 1)
-    service.judge(session_id, "moss", 3, 1)
-    assert service.of_query(session_id, "moss") == {3: 1, 4: 0} and service.of_query(session_id, "rain") == {3: 1}
-    service.judge(session_id, "moss", 3, None)
-    service.judge(session_id, "moss", 9, None)
-    assert service.of_query(session_id, "moss") == {4: 0}
+    service, session = judging
+    service.judge(session, "moss", 3, 2)
+    service.judge(session, "moss", 4, 0)
+    service.judge(session, "rain", 3, 1)
+    service.judge(session, "moss", 3, 1)
+    assert service.of_query(session, "moss") == {3: 1, 4: 0} and service.of_query(session, "rain") == {3: 1}
+    service.judge(session, "moss", 3, None)
+    service.judge(session, "moss", 9, None)
+    assert service.of_query(session, "moss") == {4: 0}
 
 
 def test_judgements_belong_to_their_corpus_and_their_visitor(judging, shared_bench):
-    service, session_id = judging
-    service.judge(session_id, "moss", 3, 2)
+    service, session = judging
+    service.judge(session, "moss", 3, 2)
     other = shared_bench.sessions.open()
-    CorpusService(shared_bench).open_example(other.id, "field_notes.csv")
-    assert service.of_query(other.id, "moss") == {}
-    CorpusService(shared_bench).open_example(session_id, "support_tickets.csv")
-    assert service.of_query(session_id, "moss") == {}
+    CorpusService(shared_bench).open_example(other, "field_notes.csv")
+    assert service.of_query(other, "moss") == {}
+    CorpusService(shared_bench).open_example(session, "support_tickets.csv")
+    assert service.of_query(session, "moss") == {}
     with pytest.raises(UserError, match="Nothing is judged yet"):
-        service.as_csv(session_id)
+        service.as_csv(session)
 
 
 def test_no_click_is_lost_when_many_come_at_once(judging):
-    service, session_id = judging
+    service, session = judging
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(8) as pool:
-            list(pool.map(lambda row: service.judge(session_id, "moss", row, 1), range(1, 201)))
+            list(pool.map(lambda row: service.judge(session, "moss", row, 1), range(1, 201)))
     finally:
         sys.setswitchinterval(before)
-    assert len(service.of_query(session_id, "moss")) == 200
+    assert len(service.of_query(session, "moss")) == 200
 
 
 @pytest.mark.parametrize(
@@ -72,28 +72,28 @@ def test_no_click_is_lost_when_many_come_at_once(judging):
     ],
 )  # fmt: skip
 def test_what_nobody_clicks_is_refused(judging, judged, message):
-    service, session_id = judging
+    service, session = judging
     with pytest.raises(UserError, match=message):
-        service.judge(session_id, *judged)
+        service.judge(session, *judged)
 
 
 def test_judged_hits_become_a_figure_for_each_way_to_rank(judging, shared_bench, write):
-    service, session_id = judging
+    service, session = judging
     search, grids = SearchService(shared_bench), GridService(shared_bench)
     for query in QUERIES:
-        for hit in search.search(session_id, query, 5).hits:
-            service.judge(session_id, query, hit.row, 2 if hit.rank == 1 else 0)
-    service.judge(session_id, "=moss", 1, 1)
-    content = service.as_csv(session_id)
+        for hit in search.search(session, query, 5).hits:
+            service.judge(session, query, hit.row, 2 if hit.rank == 1 else 0)
+    service.judge(session, "=moss", 1, 1)
+    content = service.as_csv(session)
     records = list(csv.DictReader(io.StringIO(content.lstrip("\ufeff"))))
     assert (
         len(records) == 16 and list(records[0]) == ["query", "row", "relevance", "sentence"] and "tea urn" in records[0]["sentence"]
     )
     path = write("judgements.csv", content)
-    data = grids.upload(session_id, path, "judgements.csv")
+    data = grids.upload(session, path, "judgements.csv")
     assert data.size == 4 and data.content.queries.queries[-1] == "=moss" and len(data.columns[1]) == 450
-    grid = grids.choose(session_id, [SBERT, BM25, HYBRID, MAXSIM], ["judgements"])
-    grid = [step.grid for step in grids.fill_session(session_id, grid, Choice())][-1]
+    grid = grids.choose(session, [SBERT, BM25, HYBRID, MAXSIM], ["judgements"])
+    grid = [step.grid for step in grids.fill_session(session, grid, Choice())][-1]
     assert all(isinstance(cell, Cell) for cell in grid.cells.values()) and grid.complete
     word_by_word, bm25 = grid.cells[MAXSIM, 0], grid.cells[BM25, 0]
     assert word_by_word.predicted[:3].tolist() == [1, 1, 1] and word_by_word.value > bm25.value
@@ -102,16 +102,16 @@ def test_judged_hits_become_a_figure_for_each_way_to_rank(judging, shared_bench,
 
 
 def test_the_grid_ranks_as_search_does(judging, shared_bench, write):
-    service, session_id = judging
+    service, session = judging
     for query in QUERIES:
-        service.judge(session_id, query, 1, 1)
-    data = GridService(shared_bench).upload(session_id, write("j.csv", service.as_csv(session_id)), "j.csv").content.queries
+        service.judge(session, query, 1, 1)
+    data = GridService(shared_bench).upload(session, write("j.csv", service.as_csv(session)), "j.csv").content.queries
     rankings = load_system(shared_bench, MAXSIM, Choice()).rank(data)
     for query, rows in zip(QUERIES, rankings, strict=True):
-        hits = SearchService(shared_bench).search(session_id, query, 20, {}, WORD_BY_WORD).hits
+        hits = SearchService(shared_bench).search(session, query, 20, {}, WORD_BY_WORD).hits
         assert [hit.row for hit in hits][:10] == (rows[:10] + 1).tolist()
 
 
 def test_rows_need_their_corpus(shared_bench, write):
     with pytest.raises(UserError, match="Open that corpus first"):
-        GridService(shared_bench).upload(shared_bench.sessions.open().id, write("j.csv", "query,row,relevance\nq,1,1\n"), "j.csv")
+        GridService(shared_bench).upload(shared_bench.sessions.open(), write("j.csv", "query,row,relevance\nq,1,1\n"), "j.csv")

@@ -28,8 +28,8 @@ TEXTS = [
 def opened(shared_bench):
     """The session of an indexed corpus of TEXTS, and the corpus."""
     corpora, session = CorpusService(shared_bench), shared_bench.sessions.open()
-    corpora.put_table(session.id, corpora.read_lines("\n".join(TEXTS)))
-    list(corpora.index(session.id, ["text"]))
+    corpora.put_table(session, corpora.read_lines("\n".join(TEXTS)))
+    list(corpora.index(session, ["text"]))
     return session, session.get(IndexedCorpus)
 
 
@@ -80,12 +80,12 @@ def test_a_row_without_words_is_compared_too(opened, shared_bench):
 
 
 def test_a_query_of_stop_words_alone_counts_them_all(opened, shared_bench):
-    hits = SearchService(shared_bench).search(opened[0].id, "to be or not to be", 3).hits
+    hits = SearchService(shared_bench).search(opened[0], "to be or not to be", 3).hits
     assert len(hits) == 3 and all(hit.maxsim is not None and np.isfinite(hit.maxsim) for hit in hits)
 
 
 def test_the_best_sentence_of_a_longer_text_is_named(opened, shared_bench):
-    hit = next(hit for hit in SearchService(shared_bench).search(opened[0].id, QUERY, 5).hits if hit.row == 5)
+    hit = next(hit for hit in SearchService(shared_bench).search(opened[0], QUERY, 5).hits if hit.row == 5)
     assert hit.sentence[slice(*hit.best)] == "Yet the parcel never arrived."
     assert best_sentence("One sentence only", hit.matches) == (0, 17)
 
@@ -93,20 +93,20 @@ def test_the_best_sentence_of_a_longer_text_is_named(opened, shared_bench):
 @pytest.mark.parametrize("ranking", [MAXSIM, HYBRID, DENSE, WORDS])
 def test_every_ranking_obeys_number_and_filters_and_gives_the_same_twice(opened, shared_bench, ranking):
     search, filters = SearchService(shared_bench), {"text": {"contains": "parcel"}}
-    first, again = (search.search(opened[0].id, QUERY, 2, filters, ranking) for _ in range(2))
+    first, again = (search.search(opened[0], QUERY, 2, filters, ranking) for _ in range(2))
     assert {hit.row for hit in first.hits} == {3, 5} and first.ranking == ranking
     assert [hit.maxsim for hit in first.hits] == [hit.maxsim for hit in again.hits]
     assert (first.hits[0].maxsim is None) == (ranking != MAXSIM) and (first.hits[0].bm25 is None) == (ranking == DENSE)
 
 
 def test_more_like_this_leaves_the_row_itself_out(opened, shared_bench):
-    hits = SearchService(shared_bench).more_like(opened[0].id, 3, 2, ranking=MAXSIM).hits
+    hits = SearchService(shared_bench).more_like(opened[0], 3, 2, ranking=MAXSIM).hits
     assert len(hits) == 2 and 3 not in {hit.row for hit in hits} and hits[0].row in {1, 5}
 
 
 def test_an_unknown_ranking_is_refused(opened, shared_bench):
     with pytest.raises(UserError, match="ranking"):
-        SearchService(shared_bench).search(opened[0].id, QUERY, ranking="best")
+        SearchService(shared_bench).search(opened[0], QUERY, ranking="best")
 
 
 @pytest.mark.parametrize(

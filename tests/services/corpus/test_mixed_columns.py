@@ -35,7 +35,7 @@ def in_memory(shared_bench, encoder, embeddings):
     corpus = Corpus("notes.csv", ("text",), TEXTS, pd.DataFrame(COLUMNS, dtype=str), np.arange(1, 13))
     session = shared_bench.sessions.open()
     session.put(IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, embeddings))
-    return session.id
+    return session
 
 
 @pytest.fixture(scope="module")
@@ -51,15 +51,15 @@ def in_folder(shared_bench, encoder, embeddings, tmp_path_factory):
     collection.finish(facts)
     collection.close()
     session = shared_bench.sessions.open()
-    CollectionService(shared_bench).open(session.id, str(folder))
-    return session.id
+    CollectionService(shared_bench).open(session, str(folder))
+    return session
 
 
 @pytest.mark.parametrize("where", ["in_memory", "in_folder"])
 def test_a_search_finds_the_rows_that_a_person_counts_and_tells_the_others(shared_bench, request, where):
-    service, session_id = SearchService(shared_bench), request.getfixturevalue(where)
+    service, session = SearchService(shared_bench), request.getfixturevalue(where)
     for column, bounds, rows, unreadable, unclear in EXPECTED:
-        result = service.search(session_id, "weather", 12, {column: bounds}, DENSE)
+        result = service.search(session, "weather", 12, {column: bounds}, DENSE)
         assert sorted(hit.row - 1 for hit in result.hits) == rows, (column, bounds)
         counts = [unreadable, unclear]
         assert [int(caution.split()[0]) for caution in result.cautions] == [count for count in counts if count], column
@@ -69,10 +69,10 @@ def test_a_search_finds_the_rows_that_a_person_counts_and_tells_the_others(share
 
 @pytest.mark.parametrize("where", ["in_memory", "in_folder"])
 def test_a_column_of_blanks_has_no_range_and_other_filters_no_cautions(shared_bench, request, where):
-    service, session_id = SearchService(shared_bench), request.getfixturevalue(where)
+    service, session = SearchService(shared_bench), request.getfixturevalue(where)
     with pytest.raises(UserError, match="'nothing' holds neither numbers nor dates"):
-        service.search(session_id, "weather", 12, {"nothing": {"from": "1"}}, DENSE)
-    assert service.search(session_id, "weather", 12, {"two forms": "soon"}, DENSE).cautions == ()
+        service.search(session, "weather", 12, {"nothing": {"from": "1"}}, DENSE)
+    assert service.search(session, "weather", 12, {"two forms": "soon"}, DENSE).cautions == ()
 
 
 def test_a_map_coloured_by_such_a_column_tells_which_rows_are_grey():

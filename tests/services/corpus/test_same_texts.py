@@ -14,9 +14,9 @@ def searched(shared_bench):
     """Eight texts of a column, the first of them in 90 rows, the others in five."""
     session, corpora = shared_bench.sessions.open(), CorpusService(shared_bench)
     lines = [f"Please help with my {topic}" for topic in [TOPICS[0]] * 89 + TOPICS * 5]
-    corpora.put_table(session.id, corpora.read_lines("\n".join(lines)))
-    list(corpora.index(session.id, ["text"]))
-    return session.id
+    corpora.put_table(session, corpora.read_lines("\n".join(lines)))
+    list(corpora.index(session, ["text"]))
+    return session
 
 
 @pytest.mark.parametrize("ranking", RANKINGS)
@@ -31,7 +31,7 @@ def test_so_many_texts_are_found_as_are_asked_for_though_rows_repeat(shared_benc
 def test_copies_are_counted_among_the_rows_that_fit_the_filters(shared_bench, tmp_path):
     session, corpora = shared_bench.sessions.open(), CorpusService(shared_bench)
     (tmp_path / "a.csv").write_text("text,team\n" + "".join(f"Please help with my {TOPICS[i % 4]},{i % 3}\n" for i in range(24)))
-    corpora.put_table(session.id, corpora.read_file(tmp_path / "a.csv"))
-    list(corpora.index(session.id, ["text"]))
-    hits = SearchService(shared_bench).search(session.id, "refund", 10, {"team": "0"}).hits
+    corpora.put_table(session, corpora.read_file(tmp_path / "a.csv"))
+    list(corpora.index(session, ["text"]))
+    hits = SearchService(shared_bench).search(session, "refund", 10, {"team": "0"}).hits
     assert [hit.copies for hit in hits] == [1, 1, 1, 1]

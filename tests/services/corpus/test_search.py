@@ -26,8 +26,8 @@ QUERIES = Path(__file__).parents[2] / "corpus" / "field_notes_queries.csv"
 def indexed(bench, lines, columns=("text",)):
     """Index lines in a new session; the session and the events."""
     corpora, session = CorpusService(bench), bench.sessions.open()
-    corpora.put_table(session.id, corpora.read_lines("\n".join(lines)))
-    return session, list(corpora.index(session.id, list(columns)))
+    corpora.put_table(session, corpora.read_lines("\n".join(lines)))
+    return session, list(corpora.index(session, list(columns)))
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_indexing_reports_progress_up_to_a_searchable_corpus(bench, unknown):
     done = [event.done for event in events]
     assert done == sorted(done) and done[-1] == 300 and len(set(done)) > 3
     assert events[-1].corpus is session.get(IndexedCorpus) and events[-1].sentences_per_second > 0
-    hit = SearchService(bench).search(session.id, unknown[17], 1).hits[0]
+    hit = SearchService(bench).search(session, unknown[17], 1).hits[0]
     assert (hit.sentence, hit.row, hit.rank) == (unknown[17], 18, 1) and hit.score > 0.99
 
 
@@ -56,34 +56,34 @@ def test_indexing_again_encodes_nothing(bench, unknown):
 def test_stopping_keeps_what_was_encoded_and_the_corpus_before(bench, unknown):
     session, _ = indexed(bench, ["the corpus before"])
     before, corpora = session.get(IndexedCorpus), CorpusService(bench)
-    corpora.put_table(session.id, corpora.read_lines("\n".join(unknown)))
+    corpora.put_table(session, corpora.read_lines("\n".join(unknown)))
     seen = []
-    for event in corpora.index(session.id, ["text"]):
+    for event in corpora.index(session, ["text"]):
         seen.append(event)
         if event.done > 100:
-            corpora.stop(session.id)
+            corpora.stop(session)
     assert seen[-1].stopped and 100 < seen[-1].done < len(unknown) and session.get(IndexedCorpus) is before
-    again = list(corpora.index(session.id, ["text"]))
+    again = list(corpora.index(session, ["text"]))
     assert again[-1].cached == seen[-1].done and session.get(IndexedCorpus) is not before
 
 
 def test_closing_the_generator_keeps_what_was_encoded(bench, unknown):
     corpora, session = CorpusService(bench), bench.sessions.open()
-    corpora.put_table(session.id, corpora.read_lines("\n".join(unknown[:300])))
-    work = corpora.index(session.id, ["text"])
+    corpora.put_table(session, corpora.read_lines("\n".join(unknown[:300])))
+    work = corpora.index(session, ["text"])
     event = next(event for event in work if event.done > 50)
     work.close()
     assert session.get(IndexedCorpus) is None
-    assert list(corpora.index(session.id, ["text"]))[-1].cached == event.done
+    assert list(corpora.index(session, ["text"]))[-1].cached == event.done
 
 
 def test_meaning_is_found_where_no_word_overlaps(shared_bench):
     session = shared_bench.sessions.open()
-    CorpusService(shared_bench).open_example(session.id, "field_notes.csv")
+    CorpusService(shared_bench).open_example(session, "field_notes.csv")
     service = SearchService(shared_bench)
     with QUERIES.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    found = [service.search(session.id, row["query"], 3) for row in rows]
+    found = [service.search(session, row["query"], 3) for row in rows]
     top = sum(row["expected_text"] in [hit.sentence for hit in result.hits] for row, result in zip(rows, found, strict=True))
     assert len(rows) == 40 and top >= 38
 
@@ -91,7 +91,7 @@ def test_meaning_is_found_where_no_word_overlaps(shared_bench):
 def test_a_poly_encoder_re_ranks_by_its_own_scores(bench):
     session, _ = indexed(bench, ["A parcel came late.", "The delivery is delayed.", "My card is lost."])
     query = "late delivery"
-    hits = SearchService(bench).search(session.id, query, rerank=True, cross_encoder=NEW_POLY).hits
+    hits = SearchService(bench).search(session, query, rerank=True, cross_encoder=NEW_POLY).hits
     expected = bench.registry.pair_scorer(NEW_POLY).score([(query, hit.sentence) for hit in hits])
     assert [hit.cross_score for hit in hits] == pytest.approx(expected, abs=1e-5) and len(hits) == 3
     assert sorted(expected, reverse=True) == list(expected) and hits[2].sentence == "My card is lost."
@@ -99,52 +99,52 @@ def test_a_poly_encoder_re_ranks_by_its_own_scores(bench):
 
 def test_metadata_comes_with_the_hits_and_filters_them(shared_bench):
     session, service = shared_bench.sessions.open(), SearchService(shared_bench)
-    CorpusService(shared_bench).open_example(session.id, "support_tickets.csv")
-    values, columns = service.filters(session.id)
+    CorpusService(shared_bench).open_example(session, "support_tickets.csv")
+    values, columns = service.filters(session)
     assert columns == ["team", "product", "priority", "date", "text"]
     assert {column for column, _, _ in values} == {"team", "product", "priority"}
     beacon = {"product": ["Beacon"]}
-    fitting = service.search(session.id, "the app crashes", 20, beacon).fitting
+    fitting = service.search(session, "the app crashes", 20, beacon).fitting
     assert ("product", "Beacon", fitting) in values and 20 < fitting < 926
-    hits = service.search(session.id, "the app crashes", 20, beacon | {"date": {"from": "2026-06"}}).hits
+    hits = service.search(session, "the app crashes", 20, beacon | {"date": {"from": "2026-06"}}).hits
     assert len(hits) == 20 and all(h.metadata["product"] == "Beacon" and h.metadata["date"] >= "2026-06" for h in hits)
-    assert service.search(session.id, "x", 5, {"product": ["None such"]}).hits == []
+    assert service.search(session, "x", 5, {"product": ["None such"]}).hits == []
 
 
 def test_the_sentences_themselves_can_be_filtered(shared_bench):
     session, service = shared_bench.sessions.open(), SearchService(shared_bench)
-    CorpusService(shared_bench).open_example(session.id, "support_tickets.csv")
-    hits = service.search(session.id, "money", 50, {"text": {"contains": "invoice"}}).hits
+    CorpusService(shared_bench).open_example(session, "support_tickets.csv")
+    hits = service.search(session, "money", 50, {"text": {"contains": "invoice"}}).hits
     assert hits and all("invoice" in hit.sentence.lower() for hit in hits)
-    assert "text" in service.filters(session.id)[1]
+    assert "text" in service.filters(session)[1]
 
 
 def test_opening_another_corpus_stops_the_indexing_that_runs(bench, sentences):
     corpora, session = CorpusService(bench), bench.sessions.open()
-    corpora.put_table(session.id, corpora.read_lines("\n".join(sentences)))
+    corpora.put_table(session, corpora.read_lines("\n".join(sentences)))
     events = []
-    for event in corpora.index(session.id, ["text"]):
+    for event in corpora.index(session, ["text"]):
         events.append(event)
         if event.done > 50 and session.get(IndexedCorpus) is None:
-            corpora.open_example(session.id, "field_notes.csv")
+            corpora.open_example(session, "field_notes.csv")
     assert events[-1].stopped and session.get(IndexedCorpus).corpus.name == "field_notes.csv" and session.get(Table) is None
 
 
 def test_a_corpus_opened_while_the_index_is_built_stays(bench, sentences):
     corpora, session = CorpusService(bench), bench.sessions.open()
-    corpora.put_table(session.id, corpora.read_lines("\n".join(sentences[:50])))
-    for event in corpora.index(session.id, ["text"]):
+    corpora.put_table(session, corpora.read_lines("\n".join(sentences[:50])))
+    for event in corpora.index(session, ["text"]):
         if event.stage == "Building the index":
-            corpora.open_example(session.id, "field_notes.csv")
+            corpora.open_example(session, "field_notes.csv")
     assert event.stopped and event.corpus is None and session.get(IndexedCorpus).corpus.name == "field_notes.csv"
 
 
 def test_a_new_start_does_not_revive_what_was_stopped(bench, sentences):
     corpora, session = CorpusService(bench), bench.sessions.open()
-    corpora.put_table(session.id, corpora.read_lines("\n".join(sentences)))
-    first, second = corpora.index(session.id, ["text"]), corpora.index(session.id, ["text"])
+    corpora.put_table(session, corpora.read_lines("\n".join(sentences)))
+    first, second = corpora.index(session, ["text"]), corpora.index(session, ["text"])
     next(first)
-    corpora.stop(session.id)
+    corpora.stop(session)
     next(second)
     assert [event.stage for event in first][-1] == "Stopped"
     assert list(second)[-1].corpus is session.get(IndexedCorpus)
@@ -152,19 +152,19 @@ def test_a_new_start_does_not_revive_what_was_stopped(bench, sentences):
 
 def test_a_file_named_like_an_example_is_asked_nothing(bench, write):
     corpora, session = CorpusService(bench), bench.sessions.open()
-    corpora.put_table(session.id, corpora.read_file(write("support_tickets.csv", "text\nfirst\nsecond\n")))
-    list(corpora.index(session.id, ["text"]))
+    corpora.put_table(session, corpora.read_file(write("support_tickets.csv", "text\nfirst\nsecond\n")))
+    list(corpora.index(session, ["text"]))
     service, first = SearchService(bench), "charged two times for the same thing"
-    assert service.first_query(session.id, "") == "" and service.first_query(session.id, first) == ""
-    corpora.open_example(session.id, "support_tickets.csv")
-    assert service.first_query(session.id, "") == first == service.first_query(session.id, "my kettle has white stuff inside")
-    assert service.first_query(session.id, "typed") == "typed"
+    assert service.first_query(session, "") == "" and service.first_query(session, first) == ""
+    corpora.open_example(session, "support_tickets.csv")
+    assert service.first_query(session, "") == first == service.first_query(session, "my kettle has white stuff inside")
+    assert service.first_query(session, "typed") == "typed"
 
 
 def test_more_like_this_leaves_the_row_itself_out(shared_bench):
     session, service = shared_bench.sessions.open(), SearchService(shared_bench)
-    corpus = CorpusService(shared_bench).open_example(session.id, "support_tickets.csv")
-    result = service.more_like(session.id, 40, 5)
+    corpus = CorpusService(shared_bench).open_example(session, "support_tickets.csv")
+    result = service.more_like(session, 40, 5)
     assert result.query == corpus.corpus.sentences[39] and len(result.hits) == 5
     assert 40 not in [hit.row for hit in result.hits]
     expected = np.argsort(-(corpus.embeddings @ corpus.embeddings[39]))[1:6] + 1
@@ -173,13 +173,13 @@ def test_more_like_this_leaves_the_row_itself_out(shared_bench):
 
 def test_more_hits_than_rows_gives_every_row_once(bench):
     session, _ = indexed(bench, ["one", "two", "three"])
-    assert sorted(h.row for h in SearchService(bench).search(session.id, "number", 50).hits) == [1, 2, 3]
+    assert sorted(h.row for h in SearchService(bench).search(session, "number", 50).hits) == [1, 2, 3]
 
 
 def test_a_corpus_of_one_row_and_of_equal_rows(bench):
     for lines in (["only"], ["same"] * 50):
         session, events = indexed(bench, lines)
-        (hit,) = SearchService(bench).search(session.id, "same", 10).hits
+        (hit,) = SearchService(bench).search(session, "same", 10).hits
         assert hit.copies == len(lines) - 1
     assert "49 rows repeat" in events[-1].corpus.corpus.notes[0]
 
@@ -187,49 +187,47 @@ def test_a_corpus_of_one_row_and_of_equal_rows(bench):
 def test_bad_requests_are_told(bench):
     service, corpora, session = SearchService(bench), CorpusService(bench), bench.sessions.open()
     with pytest.raises(UserError, match="no corpus yet. Choose an example or upload a file"):
-        service.search(session.id, "x")
+        service.search(session, "x")
     with pytest.raises(UserError, match="nothing to index yet"):
-        list(corpora.index(session.id, ["text"]))
-    with pytest.raises(UserError, match="This session has ended. Reload the page"):
-        service.search("guessed", "x")
+        list(corpora.index(session, ["text"]))
     with pytest.raises(UserError, match="There is no example 'passwd'"):
-        corpora.open_example(session.id, "passwd")
+        corpora.open_example(session, "passwd")
     session, _ = indexed(bench, ["a", "b"])
     with pytest.raises(UserError, match="The query is blank"):
-        service.search(session.id, " ")
+        service.search(session, " ")
     for top in (0, -1, 10**9, 2.5, float("nan"), float("inf"), "abc", None, True):
         with pytest.raises(UserError, match=r"number of hits must be a whole number in 1..1,000"):
-            service.search(session.id, "x", top)
+            service.search(session, "x", top)
     for query in (None, 5, ["x"]):
         with pytest.raises(UserError, match="The query must be text"):
-            service.search(session.id, query)
+            service.search(session, query)
     for filters in ([1], "x"):
         with pytest.raises(UserError, match="Filters must be an object"):
-            service.search(session.id, "x", 5, filters)
+            service.search(session, "x", 5, filters)
     with pytest.raises(UserError, match="There are no lines yet. Type or paste one sentence per line"):
         corpora.read_lines(" \n ")
     with pytest.raises(UserError, match="The text with the lines must be text"):
         corpora.read_lines(None)
-    for call in (lambda: corpora.open_saved(session.id, ""), lambda: corpora.delete_saved("")):
+    for call in (lambda: corpora.open_saved(session, ""), lambda: corpora.delete_saved("")):
         with pytest.raises(UserError, match="Choose a saved corpus first"):
             call()
     for row in (0, 99, None, "1; drop", [1, 2], True):
         with pytest.raises(UserError, match=r"The row must be a whole number in 1..2"):
-            service.more_like(session.id, row)
+            service.more_like(session, row)
     for columns in ("text", None, [1], {"text": 1}):
         with pytest.raises(UserError, match="The sentence columns must be a list of names"):
-            corpora.put_table(session.id, corpora.read_lines("a"))
-            list(corpora.index(session.id, columns))
+            corpora.put_table(session, corpora.read_lines("a"))
+            list(corpora.index(session, columns))
     for model in (None, 5, ["x"]):
         with pytest.raises(UserError, match="The model must be given by its name"):
-            list(corpora.index(session.id, ["text"], model))
+            list(corpora.index(session, ["text"], model))
 
 
 def test_a_bad_column_leaves_the_corpus_before_in_place(bench):
     session, _ = indexed(bench, ["a", "b"])
     before = session.get(IndexedCorpus)
     with pytest.raises(UserError, match="no column 'nope'"):
-        list(CorpusService(bench).index(session.id, ["nope"]))
+        list(CorpusService(bench).index(session, ["nope"]))
     assert session.get(IndexedCorpus) is before
 
 
@@ -242,8 +240,8 @@ def test_saved_corpora_reopen_in_another_session_and_can_be_deleted(bench, sente
         == [(f"pasted: {sentences[0][:32]}…", 50)]
         == [(s.name, s.rows) for s in corpora.saved()]
     )
-    CorpusService(bench).open_saved(session.id, saved[0].id)
-    assert SearchService(bench).search(session.id, sentences[3], 1).hits[0].row == 4
+    CorpusService(bench).open_saved(session, saved[0].id)
+    assert SearchService(bench).search(session, sentences[3], 1).hits[0].row == 4
     CorpusService(bench).delete_saved(saved[0].id)
     assert CorpusService(bench).saved() == []
 
@@ -257,8 +255,8 @@ from sbert_app.runtime.workbench import open_workbench
 from sbert_app.settings import Settings
 bench = open_workbench(Settings(home=Path(sys.argv[1]), device="cpu"))
 corpora, session = CorpusService(bench), bench.sessions.open()
-corpora.put_table(session.id, corpora.read_lines("\\n".join(f"sentence {i} of many" for i in range(20_000))))
-for event in corpora.index(session.id, ["text"]):
+corpora.put_table(session, corpora.read_lines("\\n".join(f"sentence {i} of many" for i in range(20_000))))
+for event in corpora.index(session, ["text"]):
     print(event.done, flush=True)
 """
 
@@ -281,14 +279,14 @@ def test_a_full_disk_costs_the_saving_not_the_search(bench, monkeypatch):
     monkeypatch.setattr(np, "save", full)
     session, events = indexed(bench, ["a", "b"])
     assert events[-1].notes == ("Ready to search, but not saved for next time: No space left on device.",)
-    assert len(SearchService(bench).search(session.id, "a").hits) == 2
+    assert len(SearchService(bench).search(session, "a").hits) == 2
 
 
 def test_a_changed_model_is_noticed(bench):
     session, _ = indexed(bench, ["a", "b"])
     session.put(replace(session.get(IndexedCorpus), fingerprint="another"))
     with pytest.raises(UserError, match="has changed since this corpus was indexed. Index it again"):
-        SearchService(bench).search(session.id, "a")
+        SearchService(bench).search(session, "a")
 
 
 def test_hosted_mode_leaves_nothing_on_disk(tmp_path, unknown):
@@ -298,7 +296,7 @@ def test_hosted_mode_leaves_nothing_on_disk(tmp_path, unknown):
     assert not (tmp_path / "home").exists()
     corpora = CorpusService(hosted)
     assert corpora.saved() == []
-    for call in (lambda: corpora.open_saved(session.id, "x"), lambda: corpora.delete_saved("x")):
+    for call in (lambda: corpora.open_saved(session, "x"), lambda: corpora.delete_saved("x")):
         with pytest.raises(UserError, match="A hosted app saves no corpora"):
             call()
 
@@ -311,7 +309,7 @@ def test_two_visitors_at_once_see_their_own_corpus_only(bench):
         try:
             sessions[name] = indexed(bench, lines[name])[0]
             for _ in range(5):
-                hits = SearchService(bench).search(sessions[name].id, "apple or bicycle", 20).hits
+                hits = SearchService(bench).search(sessions[name], "apple or bicycle", 20).hits
                 assert {hit.sentence.split()[0] for hit in hits} == {lines[name][0].split()[0]}
         except Exception as error:
             errors.append(error)
@@ -326,37 +324,37 @@ def test_two_visitors_at_once_see_their_own_corpus_only(bench):
 
 def test_weak_hits_score_lower_than_nearly_all_related_pairs(shared_bench):
     session, service = shared_bench.sessions.open(), SearchService(shared_bench)
-    CorpusService(shared_bench).open_example(session.id, "field_notes.csv", "all-MiniLM-L6-v2")
+    CorpusService(shared_bench).open_example(session, "field_notes.csv", "all-MiniLM-L6-v2")
     with QUERIES.open(newline="", encoding="utf-8") as stream:
         wanted = {row["query"]: row["expected_text"] for row in csv.DictReader(stream)}
     for query, text in wanted.items():
-        result = service.with_weak(session.id, service.search(session.id, query, 10))
+        result = service.with_weak(session, service.search(session, query, 10))
         assert all(hit.score > result.weak for hit in result.hits if hit.sentence == text)
-    far = service.with_weak(session.id, service.search(session.id, "quantum chromodynamics of gluons", 1))
+    far = service.with_weak(session, service.search(session, "quantum chromodynamics of gluons", 1))
     assert far.hits[0].score < far.weak < 0.5
 
 
 def test_what_is_encoded_so_far_answers_while_the_rest_is_encoded(bench, unknown):
     corpora, session = CorpusService(bench), bench.sessions.open()
-    corpora.put_table(session.id, corpora.read_lines("\n".join(unknown)))
+    corpora.put_table(session, corpora.read_lines("\n".join(unknown)))
     answers = []
-    for event in corpora.index(session.id, ["text"]):
+    for event in corpora.index(session, ["text"]):
         if event.stage == ENCODING and 0 < event.done < len(unknown):
-            answers.append((event.done, corpora.search_so_far(session.id, unknown[17])))
+            answers.append((event.done, corpora.search_so_far(session, unknown[17])))
     assert len(answers) > 2
     for done, result in answers:
         assert result.fitting == done and result.searched == len(unknown) and len(result.hits) <= 5
     assert any(result.hits[0].row == 18 for _, result in answers)  # as soon as it is encoded
     with pytest.raises(UserError, match="has ended"):
-        corpora.search_so_far(session.id, "anything")
+        corpora.search_so_far(session, "anything")
 
 
 def test_a_failed_or_stopped_indexing_leaves_nothing_to_search(bench, unknown):
     corpora, session = CorpusService(bench), bench.sessions.open()
-    corpora.put_table(session.id, corpora.read_lines("\n".join(unknown)))
-    for event in corpora.index(session.id, ["text"]):
+    corpora.put_table(session, corpora.read_lines("\n".join(unknown)))
+    for event in corpora.index(session, ["text"]):
         if event.done:
-            corpora.stop(session.id)
+            corpora.stop(session)
     assert event.stopped
     with pytest.raises(UserError, match="has ended"):
-        corpora.search_so_far(session.id, "anything")
+        corpora.search_so_far(session, "anything")

@@ -36,10 +36,10 @@ def studio(shared_bench, tmp_path_factory):
             [*rows, [LONG, "club", "any", "easy"], [" ", "club", "any", "easy"], ["The end.", "club", "", ""]]
         )
     corpora, session = CorpusService(shared_bench), shared_bench.sessions.open()
-    corpora.put_table(session.id, corpora.read_file(path))
-    list(corpora.index(session.id, ["text"]))
+    corpora.put_table(session, corpora.read_file(path))
+    list(corpora.index(session, ["text"]))
     session.put(replace(session.get(IndexedCorpus), passages=None))  # as an earlier version saved it: long texts are cut
-    return StandingService(shared_bench), session.id
+    return StandingService(shared_bench), session
 
 
 CASES = {
@@ -58,56 +58,56 @@ CASES = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_reason_is_the_true_one(studio, name):
-    service, session_id = studio
+    service, session = studio
     arguments, reason = CASES[name]
-    answer = service.why_not(session_id, *arguments)
+    answer = service.why_not(session, *arguments)
     assert answer.reason == reason, answer
     assert answer.in_words.endswith((".", "!")) and "None" not in answer.in_words
 
 
 def test_a_filter_is_named_with_the_rows_own_value_and_the_rank_without_it(studio):
-    service, session_id = studio
-    answer = service.why_not(session_id, *CASES["a filter"][0])
+    service, session = studio
+    answer = service.why_not(session, *CASES["a filter"][0])
     assert [(hiding.column, hiding.value) for hiding in answer.filters] == [("topic", "kitchen")] and answer.rank <= 10
     hidden = "Row 1 is hidden by a filter: topic: garden, but its topic is “kitchen”."
     assert answer.in_words == f"{hidden} Without it it would rank {answer.rank}."
 
 
 def test_what_is_against_a_row_is_named(studio):
-    service, session_id = studio
-    assert service.why_not(session_id, KETTLE, "452").in_words == "Row 452 was skipped when the file was read: blank sentence."
-    cut = service.why_not(session_id, *CASES["cut text"][0])
+    service, session = studio
+    assert service.why_not(session, KETTLE, "452").in_words == "Row 452 was skipped when the file was read: blank sentence."
+    cut = service.why_not(session, *CASES["cut text"][0])
     assert cut.words.beyond == ("zeppelin", "hangar") and cut.read < LONG.index("zeppelin") < cut.length == len(LONG)
-    typo = service.why_not(session_id, *CASES["a typo"][0])
+    typo = service.why_not(session, *CASES["a typo"][0])
     assert typo.words.typos == {"hygeinist": "hygienist"}
     assert typo.in_words == f"The query seems to hold a typo: no row has the word “hygeinist” (row {typo.row} has “hygienist”)."
-    far = service.why_not(session_id, *CASES["other words"][0])
+    far = service.why_not(session, *CASES["other words"][0])
     assert far.words.lacking == ("quarterly", "revenue", "forecast") and far.cosine < far.weak
-    closest = service.why_not(session_id, *CASES["a text that is not there"][0])
+    closest = service.why_not(session, *CASES["a text that is not there"][0])
     assert not closest.in_corpus and closest.sentence == MOSS
 
 
 def test_a_word_that_the_model_knows_is_no_typo(studio):
-    service, session_id = studio
-    answer = service.why_not(session_id, "plague", GUMS)  # not "plaque"
+    service, session = studio
+    answer = service.why_not(session, "plague", GUMS)  # not "plaque"
     assert answer.words.lacking == ("plague",) and answer.words.typos == {}
 
 
 def test_a_corrected_typo_and_a_lifted_filter_make_it_a_hit(studio):
     """The reasons are true: without what they name, the row is found."""
-    service, session_id = studio
-    assert service.why_not(session_id, "hygienist", GUMS).reason == miss.HIT
-    assert service.why_not(session_id, KETTLE, URN, 10, {"season": "any"}).reason == miss.HIT
-    assert service.why_not(session_id, "zeppelin hangar", "451", 10, {}, WORDS).reason == miss.HIT
+    service, session = studio
+    assert service.why_not(session, "hygienist", GUMS).reason == miss.HIT
+    assert service.why_not(session, KETTLE, URN, 10, {"season": "any"}).reason == miss.HIT
+    assert service.why_not(session, "zeppelin hangar", "451", 10, {}, WORDS).reason == miss.HIT
 
 
 @pytest.mark.parametrize("ranking", WAYS)
 def test_ranks_are_those_of_search(studio, shared_bench, ranking):
-    service, session_id = studio
+    service, session = studio
     for query, filters in ((KETTLE, {}), ("cold water", {"season": "any"}), ("The dog!", {})):
-        hits = SearchService(shared_bench).search(session_id, query, 60, filters, ranking).hits
+        hits = SearchService(shared_bench).search(session, query, 60, filters, ranking).hits
         for hit in (hits[0], hits[-1], hits[len(hits) // 2]):
-            answer = service.why_not(session_id, query, f"row {hit.row}", 60, filters, ranking)
+            answer = service.why_not(session, query, f"row {hit.row}", 60, filters, ranking)
             standing = next(each for each in answer.standings if each.way == WAYS[ranking])
             assert answer.reason == miss.HIT and answer.rank == standing.rank == hit.rank
             assert answer.standings[0].score == pytest.approx(hit.score, abs=1e-5)
@@ -115,8 +115,8 @@ def test_ranks_are_those_of_search(studio, shared_bench, ranking):
 
 
 def test_a_row_outside_the_lists_has_scores_and_says_why_it_has_no_rank(studio):
-    service, session_id = studio
-    answer = service.why_not(session_id, "quarterly revenue forecast", MOSS)
+    service, session = studio
+    answer = service.why_not(session, "quarterly revenue forecast", MOSS)
     by_meaning, by_words, together, word_by_word = answer.standings
     assert by_meaning.rank > 100 and by_words.rank is None and by_words.note == "no word in common" and answer.rank is None
     assert together.rank is None and together.note == "not among the best 100 by meaning nor by words"
@@ -124,18 +124,18 @@ def test_a_row_outside_the_lists_has_scores_and_says_why_it_has_no_rank(studio):
 
 
 def test_an_approximate_index_that_missed_the_row_is_named(studio, shared_bench):
-    service, session_id = studio
-    indexed = shared_bench.sessions.corpus(session_id)
+    service, session = studio
+    indexed = session.corpus()
     coarse = VectorIndex.build(indexed.embeddings, exact=False)
     coarse._index.reads = 1
-    session = shared_bench.sessions.open()
-    session.open(replace(indexed, index=coarse))
+    other = shared_bench.sessions.open()
+    other.open(replace(indexed, index=coarse))
     vector = shared_bench.registry.encoder(indexed.model).encode([KETTLE])[0]
     best, returned = np.argsort(-(indexed.embeddings @ vector))[:30], coarse.search(vector[None], 100)[1][0]
     missed = int(next(row for row in best if row not in returned))
-    answer = service.why_not(session.id, KETTLE, str(indexed.corpus.rows[missed]), 30, {}, DENSE)
+    answer = service.why_not(other, KETTLE, str(indexed.corpus.rows[missed]), 30, {}, DENSE)
     assert answer.reason == miss.APPROXIMATE and f"ranks {answer.standings[0].rank}" in answer.in_words
-    assert service.why_not(session_id, KETTLE, str(indexed.corpus.rows[missed]), 30, {}, DENSE).reason == miss.HIT
+    assert service.why_not(session, KETTLE, str(indexed.corpus.rows[missed]), 30, {}, DENSE).reason == miss.HIT
 
 
 def test_others_fit_better_where_nothing_else_is_wrong():
@@ -147,19 +147,19 @@ def test_others_fit_better_where_nothing_else_is_wrong():
 
 
 def test_mistakes_are_sentences(studio, shared_bench):
-    service, session_id = studio
+    service, session = studio
     with pytest.raises(UserError, match="There is no row 9,999: the rows of 'advice.csv' are 1 to 453"):
-        service.why_not(session_id, KETTLE, "9,999")
+        service.why_not(session, KETTLE, "9,999")
     with pytest.raises(UserError, match="Give the number of a row, or a text"):
-        service.why_not(session_id, KETTLE, "  ")
+        service.why_not(session, KETTLE, "  ")
     with pytest.raises(UserError):
-        service.why_not(shared_bench.sessions.open().id, KETTLE, "1")
-    assert shared_bench.sessions.get(session_id).get(IndexedCorpus) is not None
+        service.why_not(shared_bench.sessions.open(), KETTLE, "1")
+    assert session.get(IndexedCorpus) is not None
 
 
 def test_the_end_of_a_long_text_is_searched_too_where_it_has_passages(shared_bench):
     corpora, session = CorpusService(shared_bench), shared_bench.sessions.open()
-    corpora.put_table(session.id, corpora.read_lines("\n".join([LONG, MOSS, URN])))
-    list(corpora.index(session.id, ["text"]))
-    answer = StandingService(shared_bench).why_not(session.id, "zeppelin hangar", "1", 10, {}, DENSE)
+    corpora.put_table(session, corpora.read_lines("\n".join([LONG, MOSS, URN])))
+    list(corpora.index(session, ["text"]))
+    answer = StandingService(shared_bench).why_not(session, "zeppelin hangar", "1", 10, {}, DENSE)
     assert answer.reason == miss.HIT and answer.rank == 1 and answer.read == len(LONG)

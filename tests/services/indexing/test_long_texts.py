@@ -32,8 +32,8 @@ def lines(sentences, long_text):
 
 def opened(bench, lines):
     corpora, session = CorpusService(bench), bench.sessions.open()
-    corpora.put_table(session.id, corpora.read_lines("\n".join(lines)))
-    return session, list(corpora.index(session.id, ["text"]))
+    corpora.put_table(session, corpora.read_lines("\n".join(lines)))
+    return session, list(corpora.index(session, ["text"]))
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def visit(shared_bench, lines):
 def test_the_answer_at_the_end_of_3000_words_is_found(visit, long_text, ranking):
     service, session = visit
     assert len(long_text.split()) == 3_000
-    hit = service.search(session.id, QUERY, 3, ranking=ranking).hits[0]
+    hit = service.search(session, QUERY, 3, ranking=ranking).hits[0]
     assert (hit.row, hit.sentence) == (31, long_text) and hit.score > 0.3
     passage = hit.sentence[slice(*hit.passage)]
     assert passage.endswith(ANSWER) and hit.compared.endswith(passage) and len(passage) < 400
@@ -55,7 +55,7 @@ def test_the_answer_at_the_end_of_3000_words_is_found(visit, long_text, ranking)
 
 def test_what_matched_is_told_in_characters_of_the_whole_text(visit, long_text):
     service, session = visit
-    hit = service.search(session.id, QUERY, 1, ranking=MAXSIM).hits[0]
+    hit = service.search(session, QUERY, 1, ranking=MAXSIM).hits[0]
     assert long_text[slice(*hit.best)] == ANSWER
     assert {match.query_word: match.word for match in hit.matches}.items() >= {"key": "key", "boat": "boat"}.items()
     for match in hit.matches:
@@ -65,7 +65,7 @@ def test_what_matched_is_told_in_characters_of_the_whole_text(visit, long_text):
 def test_a_folded_hit_begins_with_its_passage(visit):
     service, session = visit
     for ranking in (DENSE, MAXSIM):
-        result = service.search(session.id, QUERY, 1, ranking=ranking)
+        result = service.search(session, QUERY, 1, ranking=ranking)
         page, hit = search_view.results(result), result.hits[0]
         excerpt = page[page.index('class="excerpt"') :].split("</p>")[0].striptags()
         start, _ = hit.best or hit.passage
@@ -76,7 +76,7 @@ def test_token_vectors_of_a_row_and_of_its_passages_are_not_mixed_up(visit, long
     service, session = visit
     first = " ".join(long_text.split()[:12])
     for query, number in ((QUERY, -1), (first, 0), (QUERY, -1)):
-        hit = service.search(session.id, query, 1, ranking=MAXSIM).hits[0]
+        hit = service.search(session, query, 1, ranking=MAXSIM).hits[0]
         assert hit.row == 31 and list(hit.passage) == session.get(IndexedCorpus).passages.spans.tolist()[number]
         assert max(match.similarity for match in hit.matches) > 0.6
 
@@ -84,20 +84,20 @@ def test_token_vectors_of_a_row_and_of_its_passages_are_not_mixed_up(visit, long
 def test_more_like_a_long_text_leaves_it_out_with_all_its_passages(visit, lines):
     service, session = visit
     for ranking in (DENSE, MAXSIM):
-        hits = service.more_like(session.id, 31, len(lines), ranking=ranking).hits
+        hits = service.more_like(session, 31, len(lines), ranking=ranking).hits
         assert len(hits) == len(lines) - 1 and 31 not in [hit.row for hit in hits]
 
 
 def test_filters_and_the_cross_encoder_read_the_passage(bench, lines, write):
     rows = pd.DataFrame({"text": lines, "odd": np.arange(len(lines)) % 2})
     corpora, session, service = CorpusService(bench), bench.sessions.open(), SearchService(bench)
-    corpora.put_table(session.id, corpora.read_file(write("long.csv", rows.to_csv(index=False))))
-    list(corpora.index(session.id, ["text"]))
+    corpora.put_table(session, corpora.read_file(write("long.csv", rows.to_csv(index=False))))
+    list(corpora.index(session, ["text"]))
     for ranking in (DENSE, MAXSIM):
-        hit = service.search(session.id, QUERY, 1, {"odd": "0"}, ranking).hits[0]
+        hit = service.search(session, QUERY, 1, {"odd": "0"}, ranking).hits[0]
         assert hit.row == 31 and hit.compared.endswith(ANSWER)
-        assert 31 not in [hit.row for hit in service.search(session.id, QUERY, 40, {"odd": "1"}, ranking).hits]
-    reranked = service.search(session.id, QUERY, 5, rerank=True).hits
+        assert 31 not in [hit.row for hit in service.search(session, QUERY, 40, {"odd": "1"}, ranking).hits]
+    reranked = service.search(session, QUERY, 5, rerank=True).hits
     hit = next(hit for hit in reranked if hit.row == 31)
     scorer = bench.registry.pair_scorer(DEFAULT_CROSS_ENCODER)
     assert hit.cross_score == pytest.approx(float(scorer.score([(QUERY, hit.compared)])[0]), abs=1e-4)
@@ -122,7 +122,7 @@ def test_passages_are_cached_saved_and_reopened(bench, lines):
     total = events[-1].total
     session, events = opened(bench, lines)
     assert (events[-1].stage, events[-1].cached, events[-1].total) == ("Opened", total, total)
-    assert SearchService(bench).search(session.id, QUERY, 1).hits[0].compared.endswith(ANSWER)
+    assert SearchService(bench).search(session, QUERY, 1).hits[0].compared.endswith(ANSWER)
     _, events = opened(bench, [*lines, "one new sentence"])
     assert (events[-1].stage, events[-1].cached, events[-1].total) == ("Indexed", total, total + 1)
 
@@ -133,38 +133,38 @@ def test_a_corpus_saved_without_passages_gets_them_when_it_is_indexed_again(benc
     bench.library.delete(indexed.saved_id)
     saved = bench.library.save(replace(indexed, passages=None, saved_id=""))
     corpora = CorpusService(bench)
-    corpora.open_saved(session.id, saved)
-    older = SearchService(bench).search(session.id, QUERY, 3, ranking=DENSE)
+    corpora.open_saved(session, saved)
+    older = SearchService(bench).search(session, QUERY, 3, ranking=DENSE)
     assert len(older.hits) == 3 and not any(hit.passage for hit in older.hits)
     assert "only the beginning is searched. Index the file again" in corpus_view.card(session.get(IndexedCorpus))
     again, events = opened(bench, lines)
     assert events[-1].stage == "Indexed" and events[-1].cached == events[-1].total  # from the cache: nothing is encoded
-    assert SearchService(bench).search(again.id, QUERY, 1).hits[0].row == 31
+    assert SearchService(bench).search(again, QUERY, 1).hits[0].row == 31
     assert bench.library.load(saved).passages is not None and len(corpora.saved()) == 1
 
 
 def test_stopping_among_the_passages_keeps_them_for_the_next_time(bench, sentences):
     texts = [f"{' '.join(sentences[10 * i : 10 * i + 120])} Number {i}." for i in range(8)]
     corpora, session = CorpusService(bench), bench.sessions.open()
-    corpora.put_table(session.id, corpora.read_lines("\n".join(texts)))
+    corpora.put_table(session, corpora.read_lines("\n".join(texts)))
     events = []
-    for event in corpora.index(session.id, ["text"]):
+    for event in corpora.index(session, ["text"]):
         events.append(event)
         if event.stage == "Encoding" and event.done > len(texts):
-            corpora.stop(session.id)
+            corpora.stop(session)
     assert events[-1].stopped and len(texts) < events[-1].done < events[-1].total and session.get(IndexedCorpus) is None
-    again = list(corpora.index(session.id, ["text"]))
+    again = list(corpora.index(session, ["text"]))
     assert again[-1].cached == events[-1].done and again[-1].corpus.passages is not None
 
 
 def test_stopping_while_texts_are_cut_encodes_nothing(bench, lines):
     corpora, session = CorpusService(bench), bench.sessions.open()
-    corpora.put_table(session.id, corpora.read_lines("\n".join(lines)))
+    corpora.put_table(session, corpora.read_lines("\n".join(lines)))
     events = []
-    for event in corpora.index(session.id, ["text"]):
+    for event in corpora.index(session, ["text"]):
         events.append(event)
         if event.stage == "Loading the model":
-            corpora.stop(session.id)
+            corpora.stop(session)
     assert events[-1].stopped and [event.stage for event in events] == ["Loading the model", "Stopped"]
 
 

@@ -1,0 +1,35 @@
+"""A step of a long job, the same for every job: what its caller shows while it waits."""
+
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Step(Generic[Result]):
+    """Where a job is. done, total: items, 0 where nothing is counted; seconds: of work so far; skipped: of `done`, without work.
+
+    result: what the job has made, at its last step or so far. notes: facts beside the count, as they are shown. stopped: by its
+    visitor. details: JSON for the caller of a streaming endpoint.
+    """
+
+    stage: str
+    done: int = 0
+    total: int = 0
+    seconds: float = 0.0
+    skipped: int = 0
+    result: Result | None = None
+    notes: tuple[str, ...] = ()
+    stopped: bool = False
+    details: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def rate(self) -> float:
+        """Items a second, of those that took work; 0.0 if unknown."""
+        return (self.done - self.skipped) / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def left(self) -> float | None:
+        """Seconds to the end at this rate; None if unknown."""
+        return (self.total - self.done) / self.rate if self.rate > 0 else None
