@@ -13,17 +13,16 @@ from sbert_app.bulk.pieces import Cutter, Piece
 from sbert_app.bulk.preparing import Plan, prepare
 from sbert_app.bulk.ray_engine import RayEngine
 from sbert_app.bulk.reading import list_files
-from sbert_app.bulk.request import Note, Progress, Request, Summary
+from sbert_app.bulk.request import Request, Summary
 from sbert_app.bulk.storing import CollectionWriter, ParquetWriter, finish, readable, store
 from sbert_app.errors import UserError
 from sbert_app.settings import Settings
+from sbert_app.step import Step
 from sbert_app.storage import writing
 
-Event = Note | Progress | Summary
 
-
-def run(request: Request, settings: Settings) -> Iterator[Event]:
-    """Encode and store; the summary is the last event. Raises UserError if nothing can be indexed."""
+def run(request: Request, settings: Settings) -> Iterator[Step[Summary]]:
+    """Encode and store; the summary is the result of the last step. Raises UserError if nothing can be indexed."""
     start, work = time.perf_counter(), request.work_folder(settings.cache)
     if request.engine:
         RayEngine.check()
@@ -32,7 +31,7 @@ def run(request: Request, settings: Settings) -> Iterator[Event]:
         plan = prepare(request, list_files(request.files), settings, work)
         if plan.collection:
             stack.callback(plan.collection.close)
-        yield Note(plan.outlook())
+        yield Step(plan.outlook())
         summary = Summary(plan.facts.model, plan.facts.dim, len(plan.paths), work=str(work))
         shards = Shards(work / "shards")
         writer = _writer(plan)
@@ -51,7 +50,7 @@ def run(request: Request, settings: Settings) -> Iterator[Event]:
                 plan.collection.drop()
             raise
         summary.seconds = time.perf_counter() - start
-        yield summary
+        yield Step("Done", result=summary)
 
 
 @dataclass
@@ -65,7 +64,7 @@ class _Encoding:
     stored: Callable[[Piece], bool]
     waiting: dict[str, str] = field(default_factory=dict)  # keys of the pieces handed over, with their names
 
-    def events(self) -> Iterator[Progress]:
+    def events(self) -> Iterator[Step[Summary]]:
         summary, (part, parts) = self.summary, self.plan.request.part
         cutter, number, last = Cutter(self.plan.columns, self.plan.request.shard_rows), 0, time.monotonic()
         for path in self.plan.paths:
@@ -93,7 +92,7 @@ class _Encoding:
             self.waiting[key] = piece.name
             self.engine.add(key, piece)
 
-    def _encode(self) -> Iterator[Progress]:
+    def _encode(self) -> Iterator[Step[Summary]]:
         begin = time.perf_counter()
         for report in self.engine.encode() if self.waiting else ():
             self.summary.encoded += report.rows
@@ -104,11 +103,9 @@ class _Encoding:
             yield self._progress("Encoding")
         self.waiting.clear()
 
-    def _progress(self, stage: str) -> Progress:
+    def _progress(self, stage: str) -> Step[Summary]:
         summary, total = self.summary, max(self.plan.rows // self.plan.request.part[1], self.summary.rows)
-        done = summary.reused + summary.encoded
-        rate = summary.encoded / summary.encoding_seconds if summary.encoding_seconds else 0.0
-        return Progress(stage, done, total, rate, (total - done) / rate if rate else None)
+        return Step(stage, summary.reused + summary.encoded, total, summary.encoding_seconds, summary.reused)
 
 
 def _engine(plan: Plan, settings: Settings, shards: Shards, work: Path, stack: ExitStack) -> ThisProcess | RayEngine:

@@ -1,4 +1,4 @@
-"""What a bulk run is asked for, what it reports while it runs, and what it has done."""
+"""What a bulk run is asked for, and what it has done."""
 
 import hashlib
 import re
@@ -75,24 +75,6 @@ def read_part(text: str) -> tuple[int, int]:
     if not match or not 1 <= int(match[1]) <= int(match[2]):
         raise UserError(f"--shard is '{text}'. It must be a part and the number of parts, such as 2/8.")
     return int(match[1]), int(match[2])
-
-
-@dataclass(frozen=True)
-class Note:
-    """A line to show once."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Progress:
-    """done: rows of this stage; total: about how many there are; rate: rows a second; left: seconds, None if unknown."""
-
-    stage: str
-    done: int
-    total: int
-    rate: float = 0.0
-    left: float | None = None
 
 
 @dataclass

@@ -15,10 +15,11 @@ from sbert_app.bulk.checkpoint import Checkpoint
 from sbert_app.bulk.encoding import Halves, Shards
 from sbert_app.bulk.pieces import Cutter, Piece
 from sbert_app.bulk.preparing import Plan
-from sbert_app.bulk.request import AUTO, Progress, Summary
+from sbert_app.bulk.request import AUTO, Summary
 from sbert_app.collections.collection import EMBEDDING, FILE_BITS, ROW, Collection, Facts, embedding_column, measured_recall
 from sbert_app.corpus.faiss_index import EXACT
 from sbert_app.errors import UserError
+from sbert_app.step import Step
 from sbert_app.storage import read_object, reading, replacing, write_object, writing_to
 
 MISSING = "its embeddings are missing, or the file has changed meanwhile: run the same command again"
@@ -131,7 +132,7 @@ def readable(cutter: Cutter, path: Path, failures: dict[str, str]) -> Iterator[P
         failures[str(path)] = str(error)
 
 
-def store(plan: Plan, writer: CollectionWriter | ParquetWriter, shards: Shards, summary: Summary) -> Iterator[Progress]:
+def store(plan: Plan, writer: CollectionWriter | ParquetWriter, shards: Shards, summary: Summary) -> Iterator[Step[Summary]]:
     """Hand all pieces to the writer that it does not hold. What has no embeddings is a failure in the summary."""
     done = 0
     for path in plan.paths:
@@ -147,12 +148,12 @@ def store(plan: Plan, writer: CollectionWriter | ParquetWriter, shards: Shards, 
                 continue
             writer.put(piece, key, embeddings)
             summary.written += len(piece.rows)
-            yield Progress("Storing", done, summary.rows)
+            yield Step("Storing", done, summary.rows)
         if str(path) not in summary.failures:
             writer.end(path, end)
 
 
-def finish(plan: Plan, writer: CollectionWriter, shards: Shards, summary: Summary) -> Iterator[Progress]:
+def finish(plan: Plan, writer: CollectionWriter, shards: Shards, summary: Summary) -> Iterator[Step[Summary]]:
     """Build the index if anything has changed, measure its recall, and fill in the summary. Raises UserError without any rows."""
     collection, checkpoint, old = writer.collection, writer.checkpoint, writer.collection.facts
     rows = max(checkpoint.rows, collection.count())
@@ -163,10 +164,10 @@ def finish(plan: Plan, writer: CollectionWriter, shards: Shards, summary: Summar
         kind = collection.kind_for(rows) if plan.facts.index == EXACT else plan.facts.index
     facts = replace(plan.facts, index=kind, recall=1.0, recall_queries=0)
     if writer.changed or checkpoint.unfinished or (old.index, old.files) != (kind, facts.files):
-        yield Progress("Building the index", 0, 0)
+        yield Step("Building the index")
         writer.finish(facts)
     if kind != EXACT and not collection.facts.recall_queries:
-        yield Progress("Measuring the recall", 0, 0)
+        yield Step("Measuring the recall")
         recall, queries = measured_recall(collection, _tables(plan, writer, shards, summary))
         writer.finish(replace(facts, recall=recall, recall_queries=queries))
     summary.index, summary.collection_rows = kind, collection.count()

@@ -14,7 +14,8 @@ from sbert_app.settings import settings_from_environment
 from sbert_app.wording import duration, plural
 
 if TYPE_CHECKING:  # the other commands start faster without it
-    from sbert_app.bulk.request import Progress, Summary
+    from sbert_app.bulk.request import Summary
+    from sbert_app.step import Step
 
 TOKEN = "SBERT_STUDIO_STORE_TOKEN"  # noqa: S105 - the name of a variable
 LINE_SECONDS = 10.0  # between two lines of progress
@@ -62,36 +63,35 @@ def index(**values: Any) -> None:
     run again, only what has changed is written. The exit status is 1 if some file or shard could not be indexed.
     """
     from sbert_app.bulk.indexing import run
-    from sbert_app.bulk.request import Note, Request, Summary, read_part
+    from sbert_app.bulk.request import Request, read_part
 
     as_json, part, columns = values.pop("json"), read_part(values.pop("shard")), tuple(values.pop("column") or ())
     request = Request(**{**values, "files": tuple(values["files"])}, columns=columns, part=part, token=os.environ.get(TOKEN, ""))
-    lines = Lines()
-    for event in run(request, settings_from_environment()):
-        if isinstance(event, Note):
-            print_note(event.text)
-        elif isinstance(event, Summary):
-            sys.stdout.write((json.dumps(event.to_json(), ensure_ascii=False) if as_json else "\n".join(in_words(event))) + "\n")
-            if event.failures:
+    lines = ProgressLines()
+    for step in run(request, settings_from_environment()):
+        if summary := step.result:
+            text = json.dumps(summary.to_json(), ensure_ascii=False) if as_json else "\n".join(in_words(summary))
+            sys.stdout.write(f"{text}\n")
+            if summary.failures:
                 raise typer.Exit(INCOMPLETE)
         else:
-            lines.send(event)
+            lines.send(step)
 
 
-class Lines:
+class ProgressLines:
     """Progress on stderr: a line when a stage begins, and every ten seconds."""
 
     def __init__(self) -> None:
         self._stage, self._last = "", 0.0
 
-    def send(self, progress: "Progress") -> None:
+    def send(self, step: "Step[Summary]") -> None:
         now = time.monotonic()
-        if progress.stage != self._stage or now - self._last > LINE_SECONDS:
-            self._stage, self._last = progress.stage, now
-            rows = f": {progress.done:,} of about {progress.total:,} rows" if progress.total else ""
-            rate = f", {progress.rate:,.0f} a second" if progress.rate else ""
-            left = f", {duration(progress.left)} left" if progress.left else ""
-            print_note(f"{progress.stage}{rows}{rate}{left}")
+        if step.stage != self._stage or now - self._last > LINE_SECONDS:
+            self._stage, self._last = step.stage, now
+            rows = f": {step.done:,} of about {step.total:,} rows" if step.total else ""
+            rate = f", {step.rate:,.0f} a second" if step.rate else ""
+            left = f", {duration(step.left)} left" if step.left else ""
+            print_note(f"{step.stage}{rows}{rate}{left}")
 
 
 def in_words(summary: "Summary") -> list[str]:

@@ -42,8 +42,8 @@ def index(tmp_path, tiny):
     def index(*files: object, **options: object) -> Summary:
         defaults = {"store": "" if "out" in options else str(tmp_path / "store"), "model": str(tiny), "shard_rows": 64}
         request = Request(files=tuple(map(str, files)), **(defaults | options))
-        *_, summary = run(request, settings)
-        assert isinstance(summary, Summary)
-        return summary
+        *_, last = run(request, settings)
+        assert last.result is not None
+        return last.result
 
     return index
