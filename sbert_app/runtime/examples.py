@@ -1,4 +1,4 @@
-"""The bundled example corpora, indexed once per model and shared by all visitors."""
+"""What all visitors share of each encoder: the example corpora, indexed once, and how it scores the reference pairs."""
 
 import threading
 from collections import OrderedDict, deque
@@ -6,14 +6,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import guess_column, read_corpus
 from sbert_app.errors import UserError
-from sbert_app.explain.scale import Calibration, References, Scale
+from sbert_app.explain.scale import Calibration, Pairs, References, Scale, reference_pairs
 from sbert_app.runtime.embedding import Embedder
-from sbert_app.runtime.references import ReferenceScores
 from sbert_app.settings import ASSETS, Limits
 from sbert_app.tables import Table, read_table
+from sbert_app.vectors import unit_rows
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
@@ -26,6 +29,7 @@ FIRST_QUERIES = {
     "field_notes.csv": "my kettle has white stuff inside",
 }
 KEPT = 8  # indexed corpora in memory: two for each of a few models
+KEPT_REFERENCES = 8  # encoders; a few kilobytes each
 
 
 class Examples:
@@ -95,3 +99,33 @@ class Examples:
         job = self._embedder.job(encoder, corpus.sentences)
         deque(job.run(), maxlen=0)  # run to the end
         return IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, job.embeddings)
+
+
+class ReferenceScores:
+    """Scores of the reference pairs by encoder."""
+
+    def __init__(self, embedder: Embedder, limits: Limits) -> None:
+        self._embedder, self._limits = embedder, limits
+        self._measured: OrderedDict[str, References] = OrderedDict()
+        self._measuring = threading.Lock()  # one encoder at a time
+
+    def of(self, encoder: "Encoder") -> References:
+        """The scores under this encoder, measured at its first use."""
+        if (known := self._measured.get(encoder.fingerprint)) is not None:
+            return known
+        with self._measuring:
+            if encoder.fingerprint not in self._measured:
+                self._measured[encoder.fingerprint] = self._measure(encoder)
+                while len(self._measured) > KEPT_REFERENCES:
+                    self._measured.popitem(last=False)
+            return self._measured[encoder.fingerprint]
+
+    def _measure(self, encoder: "Encoder") -> References:
+        return References(*(self._scores(encoder, pairs) for pairs in reference_pairs(self._limits)))
+
+    def _scores(self, encoder: "Encoder", pairs: Pairs) -> NDArray[np.float32]:
+        """The cosine of each pair, rising, (n,)."""
+        job = self._embedder.job(encoder, [sentence for pair in pairs for sentence in pair])
+        deque(job.run(), maxlen=0)  # run to the end
+        unit = unit_rows(job.embeddings)
+        return np.sort(np.einsum("nd,nd->n", unit[0::2], unit[1::2]))
