@@ -10,7 +10,7 @@ from filelock import FileLock, Timeout
 
 from sbert_app.bulk.encoding import TICK_SECONDS, Shards, ThisProcess
 from sbert_app.bulk.pieces import Cutter, Piece
-from sbert_app.bulk.preparing import Plan, prepare
+from sbert_app.bulk.preparing import BulkPlan, prepare
 from sbert_app.bulk.ray_engine import RayEngine
 from sbert_app.bulk.reading import list_files
 from sbert_app.bulk.request import Request, Summary
@@ -57,7 +57,7 @@ def run(request: Request, settings: Settings) -> Iterator[Step[Summary]]:
 class _Encoding:
     """The first half: every piece gets its shard, unless it has one or is stored already."""
 
-    plan: Plan
+    plan: BulkPlan
     shards: Shards
     engine: ThisProcess | RayEngine
     summary: Summary
@@ -108,7 +108,7 @@ class _Encoding:
         return Step(stage, summary.reused + summary.encoded, total, summary.encoding_seconds, summary.reused)
 
 
-def _engine(plan: Plan, settings: Settings, shards: Shards, work: Path, stack: ExitStack) -> ThisProcess | RayEngine:
+def _engine(plan: BulkPlan, settings: Settings, shards: Shards, work: Path, stack: ExitStack) -> ThisProcess | RayEngine:
     request = plan.request
     if not request.engine:
         return ThisProcess(plan.encoder, shards)
@@ -118,7 +118,7 @@ def _engine(plan: Plan, settings: Settings, shards: Shards, work: Path, stack: E
     return engine
 
 
-def _writer(plan: Plan) -> CollectionWriter | ParquetWriter | None:
+def _writer(plan: BulkPlan) -> CollectionWriter | ParquetWriter | None:
     if plan.collection and plan.checkpoint:
         return CollectionWriter(plan.collection, plan.facts, plan.checkpoint)
     return ParquetWriter(plan.request.out, plan.facts) if plan.request.out and not plan.request.partial else None

@@ -40,7 +40,7 @@ INDEX_BYTES: dict[str, Callable[[int], int]] = {
 
 
 @dataclass(frozen=True)
-class Plan:
+class BulkPlan:
     """What a run works with. facts: with all files, old and new. collection, checkpoint: None for Parquet files and for a part
     of the shards.
 
@@ -115,7 +115,7 @@ def _rows_of(path: Path, width: float) -> int:
         return 0
 
 
-def prepare(request: Request, paths: Sequence[Path], settings: Settings, work: Path) -> Plan:
+def prepare(request: Request, paths: Sequence[Path], settings: Settings, work: Path) -> BulkPlan:
     """Raises UserError where files, model and collection do not fit each other."""
     chunk = first_rows(paths)
     rows = expected_rows(paths, chunk)
@@ -144,7 +144,7 @@ def prepare(request: Request, paths: Sequence[Path], settings: Settings, work: P
                 collection.drop()
             collection.close()
         raise
-    return Plan(request, tuple(paths), columns, encoder, facts, rows, row_characters(chunk), collection, checkpoint, created)
+    return BulkPlan(request, tuple(paths), columns, encoder, facts, rows, row_characters(chunk), collection, checkpoint, created)
 
 
 def first_rows(paths: Sequence[Path]) -> Chunk:

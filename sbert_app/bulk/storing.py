@@ -14,7 +14,7 @@ import pyarrow as pa
 from sbert_app.bulk.checkpoint import Checkpoint
 from sbert_app.bulk.encoding import Halves, Shards
 from sbert_app.bulk.pieces import Cutter, Piece
-from sbert_app.bulk.preparing import Plan
+from sbert_app.bulk.preparing import BulkPlan
 from sbert_app.bulk.request import AUTO, Summary
 from sbert_app.collections.collection import EMBEDDING, FILE_BITS, ROW, Collection, Facts, embedding_column, measured_recall
 from sbert_app.corpus.faiss_index import EXACT
@@ -132,7 +132,7 @@ def readable(cutter: Cutter, path: Path, failures: dict[str, str]) -> Iterator[P
         failures[str(path)] = str(error)
 
 
-def store(plan: Plan, writer: CollectionWriter | ParquetWriter, shards: Shards, summary: Summary) -> Iterator[Step[Summary]]:
+def store(plan: BulkPlan, writer: CollectionWriter | ParquetWriter, shards: Shards, summary: Summary) -> Iterator[Step[Summary]]:
     """Hand all pieces to the writer that it does not hold. What has no embeddings is a failure in the summary."""
     done = 0
     for path in plan.paths:
@@ -153,7 +153,7 @@ def store(plan: Plan, writer: CollectionWriter | ParquetWriter, shards: Shards, 
             writer.end(path, end)
 
 
-def finish(plan: Plan, writer: CollectionWriter, shards: Shards, summary: Summary) -> Iterator[Step[Summary]]:
+def finish(plan: BulkPlan, writer: CollectionWriter, shards: Shards, summary: Summary) -> Iterator[Step[Summary]]:
     """Build the index if anything has changed, measure its recall, and fill in the summary. Raises UserError without any rows."""
     collection, checkpoint, old = writer.collection, writer.checkpoint, writer.collection.facts
     rows = max(checkpoint.rows, collection.count())
@@ -176,7 +176,7 @@ def finish(plan: Plan, writer: CollectionWriter, shards: Shards, summary: Summar
         shards.keep_only(checkpoint.keys)
 
 
-def _tables(plan: Plan, writer: CollectionWriter, shards: Shards, summary: Summary) -> Iterator[pa.Table]:
+def _tables(plan: BulkPlan, writer: CollectionWriter, shards: Shards, summary: Summary) -> Iterator[pa.Table]:
     """Row and embedding of everything in the collection: from the shards if they are all of it, else from the store."""
     if summary.failures or summary.rows != writer.collection.count():
         yield from writer.collection.scan()

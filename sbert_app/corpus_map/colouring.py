@@ -48,7 +48,7 @@ class Categories:
 
 
 @dataclass(frozen=True)
-class Scale:
+class ColourScale:
     """A colour scale. `values` (n,), NaN where a row has none; `ticks`: positions on the scale and their labels.
 
     notes: which rows of a column have no colour because they could not be read.
@@ -66,7 +66,7 @@ def choices(corpus_map: CorpusMap) -> list[str]:
     return [CLUSTERS, *columns, *([QUERY] if corpus_map.query else []), *([DRIFT] if corpus_map.comparison else [])]
 
 
-def colouring(corpus_map: CorpusMap, by: str = CLUSTERS) -> Categories | Scale:
+def colouring(corpus_map: CorpusMap, by: str = CLUSTERS) -> Categories | ColourScale:
     """The colours of all rows by one of `choices`. Raises UserError for another name."""
     if by not in choices(corpus_map):
         raise UserError(f"The map cannot be coloured by {by!r}. Choose one of {', '.join(choices(corpus_map))}.")
@@ -82,7 +82,7 @@ def colouring(corpus_map: CorpusMap, by: str = CLUSTERS) -> Categories | Scale:
     return Categories("cluster", corpus_map.clustering.labels, corpus_map.names)
 
 
-def _column(name: str, cells: "pd.Series[str]") -> Categories | Scale:
+def _column(name: str, cells: "pd.Series[str]") -> Categories | ColourScale:
     column = read(cells) if cells.nunique() > FEW_VALUES else None
     if column is not None and np.isfinite(column.values).any():
         return replace(_scale(name, column.values, cells), notes=tuple(column.unread.in_words("grey on the map")))
@@ -93,14 +93,14 @@ def _column(name: str, cells: "pd.Series[str]") -> Categories | Scale:
     return Categories(name, codes, [value or BLANK for value in frequent], rest=f"{others:,} other values", of_column=True)
 
 
-def _scale(title: str, values: NDArray[np.floating], text: "pd.Series[str] | None" = None) -> Scale:
+def _scale(title: str, values: NDArray[np.floating], text: "pd.Series[str] | None" = None) -> ColourScale:
     """text: each row's value as written, if it is not a plain number."""
     finite = np.flatnonzero(np.isfinite(values))
     if not len(finite):
-        return Scale(title, values.astype(np.float32), [])
+        return ColourScale(title, values.astype(np.float32), [])
     low, high = (finite[pick(values[finite])] for pick in (np.argmin, np.argmax))
     # Subtract the minimum: float32 would round dates, which are large numbers, to days.
     shifted = (values - values[low]).astype(np.float32)
     ends = dict.fromkeys([int(low), int(high)])
     ticks = [(float(shifted[row]), str(text.iloc[row]) if text is not None else f"{values[row]:.3g}") for row in ends]
-    return Scale(title, shifted, ticks)
+    return ColourScale(title, shifted, ticks)

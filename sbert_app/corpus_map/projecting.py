@@ -15,7 +15,7 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus_map.result import ModelComparison, Projection
 from sbert_app.mapping import projection
 from sbert_app.mapping.neighbours import NeighbourIndex, Neighbours
-from sbert_app.mapping.projection import NEIGHBOURS, Layout, Points
+from sbert_app.mapping.projection import NEIGHBOURS, Points, UmapLayout
 from sbert_app.mapping.quality import drift, same_label
 from sbert_app.runtime.embedding import EmbeddingJob
 from sbert_app.runtime.line import Line, place_in_line
@@ -115,7 +115,7 @@ class ProjectionThread:
     """Find neighbours, then run UMAP, in a thread, so that the points can be read while they move."""
 
     def __init__(self, vectors: Vectors, start: Points) -> None:
-        self.vectors, self.layout = vectors, Layout(start)
+        self.vectors, self.layout = vectors, UmapLayout(start)
         self.index: NeighbourIndex | None = None
         self.near: Neighbours | None = None
         self.seconds: dict[str, float] = {}

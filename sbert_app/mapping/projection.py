@@ -59,7 +59,7 @@ def scaled(points: NDArray[np.floating]) -> Points:
     return np.asarray(MAP_SIDE * (points - low) / np.where(spread > 0, spread, 1), dtype=np.float32, order="C")
 
 
-class Layout:
+class UmapLayout:
     """A running UMAP: `points` (n, 2) move in place, `done` of `epochs` is counted. Both can be read from any thread."""
 
     def __init__(self, start: Points) -> None:
@@ -136,7 +136,7 @@ def warm_up() -> None:
     """Import umap-learn, and compile it on a new machine (10 to 20 s), so that the first map is quick."""
     vectors = np.random.default_rng(0).normal(size=(4 * NEIGHBOURS, 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    Layout(preview(vectors)).run(NeighbourIndex(vectors).search(vectors, NEIGHBOURS))
+    UmapLayout(preview(vectors)).run(NeighbourIndex(vectors).search(vectors, NEIGHBOURS))
 
 
 def _spiral(count: int) -> Points:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from sbert_app.errors import UserError
-from sbert_app.models.engine.engine import Unread
+from sbert_app.models.engine.engine import UnreadWeights
 from sbert_app.models.engine.hardware import Hardware, use_fastest_attention
 from sbert_app.models.files.folders import DEFAULT_MAX_LENGTH, check_files, first_line, quoted
 from sbert_app.models.files.soundness import cast, check_complete, check_finite, check_tokenizer
@@ -45,7 +45,7 @@ def load_transformer(
         return model.eval().to(hardware.device), tokenizer
 
 
-def load_without_weights(folder: Path, name: str = "", **config: Any) -> tuple[Unread, Any]:
+def load_without_weights(folder: Path, name: str = "", **config: Any) -> tuple[UnreadWeights, Any]:
     """(config, fast tokenizer) of a folder that was found sound before: without transformers' models, half of a command's start.
 
     config: what the folder's config does not say. Raises UserError for a folder that is damaged.
@@ -54,7 +54,7 @@ def load_without_weights(folder: Path, name: str = "", **config: Any) -> tuple[U
     with LOADING, _readable(name):
         transformers = import_transformers()
         settings = transformers.AutoConfig.from_pretrained(folder, **LOCAL, **config)
-        return Unread(settings), transformers.AutoTokenizer.from_pretrained(folder, **LOCAL)
+        return UnreadWeights(settings), transformers.AutoTokenizer.from_pretrained(folder, **LOCAL)
 
 
 def import_transformers() -> Any:

@@ -32,7 +32,7 @@ KEPT = 8  # indexed corpora in memory: two for each of a few models
 KEPT_REFERENCES = 8  # encoders; a few kilobytes each
 
 
-class Examples:
+class ExampleCorpora:
     """Example corpora by name and encoder. Each has its own lock, so that embedding one does not block the others."""
 
     def __init__(self, embedder: Embedder, limits: Limits) -> None:

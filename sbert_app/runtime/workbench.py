@@ -14,7 +14,7 @@ from sbert_app.mapping import projection
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.runtime.device import Device
 from sbert_app.runtime.embedding import Embedder
-from sbert_app.runtime.examples import Examples
+from sbert_app.runtime.examples import ExampleCorpora
 from sbert_app.runtime.line import ActiveJobs, Line
 from sbert_app.runtime.sessions import Sessions
 from sbert_app.settings import Settings
@@ -45,7 +45,7 @@ class Workbench:
     settings: Settings
     device: Device
     embedder: Embedder
-    examples: Examples
+    examples: ExampleCorpora
     library: Library
     sessions: Sessions
     lines: Lines
@@ -96,7 +96,7 @@ def open_workbench(settings: Settings, converts: bool = True) -> Workbench:
         settings=settings,
         device=device,
         embedder=embedder,
-        examples=Examples(embedder, limits),
+        examples=ExampleCorpora(embedder, limits),
         library=Library(settings.corpora),
         sessions=Sessions(limits),
         lines=Lines(active, corpora, maps, timing),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sbert_app.errors import UserError
 from sbert_app.models.defaults import RUN_NAME
 from sbert_app.models.files.folders import quoted
-from sbert_app.runtime.gathering import Gathering
+from sbert_app.runtime.embedding import DynamicBatcher
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
 from sbert_app.vectors import Vectors
@@ -44,7 +44,7 @@ class EmbeddingService:
 
     def __init__(self, bench: Workbench) -> None:
         self._bench, self._settings = bench, bench.settings
-        self._short, self._long = Gathering(bench.device, short=True), Gathering(bench.device, short=False)
+        self._short, self._long = DynamicBatcher(bench.device, short=True), DynamicBatcher(bench.device, short=False)
         self._known: set[str] = set()  # names of the list: reading it takes the disk
 
     def models(self) -> Sequence[str]:
@@ -73,8 +73,8 @@ class EmbeddingService:
 
     def encode(self, request: EmbeddingRequest) -> "Future[Vectors]":
         """The embeddings of a request, later: (n, dim) float32 in the order of its sentences, as the encoder returns them."""
-        gathering = self._short if request.tokens <= SHORT_TOKENS else self._long
-        return gathering.submit(request.encoder, request.sentences)
+        batcher = self._short if request.tokens <= SHORT_TOKENS else self._long
+        return batcher.submit(request.encoder, request.sentences)
 
     def _sentences(self, value: Any) -> list[str]:
         values = [value] if isinstance(value, str) else value

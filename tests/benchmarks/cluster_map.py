@@ -21,7 +21,7 @@ from sbert_app.mapping import projection
 from sbert_app.mapping.clusters import METHODS, cluster
 from sbert_app.mapping.keywords import Words
 from sbert_app.mapping.neighbours import NeighbourIndex
-from sbert_app.mapping.projection import NEIGHBOURS, Layout, Points
+from sbert_app.mapping.projection import NEIGHBOURS, Points, UmapLayout
 from sbert_app.mapping.quality import accord
 from sbert_app.mapping.word_forms import akin
 from sbert_app.models.defaults import DEFAULT_ENCODER
@@ -44,7 +44,7 @@ from sbert_app.mapping import projection
 from sbert_app.mapping.neighbours import NeighbourIndex
 vectors = np.load(sys.argv[1])
 start = time.perf_counter()
-layout = projection.Layout(projection.preview(vectors))
+layout = projection.UmapLayout(projection.preview(vectors))
 preview = time.perf_counter() - start
 layout.run(NeighbourIndex(vectors).search(vectors, projection.NEIGHBOURS))
 print(json.dumps({"preview_seconds": preview, "map_seconds": time.perf_counter() - start}))
@@ -130,7 +130,7 @@ def beside_umap_learn(vectors: Vectors) -> dict[str, Any]:
     pictures: list[Points] = []
 
     def ours() -> None:
-        layout = Layout(projection.preview(vectors))
+        layout = UmapLayout(projection.preview(vectors))
         layout.run(NeighbourIndex(vectors).search(vectors, NEIGHBOURS))
         pictures.append(layout.points)
 

@@ -7,7 +7,7 @@ import pytest
 
 from sbert_app.mapping import projection
 from sbert_app.mapping.neighbours import NeighbourIndex
-from sbert_app.mapping.projection import NEIGHBOURS, Layout, Stopped, placed, preview, scaled
+from sbert_app.mapping.projection import NEIGHBOURS, Stopped, UmapLayout, placed, preview, scaled
 from sbert_app.vectors import unit_rows
 
 
@@ -23,7 +23,7 @@ def near(vectors):
 
 @pytest.fixture(scope="module")
 def laid_out(vectors, near):
-    layout = Layout(preview(vectors))
+    layout = UmapLayout(preview(vectors))
     layout.run(near)
     return layout
 
@@ -40,7 +40,7 @@ def test_umap_keeps_neighbours_that_principal_components_lose(vectors, near, lai
 
 
 def test_the_same_seed_draws_the_same_picture_and_another_seed_another(vectors, near, laid_out):
-    again, other = Layout(preview(vectors)), Layout(preview(vectors))
+    again, other = UmapLayout(preview(vectors)), UmapLayout(preview(vectors))
     again.run(near)
     other.run(near, seed=8)
     assert np.array_equal(again.points, laid_out.points)
@@ -64,14 +64,14 @@ def test_rows_that_all_say_the_same_get_a_place_each(encoder):
 
 
 def test_a_fit_stops_within_an_epoch_and_keeps_where_it_was(vectors, near):
-    layout = Layout(preview(vectors))
+    layout = UmapLayout(preview(vectors))
     with pytest.raises(Stopped):
         layout.run(near, stopping=lambda: layout.done >= 5)
     assert layout.done == 5 and not np.array_equal(layout.points, preview(vectors))
 
 
 def test_two_fits_at_once_wait_for_each_other_and_both_end_well(vectors, near, laid_out):
-    layouts = [Layout(preview(vectors)) for _ in range(2)]
+    layouts = [UmapLayout(preview(vectors)) for _ in range(2)]
     threads = [threading.Thread(target=layout.run, args=(near,)) for layout in layouts]
     for thread in threads:
         thread.start()
@@ -82,7 +82,7 @@ def test_two_fits_at_once_wait_for_each_other_and_both_end_well(vectors, near, l
 
 def test_who_waits_for_another_fit_can_be_stopped(vectors, near):
     with projection._ONE_FIT, pytest.raises(Stopped):
-        Layout(preview(vectors)).run(near, stopping=lambda: True)
+        UmapLayout(preview(vectors)).run(near, stopping=lambda: True)
 
 
 def test_new_rows_are_placed_among_those_that_mean_the_same(encoder, vectors, laid_out, sentences):
@@ -107,7 +107,7 @@ def test_beyond_the_exact_limit_most_neighbours_are_still_found(vectors, monkeyp
 
 
 def test_many_rows_get_fewer_epochs_but_never_too_few():
-    epochs = [Layout(np.zeros((rows, 2), np.float32)).epochs for rows in (1, 2_000, 5_000, 10_000, 100_000)]
+    epochs = [UmapLayout(np.zeros((rows, 2), np.float32)).epochs for rows in (1, 2_000, 5_000, 10_000, 100_000)]
     assert epochs == [500, 500, 200, 100, 100]
 
 

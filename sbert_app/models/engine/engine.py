@@ -69,7 +69,7 @@ def at_once(forward: Callable[[Features], Tensor]) -> Start:
 
 
 @dataclass(frozen=True)
-class Unread:
+class UnreadWeights:
     """Stands for a transformer whose weights are read when torch is needed."""
 
     config: Any
@@ -82,10 +82,10 @@ class OnEngine:
     """
 
     def __init__(self, transformer: Any, forward: Callable[[Features], Tensor], hardware: Hardware) -> None:
-        """transformer: torch's, or Unread if `reader` is set before torch is needed. forward: the transformer on torch."""
+        """transformer: torch's, or UnreadWeights if `reader` is set before torch is needed. forward: the transformer on torch."""
         self.config, self.hardware = transformer.config, hardware
         self.reader: Callable[[], Any] | None = None
-        self._transformer = None if isinstance(transformer, Unread) else transformer
+        self._transformer = None if isinstance(transformer, UnreadWeights) else transformer
         self._reading = threading.Lock()
         self.torch_engine = TorchEngine(forward, hardware)
         self.engine: Engine = self.torch_engine

@@ -14,7 +14,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from sbert_app.corpus_map.colouring import Categories, Scale
+from sbert_app.corpus_map.colouring import Categories, ColourScale
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.mapping.keywords import LABEL, SEPARATOR
 from sbert_app.mapping.projection import Points
@@ -39,12 +39,12 @@ def layout_figure(points: Points, rows: NDArray[np.int64]) -> Figure:
     return figure
 
 
-def map_figure(corpus_map: CorpusMap, colours: Categories | Scale, texts: bool | None = None) -> Figure:
+def map_figure(corpus_map: CorpusMap, colours: Categories | ColourScale, texts: bool | None = None) -> Figure:
     """The finished map. texts: whether the figure holds the sentences; None: for up to 20,000 points."""
     rows = corpus_map.projection.drawn
     inside = len(rows) <= TEXTS_UP_TO if texts is None else texts
     sentences = corpus_map.projection.indexed.corpus.sentences if inside else None
-    if isinstance(colours, Scale):
+    if isinstance(colours, ColourScale):
         traces = _scaled(corpus_map.projection.points, rows, colours, sentences)
     else:
         traces = _categories(corpus_map.projection.points, rows, colours, sentences)
@@ -71,7 +71,7 @@ def _categories(points: Points, rows: NDArray[np.int64], categories: Categories,
     return traces
 
 
-def _scaled(points: Points, rows: NDArray[np.int64], scale: Scale, sentences: Sequence[str] | None) -> list[Figure]:
+def _scaled(points: Points, rows: NDArray[np.int64], scale: ColourScale, sentences: Sequence[str] | None) -> list[Figure]:
     """Rows with a value in its colour, drawn above those without one."""
     size, has_value = _size(len(rows)), np.isfinite(scale.values[rows])
     blank, filled = rows[~has_value], rows[has_value]

@@ -11,7 +11,17 @@ import pytest
 import torch
 
 from sbert_app.corpus_map import projecting
-from sbert_app.corpus_map.colouring import CLUSTERS, COLUMN, DRIFT, MOST_CATEGORIES, QUERY, Categories, Scale, choices, colouring
+from sbert_app.corpus_map.colouring import (
+    CLUSTERS,
+    COLUMN,
+    DRIFT,
+    MOST_CATEGORIES,
+    QUERY,
+    Categories,
+    ColourScale,
+    choices,
+    colouring,
+)
 from sbert_app.corpus_map.projecting import ComparisonProgress, Points2D
 from sbert_app.corpus_map.result import CorpusMap, ModelComparison
 from sbert_app.errors import UserError
@@ -225,7 +235,7 @@ def test_a_query_lies_among_its_nearest_rows_and_colours_the_map(service, sessio
     spread = np.linalg.norm(corpus_map.projection.points - corpus_map.query.point, axis=1)
     assert np.median(spread[best]) < np.quantile(spread, 0.2)
     colours = colouring(corpus_map, QUERY)
-    assert isinstance(colours, Scale) and colours.values[best[0]] == colours.values.max()
+    assert isinstance(colours, ColourScale) and colours.values[best[0]] == colours.values.max()
     assert QUERY not in choices(service.remove_query(session))
 
 
@@ -245,7 +255,7 @@ def test_colours_by_kind_by_number_by_date_and_with_too_many_kinds(shared_bench,
     with pytest.raises(UserError, match="“kind” has no value 19"):
         kinds.members(19)
     size = colouring(corpus_map, f"{COLUMN}size")
-    assert isinstance(size, Scale) and np.isnan(size.values[::7]).all() and size.ticks == [(0.0, "0.5"), (299.0, "299.5")]
+    assert isinstance(size, ColourScale) and np.isnan(size.values[::7]).all() and size.ticks == [(0.0, "0.5"), (299.0, "299.5")]
     assert [text for _, text in colouring(corpus_map, f"{COLUMN}day").ticks] == ["2026-01-01", "2026-01-28"]
     assert isinstance(colouring(corpus_map, f"{COLUMN}grade"), Categories) and colouring(corpus_map, f"{COLUMN}blank").names == [
         "(blank)"

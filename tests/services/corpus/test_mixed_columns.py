@@ -9,7 +9,7 @@ from sbert_app.collections.collection import METADATA, Facts, embedding_column
 from sbert_app.collections.folder import FolderCollection
 from sbert_app.corpus.indexed import DENSE, IndexedCorpus
 from sbert_app.corpus.reader import Corpus
-from sbert_app.corpus_map.colouring import Scale, _column
+from sbert_app.corpus_map.colouring import ColourScale, _column
 from sbert_app.errors import UserError
 from sbert_app.services.collection.service import CollectionService
 from sbert_app.services.corpus.search import SearchService
@@ -78,7 +78,7 @@ def test_a_column_of_blanks_has_no_range_and_other_filters_no_cautions(shared_be
 def test_a_map_coloured_by_such_a_column_tells_which_rows_are_grey():
     cells = pd.Series([*COLUMNS["day or month"], "2025-07-01", "2025-07-02", "2025-07-03"], name="day or month", dtype=str)
     colours = _column("day or month", cells)
-    assert isinstance(colours, Scale)
+    assert isinstance(colours, ColourScale)
     assert np.flatnonzero(np.isnan(colours.values)).tolist() == [2, 4, 6, 7, 11]
     assert colours.notes[0].startswith("1 row of column 'day or month', such as “whenever”, could not be read as a date")
     assert colours.notes[1].startswith("3 rows of") and colours.notes[1].endswith("they are grey on the map.")

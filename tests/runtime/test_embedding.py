@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from sbert_app.models.encoder import Encoder
-from sbert_app.runtime import gathering as module
+from sbert_app.runtime import embedding as module
 from sbert_app.runtime.device import Device
-from sbert_app.runtime.gathering import Gathering
+from sbert_app.runtime.embedding import DynamicBatcher
 
 
 class Recording:
@@ -30,13 +30,13 @@ def recording(encoder):
     return Recording(encoder)
 
 
-def together(device: Device, gathering: Gathering, encoders, requests: list[list[str]]) -> list[Future]:
+def together(device: Device, batcher: DynamicBatcher, encoders, requests: list[list[str]]) -> list[Future]:
     """Submit requests while the device is busy; the first of them waits for it already, so that the others gather."""
     with device.hold():
-        first = gathering.submit(encoders[0], ["the first one"])
+        first = batcher.submit(encoders[0], ["the first one"])
         while not device._short:
             time.sleep(0.001)
-        futures = [gathering.submit(encoder, sentences) for encoder, sentences in zip(encoders, requests, strict=True)]
+        futures = [batcher.submit(encoder, sentences) for encoder, sentences in zip(encoders, requests, strict=True)]
     first.result(20)
     return futures
 
@@ -44,7 +44,7 @@ def together(device: Device, gathering: Gathering, encoders, requests: list[list
 def test_requests_that_wait_are_one_call_and_each_gets_its_rows(recording, encoder, sentences):
     requests = [sentences[i * 3 : i * 3 + 1 + i % 3] for i in range(16)]
     device = Device()
-    futures = together(device, Gathering(device, short=True), [recording] * 16, requests)
+    futures = together(device, DynamicBatcher(device, short=True), [recording] * 16, requests)
     for request, future in zip(requests, futures, strict=True):
         assert np.allclose(future.result(20), encoder.encode(request), atol=1e-5)
     assert [len(call) for call in recording.calls] == [1, sum(map(len, requests))]
@@ -52,9 +52,9 @@ def test_requests_that_wait_are_one_call_and_each_gets_its_rows(recording, encod
 
 def test_nobody_waits_for_others_to_come(recording):
     device = Device()
-    gathering = Gathering(device, short=True)
+    batcher = DynamicBatcher(device, short=True)
     with device.hold(short=True):
-        future = gathering.submit(recording, ["alone"])
+        future = batcher.submit(recording, ["alone"])
         while not device._short:  # the device is what it waits for
             time.sleep(0.001)
         assert recording.calls == [["alone"]] and not future.done()
@@ -63,7 +63,9 @@ def test_nobody_waits_for_others_to_come(recording):
 
 def test_a_request_that_fails_does_not_hurt_the_others(recording, encoder):
     device = Device()
-    good, bad, other = together(device, Gathering(device, short=True), [recording] * 3, [["a cat"], ["broken"], ["a dog", "a car"]])
+    good, bad, other = together(
+        device, DynamicBatcher(device, short=True), [recording] * 3, [["a cat"], ["broken"], ["a dog", "a car"]]
+    )
     assert np.allclose(good.result(20), encoder.encode(["a cat"]), atol=1e-5)
     assert np.allclose(other.result(20), encoder.encode(["a dog", "a car"]), atol=1e-5)
     with pytest.raises(RuntimeError, match="a fault of the model"):
@@ -75,20 +77,20 @@ def test_models_are_not_mixed_and_a_call_is_bounded(encoder, monkeypatch):
     one, two = Recording(encoder), Recording(encoder)
     device = Device()
     requests = [["a"], ["b"], ["c", "d"], ["e", "f", "g", "h", "i"], ["j"]]
-    futures = together(device, Gathering(device, short=True), [one, two, one, one, one], requests)
+    futures = together(device, DynamicBatcher(device, short=True), [one, two, one, one, one], requests)
     assert [len(future.result(20)) for future in futures] == [1, 1, 2, 5, 1]
     assert one.calls == [["the first one"], ["a", "c", "d", "j"], ["e", "f", "g", "h", "i"]] and two.calls == [["b"]]
 
 
 def test_a_cancelled_request_is_not_encoded(recording):
     device = Device()
-    gathering = Gathering(device, short=True)
+    batcher = DynamicBatcher(device, short=True)
     with device.hold():
-        first = gathering.submit(recording, ["first"])
+        first = batcher.submit(recording, ["first"])
         while not device._short:
             time.sleep(0.001)
-        gathering.submit(recording, ["nobody waits for it"]).cancel()
-        last = gathering.submit(recording, ["last"])
+        batcher.submit(recording, ["nobody waits for it"]).cancel()
+        last = batcher.submit(recording, ["last"])
     first.result(20)
     last.result(20)
     assert recording.calls == [["first"], ["last"]]
