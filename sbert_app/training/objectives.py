@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from sbert_app.training.options import CONCATENATIONS, DISTANCES, PAPER_CONCATENATION, SCALE, ObjectiveOptions
 
 
-class Similarity(Protocol):
+class TensorSimilarity(Protocol):
     """Scores of embeddings with gradients, -1..1, higher is closer."""
 
     def pairs(self, u: Tensor, v: Tensor) -> Tensor:
@@ -20,7 +20,7 @@ class Similarity(Protocol):
         """Compare each row of u with each of v. (B, dim), (C, dim) -> (B, C)."""
 
 
-class Cosine:
+class TensorCosine:
     """The cosine."""
 
     def pairs(self, u: Tensor, v: Tensor) -> Tensor:
@@ -30,7 +30,7 @@ class Cosine:
         return F.normalize(u, dim=1) @ F.normalize(v, dim=1).T
 
 
-COSINE = Cosine()
+COSINE = TensorCosine()
 
 
 class Classification(nn.Module):
@@ -56,7 +56,7 @@ class Classification(nn.Module):
 class Regression(nn.Module):
     """Mean squared error between cosine(u, v), or another similarity, and the gold score (paper, section 3)."""
 
-    def __init__(self, similarity: Similarity = COSINE) -> None:
+    def __init__(self, similarity: TensorSimilarity = COSINE) -> None:
         super().__init__()
         self.similarity = similarity
 
@@ -83,7 +83,7 @@ class Triplet(nn.Module):
 class MultipleNegativesRanking(nn.Module):
     """Cross-entropy of picking an anchor's positive among all positives (and negatives) of the batch (Henderson et al. 2017)."""
 
-    def __init__(self, scale: float = SCALE, similarity: Similarity = COSINE) -> None:
+    def __init__(self, scale: float = SCALE, similarity: TensorSimilarity = COSINE) -> None:
         super().__init__()
         self.scale, self.similarity = scale, similarity
 
@@ -97,7 +97,7 @@ class MultipleNegativesRanking(nn.Module):
 class CoSent(nn.Module):
     """log(1 + Σ exp(scale (cos_low − cos_high))) over all pairs of pairs that the gold scores order (Su 2022, CoSENT)."""
 
-    def __init__(self, scale: float = SCALE, similarity: Similarity = COSINE) -> None:
+    def __init__(self, scale: float = SCALE, similarity: TensorSimilarity = COSINE) -> None:
         super().__init__()
         self.scale, self.similarity = scale, similarity
 
@@ -110,7 +110,9 @@ class CoSent(nn.Module):
         return torch.logsumexp(torch.cat([wrong.new_zeros(1), wrong.flatten()]), 0)
 
 
-def build_objective(name: str, dim: int, labels: int, options: ObjectiveOptions, similarity: Similarity = COSINE) -> nn.Module:
+def build_objective(
+    name: str, dim: int, labels: int, options: ObjectiveOptions, similarity: TensorSimilarity = COSINE
+) -> nn.Module:
     """Build the loss module of that name. labels: number of classes."""
     builders: dict[str, Callable[[], nn.Module]] = {
         "classification": lambda: Classification(dim, labels, options.concatenation),
