@@ -11,7 +11,6 @@ from sbert_app.services.corpus.judging import JudgingService
 from sbert_app.services.corpus.overlap import OverlapService
 from sbert_app.services.corpus.search import SearchService
 from sbert_app.services.corpus.standing import StandingService
-from sbert_app.services.evaluation_grid import GridService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.pair_file import PairFileService
 from sbert_app.services.similarity import SimilarityService
@@ -36,7 +35,6 @@ class Services:
     maps: MapService
     trainings: FineTuneService
     models: TrainedModels
-    grids: GridService
     timings: TimingService
 
 
@@ -57,6 +55,5 @@ def build_services(bench: Workbench) -> Services:
         maps=MapService(bench),
         trainings=trainings,
         models=TrainedModels(bench, trainings),
-        grids=GridService(bench),
         timings=TimingService(bench),
     )
