@@ -14,7 +14,6 @@ from sbert_app.services.corpus.standing import StandingService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.pair_file import PairFileService
 from sbert_app.services.similarity import SimilarityService
-from sbert_app.services.timing import TimingService
 from sbert_app.services.trained_models import TrainedModels
 
 
@@ -35,7 +34,6 @@ class Services:
     maps: MapService
     trainings: FineTuneService
     models: TrainedModels
-    timings: TimingService
 
 
 def build_services(bench: Workbench) -> Services:
@@ -55,5 +53,4 @@ def build_services(bench: Workbench) -> Services:
         maps=MapService(bench),
         trainings=trainings,
         models=TrainedModels(bench, trainings),
-        timings=TimingService(bench),
     )

@@ -1,16 +1,17 @@
 """Fill a grid of systems and data sets cell by cell, for every caller; and what a visitor of the page has of one."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
-from sbert_app.grid.cell import CellStore, measure_cell
+from sbert_app.grid.cell import Cell, CellStore, measure_cell
 from sbert_app.grid.data_sets import DataSet, plain_name, read_data_set
-from sbert_app.grid.loading import Systems
-from sbert_app.grid.result import Grid, Place
-from sbert_app.grid.systems import Choice, check_names
+from sbert_app.grid.loading import load_system
+from sbert_app.grid.result import Grid
+from sbert_app.grid.systems import Choice, System, check_names
 from sbert_app.grid.tasks.chosen import own_data_sets
 from sbert_app.labelled.queries import CorpusRows
 from sbert_app.runtime.line import place_in_line
@@ -47,46 +48,47 @@ class Halted:
 
 
 def fill(bench: Workbench, grid: Grid, choice: Choice, stop: Stop) -> Iterator[Step[Grid]]:
-    """Fill the empty cells of a grid, after waiting in the queue. A step's result is the grid so far; a step with a
-    total comes before its first empty cell is measured.
+    """Fill the empty cells of a grid, after waiting in the queue.
 
-    A cell that was measured before on this machine is taken from the store; hosted there is none, as its speed would tell others
-    what was measured. A system that cannot be loaded or cannot do a task has the reason in its cells. Raises UserError for an
-    unknown system.
+    A step's result is the grid so far; one with a total precedes the first empty cell of that. A cell that was measured before on
+    this machine is taken from the store; hosted there is none, as its speed would tell others what was measured. A system that
+    cannot be loaded or cannot do a task has the reason in its cells. Raises UserError for an unknown system.
     """
     check_names(bench, grid.systems)
     store = CellStore(None if bench.settings.hosted else bench.settings.cache / "evaluations")
+    texts = [column for data in grid.data_sets for column in data.columns]
+    loaded: dict[str, System | UserError] = {}  # one that cannot be loaded is not tried again
+
+    def measured(name: str, data: DataSet) -> Cell | str:
+        """A figure, or the reason why there is none."""
+        try:
+            if name not in loaded:
+                loaded[name] = load_system(bench, name, choice, texts, stop.tick)
+            if isinstance(system := loaded[name], UserError):
+                return str(system)
+            if (cell := store.get(system, data)) is None:
+                cell = measure_cell(system, data, stop.tick)
+                store.put(system, data, cell)
+        except UserError as error:
+            loaded.setdefault(name, error)
+            return str(error)
+        return cell
+
     with bench.lines.corpora.join(stop) as waiting:
         yield from (Step(place_in_line(before, "job"), result=grid) for before in waiting)
-        systems = Systems(bench, grid, choice, stop)
         try:
             for place in grid.empty:
                 if stop.is_set():
                     return
-                system, data = systems.loaded(place[0]), grid.data_sets[place[1]]
-                known = store.get(system, data) if system else None
+                name, data = place[0], grid.data_sets[place[1]]
+                known = store.get(system, data) if isinstance(system := loaded.get(name), System) else None
                 if known is None:  # loading and measuring take a while
-                    yield Step(f"{place[0]} on {data.name}", len(grid.cells), len(grid.places), result=grid)
-                grid = grid.with_cell(place, known) if known else _with_cell(grid, place, systems, store)
+                    yield Step(f"{name} on {data.name}", len(grid.cells), len(grid.places), result=grid)
+                with suppress(StoppedError):
+                    grid = grid.with_cell(place, known or measured(name, data))
             yield Step("", result=grid)
         finally:
             bench.registry.release()
-
-
-def _with_cell(grid: Grid, place: Place, systems: Systems, store: CellStore) -> Grid:
-    """The grid with a figure in this cell, or with the reason why there is none; as it was if the work was stopped."""
-    data = grid.data_sets[place[1]]
-    try:
-        system = systems.get(place[0])
-        cell = store.get(system, data)
-        if cell is None:
-            cell = measure_cell(system, data, systems.stop.tick)
-            store.put(system, data, cell)
-    except StoppedError:
-        return grid
-    except UserError as error:
-        return grid.with_cell(place, str(error))
-    return grid.with_cell(place, cell)
 
 
 def upload(bench: Workbench, session: Session, path: Path, name: str) -> DataSet:

@@ -100,10 +100,8 @@ class _EvaluationTab:
 
     def _on_arrival(self, session: Session) -> Updates:
         """Show what the session holds: the visitor's data sets, and the grid as far as it was filled."""
-        names = list(data_sets(self._bench, session)) if session else []
-        current = session.get(ShownGrid) if session else None
-        chosen = {self.sets: gr.CheckboxGroup(names)} if names else {}
-        return {**chosen, **(self._shown(current) if current else {self.table: html.empty(grid_view.NOTHING)})}
+        current, sets = session.get(ShownGrid), gr.CheckboxGroup(list(data_sets(self._bench, session)))
+        return {self.sets: sets, **(self._shown(current) if current else {self.table: html.empty(grid_view.NOTHING)})}
 
     def _on_tab_opened(self, session: Session) -> Updates:
         """List the models that were saved meanwhile; draw the chart, which needs the tab's width."""
@@ -128,12 +126,11 @@ class _EvaluationTab:
         yield from self._fill(session, grid, Choice(model))
 
     def _on_resume(self, session: Session) -> Iterator[Updates]:
-        """Go on with a grid that a reload interrupted."""
-        current = unfinished(session) if session else None
-        if current is None:
-            yield {self.stage: ""}
-        else:
+        """Continue a grid that a reload interrupted."""
+        if current := unfinished(session):
             yield from self._fill(session, current.grid, current.choice)
+        else:
+            yield {self.stage: ""}
 
     def _fill(self, session: Session, grid: Grid, choice: Choice) -> Iterator[Updates]:
         emptied = {self.table: grid_view.grid(grid, choice), self.result: gr.Column(visible=False), self.errors: ""}
@@ -141,8 +138,7 @@ class _EvaluationTab:
         for step in fill_session(self._bench, session, grid, choice):
             grid = step.result or grid
             place = grid.empty[0] if step.total else None
-            stage = grid_view.stage(grid, place, step.stage)
-            yield {self.stage: stage, self.table: grid_view.grid(grid, choice, place)}
+            yield {self.stage: grid_view.stage(grid, place, step.stage), self.table: grid_view.grid(grid, choice, place)}
         stage = Markup() if grid.complete else html.status("Stopped. The figures so far stay.")
         yield {**self.job.idle(stage), **self._shown(ShownGrid(grid, choice))}
 
