@@ -17,7 +17,7 @@ from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.models.registry import Registry
 from sbert_app.step import Step
 from sbert_app.timing import measurements
-from sbert_app.timing.measurements import SmallRun, encode_seconds, query_timings, small_run
+from sbert_app.timing.measurements import SmallRun, median_seconds, query_timings, small_run
 from sbert_app.timing.race import DONE, STOPPED, Race, RaceState, product_throughput
 from sbert_app.timing.result import Answer, Conditions, TimingResult
 from sbert_app.vectors import unit_rows
@@ -139,7 +139,8 @@ def _checks(race: Race, result: TimingResult) -> Iterator[tuple[str, TimingResul
     agreed = agreement(runs[-1].sbert_scores, runs[-1].cross_scores) if result.conditions.head_trained else None
     result = replace(result, runs=tuple(runs), agreement=agreed)
     yield "Timing searches", result
-    result = replace(result, encode_one=encode_seconds(race.encoder, race.sentences[:QUERIES], race.device))
+    encode_one = median_seconds(lambda query: race.encoder.encode([query]), race.sentences[:QUERIES], race.device)
+    result = replace(result, encode_one=encode_one)
     for timing in query_timings(unit_rows(race.embeddings), race.device):
         result = replace(result, queries=(*result.queries, timing))
         yield "Timing searches", result

@@ -1,7 +1,6 @@
 """The Timing tab: a race, its extrapolation to any number of sentences, and the paper's Table 7 on this machine."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import gradio as gr
 from markupsafe import Markup
@@ -120,7 +119,7 @@ class _TimingTab:
         self.systems.listen(self.measure.click, self._on_measure, [*session, self._model], [self.table_7], _stop)
         slider = [*session, self.sentences]
         self.sentences.change(
-            handler(self._on_slide), slider, [self.words, self.links], queue=False, trigger_mode="always_last", **PRIVATE
+            handler(self._in_words), slider, [self.words, self.links], queue=False, trigger_mode="always_last", **PRIVATE
         )
         gr.on([self.sentences.change, self.chart.change], None, self.sentences, None, js=MOVE_LINE, **PRIVATE)
         tab.select(handler(self._on_tab_opened), slider, [self.chart, self.cross], **PRIVATE)
@@ -128,16 +127,16 @@ class _TimingTab:
 
     def _on_opened(self, session: Session, exponent: float) -> Updates:
         """Show the session's corpus and the result of its last race, if there is one."""
-        corpus, result = race_corpus(self._bench, session), session.get(TimingResult)
+        corpus = race_corpus(self._bench, session)
         starts = {button: gr.Button(interactive=not corpus.problem) for button in (self.start, self.measure)}
-        shown = self._shown(session, result, exponent)
-        return {self.corpus: race_view.race_corpus(corpus), **starts, self.stage: "", self.progress: "", **shown}
+        cleared = {self.corpus: race_view.race_corpus(corpus), self.stage: "", self.progress: ""}
+        return {**cleared, **starts, **self._shown(session, exponent)}
 
-    def _on_tab_opened(self, session: Session, exponent: float) -> Any:
+    def _on_tab_opened(self, session: Session, exponent: float) -> Updates:
         """Draw the chart, which a page does not load before it is needed; list the cross-encoders that were saved meanwhile."""
-        result = session.get(TimingResult)
         names = [LIKE_THE_ENCODER, *scorer_choices(self._bench.registry.pair_scorers(["cross-encoder"]))]
-        return race_chart(result or Published(), sentences_at(exponent)), gr.Dropdown(choices=names)
+        figure = race_chart(session.get(TimingResult) or Published(), sentences_at(exponent))
+        return {self.chart: figure, self.cross: gr.Dropdown(choices=names)}
 
     def _on_start(self, session: Session, model: str, seconds: int, exponent: float, cross: str | None) -> Iterator[Updates]:
         """Show the race live, then its result, which the session keeps for the slider and the export."""
@@ -149,30 +148,25 @@ class _TimingTab:
                 yield {self.stage: race_view.waiting(before)}
             else:
                 yield {self.stage: html.status(f"{last.stage} …"), self.progress: race_view.progress(last.result)}
-        if last.stage not in FINAL_STAGES:  # another corpus was opened, which cleared the page
-            yield self._idle(session, self.race)
-            return
-        result = last.result.timing if last.result else None
-        ended = {self.stage: "" if result else html.status(NOTHING), self.progress: race_view.progress(last.result, ended=True)}
-        shown = self._shown(session, result, exponent) if result else {}
-        yield {**self._idle(session, self.race), **ended, **shown}
+        ended = self._idle(session, self.race)
+        if last.stage in FINAL_STAGES:  # otherwise another corpus was opened, which cleared the page
+            ended[self.progress] = race_view.progress(last.result, ended=True)
+            if last.result and last.result.timing:
+                ended |= self._shown(session, exponent)
+            else:
+                ended[self.stage] = html.status(NOTHING)
+        yield ended
 
-    def _shown(self, session: Session, result: TimingResult | None, exponent: float) -> Updates:
-        """A result; without one, the paper's times."""
-        number = sentences_at(exponent)
+    def _shown(self, session: Session, exponent: float) -> Updates:
+        """The session's result; without one, the paper's times."""
+        result = session.get(TimingResult)
         measured = {self.agreement: view.agreement(result), self.numbers: numbers_view.numbers(result)} if result else {}
-        return {
-            **self._in_words(session, result, number),
-            **measured,
-            self.result: gr.Column(visible=result is not None),
-            self.chart: race_chart(result or Published(), number),
-        }
+        chart = race_chart(result or Published(), sentences_at(exponent))
+        return {**self._in_words(session, exponent), **measured, self.result: gr.Column(visible=bool(result)), self.chart: chart}
 
-    def _on_slide(self, session: Session, exponent: float) -> Updates:
-        return self._in_words(session, session.get(TimingResult), sentences_at(exponent))
-
-    def _in_words(self, session: Session, result: TimingResult | None, number: int) -> Updates:
+    def _in_words(self, session: Session, exponent: float) -> Updates:
         """What depends on the number of sentences, besides the chart; without a result, the paper's."""
+        result, number = session.get(TimingResult), sentences_at(exponent)
         return {
             self.words: view.in_words(result, number) if result else view.story(number),
             self.links: numbers_view.links(result or Published(), number, session.get(IndexedCorpus)),
