@@ -171,11 +171,8 @@ def _protocols(grid: Grid) -> list[str]:
 
 def _reasons(grid: Grid) -> list[str]:
     """Why there is no figure, one line for each cell, and which data sets could not be read."""
-    cells = [
-        f"{system} on {grid.data_sets[number].name}: {cell}"
-        for (system, number), cell in grid.cells.items()
-        if isinstance(cell, str)
-    ]
+    names = [data.name for data in grid.data_sets]
+    cells = [f"{system} on {names[number]}: {cell}" for (system, number), cell in grid.cells.items() if isinstance(cell, str)]
     return ["", *cells, *grid.unreadable] if cells or grid.unreadable else []
 
 
