@@ -55,6 +55,11 @@ class Corpus:
         """Approximate memory in bytes: of the texts, the words of their index, and the metadata."""
         return 3 * (sum(map(len, self.sentences)) + int(self.metadata.memory_usage(deep=True).sum()))
 
+    @cached_property
+    def distinct(self) -> int:
+        """The number of different sentences."""
+        return len(set(self.sentences))
+
     def title(self, row: int) -> str:
         """The part of a sentence that comes from the first of several columns, "" if only one was read."""
         return "" if self.title_ends is None else self.sentences[row][: self.title_ends[row]]

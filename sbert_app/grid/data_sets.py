@@ -15,7 +15,7 @@ from sbert_app.grid.tasks.pairs import Pairs
 from sbert_app.grid.tasks.ranking import Retrieval
 from sbert_app.grid.tasks.task import Task
 from sbert_app.labelled.columns import guess_mapping, has_pairs
-from sbert_app.labelled.examples import Examples, read_examples
+from sbert_app.labelled.examples import Examples, Reading, read_examples
 from sbert_app.labelled.labelled_sentences import read_labelled_pairs, read_labelled_sentences
 from sbert_app.labelled.queries import CorpusRows, read_answers, read_judgements, read_queries
 from sbert_app.settings import Limits
@@ -34,13 +34,14 @@ PART = re.compile(r"(?P<stem>.+)_(?P<part>train|dev|test)", re.IGNORECASE)
 class DataSet:
     """One column of the grid. content: the examples, and what a system has to do. notes: what was noticed while reading.
 
-    purpose: what a set asks for that models are not trained for, "" for others.
+    purpose: what a set asks for that models are not trained for, "" for others. reading: of pairs, how their table was read.
     """
 
     name: str
     content: Task
     notes: tuple[str, ...] = ()
     purpose: str = ""
+    reading: Reading | None = None
 
     @property
     def task(self) -> str:
@@ -94,16 +95,23 @@ def read_data_set(
         return DataSet(name or table.name, Retrieval(answers))
     if not has_pairs(table.frame):
         return DataSet(name or table.name, Classes(read_labelled_sentences(table, limits, test=test, dev=dev)))
-    reading = read_examples(table, guess_mapping(table.frame), limits, repeats=True, least=2)
-    if reading.examples.kind == "positives" and len(reading.examples) > MOST_PARTNERS:
+    data = read_pairs(table, limits, name)
+    if data.task == "positives" and data.size > MOST_PARTNERS:
         raise UserError(
-            f"'{table.name}' has {len(reading.examples):,} pairs that belong together, at most {MOST_PARTNERS:,} can be evaluated. "
+            f"'{table.name}' has {data.size:,} pairs that belong together, at most {MOST_PARTNERS:,} can be evaluated. "
             "Use fewer rows, or add a column with scores or labels."
         )
-    return DataSet(name or table.name, Pairs(reading.examples, subsets_of(table, reading.examples)), reading.notes)
+    return data
 
 
-def subsets_of(table: Table, examples: Examples) -> tuple[str, ...]:
+def read_pairs(table: Table, limits: Limits, name: str = "") -> DataSet:
+    """Read a table of scored or labelled pairs, triplets, or pairs that belong together, as `read_data_set`."""
+    reading = read_examples(table, guess_mapping(table.frame), limits, repeats=True, least=2)
+    subsets = _subsets_of(table, reading.examples)
+    return DataSet(name or table.name, Pairs(reading.examples, subsets), reading.notes, reading=reading)
+
+
+def _subsets_of(table: Table, examples: Examples) -> tuple[str, ...]:
     """The subset of each example; nothing without a column for it, or where it has many values or one."""
     column = next((name for name in table.frame.columns if name.strip().lower() in SUBSETS), "")
     if not column:

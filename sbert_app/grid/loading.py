@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sbert_app.corpus.ranking.lexical import tf_idf_cosines, ticking, word_overlap
-from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import predict
 from sbert_app.evaluation.weighted import Array
 from sbert_app.grid import systems
 from sbert_app.grid.rankers import Stream, Tick, embedded, joined, load_ranker, pair_scores, streamed
-from sbert_app.grid.result import Grid
 from sbert_app.grid.support_vectors import out_of_fold
 from sbert_app.grid.systems import Choice, System
 from sbert_app.grid.tasks.ranking import by_pairs, by_vectors
@@ -26,7 +24,6 @@ from sbert_app.labelled.queries import Queries
 from sbert_app.labelled.queries import Rows as BestRows
 from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.models.words.vectors import WordVectors, words
-from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import Vectors
 
@@ -137,29 +134,3 @@ def _of_pairs(examples: Examples, score: "Callable[[list[Pair]], Array]") -> Arr
     """Score each example with a pair scorer, (n,), higher is closer."""
     anchor, *others = examples.sentences
     return _apart(examples, [score(list(zip(anchor, other, strict=True))) for other in others])
-
-
-class Systems:
-    """By name; one that cannot be loaded is not tried again."""
-
-    def __init__(self, bench: Workbench, grid: Grid, choice: Choice, stop: Stop) -> None:
-        self._bench, self._grid, self._choice, self.stop = bench, grid, choice, stop
-        self._loaded: dict[str, System | UserError] = {}
-
-    def get(self, name: str) -> System:
-        """The system of that name. Raises UserError if it cannot be loaded."""
-        if name not in self._loaded:
-            texts = [column for data in self._grid.data_sets for column in data.columns]
-            try:
-                self._loaded[name] = load_system(self._bench, name, self._choice, texts, self.stop.tick)
-            except UserError as error:
-                self._loaded[name] = error
-        system = self._loaded[name]
-        if isinstance(system, UserError):
-            raise system
-        return system
-
-    def loaded(self, name: str) -> System | None:
-        """The system of that name if it was loaded before."""
-        system = self._loaded.get(name)
-        return system if isinstance(system, System) else None

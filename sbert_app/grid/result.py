@@ -33,8 +33,13 @@ class Grid:
         return [(system, number) for number in range(len(self.data_sets)) for system in self.systems]
 
     @property
+    def empty(self) -> list[Place]:
+        """The cells that are still to be filled, in that order."""
+        return [place for place in self.places if place not in self.cells]
+
+    @property
     def complete(self) -> bool:
-        return all(place in self.cells for place in self.places)
+        return not self.empty
 
     def with_cell(self, place: Place, cell: Cell | str) -> "Grid":
         """The grid with a figure in this cell, or the reason why there is none."""
@@ -137,10 +142,11 @@ class Grid:
             if isinstance(cell, Cell):
                 sentences[system] += cell.sentences
                 seconds[system] += cell.seconds
-        empty = [(system, self.data_sets[number]) for system, number in self.places if (system, number) not in self.cells]
-        if any(not sentences[system] for system, _ in empty):
+        if any(not sentences[system] for system, _ in self.empty):
             return None
-        return sum(seconds[system] / sentences[system] * sum(map(len, data.columns)) for system, data in empty)
+        return sum(
+            seconds[system] / sentences[system] * sum(map(len, self.data_sets[number].columns)) for system, number in self.empty
+        )
 
     def __iter__(self) -> Iterator[Cell]:
         return (cell for place in self.places if isinstance(cell := self.cells.get(place), Cell))

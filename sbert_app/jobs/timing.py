@@ -1,20 +1,46 @@
-"""The job timing: race a cross-encoder against SBERT on this machine."""
+"""The job timing: race a cross-encoder against SBERT on this machine, one race at a time, and measure the paper's Table 7."""
 
-from collections.abc import Generator
-from dataclasses import dataclass
-from typing import Any
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from sbert_app.corpus.reader import guess_column, read_corpus
+import numpy as np
+
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
+from sbert_app.errors import UserError
+from sbert_app.evaluation.verdict import Verdict, judge
+from sbert_app.grid.loading import of_cross_encoder, of_encoder
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
 from sbert_app.jobs.declaring.option import flag, option, text, whole
-from sbert_app.services.timing import DEFAULT_SECONDS, RaceCorpus, Waiting
+from sbert_app.labelled.examples import Examples, read_examples
+from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
+from sbert_app.runtime.session import Session
+from sbert_app.runtime.stop import Stop
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.services import validation
+from sbert_app.services.labelled import TrainingData
 from sbert_app.step import Step
-from sbert_app.timing.experiment import Moment
-from sbert_app.timing.measurements import SystemSpeed
-from sbert_app.timing.report import models_of_race
+from sbert_app.timing.measurements import SystemSpeed, measure_systems
+from sbert_app.timing.race import FINAL_STAGES, STOPPED, Race, RaceCorpus, RaceState
+from sbert_app.timing.report import in_lines
 from sbert_app.timing.result import MOST_SENTENCES, TimingResult
-from sbert_app.timing.throughput import DISTURBED
-from sbert_app.wording import digits, spoken
+from sbert_app.wording import digits
+
+if TYPE_CHECKING:
+    from sbert_app.models.cross_encoder import CrossEncoder
+    from sbert_app.models.encoder import Encoder
+
+log = logging.getLogger(__name__)
+
+Value = TypeVar("Value")
+
+DEFAULT_SECONDS = 8
+TABLE_SENTENCES = 1_000
+READY_SECONDS = 4  # to wait for the faster engine of a model just loaded
+QUALITY_PAIRS = 500
+EXAMPLE_NAME = f"{CALIBRATION_EXAMPLE}, the example"
 
 
 @dataclass(frozen=True)
@@ -40,60 +66,145 @@ def timing(call: Call, options: TimingOptions) -> Steps:
         conditions (of the cross-encoder also what it was trained for, and whether it has the encoder's backbone), disturbed
         (something else used the processor: race again), table_7.
     """
-    corpus = _race_corpus(call)
-    result = yield from _race(call, corpus, options)
+    if call.table is None:
+        corpus = race_corpus(call.bench, call.session)
+    else:
+        columns = call.columns or [guess_column(call.table.frame)]
+        corpus = _raced(call.bench, read_corpus(call.table, columns, call.bench.settings.limits))
+    result: TimingResult | None = None
+    for step in race(call.bench, corpus, options.model, options.seconds, call.stop, options.cross_encoder):
+        result = step.result.timing if step.result and step.result.timing else result
+        yield _sent(step)
     if result is None:
         return
     rows: list[SystemSpeed] = []
     if options.table_7:
-        for step in call.services.timings.table_7(corpus, options.model, call.stop):
-            rows = step if isinstance(step, list) else rows
-            yield _step("Measuring the systems of Table 7", step)
+        for measured in table_7(call.bench, corpus, options.model, call.stop):
+            rows = measured.result or rows
+            yield _sent(measured)
     systems = [{"system": r.system, "device": r.device, "sentences_per_second": r.throughput.rate} for r in rows]
     speeds = [f"{r.system} ({r.device}): {digits(r.throughput.rate)} sentences/s" for r in rows]
     summary = result.summary(options.sentences) | ({"table_7": systems} if rows else {})
-    yield Outcome(summary, [*_lines(result, options.sentences), *speeds])
+    yield Outcome(summary, [*in_lines(result, options.sentences), *speeds])
 
 
-def _race_corpus(call: Call) -> RaceCorpus:
-    if call.table is None:
-        return call.services.timings.race_corpus(call.session)
-    columns = call.columns or [guess_column(call.table.frame)]
-    corpus = read_corpus(call.table, columns, call.services.bench.settings.limits)
-    return call.services.timings.prepare(corpus.name, corpus.sentences)
-
-
-def _race(call: Call, corpus: RaceCorpus, options: TimingOptions) -> Generator[Step[Any], None, TimingResult | None]:
-    result = None
-    for step in call.services.timings.race(corpus, options.model, options.seconds, call.stop, options.cross_encoder):
-        if isinstance(step, Moment):
-            result = step.result or result
-        yield _step("" if isinstance(step, Waiting) else step.stage, step)
-    return result
-
-
-def _step(stage: str, step: object) -> Step[Any]:
-    if isinstance(step, Waiting):
-        return Step(f"Waiting, {step.before} before", details={"stage": "Waiting", "before": step.before})
-    return Step(stage, details={"stage": stage, "before": 0})
-
-
-def _lines(result: TimingResult, sentences: int) -> list[str]:
-    cross, sbert = result.cross_seconds(sentences), result.sbert_seconds(sentences)
-    (low, high), (slow, fast) = result.cross.spread, result.encode.spread
-    lines = [
-        *([DISTURBED] if result.disturbed else []),
-        *models_of_race(result.conditions),
-        f"cross-encoder  {digits(result.cross.rate)} pairs/s (turns {digits(low)} to {digits(high)}), {result.conditions.hardware}",
-        f"SBERT          {digits(result.encode.rate)} sentences/s (turns {digits(slow)} to {digits(fast)})",
-        f"{sentences:,} sentences, extrapolated: {spoken(cross.seconds)} against {spoken(sbert.seconds)}",
-    ]
-    if agreement := result.agreement:
-        same = "the same" if agreement.same_first else "not the same"
-        top = f"{agreement.shared} of the closest {agreement.top} shared"
-        spearman = f"Spearman {100 * agreement.spearman:.1f}"
-        lines.append(f"agreement over {agreement.pairs:,} pairs: closest pair {same}, {top}, {spearman}")
-    return lines
+def _sent(step: Step[Any]) -> Step[Any]:
+    """The step as it is sent: its stage, and how many runs are before this one."""
+    return Step(step.stage, details={"stage": step.stage, "before": 0} | step.details)
 
 
 TIMING = Job("timing", Needs.EXAMPLE, TimingOptions, timing, "timing", streams=True)
+
+
+def race_corpus(bench: Workbench, session: Session) -> RaceCorpus:
+    """The session's corpus, or the example tickets if there is none."""
+    if indexed := session.get(IndexedCorpus):
+        return _raced(bench, indexed.corpus)
+    table = bench.examples.table(CALIBRATION_EXAMPLE)
+    return replace(_raced(bench, read_corpus(table, ["text"], bench.settings.limits)), name=EXAMPLE_NAME)
+
+
+def _raced(bench: Workbench, corpus: Corpus) -> RaceCorpus:
+    return RaceCorpus(corpus.name, corpus.sentences, corpus.distinct, bench.settings.limits.raced_sentences)
+
+
+def labelled_pairs(bench: Workbench, session: Session) -> Examples | None:
+    """The Fine-tune tab's examples in the columns chosen there, repeated ones included; None if unusable, such as too few."""
+    if (data := session.get(TrainingData)) is None:
+        return None
+    try:
+        return read_examples(data.table, data.mapping, bench.settings.limits, repeats=True, least=2).examples
+    except UserError as error:
+        log.info("labelled data not used: %s", error)
+        return None
+
+
+def race_session(
+    bench: Workbench, session: Session, model: str, seconds: int, cross_encoder: str = ""
+) -> Iterator[Step[RaceState]]:
+    """Race on the session's corpus; the session keeps the result. Ends early if another corpus is opened."""
+    seconds = validation.whole_number(seconds, "number of seconds", 1, bench.settings.limits.race_seconds)
+    corpus, labelled, stop = race_corpus(bench, session), labelled_pairs(bench, session), session.begin(TIMING.name)
+    for step in race(bench, corpus, model, seconds, stop, cross_encoder, labelled):
+        measured = step.result.timing if step.result else None
+        if stop.revoked or (measured and not session.put(measured, stop)):
+            return
+        yield step
+
+
+def race(
+    bench: Workbench,
+    corpus: RaceCorpus,
+    model: str,
+    seconds: int,
+    stop: Stop,
+    cross_encoder: str = "",
+    labelled: Examples | None = None,
+) -> Iterator[Step[RaceState]]:
+    """Race both systems, the cross-encoder working for `seconds`, then check the result, which the last step's state holds.
+
+    cross_encoder: which; "": one with the encoder's backbone. labelled: pairs to measure the quality of both on. Raises UserError
+    for too few sentences and, while it loads, for a cross-encoder with several labels.
+    """
+
+    def work() -> Iterator[Step[RaceState]]:
+        from sbert_app.timing.experiment import conditions_of, cross_encoder_like, experiment, on_one_engine
+
+        yield Step("Loading the models")
+        encoder = bench.registry.encoder(model)
+        cross, trained = cross_encoder_like(bench.registry, encoder, cross_encoder)
+        bench.registry.acceleration.wait(READY_SECONDS)
+        encoder, cross = on_one_engine(encoder, cross)
+        conditions = conditions_of(corpus.name, corpus.sentences, encoder, cross, trained, corpus.notes)
+        for step in experiment(Race(encoder, cross, corpus.sentences, bench.device.hold), conditions, seconds, stop.is_set):
+            state = step.result
+            if step.stage in FINAL_STAGES and state and state.timing and labelled and trained and not stop.is_set():
+                yield replace(step, stage="Measuring quality on your labelled pairs")
+                quality = _quality(bench, labelled, encoder, cross)
+                step = replace(step, result=replace(state, timing=replace(state.timing, quality=quality)))
+            yield step
+
+    return _in_line(bench, corpus, work(), stop)
+
+
+def table_7(bench: Workbench, corpus: RaceCorpus, model: str, stop: Stop) -> Iterator[Step[list[SystemSpeed]]]:
+    """Measure the paper's Table 7 on the CPU, and on the GPU if the app uses one; yields the rows after each round."""
+
+    def work() -> Iterator[Step[list[SystemSpeed]]]:
+        from sbert_app.timing.experiment import on_each_device
+
+        finished: list[SystemSpeed] = []
+        for encoder in on_each_device(bench.registry, model):
+            rows: list[SystemSpeed] = []
+            for rows in measure_systems(encoder.on(encoder.engine), corpus.sentences[:TABLE_SENTENCES], bench.device.hold):
+                yield Step("Measuring the systems of Table 7", result=[*finished, *rows])
+                if stop.is_set():
+                    return
+            finished += rows
+
+    return _in_line(bench, corpus, work(), stop)
+
+
+def _in_line(bench: Workbench, corpus: RaceCorpus, work: Iterator[Step[Value]], stop: Stop) -> Iterator[Step[Value]]:
+    """Wait in the queue, then yield the steps of the work; a last one if stopped while waiting."""
+    if corpus.problem:
+        raise UserError(corpus.problem)
+    with bench.lines.timing.join(stop) as waiting:
+        for before in waiting:
+            yield Step(f"Waiting, {before} before", details={"stage": "Waiting", "before": before})
+        if stop.is_set():
+            yield Step(STOPPED, stopped=True)
+            return
+        try:
+            yield from work
+        finally:
+            bench.registry.release()
+
+
+def _quality(bench: Workbench, examples: Examples, encoder: "Encoder", cross: "CrossEncoder") -> Verdict | None:
+    """Compare SBERT (before) with the cross-encoder (after) on some of the examples. None for pairs without scores."""
+    if examples.kind == "positives":
+        return None
+    sample = examples.take(np.random.default_rng(0).permutation(len(examples))[:QUALITY_PAIRS])
+    sbert, other = of_encoder(bench, encoder), of_cross_encoder(bench, cross)
+    return judge(sample.kind, sbert.score(sample), other.score(sample), sample.gold)

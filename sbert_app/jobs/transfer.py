@@ -4,8 +4,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sbert_app.grid.rankers import joined, streamed
-from sbert_app.grid.tasks.classes import features_of, learn, measures_of
+from sbert_app.grid.loading import of_encoder
+from sbert_app.grid.tasks.classes import Classes, measures_of
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
 from sbert_app.jobs.declaring.option import flag, option, text, upload
 from sbert_app.labelled.columns import has_pairs
@@ -42,33 +42,31 @@ def transfer(call: Call, options: TransferOptions) -> Steps:
         classes); folds (the accuracy of each), l2 (the weight decay chosen; of the quick form c), quick, protocol, sentences,
         classes, seconds.
     """
-    bench, stop = call.services.bench, call.stop
-    data = _read(call, options)
-    stream = streamed(bench, bench.registry.encoder(options.model), stop.tick)
+    bench, stop, task = call.bench, call.stop, Classes(_read(call, options), options.quick)
+    system = of_encoder(bench, bench.registry.encoder(options.model), tick=stop.tick)
     with bench.lines.corpora.join(stop) as waiting:
         yield from (Step(place_in_line(before, "job")) for before in waiting)
-        yield Step(f"Embedding {sum(map(len, data.columns)):,} sentences")
+        yield Step(f"Embedding {sum(map(len, task.columns)):,} sentences")
         start = time.perf_counter()
-        features = features_of(data, lambda sentences: joined(len(sentences), stream(sentences)))
+        features = task.features(system)
         embedded = time.perf_counter()
         yield Step("Training the classifiers, the quick form" if options.quick else "Training the classifiers")
-        learnt = learn(features, data, options.quick, stop.tick)
+        learnt = task.learnt(system, features, stop.tick)
         seconds = {"embedding": embedded - start, "classifiers": time.perf_counter() - embedded}
-    yield _outcome(options, data, learnt, measures_of(data, learnt).get("f1"), seconds)
+    yield _outcome(options, task.data, learnt, seconds)
 
 
 def _read(call: Call, options: TransferOptions) -> LabelledSentences:
     """The tables, with guessed columns where none is named; as pairs if they hold pairs and no text column is named."""
-    table, limits = call.required_table(), call.services.bench.settings.limits
+    table, limits = call.required_table(), call.bench.settings.limits
     if not options.text_column and has_pairs(table.frame):
         return read_labelled_pairs(table, limits, options.label_column, options.test, options.dev)
     return read_labelled_sentences(table, limits, options.text_column, options.label_column, options.test, options.dev)
 
 
-def _outcome(
-    options: TransferOptions, data: LabelledSentences, learnt: "Transfer", f1: float | None, seconds: dict[str, float]
-) -> Outcome:
+def _outcome(options: TransferOptions, data: LabelledSentences, learnt: "Transfer", seconds: dict[str, float]) -> Outcome:
     chosen: dict[str, Any] = {"l2": [], "c": []} | {"c" if options.quick else "l2": learnt.chosen}
+    f1 = measures_of(data, learnt).get("f1")
     summary = {
         "model": options.model,
         "accuracy": learnt.accuracy,

@@ -11,11 +11,9 @@ from sbert_app.services.corpus.judging import JudgingService
 from sbert_app.services.corpus.overlap import OverlapService
 from sbert_app.services.corpus.search import SearchService
 from sbert_app.services.corpus.standing import StandingService
-from sbert_app.services.evaluation_grid import GridService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.pair_file import PairFileService
 from sbert_app.services.similarity import SimilarityService
-from sbert_app.services.timing import TimingService
 from sbert_app.services.trained_models import TrainedModels
 
 
@@ -36,8 +34,6 @@ class Services:
     maps: MapService
     trainings: FineTuneService
     models: TrainedModels
-    grids: GridService
-    timings: TimingService
 
 
 def build_services(bench: Workbench) -> Services:
@@ -57,6 +53,4 @@ def build_services(bench: Workbench) -> Services:
         maps=MapService(bench),
         trainings=trainings,
         models=TrainedModels(bench, trainings),
-        grids=GridService(bench),
-        timings=TimingService(bench),
     )

@@ -1,104 +1,81 @@
-"""The whole measurement: its conditions, then warm up, race, run all pairs of a few sentences, time searches."""
+"""The whole measurement of a race: which models, under which conditions, then warm up, race, run all pairs of a few, search."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING
+
+import torch
 
 from sbert_app.evaluation.agreement import agreement
+from sbert_app.models.converted import refuse_draft
+from sbert_app.models.cross_encoder import CrossEncoder
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
+from sbert_app.models.encoder import Encoder
+from sbert_app.models.engine.hardware import choose_hardware, machine
+from sbert_app.models.files.trained_for import check_one_score
+from sbert_app.models.registry import Registry
+from sbert_app.step import Step
 from sbert_app.timing import measurements
-from sbert_app.timing.lane import Device
-from sbert_app.timing.measurements import SmallRun, encode_seconds, query_timings, small_run
-from sbert_app.timing.race import Race, RaceState, product_throughput
+from sbert_app.timing.measurements import SmallRun, median_seconds, query_timings, small_run
+from sbert_app.timing.race import DONE, STOPPED, Race, RaceState, product_throughput
 from sbert_app.timing.result import Answer, Conditions, TimingResult
 from sbert_app.vectors import unit_rows
 
-if TYPE_CHECKING:
-    from sbert_app.models.cross_encoder import CrossEncoder
-    from sbert_app.models.encoder import Encoder
-
 CHECK_SECONDS = 4.0  # of cross-encoder computing, for all pairs of a few sentences
 QUERIES = 24
-DONE, STOPPED = FINAL_STAGES = "Done", "Stopped"  # stages of the last moment
+BACKBONE = ("model_type", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size")
 
 
-@dataclass(frozen=True)
-class Moment:
-    """A progress report: the stage, the state of both lanes, the result so far, and once the models are loaded, the conditions."""
-
-    stage: str
-    state: RaceState | None = None
-    result: TimingResult | None = None
-    conditions: Conditions | None = None
+def on_one_engine(encoder: Encoder, cross: CrossEncoder) -> tuple[Encoder, CrossEncoder]:
+    """Both on one engine, which stays the same: their own if they share it, else torch. For timing them side by side."""
+    if encoder.engine.name == cross.engine.name:
+        return encoder.on(encoder.engine), cross.on(cross.engine)
+    return encoder.on(encoder.torch_engine), cross.on(cross.torch_engine)
 
 
-class Experiment:
-    """`run` yields a moment after each batch. The last one holds the result, or None if it was stopped too early."""
+def size_of(model: Encoder | CrossEncoder) -> str:
+    """The size of its transformer, such as "6 layers of 384"; the type of an encoder over word vectors."""
+    config = model.config
+    layers, width = getattr(config, "num_hidden_layers", None), getattr(config, "hidden_size", None)
+    return f"{layers} layers of {width}" if layers and width else str(config.model_type)
 
-    def __init__(
-        self, encoder: "Encoder", cross: "CrossEncoder", sentences: list[str], conditions: Conditions, device: Device
-    ) -> None:
-        self._encoder, self._cross, self._device = encoder, cross, device
-        self._sentences, self._conditions = sentences, conditions
-        self._race = Race(encoder, cross, sentences, device)
 
-    def run(self, seconds: float, stopping: Callable[[], bool]) -> Iterator[Moment]:
-        """Run all measurements. `seconds`: of cross-encoder computing in the race. Ends early once `stopping`."""
-        yield Moment("Warming up, not counted")
-        self._race.warm_up()
-        with closing(self._race.run(seconds)) as states:
-            for state in states:
-                yield Moment("Racing", state)
-                if stopping():
-                    break
-        result = self._race_result()
-        state = self._race.state
-        if result and not stopping():
-            for stage, extended in self._checks(result):
-                result = extended
-                yield Moment(stage, state, result)
-                if stopping():
-                    break
-        yield Moment(STOPPED if stopping() else DONE, state, result and replace(result, stopped=stopping()))
+def same_backbone(encoder: Encoder, cross: CrossEncoder) -> bool:
+    """Whether both transformers have the same type and size, so that their speeds can be compared."""
+    first, second = encoder.config, cross.config
+    return all(getattr(first, key, None) == getattr(second, key, None) for key in BACKBONE)
 
-    def _race_result(self) -> TimingResult | None:
-        cross, encode = self._race.cross.throughput(), self._race.sbert.throughput()
-        if cross is None or encode is None:
-            return None
-        product = product_throughput(self._encoder.dim, self._device)
-        return TimingResult(self._conditions, cross, encode, product, self._answer(), waited=self._race.state.waited)
 
-    def _answer(self) -> Answer | None:
-        pair, seconds = self._race.closest, self._race.state.answer_seconds
-        if pair is None or seconds is None:
-            return None
-        return Answer(pair, self._sentences[pair.row1], self._sentences[pair.row2], seconds)
+def cross_encoder_like(registry: Registry, encoder: Encoder, name: str = "") -> tuple[CrossEncoder, bool]:
+    """Return (cross-encoder to time beside the encoder, whether its head is trained); an untrained one only serves for timing.
 
-    def _checks(self, result: TimingResult) -> Iterator[tuple[str, TimingResult]]:
-        """Run the measurements after the race; yields (stage, result so far)."""
-        sizes = measurements.sizes(len(self._sentences), result.cross.rate, CHECK_SECONDS)
-        runs: list[SmallRun] = []
-        for size in sizes:
-            for run in small_run(self._encoder, self._cross, self._sentences[:size], self._device):
-                runs += [run] if run else []
-                yield f"Running both on all pairs of {sizes[-1]} sentences", result
-        agreed = agreement(runs[-1].sbert_scores, runs[-1].cross_scores) if result.conditions.head_trained else None
-        result = replace(result, runs=tuple(runs), agreement=agreed)
-        yield "Timing searches", result
-        result = replace(result, encode_one=encode_seconds(self._encoder, self._sentences[:QUERIES], self._device))
-        for timing in query_timings(unit_rows(self._race.embeddings), self._device):
-            result = replace(result, queries=(*result.queries, timing))
-            yield "Timing searches", result
+    name: which; "": the bundled one or, where that has another backbone, the encoder's with an untrained head.
+    """
+    refuse_draft(encoder.name, "timing")
+    chosen = registry.cross_encoder(name or DEFAULT_CROSS_ENCODER)
+    check_one_score(chosen)
+    if name or same_backbone(encoder, chosen) or encoder.folder is None or encoder.of_words:
+        return chosen, True
+    fp32 = replace(registry.hardware, dtype=torch.float32)
+    untrained = CrossEncoder.untrained(encoder.folder / encoder.layout.transformer_path, fp32, labels=1)
+    untrained.name = f"{encoder.name} with an untrained head"
+    return untrained.cast(registry.hardware), False
+
+
+def on_each_device(registry: Registry, name: str) -> Iterator[Encoder]:
+    """Yield the encoder on the app's device, and if that is a GPU, on the CPU too."""
+    refuse_draft(name, "timing")
+    encoder = registry.encoder(name)
+    yield encoder
+    if encoder.hardware.device.type != "cpu" and encoder.folder is not None:
+        yield Encoder.from_folder(encoder.folder, choose_hardware("cpu"), encoder.name)
 
 
 def conditions_of(
-    corpus: str, sentences: Sequence[str], encoder: "Encoder", cross: "CrossEncoder", trained: bool, notes: tuple[str, ...] = ()
+    corpus: str, sentences: Sequence[str], encoder: Encoder, cross: CrossEncoder, trained: bool, notes: tuple[str, ...] = ()
 ) -> Conditions:
     """The conditions of a race on these sentences, today. trained: whether the cross-encoder's head is."""
-    from sbert_app.models.engine.hardware import machine
-    from sbert_app.timing.contestants import same_backbone, size_of
-
     return Conditions(
         corpus=corpus,
         sentences=len(sentences),
@@ -114,3 +91,56 @@ def conditions_of(
         trained_for=cross.trained_for,
         sizes=(size_of(encoder), size_of(cross)),
     )
+
+
+def experiment(race: Race, conditions: Conditions, seconds: float, stopping: Callable[[], bool]) -> Iterator[Step[RaceState]]:
+    """Run all measurements, with a step after each batch. Ends early once `stopping`.
+
+    seconds: of cross-encoder computing in the race. The last step's state holds the result, None if it was stopped too early.
+    """
+    yield Step("Warming up, not counted")
+    race.warm_up()
+    with closing(race.run(seconds)) as states:
+        for state in states:
+            yield Step("Racing", result=replace(state, conditions=conditions))
+            if stopping():
+                break
+    timing = _race_result(race, conditions)
+    state = replace(race.state, conditions=conditions, timing=timing)
+    for stage, checked in _checks(race, timing) if timing and not stopping() else ():
+        state = replace(state, timing=checked)
+        yield Step(stage, result=state)
+        if stopping():
+            break
+    stopped = stopping()
+    state = replace(state, timing=state.timing and replace(state.timing, stopped=stopped))
+    yield Step(STOPPED if stopped else DONE, result=state, stopped=stopped)
+
+
+def _race_result(race: Race, conditions: Conditions) -> TimingResult | None:
+    cross, encode = race.cross.throughput(), race.sbert.throughput()
+    if cross is None or encode is None:
+        return None
+    pair, seconds, answer = race.closest, race.state.answer_seconds, None
+    if pair is not None and seconds is not None:
+        answer = Answer(pair, race.sentences[pair.row1], race.sentences[pair.row2], seconds)
+    product = product_throughput(race.encoder.dim, race.device)
+    return TimingResult(conditions, cross, encode, product, answer, waited=race.state.waited)
+
+
+def _checks(race: Race, result: TimingResult) -> Iterator[tuple[str, TimingResult]]:
+    """Run the measurements after the race; yields (stage, result so far)."""
+    sizes = measurements.sizes(len(race.sentences), result.cross.rate, CHECK_SECONDS)
+    runs: list[SmallRun] = []
+    for size in sizes:
+        for run in small_run(race.encoder, race.cross_encoder, race.sentences[:size], race.device):
+            runs += [run] if run else []
+            yield f"Running both on all pairs of {sizes[-1]} sentences", result
+    agreed = agreement(runs[-1].sbert_scores, runs[-1].cross_scores) if result.conditions.head_trained else None
+    result = replace(result, runs=tuple(runs), agreement=agreed)
+    yield "Timing searches", result
+    encode_one = median_seconds(lambda query: race.encoder.encode([query]), race.sentences[:QUERIES], race.device)
+    result = replace(result, encode_one=encode_one)
+    for timing in query_timings(unit_rows(race.embeddings), race.device):
+        result = replace(result, queries=(*result.queries, timing))
+        yield "Timing searches", result

@@ -51,13 +51,8 @@ def query_timings(embeddings: Vectors, device: Device, seed: int = 0) -> Iterato
             vectors = _around(embeddings, size, random) if synthetic else embeddings[random.permutation(len(embeddings))[:size]]
             exact, approximate = VectorIndex.build(vectors, exact=True), VectorIndex.build(vectors, exact=False)
             queries = _around(embeddings, QUERIES, random)
-            seconds = [_median_seconds(partial(index.search, top=HITS), queries[:, None]) for index in (exact, approximate)]
+            seconds = [median_seconds(partial(index.search, top=HITS), queries[:, None]) for index in (exact, approximate)]
         yield QueryTiming(size, seconds[0], seconds[1], approximate.report.recall, synthetic)
-
-
-def encode_seconds(encoder: "Encoder", queries: Sequence[str], device: Device) -> float:
-    """Median seconds to embed one query, alone in its batch."""
-    return _median_seconds(lambda query: encoder.encode([query]), queries, device)
 
 
 def _around(embeddings: Vectors, size: int, random: np.random.Generator) -> Vectors:
@@ -67,7 +62,7 @@ def _around(embeddings: Vectors, size: int, random: np.random.Generator) -> Vect
     return unit_rows(embeddings[random.integers(0, len(embeddings), size)] + noise)
 
 
-def _median_seconds(work: Callable[[Any], object], queries: Sequence[Any] | Vectors, device: Device = nullcontext) -> float:
+def median_seconds(work: Callable[[Any], object], queries: Sequence[Any] | Vectors, device: Device = nullcontext) -> float:
     """Median seconds of the work on each query; the first few warm up."""
     seconds = []
     for query in queries:

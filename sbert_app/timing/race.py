@@ -6,12 +6,14 @@ To be fair, both use the same sentences, device, precision, tokeniser and smart 
 import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sbert_app.corpus.mining import ClosestPair, closest_pair
 from sbert_app.timing.lane import Device, Lane
+from sbert_app.timing.result import Conditions, TimingResult
 from sbert_app.timing.throughput import Throughput, Turn, pairs_of
 from sbert_app.vectors import Vectors, unit_rows
 
@@ -25,6 +27,42 @@ SAMPLE = 262_144  # pairs sampled for the cross-encoder: all of 724 sentences, m
 CHUNK = 2_048  # pairs tokenised at a time: the longest that others wait for the device
 WARM_UP = 96  # items of each lane, not measured
 PRODUCT_ROWS, PRODUCT_TURNS = 4_000, 5
+LEAST_SENTENCES = 20
+DONE, STOPPED = FINAL_STAGES = "Done", "Stopped"  # stages of the last step
+
+
+@dataclass(frozen=True)
+class RaceCorpus:
+    """What is raced: of the `given` sentences the `distinct` different ones, at most `most` of them."""
+
+    name: str
+    given: Sequence[str]
+    distinct: int
+    most: int
+
+    @property
+    def problem(self) -> str:
+        """Why there is no race, "" if there can be one."""
+        few = f"A race needs at least {LEAST_SENTENCES} different sentences, there are {self.distinct}. Add more."
+        return few if self.distinct < LEAST_SENTENCES else ""
+
+    @property
+    def count(self) -> int:
+        """The number of sentences that are raced."""
+        return min(self.distinct, self.most)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Which sentences are left out."""
+        notes = [f"{len(self.given) - self.distinct:,} repeated sentences left out."] if self.distinct < len(self.given) else []
+        drawn = [f"{self.count:,} of {self.distinct:,} sentences, drawn at random."] if self.count < self.distinct else []
+        return (*notes, *drawn)
+
+    @cached_property
+    def sentences(self) -> list[str]:
+        """The sentences that are raced, in random order."""
+        unique = list(dict.fromkeys(self.given))
+        return [unique[i] for i in np.random.default_rng(0).permutation(len(unique))[: self.most].tolist()]
 
 
 @dataclass(frozen=True)
@@ -39,20 +77,25 @@ class LaneState:
 
 @dataclass(frozen=True)
 class RaceState:
-    """The state of both lanes. `closest`: None until SBERT has the answer; `answer_seconds`: the time that took."""
+    """The state of both lanes. `closest`: None until SBERT has the answer; `answer_seconds`: the time that took.
+
+    conditions: of an experiment; timing: its result so far, None until the race is over.
+    """
 
     cross: LaneState
     sbert: LaneState
     waited: float = 0.0  # seconds of waiting for the device
     closest: ClosestPair | None = None
     answer_seconds: float | None = None
+    conditions: Conditions | None = None
+    timing: TimingResult | None = None
 
 
 class Race:
     """`run` yields the state after each batch; close it to stop, and keep what was measured."""
 
     def __init__(self, encoder: "Encoder", cross: "CrossEncoder", sentences: Sequence[str], device: Device, seed: int = 0) -> None:
-        self._encoder, self._cross, self._device = encoder, cross, device
+        self.encoder, self.cross_encoder, self.device = encoder, cross, device
         self.sentences = list(sentences)
         self.embeddings = np.zeros((len(sentences), encoder.dim), dtype=np.float32)
         self._pairs = sample_pairs(len(sentences), SAMPLE, seed)
@@ -64,10 +107,10 @@ class Race:
 
     def warm_up(self) -> None:
         """Run both models a little, not measured: the first batches of a process are slower."""
-        with self._device():
-            self._encoder.encode(self.sentences[:WARM_UP])
-        with self._device():
-            self._cross.score([self._pair(i) for i in range(min(WARM_UP, len(self._pairs)))])
+        with self.device():
+            self.encoder.encode(self.sentences[:WARM_UP])
+        with self.device():
+            self.cross_encoder.score([self._pair(i) for i in range(min(WARM_UP, len(self._pairs)))])
 
     def run(self, seconds: float) -> Generator[RaceState, None, None]:
         """Alternate SBERT (all sentences once, then repeats to show the spread) and the cross-encoder for `seconds` of work."""
@@ -91,20 +134,20 @@ class Race:
             yield self.state
 
     def _find_closest(self) -> None:
-        with self._device():
+        with self.device():
             start = time.perf_counter()
             self.closest = closest_pair(unit_rows(self.embeddings))
             self._closest_seconds = time.perf_counter() - start
 
     def _encode(self) -> Iterator[int]:
-        for rows, vectors in self._encoder.stream(self.sentences):
+        for rows, vectors in self.encoder.stream(self.sentences):
             self.embeddings[rows] = vectors
             yield len(rows)
 
     def _score(self) -> Iterator[int]:
         for start in range(0, len(self._pairs), CHUNK):
             pairs = [self._pair(i) for i in range(start, min(start + CHUNK, len(self._pairs)))]
-            for rows, _ in self._cross.stream(pairs):
+            for rows, _ in self.cross_encoder.stream(pairs):
                 yield len(rows)
 
     def _pair(self, i: int) -> "Pair":

@@ -8,7 +8,8 @@ from sbert_app.evaluation import paper
 from sbert_app.models.files.trained_for import in_words
 from sbert_app.timing.measurements import SBERT_PASSES, QueryTiming
 from sbert_app.timing.result import CROSS, SBERT, Conditions, TimingResult
-from sbert_app.timing.throughput import MOST_SPREAD, Extrapolation, Throughput, pairs_of, turn_spread
+from sbert_app.timing.throughput import DISTURBED, MOST_SPREAD, Extrapolation, pairs_of, turn_spread
+from sbert_app.wording import digits, spoken
 
 MEASURED, EXTRAPOLATED, PUBLISHED = "measured", "extrapolated", "published"
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
@@ -31,8 +32,8 @@ class Figure:
 
 def figures(result: TimingResult) -> list[Figure]:
     """All rows: first measured, then extrapolated, then published in the paper."""
-    measured = (_rates(result), _spreads(result), _whole_runs(result), _agreement(result), _searches(result))
-    return [*chain(*measured), *_extrapolated(result), *_published()]
+    parts = (_rates, _whole_runs, _agreement, _searches, _extrapolated)
+    return [*chain(*(part(result) for part in parts)), *_published()]
 
 
 def models_of_race(conditions: Conditions) -> list[str]:
@@ -48,22 +49,38 @@ def models_of_race(conditions: Conditions) -> list[str]:
     ]
 
 
+def in_lines(result: TimingResult, sentences: int) -> list[str]:
+    """A race for the shell, extrapolated to a number of sentences."""
+    cross, sbert = result.cross_seconds(sentences), result.sbert_seconds(sentences)
+    (low, high), (slow, fast) = result.cross.spread, result.encode.spread
+    lines = [
+        *([DISTURBED] if result.disturbed else []),
+        *models_of_race(result.conditions),
+        f"cross-encoder  {digits(result.cross.rate)} pairs/s (turns {digits(low)} to {digits(high)}), {result.conditions.hardware}",
+        f"SBERT          {digits(result.encode.rate)} sentences/s (turns {digits(slow)} to {digits(fast)})",
+        f"{sentences:,} sentences, extrapolated: {spoken(cross.seconds)} against {spoken(sbert.seconds)}",
+    ]
+    if agreement := result.agreement:
+        same = "the same" if agreement.same_first else "not the same"
+        top = f"{agreement.shared} of the closest {agreement.top} shared"
+        spearman = f"Spearman {100 * agreement.spearman:.1f}"
+        lines.append(f"agreement over {agreement.pairs:,} pairs: closest pair {same}, {top}, {spearman}")
+    return lines
+
+
 def _rates(result: TimingResult) -> Iterator[Figure]:
-    yield _rate("Cross-encoder", result.cross, "pairs/s", "pairs drawn at random, smart batching")
-    yield _rate("SBERT, encoding", result.encode, "sentences/s", "encodings (sentences repeated), smart batching")
-    yield _rate("SBERT, all-pairs step", result.product, "pairs/s", "pairs of random unit vectors, matrix products in blocks")
-
-
-def _rate(what: str, throughput: Throughput, unit: str, items: str) -> Figure:
-    turns = len(throughput.turns)
-    how = f"{'1 turn' if turns == 1 else f'median of {turns} turns'}, {throughput.items:,} {items}"
-    spread = throughput.spread if turns > 1 else (None, None)
-    return Figure(what, throughput.rate, unit, MEASURED, how, *spread)
-
-
-def _spreads(result: TimingResult) -> Iterator[Figure]:
+    rates = (
+        ("Cross-encoder", result.cross, "pairs/s", "pairs drawn at random, smart batching"),
+        ("SBERT, encoding", result.encode, "sentences/s", "encodings (sentences repeated), smart batching"),
+        ("SBERT, all-pairs step", result.product, "pairs/s", "pairs of random unit vectors, matrix products in blocks"),
+    )
+    for name, throughput, unit, items in rates:
+        turns = len(throughput.turns)
+        how = f"{'1 turn' if turns == 1 else f'median of {turns} turns'}, {throughput.items:,} {items}"
+        spread = throughput.spread if turns > 1 else (None, None)
+        yield Figure(name, throughput.rate, unit, MEASURED, how, *spread)
     how = f"batches per second; turns of at least half the median length; above {MOST_SPREAD:g} something else used the processor"
-    for name, throughput in (("Cross-encoder", result.cross), ("SBERT, encoding", result.encode)):
+    for name, throughput, *_ in rates[:2]:
         if len(throughput.turns) > 1:
             yield Figure(f"{name}, fastest turn ÷ slowest turn", turn_spread(throughput), "×", MEASURED, how)
 
@@ -80,14 +97,13 @@ def _whole_runs(result: TimingResult) -> Iterator[Figure]:
 
 
 def _agreement(result: TimingResult) -> Iterator[Figure]:
-    agreed = result.agreement
-    if agreed:
+    if agreed := result.agreement:
         how = f"all {agreed.pairs:,} pairs of {result.runs[-1].sentences} sentences, scored by both"
         yield Figure("Agreement: Spearman ×100 of the two score lists", 100 * agreed.spearman, "", MEASURED, how)
         yield Figure(f"Agreement: pairs among the closest {agreed.top} of both", agreed.shared, "pairs", MEASURED, how)
         yield Figure("Agreement: same closest pair (1 is yes)", float(agreed.same_first), "", MEASURED, how)
-    for change in result.quality.changes[:1] if result.quality else ():
-        how = f"{result.quality.examples if result.quality else 0:,} of your labelled examples, 95 % bootstrap interval"
+    if result.quality:
+        change, how = result.quality.changes[0], f"{result.quality.examples:,} of your labelled examples, 95 % bootstrap interval"
         for name, side in (("SBERT", change.before), ("Cross-encoder", change.after)):
             yield Figure(f"{name}, {change.metric} ×100", 100 * side.value, "", MEASURED, how, 100 * side.low, 100 * side.high)
 
@@ -96,27 +112,22 @@ def _searches(result: TimingResult) -> Iterator[Figure]:
     if result.encode_one:
         yield Figure("SBERT, one query encoded", result.encode_one * 1e3, "ms", MEASURED, "median of single queries")
     for timing in result.queries:
-        yield from _search(timing)
-
-
-def _search(timing: QueryTiming) -> Iterator[Figure]:
-    source = "vectors sampled around the corpus's own" if timing.synthetic else "the corpus's own vectors"
-    how = f"median search for the 10 nearest, {source}"
-    yield Figure(f"One search among {timing.rows:,}, exact index", timing.exact_seconds * 1e3, "ms", MEASURED, how)
-    how = f"{how}; recall@10 {timing.recall:.3f}"
-    yield Figure(f"One search among {timing.rows:,}, approximate index", timing.approximate_seconds * 1e3, "ms", MEASURED, how)
+        source = "vectors sampled around the corpus's own" if timing.synthetic else "the corpus's own vectors"
+        how, rows = f"median search for the 10 nearest, {source}", f"One search among {timing.rows:,}"
+        yield Figure(f"{rows}, exact index", timing.exact_seconds * 1e3, "ms", MEASURED, how)
+        how = f"{how}; recall@10 {timing.recall:.3f}"
+        yield Figure(f"{rows}, approximate index", timing.approximate_seconds * 1e3, "ms", MEASURED, how)
 
 
 def _extrapolated(result: TimingResult) -> Iterator[Figure]:
     for size in SIZES:
         pairs = f"{size:,} sentences, {pairs_of(size):,} pairs"
-        yield _estimate(f"Cross-encoder, {pairs}", result.cross_seconds(size), "pairs divided by the measured rate")
-        yield _estimate(f"SBERT, {pairs}", result.sbert_seconds(size), "sentences and pairs divided by the measured rates")
-
-
-def _estimate(what: str, estimate: Extrapolation, how: str) -> Figure:
-    band = "; 95 % band from the turns" if estimate.low is not None else "; too few turns for a band"
-    return Figure(what, estimate.seconds, "s", EXTRAPOLATED, how + band, estimate.low, estimate.high)
+        for name, estimate, how in (
+            ("Cross-encoder", result.cross_seconds(size), "pairs divided by the measured rate"),
+            ("SBERT", result.sbert_seconds(size), "sentences and pairs divided by the measured rates"),
+        ):
+            band = "; 95 % band from the turns" if estimate.low is not None else "; too few turns for a band"
+            yield Figure(f"{name}, {pairs}", estimate.seconds, "s", EXTRAPOLATED, how + band, estimate.low, estimate.high)
 
 
 def _published() -> Iterator[Figure]:

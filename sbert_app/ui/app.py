@@ -62,9 +62,9 @@ def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
             with gr.Tab("Fine-tune", id="fine-tune") as tabs["fine-tune"]:
                 panel = fine_tune.build(services.trainings, services.models, session, owner, picker)
             with gr.Tab("Timing", id="timing") as tabs["timing"]:
-                timing.build(services.timings, session, model, opened, tabs["timing"])
+                timing.build(bench, session, model, opened, tabs["timing"])
             with gr.Tab("Evaluation", id="evaluation") as tabs["evaluation"]:
-                evaluation.build(services.grids, session, model, not bench.settings.hosted, tabs["evaluation"])
+                evaluation.build(bench, session, model, tabs["evaluation"])
         for job in JOBS:
             add_endpoint(job, services)
         corpus.listen(starts)

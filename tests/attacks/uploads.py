@@ -10,13 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
+from sbert_app.jobs.evaluate import grid
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.sessions import Sessions
 from sbert_app.runtime.stop import Visitor
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.bundle import Services, build_services
-from sbert_app.services.evaluation_grid import MOST_UPLOADED
 from sbert_app.settings import HOSTED_LIMITS, Settings
 
 FILE_BYTES = 500_000
@@ -50,7 +50,7 @@ def upload(services: Services, session: Session, folder: Path, number: int) -> N
     path = folder / f"set{number}.csv"
     pairs = (f"a{number}x{i},b{i},{i % 6}" for i in range(FILE_BYTES // 15))
     path.write_text("\n".join(["sentence1,sentence2,score", *pairs]))
-    services.grids.upload(session, path, path.name)
+    grid.upload(services.bench, session, path, path.name)
 
 
 def attack(services: Services, folder: Path) -> bool:
@@ -64,11 +64,11 @@ def attack(services: Services, folder: Path) -> bool:
 
     measure()  # warm
     before, look_up_before = measure()
-    for number in range(MOST_UPLOADED):
+    for number in range(grid.MOST_UPLOADED):
         upload(services, attacker, folder, number)
     after, look_up_after = measure()
     held = attacker.nbytes / 1e6
-    print(f"{MOST_UPLOADED} files of {FILE_BYTES / 1e6:.1f} MB, counted as {held:,.0f} MB")
+    print(f"{grid.MOST_UPLOADED} files of {FILE_BYTES / 1e6:.1f} MB, counted as {held:,.0f} MB")
     print(f"a click of another visitor: p50 {1e3 * before:,.1f} ms before, {1e3 * after:,.1f} ms after ({after / before:.2f}x)")
     print(f"one look-up of a session: {look_up_before:,.1f} us before, {look_up_after:,.1f} us after", flush=True)
     return after <= GOAL * before

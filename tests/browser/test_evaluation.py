@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from sbert_app.grid.cell import CellStore, measure_cell
-from sbert_app.services import evaluation_grid
+from sbert_app.jobs.evaluate import grid as evaluation_grid
 from tests.browser.chromium import go_to
 from tests.browser.conftest import SERVED
 from tests.browser.test_accessibility import faults
@@ -95,7 +95,7 @@ def cells(app_url, monkeypatch):
         return measure_cell(system, data, tick)
 
     monkeypatch.setattr(evaluation_grid, "measure_cell", in_turn)
-    monkeypatch.setattr(SERVED[0].grids, "_store", CellStore(None))
+    monkeypatch.setattr(CellStore, "get", lambda *place: None)
     return allowed
 
 

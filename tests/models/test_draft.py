@@ -15,7 +15,7 @@ from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, Re
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.settings import Settings
-from sbert_app.timing.contestants import cross_encoder_like, on_each_device
+from sbert_app.timing.experiment import cross_encoder_like, on_each_device
 from sbert_app.ui.corpus import view
 from sbert_app.vectors import unit_rows
 

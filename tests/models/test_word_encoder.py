@@ -16,7 +16,7 @@ from sbert_app.models.engine.engine import at_once
 from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.registry import Registry
 from sbert_app.settings import Settings
-from sbert_app.timing.contestants import cross_encoder_like
+from sbert_app.timing.experiment import cross_encoder_like
 
 INFERSENT, DAN = NAMES = ("new/infersent", "new/dan")
 SENTENCES = ["A man plays the guitar.", "Dogs run", "", "A much longer sentence about something quite different, isn't it?"]

@@ -6,10 +6,8 @@ from dataclasses import replace
 import pytest
 
 from sbert_app.corpus.mining import ClosestPair
-from sbert_app.jobs.timing import _lines
-from sbert_app.timing.experiment import Moment
 from sbert_app.timing.race import LaneState, RaceState
-from sbert_app.timing.report import figures
+from sbert_app.timing.report import figures, in_lines
 from sbert_app.timing.result import Answer, Conditions, TimingResult
 from sbert_app.timing.throughput import DISTURBED, Throughput, Turn
 from sbert_app.ui.timing import numbers_view, race_view, view
@@ -36,8 +34,9 @@ def result():
 
 
 def lanes(result):
-    state = RaceState(LaneState(50, 780, 1.234, 80), LaneState(40, 40, 0.9, 800), 0.0, result.answer.pair, ANSWER_SECONDS)
-    return race_view.progress(Moment("Done", state, result), ended=True)
+    lanes = LaneState(50, 780, 1.234, 80), LaneState(40, 40, 0.9, 800)
+    state = RaceState(*lanes, 0.0, result.answer.pair, ANSWER_SECONDS, timing=result)
+    return race_view.progress(state, ended=True)
 
 
 def test_a_time_is_rounded_in_one_way_everywhere(result):
@@ -60,7 +59,7 @@ def test_a_disturbed_race_is_called_so_in_words_numbers_page_and_summary(result)
         assert view.in_words(race, 1_000).count(DISTURBED) == times
         assert numbers_view.numbers(race).count(DISTURBED) == times
         assert page(race, 1_000, race_chart(race, 1_000), None).count(DISTURBED) == 2 * times
-        assert (DISTURBED in _lines(race, 1_000)) == bool(times)
+        assert (DISTURBED in in_lines(race, 1_000)) == bool(times)
 
 
 def test_the_kept_page_has_no_buttons_of_plotly_over_its_chart(result):

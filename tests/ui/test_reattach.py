@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from sbert_app.corpus_map.result import CorpusMap, ModelComparison
+from sbert_app.errors import UserError
 from sbert_app.mapping.quality import Drift
 from sbert_app.services.corpus.cluster_map import Grouping, MapService
 from sbert_app.services.corpus.corpora import CorpusService
-from sbert_app.services.timing import TimingService
 from sbert_app.timing.result import Conditions, TimingResult
 from sbert_app.timing.throughput import Throughput, Turn
 from sbert_app.ui.map.tab import _MapTab
@@ -67,10 +67,12 @@ def test_the_map_comes_back_with_its_clusters_and_its_comparison(shared_bench, s
 
 def test_the_race_comes_back(shared_bench, session, result):
     with gr.Blocks():
-        tab = _TimingTab(TimingService(shared_bench), gr.State(), gr.State())
+        tab = _TimingTab(shared_bench, gr.State(), gr.State())
     open_lines(shared_bench, session, 24)
     before = tab._on_opened(session, 4)
     assert not before[tab.result].visible and "In the paper" in before[tab.words]
+    with pytest.raises(UserError, match="There is no race result yet"):
+        tab._page(session, 4)
     session.put(result)
     shown = tab._on_opened(session, 4)
     assert shown[tab.result].visible and "10,000" in shown[tab.words] and shown[tab.chart] is not None

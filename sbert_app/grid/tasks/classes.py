@@ -58,16 +58,26 @@ class Classes(Task):
 
     def run(self, system: System, tick: Callable[[], None]) -> Outcome:
         """The seconds are those of the embeddings, or of counting words, alone."""
-        from sbert_app.training.quick_transfer import count_words, learn_words
-
         start = time.perf_counter()
-        features = count_words(self.data) if system.words else features_of(self.data, embedder(system))
+        features = self.features(system)
         seconds = time.perf_counter() - start
-        learnt = (learn_words if system.words else learn)(features, self.data, self.quick, tick)
+        learnt = self.learnt(system, features, tick)
         right = (learnt.predicted == self.data.targets[self.data.tested]).astype(np.float64)
         samples = resampled(share_positive, right, right, self.groups)
         predicted, sentences = learnt.predicted.astype(np.float64), sum(map(len, self.columns))
         return Outcome(predicted, measures_of(self.data, learnt), samples, sentences, seconds, protocol=learnt.protocol)
+
+    def features(self, system: System) -> Any:
+        """What a classifier learns from: the system's embeddings, or how often each word occurs."""
+        from sbert_app.training.quick_transfer import count_words
+
+        return count_words(self.data) if system.words else features_of(self.data, embedder(system))
+
+    def learnt(self, system: System, features: Any, tick: Callable[[], None]) -> "Transfer":
+        """How well a classifier learns from the system's features. tick: called between steps, may raise."""
+        from sbert_app.training.quick_transfer import learn_words
+
+        return (learn_words if system.words else learn)(features, self.data, self.quick, tick)
 
     def distances(self, predicted: Array) -> Array:
         """1 where the class is wrong."""

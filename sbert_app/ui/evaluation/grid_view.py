@@ -1,13 +1,12 @@
 """Render the grid: a row for each system, a column for each data set, and in words which differences are real."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from markupsafe import Markup
 
 from sbert_app.evaluation.paper import SOURCE
 from sbert_app.grid import systems
 from sbert_app.grid.cell import Cell
-from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.export import published
 from sbert_app.grid.result import Grid, Place, difference
 from sbert_app.grid.systems import LEARNS, POOLED, RAW, Choice
@@ -69,12 +68,10 @@ def grid(grid: Grid, choice: Choice, current: Place | None = None) -> Markup:
         rows.append(Markup('<tr><th scope="row">{}</th>{}</tr>').format(_named(system, choice), Markup().join(cells)))
     rest = Markup("<td></td>") * (1 + bool(means))
     rows += [_published(name, figures, rest) for name, figures in published(grid.data_sets).items()]
-    heads = [_head(data) for data in grid.data_sets]
-    heads += [*([_mean_head(grid)] if means else []), _speed_head(grid)]
     return Markup(
         '<div class="scroll eval" tabindex="0" role="region" aria-label="Figures by system and data set"><table class="plain">'
         '<thead><tr><th scope="col">System</th>{}</tr></thead><tbody>{}</tbody></table></div>'
-    ).format(Markup().join(heads), Markup().join(rows))
+    ).format(Markup().join(_heads(grid, bool(means))), Markup().join(rows))
 
 
 def name_of(system: str) -> str:
@@ -88,28 +85,24 @@ def _named(system: str, choice: Choice) -> Markup:
     return Markup("{}<small>{}</small>").format(name_of(system), models.get(system, ""))
 
 
-def _head(data: DataSet) -> Markup:
-    about = f"{MEASURES[data.measure]}, {data.size:,} {UNITS[data.task]}"
-    made = Markup("<br>made for Fine-tune") if data.purpose else ""
-    return Markup('<th scope="col">{}<small>{}{}</small></th>').format(data.name, about, made)
+def _heads(grid: Grid, means: bool) -> Iterator[Markup]:
+    """The columns: a data set each, the mean, the speed."""
+    head = Markup('<th scope="col">{}<small>{}{}</small></th>')
+    for data in grid.data_sets:
+        about = f"{MEASURES[data.measure]}, {data.size:,} {UNITS[data.task]}"
+        yield head.format(data.name, about, Markup("<br>made for Fine-tune") if data.purpose else "")
+    if means:
+        of = f", {len(grid.like)} of {len(grid.data_sets)} sets" if len(grid.like) < len(grid.data_sets) else ""
+        yield head.format("Mean", MEASURES[grid.data_sets[grid.like[0]].measure], of)
+    extrapolated = any(grid.all_pairs_seconds(system) for system in grid.systems)
+    below = Markup("<br>10,000 all against all, extrapolated") if extrapolated else ""
+    yield head.format("Speed", f"{grid.unit} a second" if grid.unit else "", below)
 
 
 def _published(name: str, figures: Sequence[float | None], rest: Markup) -> Markup:
     cells = Markup().join(Markup('<td class="paper">{}</td>').format("" if f is None else f"{f:.1f}") for f in figures)
     row = Markup('<tr class="paper"><th scope="row">{}<small>{}</small></th>{}{}</tr>')
     return row.format(name, f"published: {SOURCE}", cells, rest)
-
-
-def _mean_head(grid: Grid) -> Markup:
-    measure, few = MEASURES[grid.data_sets[grid.like[0]].measure], len(grid.like) < len(grid.data_sets)
-    of = f", {len(grid.like)} of {len(grid.data_sets)} sets" if few else ""
-    return Markup('<th scope="col">Mean<small>{}{}</small></th>').format(measure, of)
-
-
-def _speed_head(grid: Grid) -> Markup:
-    extrapolated = any(grid.all_pairs_seconds(system) for system in grid.systems)
-    below = Markup("<br>10,000 all against all, extrapolated") if extrapolated else ""
-    return Markup('<th scope="col">Speed<small>{}{}</small></th>').format(f"{grid.unit} a second" if grid.unit else "", below)
 
 
 def _speed(grid: Grid, system: str) -> Markup:

@@ -10,8 +10,9 @@ from sbert_app.errors import UserError
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import BM25, CROSS, HYBRID, MAXSIM, OVERLAP, POOLED, SBERT, SYSTEMS, TF_IDF, WORD_VECTORS, Choice
 from sbert_app.grid.tasks.task import RETRIEVAL
+from sbert_app.jobs.evaluate.grid import ShownGrid, choose, data_sets, fill_session, halt, unfinished, upload
 from sbert_app.runtime.session import Session
-from sbert_app.services.evaluation_grid import GridService, ShownGrid
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.evaluation import below_view, grid_view
 from sbert_app.ui.evaluation.below_view import chart
 from sbert_app.ui.header import scorer_choices
@@ -40,18 +41,18 @@ element.addEventListener('click', event => {
 """
 
 
-def build(service: GridService, session: gr.State, model: gr.State, custom: bool, tab: gr.Tab) -> None:
-    """Build the tab. custom: whether any model folder or Hub name may be typed."""
+def build(bench: Workbench, session: gr.State, model: gr.State, tab: gr.Tab) -> None:
+    """Build the tab."""
     gr.Markdown(LEAD, elem_classes="lead")
-    _EvaluationTab(service, session, model, custom).listen(tab)
+    _EvaluationTab(bench, session, model).listen(tab)
 
 
 class _EvaluationTab:
     """Components and event handlers; data sets and grid are in the visitor's session."""
 
-    def __init__(self, service: GridService, session: gr.State, model: gr.State, custom: bool) -> None:
-        self._service, self._session, self._model = service, session, model
-        self._draw_choices(custom)
+    def __init__(self, bench: Workbench, session: gr.State, model: gr.State) -> None:
+        self._bench, self._session, self._model = bench, session, model
+        self._draw_choices(custom=not bench.settings.hosted)
         with gr.Row(elem_classes="examples"):
             self.start = gr.Button("Measure", variant="primary", elem_id="eval-start")
             self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="eval-stop")
@@ -72,12 +73,12 @@ class _EvaluationTab:
                 pooled = [(grid_view.name_of(name), name) for name in POOLED]
                 self.systems = gr.CheckboxGroup([*named, *pooled], value=AT_FIRST, label="Systems", elem_id="eval-systems")
                 self.models = gr.Dropdown(
-                    self._service.allowed_models, value=[], multiselect=True, allow_custom_value=custom, label="Other models",
+                    list(self._bench.settings.allowed_models), value=[], multiselect=True, allow_custom_value=custom,
+                    label="Other models", elem_id="eval-models",
                     info="Saved, fine-tuned, or a Hub name: each becomes a row." if custom else "Each becomes a row.",
-                    elem_id="eval-models",
                 )  # fmt: skip
             with gr.Column(min_width=300):
-                names = list(self._service.own())
+                names = list(data_sets(self._bench, Session()))
                 self.sets = gr.CheckboxGroup(
                     names, value=names[:SETS_AT_FIRST], label="Data sets", info=MADE_FOR_FINE_TUNE, elem_id="eval-sets"
                 )
@@ -93,51 +94,51 @@ class _EvaluationTab:
             handler(self._on_file), [*session, self.file, self.sets], [self.systems, self.sets, self.file, self.stage], **PRIVATE
         )
         inputs = [*session, self._model, self.systems, self.models, self.sets]
-        self.job.listen(self.start.click, self._on_start, inputs, results, self._service.stop)
+        self.job.listen(self.start.click, self._on_start, inputs, results, halt)
         self.job.listen(arrived.then, self._on_resume, session, results, None)
         self.table.picked(handler(self._on_picked), session, self.errors, **PRIVATE)
 
     def _on_arrival(self, session: Session) -> Updates:
         """Show what the session holds: the visitor's data sets, and the grid as far as it was filled."""
-        names = list(self._service.data_sets(session)) if session else []
-        current = self._service.shown(session) if session else None
-        chosen = {self.sets: gr.CheckboxGroup(names)} if names else {}
-        return {**chosen, **(self._shown(current) if current else {self.table: html.empty(grid_view.NOTHING)})}
+        current, sets = session.get(ShownGrid), gr.CheckboxGroup(list(data_sets(self._bench, session)))
+        return {self.sets: sets, **(self._shown(current) if current else {self.table: html.empty(grid_view.NOTHING)})}
 
     def _on_tab_opened(self, session: Session) -> Updates:
         """List the models that were saved meanwhile; draw the chart, which needs the tab's width."""
-        current = self._service.shown(session)
+        current = session.get(ShownGrid)
         with_chart = {self.chart: chart(current.grid)} if current and current.grid.means() else {}
-        return {self.models: gr.Dropdown(choices=scorer_choices(self._service.models())), **with_chart}
+        # Trained models can be a row of their own: the default ones have one already.
+        known = (info for info in self._bench.registry.list() if info.available and info.origin not in ("bundled", "untrained"))
+        trained = [info for info in known if info.kind == "encoder" or info.scores_pairs]
+        return {self.models: gr.Dropdown(choices=scorer_choices(trained)), **with_chart}
 
     def _on_file(self, session: Session, file: str | None, chosen: list[str]) -> Updates:
         with uploaded(file, NO_FILE) as path:
-            data = self._service.upload(session, path, path.name)
-        names = list(self._service.data_sets(session))
+            data = upload(self._bench, session, path, path.name)
+        names = list(data_sets(self._bench, session))
         ranking = {self.systems: WAYS_TO_RANK} if data.task == RETRIEVAL else {}
         others = [] if ranking else chosen or []  # the ways to rank have no figures on pairs
         values = list(dict.fromkeys([*others, data.name]))
         return {**ranking, self.sets: gr.CheckboxGroup(names, value=values), self.file: None, self.stage: html.notes(data.notes)}
 
     def _on_start(self, session: Session, model: str, systems: list[str], models: list[str], sets: list[str]) -> Iterator[Updates]:
-        grid = self._service.choose(session, [*(systems or []), *(models or [])], sets or [])
+        grid = choose(self._bench, session, [*(systems or []), *(models or [])], sets or [])
         yield from self._fill(session, grid, Choice(model))
 
     def _on_resume(self, session: Session) -> Iterator[Updates]:
-        """Go on with a grid that a reload interrupted."""
-        current = self._service.unfinished(session) if session else None
-        if current is None:
-            yield {self.stage: ""}
-        else:
+        """Continue a grid that a reload interrupted."""
+        if current := unfinished(session):
             yield from self._fill(session, current.grid, current.choice)
+        else:
+            yield {self.stage: ""}
 
     def _fill(self, session: Session, grid: Grid, choice: Choice) -> Iterator[Updates]:
         emptied = {self.table: grid_view.grid(grid, choice), self.result: gr.Column(visible=False), self.errors: ""}
         yield {**self.job.busy(html.status("Starting")), **emptied}
-        for step in self._service.fill_session(session, grid, choice):
-            grid = step.grid
-            stage = grid_view.stage(grid, step.place, step.waiting)
-            yield {self.stage: stage, self.table: grid_view.grid(grid, choice, step.place)}
+        for step in fill_session(self._bench, session, grid, choice):
+            grid = step.result or grid
+            place = grid.empty[0] if step.total else None
+            yield {self.stage: grid_view.stage(grid, place, step.stage), self.table: grid_view.grid(grid, choice, place)}
         stage = Markup() if grid.complete else html.status("Stopped. The figures so far stay.")
         yield {**self.job.idle(stage), **self._shown(ShownGrid(grid, choice))}
 
@@ -152,7 +153,7 @@ class _EvaluationTab:
         }
 
     def _on_picked(self, session: Session, event: gr.EventData) -> Any:
-        current = self._service.shown(session)
+        current = session.get(ShownGrid)
         match sent(event):
             case {"system": str(system), "number": int(number)} if current and current.grid.has((system, number)):
                 return below_view.errors(current.grid, (system, number))

@@ -48,20 +48,15 @@ def numbers(result: TimingResult) -> Markup:
 
 
 def _line(figure: Figure) -> list[str]:
-    band = "" if figure.low is None or figure.high is None else f"{_value(figure, figure.low)} to {_value(figure, figure.high)}"
+    """A row; a time of this machine is rounded by `spoken`, as everywhere on the tab, the paper's are in the paper's own units."""
+    is_time = figure.unit in SECONDS and figure.kind != PUBLISHED
+
+    def text(value: float) -> str:
+        return spoken(value * SECONDS[figure.unit]) if is_time else digits(value)
+
+    band = "" if figure.low is None or figure.high is None else f"{text(figure.low)} to {text(figure.high)}"
     how = Markup('<span class="kind {kind}">{kind}</span> {how}').format(kind=figure.kind, how=figure.how)
-    value = _value(figure, figure.value)
-    return [figure.what, value if _is_time(figure) else f"{value} {figure.unit}", band, how]
-
-
-def _value(figure: Figure, value: float) -> str:
-    """A time rounded by `spoken`, as everywhere on the tab; another number with at least three digits."""
-    return spoken(value * SECONDS[figure.unit]) if _is_time(figure) else digits(value)
-
-
-def _is_time(figure: Figure) -> bool:
-    """Whether the value is a time of this machine; the paper's times are shown in the paper's own units."""
-    return figure.unit in SECONDS and figure.kind != PUBLISHED
+    return [figure.what, text(figure.value) if is_time else f"{text(figure.value)} {figure.unit}", band, how]
 
 
 def table_7(rows: Sequence[SystemSpeed]) -> Markup:

@@ -5,17 +5,17 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from sbert_app.models.files.trained_for import in_words
-from sbert_app.services.timing import RaceCorpus
-from sbert_app.timing.experiment import Moment
-from sbert_app.timing.race import LaneState, RaceState
+from sbert_app.timing.race import LaneState, RaceCorpus, RaceState
 from sbert_app.timing.throughput import pairs_of
 from sbert_app.ui.kit import html
 from sbert_app.wording import digits, spoken
 
 
 def race_corpus(corpus: RaceCorpus) -> Markup:
-    """The corpus of the next race."""
-    count, notes = len(corpus.sentences), " ".join(corpus.notes)
+    """The corpus of the next race, or why there is none."""
+    if corpus.problem:
+        return html.empty(corpus.problem)
+    count, notes = corpus.count, " ".join(corpus.notes)
     facts = [f"{count:,} different sentences", f"{pairs_of(count):,} pairs", *([notes] if notes else [])]
     return Markup('<div class="corpus"><b>{}</b><span>{}</span></div>').format(corpus.name, " · ".join(facts))
 
@@ -25,52 +25,49 @@ def waiting(before: int) -> Markup:
     return html.status(f"Waiting: {runs} ahead of yours. Two runs at once would disturb each other's times.")
 
 
-def progress(moment: Moment, ended: bool = False) -> Markup:
+def progress(state: RaceState | None, ended: bool = False) -> Markup:
     """Progress of both systems; once ended, with the final rates, from which everything is extrapolated."""
-    if moment.state is None:
+    if state is None:
         return Markup()
-    result = moment.result if ended else None
-    cross_rate = result.cross.rate if result else moment.state.cross.rate
-    sbert_rate = result.encode.rate if result else moment.state.sbert.rate
-    conditions = moment.conditions or (moment.result.conditions if moment.result else None)
-    cross, sbert = "", ""
-    if conditions:
+    cross_rate, sbert_rate, cross, sbert = state.cross.rate, state.sbert.rate, "", ""
+    if ended and state.timing:
+        cross_rate, sbert_rate = state.timing.cross.rate, state.timing.encode.rate
+    if conditions := state.conditions:
         purpose = f", {in_words(conditions.trained_for)}" if conditions.head_trained else ""
         cross = f"{conditions.cross_encoder}{purpose}{'' if conditions.same_backbone else ', another backbone'}"
         sbert = conditions.encoder
-    lanes = _cross_encoder(moment.state, cross_rate, cross), _sbert(moment.state, sbert_rate, ended, sbert)
-    return Markup('<div class="lanes">{}{}</div>').format(*lanes)
+    return Markup('<div class="lanes">{}{}</div>').format(
+        _cross_encoder(state.cross, cross_rate, cross), _sbert(state, sbert_rate, ended, sbert)
+    )
 
 
-def _cross_encoder(state: RaceState, rate: float, model: str) -> Markup:
-    system = state.cross
-    finished = system.done == system.total
+def _cross_encoder(lane: LaneState, rate: float, model: str) -> Markup:
+    finished = lane.done == lane.total
     counters = [
-        (f"{system.done:,}", f"of {system.total:,} pairs"),
-        (spoken(system.seconds), "for all pairs" if finished else "of work"),
+        (f"{lane.done:,}", f"of {lane.total:,} pairs"),
+        (spoken(lane.seconds), "for all pairs" if finished else "of work"),
         (digits(rate), "pairs per second"),
     ]
     if not finished:
-        counters.append((spoken(system.total / rate) if rate else "–", "for all pairs, extrapolated"))
+        counters.append((spoken(lane.total / rate) if rate else "–", "for all pairs, extrapolated"))
     heading = "Cross-encoder", "reads every pair", model
-    return _system(heading, "cross", system, counters, "Finished." if finished else "")
+    return _lane(heading, "cross", lane, counters, "Finished." if finished else "")
 
 
 def _sbert(state: RaceState, rate: float, ended: bool, model: str) -> Markup:
-    system = state.sbert
-    finished = state.answer_seconds is not None
+    lane, finished = state.sbert, state.answer_seconds is not None
     unknown = "–" if ended else "…"
     counters = [
-        (f"{system.done:,}", f"of {system.total:,} sentences"),
-        (spoken(state.answer_seconds or system.seconds), "for the answer" if finished else "of work"),
+        (f"{lane.done:,}", f"of {lane.total:,} sentences"),
+        (spoken(state.answer_seconds or lane.seconds), "for the answer" if finished else "of work"),
         (digits(rate), "sentences per second"),
-        (f"{pairs_of(system.total):,}" if finished else unknown, "pairs compared"),
+        (f"{pairs_of(lane.total):,}" if finished else unknown, "pairs compared"),
     ]
     answer = f"Finished: the most similar pair has cosine {state.closest.score:.3f}." if state.closest else ""
-    return _system(("SBERT", "reads every sentence once", model), "sbert", system, counters, answer)
+    return _lane(("SBERT", "reads every sentence once", model), "sbert", lane, counters, answer)
 
 
-def _system(heading: tuple[str, str, str], kind: str, state: LaneState, counters: Sequence[tuple[str, str]], answer: str) -> Markup:
+def _lane(heading: tuple[str, str, str], kind: str, state: LaneState, counters: Sequence[tuple[str, str]], answer: str) -> Markup:
     """A lane. heading: its name, what it does, and its model, "" if that is not known yet."""
     name, description, model = heading
     percent = 100 * state.done / state.total if state.total else 0.0

@@ -1,15 +1,17 @@
 """The Timing tab: a race, its extrapolation to any number of sentences, and the paper's Table 7 on this machine."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import gradio as gr
 from markupsafe import Markup
 
+from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
+from sbert_app.jobs.timing import DEFAULT_SECONDS, TIMING, race_corpus, race_session, table_7
 from sbert_app.runtime.session import Session
-from sbert_app.services.timing import DEFAULT_SECONDS, TimingService, Waiting
-from sbert_app.timing.experiment import FINAL_STAGES, Moment
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.step import Step
+from sbert_app.timing.race import FINAL_STAGES, RaceState
 from sbert_app.timing.report import Published
 from sbert_app.timing.result import TimingResult
 from sbert_app.ui.header import SCORERS_AT_FIRST, scorer_choices
@@ -20,6 +22,7 @@ from sbert_app.ui.kit.long_job import LongJob, throttled
 from sbert_app.ui.timing import numbers_view, race_view, view
 from sbert_app.ui.timing.chart import race_chart
 
+MOST_SECONDS = 120  # of a race on the page
 REFRESH_SECONDS = 0.3  # drawing uses the processor that is being timed
 PAGE_NAME = "sbert-studio-timing.html"
 LEAD = "A cross-encoder reads every **pair**, SBERT reads every **sentence once**. Race them, on this machine."
@@ -42,17 +45,17 @@ LIKE_THE_ENCODER = ("one with the encoder's backbone", "")
 NOTHING = "Stopped before both systems finished a turn, so there is nothing to extrapolate from."
 
 
-def build(service: TimingService, session: gr.State, model: gr.State, opened: gr.State, tab: gr.Tab) -> None:
+def build(bench: Workbench, session: gr.State, model: gr.State, opened: gr.State, tab: gr.Tab) -> None:
     """Build the tab. `opened` changes with the session's corpus, which the race uses."""
     gr.Markdown(LEAD, elem_classes="lead")
-    _TimingTab(service, session, model).listen(opened, tab)
+    _TimingTab(bench, session, model).listen(opened, tab)
 
 
 class _TimingTab:
     """Components and event handlers; the result is in the visitor's session."""
 
-    def __init__(self, service: TimingService, session: gr.State, model: gr.State) -> None:
-        self._service, self._session, self._model = service, session, model
+    def __init__(self, bench: Workbench, session: gr.State, model: gr.State) -> None:
+        self._bench, self._session, self._model = bench, session, model
         self._draw_story()
         self._draw_race()
         self._draw_result()
@@ -72,13 +75,14 @@ class _TimingTab:
         with gr.Row(elem_id="race-top"):
             self.start = gr.Button("Start the race", variant="primary", elem_id="race")
             self.stop = gr.Button("Stop", variant="stop", visible=False, elem_id="race-stop")
-            self.corpus = gr.HTML(race_view.race_corpus(self._service.race_corpus(Session())), elem_id="course", js_on_load=None)
+            self.corpus = gr.HTML(race_view.race_corpus(race_corpus(self._bench, Session())), elem_id="course", js_on_load=None)
         self.stage = gr.HTML(elem_id="race-stage", js_on_load=None)
         self.progress = gr.HTML(elem_id="lanes", js_on_load=None)
         with gr.Accordion("Options", open=False, elem_id="race-options"):
             self.seconds = gr.Slider(
-                2, self._service.most_seconds, DEFAULT_SECONDS, step=1, label="Seconds of work for the cross-encoder",
-                info="More seconds give a more precise rate. SBERT takes its turns in between.", elem_id="race-seconds",
+                2, min(MOST_SECONDS, self._bench.settings.limits.race_seconds), DEFAULT_SECONDS, step=1,
+                label="Seconds of work for the cross-encoder", elem_id="race-seconds",
+                info="More seconds give a more precise rate. SBERT takes its turns in between.",
             )  # fmt: skip
             self.cross = gr.Dropdown(
                 [LIKE_THE_ENCODER, *SCORERS_AT_FIRST], value="", label="Cross-encoder", allow_custom_value=True,
@@ -111,11 +115,11 @@ class _TimingTab:
         replaced = [self.corpus, self.start, self.measure, self.stage, *outputs]
         opened.change(handler(self._on_opened), [*session, self.sentences], replaced, **PRIVATE)
         inputs = [*session, self._model, self.seconds, self.sentences, self.cross]
-        self.race.listen(self.start.click, self._on_start, inputs, outputs, self._service.stop)
-        self.systems.listen(self.measure.click, self._on_measure, [*session, self._model], [self.table_7], self._service.stop)
+        self.race.listen(self.start.click, self._on_start, inputs, outputs, _stop)
+        self.systems.listen(self.measure.click, self._on_measure, [*session, self._model], [self.table_7], _stop)
         slider = [*session, self.sentences]
         self.sentences.change(
-            handler(self._on_slide), slider, [self.words, self.links], queue=False, trigger_mode="always_last", **PRIVATE
+            handler(self._in_words), slider, [self.words, self.links], queue=False, trigger_mode="always_last", **PRIVATE
         )
         gr.on([self.sentences.change, self.chart.change], None, self.sentences, None, js=MOVE_LINE, **PRIVATE)
         tab.select(handler(self._on_tab_opened), slider, [self.chart, self.cross], **PRIVATE)
@@ -123,76 +127,75 @@ class _TimingTab:
 
     def _on_opened(self, session: Session, exponent: float) -> Updates:
         """Show the session's corpus and the result of its last race, if there is one."""
-        try:
-            corpus, can_race = race_view.race_corpus(self._service.race_corpus(session)), True
-            result = self._service.last_result(session)
-        except UserError as error:
-            corpus, can_race, result = html.empty(str(error)), False, None
-        starts = {button: gr.Button(interactive=can_race) for button in (self.start, self.measure)}
-        return {self.corpus: corpus, **starts, self.stage: "", self.progress: "", **self._shown(session, result, exponent)}
+        corpus = race_corpus(self._bench, session)
+        starts = {button: gr.Button(interactive=not corpus.problem) for button in (self.start, self.measure)}
+        cleared = {self.corpus: race_view.race_corpus(corpus), self.stage: "", self.progress: ""}
+        return {**cleared, **starts, **self._shown(session, exponent)}
 
-    def _on_tab_opened(self, session: Session, exponent: float) -> Any:
+    def _on_tab_opened(self, session: Session, exponent: float) -> Updates:
         """Draw the chart, which a page does not load before it is needed; list the cross-encoders that were saved meanwhile."""
-        result = self._service.last_result(session)
-        names = [LIKE_THE_ENCODER, *scorer_choices(self._service.cross_encoders())]
-        return race_chart(result or Published(), sentences_at(exponent)), gr.Dropdown(choices=names)
+        names = [LIKE_THE_ENCODER, *scorer_choices(self._bench.registry.pair_scorers(["cross-encoder"]))]
+        figure = race_chart(session.get(TimingResult) or Published(), sentences_at(exponent))
+        return {self.chart: figure, self.cross: gr.Dropdown(choices=names)}
 
     def _on_start(self, session: Session, model: str, seconds: int, exponent: float, cross: str | None) -> Iterator[Updates]:
         """Show the race live, then its result, which the session keeps for the slider and the export."""
         yield {**self.race.busy(html.status("Starting …")), self.result: gr.Column(visible=False), self.progress: ""}
-        last = Moment("")
-        race = self._service.race_session(session, model, seconds, cross or "")
-        for step in throttled(race, lambda step: isinstance(step, Moment) and step.stage in FINAL_STAGES, REFRESH_SECONDS):
-            if isinstance(step, Waiting):
-                yield {self.stage: race_view.waiting(step.before)}
+        last: Step[RaceState] = Step("")
+        race = race_session(self._bench, session, model, seconds, cross or "")
+        for last in throttled(race, lambda step: step.stage in FINAL_STAGES, REFRESH_SECONDS):
+            if before := last.details.get("before"):
+                yield {self.stage: race_view.waiting(before)}
             else:
-                last = step
-                yield {self.stage: html.status(f"{step.stage} …"), self.progress: race_view.progress(step)}
-        if last.stage not in FINAL_STAGES:  # another corpus was opened, which cleared the page
-            yield self._idle(session, self.race)
-            return
-        ended = {self.stage: "" if last.result else html.status(NOTHING), self.progress: race_view.progress(last, ended=True)}
-        shown = self._shown(session, last.result, exponent) if last.result else {}
-        yield {**self._idle(session, self.race), **ended, **shown}
+                yield {self.stage: html.status(f"{last.stage} …"), self.progress: race_view.progress(last.result)}
+        ended = self._idle(session, self.race)
+        if last.stage in FINAL_STAGES:  # otherwise another corpus was opened, which cleared the page
+            ended[self.progress] = race_view.progress(last.result, ended=True)
+            if last.result and last.result.timing:
+                ended |= self._shown(session, exponent)
+            else:
+                ended[self.stage] = html.status(NOTHING)
+        yield ended
 
-    def _shown(self, session: Session, result: TimingResult | None, exponent: float) -> Updates:
-        """A result; without one, the paper's times."""
-        number = sentences_at(exponent)
+    def _shown(self, session: Session, exponent: float) -> Updates:
+        """The session's result; without one, the paper's times."""
+        result = session.get(TimingResult)
         measured = {self.agreement: view.agreement(result), self.numbers: numbers_view.numbers(result)} if result else {}
-        return {
-            **self._in_words(session, result, number),
-            **measured,
-            self.result: gr.Column(visible=result is not None),
-            self.chart: race_chart(result or Published(), number),
-        }
+        chart = race_chart(result or Published(), sentences_at(exponent))
+        return {**self._in_words(session, exponent), **measured, self.result: gr.Column(visible=bool(result)), self.chart: chart}
 
-    def _on_slide(self, session: Session, exponent: float) -> Updates:
-        return self._in_words(session, self._service.last_result(session), sentences_at(exponent))
-
-    def _in_words(self, session: Session, result: TimingResult | None, number: int) -> Updates:
+    def _in_words(self, session: Session, exponent: float) -> Updates:
         """What depends on the number of sentences, besides the chart; without a result, the paper's."""
+        result, number = session.get(TimingResult), sentences_at(exponent)
         return {
             self.words: view.in_words(result, number) if result else view.story(number),
-            self.links: numbers_view.links(result or Published(), number, self._service.indexed(session)),
+            self.links: numbers_view.links(result or Published(), number, session.get(IndexedCorpus)),
         }
 
     def _page(self, session: Session, exponent: float) -> str:
-        result, number = self._service.result(session), sentences_at(exponent)
-        return numbers_view.page(result, number, race_chart(result, number), self._service.indexed(session))
+        result, number = session.get(TimingResult), sentences_at(exponent)
+        if result is None:
+            raise UserError("There is no race result yet. Start a race.")
+        return numbers_view.page(result, number, race_chart(result, number), session.get(IndexedCorpus))
 
     def _on_measure(self, session: Session, model: str) -> Iterator[Updates]:
         yield self.systems.busy(html.status("Loading the model …"))
-        for step in self._service.table_7_session(session, model):
-            if isinstance(step, Waiting):
-                yield {self.measuring: race_view.waiting(step.before)}
-            else:
-                yield {self.measuring: html.status("Measuring …"), self.table_7: numbers_view.table_7(step)}
+        for step in table_7(self._bench, race_corpus(self._bench, session), model, session.begin(TIMING.name)):
+            if before := step.details.get("before"):
+                yield {self.measuring: race_view.waiting(before)}
+            elif step.result:
+                yield {self.measuring: html.status("Measuring …"), self.table_7: numbers_view.table_7(step.result)}
         yield self._idle(session, self.systems)
 
     def _idle(self, session: Session, job: LongJob) -> Updates:
         """Become idle; racing is enabled only if the corpus open by now has enough sentences."""
-        can_race = self._service.can_race(session)
-        return job.idle() | {button: gr.Button(interactive=can_race) for button in job.starts}
+        corpus = race_corpus(self._bench, session)
+        return job.idle() | {button: gr.Button(interactive=not corpus.problem) for button in job.starts}
+
+
+def _stop(session: Session) -> None:
+    """After the current batch; measurements so far are kept."""
+    session.stop(TIMING.name)
 
 
 def sentences_at(exponent: float) -> int:

@@ -33,13 +33,21 @@ STSB_FIGURES = {
 
 def in_words(result: TimingResult, sentences: int, with_method: bool = True) -> Markup:
     """The times extrapolated from a race to a number of sentences, and how, unless a page says that elsewhere."""
-    warning = Markup('<p class="disturbed" role="note">{}</p>').format(DISTURBED) if result.disturbed else Markup()
-    after = html.hint(text) if (text := _query(result, sentences)) else Markup()
+    before, warning = Markup(), Markup('<p class="disturbed" role="note">{}</p>')
+    if result.disturbed:
+        before += warning.format(DISTURBED)
     if not result.conditions.same_backbone:
-        warning += Markup('<p class="disturbed" role="note">{}</p>').format(" ".join(models_of_race(result.conditions)))
-    method_after = method(result) if with_method else Markup()
+        before += warning.format(" ".join(models_of_race(result.conditions)))
+    if result.answer:  # how far the cross-encoder was when SBERT had its answer
+        raced, seconds = result.conditions.sentences, result.answer.seconds
+        read, whole = min(pairs_of(raced), round(result.cross.rate * seconds)), result.cross_seconds(raced).seconds
+        before += Markup(
+            '<p class="moment">SBERT compared all <b>{:,}</b> pairs in <b>{}</b>. In that time the cross-encoder reads <b>{:,}</b> '
+            "of them, and it needs <b>{}</b> for all.</p>"
+        ).format(pairs_of(raced), spoken(seconds), read, spoken(whole))
+    after = html.hint(text) if (text := _query(result, sentences)) else Markup()
     where = f"On this machine, {result.conditions.date}" if with_method else f"On {result.conditions.machine}"
-    return _times(result, sentences, where, warning + _moment(result), after + method_after)
+    return _times(result, sentences, where, before, after + method(result) if with_method else after)
 
 
 def story(sentences: int) -> Markup:
@@ -58,21 +66,6 @@ def _times(times: TimingResult | Published, sentences: int, where: str, before: 
         '<div class="sides">{}<p class="against">against</p>{}</div>'
         '<p class="times">The cross-encoder takes about <b>{} times</b> as long.</p>{}</div>'
     ).format(where, before, sentences, pairs_of(sentences), *sides, about, after)
-
-
-def _moment(result: TimingResult) -> Markup:
-    """How far the cross-encoder was when SBERT had its answer."""
-    if result.answer is None:
-        return Markup()
-    total = pairs_of(result.conditions.sentences)
-    read = min(total, round(result.cross.rate * result.answer.seconds))
-    line = Markup(
-        '<p class="moment">SBERT compared all <b>{:,}</b> pairs in <b>{}</b>. In that time the cross-encoder reads <b>{:,}</b> '
-        "of them, and it needs <b>{}</b> for all.</p>"
-    )
-    return line.format(
-        total, spoken(result.answer.seconds), read, spoken(result.cross_seconds(result.conditions.sentences).seconds)
-    )
 
 
 def ticks() -> Markup:

@@ -12,11 +12,11 @@ from sbert_app.grid.cell import Cell
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.result import difference
 from sbert_app.grid.systems import BM25, HYBRID, MAXSIM, SBERT, Choice
+from sbert_app.jobs.evaluate.grid import choose, fill_session, upload
 from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.corpus.hits import MAXSIM as WORD_BY_WORD
 from sbert_app.services.corpus.judging import JudgingService
 from sbert_app.services.corpus.search import SearchService
-from sbert_app.services.evaluation_grid import GridService
 
 QUERIES = ("my kettle has white stuff inside", "how can I adapt to a different time zone after flying", "moss in the lawn")
 
@@ -79,7 +79,7 @@ def test_what_nobody_clicks_is_refused(judging, judged, message):
 
 def test_judged_hits_become_a_figure_for_each_way_to_rank(judging, shared_bench, write):
     service, session = judging
-    search, grids = SearchService(shared_bench), GridService(shared_bench)
+    search = SearchService(shared_bench)
     for query in QUERIES:
         for hit in search.search(session, query, 5).hits:
             service.judge(session, query, hit.row, 2 if hit.rank == 1 else 0)
@@ -90,10 +90,10 @@ def test_judged_hits_become_a_figure_for_each_way_to_rank(judging, shared_bench,
         len(records) == 16 and list(records[0]) == ["query", "row", "relevance", "sentence"] and "tea urn" in records[0]["sentence"]
     )
     path = write("judgements.csv", content)
-    data = grids.upload(session, path, "judgements.csv")
+    data = upload(shared_bench, session, path, "judgements.csv")
     assert data.size == 4 and data.content.queries.queries[-1] == "=moss" and len(data.columns[1]) == 450
-    grid = grids.choose(session, [SBERT, BM25, HYBRID, MAXSIM], ["judgements"])
-    grid = [step.grid for step in grids.fill_session(session, grid, Choice())][-1]
+    grid = choose(shared_bench, session, [SBERT, BM25, HYBRID, MAXSIM], ["judgements"])
+    grid = [step.result for step in fill_session(shared_bench, session, grid, Choice())][-1]
     assert all(isinstance(cell, Cell) for cell in grid.cells.values()) and grid.complete
     word_by_word, bm25 = grid.cells[MAXSIM, 0], grid.cells[BM25, 0]
     assert word_by_word.predicted[:3].tolist() == [1, 1, 1] and word_by_word.value > bm25.value
@@ -105,7 +105,7 @@ def test_the_grid_ranks_as_search_does(judging, shared_bench, write):
     service, session = judging
     for query in QUERIES:
         service.judge(session, query, 1, 1)
-    data = GridService(shared_bench).upload(session, write("j.csv", service.as_csv(session)), "j.csv").content.queries
+    data = upload(shared_bench, session, write("j.csv", service.as_csv(session)), "j.csv").content.queries
     rankings = load_system(shared_bench, MAXSIM, Choice()).rank(data)
     for query, rows in zip(QUERIES, rankings, strict=True):
         hits = SearchService(shared_bench).search(session, query, 20, {}, WORD_BY_WORD).hits
@@ -114,4 +114,4 @@ def test_the_grid_ranks_as_search_does(judging, shared_bench, write):
 
 def test_rows_need_their_corpus(shared_bench, write):
     with pytest.raises(UserError, match="Open that corpus first"):
-        GridService(shared_bench).upload(shared_bench.sessions.open(), write("j.csv", "query,row,relevance\nq,1,1\n"), "j.csv")
+        upload(shared_bench, shared_bench.sessions.open(), write("j.csv", "query,row,relevance\nq,1,1\n"), "j.csv")

@@ -1,35 +1,30 @@
 """The job evaluate: measure systems on data whose right answers are known."""
 
-import time
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sbert_app.errors import UserError
-from sbert_app.evaluation.verdict import measure
 from sbert_app.grid.cell import Cell
-from sbert_app.grid.data_sets import subsets_of
+from sbert_app.grid.data_sets import DataSet, plain_name, read_data_set, read_folder, read_pairs
 from sbert_app.grid.export import as_markdown, check_known, write_files
-from sbert_app.grid.loading import load_system
-from sbert_app.grid.rankers import Tick, joined, streamed
+from sbert_app.grid.rankers import joined, streamed
 from sbert_app.grid.result import Grid
-from sbert_app.grid.systems import BERT, SBERT, SYSTEMS, Choice, System, check_names
+from sbert_app.grid.systems import BERT, SBERT, SYSTEMS, Choice, check_names
+from sbert_app.grid.tasks.chosen import by_tasks, check_tasks
 from sbert_app.grid.tasks.task import TASKS
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross_encoder_option, model_option, remarks
 from sbert_app.jobs.declaring.option import flag, local_file, local_folder, names, option, output, text
-from sbert_app.labelled.columns import guess_mapping, has_pairs
-from sbert_app.labelled.examples import Examples, read_examples
+from sbert_app.jobs.evaluate.grid import fill
+from sbert_app.labelled.columns import has_pairs
+from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.queries import judged_columns
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
-from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
-from sbert_app.tables import Table
 
 NAMED = "; ".join(f"{name} ({about})" for name, about in SYSTEMS.items())
 TASKS_NAMED = "; ".join(f"{name} ({about})" for name, about in TASKS.items())
-BESIDE_MEASURES = ("model", "sentences", "seconds")
 TASKS_HELP = (
     f"Of the folder, only data sets with these tasks: {TASKS_NAMED}. Sentences with classes can be asked for as clusters and as "
     "triplets too, drawn from their classes; unasked, they are classes only."
@@ -63,101 +58,87 @@ def evaluate(call: Call, options: EvaluateOptions) -> Steps:
         where a column is named subset, genre or topic, its measure by subset; of classes the protocol, of pairs with two classes
         the f1.
     """
-    if options.data is None and call.table is None:
-        raise UserError("Give a file of pairs or labelled sentences, or a folder of them with --data.")
-    if not (options.data or options.mteb or options.tasks) and _holds_pairs(call.required_table()):
-        yield from _pairs(call, options, call.required_table())
-    else:
-        yield from _grid(call, options)
-
-
-def _holds_pairs(table: Table) -> bool:
-    return has_pairs(table.frame) and judged_columns(table.frame) is None
-
-
-def _choice(options: EvaluateOptions) -> Choice:
-    return Choice(options.model, options.cross_encoder or DEFAULT_CROSS_ENCODER, options.bert or BERT, options.word_vectors)
-
-
-def _pairs(call: Call, options: EvaluateOptions, table: Table) -> Steps:
-    bench = call.services.bench
-    reading = read_examples(table, guess_mapping(table.frame), bench.settings.limits, repeats=True, least=2)
-    yield from map(Step, remarks(reading))
-    examples, systems = reading.examples, options.systems or [SBERT]
+    bench, systems = call.bench, options.systems or [SBERT]
     check_names(bench, systems)
-    subsets, results = subsets_of(table, examples), {}
-    with bench.lines.corpora.join(call.stop) as waiting:
-        deque(waiting, maxlen=0)
-        for name in systems:
-            call.stop.tick()
-            system = load_system(bench, name, _choice(options), examples.sentences, call.stop.tick)
-            results[system.name] = _measured(bench, system, examples, subsets, call.stop.tick)
-    lines = [
-        f"{name:14} " + "  ".join(f"{key} {100 * value:.2f}" for key, value in result.items() if key not in BESIDE_MEASURES)
-        + f"  ({len(examples):,} examples, {result['seconds']:.1f} s)"
-        for name, result in results.items()
-    ]  # fmt: skip
-    yield Outcome(results, lines)
-
-
-def _measured(bench: Workbench, system: System, examples: Examples, subsets: Sequence[str], tick: Tick) -> dict[str, Any]:
-    """The model's name, its measures as fractions, the number of sentences and the seconds."""
-    start = time.perf_counter()
-    measures = measure(examples.kind, system.score(examples, subsets), examples.gold)
-    sentences, seconds = sum(map(len, examples.sentences)), time.perf_counter() - start
-    if system.name == SBERT and examples.kind == "labelled":
-        measures |= _of_head(bench, system.model, examples, tick)
-    return {"model": system.model, **measures, "sentences": sentences, "seconds": seconds}
-
-
-def _of_head(bench: Workbench, model: str, examples: Examples, tick: Tick) -> dict[str, float]:
-    """The accuracy of the softmax head that the encoder was trained with, if it has one for these labels."""
-    from sbert_app.training.siamese import load_head, predict_labels
-
-    encoder = bench.registry.encoder(model)
-    head = load_head(encoder.folder) if encoder.folder else None
-    if not head or head[1] != examples.labels:
-        return {}
-    stream = streamed(bench, encoder, tick)
-    columns = [joined(len(column), stream(column)) for column in examples.sentences]
-    return {"head_accuracy": float((predict_labels(head[0], *columns) == examples.targets).mean())}
-
-
-def _grid(call: Call, options: EvaluateOptions) -> Steps:
-    service = call.services.grids
-    systems = options.systems or [SBERT]
-    if options.data is None:
-        grid = service.of_table(call.required_table(), systems, options.tasks, options.quick)
-    else:
-        grid = service.of_folder(options.data, systems, options.tasks, options.quick)
+    check_tasks(options.tasks)
+    data_sets, unreadable = _read(call, options)
+    grid = Grid(tuple(dict.fromkeys(systems)), data_sets, unreadable=unreadable)
     if options.mteb is not None:
         check_known(grid)
-    for step in service.fill(grid, _choice(options), call.stop):
-        grid = step.grid
-        now = f"{step.place[0]} on {grid.data_sets[step.place[1]].name}" if step.place else step.waiting
-        if now:
-            yield Step(now)
+    pairs = data_sets[0].reading if _asks_for_measures(options) else None
+    yield from map(Step, remarks(pairs) if pairs else ())
+    choice = Choice(options.model, options.cross_encoder or DEFAULT_CROSS_ENCODER, options.bert or BERT, options.word_vectors)
+    for step in fill(bench, grid, choice, call.stop):
+        grid = step.result or grid
+        if step.stage and not pairs:
+            yield Step(step.stage)
     if not grid.complete:
         return
     if options.mteb is not None:
         yield Step(f"{write_files(grid, options.mteb):,} figures for mteb written to {options.mteb}")
-    if options.data is None and len(grid.data_sets) == 1:
-        yield _of_one(grid)
-    else:
+    if options.data is not None or len(data_sets) > 1:
         yield Outcome(_summary(grid), [*as_markdown(grid).splitlines(), *_protocols(grid), *_reasons(grid)])
+    else:
+        yield _of_one(call, grid, pairs.examples if pairs else None)
 
 
-def _of_one(grid: Grid) -> Outcome:
-    """The outcome for a single data set. Raises UserError if a system has no figure."""
+def _asks_for_measures(options: EvaluateOptions) -> bool:
+    """Whether a single file is measured and nothing else is asked for: the outcome for pairs is then their measures alone."""
+    return not (options.data or options.mteb or options.tasks)
+
+
+def _read(call: Call, options: EvaluateOptions) -> tuple[tuple[DataSet, ...], tuple[str, ...]]:
+    """The data sets with the tasks that are asked for, and which files could not be read. Raises UserError without any."""
+    limits, tasks, quick = call.bench.settings.limits, options.tasks, options.quick
+    if options.data is not None:
+        read = list(read_folder(options.data, limits))
+        data_sets = tuple(each for data in read if isinstance(data, DataSet) for each in by_tasks(data, tasks, quick))
+        unreadable = tuple(str(error) for error in read if isinstance(error, UserError))
+        if not data_sets:
+            raise UserError(f"'{options.data.name}' has no data set to measure. {' '.join(unreadable)}".strip())
+        return data_sets, unreadable
+    if call.table is None:
+        raise UserError("Give a file of pairs or labelled sentences, or a folder of them with --data.")
+    table, name = call.table, plain_name(call.table.name)
+    if _asks_for_measures(options) and has_pairs(table.frame) and judged_columns(table.frame) is None:
+        return (read_pairs(table, limits, name),), ()  # questions with answers too
+    data = read_data_set(table, limits, name)
+    if not (data_sets := tuple(by_tasks(data, tasks, quick))):
+        raise UserError(f"'{table.name}' is data for the task {data.task}, not for {' or '.join(tasks)}.")
+    return data_sets, ()
+
+
+def _of_one(call: Call, grid: Grid, pairs: Examples | None) -> Outcome:
+    """The outcome for a single data set; for pairs whose measures alone are asked for, these. Raises UserError for no figure."""
     for reason in grid.cells.values():
         if isinstance(reason, str):
             raise UserError(reason)
-    lines = [
-        f"{cell.system:14} " + "  ".join(f"{name} {100 * value:.2f}" for name, value in cell.measures.items())
-        + f"  ({cell.sentences:,} sentences, {cell.seconds:.1f} s)"
-        for cell in grid
-    ]  # fmt: skip
-    return Outcome(_summary(grid)[grid.data_sets[0].name], [*lines, *_protocols(grid)])
+    summary, lines = _summary(grid)[grid.data_sets[0].name], []
+    for cell in grid:
+        measures, count = cell.measures, f"{cell.sentences:,} sentences"
+        if pairs:
+            measures, count = measures | _of_head(call, cell, pairs), f"{len(pairs):,} examples"
+            summary[cell.system] = {"model": cell.model, **measures, "sentences": cell.sentences, "seconds": cell.seconds}
+        figures = "  ".join(f"{name} {100 * value:.2f}" for name, value in measures.items())
+        lines.append(f"{cell.system:14} {figures}  ({count}, {cell.seconds:.1f} s)")
+    return Outcome(summary, [*lines, *_protocols(grid)])
+
+
+def _of_head(call: Call, cell: Cell, pairs: Examples) -> dict[str, float]:
+    """The accuracy of the softmax head that the system's encoder was trained with, if it has one for these labels."""
+    if cell.system != SBERT or pairs.kind != "labelled":
+        return {}
+    from sbert_app.training.siamese import load_head, predict_labels
+
+    encoder = call.bench.registry.encoder(cell.model)
+    head = load_head(encoder.folder) if encoder.folder else None
+    if not head or head[1] != pairs.labels:
+        return {}
+    with call.bench.lines.corpora.join(call.stop) as waiting:
+        deque(waiting, maxlen=0)
+        stream = streamed(call.bench, encoder, call.stop.tick)
+        columns = [joined(len(column), stream(column)) for column in pairs.sentences]
+    return {"head_accuracy": float((predict_labels(head[0], *columns) == pairs.targets).mean())}
 
 
 def _summary(grid: Grid) -> dict[str, Any]:
@@ -190,11 +171,8 @@ def _protocols(grid: Grid) -> list[str]:
 
 def _reasons(grid: Grid) -> list[str]:
     """Why there is no figure, one line for each cell, and which data sets could not be read."""
-    cells = [
-        f"{system} on {grid.data_sets[number].name}: {cell}"
-        for (system, number), cell in grid.cells.items()
-        if isinstance(cell, str)
-    ]
+    names = [data.name for data in grid.data_sets]
+    cells = [f"{system} on {names[number]}: {cell}" for (system, number), cell in grid.cells.items() if isinstance(cell, str)]
     return ["", *cells, *grid.unreadable] if cells or grid.unreadable else []
 
 

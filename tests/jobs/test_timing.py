@@ -1,4 +1,4 @@
-"""The race as a service: its line, its stop, its results, and who else gets the device meanwhile."""
+"""The race as a job: its line, its stop, its results, and who else gets the device meanwhile."""
 
 import json
 import threading
@@ -10,47 +10,56 @@ import torch
 import transformers
 
 from sbert_app.errors import UserError
+from sbert_app.jobs.timing import EXAMPLE_NAME, TIMING, labelled_pairs, race, race_corpus, race_session, table_7
 from sbert_app.labelled.columns import ColumnRoles
+from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
 from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.corpus.ranked_hits import WAITED
 from sbert_app.services.corpus.search import SearchService
 from sbert_app.services.labelled import LabelledData
-from sbert_app.services.timing import EXAMPLE_NAME, TimingService, Waiting
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 from sbert_app.timing import experiment, measurements
-from sbert_app.timing.experiment import DONE, STOPPED, Moment
+from sbert_app.timing.race import DONE, STOPPED, RaceCorpus
 from sbert_app.timing.report import EXTRAPOLATED, MEASURED, PUBLISHED, figures
-from sbert_app.timing.result import CROSS, SBERT
+from sbert_app.timing.result import CROSS, SBERT, TimingResult
 from sbert_app.ui.timing import numbers_view, race_view, view
 
 
-@pytest.fixture
-def service(shared_bench, monkeypatch):
-    """A service whose checks after the race are short."""
+@pytest.fixture(autouse=True)
+def short_checks(monkeypatch):
     monkeypatch.setattr(experiment, "CHECK_SECONDS", 0.3)
     monkeypatch.setattr(measurements, "SIZES", (200, 2_000))
-    return TimingService(shared_bench)
 
 
-def last(steps):
-    """The last moment of a race that is worked off whole."""
-    *_, moment = steps
-    return moment
+@pytest.fixture
+def racing(shared_bench):
+    """Begin a race on the example's sentences."""
+
+    def begin(model=DEFAULT_ENCODER, seconds=1, stop=None, cross_encoder=""):
+        return race(shared_bench, race_corpus(shared_bench, Session()), model, seconds, stop or Stop(), cross_encoder)
+
+    return begin
 
 
-def test_a_race_to_its_end(service):
-    steps = list(service.race(service.race_corpus(Session()), seconds=1))
+def result_of(steps):
+    """The result of a race that is worked off whole."""
+    *_, last = steps
+    return last.result and last.result.timing
+
+
+def test_a_race_to_its_end(racing):
+    steps = list(racing(seconds=1))
     stages = list(dict.fromkeys(step.stage for step in steps))
     assert stages[:3] == ["Loading the models", "Warming up, not counted", "Racing"] and stages[-1] == DONE
-    result = steps[-1].result
+    result = steps[-1].result.timing
     where = result.conditions
     assert (where.corpus, where.head_trained, where.same_backbone) == (EXAMPLE_NAME, True, True)
     assert where.trained_for == "likeness" and "cross_encoder" not in numbers_view.options(result, 100)
-    assert "cross-MiniLM-L6-stsb, trained for likeness</p>" in race_view.progress(steps[-1])
-    assert steps[-2].conditions == where  # shown while it runs
+    assert "cross-MiniLM-L6-stsb, trained for likeness</p>" in race_view.progress(steps[-1].result)
+    assert steps[-2].result.conditions == where  # shown while it runs
     assert result.cross_seconds(10_000).seconds > 100 * result.sbert_seconds(10_000).seconds
     assert result.cross_seconds(10_000).seconds == pytest.approx(49_995_000 / result.cross.rate)
     assert [n for n, _ in result.measured(CROSS)] == [run.sentences for run in result.runs]
@@ -65,120 +74,125 @@ def test_a_race_to_its_end(service):
     assert all(figure.how and figure.value >= 0 for figure in figures(result))
 
 
-def test_any_cross_encoder_races_under_its_own_name(service, cross_folder, tmp_path):
+def test_any_cross_encoder_races_under_its_own_name(racing, cross_folder, tmp_path):
     """Here one of three layers against an encoder of six: the ratio is not that of the two methods alone."""
     name = str(cross_folder(tmp_path / "ms-marco-mine", sentence_transformers={"activation_fn": "torch.nn.Identity"}))
-    *_, moment = service.race(service.race_corpus(Session()), seconds=1, cross_encoder=name)
-    where = moment.result.conditions
+    *_, last = racing(cross_encoder=name)
+    where = last.result.conditions
     assert (where.cross_encoder, where.trained_for, where.head_trained, where.same_backbone) == (name, "answers", True, False)
-    assert where.sizes == ("6 layers of 384", "3 layers of 384") and moment.result.agreement is not None
-    assert json.loads(json.dumps(moment.result.summary(100)))["conditions"]["trained_for"] == "answers"
+    assert where.sizes == ("6 layers of 384", "3 layers of 384") and last.result.timing.agreement is not None
+    assert json.loads(json.dumps(last.result.timing.summary(100)))["conditions"]["trained_for"] == "answers"
     sentence = "on different backbones: 3 layers of 384 against 6 layers of 384. Their ratio shows the difference in size"
-    for markup in (view.in_words(moment.result, 100), numbers_view.numbers(moment.result)):
+    for markup in (view.in_words(last.result.timing, 100), numbers_view.numbers(last.result.timing)):
         assert f"{name} (trained for answers) against all-MiniLM-L6-v2, {sentence}" in markup
-    assert "trained for answers, another backbone" in race_view.progress(moment)
-    assert view.OF_ANSWERS in view.agreement(moment.result)
-    assert numbers_view.options(moment.result, 100)["cross_encoder"] == name
+    assert "trained for answers, another backbone" in race_view.progress(last.result)
+    assert view.OF_ANSWERS in view.agreement(last.result.timing)
+    assert numbers_view.options(last.result.timing, 100)["cross_encoder"] == name
 
 
-def test_a_cross_encoder_that_cannot_race_is_a_sentence(service, cross_folder, tmp_path, model_folder):
-    three, corpus = cross_folder(tmp_path / "three", 3), service.race_corpus(Session())
+def test_a_cross_encoder_that_cannot_race_is_a_sentence(racing, cross_folder, tmp_path, model_folder):
+    three = cross_folder(tmp_path / "three", 3)
     for folder, message in [(three, "3 labels, not a score"), (model_folder, "of kind encoder"), (tmp_path, "holds no model")]:
         with pytest.raises(UserError, match=message):
-            list(service.race(corpus, seconds=1, cross_encoder=str(folder)))
+            list(racing(cross_encoder=str(folder)))
     with pytest.raises(UserError, match="is of kind poly-encoder; this needs a model of kind cross-encoder"):
-        list(service.race(corpus, seconds=1, cross_encoder="new/poly-encoder"))
-    assert [info.name for info in service.cross_encoders()] == ["cross-MiniLM-L6-stsb"]
+        list(racing(cross_encoder="new/poly-encoder"))
 
 
-def test_a_stopped_race_keeps_what_was_measured(service):
+def test_a_stopped_race_keeps_what_was_measured(racing):
     steps, stop = [], Stop()
-    for step in service.race(service.race_corpus(Session()), seconds=60, stop=stop):
+    for step in racing(seconds=60, stop=stop):
         steps.append(step)
-        if step.state and step.state.cross.done and step.state.sbert.done:
+        if step.result and step.result.cross.done and step.result.sbert.done:
             stop.set()
-    result = steps[-1].result
+    result = steps[-1].result.timing
     assert steps[-1].stage == STOPPED and result.stopped
     assert result.cross.items > 0 and result.runs == () and result.agreement is None
     assert figures(result)
-    assert last(service.race(service.race_corpus(Session()), seconds=1, stop=stop)).result is None
+    assert result_of(racing(stop=stop)) is None
 
 
-def test_one_race_at_a_time_and_everyone_knows_their_place(service):
-    first = service.race(service.race_corpus(Session()), seconds=60)
+def test_one_race_at_a_time_and_everyone_knows_their_place(racing):
+    first = racing(seconds=60)
     while next(first).stage != "Racing":
         pass
-    second, third = (service.race(service.race_corpus(Session()), seconds=1) for _ in range(2))
-    assert next(second) == Waiting(1) and next(third) == Waiting(2)
+    second, third = (racing(seconds=1) for _ in range(2))
+    assert next(second).details["before"] == 1 and next(third).details["before"] == 2
     first.close()  # a closed tab
-    assert isinstance(next(second), Moment)
-    assert next(third) == Waiting(1)
+    assert next(second).stage == "Loading the models"
+    assert next(third).details["before"] == 1
     second.close()
-    assert isinstance(next(third), Moment)
+    assert next(third).stage == "Loading the models"
     third.close()
 
 
-def test_who_stops_while_waiting_leaves_the_line(service):
-    first = service.race(service.race_corpus(Session()), seconds=60)
+def test_who_stops_while_waiting_leaves_the_line(racing):
+    first = racing(seconds=60)
     next(first)
     stop = Stop()
     stop.set()
-    assert [step.stage for step in service.race(service.race_corpus(Session()), seconds=1, stop=stop)] == ["Stopped"]
+    assert [step.stage for step in racing(seconds=1, stop=stop)] == ["Stopped"]
     first.close()
 
 
-def test_quality_is_measured_on_the_columns_that_were_chosen(service, shared_bench, write):
+def test_quality_is_measured_on_the_columns_that_were_chosen(shared_bench, write):
     session, labelled = shared_bench.sessions.open(), LabelledData(shared_bench)
     rows = [f"first {i},second {i},other {i},{i % 5},{4 - i % 5}" for i in range(40)]
     labelled.load(session, read_table(write("own.csv", "\n".join(["sentence1,sentence2,b,score,mine", *rows])), Limits()))
     labelled.remap(session, ColumnRoles("scored", ("sentence1", "b"), "mine"))
-    pairs = service.race_corpus(session).labelled
+    pairs = labelled_pairs(shared_bench, session)
     assert pairs.sentences[1][0] == "other 0" and pairs.targets[0] == 1
 
 
-def test_a_race_ends_with_its_corpus(service, shared_bench):
+def test_a_race_ends_with_its_corpus(shared_bench):
     session = shared_bench.sessions.open()
-    steps = service.race_session(session, "all-MiniLM-L6-v2", 1)
+    steps = race_session(shared_bench, session, "all-MiniLM-L6-v2", 1)
     next(steps)
     CorpusService(shared_bench).open_example(session, "field_notes.csv")
     assert list(steps) == []
-    with pytest.raises(UserError, match="no race"):
-        service.result(session)
+    assert session.get(TimingResult) is None
 
 
-def test_the_sessions_corpus_is_raced_and_its_labelled_pairs_are_measured(service, shared_bench):
+def test_the_sessions_corpus_is_raced_and_its_labelled_pairs_are_measured(shared_bench):
     session = shared_bench.sessions.open()
     CorpusService(shared_bench).open_example(session, "field_notes.csv")
     labelled = LabelledData(shared_bench)
     table = labelled.example("requests_scored.csv")
     labelled.load(session, replace(table, frame=table.frame.head(80), rows=table.rows[:80]))
-    corpus = service.race_corpus(session)
-    assert corpus.name == "field_notes.csv" and len(corpus.labelled) == 80
-    result = last(service.race_session(session, "all-MiniLM-L6-v2", 1)).result
-    assert result.quality.examples == len(corpus.labelled)
+    assert race_corpus(shared_bench, session).name == "field_notes.csv" and len(labelled_pairs(shared_bench, session)) == 80
+    result = result_of(race_session(shared_bench, session, "all-MiniLM-L6-v2", 1))
+    assert result.quality.examples == 80
     assert result.quality.changes[0].metric == "spearman"
-    assert service.result(session).conditions.corpus == "field_notes.csv"
-    with pytest.raises(UserError, match="no race"):
-        service.result(shared_bench.sessions.open())
+    assert session.get(TimingResult).conditions.corpus == "field_notes.csv"
 
 
-def test_what_is_raced_is_different_and_enough(service, shared_bench):
-    with pytest.raises(UserError, match="at least 20 different sentences, there are 2"):
-        service.prepare("few", ["a", "b"] * 30)
-    corpus = service.prepare("many", [f"sentence {i % 12_000}" for i in range(13_000)])
-    assert len(corpus.sentences) == len(set(corpus.sentences)) == shared_bench.settings.limits.raced_sentences
+def test_what_is_raced_is_different_and_enough(shared_bench):
+    few = RaceCorpus("few", ["a", "b"] * 30, 2, 10_000)
+    assert few.problem.startswith("A race needs at least 20 different sentences, there are 2.")
+    with pytest.raises(UserError, match="there are 2"):
+        next(race(shared_bench, few, DEFAULT_ENCODER, 1, Stop()))
+    corpus = RaceCorpus("many", [f"sentence {i % 12_000}" for i in range(13_000)], 12_000, 10_000)
+    assert len(corpus.sentences) == len(set(corpus.sentences)) == corpus.count == 10_000 and not corpus.problem
     assert corpus.notes == ("1,000 repeated sentences left out.", "10,000 of 12,000 sentences, drawn at random.")
     for seconds in (0, 1.5, 10_000, "8", None):
         with pytest.raises(UserError, match="number of seconds"):
-            service.race(corpus, seconds=seconds)
+            next(race_session(shared_bench, Session(), DEFAULT_ENCODER, seconds))
 
 
-def test_another_backbone_races_against_its_like_with_an_untrained_head(service, tmp_path, model_folder):
+def test_whether_a_corpus_can_race_is_answered_without_drawing_its_sentences(shared_bench):
+    session = shared_bench.sessions.open()
+    CorpusService(shared_bench).open_example(session, "field_notes.csv")
+    corpus = race_corpus(shared_bench, session)
+    assert not corpus.problem and "sentences" not in vars(corpus)
+    assert "distinct" in vars(session.corpus().corpus)  # counted once
+
+
+def test_another_backbone_races_against_its_like_with_an_untrained_head(racing, tmp_path, model_folder):
     config = transformers.BertConfig(hidden_size=48, num_hidden_layers=2, num_attention_heads=4, intermediate_size=96)
     torch.manual_seed(0)
     transformers.BertModel(config).save_pretrained(tmp_path / "small")
     transformers.AutoTokenizer.from_pretrained(model_folder).save_pretrained(tmp_path / "small")
-    result = last(service.race(service.race_corpus(Session()), str(tmp_path / "small"), seconds=1)).result
+    result = result_of(racing(str(tmp_path / "small")))
     where = result.conditions
     assert where.same_backbone and not where.head_trained and "untrained head" in where.cross_encoder
     assert result.agreement is None and result.quality is None and len(result.runs) > 1
@@ -206,10 +220,10 @@ def test_waiting_for_others_is_told_and_not_counted(shared_bench):
     assert stages[WAITED] >= 299
 
 
-def test_table_7_waits_its_turn_and_stops(service, shared_bench):
+def test_table_7_waits_its_turn_and_stops(shared_bench):
     session = shared_bench.sessions.open()
-    steps = service.table_7_session(session, "all-MiniLM-L6-v2")
-    rows = next(steps)
+    steps = table_7(shared_bench, race_corpus(shared_bench, session), "all-MiniLM-L6-v2", session.begin(TIMING.name))
+    rows = next(steps).result
     assert [row.system for row in rows] == ["Average word vectors", "SBERT", "SBERT, smart batching"]
-    service.stop(session)
+    session.stop(TIMING.name)
     assert list(steps) == []
