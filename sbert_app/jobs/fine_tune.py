@@ -12,11 +12,11 @@ from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model
 from sbert_app.jobs.declaring.option import choice, flag, number, option, output, text, upload, whole
 from sbert_app.labelled.columns import guess_mapping
 from sbert_app.labelled.groups import COLUMN, GIVEN, SENTENCES, SPLITS
+from sbert_app.labelled.training_data import SplitChoice, TrainingData
 from sbert_app.runs.plan import PRESETS, QUICK, Plan, preset
 from sbert_app.runs.result import summary, warnings
 from sbert_app.runs.run import Run
 from sbert_app.services.fine_tune import FineTuneService, RunProgress
-from sbert_app.services.labelled import SplitChoice, TrainingData
 from sbert_app.step import Step
 from sbert_app.storage import atomic_folder, writing_to
 from sbert_app.tables import Table

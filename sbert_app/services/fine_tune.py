@@ -9,6 +9,7 @@ from typing import Any
 from sbert_app.errors import UserError
 from sbert_app.labelled.examples import Examples
 from sbert_app.labelled.groups import Separation
+from sbert_app.labelled.training_data import TrainingData
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runs.plan import Plan, TrainingEstimate, estimate, preset
 from sbert_app.runs.run import DAMAGED, FAILED, INTERRUPTED, RUNNING, WAITING, Run, RunInfo
@@ -16,7 +17,7 @@ from sbert_app.runs.runs import RunOverview, Runs, overviews
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.runtime.worker import Worker, run_execution
 from sbert_app.services import validation
-from sbert_app.services.labelled import LabelledData, TrainingData
+from sbert_app.services.labelled import LabelledData
 from sbert_app.storage import writing
 from sbert_app.training.options import RANGES
 

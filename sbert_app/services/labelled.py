@@ -1,44 +1,18 @@
 """Read labelled tables as examples, split them in three, and keep them in the visitor's session until training starts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sbert_app.errors import UserError
 from sbert_app.labelled.columns import ColumnRoles, guess_mapping, target_kind
-from sbert_app.labelled.examples import Examples, Reading, read_examples
 from sbert_app.labelled.groups import SENTENCES, SPLITS
-from sbert_app.labelled.splits import Column, Split, split
+from sbert_app.labelled.training_data import SplitChoice, TrainingData, example_table, read_training_data
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
-from sbert_app.settings import ASSETS
 from sbert_app.tables import Table, read_table
-
-EXAMPLES = ASSETS / "labelled"
-TEST, DEV = "held_out", "dev"  # the parts that may be a file of their own
-
-
-@dataclass(frozen=True)
-class SplitChoice:
-    """How to split: "sentences" or "pairs" keeps those in one part, a column its values; a part may be a file of its own."""
-
-    by: str = SENTENCES
-    column: str = ""
-    held_out: Table | None = field(default=None, compare=False)
-    dev: Table | None = field(default=None, compare=False)
-
-
-@dataclass(frozen=True)
-class TrainingData:
-    """A labelled table, its column mapping, the examples read from it, and their split."""
-
-    table: Table
-    mapping: ColumnRoles
-    reading: Reading
-    split: Split
-    choice: SplitChoice = field(default_factory=SplitChoice)
 
 
 class LabelledData:
@@ -52,11 +26,7 @@ class LabelledData:
         return read_table(path, self._limits, name)
 
     def example(self, name: str) -> Table:
-        """Read a bundled example file."""
-        names = sorted(path.name for path in EXAMPLES.glob("*.csv"))
-        if name not in names:
-            raise UserError(f"There is no example {name!r}. Choose one of {', '.join(names)}.")
-        return read_table(EXAMPLES / name, self._limits)
+        return example_table(name, self._limits)
 
     def load(self, session: Session, table: Table) -> TrainingData:
         """Read a table with guessed columns and keep it in the session. Raises UserError, leaving the session unchanged."""
@@ -115,37 +85,6 @@ class LabelledData:
         return data
 
     def read(self, table: Table, mapping: ColumnRoles, choice: SplitChoice | None = None) -> TrainingData:
-        """Read a table and split it. Dev and held-out parts without a table of their own are taken from it."""
-        choice = choice or SplitChoice()
-        by = validation.one_of(choice.by, "split", SPLITS) or SENTENCES
-        reading = read_examples(table, mapping, self._limits)
-        dev, held_out = (self._read_part(reading.examples, other, mapping) for other in (choice.dev, choice.held_out))
-        column = _column(table, reading, choice.column) if choice.column else None
-        parts = split(reading.examples, dev, held_out, by=by, column=column)
-        if not len(parts.dev):
-            raise UserError("Every pair of the dev part is also held out. Choose another dev or test file.")
-        if not len(parts.train):
-            raise UserError("Every pair for training is also in the dev or held-out part. Choose another dev or test file.")
-        return TrainingData(table, mapping, reading, parts, choice)
-
-    def _read_part(self, examples: Examples, table: Table | None, mapping: ColumnRoles) -> Examples | None:
-        """Read another table's examples, with scores on the same scale. Raises UserError if the labels differ."""
-        if table is None:
-            return None
-        other = read_examples(table, mapping, self._limits).examples
-        if other.labels != examples.labels:
-            raise UserError(f"'{table.name}' has the labels {', '.join(other.labels)}, not {', '.join(examples.labels)}.")
-        (low, high), (other_low, other_high) = examples.score_range, other.score_range
-        raw = other.targets * (other_high - other_low) + other_low
-        targets = (raw - low) / (high - low) if examples.kind == "scored" else other.targets
-        return replace(other, targets=targets, positive=examples.positive, score_range=examples.score_range)
-
-
-def _column(table: Table, reading: Reading, name: Any) -> Column:
-    """The values of a column for the examples. Raises UserError if it does not exist or is the target."""
-    if not isinstance(name, str) or name not in table.frame.columns:
-        raise UserError(f"'{table.name}' has no column '{name}'. Its columns are: {', '.join(table.frame.columns)}.")
-    if name == reading.mapping.target:
-        raise UserError(f"The column '{name}' is what the model learns, so it cannot split the data. Choose another column.")
-    values = dict(zip(table.rows.tolist(), table.frame[name].tolist(), strict=True))
-    return Column(name, [values[row] for row in reading.examples.rows.tolist()])
+        if choice is not None:
+            validation.one_of(choice.by, "split", SPLITS)
+        return read_training_data(table, mapping, self._limits, choice)

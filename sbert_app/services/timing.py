@@ -12,13 +12,13 @@ from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import Verdict, judge
 from sbert_app.grid.loading import of_cross_encoder, of_encoder
 from sbert_app.labelled.examples import Examples, read_examples
+from sbert_app.labelled.training_data import TrainingData
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
-from sbert_app.services.labelled import TrainingData
 from sbert_app.timing.experiment import FINAL_STAGES, STOPPED, Experiment, Moment
 from sbert_app.timing.measurements import SystemSpeed, measure_systems
 from sbert_app.timing.result import TimingResult

@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 from transformers import AutoTokenizer, BertConfig, BertModel
 
+from sbert_app.labelled.training_data import TrainingData
 from sbert_app.models.files.finding import bundled_folder
 from sbert_app.models.files.folders import Layout, write_layout
 from sbert_app.runs import execution
@@ -16,7 +17,6 @@ from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench, open_workbench
 from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.fine_tune import FineTuneService
-from sbert_app.services.labelled import TrainingData
 from sbert_app.settings import Settings
 
 BASE, SAVED = "base", "saved"  # the model that everything uses, and one that nothing needs

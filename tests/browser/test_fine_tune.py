@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from sbert_app.labelled.training_data import EXAMPLES
 from sbert_app.runs.plan import QUICK
-from sbert_app.services.labelled import EXAMPLES
 from tests.attacks.small_home import tiny_model
 from tests.browser.chromium import go_to
 from tests.browser.conftest import SERVED

@@ -6,9 +6,9 @@ import pytest
 
 from sbert_app.jobs.fine_tune import FineTuneOptions, _plan, options_of
 from sbert_app.labelled.columns import guess_mapping
+from sbert_app.labelled.training_data import SplitChoice
 from sbert_app.runs.plan import PAPER, QUICK, THOROUGH
 from sbert_app.services.fine_tune import FineTuneService
-from sbert_app.services.labelled import SplitChoice
 
 
 @pytest.fixture(scope="module")

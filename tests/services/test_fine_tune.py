@@ -11,6 +11,7 @@ from sentence_transformers import SentenceTransformer
 
 from sbert_app.errors import UserError
 from sbert_app.labelled.groups import PAIRS, shared_warning
+from sbert_app.labelled.training_data import DEV, TEST, SplitChoice
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.registry import Registry
 from sbert_app.runs import plan as plans
@@ -20,7 +21,6 @@ from sbert_app.runs.result import summary
 from sbert_app.runs.run import FAILED, FINISHED, INTERRUPTED, STOPPED
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.fine_tune import FineTuneService
-from sbert_app.services.labelled import DEV, TEST, SplitChoice
 from sbert_app.services.trained_models import TrainedModels
 from sbert_app.settings import HOSTED_LIMITS
 from sbert_app.storage import write_object

@@ -8,8 +8,9 @@ import gradio as gr
 from sbert_app.errors import UserError
 from sbert_app.labelled.columns import KINDS
 from sbert_app.labelled.groups import PAIRS, SENTENCES
+from sbert_app.labelled.training_data import DEV, TEST, TrainingData
 from sbert_app.runs.plan import PRESETS, QUICK, Plan
-from sbert_app.services.labelled import DEV, TEST, LabelledData, TrainingData
+from sbert_app.services.labelled import LabelledData
 from sbert_app.services.validation import one_of
 from sbert_app.training.options import CONCATENATIONS, DISTANCES, OBJECTIVES
 from sbert_app.ui.fine_tune import view

@@ -8,11 +8,11 @@ from typing import Any
 import gradio as gr
 
 from sbert_app.errors import UserError
+from sbert_app.labelled.training_data import SplitChoice, TrainingData
 from sbert_app.models.words.untrained import is_untrained
 from sbert_app.runs.plan import Plan
 from sbert_app.runtime.session import Session
 from sbert_app.services.fine_tune import BUSY, FineTuneService
-from sbert_app.services.labelled import SplitChoice, TrainingData
 from sbert_app.services.trained_models import TrainedModels
 from sbert_app.tables import Table
 from sbert_app.ui.fine_tune import view

@@ -9,9 +9,9 @@ from sbert_app.evaluation.estimate import needed_sentence
 from sbert_app.evaluation.verdict import BETTER, LEAST_HELD_OUT, UNCLEAR
 from sbert_app.jobs.declaring.recipe import Input
 from sbert_app.jobs.fine_tune import FINE_TUNE, options_of
+from sbert_app.labelled.training_data import EXAMPLES
 from sbert_app.runs.result import needed_for, warnings
 from sbert_app.services.fine_tune import RunProgress
-from sbert_app.services.labelled import EXAMPLES
 from sbert_app.ui.fine_tune.view import run_title
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.take_home import Caption, commands, pictures, present, row

@@ -9,11 +9,11 @@ from sbert_app.evaluation.verdict import LEAST_HELD_OUT
 from sbert_app.labelled.columns import KINDS
 from sbert_app.labelled.examples import Examples
 from sbert_app.labelled.groups import shared_warning
+from sbert_app.labelled.training_data import TrainingData
 from sbert_app.runs.plan import Plan, TrainingEstimate
 from sbert_app.runs.result import dev_warning
 from sbert_app.runs.run import DAMAGED, FAILED, FINISHED, INTERRUPTED, RUNNING, STOPPED, WAITING, RunInfo
 from sbert_app.services.fine_tune import RunProgress
-from sbert_app.services.labelled import TrainingData
 from sbert_app.tables.table import Table, skipped_summary
 from sbert_app.training.options import OBJECTIVES
 from sbert_app.ui.kit import html
