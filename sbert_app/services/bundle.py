@@ -12,11 +12,9 @@ from sbert_app.services.corpus.overlap import OverlapService
 from sbert_app.services.corpus.search import SearchService
 from sbert_app.services.corpus.standing import StandingService
 from sbert_app.services.evaluation_grid import GridService
-from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.pair_file import PairFileService
 from sbert_app.services.similarity import SimilarityService
 from sbert_app.services.timing import TimingService
-from sbert_app.services.trained_models import TrainedModels
 
 
 @dataclass(frozen=True)
@@ -34,15 +32,12 @@ class Services:
     duplicates: DuplicatesService
     overlap: OverlapService
     maps: MapService
-    trainings: FineTuneService
-    models: TrainedModels
     grids: GridService
     timings: TimingService
 
 
 def build_services(bench: Workbench) -> Services:
     """Build all services on one workbench. Raises UserError for settings that a service cannot follow."""
-    trainings = FineTuneService(bench)
     return Services(
         bench=bench,
         similarity=SimilarityService(bench),
@@ -55,8 +50,6 @@ def build_services(bench: Workbench) -> Services:
         duplicates=DuplicatesService(bench),
         overlap=OverlapService(bench),
         maps=MapService(bench),
-        trainings=trainings,
-        models=TrainedModels(bench, trainings),
         grids=GridService(bench),
         timings=TimingService(bench),
     )

@@ -10,13 +10,14 @@ import torch
 import transformers
 
 from sbert_app.errors import UserError
+from sbert_app.jobs.fine_tune import preparing
 from sbert_app.labelled.columns import ColumnRoles
+from sbert_app.labelled.training_data import example_table
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
 from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.corpus.ranked_hits import WAITED
 from sbert_app.services.corpus.search import SearchService
-from sbert_app.services.labelled import LabelledData
 from sbert_app.services.timing import EXAMPLE_NAME, TimingService, Waiting
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
@@ -128,10 +129,12 @@ def test_who_stops_while_waiting_leaves_the_line(service):
 
 
 def test_quality_is_measured_on_the_columns_that_were_chosen(service, shared_bench, write):
-    session, labelled = shared_bench.sessions.open(), LabelledData(shared_bench)
+    session = shared_bench.sessions.open()
     rows = [f"first {i},second {i},other {i},{i % 5},{4 - i % 5}" for i in range(40)]
-    labelled.load(session, read_table(write("own.csv", "\n".join(["sentence1,sentence2,b,score,mine", *rows])), Limits()))
-    labelled.remap(session, ColumnRoles("scored", ("sentence1", "b"), "mine"))
+    preparing.load(
+        shared_bench, session, read_table(write("own.csv", "\n".join(["sentence1,sentence2,b,score,mine", *rows])), Limits())
+    )
+    preparing.remap(shared_bench, session, ColumnRoles("scored", ("sentence1", "b"), "mine"))
     pairs = service.race_corpus(session).labelled
     assert pairs.sentences[1][0] == "other 0" and pairs.targets[0] == 1
 
@@ -149,9 +152,8 @@ def test_a_race_ends_with_its_corpus(service, shared_bench):
 def test_the_sessions_corpus_is_raced_and_its_labelled_pairs_are_measured(service, shared_bench):
     session = shared_bench.sessions.open()
     CorpusService(shared_bench).open_example(session, "field_notes.csv")
-    labelled = LabelledData(shared_bench)
-    table = labelled.example("requests_scored.csv")
-    labelled.load(session, replace(table, frame=table.frame.head(80), rows=table.rows[:80]))
+    table = example_table("requests_scored.csv", shared_bench.settings.limits)
+    preparing.load(shared_bench, session, replace(table, frame=table.frame.head(80), rows=table.rows[:80]))
     corpus = service.race_corpus(session)
     assert corpus.name == "field_notes.csv" and len(corpus.labelled) == 80
     result = last(service.race_session(session, "all-MiniLM-L6-v2", 1)).result
