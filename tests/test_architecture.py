@@ -44,8 +44,9 @@ LEAST_LINES, MOST_LINES = 60, 220
 SMALL = """
 corpus.ranking.fusion corpus_map.placed errors evaluation.paper jobs.cluster_map jobs.explain_miss jobs.index_corpus
 jobs.models jobs.open_collection labelled.example_set mapping.neighbours models.checks models.defaults models.engine.batching
-models.files.card models.pooling runtime.embedding runtime.held runtime.memory runtime.references services.bundle
-services.indexing.long_texts services.languages services.second_opinion step tables.child training.vocabulary ui.kit.figures ui.quick_import ui.theme vectors
+models.files.card models.pooling runtime.embedding runtime.held runtime.memory runtime.references
+services.bundle services.indexing.long_texts
+services.languages services.second_opinion step tables.child training.vocabulary ui.kit.figures ui.quick_import ui.theme vectors
 """.split()
 
 
