@@ -42,7 +42,6 @@ class RunPanel:
         # What `attach` updates.
         self.outputs = [self.run_id, self._shown, self._timer, *live, *verdict, *model, self.runs.table]
         self._listen()
-        self._listen_to_runs()
 
     def _draw_live(self) -> None:
         with gr.Column(visible=False, elem_id="step-live") as self.live:
@@ -77,13 +76,9 @@ class RunPanel:
         self.stop.click(handler(self._on_stop), run, self.stop, queue=False, **PRIVATE)
         self.use.click(handler(self._on_use), [*run, self.name], [*self._picker.outputs, self.model_message], **PRIVATE)
         self.pack.click(handler(self._on_pack), run, self.download, **PRIVATE)
-
-    def _listen_to_runs(self) -> None:
-        chosen = [self.runs.chosen, self._owner]
-        shown: dict[str, Any] = {"inputs": [self.run_id, self._owner], "outputs": self.outputs} | PRIVATE
-        self.runs.listen({"fn": handler(self._on_changed)} | shown)
+        self.runs.listen({"fn": handler(self._on_changed), "inputs": run, "outputs": self.outputs} | PRIVATE)
         for button, work in ((self.runs.open, self.attach), (self.runs.resume, self._on_resume)):
-            self.compare_after(button.click(handler(work), chosen, self.outputs, **PRIVATE))
+            self.compare_after(button.click(handler(work), [self.runs.chosen, self._owner], self.outputs, **PRIVATE))
 
     def compare_after(self, event: Any) -> None:
         """After an event that loads data or opens a run: show whether the run was trained on the data of step 1."""

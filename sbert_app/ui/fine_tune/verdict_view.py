@@ -1,12 +1,11 @@
 """Render a verdict: the result, what weakens it, its measures, whether more labels would help; and what to take home of a run."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from markupsafe import Markup
 
 from sbert_app.evaluation.estimate import needed_sentence
-from sbert_app.evaluation.verdict import BETTER, LEAST_HELD_OUT, UNCLEAR, Change, Verdict
+from sbert_app.evaluation.verdict import BETTER, LEAST_HELD_OUT, UNCLEAR, Change
 from sbert_app.jobs.declaring.recipe import Input
 from sbert_app.jobs.fine_tune.job import FINE_TUNE, options_of
 from sbert_app.labelled.training_data import EXAMPLES
@@ -51,7 +50,9 @@ def verdict(run: RunState) -> Markup:
     word, count, first = result.verdict.word, result.verdict.examples, result.verdict.changes[0]
     few = count < LEAST_HELD_OUT
     title, meaning = TOO_FEW if few else WORDS.get(word, WORSE)
-    advice = [meaning, _needed(result.verdict, run.kind), "" if few else _curve(result.curve)]
+    noun = "triplets" if run.kind == "triplets" else "pairs"
+    needed = needed_sentence(needed_for(result.verdict), count, first.difference.value, noun)
+    advice = [meaning, needed, "" if few else _curve(result.curve)]
     card = Markup(
         '<section class="verdict {kind}">{run}<div class="verdict-sides"><div><p class="word" id="verdict-word">{title}</p>'
         "{number}{advice}{warning}</div><div>{intervals}</div></div></section>"
@@ -77,17 +78,15 @@ def interval(change: Change) -> list[str]:
     return [change_100(value) for value in (change.difference.value, change.difference.low, change.difference.high)]
 
 
-def _needed(verdict: Verdict, kind: str) -> str:
-    noun = "triplets" if kind == "triplets" else "pairs"
-    return needed_sentence(needed_for(verdict), verdict.examples, verdict.changes[0].difference.value, noun)
-
-
 def _details(run: RunState, result: RunResult) -> Markup:
     """All measures with p, the head's accuracy, the split and the conditions, in a fold."""
-    changes = result.verdict.changes
-    split = " ".join(run.separation.sentences())
+    rows, changes, split = [], result.verdict.changes, " ".join(run.separation.sentences())
+    for c in changes:
+        p = f"{c.p:.3f}" if c.p >= 0.001 else "< 0.001"
+        rows.append((METRIC_NAMES[c.metric], *both_sides(c), "{} ({} to {})".format(*interval(c)), p))
     lines = [HELP[changes[0].metric], _head(result.head), split, _conditions(result, run.info.created)]
-    content = Markup().join([_measures(changes), *(html.hint(line) for line in lines if line)])
+    table = html.table(("Measure", "Before", "After", "Change, 95 % interval", "p"), rows)
+    content = Markup().join([table, *(html.hint(line) for line in lines if line)])
     return Markup('<details class="measures"><summary>Details</summary><div>{}</div></details>').format(content)
 
 
@@ -108,14 +107,6 @@ def _intervals(change: Change) -> Markup:
     label = "{}: {} before, {} after".format(name, *both_sides(change))
     hint = html.hint(f"{name}, with 95 % intervals.")
     return Markup('<div role="img" aria-label="{}">{}</div>{}').format(label, Markup().join(rows), hint)
-
-
-def _measures(changes: Sequence[Change]) -> Markup:
-    rows = []
-    for c in changes:
-        p = f"{c.p:.3f}" if c.p >= 0.001 else "< 0.001"
-        rows.append((METRIC_NAMES[c.metric], *both_sides(c), "{} ({} to {})".format(*interval(c)), p))
-    return html.table(("Measure", "Before", "After", "Change, 95 % interval", "p"), rows)
 
 
 def _curve(curve: LearningCurve | None) -> str:
@@ -158,15 +149,10 @@ def curve_links(run: RunState) -> Markup:
 def spread_links(run: RunState) -> Markup:
     """The links under the scores before and after; the full screen shows the verdict above them."""
     about = _caption("Did training help? Held-out examples before and after", run)
-    return row(about, [VERDICT, SPREAD], present(), pictures(SPREAD, "sbert-studio-scores"), _commands(run))
-
-
-def _commands(run: RunState) -> Markup:
-    """The links to copy what trains the same run again; nothing if no command can."""
     options, file = options_of(run), run.info.file
-    if options is None:
-        return Markup()
-    return commands(FINE_TUNE, options, Input(f"assets/labelled/{file}" if (EXAMPLES / file).is_file() else file))
+    source = Input(f"assets/labelled/{file}" if (EXAMPLES / file).is_file() else file)
+    again = Markup() if options is None else commands(FINE_TUNE, options, source)  # no command can make every run again
+    return row(about, [VERDICT, SPREAD], present(), pictures(SPREAD, "sbert-studio-scores"), again)
 
 
 def _caption(title: str, run: RunState) -> Caption:

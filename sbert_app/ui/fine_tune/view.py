@@ -14,7 +14,7 @@ from sbert_app.runs.plan import Plan, TrainingEstimate
 from sbert_app.runs.records import Baseline, CurveBegun, DevScore, Kept, Loss
 from sbert_app.runs.result import dev_warning
 from sbert_app.runs.run import DAMAGED, FAILED, FINISHED, INTERRUPTED, RUNNING, STOPPED, WAITING, RunInfo, RunState
-from sbert_app.tables.table import Table, skipped_summary
+from sbert_app.tables.table import skipped_summary
 from sbert_app.training.options import OBJECTIVES
 from sbert_app.ui.kit import html
 from sbert_app.wording import duration, plural, times_100
@@ -67,21 +67,18 @@ def training_data(data: TrainingData) -> Markup:
 
 
 def _split(data: TrainingData) -> Markup:
-    split, files = data.split, data.choice
+    split = data.split
+    dev, held_out = (f", from {part.name}" if part else "" for part in (data.choice.dev, data.choice.held_out))
     sizes = {
         "train": (len(split.train), "for training"),
-        "dev": (len(split.dev), f"for choosing the checkpoint{_origin(files.dev)}"),
-        "held-out": (len(split.held_out), f"held out for the verdict{_origin(files.held_out)}"),
+        "dev": (len(split.dev), f"for choosing the checkpoint{dev}"),
+        "held-out": (len(split.held_out), f"held out for the verdict{held_out}"),
     }
     total = sum(size for size, _ in sizes.values())
     segments = (Markup('<i class="{}" style="flex:{}"></i>').format(name, size) for name, (size, _) in sizes.items())
     legend = (Markup('<li class="{}"><b>{:,}</b> {}</li>').format(name, size, use) for name, (size, use) in sizes.items())
     bar = Markup('<div class="split" role="img" aria-label="{:,} examples split in three">{}</div>')
     return bar.format(total, Markup().join(segments)) + Markup('<ul class="split-legend">{}</ul>').format(Markup().join(legend))
-
-
-def _origin(part: Table | None) -> str:
-    return f", from {part.name}" if part else ""
 
 
 def _first_rows(examples: Examples) -> Markup:
