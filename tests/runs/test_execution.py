@@ -31,6 +31,8 @@ def go_on(bench, run):
     with run.lock():
         events = list(running.train_here(bench, run))
     assert run.info().state == FINISHED
+    recorded = run.events()
+    assert events == recorded[len(recorded) - len(events) :]  # what was recorded now, none of an earlier process
     first, *others = run.events()
     assert isinstance(first, Baseline) and first.step == 0 and Baseline not in map(type, others)
     return events

@@ -11,12 +11,13 @@ import torch
 
 from sbert_app.errors import UserError
 from sbert_app.labelled.splits import split
+from sbert_app.runs import run as run_module
 from sbert_app.runs.files import BEST, CHECKPOINT
 from sbert_app.runs.plan import PAPER, PRESETS, QUICK, Plan, preset
 from sbert_app.runs.records import Kept, RunResult, from_json
 from sbert_app.runs.run import FINISHED, INTERRUPTED, RUNNING, Run
 from sbert_app.runs.runs import Runs
-from sbert_app.storage import sweep
+from sbert_app.storage import read_object, sweep
 from sbert_app.training.options import Options
 from tests.runs.test_records import SAVED
 
@@ -33,6 +34,21 @@ def test_a_run_is_read_back_as_it_was_made(run, scored):
     assert run.split().fingerprint == split(scored).fingerprint
     info = run.info()
     assert (info.name, info.owner, info.has_model, info.model) == ("my run", "anna", False, f"runs/{run.id}")
+
+
+def test_a_look_at_a_run_reads_its_plan_once_and_is_its_owners(run, monkeypatch):
+    read = []
+    monkeypatch.setattr(run_module, "read_object", lambda path: read.append(path.name) or read_object(path))
+    state = run.state("anna")
+    assert read.count("plan.json") == 1
+    assert (state.info, state.plan, state.kind, state.events, state.result) == (run.info(), run.plan, "scored", [], None)
+    with pytest.raises(UserError, match="no such run"):
+        run.state("berta")
+    _damage(run.folder / "plan.json", "null")
+    with pytest.raises(UserError, match="no such run"):
+        run.state("anna")
+    with pytest.raises(UserError, match="This run is damaged"):
+        run.state()
 
 
 def test_who_says_it_runs_while_nobody_holds_its_lock_was_killed(run):

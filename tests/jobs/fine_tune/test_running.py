@@ -220,6 +220,8 @@ def test_runs_take_turns_and_the_waiting_one_can_be_stopped(bench):
     plan = planned(data, epochs=50)
     first, second = running.start(bench, data, plan), running.start(bench, data, plan)
     assert running.state(bench, second.id).info.state == "waiting"
+    with pytest.raises(UserError, match="Your last run is still training"):  # as the page asks; an endpoint's call waits
+        running.start(bench, data, plan, alone=True)
     with pytest.raises(UserError, match="still training"):
         running.delete(bench, second.id)
     running.stop(bench, second.id)
