@@ -40,6 +40,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 # Test files that one worker of pytest-xdist takes, in this order: the longest first, and those that compile UMAP together.
 GROUPS = {
     "test_training.py": "trainings",
+    "test_running.py": "trainings",
     "test_fine_tune.py": "trainings",
     "test_cluster_map.py": "umap",
     "test_map.py": "umap",

@@ -5,7 +5,7 @@ from sbert_app.jobs.duplicates import DUPLICATES
 from sbert_app.jobs.encode import ENCODE
 from sbert_app.jobs.evaluate.job import EVALUATE
 from sbert_app.jobs.explain_miss import WHY_NOT
-from sbert_app.jobs.fine_tune import FINE_TUNE
+from sbert_app.jobs.fine_tune.job import FINE_TUNE
 from sbert_app.jobs.index_corpus import INDEX_CORPUS
 from sbert_app.jobs.models import MODELS
 from sbert_app.jobs.open_collection import OPEN_COLLECTION

@@ -23,7 +23,7 @@ def models(call: Call, options: ModelsOptions) -> Steps:
         "untrained" or "saved"), dim, available, trained_for (of a cross-encoder or poly-encoder: "likeness", "answers", or "" if
         unknown), labels (outputs of a cross-encoder; only one with a single label scores pairs).
     """
-    known = call.services.bench.registry.list()
+    known = call.bench.registry.list()
     yield Outcome([asdict(model) for model in known], [_line(model) for model in known])
 
 

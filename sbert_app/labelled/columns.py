@@ -69,6 +69,21 @@ def guess_mapping(frame: pd.DataFrame) -> ColumnRoles:
     return ColumnRoles(target_kind(frame, target), (first, second), target) if target else ColumnRoles("positives", (first, second))
 
 
+def chosen_mapping(
+    frame: pd.DataFrame, kind: str, sentences: Sequence[str | None], target: str | None, positive: str | None
+) -> ColumnRoles:
+    """The roles that a person chose, three sentences and a target at most. What the kind needs and is not chosen is filled in."""
+    columns, unused = [*sentences], [name for name in frame.columns if name not in sentences]
+    if kind == "triplets" and not columns[2]:
+        columns[2] = next(iter(unused), "")
+    has_target = kind in ("scored", "labelled")
+    if has_target and not target:
+        fitting = [name for name in unused if target_kind(frame, name) == kind]
+        target = next(iter(fitting or unused), "")
+    named = tuple(name or "" for name in columns[: 3 if kind == "triplets" else 2])
+    return ColumnRoles(kind, named, (target or "") if has_target else "", positive or "")
+
+
 def has_pairs(frame: pd.DataFrame) -> bool:
     """Whether the table holds pairs or triplets, not single sentences with a label: by the names of its columns, then by prose."""
     if named(frame, FIRST) and named(frame, SECOND):

@@ -3,8 +3,8 @@
 import logging
 import time
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -18,12 +18,13 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.runs.files import BEST, CHECKPOINT
 from sbert_app.runs.plan import Plan
-from sbert_app.runs.result import card_facts, compare, head_accuracy
+from sbert_app.runs.records import Baseline, CurveBegun, DevScore, Event, Kept, LearningCurve, Loss, Parts, RunResult
+from sbert_app.runs.result import card_facts, head_accuracy
 from sbert_app.runs.run import FINISHED, STOPPED, Run
 from sbert_app.storage import DamagedError, atomic_folder, discard
 from sbert_app.training.objectives import Classification
 from sbert_app.training.siamese import Siamese, build_siamese, embed, finish, save_head
-from sbert_app.training.trainee import Evaluation, Pause, Step
+from sbert_app.training.trainee import BatchLoss, Evaluation, Pause
 from sbert_app.training.trainer import Trainer
 
 log = logging.getLogger(__name__)
@@ -34,6 +35,8 @@ EVENTS = 400  # points of the loss curve
 CURVE_SEED = 7
 
 Loader = Callable[[str], Encoder]
+Made = TypeVar("Made")
+Work = Generator[Event | None, None, Made]  # yields what was recorded, or None, when other jobs may use the device
 
 
 @dataclass
@@ -53,7 +56,7 @@ class Clock:
 
 
 class Execution:
-    """Executes one run. `work` yields when other jobs may use the device."""
+    """Executes one run."""
 
     def __init__(self, run: Run, load: Loader, hardware: Hardware, stopping: Callable[[], bool] = lambda: False) -> None:
         self._run, self._load, self._hardware, self._stopping = run, load, hardware, stopping
@@ -61,16 +64,16 @@ class Execution:
         self._clock = Clock()
         self._examples_done = 0
 
-    def work(self) -> Generator[None, None, Any]:
+    def work(self) -> Work[None]:
         """Train, evaluate and save. `stopping` ends the training early; the best weights so far are evaluated and saved."""
         if conclusion := self._run.conclusion():  # the process was killed before it wrote the final state
             self._conclude(conclusion)
             return
         split = self._run.split()
+        held_out = split.held_out
         encoder = self._load(self._plan.base)
-        yield
-        columns = yield from embed(encoder, split.held_out, self._hardware)
-        before = predict(split.held_out.kind, columns, encoder.similarity)
+        yield None
+        before = predict(held_out.kind, (yield from embed(encoder, held_out, self._hardware)), encoder.similarity)
         siamese, trainer = self._prepare(encoder, split.train, split.dev)
         best_step = yield from self._train(trainer)
         if best_step is None:
@@ -79,60 +82,67 @@ class Execution:
             return
         steps, stopped = trainer.steps, trainer.step < trainer.steps
         if stopped:
-            self._run.add_event({"type": "kept", "step": best_step, "score": trainer.best})
+            yield self._run.add_event(Kept(best_step, trainer.best))
         del trainer  # and AdamW's moments, twice the weights: the learning curve trains another copy
         finish(siamese)
-        columns = yield from embed(encoder, split.held_out, self._hardware)
-        after = predict(split.held_out.kind, columns, encoder.similarity)
-        curve = None if stopped else (yield from self._learning_curve(split, after))
-        result = compare(split, before, after) | {
-            "dev_before": next((event["score"] for event in self._run.events() if event["type"] == "baseline"), None),
-            "best_step": best_step,
-            "steps": steps,
-            "curve": curve,
-            "head": head_accuracy(siamese.objective, columns, split.held_out),
-            "seconds": self._clock.seconds,
-            "pairs_per_second": self._rate,
-            "device": str(self._hardware),
-            "stopped": stopped,
-        }
+        columns = yield from embed(encoder, held_out, self._hardware)
+        after = predict(held_out.kind, columns, encoder.similarity)
+        result = RunResult(
+            verdict=judge(held_out.kind, before, after, held_out.gold),
+            before=before.tolist(),
+            after=after.tolist(),
+            parts=Parts(len(split.train), len(split.dev), len(held_out)),
+            split=split.separation,
+            shared=split.shared,
+            dev_before=next((event.score for event in self._run.events() if isinstance(event, Baseline)), None),
+            best_step=best_step,
+            steps=steps,
+            curve=None if stopped else (yield from self._learning_curve(split, after)),
+            head=head_accuracy(siamese.objective, columns, held_out),
+            seconds=self._clock.seconds,
+            pairs_per_second=self._rate,
+            device=str(self._hardware),
+            stopped=stopped,
+        )
         self._save_model(siamese, split, result)
         self._run.save_result(result)
         self._conclude(result)
 
-    def _conclude(self, result: dict[str, Any]) -> None:
+    def _conclude(self, result: RunResult) -> None:
         """Write the final state. If the process is killed before this, resuming the run does it."""
         self._run.drop_checkpoints()
-        state = STOPPED if result.get("stopped") else FINISHED
-        self._run.set_state(state, f"Best checkpoint: step {result['best_step']:,} of {result['steps']:,}.")
+        message = f"Best checkpoint: step {result.best_step:,} of {result.steps:,}."
+        self._run.set_state(STOPPED if result.stopped else FINISHED, message)
 
     def _prepare(self, encoder: Encoder, train: Examples, dev: Examples) -> tuple[Siamese, Trainer]:
         torch.manual_seed(self._plan.options.seed)  # for the head's initial weights
         siamese = build_siamese(encoder, self._plan.objective, self._plan.adjust, train, dev)
         return siamese, Trainer(siamese, self._plan.options, self._hardware)
 
-    def _train(self, trainer: Trainer) -> Generator[None, None, int | None]:
+    def _train(self, trainer: Trainer) -> Work[int | None]:
         """Train, from the checkpoint if there is one. Returns the step of the best weights, which the model now has, or None."""
         self._resume(trainer)
         yield from self._measure_base(trainer)
         last_saved = self._clock.seconds
         losses: list[float] = []
         for event in self._clock.each(trainer.run()):
-            if isinstance(event, Step):
+            recorded: Event | None = None
+            if isinstance(event, BatchLoss):
                 losses.append(event.loss)
                 self._examples_done += event.examples
                 if event.step % -(-trainer.steps // EVENTS) == 0 or event.step == trainer.steps:
-                    self._add("step", event.step, loss=float(np.mean(losses)), steps=trainer.steps)
+                    loss = float(np.mean(losses))
+                    recorded = self._run.add_event(Loss(event.step, self._clock.seconds, self._rate, loss, trainer.steps))
                     losses.clear()
             elif isinstance(event, Evaluation):
-                self._add("evaluation", event.step, score=event.score, best=event.best)
+                recorded = self._run.add_event(DevScore(event.step, self._clock.seconds, self._rate, event.score, event.best))
                 if event.best:
                     self._run.save(BEST, trainer.weights() | {BEST_STEP: torch.tensor(event.step)})
             interval = EVALUATED_SECONDS if isinstance(event, Evaluation) else CHECKPOINT_SECONDS
             if self._clock.seconds - last_saved > interval and not isinstance(event, Pause):
                 self._run.save(CHECKPOINT, self._state(trainer))
                 last_saved = self._clock.seconds
-            yield
+            yield recorded
             if self._stopping():
                 break
         else:
@@ -143,19 +153,23 @@ class Execution:
         trainer.load_weights(best)
         return best_step
 
-    def _measure_base(self, trainer: Trainer) -> Generator[None, None, None]:
+    def _measure_base(self, trainer: Trainer) -> Work[None]:
         """Add the dev score of the untrained weights as an event of step 0, unless the run has it or is past step 0."""
-        if trainer.step or any(event["type"] == "baseline" for event in self._run.events()):
+        if trainer.step or any(isinstance(event, Baseline) for event in self._run.events()):
             return
         for score in trainer.measure():
-            if score is not None:
-                self._run.add_event({"type": "baseline", "step": 0, "score": score})
-            yield
+            yield None if score is None else self._run.add_event(Baseline(0, score))
             if self._stopping():
                 return
 
     def _resume(self, trainer: Trainer) -> None:
-        if (state := self._checkpoint()) is None:
+        """Load the checkpoint. Start over without one, or if it or the best weights are damaged."""
+        state = best = None
+        try:
+            state, best = self._run.load(CHECKPOINT), self._run.load(BEST)
+        except DamagedError:
+            log.warning("run %s starts over", self._run.id)
+        if state is None or (best is None and state["run/progress"][-1] > 0):
             self._run.drop_checkpoints()  # best weights without a checkpoint are useless
             self._run.forget_events_after(-1)
             return
@@ -164,32 +178,19 @@ class Execution:
         trainer.load(state)
         self._run.forget_events_after(trainer.step)
 
-    def _checkpoint(self) -> dict[str, torch.Tensor] | None:
-        """The checkpoint to resume from. None to start over, also if checkpoint or best weights are damaged."""
-        try:
-            state, best = self._run.load(CHECKPOINT), self._run.load(BEST)
-        except DamagedError:
-            log.warning("run %s starts over", self._run.id)
-            return None
-        evaluated = state is not None and state["run/progress"][-1] > 0
-        return None if evaluated and best is None else state
-
     def _state(self, trainer: Trainer) -> dict[str, torch.Tensor]:
         clock = torch.tensor([self._clock.seconds, self._examples_done], dtype=torch.float64)
         return trainer.state() | {"run/clock": clock}
-
-    def _add(self, kind: str, step: int, **facts: Any) -> None:
-        self._run.add_event({"type": kind, "step": step, "seconds": self._clock.seconds, "pairs_per_second": self._rate, **facts})
 
     @property
     def _rate(self) -> float:
         return self._examples_done / self._clock.seconds if self._clock.seconds else 0.0
 
-    def _learning_curve(self, split: Split, after: Array) -> Generator[None, None, dict[str, Any] | None]:
+    def _learning_curve(self, split: Split, after: Array) -> Work[LearningCurve | None]:
         """Train again on half of the examples, to measure what the other half of the labels adds."""
         if not self._plan.learning_curve:
             return None
-        self._run.add_event({"type": "curve", "step": 0})
+        yield self._run.add_event(CurveBegun())
         count = len(split.train)
         half = np.sort(np.random.default_rng(CURVE_SEED).permutation(count)[: count // 2])
         encoder = self._load(self._plan.base)
@@ -198,22 +199,20 @@ class Execution:
         for event in trainer.run():
             if isinstance(event, Evaluation) and event.best:
                 best = trainer.weights()
-            yield
+            yield None
             if self._stopping():
                 return None
         trainer.load_weights(best)
         finish(siamese)
-        held_out = split.held_out
-        columns = yield from embed(encoder, held_out, self._hardware)
-        predicted = predict(held_out.kind, columns, encoder.similarity)
-        change = judge(held_out.kind, predicted, after, held_out.gold).changes[0]
-        return {"half": count // 2, "whole": count, "change": asdict(change)}
+        kind, gold = split.held_out.kind, split.held_out.gold
+        predicted = predict(kind, (yield from embed(encoder, split.held_out, self._hardware)), encoder.similarity)
+        return LearningCurve(count // 2, count, judge(kind, predicted, after, gold).changes[0])
 
-    def _save_model(self, siamese: Siamese, split: Split, result: dict[str, Any]) -> None:
+    def _save_model(self, siamese: Siamese, split: Split, result: RunResult) -> None:
         if self._run.model.exists():  # left by a killed process, or damaged: its weights may be others
             discard(self._run.model)
         with atomic_folder(self._run.model) as folder:
-            siamese.encoder.save(folder, self._run.facts["name"], card_facts(self._plan, result))
+            siamese.encoder.save(folder, self._run.facts["name"], card_facts(self._plan, split, result))
             if isinstance(siamese.objective, Classification):
                 save_head(folder, siamese.objective, split.train.labels)
             remember(folder, split.train, trained_on(siamese.encoder.folder))

@@ -4,17 +4,17 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
 from sbert_app.errors import UserError
+from sbert_app.runs.records import Event, event_from_json, event_to_json
 from sbert_app.storage import SEAL, discard, reading, seal, unseal, write_whole, writing
 
 if TYPE_CHECKING:
     from sbert_app.training.trainer import State
 
-Event = dict[str, Any]
 CHECKPOINT, BEST = "checkpoint", "best"  # the state to resume from; the weights with the best dev score so far
 
 
@@ -54,10 +54,11 @@ class RunFiles:
         except OSError:  # a data home without write access: no process trains there
             return False
 
-    def add_event(self, event: Event) -> None:
-        """Append one event. Raises OSError if the disk is full."""
+    def add_event(self, event: Event) -> Event:
+        """Append one event, and return it. Raises OSError if the disk is full."""
         with self._events.open("a", encoding="utf-8") as file:
-            file.write(seal(event) + "\n")
+            file.write(_line(event))
+        return event
 
     def events(self) -> list[Event]:
         """All events in order. Damaged lines, and a last one half-written by a killed process, are left out."""
@@ -67,7 +68,7 @@ class RunFiles:
 
     def forget_events_after(self, step: int) -> None:
         """Drop the events after a step: training from its checkpoint will repeat them."""
-        kept = "".join(seal(event) + "\n" for event in self.events() if event["step"] <= step)
+        kept = "".join(_line(event) for event in self.events() if event.step <= step)
         if self._events.is_dir():
             discard(self._events)
         write_whole(self._events, kept)
@@ -111,12 +112,16 @@ class RunFiles:
         return self.folder / f"{name}.safetensors", self.folder / f".{name}.safetensors"
 
 
+def _line(event: Event) -> str:
+    return seal(event_to_json(event)) + "\n"
+
+
 def _event(line: bytes) -> Event | None:
     try:
-        event = unseal(line)
-    except ValueError:
+        event = event_from_json(unseal(line))
+    except (ValueError, KeyError, TypeError):
         return None
-    return event if isinstance(event.get("type"), str) and isinstance(event.get("step"), int) else None
+    return event if isinstance(event.step, int) else None
 
 
 def _checksum(state: "State") -> str:

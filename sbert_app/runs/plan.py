@@ -102,7 +102,7 @@ class TrainingEstimate:
 def estimate(split: Split, plan: Plan, load: "Callable[[str], Encoder]", hardware: "Hardware") -> Iterator[TrainingEstimate | None]:
     """Yield None after each batch, then the estimate. The trained copy is discarded."""
     from sbert_app.training.siamese import build_siamese
-    from sbert_app.training.trainee import Step
+    from sbert_app.training.trainee import BatchLoss
     from sbert_app.training.trainer import Trainer
 
     generator = np.random.default_rng(0)
@@ -114,7 +114,7 @@ def estimate(split: Split, plan: Plan, load: "Callable[[str], Encoder]", hardwar
     trainer = Trainer(siamese, plan.options, hardware)
     yield None
     start, seconds, examples, batches = time.perf_counter(), 0.0, 0, 0
-    for event in islice((e for e in trainer.run() if isinstance(e, Step)), WARM_UP_BATCHES + TIMED_BATCHES):
+    for event in islice((e for e in trainer.run() if isinstance(e, BatchLoss)), WARM_UP_BATCHES + TIMED_BATCHES):
         if event.step > min(WARM_UP_BATCHES, trainer.steps - 1):  # a run of one batch is timed without a warm-up
             seconds += time.perf_counter() - start
             examples, batches = examples + event.examples, batches + 1

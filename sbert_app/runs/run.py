@@ -7,25 +7,26 @@ import secrets
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
+from sbert_app.errors import UserError
+from sbert_app.labelled.groups import Separation
 from sbert_app.labelled.splits import Split, from_frame, to_frame
 from sbert_app.runs.files import RunFiles
 from sbert_app.runs.plan import Plan
+from sbert_app.runs.records import Event, RunResult, from_json
 from sbert_app.storage import UnreadableError, atomic_folder, check, checksum, read_object, reading, write_object, writing
-
-if TYPE_CHECKING:
-    pass
 
 WAITING, RUNNING, INTERRUPTED = "waiting", "running", "interrupted"
 FINISHED, STOPPED, FAILED = "finished", "stopped", "failed"
 DAMAGED = "damaged"  # its plan cannot be read: it can only be deleted
 STATES = (WAITING, RUNNING, INTERRUPTED, FINISHED, STOPPED, FAILED)
 EXAMPLES = "examples.parquet"
-RESULT_PARTS = {"verdict", "before", "after", "parts", "best_step", "steps"}
+NO_RUN = "There is no such run. It may have been deleted; choose another."
 NAME_LENGTH = 60
+Kind = TypeVar("Kind", bound=Event)
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,24 @@ class RunInfo:
     def model(self) -> str:
         """The trained model's name in the registry."""
         return f"runs/{self.id}"
+
+
+@dataclass(frozen=True)
+class RunState:
+    """Everything that a run's folder says of it, read at one moment. shared: held-out sentences that occur in training."""
+
+    info: RunInfo
+    plan: Plan
+    events: list[Event]
+    result: RunResult | None
+    kind: str  # of the examples
+    separation: Separation
+    shared: int
+    stopping: bool = False  # asked to, not ended
+
+    def of(self, kind: type[Kind]) -> list[Kind]:
+        """The events of one type."""
+        return [event for event in self.events if isinstance(event, kind)]
 
 
 class Run(RunFiles):
@@ -113,20 +132,43 @@ class Run(RunFiles):
             check(self.folder, facts.get("files", {}))
             return from_frame(pd.read_parquet(self.folder / EXAMPLES), facts)
 
-    def info(self) -> RunInfo:
-        """The run's row in the list. A run whose state is running but whose lock is free was killed: interrupted."""
+    def facts_for(self, owner: str) -> dict[str, Any]:
+        """The same, for its owner; "" is anybody's. Raises UserError for another's; a damaged run has no known owner."""
         try:
-            facts, has_model = self.facts, (self.model / "config.json").is_file()
+            facts = self.facts
+        except UnreadableError:
+            if owner:
+                raise UserError(NO_RUN) from None
+            raise
+        if owner not in ("", facts["owner"]):
+            raise UserError(NO_RUN)
+        return facts
+
+    def state(self, owner: str = "") -> RunState:
+        """The run as it is now, for its owner. Raises DamagedError if a file of it is damaged."""
+        facts = self.facts_for(owner)
+        how, shared = Separation(**facts.get("split", {})), int(facts.get("shared", 0))
+        plan, events, result = Plan.from_json(facts["plan"]), self.events(), self.result()
+        return RunState(self._info(facts), plan, events, result, facts["kind"], how, shared)
+
+    def info(self) -> RunInfo:
+        """The run's row in the list."""
+        try:
+            return self._info(self.facts)
         except (UnreadableError, OSError) as error:
             return RunInfo(self.id, self.id, DAMAGED, str(error), self.id[:10], "", has_model=False)
-        state, message = self._state()
+
+    def _info(self, facts: dict[str, Any]) -> RunInfo:
+        """A run whose state is running but whose lock is free was killed: interrupted."""
+        has_model = (self.model / "config.json").is_file()
+        state, message = self._written_state()
         if state in (RUNNING, WAITING) and not self.locked():
-            state, message = self._state()  # it may have ended between the two looks
+            state, message = self._written_state()  # it may have ended between the two looks
             state = INTERRUPTED if state in (RUNNING, WAITING) else state
         data = str(facts.get("file", "")), facts["fingerprint"]
         return RunInfo(self.id, facts["name"], state, message, facts["created"], facts["owner"], has_model, *data)
 
-    def _state(self) -> tuple[str, str]:
+    def _written_state(self) -> tuple[str, str]:
         """State and message. If state.json is damaged, the state follows from the other files."""
         try:
             with reading("The state of this run", "Delete the run."):
@@ -135,7 +177,7 @@ class Run(RunFiles):
         except UnreadableError:
             return (FINISHED if self.conclusion() else INTERRUPTED), ""
 
-    def conclusion(self) -> dict[str, Any] | None:
+    def conclusion(self) -> RunResult | None:
         """The result, if it and the model exist, so that nothing is left to compute; else None."""
         try:
             return self.result() if self.model.is_dir() else None
@@ -149,16 +191,13 @@ class Run(RunFiles):
         with writing("The run"):
             write_object(self.folder / "plan.json", self.facts | {"name": name[:NAME_LENGTH]})
 
-    def save_result(self, result: dict[str, Any]) -> None:
-        write_object(self.folder / "result.json", result)
+    def save_result(self, result: RunResult) -> None:
+        write_object(self.folder / "result.json", asdict(result))
 
-    def result(self) -> dict[str, Any] | None:
-        """The content of result.json, None before the end. Raises DamagedError if it is damaged."""
+    def result(self) -> RunResult | None:
+        """What it came to, None before the end. Raises DamagedError if result.json is damaged."""
         path = self.folder / "result.json"
         if not path.exists():
             return None
         with reading("The result of this run", "Delete the run, or save its model first."):
-            result = read_object(path)
-            if missing := RESULT_PARTS - result.keys():
-                raise ValueError(f"result.json has no {', '.join(sorted(missing))}")
-            return result
+            return from_json(RunResult, read_object(path))

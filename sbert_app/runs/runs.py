@@ -3,17 +3,29 @@
 import os
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sbert_app.errors import UserError
-from sbert_app.runs.run import DAMAGED, Run, RunInfo
-from sbert_app.storage import UnreadableError, discard, writing
+from sbert_app.evaluation.verdict import Change
+from sbert_app.runs.run import DAMAGED, NO_RUN, Run, RunInfo
+from sbert_app.storage import discard, writing
 
 RUN_ID = re.compile(r"\d{4}-\d\d-\d\d-[0-9a-f]{16}")
+
+
+@dataclass(frozen=True)
+class RunOverview:
+    """A run with its verdict and size. word, change: "" and None before the end; base: "" if the run is damaged."""
+
+    info: RunInfo
+    base: str
+    word: str
+    examples: int  # held out
+    change: Change | None
+    nbytes: int
 
 
 class Runs:
@@ -31,8 +43,10 @@ class Runs:
         """The run of this id. Raises UserError if there is none or it belongs to somebody else."""
         run = Run(self._home / f"{run_id}")
         valid = isinstance(run_id, str) and bool(run_id) and run.folder.parent == self._home and not run_id.startswith(".")
-        if not valid or not _is_run(run.folder) or owner not in ("", _owner(run)):
-            raise UserError("There is no such run. It may have been deleted; choose another.")
+        if not valid or not _is_run(run.folder):
+            raise UserError(NO_RUN)
+        if owner:
+            run.facts_for(owner)
         return run
 
     def sweep(self, hours: float) -> None:
@@ -52,51 +66,30 @@ class Runs:
             raise UserError("This run is being worked on. Stop it first, then delete it.")
         _delete(run)
 
+    def overview(self, infos: Sequence[RunInfo]) -> Sequence[RunOverview]:
+        """The lines of several runs, without those that were deleted meanwhile."""
+        lines = []
+        for info in infos:
+            with suppress(UserError, OSError):
+                lines.append(_overview(self.get(info.id), info))
+        return lines
+
+
+def _overview(run: Run, info: RunInfo) -> RunOverview:
+    """What is damaged is left out."""
+    size = sum(path.stat().st_size for path in run.folder.rglob("*") if path.is_file())
+    if info.state == DAMAGED:
+        return RunOverview(info, "", "", 0, None, size)
+    base, result = run.plan.base, run.conclusion()
+    if result is None:
+        return RunOverview(info, base, "", 0, None, size)
+    return RunOverview(info, base, result.verdict.word, result.verdict.examples, result.verdict.changes[0], size)
+
 
 def _is_run(folder: Path) -> bool:
     return os.path.lexists(folder / "plan.json") or bool(RUN_ID.fullmatch(folder.name) and os.path.lexists(folder))
 
 
-def _owner(run: Run) -> str:
-    try:
-        return str(run.facts["owner"])
-    except UnreadableError:
-        return ""
-
-
 def _delete(run: Run) -> None:
     with writing("The folder of runs"):
         discard(run.folder)
-
-
-@dataclass(frozen=True)
-class RunOverview:
-    """word, change: the verdict and its first measure, "" and None before the end; base: "" if the run is damaged."""
-
-    info: RunInfo
-    base: str
-    word: str
-    examples: int  # held out
-    change: dict[str, Any] | None
-    nbytes: int
-
-
-def _overview(run: Run, info: RunInfo) -> RunOverview:
-    if info.state == DAMAGED:
-        return RunOverview(info, "", "", 0, None, _size(run))
-    verdict = (run.conclusion() or {}).get("verdict", {})
-    changes = verdict.get("changes") or [None]
-    return RunOverview(info, run.plan.base, verdict.get("word", ""), verdict.get("examples", 0), changes[0], _size(run))
-
-
-def overviews(get: Callable[[str], Run], infos: Sequence[RunInfo]) -> list[RunOverview]:
-    """The lines of several runs, without those that were deleted meanwhile; what is damaged is left out."""
-    lines = []
-    for info in infos:
-        with suppress(UserError, OSError):
-            lines.append(_overview(get(info.id), info))
-    return lines
-
-
-def _size(run: Run) -> int:
-    return sum(path.stat().st_size for path in run.folder.rglob("*") if path.is_file())

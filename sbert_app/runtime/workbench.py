@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sbert_app.corpus.cache import EmbeddingCache
@@ -12,11 +13,13 @@ from sbert_app.corpus.library import Library
 from sbert_app.errors import UserError
 from sbert_app.mapping import projection
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
+from sbert_app.runs.runs import Runs
 from sbert_app.runtime.device import Device
 from sbert_app.runtime.embedding import Embedder
 from sbert_app.runtime.examples import ExampleCorpora
 from sbert_app.runtime.line import ActiveJobs, Line
 from sbert_app.runtime.sessions import Sessions
+from sbert_app.runtime.worker import Worker, train
 from sbert_app.settings import Settings
 
 if TYPE_CHECKING:
@@ -40,13 +43,15 @@ class Lines:
 
 @dataclass(frozen=True)
 class Workbench:
-    """Passed to each service, which uses the parts it needs."""
+    """Passed to each job, which uses the parts it needs. worker: trains the runs."""
 
     settings: Settings
     device: Device
     embedder: Embedder
     examples: ExampleCorpora
     library: Library
+    runs: Runs
+    worker: Worker
     sessions: Sessions
     lines: Lines
     _models: "Models"
@@ -91,6 +96,7 @@ def open_workbench(settings: Settings, converts: bool = True) -> Workbench:
     """
     limits, device, active = settings.limits, Device(), ActiveJobs(settings.limits)
     embedder = Embedder(device, EmbeddingCache(None if settings.hosted else settings.cache / "embeddings"))
+    models = Models(settings, converts)
     corpora, maps, timing = (Line(places, active, limits.job_seconds) for places in (EMBEDDING_JOBS, 1, 1))
     bench = Workbench(
         settings=settings,
@@ -98,9 +104,11 @@ def open_workbench(settings: Settings, converts: bool = True) -> Workbench:
         embedder=embedder,
         examples=ExampleCorpora(embedder, limits),
         library=Library(settings.corpora),
+        runs=Runs(settings.runs),
+        worker=Worker(partial(train, models.registry, device.hold)),
         sessions=Sessions(limits),
         lines=Lines(active, corpora, maps, timing),
-        _models=Models(settings, converts),
+        _models=models,
     )
     if settings.device == "cuda":
         _ = bench.registry  # refuses at once where there is no GPU

@@ -5,18 +5,18 @@ import queue
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
 from sbert_app.errors import UserError
-from sbert_app.runs.run import FAILED, RUNNING, STOPPED, WAITING, Run
+from sbert_app.runs.run import FAILED, RUNNING, STOPPED, WAITING, Run, RunInfo
 from sbert_app.runtime.memory import give_back
 from sbert_app.storage import FULL, write_failure, writing
 
 if TYPE_CHECKING:
-    from sbert_app.runs.execution import Execution
+    from sbert_app.models.registry import Registry
 
 log = logging.getLogger(__name__)
 
@@ -36,8 +36,8 @@ class Job:
 class Worker:
     """Trains runs in turn. `start` and `stop` return at once; progress is written to the run's folder."""
 
-    def __init__(self, execute: Callable[[Run, Callable[[], bool]], None]) -> None:
-        self._execute = execute
+    def __init__(self, train: Callable[[Run, Callable[[], bool]], None]) -> None:
+        self._train = train
         self._waiting: queue.Queue[Job] = queue.Queue()
         self._jobs: dict[str, Job] = {}
         self._unwritten: dict[str, tuple[str, str]] = {}  # state and message of runs whose folder was not writable
@@ -82,9 +82,13 @@ class Worker:
         """Whether the run waits or is trained in this process."""
         return run_id in self._jobs
 
-    def unwritten(self, run_id: str) -> tuple[str, str] | None:
-        """State and message of a run that ended here, if they could not be written to its folder."""
-        return self._unwritten.get(run_id)
+    def updated(self, info: RunInfo) -> RunInfo:
+        """A run's row as it is known here: it may still be held, or its last state could not be written to a full disk."""
+        if unwritten := self._unwritten.get(info.id):
+            return replace(info, state=unwritten[0], message=unwritten[1])
+        if info.id not in self._jobs or info.state == WAITING:
+            return info
+        return replace(info, state=RUNNING)
 
     def _work(self) -> None:
         while True:
@@ -107,7 +111,7 @@ class Worker:
             return
         try:
             job.run.set_state(RUNNING)
-            self._execute(job.run, job.stop.is_set)
+            self._train(job.run, job.stop.is_set)
         except UserError as error:
             self._set_state(job.run, FAILED, str(error))
         except Exception as error:
@@ -129,9 +133,14 @@ def _reason(error: Exception) -> str:
     return DISK_FULL if failure.errno in FULL else f"The run cannot be written: {failure.strerror}. Fix that, then resume."
 
 
-def run_execution(execution: "Execution", device: Callable[[], AbstractContextManager[object]]) -> None:
-    """Run an execution to its end, holding the device for one step at a time."""
-    work = execution.work()
+def train(
+    registry: "Callable[[], Registry]", device: Callable[[], AbstractContextManager[object]], run: Run, stopping: Callable[[], bool]
+) -> None:
+    """Train a run in this thread to its end, holding the device for one step at a time. The caller holds the run's lock."""
+    from sbert_app.runs.execution import Execution
+
+    models = registry()
+    work = Execution(run, models.trainable, models.hardware, stopping).work()
     while True:
         with device():
             try:

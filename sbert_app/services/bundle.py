@@ -11,10 +11,8 @@ from sbert_app.services.corpus.judging import JudgingService
 from sbert_app.services.corpus.overlap import OverlapService
 from sbert_app.services.corpus.search import SearchService
 from sbert_app.services.corpus.standing import StandingService
-from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.pair_file import PairFileService
 from sbert_app.services.similarity import SimilarityService
-from sbert_app.services.trained_models import TrainedModels
 
 
 @dataclass(frozen=True)
@@ -32,13 +30,10 @@ class Services:
     duplicates: DuplicatesService
     overlap: OverlapService
     maps: MapService
-    trainings: FineTuneService
-    models: TrainedModels
 
 
 def build_services(bench: Workbench) -> Services:
     """Build all services on one workbench. Raises UserError for settings that a service cannot follow."""
-    trainings = FineTuneService(bench)
     return Services(
         bench=bench,
         similarity=SimilarityService(bench),
@@ -51,6 +46,4 @@ def build_services(bench: Workbench) -> Services:
         duplicates=DuplicatesService(bench),
         overlap=OverlapService(bench),
         maps=MapService(bench),
-        trainings=trainings,
-        models=TrainedModels(bench, trainings),
     )

@@ -15,13 +15,13 @@ from sbert_app.labelled.columns import ColumnRoles
 from sbert_app.labelled.examples import Reading, check_columns, read_examples
 from sbert_app.labelled.pair_columns import PairColumns, PairLabels, guess_pair_columns, read_pair_labels
 from sbert_app.labelled.scored_pairs import ScoredPairs
+from sbert_app.labelled.training_data import EXAMPLES
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.engine.batching import distinct
 from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.services.labelled import EXAMPLES
 from sbert_app.tables import Table, read_table
 from sbert_app.vectors import Vectors, unit_rows
 

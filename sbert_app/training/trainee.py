@@ -17,7 +17,7 @@ class Pause:
 
 
 @dataclass(frozen=True)
-class Step:
+class BatchLoss:
     """One update of the weights. `loss`: mean over the batch, before the update."""
 
     step: int
@@ -35,7 +35,7 @@ class Evaluation:
     best: bool
 
 
-Event = Pause | Step | Evaluation
+Event = Pause | BatchLoss | Evaluation
 
 
 class Trainee(Protocol):

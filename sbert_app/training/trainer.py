@@ -16,7 +16,7 @@ from sbert_app.errors import UserError
 from sbert_app.models.engine.batching import Rows
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.training.options import Options
-from sbert_app.training.trainee import Evaluation, Event, Pause, Step, Trainee
+from sbert_app.training.trainee import BatchLoss, Evaluation, Event, Pause, Trainee
 
 log = logging.getLogger(__name__)
 
@@ -89,7 +89,7 @@ class Trainer:
         nn.utils.clip_grad_norm_(self._trainee.module.parameters(), self._options.max_norm)
         self._optimizer.step()
         self.step += 1
-        yield Step(self.step, self.steps, loss, len(rows))
+        yield BatchLoss(self.step, self.steps, loss, len(rows))
 
     def _gradients(self, rows: Rows) -> Iterator[float | None]:
         """Compute the gradients of a batch; yield None between chunks, then the loss. Out of memory: halve the chunks."""

@@ -60,7 +60,7 @@ def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
             with gr.Tab("Map", id="map") as tabs["map"]:
                 cluster_map.build(services.maps, session, model, opened, tabs["map"])
             with gr.Tab("Fine-tune", id="fine-tune") as tabs["fine-tune"]:
-                panel = fine_tune.build(services.trainings, services.models, session, owner, picker)
+                panel = fine_tune.build(bench, session, owner, picker)
             with gr.Tab("Timing", id="timing") as tabs["timing"]:
                 timing.build(bench, session, model, opened, tabs["timing"])
             with gr.Tab("Evaluation", id="evaluation") as tabs["evaluation"]:

@@ -19,13 +19,12 @@ from typing import Any
 import numpy as np
 
 from sbert_app.errors import UserError
+from sbert_app.jobs.fine_tune import running
 from sbert_app.runs.run import FINISHED
 from sbert_app.runtime.workbench import Workbench, open_workbench
 from sbert_app.runtime.worker import INTERNAL_ERROR
 from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.corpus.search import SearchService
-from sbert_app.services.fine_tune import FineTuneService
-from sbert_app.services.trained_models import TrainedModels
 from tests.attacks.bound import bounded
 from tests.attacks.small_home import BASE, SAVED, SENTENCES, Ids, build, index, plan, settings, training_data
 
@@ -82,12 +81,10 @@ class Visit:
 
     ids: Ids
     bench: Workbench
-    trainings: FineTuneService
 
     @classmethod
     def begin(cls, home: Path, ids: Ids) -> "Visit":
-        bench = open_workbench(settings(home))
-        return cls(ids, bench, FineTuneService(bench))
+        return cls(ids, open_workbench(settings(home)))
 
     def encode(self, model: str) -> Any:
         return self.bench.device.encode(self.bench.registry.encoder(model), SENTENCES[:3]).tolist()
@@ -115,44 +112,43 @@ class Visit:
         return self.ids.corpus in self.corpora()
 
     def runs(self) -> Any:
-        self.trainings.active_run()
-        return sorted(info.id for info in self.trainings.list())
+        running.active_run(self.bench)
+        return sorted(info.id for info in running.rows(self.bench))
 
     def finished(self) -> Any:
-        progress = self.trainings.progress(self.ids.finished)
-        return progress.plan, progress.result, len(self.trainings.held_out(self.ids.finished))
+        progress = running.state(self.bench, self.ids.finished)
+        return progress.plan, progress.result, len(running.find(self.bench, self.ids.finished).split().held_out)
 
     def finished_model(self) -> Any:
         return self.encode(f"runs/{self.ids.finished}")
 
     def keep_model(self) -> Any:
-        models = TrainedModels(self.bench, self.trainings)
-        return self.encode(models.save_model(self.ids.finished, models.free_name("kept")))
+        return self.encode(running.save_model(self.bench, self.ids.finished, running.free_name(self.bench, "kept")))
 
     def rename(self) -> Any:
-        self.trainings.rename(self.ids.finished, "better name")
+        running.rename(self.bench, self.ids.finished, "better name")
 
     def delete_finished(self) -> Any:
-        self.trainings.delete(self.ids.finished)
+        running.delete(self.bench, self.ids.finished)
         return self.ids.finished in self.runs()
 
     def interrupted(self) -> Any:
-        progress = self.trainings.progress(self.ids.interrupted)
+        progress = running.state(self.bench, self.ids.interrupted)
         return progress.plan, progress.info.state
 
     def resume(self) -> Any:
         """Go on to the end: the same verdict as that of the run which was never interrupted."""
-        self.trainings.resume(self.ids.interrupted)
+        running.resume(self.bench, self.ids.interrupted)
         end = time.monotonic() + WAIT_SECONDS
-        while (progress := self.trainings.progress(self.ids.interrupted)).live and time.monotonic() < end:
+        while (progress := running.state(self.bench, self.ids.interrupted)).info.live and time.monotonic() < end:
             time.sleep(0.02)
         if progress.info.state != FINISHED:
             raise RuntimeError(progress.info) if progress.info.message == INTERNAL_ERROR else UserError(progress.info.message)
-        return np.round(progress.result["after"], 5).tolist() if progress.result else None
+        return np.round(progress.result.after, 5).tolist() if progress.result else None
 
     def new_run(self) -> Any:
-        data = training_data(self.trainings)
-        self.trainings.delete(self.trainings.create(data, plan(self.trainings, data)).id)
+        data = training_data(self.bench)
+        running.delete(self.bench, running.create(self.bench, data, plan(data)).id)
 
     def models(self) -> Any:
         return sorted(info.name for info in self.bench.registry.list())

@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from sbert_app.errors import UserError
+from sbert_app.jobs.fine_tune import running
 from sbert_app.runs.run import DAMAGED, FINISHED, INTERRUPTED
 from sbert_app.runtime.workbench import Workbench, open_workbench
 from sbert_app.services.corpus.corpora import CorpusService
-from sbert_app.services.fine_tune import FineTuneService
 from tests.attacks.bound import bounded
 from tests.attacks.small_home import BASE, PAIRS, SENTENCES, build, checkpoints_at_once, index, plan, settings, training_data
 
@@ -55,12 +55,12 @@ def child(home: Path, reports: Reports, seed: int) -> None:
     """Use the home until killed."""
     logging.disable(logging.ERROR)
     bench = open_workbench(settings(home))
-    service, choice = FineTuneService(bench), np.random.default_rng(seed)
+    choice = np.random.default_rng(seed)
     bench.device.encode(bench.registry.encoder(BASE), ["warm"])
     reports.add("ready")
     while True:
         corpora(bench, reports, choice)
-        runs(service, reports)
+        runs(bench, reports)
 
 
 def corpora(bench: Workbench, reports: Reports, choice: np.random.Generator) -> None:
@@ -75,20 +75,20 @@ def corpora(bench: Workbench, reports: Reports, choice: np.random.Generator) -> 
         reports.add("-corpus", name)
 
 
-def runs(service: FineTuneService, reports: Reports) -> None:
+def runs(bench: Workbench, reports: Reports) -> None:
     """Train a new run to its end; delete the oldest where there are many."""
-    for name in [info.id for info in service.list()][MOST:]:
+    for name in [info.id for info in running.rows(bench)][MOST:]:
         reports.add("~run", name)
-        service.delete(name)
+        running.delete(bench, name)
         reports.add("-run", name)
-    data = training_data(service)
-    run = service.create(data, plan(service, data), name=PAIRS)
+    data = training_data(bench)
+    run = running.create(bench, data, plan(data), name=PAIRS)
     reports.add("+run", run.id)
     with checkpoints_at_once():
-        service.worker.start(run)
-        while service.progress(run.id).live:
+        bench.worker.start(run)
+        while running.state(bench, run.id).info.live:
             time.sleep(0.01)
-    if service.progress(run.id).info.state == FINISHED:
+    if running.state(bench, run.id).info.state == FINISHED:
         reports.add("+model", run.id)
 
 
@@ -132,9 +132,9 @@ def kill_once(home: Path, reports: Reports, seed: int) -> list[str]:
 def check(home: Path, ledger: Ledger, finish: bool, expected: list[float]) -> tuple[list[str], list[str]]:
     """Open the home anew: (what is lost, what is listed but damaged)."""
     bench = open_workbench(settings(home))
-    service, session = FineTuneService(bench), bench.sessions.open()
+    session = bench.sessions.open()
     listed = {entry.id: entry for entry in bench.library.list()}
-    infos = {info.id: info for info in service.list()}
+    infos = {info.id: info for info in running.rows(bench)}
     lost = [f"corpus {name}" for name in ledger.there["corpus"] - listed.keys()]
     lost += [f"run {name}" for name in ledger.there["run"] - infos.keys()]
     lost += [f"{name} was deleted and is back" for name in ledger.gone & (listed.keys() | infos.keys())]
@@ -146,33 +146,33 @@ def check(home: Path, ledger: Ledger, finish: bool, expected: list[float]) -> tu
         except UserError as error:
             damaged.append(f"corpus {name}: {error}")
     for info in infos.values():
-        damaged += problems(bench, service, info.id, expected)
+        damaged += problems(bench, info.id, expected)
     if finish:
-        damaged += resume(service, [info.id for info in infos.values() if info.state == INTERRUPTED][:1])
+        damaged += resume(bench, [info.id for info in infos.values() if info.state == INTERRUPTED][:1])
     return lost, damaged
 
 
-def problems(bench: Workbench, service: FineTuneService, run_id: str, expected: list[float]) -> Iterator[str]:
+def problems(bench: Workbench, run_id: str, expected: list[float]) -> Iterator[str]:
     """What of a run cannot be used, or differs from the verdict that every run here comes to."""
     try:
-        progress = service.progress(run_id)
-        service.held_out(run_id)
+        progress = running.state(bench, run_id)
+        running.find(bench, run_id).split()
         if progress.info.has_model:
             bench.registry.encoder(progress.info.model)
-        if progress.info.state == FINISHED and not (progress.result and np.allclose(progress.result["after"], expected, atol=1e-4)):
+        if progress.info.state == FINISHED and not (progress.result and np.allclose(progress.result.after, expected, atol=1e-4)):
             yield f"run {run_id} has another result"
     except UserError as error:
         yield f"run {run_id}: {error}"
 
 
-def resume(service: FineTuneService, run_ids: list[str]) -> Iterator[str]:
+def resume(bench: Workbench, run_ids: list[str]) -> Iterator[str]:
     """Train interrupted runs to their end."""
     for run_id in run_ids:
-        service.resume(run_id)
+        running.resume(bench, run_id)
         end = time.monotonic() + WAIT_SECONDS
-        while service.progress(run_id).live and time.monotonic() < end:
+        while running.state(bench, run_id).info.live and time.monotonic() < end:
             time.sleep(0.02)
-        info = service.progress(run_id).info
+        info = running.state(bench, run_id).info
         if info.state != FINISHED:
             yield f"run {run_id} was resumed and is {info.state}: {info.message}"
 
@@ -185,12 +185,12 @@ def main(kills: int = KILLS) -> int:
     with tempfile.TemporaryDirectory(prefix="kills-") as folder:
         home, reports = Path(folder) / "home", Reports(Path(folder) / "reports")
         ids = build(home)
-        result = FineTuneService(open_workbench(settings(home))).progress(ids.finished).result
+        result = running.state(open_workbench(settings(home)), ids.finished).result
         assert result is not None
         ledger.there["model"].add(ids.finished)
         for seed in bounded(range(kills)):
             ledger.read(kill_once(home, reports, seed))
-            losses, damages = check(home, ledger, seed % FINISH_EVERY == 0, result["after"])
+            losses, damages = check(home, ledger, seed % FINISH_EVERY == 0, result.after)
             restarts += 1
             lost, damaged = lost + losses, damaged + damages
             for line in losses + damages:

@@ -1,22 +1,26 @@
 """A small real data home for the attacks: tiny models, one saved corpus, one finished run, one interrupted."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from transformers import AutoTokenizer, BertConfig, BertModel
 
+from sbert_app.jobs.fine_tune import preparing, running
+from sbert_app.jobs.fine_tune.job import FineTuneOptions, plan_of
+from sbert_app.labelled.training_data import TrainingData, example_table
+from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.files.finding import bundled_folder
 from sbert_app.models.files.folders import Layout, write_layout
 from sbert_app.runs import execution
 from sbert_app.runs.plan import Plan
+from sbert_app.runs.records import DevScore
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench, open_workbench
 from sbert_app.services.corpus.corpora import CorpusService
-from sbert_app.services.fine_tune import FineTuneService
-from sbert_app.services.labelled import TrainingData
 from sbert_app.settings import Settings
 
 BASE, SAVED = "base", "saved"  # the model that everything uses, and one that nothing needs
@@ -50,14 +54,19 @@ def index(bench: Workbench, sentences: list[str]) -> Session:
     return session
 
 
-def training_data(service: FineTuneService) -> TrainingData:
-    table = service.labelled.example(PAIRS)
+def training_data(bench: Workbench) -> TrainingData:
+    table = example_table(PAIRS, bench.settings.limits)
     table = type(table)(table.name, table.frame.head(ROWS), table.rows[:ROWS])
-    return service.labelled.load(service._bench.sessions.open(), table)
+    return preparing.load(bench, bench.sessions.open(), table)
 
 
-def plan(service: FineTuneService, data: TrainingData) -> Plan:
-    return service.plan("quick", data, BASE, epochs=2, learning_curve=False)
+def planned(data: TrainingData, base: str = DEFAULT_ENCODER, adjust: Mapping[str, Any] | None = None, **options: Any) -> Plan:
+    """The plan of a training with these options."""
+    return plan_of(FineTuneOptions(None, model=base, **options), data, adjust)
+
+
+def plan(data: TrainingData) -> Plan:
+    return planned(data, BASE, epochs=2, learning_curve=False)
 
 
 @contextmanager
@@ -87,16 +96,14 @@ def build(home: Path) -> Ids:
     index(bench, SENTENCES[: len(SENTENCES) // 2])
     bench.library.delete(bench.library.list()[0].id)
     index(bench, SENTENCES)
-    service = FineTuneService(bench)
-    data = training_data(service)
-    finished, interrupted = (service.create(data, plan(service, data), name=name) for name in ("finished", "interrupted"))
+    data = training_data(bench)
+    finished, interrupted = (running.create(bench, data, plan(data), name=name) for name in ("finished", "interrupted"))
     with checkpoints_at_once():
         with finished.lock():
-            for _ in service.steps(finished):
-                pass
+            list(running.train_here(bench, finished))
         with interrupted.lock():
-            steps = service.steps(interrupted)
-            while sum(event["type"] == "evaluation" for event in interrupted.events()) < 3:
+            steps = running.train_here(bench, interrupted)
+            while sum(isinstance(event, DevScore) for event in interrupted.events()) < 3:
                 next(steps)
             steps.close()
     return Ids(bench.library.list()[0].id, finished.id, interrupted.id)

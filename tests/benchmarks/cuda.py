@@ -25,7 +25,7 @@ from sbert_app.models.engine.hardware import Hardware, machine
 from sbert_app.training.objectives import Regression
 from sbert_app.training.options import Options
 from sbert_app.training.siamese import Siamese
-from sbert_app.training.trainee import Step
+from sbert_app.training.trainee import BatchLoss
 from sbert_app.training.trainer import Trainer
 from tests.benchmarks.timing import alternate
 from tests.cuda.place import ADAPTER, made_sentences, merge_adapter, model_folder
@@ -138,7 +138,7 @@ class Benchmark:
         siamese = Siamese(encoder, Regression(), data, data.take(np.arange(8)))
         trainer = Trainer(siamese, Options(epochs=1, batch_size=batch), self.hardware[precision])
         trainer.evaluate_after = set()
-        assert sum(isinstance(event, Step) for event in trainer.run()) == trainer.steps
+        assert sum(isinstance(event, BatchLoss) for event in trainer.run()) == trainer.steps
 
     def _train_theirs(self, data: Examples, batch: int, bf16: bool) -> None:
         from datasets import Dataset

@@ -35,8 +35,8 @@ def no_training_left() -> Iterator[None]:
     """End what is still training when a test is over: a slow machine would still compute it beside the tests that follow."""
     yield
     for services in SERVED:
-        worker = services.trainings.worker
-        for info in services.trainings.runs.list():
+        worker = services.bench.worker
+        for info in services.bench.runs.list():
             worker.stop(info.id)
         while worker.count():
             time.sleep(0.1)

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from sbert_app.runs.plan import QUICK
-from sbert_app.services.labelled import EXAMPLES
-from tests.attacks.small_home import tiny_model
+from sbert_app.jobs.fine_tune import preparing, running
+from sbert_app.labelled.training_data import EXAMPLES, example_table
+from tests.attacks.small_home import planned, tiny_model
 from tests.browser.chromium import go_to
 from tests.browser.conftest import SERVED
 from tests.browser.corpus import open_example
@@ -55,16 +55,16 @@ def connected(path, count=60, own=""):
 def small_run(app_url, tmp_path_factory):
     """Train a tiny model on the first rows of an example, without the page; returns the name of the run, another one each time."""
     tiny_model(base := tmp_path_factory.mktemp("models") / "tiny")
-    trainings, names = SERVED[0].trainings, iter(range(100))
+    bench, names = SERVED[0].bench, iter(range(100))
 
     def train(steps=None) -> str:
-        table = trainings.labelled.example("requests_scored.csv")
+        table = example_table("requests_scored.csv", bench.settings.limits)
         table = replace(table, name="shop wishes.csv", frame=table.frame.head(60), rows=table.rows[:60])
-        data = trainings.labelled.load(trainings._bench.sessions.open(), table)
+        data = preparing.load(bench, bench.sessions.open(), table)
         name = f"small run {next(names)} {np.random.default_rng().integers(10**9)}"
-        run = trainings.create(data, trainings.plan(QUICK, data, str(base), epochs=1, learning_curve=False), name=name)
+        run = running.create(bench, data, planned(data, str(base), epochs=1, learning_curve=False), name=name)
         with run.lock():
-            for number, _ in enumerate(trainings.steps(run)):
+            for number, _ in enumerate(running.train_here(bench, run)):
                 if number == steps:
                     break
         return name
@@ -169,10 +169,11 @@ def delete_for_good(page: Page, row: Locator) -> None:
 def test_runs_are_a_table_and_delete_asks_first(visit, small_run):
     """On a phone, by keyboard alone: choose, open, rename, be asked, keep, delete; a damaged run can only be deleted."""
     name, interrupted = small_run(), small_run(steps=2)
-    trainings = SERVED[0].trainings
-    ids = {info.name: info.id for info in trainings.list()}
+    bench = SERVED[0].bench
+    ids = {info.name: info.id for info in running.rows(bench)}
     damaged = "damaged-copy"
-    folder = Path(shutil.copytree(trainings.run(ids[name]).folder, trainings.run(ids[name]).folder.with_name(damaged)))
+    finished = running.find(bench, ids[name]).folder
+    folder = Path(shutil.copytree(finished, finished.with_name(damaged)))
     (folder / "plan.json").write_text("null")
     page = visit(390)
     open_tab(page)

@@ -19,7 +19,7 @@ from sbert_app.models.engine.hardware import Hardware
 from sbert_app.training.objectives import Classification, CoSent, MultipleNegativesRanking, Regression, Triplet
 from sbert_app.training.options import Options
 from sbert_app.training.siamese import Siamese
-from sbert_app.training.trainee import Step
+from sbert_app.training.trainee import BatchLoss
 from sbert_app.training.trainer import Trainer
 from tests.cuda.place import ADAPTER, CPU, DEVICE, examples, hardware, merge_adapter, model_folder, tickets
 
@@ -144,7 +144,7 @@ def a_batch_in_chunks() -> Figures:
 
 def train(trainer: Trainer, until: int | None = None) -> None:
     for event in trainer.run():
-        if isinstance(event, Step) and event.step == until:
+        if isinstance(event, BatchLoss) and event.step == until:
             return
 
 

@@ -7,8 +7,9 @@ import pytest
 
 from sbert_app.jobs import JOBS
 from sbert_app.jobs.declaring.option import arguments
+from sbert_app.jobs.fine_tune import preparing
+from sbert_app.labelled.training_data import example_table
 from sbert_app.services.corpus.duplicates import DuplicatesService
-from sbert_app.services.labelled import LabelledData
 from tests.jobs.test_surfaces import CASES
 from tests.ui.page import Page
 
@@ -62,8 +63,7 @@ REFUSALS = [
 @pytest.fixture(scope="module")
 def page(shared_bench):
     page = Page(shared_bench)
-    labelled = LabelledData(shared_bench)
-    labelled.load(page.session, labelled.example("requests_scored.csv"))
+    preparing.load(shared_bench, page.session, example_table("requests_scored.csv", shared_bench.settings.limits))
     list(DuplicatesService(shared_bench).find(page.session))
     return page
 

@@ -10,15 +10,16 @@ import torch
 import transformers
 
 from sbert_app.errors import UserError
+from sbert_app.jobs.fine_tune import preparing
 from sbert_app.jobs.timing import EXAMPLE_NAME, TIMING, labelled_pairs, race, race_corpus, race_session, table_7
 from sbert_app.labelled.columns import ColumnRoles
+from sbert_app.labelled.training_data import example_table
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
 from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.corpus.ranked_hits import WAITED
 from sbert_app.services.corpus.search import SearchService
-from sbert_app.services.labelled import LabelledData
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 from sbert_app.timing import experiment, measurements
@@ -136,10 +137,12 @@ def test_who_stops_while_waiting_leaves_the_line(racing):
 
 
 def test_quality_is_measured_on_the_columns_that_were_chosen(shared_bench, write):
-    session, labelled = shared_bench.sessions.open(), LabelledData(shared_bench)
+    session = shared_bench.sessions.open()
     rows = [f"first {i},second {i},other {i},{i % 5},{4 - i % 5}" for i in range(40)]
-    labelled.load(session, read_table(write("own.csv", "\n".join(["sentence1,sentence2,b,score,mine", *rows])), Limits()))
-    labelled.remap(session, ColumnRoles("scored", ("sentence1", "b"), "mine"))
+    preparing.load(
+        shared_bench, session, read_table(write("own.csv", "\n".join(["sentence1,sentence2,b,score,mine", *rows])), Limits())
+    )
+    preparing.remap(shared_bench, session, ColumnRoles("scored", ("sentence1", "b"), "mine"))
     pairs = labelled_pairs(shared_bench, session)
     assert pairs.sentences[1][0] == "other 0" and pairs.targets[0] == 1
 
@@ -156,9 +159,8 @@ def test_a_race_ends_with_its_corpus(shared_bench):
 def test_the_sessions_corpus_is_raced_and_its_labelled_pairs_are_measured(shared_bench):
     session = shared_bench.sessions.open()
     CorpusService(shared_bench).open_example(session, "field_notes.csv")
-    labelled = LabelledData(shared_bench)
-    table = labelled.example("requests_scored.csv")
-    labelled.load(session, replace(table, frame=table.frame.head(80), rows=table.rows[:80]))
+    table = example_table("requests_scored.csv", Limits())
+    preparing.load(shared_bench, session, replace(table, frame=table.frame.head(80), rows=table.rows[:80]))
     assert race_corpus(shared_bench, session).name == "field_notes.csv" and len(labelled_pairs(shared_bench, session)) == 80
     result = result_of(race_session(shared_bench, session, "all-MiniLM-L6-v2", 1))
     assert result.quality.examples == 80

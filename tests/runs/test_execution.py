@@ -6,10 +6,11 @@ import shutil
 import numpy as np
 import pytest
 
+from sbert_app.jobs.fine_tune import running
 from sbert_app.runs.execution import Execution
+from sbert_app.runs.records import Baseline
 from sbert_app.runs.run import FINISHED, RUNNING
 from sbert_app.runtime.workbench import open_workbench
-from sbert_app.services.fine_tune import FineTuneService
 from tests.attacks.small_home import build, settings
 
 
@@ -21,28 +22,30 @@ def whole(tmp_path_factory):
 
 
 @pytest.fixture
-def trainings(whole, tmp_path):
+def bench(whole, tmp_path):
     shutil.copytree(whole[0], tmp_path / "home")
-    return FineTuneService(open_workbench(settings(tmp_path / "home")))
+    return open_workbench(settings(tmp_path / "home"))
 
 
-def go_on(trainings, run):
+def go_on(bench, run):
     with run.lock():
-        events = list(trainings.steps(run))
+        events = list(running.train_here(bench, run))
     assert run.info().state == FINISHED
+    recorded = run.events()
+    assert events == recorded[len(recorded) - len(events) :]  # what was recorded now, none of an earlier process
     first, *others = run.events()
-    assert first["type"] == "baseline" and first["step"] == 0 and "baseline" not in [event["type"] for event in others]
+    assert isinstance(first, Baseline) and first.step == 0 and Baseline not in map(type, others)
     return events
 
 
 def same_verdict(first, second):
-    return np.allclose(first.result()["after"], second.result()["after"], atol=1e-5)
+    return np.allclose(first.result().after, second.result().after, atol=1e-5)
 
 
 @pytest.mark.parametrize("file", ["checkpoint.safetensors", "best.safetensors"])
 @pytest.mark.parametrize("damage", ["cut", "flipped", "missing"])
-def test_a_run_whose_checkpoint_rotted_begins_anew(trainings, whole, file, damage):
-    finished, run = (trainings.run(run_id) for run_id in (whole[1].finished, whole[1].interrupted))
+def test_a_run_whose_checkpoint_rotted_begins_anew(bench, whole, file, damage):
+    finished, run = (running.find(bench, run_id) for run_id in (whole[1].finished, whole[1].interrupted))
     path = run.folder / file
     content = bytearray(path.read_bytes())
     content[-50] ^= 1
@@ -50,33 +53,33 @@ def test_a_run_whose_checkpoint_rotted_begins_anew(trainings, whole, file, damag
         path.unlink()
     else:
         path.write_bytes(content if damage == "flipped" else content[:-999])
-    go_on(trainings, run)
+    go_on(bench, run)
     assert same_verdict(run, finished)
     assert sorted(p.suffix for p in run.folder.iterdir()) == sorted(p.suffix for p in finished.folder.iterdir())
 
 
-def test_a_model_without_its_result_is_made_again(trainings, whole):
+def test_a_model_without_its_result_is_made_again(bench, whole):
     """Killed between the two: what lies there may be of other weights than the result that follows."""
-    run = trainings.run(whole[1].interrupted)
+    run = running.find(bench, whole[1].interrupted)
     run.model.mkdir()
     (run.model / "config.json").write_text("{}")
-    go_on(trainings, run)
-    assert trainings._bench.registry.encoder(run.info().model).dim == 32
+    go_on(bench, run)
+    assert bench.registry.encoder(run.info().model).dim == 32
 
 
-def test_a_run_killed_before_its_last_word_is_not_trained_again(trainings, whole, monkeypatch):
-    run = trainings.run(whole[1].finished)
+def test_a_run_killed_before_its_last_word_is_not_trained_again(bench, whole, monkeypatch):
+    run = running.find(bench, whole[1].finished)
     before = run.events(), run.result(), run.info().message
     run.set_state(RUNNING)
     monkeypatch.setattr(Execution, "_train", None)
-    go_on(trainings, run)
+    go_on(bench, run)
     assert (run.events(), run.result(), run.info().message) == before
 
 
-def test_a_full_disk_in_the_shell_is_a_sentence(trainings, whole, monkeypatch):
+def test_a_full_disk_in_the_shell_is_a_sentence(bench, whole, monkeypatch):
     """The shell trains without the worker: what it shows is what `steps` raises."""
-    run = trainings.run(whole[1].interrupted)
+    run = running.find(bench, whole[1].interrupted)
     monkeypatch.setattr(type(run), "save", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
     monkeypatch.setattr(logging.root.manager, "disable", logging.CRITICAL)
     with run.lock(), pytest.raises(Exception, match="The run cannot be written: No space left on device. Free some space"):
-        list(trainings.steps(run))
+        list(running.train_here(bench, run))

@@ -6,12 +6,13 @@ from sbert_app.errors import UserError
 from sbert_app.runs import execution
 from sbert_app.runs.execution import Clock
 from sbert_app.runs.files import RunFiles
+from sbert_app.runs.records import Kept
 
 
 def test_events_come_back_without_those_that_were_damaged(tmp_path):
     run, path = RunFiles(tmp_path), tmp_path / "events.jsonl"
     assert run.events() == []
-    written = [{"type": "step", "step": step, "loss": 1 / step} for step in range(1, 6)]
+    written = [Kept(step, 1 / step) for step in range(1, 6)]
     for event in written:
         run.add_event(event)
     lines = path.read_bytes().split(b"\n")
@@ -27,7 +28,7 @@ def test_a_folder_in_the_place_of_the_events_is_replaced(tmp_path):
     path.mkdir()
     assert run.events() == []
     run.forget_events_after(3)
-    run.add_event({"type": "step", "step": 4})
+    run.add_event(Kept(4, 0.5))
     assert len(run.events()) == 1
 
 

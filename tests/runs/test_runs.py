@@ -11,14 +11,17 @@ import torch
 
 from sbert_app.errors import UserError
 from sbert_app.labelled.splits import split
+from sbert_app.runs import run as run_module
 from sbert_app.runs.files import BEST, CHECKPOINT
 from sbert_app.runs.plan import PAPER, PRESETS, QUICK, Plan, preset
+from sbert_app.runs.records import Kept, RunResult, from_json
 from sbert_app.runs.run import FINISHED, INTERRUPTED, RUNNING, Run
 from sbert_app.runs.runs import Runs
-from sbert_app.storage import sweep
+from sbert_app.storage import read_object, sweep
 from sbert_app.training.options import Options
+from tests.runs.test_records import SAVED
 
-RESULT_PARTS = ("verdict", "before", "after", "parts", "best_step", "steps")
+RESULT = from_json(RunResult, json.loads((SAVED / "result.json").read_text()))
 
 
 @pytest.fixture
@@ -31,6 +34,21 @@ def test_a_run_is_read_back_as_it_was_made(run, scored):
     assert run.split().fingerprint == split(scored).fingerprint
     info = run.info()
     assert (info.name, info.owner, info.has_model, info.model) == ("my run", "anna", False, f"runs/{run.id}")
+
+
+def test_a_look_at_a_run_reads_its_plan_once_and_is_its_owners(run, monkeypatch):
+    read = []
+    monkeypatch.setattr(run_module, "read_object", lambda path: read.append(path.name) or read_object(path))
+    state = run.state("anna")
+    assert read.count("plan.json") == 1
+    assert (state.info, state.plan, state.kind, state.events, state.result) == (run.info(), run.plan, "scored", [], None)
+    with pytest.raises(UserError, match="no such run"):
+        run.state("berta")
+    _damage(run.folder / "plan.json", "null")
+    with pytest.raises(UserError, match="no such run"):
+        run.state("anna")
+    with pytest.raises(UserError, match="This run is damaged"):
+        run.state()
 
 
 def test_who_says_it_runs_while_nobody_holds_its_lock_was_killed(run):
@@ -56,13 +74,13 @@ def test_a_run_that_ends_between_the_look_at_its_state_and_at_its_lock_is_not_in
 
 
 def test_a_half_written_event_is_no_event(run):
-    run.add_event({"type": "step", "step": 1})
-    run.add_event({"type": "step", "step": 9})
+    run.add_event(Kept(1, 0.25))
+    run.add_event(Kept(9, 0.25))
     with (run.folder / "events.jsonl").open("a") as file:
         file.write('{"type": "st')
-    assert [event["step"] for event in run.events()] == [1, 9]
+    assert [event.step for event in run.events()] == [1, 9]
     run.forget_events_after(5)
-    assert [event["step"] for event in run.events()] == [1]
+    assert [event.step for event in run.events()] == [1]
 
 
 def test_owners_see_their_own_runs_and_nobody_elses(tmp_path, run, scored):
@@ -142,7 +160,7 @@ def test_a_lost_state_is_told_by_what_lies_in_the_folder(run, how):
     _damage(run.folder / "state.json", how)
     assert run.info().state == INTERRUPTED
     run.model.mkdir()
-    run.save_result(dict.fromkeys(RESULT_PARTS, 1))
+    run.save_result(RESULT)
     assert run.info().state == FINISHED
 
 
@@ -151,8 +169,8 @@ def test_a_lost_state_is_told_by_what_lies_in_the_folder(run, how):
 def test_what_rotted_is_never_taken_for_what_was_written(run, file, how):
     run.save(CHECKPOINT, {"weight": torch.arange(100.0)})
     run.save(BEST, {"weight": torch.arange(100.0)})
-    run.save_result(dict.fromkeys(RESULT_PARTS, 1.5))
-    assert torch.equal(run.load(BEST)["weight"], torch.arange(100.0)) and run.result()["after"] == 1.5
+    run.save_result(RESULT)
+    assert torch.equal(run.load(BEST)["weight"], torch.arange(100.0)) and run.result() == RESULT
     _damage(run.folder / file, how)
     read = {
         "checkpoint": partial(run.load, CHECKPOINT),
@@ -166,18 +184,18 @@ def test_what_rotted_is_never_taken_for_what_was_written(run, file, how):
 
 def test_events_that_rotted_are_left_out(run):
     for step in (1, 2, 3, 4):
-        run.add_event({"type": "step", "step": step, "loss": 0.25})
+        run.add_event(Kept(step, 0.25))
     path = run.folder / "events.jsonl"
     first, second, third, last = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(first + second[:20] + b"\n" + third.replace(b"0.25", b"0.35") + b"\xff\xfe\n" + b"null\n" + last)
-    assert [event["step"] for event in run.events()] == [1, 4]
+    assert [event.step for event in run.events()] == [1, 4]
     run.forget_events_after(1)
     path.unlink()
     path.mkdir()
     assert run.events() == []
     run.forget_events_after(1)
-    run.add_event({"type": "step", "step": 5})
-    assert [event["step"] for event in run.events()] == [5]
+    run.add_event(Kept(5, 0.25))
+    assert [event.step for event in run.events()] == [5]
 
 
 def test_runs_from_before_there_were_checksums_are_read(run):

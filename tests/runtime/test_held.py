@@ -14,9 +14,9 @@ from sbert_app.corpus.reader import Corpus
 from sbert_app.grid.data_sets import read_data_set
 from sbert_app.jobs.evaluate.grid import Uploaded
 from sbert_app.labelled.columns import guess_mapping
+from sbert_app.labelled.training_data import read_training_data
 from sbert_app.runtime.sessions import Sessions
 from sbert_app.services.indexing.indexer import FormerIndex, IndexProgress
-from sbert_app.services.labelled import LabelledData
 from sbert_app.services.pair_file import PairTable
 from sbert_app.settings import Limits
 from sbert_app.tables import Table
@@ -58,7 +58,7 @@ def of_type(kind, indexed, bench):
         "mined": lambda: Mined(indexed, mined, {}),
         "overlap": lambda: FileOverlap(replace(indexed), corpus("b.csv"), Overlap(rows, scores, same), {}),
         "evaluation data": lambda: Uploaded((read_data_set(table(), bench.settings.limits),)),
-        "training data": lambda: LabelledData(bench).read(table(), guess_mapping(table().frame)),
+        "training data": lambda: read_training_data(table(), guess_mapping(table().frame), bench.settings.limits),
         "pairs": lambda: PairTable(table()),
     }[kind]()
 

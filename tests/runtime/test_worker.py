@@ -10,6 +10,7 @@ from sbert_app.errors import UserError
 from sbert_app.labelled.examples import Examples
 from sbert_app.labelled.splits import split
 from sbert_app.runs.plan import Plan
+from sbert_app.runs.records import Kept
 from sbert_app.runs.run import FAILED, FINISHED, INTERRUPTED, WAITING, Run
 from sbert_app.runs.runs import Runs
 from sbert_app.runtime.worker import Worker
@@ -70,7 +71,8 @@ def test_the_worker_outlives_a_run_that_cannot_even_fail(tmp_path, make, monkeyp
     worker.start(second)
     wait(worker)
     assert second.info().state == FINISHED and first.info().state == INTERRUPTED
-    assert worker.unwritten(first.id) == (FAILED, "The disk is full. Free some space, then resume.")
+    shown = worker.updated(first.info())
+    assert (shown.state, shown.message) == (FAILED, "The disk is full. Free some space, then resume.")
 
 
 def test_a_disk_that_fills_during_training_fails_the_run_and_no_other(small_disk, make):
@@ -81,15 +83,15 @@ def test_a_disk_that_fills_during_training_fails_the_run_and_no_other(small_disk
             with filler.open("wb") as file:
                 while file.write(bytes(4096)):  # to the last byte
                     pass
-        run.add_event({"type": "step", "step": 1})
+        run.add_event(Kept(1, 0.5))
         run.set_state(FINISHED)
 
     first, second = make(small_disk), make(small_disk)
     worker = Worker(execute)
     worker.start(first)
     wait(worker)
-    state = worker.unwritten(first.id) or (first.info().state, first.info().message)
-    assert state == (FAILED, "The disk is full. Free some space, then resume.")
+    shown = worker.updated(first.info())
+    assert (shown.state, shown.message) == (FAILED, "The disk is full. Free some space, then resume.")
     with pytest.raises(UserError, match="The run cannot be written: No space left on device. Free some space"):
         worker.start(second)
     assert not second.locked()

@@ -8,7 +8,7 @@ import pytest
 
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.training.options import Options
-from sbert_app.training.trainee import Evaluation, Step
+from sbert_app.training.trainee import BatchLoss, Evaluation
 from sbert_app.training.trainer import Trainer
 from tests.benchmarks.crossing import CrossEncoderTrainee, add_adapter, save_adapter
 
@@ -18,7 +18,7 @@ FAST = Options(epochs=4, batch_size=16, learning_rate=2e-4, head_rate=1e-3)
 def train(cross, train, dev, cpu):
     events = list(Trainer(CrossEncoderTrainee(cross, train, dev), FAST, cpu).run())
     cross.model.eval()
-    return [e.loss for e in events if isinstance(e, Step)], [e.score for e in events if isinstance(e, Evaluation)]
+    return [e.loss for e in events if isinstance(e, BatchLoss)], [e.score for e in events if isinstance(e, Evaluation)]
 
 
 @pytest.mark.parametrize("rank", [0, 8])

@@ -10,6 +10,7 @@ from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.systems import Choice
 from sbert_app.grid.tasks.pairs import Pairs
+from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.labelled.example_set import Examples
 from sbert_app.models.defaults import NEW_POLY
 from sbert_app.models.poly_encoder import PolyEncoder
@@ -17,13 +18,11 @@ from sbert_app.models.registry import Registry
 from sbert_app.runs.plan import PRESETS, Plan, preset
 from sbert_app.runs.run import FINISHED
 from sbert_app.runtime.workbench import open_workbench
-from sbert_app.services.fine_tune import FineTuneService
-from sbert_app.services.trained_models import TrainedModels
 from sbert_app.training.options import ObjectiveOptions, Options
 from sbert_app.training.siamese import build_siamese
-from sbert_app.training.trainee import Evaluation, Step
+from sbert_app.training.trainee import BatchLoss, Evaluation
 from sbert_app.training.trainer import Trainer
-from tests.attacks.small_home import settings, training_data
+from tests.attacks.small_home import planned, settings, training_data
 from tests.evaluating import evaluate
 
 
@@ -43,7 +42,7 @@ def test_training_lowers_the_loss_and_moves_codes_and_transformer(shallow_folder
     before = trainer.weights()
     (base,) = [score for score in trainer.measure() if score is not None]
     events = list(trainer.run())
-    losses = [event.loss for event in events if isinstance(event, Step)]
+    losses = [event.loss for event in events if isinstance(event, BatchLoss)]
     assert np.mean(losses[-3:]) < 0.9 * np.mean(losses[:3])
     assert max(event.score for event in events if isinstance(event, Evaluation)) >= base
     after = trainer.weights()
@@ -74,7 +73,7 @@ def test_a_run_resumes_from_its_state_to_the_same_weights(shallow_folder, cpu, s
     list(whole.run())
     _, first = make(shallow_folder, cpu, "regression", scored, epochs=1)
     for event in first.run():
-        if isinstance(event, Step):
+        if isinstance(event, BatchLoss):
             break
     _, second = make(shallow_folder, cpu, "regression", scored, epochs=1)
     second.load(first.state())
@@ -106,31 +105,31 @@ def bench(tmp_path):
 
 @pytest.fixture
 def finished(bench):
-    """A run over the bundled encoder, finished, and its service."""
-    service = FineTuneService(bench)
-    data = training_data(service)
-    run = service.create(data, service.plan("quick", data, NEW_POLY, epochs=1, learning_curve=True))
+    """A run over the bundled encoder, finished."""
+    data = training_data(bench)
+    run = running.create(bench, data, planned(data, NEW_POLY, epochs=1, learning_curve=True))
     with run.lock():
-        list(service.steps(run))
+        list(running.train_here(bench, run))
     assert run.info().state == FINISHED, run.info().message
-    return service, run
+    return run
 
 
 def test_a_run_is_judged_saved_listed_and_scored_by_the_grid(bench, finished):
-    service, run = finished
+    run = finished
     result, held_out = run.result(), run.split().held_out
     scorer = bench.registry.pair_scorer(run.info().model)
     pairs = list(zip(*held_out.sentences, strict=True))
-    assert np.abs(scorer.score(pairs) - result["after"]).max() < 1e-5
-    assert np.abs(bench.registry.pair_scorer(NEW_POLY).score(pairs) - result["before"]).max() < 1e-5
-    assert result["curve"]["half"] == len(run.split().train) // 2 and result["head"] is None
-    saved = TrainedModels(bench, service).save_model(run.id, "mine")
+    assert np.abs(scorer.score(pairs) - result.after).max() < 1e-5
+    assert np.abs(bench.registry.pair_scorer(NEW_POLY).score(pairs) - result.before).max() < 1e-5
+    assert result.curve.half == len(run.split().train) // 2 and result.head is None
+    saved = running.save_model(bench, run.id, "mine")
     assert (saved, "poly-encoder", 384) in [(row.name, row.kind, row.dim) for row in bench.registry.list()]
     again = Registry(bench.settings).pair_scorer(saved)
     assert np.array_equal(again.score(pairs), scorer.score(pairs))
     cell = measure_cell(load_system(bench, saved, Choice()), DataSet("held out", Pairs(held_out)))
     row = evaluate(bench, held_out, ["cross-encoder"], cross_encoder=saved)["cross-encoder"]
     assert cell.value == pytest.approx(row["spearman"]) and row["model"] == saved
-    assert result["verdict"]["changes"][0]["after"]["value"] == pytest.approx(cell.value, abs=1e-3)
-    estimate = service.estimate(training_data(service), service.plan("quick", training_data(service), saved, epochs=1))
+    assert result.verdict.changes[0].after.value == pytest.approx(cell.value, abs=1e-3)
+    data = training_data(bench)
+    estimate = preparing.expected(bench, data, planned(data, saved, epochs=1))
     assert estimate.seconds > 0

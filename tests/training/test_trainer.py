@@ -13,7 +13,7 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.training.objectives import CoSent, MultipleNegativesRanking, Regression
 from sbert_app.training.options import Options
 from sbert_app.training.siamese import Siamese, epoch_batches, without_repeats
-from sbert_app.training.trainee import Evaluation, Step
+from sbert_app.training.trainee import BatchLoss, Evaluation
 from sbert_app.training.trainer import Trainer
 
 ONE_EPOCH = Options(epochs=1, batch_size=16, learning_rate=5e-5)
@@ -42,7 +42,7 @@ def drain(trainer, steps=None):
     events = []
     for event in trainer.run():
         events.append(event)
-        if steps and isinstance(event, Step) and event.step == steps:
+        if steps and isinstance(event, BatchLoss) and event.step == steps:
             break
     return events
 
@@ -54,7 +54,7 @@ def same(first, second, tolerance=0.0):
 def test_training_lowers_the_loss_and_raises_the_dev_score(make, model_folder):
     _, trainer = make(Options(epochs=4, batch_size=16, learning_rate=5e-5), folder=model_folder)
     events = drain(trainer)
-    losses = [event.loss for event in events if isinstance(event, Step)]
+    losses = [event.loss for event in events if isinstance(event, BatchLoss)]
     scores = [event.score for event in events if isinstance(event, Evaluation)]
     assert len(losses) == 12 and np.mean(losses[-3:]) < 0.7 * np.mean(losses[:3])
     assert scores[-1] > scores[0] and len(scores) == 8
@@ -101,7 +101,7 @@ def test_a_batch_in_chunks_has_the_gradients_of_the_whole_batch(make, objective)
 
 def test_out_of_memory_halves_the_chunk_and_keeps_the_batch(make, monkeypatch):
     siamese, trainer = make(dropout=False)
-    expected = [event for event in drain(make(dropout=False)[1]) if isinstance(event, Step)]
+    expected = [event for event in drain(make(dropout=False)[1]) if isinstance(event, BatchLoss)]
     whole = siamese.forward
     sizes = []
 
@@ -112,7 +112,7 @@ def test_out_of_memory_halves_the_chunk_and_keeps_the_batch(make, monkeypatch):
         return whole(rows)
 
     monkeypatch.setattr(siamese, "forward", small_memory)
-    steps = [event for event in drain(trainer) if isinstance(event, Step)]
+    steps = [event for event in drain(trainer) if isinstance(event, BatchLoss)]
     assert [step.examples for step in steps] == [16, 16, 16] and max(sizes) <= 5
     assert [step.loss for step in steps] == pytest.approx([step.loss for step in expected], abs=1e-4)
 

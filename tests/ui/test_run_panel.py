@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 
 from sbert_app.evaluation.verdict import BETTER, UNCLEAR
-from sbert_app.jobs.fine_tune import _lines
+from sbert_app.jobs.fine_tune import running
+from sbert_app.jobs.fine_tune.job import _lines
 from sbert_app.labelled.example_set import Examples
-from sbert_app.runs.plan import QUICK
-from sbert_app.services.fine_tune import FineTuneService
-from sbert_app.services.trained_models import TrainedModels
+from sbert_app.runs.records import Baseline, DevScore
 from sbert_app.ui.fine_tune import movers_view, verdict_view, view
 from sbert_app.ui.fine_tune.run_panel import RunPanel
 from sbert_app.ui.header import ModelPicker
-from tests.attacks.small_home import BASE, tiny_model, training_data
+from tests.attacks.small_home import BASE, planned, tiny_model, training_data
 
 STOPPING, WITHOUT, KEEPING = "Stopping …", "Stop without a model", "Stop and keep the best checkpoint"
 
@@ -25,14 +24,13 @@ STOPPING, WITHOUT, KEEPING = "Stopping …", "Stop without a model", "Stop and k
 def panel(bench):
     tiny_model(bench.settings.models / BASE)
     with gr.Blocks():
-        service = FineTuneService(bench)
-        return RunPanel(service, TrainedModels(bench, service), gr.State(""), gr.State(""), ModelPicker(bench))
+        return RunPanel(bench, gr.State(""), gr.State(""), ModelPicker(bench))
 
 
 def start(panel, epochs=1):
     """A run that is created, not trained yet."""
-    data = training_data(panel._service)
-    return panel._service.create(data, panel._service.plan(QUICK, data, BASE, epochs=epochs, learning_curve=False))
+    data = training_data(panel._bench)
+    return running.create(panel._bench, data, planned(data, BASE, epochs=epochs, learning_curve=False))
 
 
 def shown(panel, run):
@@ -43,13 +41,13 @@ def shown(panel, run):
 def finished(panel):
     run = start(panel)
     with run.lock():
-        list(panel._service.steps(run))
+        list(running.train_here(panel._bench, run))
     return run
 
 
 def test_the_stop_button_is_the_runs_own_and_names_what_stop_keeps(panel):
     first, second = start(panel, 100), start(panel)
-    worker = panel._service.worker
+    worker = panel._bench.worker
     worker.start(first)
     worker.start(second)
     assert panel._on_stop(first.id, "").value == STOPPING
@@ -58,21 +56,21 @@ def test_the_stop_button_is_the_runs_own_and_names_what_stop_keeps(panel):
     worker.stop(second.id)
     third = start(panel)
     with third.lock():
-        for event in panel._service.steps(third):
+        for event in running.train_here(panel._bench, third):
             button, _ = shown(panel, third)
-            assert button.value == WITHOUT or event["type"] == "evaluation"
-            if event["type"] == "evaluation":
+            assert button.value == WITHOUT or isinstance(event, DevScore)
+            if isinstance(event, DevScore):
                 break
         assert shown(panel, third)[0].value == KEEPING
 
 
 def test_a_run_that_stops_is_shown_as_stopping_after_a_reload_too(panel):
     blocking = start(panel, 100)
-    with panel._service._bench.device.hold():  # the run cannot go on
-        panel._service.worker.start(blocking)
+    with panel._bench.device.hold():  # the run cannot go on
+        panel._bench.worker.start(blocking)
         assert shown(panel, blocking)[0].interactive
         before = panel.attach(blocking.id, "")[panel._shown]
-        panel._service.stop(blocking.id)
+        running.stop(panel._bench, blocking.id)
         button, updates = shown(panel, blocking)
         assert (button.value, button.interactive) == (STOPPING, False)
         assert updates[panel._shown] != before  # a page whose last tick crossed the click shows it with the next
@@ -84,29 +82,29 @@ def test_a_run_that_stops_is_shown_as_stopping_after_a_reload_too(panel):
 def test_the_page_recommends_a_model_only_if_its_verdict_does(panel, word, variant, label):
     run = finished(panel)
     result = run.result()
-    run.save_result(result | {"verdict": result["verdict"] | {"word": word, "examples": 80}})
+    run.save_result(replace(result, verdict=replace(result.verdict, word=word, examples=80)))
     _, updates = shown(panel, run)
     assert (updates[panel.use].variant, updates[panel.use].value) == (variant, label)
 
 
 def test_a_dev_part_that_is_perfect_before_training_is_called_what_it_is(panel):
     run = finished(panel)
-    progress = panel._service.progress(run.id)
+    progress = running.state(panel._bench, run.id)
     warning = "The dev part scored 100.0 before training"
     assert warning not in verdict_view.verdict(progress)
-    perfect = replace(progress, result=progress.result | {"dev_before": 0.9996})
+    perfect = replace(progress, result=replace(progress.result, dev_before=0.9996))
     assert warning in verdict_view.verdict(perfect)
-    events = [event | {"score": 1.0} if event["type"] == "baseline" else event for event in progress.events]
+    events = [replace(event, score=1.0) if isinstance(event, Baseline) else event for event in progress.events]
     training = replace(progress, events=events, info=replace(progress.info, state="running"))
     assert warning in view.live(training) and warning not in view.live(replace(training, events=progress.events))
     assert warning in "".join(_lines(perfect.result, "model"))
-    assert progress.result["dev_before"] == next(event["score"] for event in progress.events if event["type"] == "baseline")
+    assert progress.result.dev_before == next(event.score for event in progress.events if isinstance(event, Baseline))
 
 
 def movers(kind, before, after, targets, **facts):
     sentences = ([f"first {i}" for i in range(len(before))], [f"second {i}" for i in range(len(before))])
     examples = Examples(kind, sentences, np.array(targets, float), np.arange(1, len(before) + 1), **facts)
-    return movers_view.movers({"before": list(before), "after": list(after)}, examples)
+    return movers_view.movers(examples, before, after)
 
 
 def listed(markup):

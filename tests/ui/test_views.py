@@ -11,16 +11,21 @@ from markupsafe import Markup
 
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.errors import UserError
+from sbert_app.evaluation.estimate import MetricEstimate
+from sbert_app.evaluation.verdict import Change
+from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.labelled.examples import Examples
-from sbert_app.runs.plan import QUICK
-from sbert_app.runs.run import RunInfo
+from sbert_app.labelled.groups import Separation
+from sbert_app.runs.plan import Plan
+from sbert_app.runs.records import Baseline, LearningCurve, Loss
+from sbert_app.runs.run import RunInfo, RunState
 from sbert_app.runs.runs import RunOverview
 from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.corpus.search import SearchService
-from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.pair_file import PairFileService
 from sbert_app.services.similarity import ListComparison, SimilarityService
 from sbert_app.settings import ASSETS
+from sbert_app.tables import read_table
 from sbert_app.ui.corpus import view as corpus_view
 from sbert_app.ui.fine_tune import movers_view, runs_panel, verdict_view
 from sbert_app.ui.fine_tune import view as fine_tune
@@ -34,6 +39,7 @@ from sbert_app.ui.similarity import detail_view, file_view
 from sbert_app.ui.similarity import view as similarity
 from sbert_app.ui.similarity.lists_panel import heat_map, pair_records
 from sbert_app.wording import duration
+from tests.attacks.small_home import planned
 
 ATTACK = '<img src=x onerror="alert(1)">'
 
@@ -81,7 +87,7 @@ def test_figures_show_markup_as_text():
     for figure in figures:
         written = figure.to_json().replace(r"\u003c", "<")
         assert "&lt;img" in written and "<img" not in written
-    (record,) = movers_view.mover_records(held_out, {"before": half, "after": half})
+    (record,) = movers_view._records(held_out, np.array(half), np.array(half))
     assert record["meant"] == ATTACK  # a file has the label as it is
 
 
@@ -203,28 +209,36 @@ def _fine_tuning(bench, session):
     rows = [(f"{ATTACK} {i}", f"second {i} {ATTACK}", ATTACK if i % 2 else "plain") for i in range(40)]
     path = bench.settings.home.parent / "b.csv"
     pd.DataFrame(rows, columns=["sentence1", "sentence2", "label"]).to_csv(path, index=False)
-    service = FineTuneService(bench)
-    table = service.labelled.read_file(path, f"{ATTACK}.csv")
-    data = service.labelled.load(session, table)
-    plan = service.plan(QUICK, data, epochs=1, learning_curve=True)
-    run = service.create(data, plan, name=ATTACK)
+    table = read_table(path, bench.settings.limits, f"{ATTACK}.csv")
+    data = preparing.load(bench, session, table)
+    plan = planned(data, epochs=1, learning_curve=True)
+    run = running.create(bench, data, plan, name=ATTACK)
     with run.lock():
-        list(service.steps(run))
+        list(running.train_here(bench, run))
     run.set_state("failed", ATTACK)
-    progress, held_out = service.progress(run.id), service.held_out(run.id)
+    progress, held_out = running.state(bench, run.id), running.find(bench, run.id).split().held_out
     views = [fine_tune.training_data(data), fine_tune.live(progress), fine_tune.plan_line(plan), fine_tune.model_message(ATTACK)]
     info = progress.info
     views += [fine_tune.run_title(info), fine_tune.other_data(replace(info, fingerprint="another"), data)]
-    views += [runs_panel.run_table(service.overview()), runs_panel.question(info), runs_panel.chosen_run(info)]
-    return [*views, verdict_view.verdict(progress), movers_view.movers(progress.result, held_out)]
+    views += [
+        runs_panel.run_table(bench.runs.overview(running.rows(bench))),
+        runs_panel.question(info),
+        runs_panel.chosen_run(info),
+    ]
+    return [*views, verdict_view.verdict(progress), movers_view.movers(held_out, progress.result.before, progress.result.after)]
+
+
+def recorded(*events):
+    """A run that has recorded these events."""
+    info = RunInfo("id", "name", "running", "", "2026-01-02", "", has_model=False)
+    return RunState(info, Plan("base", "regression"), list(events), None, "scored", Separation(), 0)
 
 
 def test_no_curve_is_drawn_before_there_is_a_point():
-    base = {"type": "baseline", "step": 0, "score": 0.5}
-    assert training_curve([]) is training_curve([base]) is None
-    step = {"type": "step", "step": 3, "loss": 0.2}
-    assert [line.name for line in training_curve([step]).data] == ["loss"]
-    names = [(line.name, line.line.dash, list(line.y)) for line in training_curve([base, step]).data]
+    base, loss = Baseline(0, 0.5), Loss(3, 1.0, 10.0, 0.2, 9)
+    assert training_curve(recorded()) is training_curve(recorded(base)) is None
+    assert [line.name for line in training_curve(recorded(loss)).data] == ["loss"]
+    names = [(line.name, line.line.dash, list(line.y)) for line in training_curve(recorded(base, loss)).data]
     assert names[1] == ("dev score before training", "dash", [50, 50])
 
 
@@ -240,9 +254,9 @@ def test_histograms_share_one_scale():
     ("low", "value", "text"), [(0.02, 0.03, "very likely"), (-0.01, 0.03, "could be"), (-0.01, 0.0, "change little")]
 )
 def test_the_learning_curve_in_words(low, value, text):
-    estimate = {"value": 0.5, "low": 0.4, "high": 0.6}
-    change = {"before": estimate, "after": estimate, "difference": {"value": value, "low": low, "high": 0.1}}
-    assert text in verdict_view._curve({"half": 50, "whole": 100, "change": change})
+    estimate = MetricEstimate(0.5, 0.4, 0.6)
+    change = Change("spearman", estimate, estimate, MetricEstimate(value, low, 0.1), 0.5)
+    assert text in verdict_view._curve(LearningCurve(50, 100, change))
     assert verdict_view._curve(None) == ""
 
 

@@ -1,42 +1,43 @@
 """Figures of a training run: training curve, and score distributions before and after."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from sbert_app.labelled.examples import Examples
+from sbert_app.labelled.example_set import Examples
+from sbert_app.runs.records import Baseline, DevScore, Loss
+from sbert_app.runs.run import RunState
 from sbert_app.ui.kit.figures import FAR, GRID, INK, MIDDLE, TEAL, Figure, as_text, quiet
 
 MORE_LABELS = ("#b45309", "#4f6fd0", "#8a8a94", "#7a5cc0", "#5a8f3c")
 BINS = 24
 
 
-def training_curve(events: Sequence[Mapping[str, Any]]) -> Figure | None:
+def training_curve(run: RunState) -> Figure | None:
     """Loss and dev score by step, on two axes; the kept checkpoint has a large marker, a dashed line is the score before training.
 
     None as long as there is no point to draw.
     """
     from plotly.subplots import make_subplots
 
-    steps, scores, before = ([e for e in events if e["type"] == kind] for kind in ("step", "evaluation", "baseline"))
-    if not steps:
+    losses, scores, before = run.of(Loss), run.of(DevScore), run.of(Baseline)
+    if not losses:
         return None
     figure = make_subplots(specs=[[{"secondary_y": True}]])
     figure.add_scatter(
-        x=[e["step"] for e in steps], y=[e["loss"] for e in steps], name="loss", mode="lines", line={"color": MIDDLE, "width": 1.5}
+        x=[e.step for e in losses], y=[e.loss for e in losses], name="loss", mode="lines", line={"color": MIDDLE, "width": 1.5}
     )
     if before:
-        last, score = steps[-1]["step"], 100 * before[-1]["score"]
         figure.add_scatter(
-            x=[0, last], y=[score, score], name="dev score before training", mode="lines",
+            x=[0, losses[-1].step], y=[100 * before[-1].score] * 2, name="dev score before training", mode="lines",
             line={"color": TEAL, "width": 1.5, "dash": "dash"}, secondary_y=True,
         )  # fmt: skip
     if scores:
-        best = max(scores, key=lambda event: float(event["score"]))
+        best = max(scores, key=lambda event: event.score)
         markers = {"size": [12 if event is best else 6 for event in scores], "color": TEAL}
         figure.add_scatter(
-            x=[e["step"] for e in scores], y=[100 * e["score"] for e in scores], name="dev score (the large point is kept)",
+            x=[e.step for e in scores], y=[100 * e.score for e in scores], name="dev score (the large point is kept)",
             mode="lines+markers", line={"color": TEAL, "width": 2.5}, marker=markers, secondary_y=True,
         )  # fmt: skip
     quiet(figure, 300)

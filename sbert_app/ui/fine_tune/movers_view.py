@@ -7,7 +7,8 @@ import numpy as np
 from markupsafe import Markup
 
 from sbert_app.evaluation.agreement import MARGINS, gains, rank_shares
-from sbert_app.labelled.examples import Examples
+from sbert_app.evaluation.weighted import Array
+from sbert_app.labelled.example_set import Examples
 from sbert_app.ui.fine_tune.view import target
 from sbert_app.ui.kit import html
 
@@ -23,9 +24,9 @@ MARGIN = "Margin: cosine to the positive minus cosine to the negative (or to the
 MOVERS = 5  # examples listed for each direction
 
 
-def movers(result: Mapping[str, Any], held_out: Examples) -> Markup:
+def movers(held_out: Examples, before: Sequence[float], after: Sequence[float]) -> Markup:
     """Tables of the held-out examples that changed most, for the better and for the worse, with downloads."""
-    records = mover_records(held_out, result)
+    records = _records(held_out, np.array(before), np.array(after))
     improved, worsened = [r for r in records if r["gain"] > 0], [r for r in reversed(records) if r["gain"] < 0]
     section, moved = Markup("<section><h3>{}</h3>{}</section>"), {"Improved most": improved, "Worsened most": worsened}
     tables = Markup().join(section.format(title, _mover_table(held_out, rows[:MOVERS])) for title, rows in moved.items())
@@ -49,14 +50,13 @@ def _mover_table(held_out: Examples, records: Sequence[Mapping[str, Any]]) -> Ma
     return html.table(("Sentences", "Margin" if held_out.kind in MARGINS else "Closer than", *(["Target"] if meant else [])), rows)
 
 
-def mover_records(held_out: Examples, result: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _records(held_out: Examples, before: Array, after: Array) -> list[dict[str, Any]]:
     """The held-out examples as flat records for export, most improved first. rank_…: shares of the examples that rank below."""
-    gold, values = held_out.gold, {name: np.array(result[name]) for name in ("before", "after")}
-    values["gain"] = gains(held_out.kind, values["before"], values["after"], gold)
+    values = {"before": before, "after": after, "gain": gains(held_out.kind, before, after, held_out.gold)}
     if held_out.kind not in MARGINS:
-        values |= {"rank_before": rank_shares(values["before"]), "rank_after": rank_shares(values["after"])}
+        values |= {"rank_before": rank_shares(before), "rank_after": rank_shares(after)}
     if held_out.kind == "scored":
-        values["rank_meant"] = rank_shares(gold)
+        values["rank_meant"] = rank_shares(held_out.gold)
     records = []
     for i in np.argsort(-values["gain"], kind="stable").tolist():
         sentences = {f"sentence{k}": column[i] for k, column in enumerate(held_out.sentences, 1)}

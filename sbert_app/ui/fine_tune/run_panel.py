@@ -6,9 +6,12 @@ import gradio as gr
 
 from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import BETTER
+from sbert_app.jobs.fine_tune import running
+from sbert_app.labelled.training_data import TrainingData
+from sbert_app.runs.records import DevScore
+from sbert_app.runs.run import RunState
 from sbert_app.runtime.session import Session
-from sbert_app.services.fine_tune import FineTuneService, RunProgress
-from sbert_app.services.trained_models import TrainedModels
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.fine_tune import chart, movers_view, verdict_view, view
 from sbert_app.ui.fine_tune.runs_panel import RunsPanel
 from sbert_app.ui.header import ModelPicker
@@ -24,22 +27,21 @@ ONE_DAY = "Download the model to keep it: a hosted app deletes runs after a day.
 class RunPanel:
     """Steps 3 and 4. `run_id`: the run shown; training runs in its own thread, independent of the page."""
 
-    def __init__(self, service: FineTuneService, models: TrainedModels, session: gr.State, owner: Any, picker: ModelPicker) -> None:
-        self._service, self._models, self._session, self._owner, self._picker = service, models, session, owner, picker
+    def __init__(self, bench: Workbench, session: gr.State, owner: Any, picker: ModelPicker) -> None:
+        self._bench, self._session, self._owner, self._picker = bench, session, owner, picker
         self._zips = Shelf(ZIPS_KEPT)
         self.run_id = gr.State("")
         self._shown = gr.State("")  # the state of the run as shown
         self._timer = gr.Timer(TICK_SECONDS, active=False)
         self._draw_live()
         self._draw_verdict()
-        self.runs = RunsPanel(service, owner)
+        self.runs = RunsPanel(bench, owner)
         live = [self.live, self.title, self.other_data, self.plan, self.progress, self.stop, self.curve, self.curve_links]
         verdict = [self.verdict, self.other_verdict, self.answer, self.spread, self.spread_links, self.movers]
         model = [self.name, self.use, self.download, self.model_message]
         # What `attach` updates.
         self.outputs = [self.run_id, self._shown, self._timer, *live, *verdict, *model, self.runs.table]
         self._listen()
-        self._listen_to_runs()
 
     def _draw_live(self) -> None:
         with gr.Column(visible=False, elem_id="step-live") as self.live:
@@ -58,7 +60,7 @@ class RunPanel:
             self.other_verdict = gr.HTML(elem_id="verdict-other-data", js_on_load=None)
             self.answer = gr.HTML(elem_id=verdict_view.VERDICT, js_on_load=None)
             with gr.Row(elem_classes="end-row", elem_id="keep"):
-                named = not self._service.hosted
+                named = not self._bench.settings.hosted
                 self.name = gr.Textbox(label="Save as model", max_lines=1, visible=named, elem_id="model-name")
                 self.use = gr.Button("Use this model", elem_id="use-model")
                 self.pack = gr.Button("Download model", elem_id="pack-model")
@@ -74,13 +76,9 @@ class RunPanel:
         self.stop.click(handler(self._on_stop), run, self.stop, queue=False, **PRIVATE)
         self.use.click(handler(self._on_use), [*run, self.name], [*self._picker.outputs, self.model_message], **PRIVATE)
         self.pack.click(handler(self._on_pack), run, self.download, **PRIVATE)
-
-    def _listen_to_runs(self) -> None:
-        chosen = [self.runs.chosen, self._owner]
-        shown: dict[str, Any] = {"inputs": [self.run_id, self._owner], "outputs": self.outputs} | PRIVATE
-        self.runs.listen({"fn": handler(self._on_changed)} | shown)
+        self.runs.listen({"fn": handler(self._on_changed), "inputs": run, "outputs": self.outputs} | PRIVATE)
         for button, work in ((self.runs.open, self.attach), (self.runs.resume, self._on_resume)):
-            self.compare_after(button.click(handler(work), chosen, self.outputs, **PRIVATE))
+            self.compare_after(button.click(handler(work), [self.runs.chosen, self._owner], self.outputs, **PRIVATE))
 
     def compare_after(self, event: Any) -> None:
         """After an event that loads data or opens a run: show whether the run was trained on the data of step 1."""
@@ -89,81 +87,82 @@ class RunPanel:
 
     def attach(self, run_id: str, owner: str) -> Updates:
         """Show a run, and follow it while it is live."""
-        progress = self._service.progress(run_id or "", owner)
+        run = running.state(self._bench, run_id or "", owner)
         return {
             self.run_id: run_id,
             self.live: gr.Column(visible=True),
-            self.plan: view.plan_line(progress.plan),
+            self.plan: view.plan_line(run.plan),
             self.other_data: "",
             self.other_verdict: "",
             self.download: gr.DownloadButton(visible=False),
             self.model_message: "",
-            **self._show(progress, owner, run_id),
+            **self._show(run, owner, run_id),
         }
 
     def attach_live(self, owner: str) -> Updates:
         """Show the owner's active run, if any, for instance after a reload or on another device."""
-        active = self._service.active_run(owner)
+        active = running.active_run(self._bench, owner)
         return self.attach(active.id, owner) if active else {self.run_id: ""}
 
     def _compare(self, run_id: str, owner: str, session: Session) -> list[Any]:
+        data = session.get(TrainingData)
         try:
-            data, info = self._service.labelled.current(session), self._service.info(run_id or "", owner)
-        except UserError:  # no data, or no run is shown
+            return [view.other_data(running.row(self._bench, run_id or "", owner), data) if data else ""] * 2
+        except UserError:  # no run is shown
             return ["", ""]
-        return [view.other_data(info, data)] * 2
 
     def _on_tick(self, run_id: str, owner: str, shown: str, chosen: str) -> Updates:
-        progress = self._service.progress(run_id, owner)
-        return {self._shown: shown} if _state(progress) == shown else self._show(progress, owner, chosen)
+        run = running.state(self._bench, run_id, owner)
+        return {self._shown: shown} if _state(run) == shown else self._show(run, owner, chosen)
 
-    def _show(self, progress: RunProgress, owner: str, chosen: str) -> Updates:
-        finished = progress.result is not None and not progress.live
-        curve = chart.training_curve(progress.events)
+    def _show(self, run: RunState, owner: str, chosen: str) -> Updates:
+        live, result = run.info.live, run.result
+        curve = chart.training_curve(run)
         updates: Updates = {
-            self._shown: _state(progress),
-            self._timer: gr.Timer(active=progress.live),
-            self.title: view.run_title(progress.info),
-            self.progress: view.live(progress),
-            self.stop: _stop_button(progress),
+            self._shown: _state(run),
+            self._timer: gr.Timer(active=live),
+            self.title: view.run_title(run.info),
+            self.progress: view.live(run),
+            self.stop: _stop_button(run),
             self.curve: gr.Plot(curve, visible=curve is not None),
-            self.curve_links: verdict_view.curve_links(progress) if curve else "",
-            self.verdict: gr.Column(visible=finished),
+            self.curve_links: verdict_view.curve_links(run) if curve else "",
+            self.verdict: gr.Column(visible=result is not None and not live),
         }
-        if not progress.live:
-            updates[self.runs.table] = self.runs.listed(owner, chosen)
-        if not finished or progress.result is None:
+        if live:
             return updates
-        held_out, better = self._service.held_out(progress.info.id, owner), progress.result["verdict"]["word"] == BETTER
-        title = f"{'Use this model' if self._service.hosted else 'Save and use'}{'' if better else ' anyway'}"
+        updates[self.runs.table] = self.runs.listed(owner, chosen)
+        if result is None:
+            return updates
+        held_out, better = running.find(self._bench, run.info.id, owner).split().held_out, result.verdict.word == BETTER
+        title = f"{'Use this model' if self._bench.settings.hosted else 'Save and use'}{'' if better else ' anyway'}"
         return updates | {
-            self.answer: verdict_view.verdict(progress),
-            self.spread: chart.distributions(held_out, progress.result["before"], progress.result["after"]),
-            self.spread_links: verdict_view.spread_links(progress),
-            self.movers: movers_view.movers(progress.result, held_out),
+            self.answer: verdict_view.verdict(run),
+            self.spread: chart.distributions(held_out, result.before, result.after),
+            self.spread_links: verdict_view.spread_links(run),
+            self.movers: movers_view.movers(held_out, result.before, result.after),
             self.use: gr.Button(title, variant="primary" if better else "secondary"),  # recommended only by its verdict
-            self.name: self._models.free_name(progress.info.name),
+            self.name: running.free_name(self._bench, run.info.name),
         }
 
     def _on_stop(self, run_id: str, owner: str) -> Any:
-        self._service.stop(run_id, owner)
-        return _stop_button(self._service.progress(run_id, owner))
+        running.stop(self._bench, run_id, owner)
+        return _stop_button(running.state(self._bench, run_id, owner))
 
     def _on_use(self, run_id: str, owner: str, name: str) -> Updates:
-        if self._service.hosted:
-            chosen = self._service.progress(run_id, owner).info.model
+        if self._bench.settings.hosted:
+            chosen = running.row(self._bench, run_id, owner).model
             text = f"Chosen in the header, only for you. {CORPUS_STAYS} {ONE_DAY}"
         else:
-            chosen = self._models.save_model(run_id, name, owner)
+            chosen = running.save_model(self._bench, run_id, name, owner)
             text = f"Saved as {chosen} and chosen in the header. {CORPUS_STAYS}"
         return {**self._picker.use(chosen), self.model_message: view.model_message(text)}
 
     def _on_pack(self, run_id: str, owner: str) -> Any:
-        path = self._models.zip_model(run_id, self._zips.folder(), owner)
+        path = running.zip_model(self._bench, run_id, self._zips.folder(), owner)
         return gr.DownloadButton(f"Download {path.name} ({path.stat().st_size / 1e6:.0f} MB)", value=str(path), visible=True)
 
     def _on_resume(self, run_id: str | None, owner: str) -> Updates:
-        self._service.resume(run_id or "", owner)
+        running.resume(self._bench, run_id or "", owner)
         return self.attach(run_id or "", owner)
 
     def _on_changed(self, run_id: str, owner: str) -> Updates:
@@ -171,20 +170,19 @@ class RunPanel:
         if not run_id:
             return {self.run_id: ""}
         try:
-            progress = self._service.progress(run_id, owner)
+            run = running.state(self._bench, run_id, owner)
         except UserError:
             hidden = {self.live: gr.Column(visible=False), self.verdict: gr.Column(visible=False)}
             return {self.run_id: "", self._timer: gr.Timer(active=False), **hidden}
-        return {self.title: view.run_title(progress.info), self.answer: verdict_view.verdict(progress)}
+        return {self.title: view.run_title(run.info), self.answer: verdict_view.verdict(run)}
 
 
-def _state(progress: RunProgress) -> str:
+def _state(run: RunState) -> str:
     """A text that changes whenever there is something new to show."""
-    return f"{progress.info.state} {len(progress.events)} {progress.result is not None} {progress.stopping}"
+    return f"{run.info.state} {len(run.events)} {run.result is not None} {run.stopping}"
 
 
-def _stop_button(progress: RunProgress) -> gr.Button:
+def _stop_button(run: RunState) -> gr.Button:
     """What stopping keeps; or that the run stops already."""
-    evaluated = any(event["type"] == "evaluation" for event in progress.events)
-    title = "Stop and keep the best checkpoint" if evaluated else "Stop without a model"
-    return gr.Button("Stopping …" if progress.stopping else title, visible=progress.live, interactive=not progress.stopping)
+    title = "Stop and keep the best checkpoint" if run.of(DevScore) else "Stop without a model"
+    return gr.Button("Stopping …" if run.stopping else title, visible=run.info.live, interactive=not run.stopping)

@@ -1,15 +1,16 @@
 """Panel with the table of all runs of the owner, and what can be done with the chosen one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import gradio as gr
 from markupsafe import Markup
 
-from sbert_app.evaluation.verdict import LEAST_HELD_OUT
+from sbert_app.evaluation.verdict import LEAST_HELD_OUT, Change
+from sbert_app.jobs.fine_tune import running
 from sbert_app.runs.run import DAMAGED, FAILED, INTERRUPTED, RunInfo
 from sbert_app.runs.runs import RunOverview
-from sbert_app.services.fine_tune import FineTuneService
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.fine_tune.verdict_view import METRIC_NAMES, TOO_FEW, both_sides, interval
 from sbert_app.ui.fine_tune.view import STATES
 from sbert_app.ui.kit import html
@@ -39,8 +40,8 @@ CELL = Markup('<td data-label="{}">{}</td>')
 class RunsPanel:
     """Components and their events. `chosen`: the id of the run that the buttons act on, "" for none."""
 
-    def __init__(self, service: FineTuneService, owner: Any) -> None:
-        self._service, self._owner = service, owner
+    def __init__(self, bench: Workbench, owner: Any) -> None:
+        self._bench, self._owner = bench, owner
         self.chosen = gr.State("")
         with gr.Accordion("All runs", open=False, elem_id="runs") as self.fold:
             self.table = gr.HTML(elem_id="run-table", js_on_load=PICK_SCRIPT)
@@ -82,29 +83,26 @@ class RunsPanel:
 
     def listed(self, owner: str, chosen: str = "") -> Markup:
         """The table, with a chosen run."""
-        return run_table(self._service.overview(owner), chosen)
+        return run_table(self._bench.runs.overview(running.rows(self._bench, owner)), chosen)
 
     def _on_picked(self, owner: str, event: gr.EventData) -> Updates:
         run_id = sent(event).get("run")
-        info = self._info(run_id, owner)
+        info = running.row(self._bench, run_id or "", owner)
         return {self.chosen: info.id, self.message: chosen_run(info), **self._unasked(), **self._enabled(info)}
 
     def _on_delete(self, run_id: str, owner: str) -> Updates:
-        return {self.question_box: gr.Column(visible=True), self.question: question(self._info(run_id, owner))}
+        return {self.question_box: gr.Column(visible=True), self.question: question(running.row(self._bench, run_id, owner))}
 
     def _on_confirm(self, run_id: str, owner: str) -> Updates:
-        name = self._info(run_id, owner).name
-        self._service.delete(run_id, owner)
+        name = running.row(self._bench, run_id, owner).name
+        running.delete(self._bench, run_id, owner)
         return self.relisted(owner) | {self.message: html.status(f"The run {name} is deleted.")}
 
     def _on_rename(self, run_id: str, owner: str, name: str) -> Updates:
-        self._service.rename(run_id or "", name, owner)
-        info = self._info(run_id, owner)
+        running.rename(self._bench, run_id or "", name, owner)
+        info = running.row(self._bench, run_id, owner)
         renamed = {**self._enabled(info), self.new_name: ""}
         return {self.table: self.listed(owner, run_id), self.message: chosen_run(info), **renamed}
-
-    def _info(self, run_id: Any, owner: str) -> RunInfo:
-        return self._service.info(run_id or "", owner)
 
     def _unasked(self) -> Updates:
         """Hide the question."""
@@ -143,12 +141,12 @@ def _row(run: RunOverview, chosen: str) -> Markup:
     return ROW.format(id=info.id, checked=checked, name=info.name, cells=cells)
 
 
-def _scores(change: Mapping[str, Any] | None) -> Markup:
+def _scores(change: Change | None) -> Markup:
     """The first measure before and after, and the interval of the change."""
     if change is None:
         return Markup()
     text = Markup("<b>{} → {}</b> <small>{}, change {} (95 % interval {} to {})</small>")
-    return text.format(*both_sides(change), METRIC_NAMES[change["metric"]], *interval(change))
+    return text.format(*both_sides(change), METRIC_NAMES[change.metric], *interval(change))
 
 
 def chosen_run(info: RunInfo | None) -> Markup:

@@ -6,10 +6,12 @@ from typing import Any
 import gradio as gr
 
 from sbert_app.errors import UserError
-from sbert_app.labelled.columns import KINDS
+from sbert_app.jobs.fine_tune import preparing
+from sbert_app.labelled.columns import KINDS, chosen_mapping
 from sbert_app.labelled.groups import PAIRS, SENTENCES
+from sbert_app.labelled.training_data import DEV, TEST, TrainingData
 from sbert_app.runs.plan import PRESETS, QUICK, Plan
-from sbert_app.services.labelled import DEV, TEST, LabelledData, TrainingData
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.services.validation import one_of
 from sbert_app.training.options import CONCATENATIONS, DISTANCES, OBJECTIVES
 from sbert_app.ui.fine_tune import view
@@ -31,8 +33,8 @@ LEARNING_CURVE = "Learning curve: also train on half of the examples, to see whe
 class DataPanel:
     """Step 1, without visitors' data."""
 
-    def __init__(self, labelled: LabelledData, session: gr.State) -> None:
-        self._labelled, self.session = labelled, session
+    def __init__(self, bench: Workbench, session: gr.State) -> None:
+        self._bench, self.session = bench, session
         gr.HTML(view.step(1, "Data"), js_on_load=None)
         with gr.Row(elem_classes="examples"):
             ids = {name: f"example-{Path(name).stem}" for name in EXAMPLES}
@@ -110,11 +112,10 @@ class DataPanel:
 
     def read(self, values: Values) -> TrainingData:
         """Read the session's table with the columns and the split set on the page."""
-        session, labelled = values[self.session], self._labelled
-        sentences = [values[self.first], values[self.second], values[self.third]]
-        table = labelled.current(session).table
-        mapping = labelled.mapping(table, values[self.kind], sentences, values[self.target], values[self.positive])
-        return labelled.remap(session, mapping, values[self.split_by] or "", values[self.split_column] or "")
+        session, sentences = values[self.session], [values[box] for box in (self.first, self.second, self.third)]
+        frame = preparing.current(session).table.frame
+        mapping = chosen_mapping(frame, values[self.kind], sentences, values[self.target], values[self.positive])
+        return preparing.remap(self._bench, session, mapping, values[self.split_by] or "", values[self.split_column] or "")
 
 
 class PlanPanel:
@@ -172,11 +173,16 @@ class PlanPanel:
             self.advice: view.objective(objective),
         }
 
-    def changes(self, values: Values) -> dict[str, Any]:
-        """The settings on the page, by their names in the plan."""
-        options = ("epochs", "batch_size", "learning_rate", "seed")
-        names = ("objective", *options, "concatenation", "margin", "distance", "learning_curve")
-        return {name: values[component] for name, component in zip(names, self.tuned, strict=True)}
+    def options(self, values: Values) -> dict[str, Any]:
+        """What is set on the page, by the names of the job's options."""
+        names = ("objective", "epochs", "batch_size", "learning_rate", "seed")
+        set_here = dict(zip(names, self.tuned, strict=False)) | {"preset": self.preset, "learning_curve": self._curve}
+        return {name: values[component] for name, component in set_here.items()}
+
+    def adjust(self, values: Values) -> dict[str, Any]:
+        """The settings of the objective, by their names in the plan."""
+        adjusted = {"concatenation": self._concatenation, "margin": self._margin, "distance": self._distance}
+        return {name: values[component] for name, component in adjusted.items()}
 
 
 def choice(label: str, elem_id: str) -> gr.Dropdown:

@@ -8,13 +8,15 @@ from typing import Any
 import gradio as gr
 
 from sbert_app.errors import UserError
+from sbert_app.jobs.declaring.option import read
+from sbert_app.jobs.fine_tune import preparing, running
+from sbert_app.jobs.fine_tune.job import FineTuneOptions, plan_of
+from sbert_app.labelled.training_data import SplitChoice, TrainingData, example_table
 from sbert_app.models.words.untrained import is_untrained
-from sbert_app.runs.plan import Plan
+from sbert_app.runs.plan import Plan, preset
 from sbert_app.runtime.session import Session
-from sbert_app.services.fine_tune import BUSY, FineTuneService
-from sbert_app.services.labelled import SplitChoice, TrainingData
-from sbert_app.services.trained_models import TrainedModels
-from sbert_app.tables import Table
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.tables import Table, read_table
 from sbert_app.ui.fine_tune import view
 from sbert_app.ui.fine_tune.run_panel import RunPanel
 from sbert_app.ui.fine_tune.step_panels import DataPanel, PlanPanel
@@ -26,11 +28,11 @@ SHOW_RUN = "() => studio.show('step-live')"
 NO_FILE = "Choose a file with labelled pairs."
 
 
-def build(service: FineTuneService, models: TrainedModels, session: gr.State, owner: Any, picker: ModelPicker) -> RunPanel:
+def build(bench: Workbench, session: gr.State, owner: Any, picker: ModelPicker) -> RunPanel:
     """Build the tab. Returns the run panel, which can show an active run after the page is loaded."""
     gr.Markdown("Train the encoder on **your labelled pairs**, and see whether it got better.", elem_classes="lead")
-    tab = _FineTuneTab(service, session, owner, picker.in_use)
-    panel = RunPanel(service, models, session, owner, picker)
+    tab = _FineTuneTab(bench, session, owner, picker.in_use)
+    panel = RunPanel(bench, session, owner, picker)
     tab.listen(panel)
     return panel
 
@@ -38,9 +40,9 @@ def build(service: FineTuneService, models: TrainedModels, session: gr.State, ow
 class _FineTuneTab:
     """Steps 1 and 2, without visitors' data. Steps 3 and 4 are RunPanel."""
 
-    def __init__(self, service: FineTuneService, session: gr.State, owner: Any, model: gr.State) -> None:
-        self._service, self._session, self._owner, self._model = service, session, owner, model
-        self.data = DataPanel(service.labelled, session)
+    def __init__(self, bench: Workbench, session: gr.State, owner: Any, model: gr.State) -> None:
+        self._bench, self._session, self._owner, self._model = bench, session, owner, model
+        self.data = DataPanel(bench, session)
         with gr.Column(visible=False, elem_id="step-settings") as self.settings:
             gr.HTML(view.step(2, "Settings"), js_on_load=None)
             self.plan = PlanPanel()
@@ -93,7 +95,8 @@ class _FineTuneTab:
     def _on_file(self, session: Session, preset: str, model: str, file: str | None) -> Updates:
         try:
             with uploaded(file, NO_FILE) as path:
-                return {**self._load(session, self._service.labelled.read_file(path), preset, model), self.data.refused: ""}
+                table = read_table(path, self._bench.settings.limits)
+                return {**self._load(session, table, preset, model), self.data.refused: ""}
         except UserError as error:
             return self._refuse(file, error) | {self.data.file: None}
 
@@ -102,27 +105,26 @@ class _FineTuneTab:
         return {self.data.refused: view.refused(Path(file or "").name, str(error))}
 
     def _on_clear(self, session: Session) -> Updates:
-        self._service.labelled.clear(session)
+        session.drop(TrainingData)
         return {**self.data.hide(), self.settings: gr.Column(visible=False)}
 
     def _on_example(self, name: str, session: Session, preset: str, model: str) -> Updates:
-        updates = self._load(session, self._service.labelled.example(name), preset, model)
+        updates = self._load(session, example_table(name, self._bench.settings.limits), preset, model)
         return {**updates, self.data.file: None, self.data.refused: ""}
 
     def _load(self, session: Session, table: Table, preset: str, model: str) -> Updates:
-        return {**self._show(self._service.labelled.load(session, table), preset, model), **self.data.without_files()}
+        return {**self._show(preparing.load(self._bench, session, table), preset, model), **self.data.without_files()}
 
     def _on_part(self, part: str, component: gr.File, session: Session, file: str | None) -> Updates:
-        labelled = self._service.labelled
         try:
             with uploaded(file, NO_FILE) as path:
-                data = labelled.set_part(session, part, labelled.read_file(path))
+                data = preparing.set_part(self._bench, session, part, read_table(path, self._bench.settings.limits))
         except UserError as error:
             return self._refuse(file, error) | {component: None}
         return {**self.data.show_split(data), self.data.refused: ""}
 
     def _on_part_cleared(self, part: str, session: Session) -> Updates:
-        return {**self.data.show_split(self._service.labelled.set_part(session, part, None)), self.data.refused: ""}
+        return {**self.data.show_split(preparing.set_part(self._bench, session, part, None)), self.data.refused: ""}
 
     def _on_columns(self, values: Values) -> Updates:
         updates = self._show(self.data.read(values), values[self.plan.preset], values[self._model])
@@ -138,20 +140,20 @@ class _FineTuneTab:
 
     def _split_in_use(self, session: Session) -> list[str]:
         """After a refusal: show the split that the data has."""
-        try:
-            choice = self._service.labelled.current(session).choice
-        except UserError:  # nothing is loaded
-            choice = SplitChoice()
+        data = session.get(TrainingData)
+        choice = data.choice if data else SplitChoice()
         return [choice.by, choice.column]
 
     def _show(self, data: TrainingData, preset: str, model: str) -> Updates:
         """Show the data as read, and settings that fit it."""
-        plan = self._service.plan(preset, data, model)
-        return {**self.data.show(data), self.settings: gr.Column(visible=True), **self.plan.show(plan, data.mapping.kind)}
+        return {**self.data.show(data), self.settings: gr.Column(visible=True), **self._show_preset(data, preset, model)}
+
+    def _show_preset(self, data: TrainingData, name: str, model: str) -> Updates:
+        examples = data.split.train
+        return self.plan.show(preset(name, examples.kind, len(examples), model), examples.kind)
 
     def _on_preset(self, values: Values) -> Updates:
-        data = self.data.read(values)
-        return self.plan.show(self._service.plan(values[self.plan.preset], data, values[self._model]), data.reading.examples.kind)
+        return self._show_preset(self.data.read(values), values[self.plan.preset], values[self._model])
 
     def _on_model(self, values: Values) -> Updates:
         """An untrained network needs other settings than a trained model: show the preset's. Else keep what is set."""
@@ -164,18 +166,17 @@ class _FineTuneTab:
         yield view.ESTIMATING
         try:
             data = self.data.read(values)
-            expected = self._service.estimate(data, self._plan(values, data))
+            expected = preparing.expected(self._bench, data, self._plan(values, data))
         except UserError:
             yield ""
             raise
-        yield view.estimate(expected, self._service.device)
+        yield view.estimate(expected, str(self._bench.registry.hardware))
 
     def _on_start(self, values: Values) -> Updates:
-        if self._service.active_run(values[self._owner]):
-            raise UserError(BUSY)
-        data = self.data.read(values)
-        run = self._service.start(data, self._plan(values, data), values[self._owner])
-        return self._panel.attach(run.id, values[self._owner])
+        data, owner = self.data.read(values), values[self._owner]
+        run = running.start(self._bench, data, self._plan(values, data), owner, alone=True)
+        return self._panel.attach(run.id, owner)
 
     def _plan(self, values: Values, data: TrainingData) -> Plan:
-        return self._service.plan(values[self.plan.preset], data, values[self._model], **self.plan.changes(values))
+        chosen = self.plan.options(values) | {"model": values[self._model]}
+        return plan_of(read(FineTuneOptions, chosen, self._bench.settings.limits), data, self.plan.adjust(values))

@@ -7,14 +7,14 @@ from markupsafe import Markup
 
 from sbert_app.evaluation.verdict import LEAST_HELD_OUT
 from sbert_app.labelled.columns import KINDS
-from sbert_app.labelled.examples import Examples
+from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.groups import shared_warning
+from sbert_app.labelled.training_data import TrainingData
 from sbert_app.runs.plan import Plan, TrainingEstimate
+from sbert_app.runs.records import Baseline, CurveBegun, DevScore, Kept, Loss
 from sbert_app.runs.result import dev_warning
-from sbert_app.runs.run import DAMAGED, FAILED, FINISHED, INTERRUPTED, RUNNING, STOPPED, WAITING, RunInfo
-from sbert_app.services.fine_tune import RunProgress
-from sbert_app.services.labelled import TrainingData
-from sbert_app.tables.table import Table, skipped_summary
+from sbert_app.runs.run import DAMAGED, FAILED, FINISHED, INTERRUPTED, RUNNING, STOPPED, WAITING, RunInfo, RunState
+from sbert_app.tables.table import skipped_summary
 from sbert_app.training.options import OBJECTIVES
 from sbert_app.ui.kit import html
 from sbert_app.wording import duration, plural, times_100
@@ -67,21 +67,18 @@ def training_data(data: TrainingData) -> Markup:
 
 
 def _split(data: TrainingData) -> Markup:
-    split, files = data.split, data.choice
+    split = data.split
+    dev, held_out = (f", from {part.name}" if part else "" for part in (data.choice.dev, data.choice.held_out))
     sizes = {
         "train": (len(split.train), "for training"),
-        "dev": (len(split.dev), f"for choosing the checkpoint{_origin(files.dev)}"),
-        "held-out": (len(split.held_out), f"held out for the verdict{_origin(files.held_out)}"),
+        "dev": (len(split.dev), f"for choosing the checkpoint{dev}"),
+        "held-out": (len(split.held_out), f"held out for the verdict{held_out}"),
     }
     total = sum(size for size, _ in sizes.values())
     segments = (Markup('<i class="{}" style="flex:{}"></i>').format(name, size) for name, (size, _) in sizes.items())
     legend = (Markup('<li class="{}"><b>{:,}</b> {}</li>').format(name, size, use) for name, (size, use) in sizes.items())
     bar = Markup('<div class="split" role="img" aria-label="{:,} examples split in three">{}</div>')
     return bar.format(total, Markup().join(segments)) + Markup('<ul class="split-legend">{}</ul>').format(Markup().join(legend))
-
-
-def _origin(part: Table | None) -> str:
-    return f", from {part.name}" if part else ""
 
 
 def _first_rows(examples: Examples) -> Markup:
@@ -118,37 +115,33 @@ def estimate(expected: TrainingEstimate, device: str) -> Markup:
     ).format(duration(expected.seconds), device, ", ".join(pieces), expected.batches, expected.pairs_per_second)
 
 
-def live(progress: RunProgress) -> Markup:
+def live(run: RunState) -> Markup:
     """Progress of a run: bar, loss, dev score, rate, remaining time."""
-    info = progress.info
-    kinds = {event["type"] for event in progress.events}
-    steps, evaluations, before = (
-        [event for event in progress.events if event["type"] == kind] for kind in ("step", "evaluation", "baseline")
-    )
-    if not steps:
-        return html.progress(0, 1, f"{STATES[info.state].rstrip('.')}. {info.message}".strip(), "Training")
-    last = steps[-1]
+    info, losses, scores, before = run.info, run.of(Loss), run.of(DevScore), run.of(Baseline)
     stage = STATES[info.state].split(":")[0]
-    if progress.live and "kept" in kinds:
+    if not losses:
+        return html.progress(0, 1, f"{STATES[info.state].rstrip('.')}. {info.message}".strip(), "Training")
+    last = losses[-1]
+    if info.live and run.of(Kept):
         stage = "Stopped, evaluating the best checkpoint"
-    elif progress.live and "curve" in kinds:
+    elif info.live and run.of(CurveBegun):
         stage = "Learning curve: training on half of the examples"
-    elif progress.live and last["step"] == last["steps"]:
+    elif info.live and last.step == last.steps:
         stage = "Evaluating"
-    facts = [stage, f"step {last['step']:,} of {last['steps']:,}", f"loss {last['loss']:.4f}"]
-    if evaluations:
-        best = max(evaluations, key=lambda event: float(event["score"]))
-        base = f" (before training {times_100(before[0]['score'])})" if before else ""
-        facts.append(f"best on dev {times_100(best['score'])} at step {best['step']:,}{base}")
-    facts.append(f"{last['pairs_per_second']:,.0f} examples/s")
-    if progress.live and last["step"] < last["steps"]:
-        left = (last["steps"] - last["step"]) * last["seconds"] / max(1, last["step"])
+    facts = [stage, f"step {last.step:,} of {last.steps:,}", f"loss {last.loss:.4f}"]
+    if scores:
+        best = max(scores, key=lambda event: event.score)
+        base = f" (before training {times_100(before[0].score)})" if before else ""
+        facts.append(f"best on dev {times_100(best.score)} at step {best.step:,}{base}")
+    facts.append(f"{last.pairs_per_second:,.0f} examples/s")
+    if info.live and last.step < last.steps:
+        left = (last.steps - last.step) * last.seconds / max(1, last.step)
         facts.append(f"{duration(left)} of training left")
     text = " · ".join(facts)
-    if not progress.live and info.message:
+    if not info.live and info.message:
         text += f". {info.message}"
-    warning = dev_warning(before[0]["score"]) if before and progress.live else ""
-    return html.progress(last["step"], last["steps"], text, "Training") + html.notes([warning])
+    warning = dev_warning(before[0].score) if before and info.live else ""
+    return html.progress(last.step, last.steps, text, "Training") + html.notes([warning])
 
 
 def model_message(text: str) -> Markup:
@@ -161,9 +154,9 @@ def run_title(info: RunInfo) -> Markup:
     return Markup('<p class="read run-title">Run <b>{}</b>{}, {}</p>').format(info.name, file, info.created[:16])
 
 
-def other_data(info: RunInfo, data: TrainingData | None) -> Markup:
-    """A line that says that the run shown was not trained on the data loaded in step 1; empty if it was, or nothing is loaded."""
-    if data is None or info.fingerprint == data.split.fingerprint:
+def other_data(info: RunInfo, data: TrainingData) -> Markup:
+    """A line that says that the run shown was not trained on the data loaded in step 1; empty if it was."""
+    if info.fingerprint == data.split.fingerprint:
         return Markup()
     own, loaded = info.file or "other data", data.reading.name
     same = f"with other columns or another split of {own} than step 1 shows."

@@ -2,7 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,19 +10,22 @@ from typing import Any
 from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option, remarks
 from sbert_app.jobs.declaring.option import choice, flag, number, option, output, text, upload, whole
+from sbert_app.jobs.fine_tune import running
 from sbert_app.labelled.columns import guess_mapping
 from sbert_app.labelled.groups import COLUMN, GIVEN, SENTENCES, SPLITS
+from sbert_app.labelled.training_data import SplitChoice, TrainingData, read_training_data
 from sbert_app.runs.plan import PRESETS, QUICK, Plan, preset
+from sbert_app.runs.records import Baseline, DevScore, Loss, RunResult
 from sbert_app.runs.result import summary, warnings
-from sbert_app.runs.run import Run
-from sbert_app.services.fine_tune import FineTuneService, RunProgress
-from sbert_app.services.labelled import SplitChoice, TrainingData
+from sbert_app.runs.run import RunState
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
 from sbert_app.storage import atomic_folder, writing_to
 from sbert_app.tables import Table
 from sbert_app.training.options import OBJECTIVES, RANGES
 
 POLL_SECONDS = 0.5
+NUMBERS = ("epochs", "batch_size", "learning_rate", "seed")  # the options that are numbers of the training loop
 
 
 @dataclass(frozen=True)
@@ -71,92 +74,98 @@ def fine_tune(call: Call, options: FineTuneOptions) -> Steps:
     """
     if options.out and options.out.exists():
         raise UserError(f"'{options.out}' already exists. Choose another --out.")
-    service = call.services.trainings
     table = call.required_table()
     how = SplitChoice(options.split or SENTENCES, options.split_column, options.test, options.dev)
-    data = service.labelled.read(table, guess_mapping(table.frame), how)
-    plan = _plan(service, data, options)
+    data = read_training_data(table, guess_mapping(table.frame), call.bench.settings.limits, how)
+    plan = plan_of(options, data)
     if options.out:
         yield from map(Step, [*remarks(data.reading), *data.split.separation.sentences()])
-        yield from _in_shell(service, data, plan, options.out)
+        yield from _in_shell(call.bench, data, plan, options.out)
     else:
-        yield from _in_background(service, data, plan, options.owner)
+        yield from _in_background(call.bench, data, plan, options.owner)
 
 
-def options_of(progress: RunProgress) -> dict[str, Any] | None:
+def plan_of(options: FineTuneOptions, data: TrainingData, adjust: Mapping[str, Any] | None = None) -> Plan:
+    """The preset with what was chosen instead. Raises UserError for an objective or settings that do not fit.
+
+    adjust: settings of the objective, by their names in ObjectiveOptions, as a page sends them; None: the preset's.
+    """
+    examples = data.split.train
+    plan = preset(options.preset or QUICK, examples.kind, len(examples), options.model)
+    numbers = {name: value for name in NUMBERS if (value := getattr(options, name)) is not None}
+    plan = replace(plan, objective=options.objective or plan.objective, learning_curve=options.learning_curve)
+    try:
+        chosen = {name: value for name, value in (adjust or {}).items() if value is not None}
+        plan = replace(plan, options=replace(plan.options, **numbers), adjust=replace(plan.adjust, **chosen))
+    except (ValueError, TypeError) as error:
+        raise UserError(f"These settings do not work: {error}.") from error
+    plan.check(examples.kind)
+    return plan
+
+
+def options_of(run: RunState) -> dict[str, Any] | None:
     """The options that train a finished run again. None if no command can: parts of their own, or settings that are no options."""
-    plan, parts, split = progress.plan, progress.result["parts"] if progress.result else {}, progress.separation
-    if not (parts and progress.info.file) or GIVEN in (split.held_out, split.dev):
+    plan, split = run.plan, run.separation
+    if run.result is None or not run.info.file or GIVEN in (split.held_out, split.dev):
         return None
-    numbers = {name: getattr(plan.options, name) for name in ("epochs", "batch_size", "learning_rate", "seed")}
+    numbers = {name: getattr(plan.options, name) for name in NUMBERS}
     options = {"objective": plan.objective, "model": plan.base, "learning_curve": plan.learning_curve, **numbers}
     options |= {"split_column": split.column} if split.wanted == COLUMN else {"split": split.wanted}
     for name in PRESETS:
-        like = preset(name, progress.kind, parts["train"], plan.base)
+        like = preset(name, run.kind, run.result.parts.train, plan.base)
         settings = replace(like.options, **numbers)
         if replace(like, objective=plan.objective, options=settings, learning_curve=plan.learning_curve) == plan:
             return options | {"out": "model", "preset": name}
     return None
 
 
-def _plan(service: FineTuneService, data: TrainingData, options: FineTuneOptions) -> Plan:
-    changes = {name: getattr(options, name) for name in ("epochs", "batch_size", "learning_rate", "seed", "learning_curve")}
-    return service.plan(options.preset or QUICK, data, options.model, objective=options.objective or None, **changes)
-
-
-def _in_shell(service: FineTuneService, data: TrainingData, plan: Plan, out: Path) -> Steps:
+def _in_shell(bench: Workbench, data: TrainingData, plan: Plan, out: Path) -> Steps:
     """Train in this process, or resume a killed run; then move the model to `out` and delete the run."""
-    run = service.interrupted_run(plan, data) or service.create(data, plan)
-    yield from _steps(service, run)
-    progress = service.progress(run.id)
-    if progress.result is None:
-        raise UserError(progress.info.message)
+    run = running.interrupted_run(bench, plan, data) or running.create(bench, data, plan)
+    with run.lock():
+        for event in running.train_here(bench, run):
+            if isinstance(event, Loss):
+                yield Step("Step", event.step, event.steps)
+            elif isinstance(event, Baseline):
+                yield Step(f"before training: dev {100 * event.score:.2f}")
+            elif isinstance(event, DevScore):
+                yield Step(f"step {event.step}: dev {100 * event.score:.2f}{' *' if event.best else ''}")
+    state = running.state(bench, run.id)
+    if state.result is None:
+        raise UserError(state.info.message)
     with writing_to(out, "out"), atomic_folder(out) as folder:
         shutil.copytree(run.model, folder, dirs_exist_ok=True)
-    service.delete(run.id)
-    yield Outcome(summary(progress.result) | {"model": str(out)}, _lines(progress.result, str(out)))
+    running.delete(bench, run.id)
+    yield Outcome(summary(state.result) | {"model": str(out)}, _lines(state.result, str(out)))
 
 
-def _steps(service: FineTuneService, run: Run) -> Iterator[Step[Any]]:
-    with run.lock():
-        for event in service.steps(run):
-            if event["type"] == "step":
-                yield Step("Step", event["step"], event["steps"])
-            elif event["type"] == "baseline":
-                yield Step(f"before training: dev {100 * event['score']:.2f}")
-            elif event["type"] == "evaluation":
-                yield Step(f"step {event['step']}: dev {100 * event['score']:.2f}{' *' if event['best'] else ''}")
-
-
-def _in_background(service: FineTuneService, data: TrainingData, plan: Plan, owner: str) -> Steps:
-    run = service.start(data, plan, owner)
-    while (progress := service.progress(run.id, owner)).live:
-        yield Step(progress.info.state, details=_state(progress))
+def _in_background(bench: Workbench, data: TrainingData, plan: Plan, owner: str) -> Steps:
+    run = running.start(bench, data, plan, owner)
+    while (state := running.state(bench, run.id, owner)).info.live:
+        yield Step(state.info.state, details=_details(state))
         time.sleep(POLL_SECONDS)
-    state = _state(progress)
-    if not progress.result:
-        yield Outcome(state, [progress.info.message])
+    if not state.result:
+        yield Outcome(_details(state), [state.info.message])
         return
-    model = progress.info.model
-    yield Outcome(state | {"model": model} | summary(progress.result), _lines(progress.result, model or ""))
+    model = state.info.model
+    yield Outcome(_details(state) | {"model": model} | summary(state.result), _lines(state.result, model))
 
 
-def _state(progress: RunProgress) -> dict[str, Any]:
-    steps = [event for event in progress.events if event["type"] == "step"][-1:]
-    state = {"run": progress.info.id, "state": progress.info.state, "message": progress.info.message}
-    return state | {key: steps[0][key] for key in ("step", "steps", "loss") if steps}
+def _details(run: RunState) -> dict[str, Any]:
+    last = {key: getattr(loss, key) for loss in run.of(Loss)[-1:] for key in ("step", "steps", "loss")}
+    return {"run": run.info.id, "state": run.info.state, "message": run.info.message, **last}
 
 
-def _lines(result: dict[str, Any], model: str) -> list[str]:
+def _lines(result: RunResult, model: str) -> list[str]:
     lines = [
-        f"{c['metric']}: {100 * c['before']['value']:.2f} before, {100 * c['after']['value']:.2f} after "
-        f"(change {100 * c['difference']['low']:+.2f} to {100 * c['difference']['high']:+.2f}, p {c['p']:.3f})"
-        for c in result["verdict"]["changes"]
+        f"{c.metric}: {100 * c.before.value:.2f} before, {100 * c.after.value:.2f} after "
+        f"(change {100 * c.difference.low:+.2f} to {100 * c.difference.high:+.2f}, p {c.p:.3f})"
+        for c in result.verdict.changes
     ]
-    if head := result.get("head"):
-        lines.append(f"labels: {100 * head['accuracy']:.1f} % correct ({100 * head['majority']:.1f} % by the most frequent label)")
-    speed = f"{result['seconds']:.1f} s, {result['pairs_per_second']:.0f}/s -> {model}"
-    return [*lines, f"verdict: {result['verdict']['word']}", *warnings(result), speed]
+    if head := result.head:
+        lines.append(f"labels: {100 * head.accuracy:.1f} % correct ({100 * head.majority:.1f} % by the most frequent label)")
+    speed = f"{result.seconds:.1f} s, {result.pairs_per_second:.0f}/s -> {model}"
+    return [*lines, f"verdict: {result.verdict.word}", *warnings(result), speed]
 
 
 FINE_TUNE = Job("fine_tune", Needs.LABELLED, FineTuneOptions, fine_tune, "train", streams=True)

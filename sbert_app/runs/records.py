@@ -1,0 +1,139 @@
+"""What a run records while it trains, its events, and at the end, its result. They are kept as JSON: here and nowhere else."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from typing import Any, TypeVar, get_args, get_type_hints
+
+from sbert_app.evaluation.verdict import Change, Verdict
+from sbert_app.labelled.groups import Separation
+
+Record = TypeVar("Record")
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The dev score before training, at step 0."""
+
+    step: int
+    score: float
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The mean loss since the last such event, after `step` of `steps`. seconds: of work so far."""
+
+    step: int
+    seconds: float
+    pairs_per_second: float
+    loss: float
+    steps: int
+
+
+@dataclass(frozen=True)
+class DevScore:
+    """The dev score after `step` updates. best: the highest so far, whose weights are kept."""
+
+    step: int
+    seconds: float
+    pairs_per_second: float
+    score: float
+    best: bool
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Stopped early: the best checkpoint, which is evaluated now."""
+
+    step: int
+    score: float
+
+
+@dataclass(frozen=True)
+class CurveBegun:
+    """The learning curve begins: another model is trained on half of the examples."""
+
+    step: int = 0
+
+
+Event = Baseline | Loss | DevScore | Kept | CurveBegun
+EVENTS: dict[str, type[Event]] = {
+    "baseline": Baseline,
+    "step": Loss,
+    "evaluation": DevScore,
+    "kept": Kept,
+    "curve": CurveBegun,
+}
+TYPES = {kind: name for name, kind in EVENTS.items()}
+
+
+@dataclass(frozen=True)
+class Parts:
+    """How many examples each part has."""
+
+    train: int
+    dev: int
+    held_out: int
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """How a measure changes from training on half of the examples to training on all of them."""
+
+    half: int
+    whole: int
+    change: Change
+
+
+@dataclass(frozen=True)
+class HeadAccuracy:
+    """Accuracy of the softmax head on the held-out pairs, and the share of the most frequent label."""
+
+    accuracy: float
+    majority: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunResult:
+    """What a run leaves beside its model. before, after: the prediction of each held-out example; seconds: of training.
+
+    What has a default is missing in the results of older versions, or for some objectives.
+    """
+
+    verdict: Verdict
+    before: list[float]
+    after: list[float]
+    parts: Parts
+    split: Separation | None = None
+    shared: int = 0  # held-out sentences that training has too
+    dev_before: float | None = None  # the dev score before training
+    best_step: int
+    steps: int
+    curve: LearningCurve | None = None
+    head: HeadAccuracy | None = None
+    seconds: float = 0.0
+    pairs_per_second: float = 0.0
+    device: str = ""
+    stopped: bool = False
+
+
+def event_to_json(event: Event) -> dict[str, Any]:
+    return {"type": TYPES[type(event)], **asdict(event)}
+
+
+def event_from_json(content: Mapping[str, Any]) -> Event:
+    """The event that `event_to_json` made this of. Raises KeyError or TypeError for anything else."""
+    return from_json(EVENTS[content["type"]], content)
+
+
+def from_json(kind: type[Record], content: Mapping[str, Any]) -> Record:
+    """The dataclass that `asdict` made this of. Ignores other keys; raises TypeError if one without a default is missing."""
+    hints = get_type_hints(kind)
+    names = [entry.name for entry in fields(kind) if entry.name in content]  # type: ignore[arg-type]
+    return kind(**{name: _value(hints[name], content[name]) for name in names})
+
+
+def _value(hint: Any, content: Any) -> Any:
+    inner: Any = next((kind for kind in (hint, *get_args(hint)) if is_dataclass(kind)), None)
+    if inner is None or content is None:
+        return content
+    return tuple(from_json(inner, item) for item in content) if isinstance(content, list) else from_json(inner, content)

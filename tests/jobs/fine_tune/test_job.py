@@ -1,0 +1,59 @@
+"""The command under a verdict trains the same run again."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sbert_app.evaluation.verdict import judge
+from sbert_app.jobs.fine_tune import running
+from sbert_app.jobs.fine_tune.job import FineTuneOptions, options_of, plan_of
+from sbert_app.labelled.columns import guess_mapping
+from sbert_app.labelled.training_data import SplitChoice, example_table, read_training_data
+from sbert_app.runs.plan import PAPER, QUICK, THOROUGH
+from sbert_app.runs.records import Parts, RunResult
+from tests.attacks.small_home import planned
+
+
+def finished(bench, file="requests_scored.csv", choice=None, preset=QUICK, **options):
+    """Data of an example, and a run of it as if it were finished."""
+    table = example_table(file, bench.settings.limits)
+    data = read_training_data(table, guess_mapping(table.frame), bench.settings.limits, choice)
+    run = running.create(bench, data, planned(data, preset=preset, **options))
+    state = running.state(bench, run.id)
+    running.delete(bench, run.id)
+    predicted = np.zeros(len(data.split.held_out))
+    verdict = judge(state.kind, predicted, predicted, data.split.held_out.gold)
+    parts = Parts(len(data.split.train), len(data.split.dev), len(data.split.held_out))
+    return data, replace(state, result=RunResult(verdict=verdict, before=[], after=[], parts=parts, best_step=1, steps=1))
+
+
+@pytest.mark.parametrize(
+    ("file", "preset", "changes"),
+    [
+        ("requests_scored.csv", QUICK, {}),
+        ("requests_scored.csv", THOROUGH, {"epochs": 2, "seed": 7, "learning_curve": False}),
+        ("instructions_labelled.csv", PAPER, {"batch_size": 8, "learning_rate": 1e-4}),
+        ("messages_triplets.csv", QUICK, {"objective": "ranking", "learning_curve": True}),
+    ],
+)
+def test_its_options_make_the_same_plan(shared_bench, file, preset, changes):
+    data, progress = finished(shared_bench, file, preset=preset, **changes)
+    assert plan_of(FineTuneOptions(**options_of(progress)), data) == progress.plan
+
+
+def test_it_splits_as_the_run_did(shared_bench):
+    for choice, option in (
+        (SplitChoice("pairs"), {"split": "pairs"}),
+        (SplitChoice(column="sentence1"), {"split_column": "sentence1"}),
+    ):
+        assert option.items() <= options_of(finished(shared_bench, choice=choice)[1]).items()
+
+
+def test_there_is_none_where_no_option_says_what_was_done(shared_bench):
+    table = example_table("requests_scored.csv", shared_bench.settings.limits)
+    own = SplitChoice(held_out=replace(table, frame=table.frame.head(40), rows=table.rows[:40]))
+    assert options_of(finished(shared_bench, choice=own)[1]) is None
+    assert options_of(finished(shared_bench, "messages_triplets.csv", adjust={"margin": 0.5})[1]) is None
+    _, progress = finished(shared_bench)
+    assert options_of(replace(progress, result=None)) is None
