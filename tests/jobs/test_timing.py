@@ -139,9 +139,8 @@ def test_who_stops_while_waiting_leaves_the_line(racing):
 def test_quality_is_measured_on_the_columns_that_were_chosen(shared_bench, write):
     session = shared_bench.sessions.open()
     rows = [f"first {i},second {i},other {i},{i % 5},{4 - i % 5}" for i in range(40)]
-    preparing.load(
-        shared_bench, session, read_table(write("own.csv", "\n".join(["sentence1,sentence2,b,score,mine", *rows])), Limits())
-    )
+    table = read_table(write("own.csv", "\n".join(["sentence1,sentence2,b,score,mine", *rows])), Limits())
+    preparing.load(shared_bench, session, table)
     preparing.remap(shared_bench, session, ColumnRoles("scored", ("sentence1", "b"), "mine"))
     pairs = labelled_pairs(shared_bench, session)
     assert pairs.sentences[1][0] == "other 0" and pairs.targets[0] == 1
