@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
+from sbert_app.jobs.corpus.opening import CorpusService
+from sbert_app.jobs.duplicates.mining import DuplicatesService
+from sbert_app.jobs.duplicates.overlap import OverlapService
+from sbert_app.jobs.map.drawing import MapService
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services.collection.service import CollectionService
-from sbert_app.services.corpus.cluster_map import MapService
-from sbert_app.services.corpus.corpora import CorpusService
-from sbert_app.services.corpus.duplicates import DuplicatesService
 from sbert_app.services.corpus.judging import JudgingService
-from sbert_app.services.corpus.overlap import OverlapService
 from sbert_app.services.corpus.search import SearchService
 from sbert_app.services.corpus.standing import StandingService
 from sbert_app.services.evaluation_grid import GridService

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from sbert_app.errors import UserError
+from sbert_app.jobs.corpus.opening import CorpusService
 from sbert_app.runs.run import DAMAGED, FINISHED, INTERRUPTED
 from sbert_app.runtime.workbench import Workbench, open_workbench
-from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.fine_tune import FineTuneService
 from tests.attacks.bound import bounded
 from tests.attacks.small_home import BASE, PAIRS, SENTENCES, build, checkpoints_at_once, index, plan, settings, training_data

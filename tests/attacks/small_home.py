@@ -8,13 +8,13 @@ from pathlib import Path
 import torch
 from transformers import AutoTokenizer, BertConfig, BertModel
 
+from sbert_app.jobs.corpus.opening import CorpusService
 from sbert_app.models.files.finding import bundled_folder
 from sbert_app.models.files.folders import Layout, write_layout
 from sbert_app.runs import execution
 from sbert_app.runs.plan import Plan
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench, open_workbench
-from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.labelled import TrainingData
 from sbert_app.settings import Settings

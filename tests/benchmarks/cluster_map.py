@@ -17,6 +17,7 @@ from sklearn.neighbors import KDTree
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import Corpus
 from sbert_app.corpus_map.result import CorpusMap
+from sbert_app.jobs.map.drawing import Grouping, MapService
 from sbert_app.mapping import projection
 from sbert_app.mapping.clusters import METHODS, cluster
 from sbert_app.mapping.keywords import Words
@@ -28,7 +29,6 @@ from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench, open_workbench, warm_up
-from sbert_app.services.corpus.cluster_map import Grouping, MapService
 from sbert_app.settings import Settings
 from sbert_app.vectors import Vectors, unit_rows
 from tests.benchmarks import data

@@ -7,7 +7,7 @@ import pytest
 
 from sbert_app.jobs import JOBS
 from sbert_app.jobs.declaring.option import arguments
-from sbert_app.services.corpus.duplicates import DuplicatesService
+from sbert_app.jobs.duplicates.mining import DuplicatesService
 from sbert_app.services.labelled import LabelledData
 from tests.jobs.test_surfaces import CASES
 from tests.ui.page import Page

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from sbert_app.errors import UserError
+from sbert_app.jobs.corpus.opening import CorpusService
 from sbert_app.models import acceleration, converted
 from sbert_app.models.converted import NETWORK, example_sentences, network
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, Registry
 from sbert_app.runtime.workbench import open_workbench
-from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.settings import Settings
 from sbert_app.timing.contestants import cross_encoder_like, on_each_device
 from sbert_app.ui.corpus import view

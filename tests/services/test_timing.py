@@ -10,10 +10,10 @@ import torch
 import transformers
 
 from sbert_app.errors import UserError
+from sbert_app.jobs.corpus.opening import CorpusService
 from sbert_app.labelled.columns import ColumnRoles
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
-from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.corpus.ranked_hits import WAITED
 from sbert_app.services.corpus.search import SearchService
 from sbert_app.services.labelled import LabelledData

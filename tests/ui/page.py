@@ -6,9 +6,9 @@ from typing import Any
 import gradio as gr
 from gradio.state_holder import SessionState
 
+from sbert_app.jobs.corpus.opening import CorpusService
 from sbert_app.runtime.sessions import SessionKey
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.ui.app import build_app
 
 STEPS = 3  # of a generator: then the tab is closed

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sbert_app.corpus_map.colouring import CLUSTERS
-from sbert_app.services.corpus.cluster_map import MapService
+from sbert_app.jobs.map.drawing import MapService
 from sbert_app.ui.map.tab import _MapTab
 from tests.corpus_map.maps import small_map
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from sbert_app.corpus_map.result import CorpusMap, ModelComparison
+from sbert_app.jobs.corpus.opening import CorpusService
+from sbert_app.jobs.map.drawing import Grouping, MapService
 from sbert_app.mapping.quality import Drift
-from sbert_app.services.corpus.cluster_map import Grouping, MapService
-from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.timing import TimingService
 from sbert_app.timing.result import Conditions, TimingResult
 from sbert_app.timing.throughput import Throughput, Turn

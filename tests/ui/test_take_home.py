@@ -14,10 +14,10 @@ from sbert_app.grid.loading import load_system
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import TF_IDF, Choice
 from sbert_app.grid.tasks.pairs import Pairs
+from sbert_app.jobs.corpus.opening import CorpusService
 from sbert_app.jobs.declaring.recipe import Input
 from sbert_app.jobs.search import SEARCH
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.timing.report import Published
 from sbert_app.ui.evaluation import below_view as grid_links
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, pictures, present, row

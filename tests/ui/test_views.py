@@ -11,11 +11,11 @@ from markupsafe import Markup
 
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.errors import UserError
+from sbert_app.jobs.corpus.opening import CorpusService
 from sbert_app.labelled.examples import Examples
 from sbert_app.runs.plan import QUICK
 from sbert_app.runs.run import RunInfo
 from sbert_app.runs.runs import RunOverview
-from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.corpus.search import SearchService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.pair_file import PairFileService

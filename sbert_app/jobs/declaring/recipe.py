@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sbert_app.jobs.corpus.job import INDEX_CORPUS
 from sbert_app.jobs.declaring.job import Job, Needs
 from sbert_app.jobs.declaring.option import Argument, arguments
-from sbert_app.jobs.index_corpus import INDEX_CORPUS
 from sbert_app.jobs.open_collection import OPEN_COLLECTION
 from sbert_app.models.defaults import DEFAULT_ENCODER
 

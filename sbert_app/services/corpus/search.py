@@ -9,6 +9,7 @@ import numpy as np
 
 from sbert_app.corpus.filters import facet_list
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus, Ranking
+from sbert_app.corpus.indexing import FormerIndex
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.errors import UserError
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
@@ -20,7 +21,6 @@ from sbert_app.services.collection import search as in_collection
 from sbert_app.services.collection.opened import OpenCollection, open_collection_of
 from sbert_app.services.corpus.hits import DEFAULT_RANKING, FORMER_MODEL, MAXSIM, RANKINGS, SearchResult
 from sbert_app.services.corpus.ranked_hits import different_texts, encode_query, hits_of
-from sbert_app.services.indexing.indexer import FormerIndex
 from sbert_app.services.languages import corpus_caution, query_caution
 
 if TYPE_CHECKING:

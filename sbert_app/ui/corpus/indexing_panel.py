@@ -5,9 +5,9 @@ from typing import Any
 
 import gradio as gr
 
+from sbert_app.jobs.corpus.indexer import ENCODING, IndexProgress
+from sbert_app.jobs.corpus.opening import CorpusService
 from sbert_app.runtime.session import Session
-from sbert_app.services.corpus.corpora import CorpusService
-from sbert_app.services.indexing.indexer import ENCODING, IndexProgress
 from sbert_app.ui.corpus import view
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.long_job import LongJob

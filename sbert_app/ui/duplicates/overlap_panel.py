@@ -8,10 +8,10 @@ from markupsafe import Markup
 
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.corpus.overlap import FileOverlap, Match
+from sbert_app.jobs.duplicates.mining import DEFAULT_THRESHOLD
+from sbert_app.jobs.duplicates.overlap import OverlapProgress
 from sbert_app.runtime.session import Session
 from sbert_app.services.bundle import Services
-from sbert_app.services.corpus.duplicates import DEFAULT_THRESHOLD
-from sbert_app.services.corpus.overlap import OverlapProgress
 from sbert_app.tables.table import csv_file
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler

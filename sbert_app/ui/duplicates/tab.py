@@ -9,10 +9,10 @@ from sbert_app.corpus.duplicates import COPIES, SIMILAR
 from sbert_app.corpus.findings import Findings
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.errors import UserError
+from sbert_app.jobs.duplicates.mining import DEFAULT_THRESHOLD, MOST_LISTED, NO_GROUP, DuplicatesService
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.services.bundle import Services
-from sbert_app.services.corpus.duplicates import DEFAULT_THRESHOLD, MOST_LISTED, NO_GROUP, DuplicatesService
 from sbert_app.tables.table import csv_file
 from sbert_app.ui.corpus.panel import corpus_start
 from sbert_app.ui.duplicates import view

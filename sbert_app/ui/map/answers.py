@@ -10,8 +10,8 @@ from sbert_app.corpus_map.colouring import colouring
 from sbert_app.corpus_map.placed import PlacedRows
 from sbert_app.corpus_map.result import CorpusMap, QueryOnMap
 from sbert_app.corpus_map.selection import Selection
+from sbert_app.jobs.map.drawing import MapService
 from sbert_app.runtime.session import Session
-from sbert_app.services.corpus.cluster_map import MapService
 from sbert_app.settings import ASSETS
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, handler, sent

@@ -9,8 +9,8 @@ import gradio as gr
 
 from sbert_app.corpus_map import colouring
 from sbert_app.corpus_map.result import CorpusMap
+from sbert_app.jobs.map.drawing import Grouping, MapService
 from sbert_app.runtime.session import Session
-from sbert_app.services.corpus.cluster_map import Grouping, MapService
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.long_job import LongJob

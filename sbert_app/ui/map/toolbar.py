@@ -7,10 +7,10 @@ import numpy as np
 
 from sbert_app.corpus_map import colouring
 from sbert_app.corpus_map.result import CorpusMap
-from sbert_app.jobs.cluster_map import CLUSTER_MAP
+from sbert_app.jobs.map.drawing import AUTO, DEFAULT_OUTLIERS, MapService
+from sbert_app.jobs.map.job import CLUSTER_MAP
 from sbert_app.mapping.clusters import METHODS
 from sbert_app.runtime.session import Session
-from sbert_app.services.corpus.cluster_map import AUTO, DEFAULT_OUTLIERS, MapService
 from sbert_app.tables.table import csv_file
 from sbert_app.ui.corpus.filters import Filters
 from sbert_app.ui.kit import html

@@ -12,7 +12,7 @@ from sbert_app.grid.cell import Cell
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.result import difference
 from sbert_app.grid.systems import BM25, HYBRID, MAXSIM, SBERT, Choice
-from sbert_app.services.corpus.corpora import CorpusService
+from sbert_app.jobs.corpus.opening import CorpusService
 from sbert_app.services.corpus.hits import MAXSIM as WORD_BY_WORD
 from sbert_app.services.corpus.judging import JudgingService
 from sbert_app.services.corpus.search import SearchService

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sbert_app.services.corpus.corpora import CorpusService
+from sbert_app.jobs.corpus.opening import CorpusService
 from sbert_app.services.corpus.hits import RANKINGS
 from sbert_app.services.corpus.search import SearchService
 

@@ -12,11 +12,11 @@ import pytest
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
+from sbert_app.jobs.corpus.indexer import ENCODING
+from sbert_app.jobs.corpus.opening import CorpusService
 from sbert_app.models.defaults import NEW_POLY
 from sbert_app.runtime.workbench import open_workbench
-from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.corpus.search import SearchService
-from sbert_app.services.indexing.indexer import ENCODING
 from sbert_app.settings import Settings
 from sbert_app.tables import Table
 
@@ -249,7 +249,7 @@ def test_saved_corpora_reopen_in_another_session_and_can_be_deleted(bench, sente
 INDEX_FOR_EVER = """
 import sys
 from pathlib import Path
-from sbert_app.services.corpus.corpora import CorpusService
+from sbert_app.jobs.corpus.opening import CorpusService
 from sbert_app.models.defaults import NEW_POLY
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.settings import Settings

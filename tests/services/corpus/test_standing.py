@@ -9,9 +9,9 @@ import pytest
 from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
 from sbert_app.errors import UserError
+from sbert_app.jobs.corpus.opening import CorpusService
 from sbert_app.runtime.examples import FOLDER
 from sbert_app.services.corpus import miss
-from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.services.corpus.hits import MAXSIM
 from sbert_app.services.corpus.search import SearchService
 from sbert_app.services.corpus.standing import StandingService

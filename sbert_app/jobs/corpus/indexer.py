@@ -21,14 +21,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.indexing import EncodedSoFar, FormerIndex, LongTexts
 from sbert_app.corpus.reader import Corpus
 from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
-from sbert_app.services.indexing.long_texts import LongTexts
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
@@ -66,26 +65,6 @@ class IndexProgress:
     @property
     def eta_seconds(self) -> float | None:
         return (self.total - self.done) / self.sentences_per_second if self.sentences_per_second else None
-
-
-@dataclass(frozen=True)
-class EncodedSoFar:
-    """What a running indexing has encoded: embeddings (n, dim), of the rows that `done`, (n,), names. Both change meanwhile."""
-
-    corpus: Corpus
-    model: str
-    fingerprint: str
-    embeddings: Vectors
-    done: NDArray[np.bool_]
-    of_corpus: ClassVar[bool] = True
-
-
-@dataclass(frozen=True)
-class FormerIndex:
-    """The index that the open corpus had before it was indexed again, to compare the two models."""
-
-    indexed: IndexedCorpus
-    of_corpus: ClassVar[bool] = True
 
 
 class Indexer:

@@ -7,8 +7,8 @@ from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps
 from sbert_app.jobs.declaring.option import choice, flag, number, option, output, text
+from sbert_app.jobs.map.drawing import AUTO, DEFAULT_OUTLIERS, Grouping
 from sbert_app.mapping.clusters import K_MEANS, METHODS
-from sbert_app.services.corpus.cluster_map import AUTO, DEFAULT_OUTLIERS, Grouping
 from sbert_app.step import Step
 
 

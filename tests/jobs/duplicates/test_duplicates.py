@@ -8,11 +8,11 @@ from sbert_app.corpus import mining
 from sbert_app.corpus.findings import Mined
 from sbert_app.corpus.overlap import FileOverlap
 from sbert_app.errors import UserError
+from sbert_app.jobs.corpus.opening import CorpusService
+from sbert_app.jobs.duplicates import mining as module
+from sbert_app.jobs.duplicates.mining import DuplicatesService
+from sbert_app.jobs.duplicates.overlap import OverlapService
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
-from sbert_app.services.corpus import duplicates as module
-from sbert_app.services.corpus.corpora import CorpusService
-from sbert_app.services.corpus.duplicates import DuplicatesService
-from sbert_app.services.corpus.overlap import OverlapService
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 from sbert_app.ui.duplicates import view

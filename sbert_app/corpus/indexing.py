@@ -1,15 +1,41 @@
-"""Find the texts of a corpus that are longer than the model reads, and cut them into passages that are searched too."""
+"""Index a corpus: the texts that are longer than the model reads, cut into passages; the rows encoded so far; the index before."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.passages import Passages, Span
+from sbert_app.corpus.reader import Corpus
 from sbert_app.vectors import Vectors
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
 
 AT_ONCE = 4_000_000  # characters tokenised between two looks at the stop button: a second or two
+
+
+@dataclass(frozen=True)
+class EncodedSoFar:
+    """What a running indexing has encoded: embeddings (n, dim), of the rows that `done`, (n,), names. Both change meanwhile."""
+
+    corpus: Corpus
+    model: str
+    fingerprint: str
+    embeddings: Vectors
+    done: NDArray[np.bool_]
+    of_corpus: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class FormerIndex:
+    """The index that the open corpus had before it was indexed again, to compare the two models."""
+
+    indexed: IndexedCorpus
+    of_corpus: ClassVar[bool] = True
 
 
 class LongTexts:

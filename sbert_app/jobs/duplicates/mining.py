@@ -10,13 +10,13 @@ from sbert_app.corpus.findings import Findings, Mined
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.mining import FLOOR, Mining
 from sbert_app.errors import UserError
+from sbert_app.jobs.duplicates.joining import join
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.models.files.trained_for import Bounds, how_to_read
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import StoppedError
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
-from sbert_app.services.collection.joining import join
 from sbert_app.services.collection.opened import OpenCollection, open_collection_of
 
 if TYPE_CHECKING:

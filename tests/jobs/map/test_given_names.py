@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from sbert_app.jobs.corpus.opening import CorpusService
+from sbert_app.jobs.map.drawing import Grouping, MapService
+from sbert_app.jobs.map.given_names import FILE
 from sbert_app.runtime.workbench import close, open_workbench
-from sbert_app.services.corpus.cluster_map import Grouping, MapService
-from sbert_app.services.corpus.corpora import CorpusService
-from sbert_app.services.corpus.given_names import FILE
 from sbert_app.settings import Settings
-from tests.services.corpus.test_cluster_map import drawn, opened
+from tests.jobs.map.test_cluster_map import drawn, opened
 
 TOPICS = ("The invoice {} was charged twice", "My password {} cannot be reset", "The parcel {} has not arrived")
 ROWS = [{"text": topic.format(number)} for number in range(6) for topic in TOPICS]

@@ -7,8 +7,8 @@ import pytest
 from sbert_app.corpus_map.colouring import CLUSTERS, COLUMN
 from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap
 from sbert_app.errors import UserError
+from sbert_app.jobs.map.drawing import Grouping, MapService
 from sbert_app.mapping.clusters import DENSITY
-from sbert_app.services.corpus.cluster_map import Grouping, MapService
 from tests.corpus_map.maps import small_map
 
 

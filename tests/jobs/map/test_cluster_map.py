@@ -15,12 +15,12 @@ from sbert_app.corpus_map.colouring import CLUSTERS, COLUMN, DRIFT, MOST_CATEGOR
 from sbert_app.corpus_map.projecting import ComparisonProgress, Points2D
 from sbert_app.corpus_map.result import CorpusMap, ModelComparison
 from sbert_app.errors import UserError
+from sbert_app.jobs.corpus.opening import CorpusService
+from sbert_app.jobs.map import drawing as cluster_map
+from sbert_app.jobs.map.drawing import Grouping, MapService
 from sbert_app.mapping.clusters import AGGLOMERATIVE, DENSITY, K_MEANS
 from sbert_app.models.encoder import Encoder
 from sbert_app.runtime.session import Session
-from sbert_app.services.corpus import cluster_map
-from sbert_app.services.corpus.cluster_map import Grouping, MapService
-from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.tables import Table
 
 
