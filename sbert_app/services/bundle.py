@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from sbert_app.jobs.corpus.opening import CorpusService
 from sbert_app.jobs.duplicates.mining import DuplicatesService
 from sbert_app.jobs.duplicates.overlap import OverlapService
-from sbert_app.jobs.map.drawing import MapService
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services.collection.service import CollectionService
 from sbert_app.services.corpus.judging import JudgingService
@@ -33,7 +32,6 @@ class Services:
     judging: JudgingService
     duplicates: DuplicatesService
     overlap: OverlapService
-    maps: MapService
     trainings: FineTuneService
     models: TrainedModels
     grids: GridService
@@ -54,7 +52,6 @@ def build_services(bench: Workbench) -> Services:
         judging=JudgingService(bench),
         duplicates=DuplicatesService(bench),
         overlap=OverlapService(bench),
-        maps=MapService(bench),
         trainings=trainings,
         models=TrainedModels(bench, trainings),
         grids=GridService(bench),

@@ -58,7 +58,7 @@ def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
             with gr.Tab("Duplicates", id="duplicates") as tabs["duplicates"]:
                 starts = [search.start, duplicates.build(services, session, opened)]
             with gr.Tab("Map", id="map") as tabs["map"]:
-                cluster_map.build(services.maps, session, model, opened, tabs["map"])
+                cluster_map.build(bench, session, model, opened, tabs["map"])
             with gr.Tab("Fine-tune", id="fine-tune") as tabs["fine-tune"]:
                 panel = fine_tune.build(services.trainings, services.models, session, owner, picker)
             with gr.Tab("Timing", id="timing") as tabs["timing"]:

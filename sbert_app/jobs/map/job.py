@@ -7,7 +7,7 @@ from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps
 from sbert_app.jobs.declaring.option import choice, flag, number, option, output, text
-from sbert_app.jobs.map.drawing import AUTO, DEFAULT_OUTLIERS, Grouping
+from sbert_app.jobs.map.drawing import AUTO, DEFAULT_OUTLIERS, Grouping, draw
 from sbert_app.mapping.clusters import K_MEANS, METHODS
 from sbert_app.step import Step
 
@@ -32,9 +32,8 @@ def cluster_map(call: Call, options: MapOptions) -> Steps:
         agreement with label columns (purity, ari, nmi), projection, notes, seconds by stage, places: row counted from 1, x, y,
         cluster (-1: outlier).
     """
-    call.session.corpus()  # raises without a corpus, for which the service would draw the example
-    grouping = Grouping.read(options.method, options.clusters, options.outliers)
-    for step in call.services.maps.draw(call.session, grouping):
+    call.session.corpus()  # raises without a corpus, for which the example would be drawn
+    for step in draw(call.bench, call.session, Grouping.read(options.method, options.clusters, options.outliers)):
         if not isinstance(step, CorpusMap):
             yield Step(step.stage, step.done, step.total)
             continue

@@ -36,9 +36,10 @@ def corpus_line(indexed: IndexedCorpus | None = None) -> Markup:
     return html.status(Markup("<b>{}</b>{}").format(name, facts))
 
 
-def draw_label(rows: int | None) -> str:
-    """On the button while there is no map. rows: of the open corpus; None: the example will be drawn."""
-    return "Draw the example’s map" if rows is None else f"Draw the map of {rows:,} {plural(rows, 'row', 'rows')}"
+def draw_label(indexed: IndexedCorpus | None) -> str:
+    """On the button while there is no map of the open corpus; None means the example."""
+    rows = len(indexed.corpus) if indexed else 0
+    return f"Draw the map of {rows:,} {plural(rows, 'row', 'rows')}" if indexed else "Draw the example’s map"
 
 
 def stage(step: Points2D) -> Markup:
