@@ -13,6 +13,7 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus_map.projecting import ComparisonProgress, Points2D, compare, drawn_sentences, fitted_rows, project
 from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap, ModelComparison, Projection, QueryOnMap
 from sbert_app.errors import UserError
+from sbert_app.jobs.collection.search import nearest_on_map, open_collection_of
 from sbert_app.mapping import clusters, projection
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
@@ -20,8 +21,6 @@ from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
-from sbert_app.services.collection.opened import open_collection_of
-from sbert_app.services.collection.search import nearest_on_map
 from sbert_app.services.corpus.given_names import ClusterNames
 from sbert_app.services.corpus.map_selections import MapSelections, current_map, known_cluster
 from sbert_app.vectors import unit_rows

@@ -12,10 +12,10 @@ import pytest
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
+from sbert_app.jobs.search.searching import SearchService
 from sbert_app.models.defaults import NEW_POLY
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.corpus.corpora import CorpusService
-from sbert_app.services.corpus.search import SearchService
 from sbert_app.services.indexing.indexer import ENCODING
 from sbert_app.settings import Settings
 from sbert_app.tables import Table

@@ -2,9 +2,9 @@
 
 import pytest
 
+from sbert_app.corpus.hits import RANKINGS
+from sbert_app.jobs.search.searching import SearchService
 from sbert_app.services.corpus.corpora import CorpusService
-from sbert_app.services.corpus.hits import RANKINGS
-from sbert_app.services.corpus.search import SearchService
 
 TOPICS = "refund parcel password invoice printer keyboard battery screen".split()
 
