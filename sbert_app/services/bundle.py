@@ -2,18 +2,18 @@
 
 from dataclasses import dataclass
 
+from sbert_app.jobs.collection.service import CollectionService
 from sbert_app.jobs.corpus.opening import CorpusService
 from sbert_app.jobs.duplicates.mining import DuplicatesService
 from sbert_app.jobs.duplicates.overlap import OverlapService
+from sbert_app.jobs.score_pairs.scoring import PairFileService
+from sbert_app.jobs.search.judging import JudgingService
+from sbert_app.jobs.search.searching import SearchService
+from sbert_app.jobs.search.standing import StandingService
+from sbert_app.jobs.similarity.compare import SimilarityService
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.services.collection.service import CollectionService
-from sbert_app.services.corpus.judging import JudgingService
-from sbert_app.services.corpus.search import SearchService
-from sbert_app.services.corpus.standing import StandingService
 from sbert_app.services.evaluation_grid import GridService
 from sbert_app.services.fine_tune import FineTuneService
-from sbert_app.services.pair_file import PairFileService
-from sbert_app.services.similarity import SimilarityService
 from sbert_app.services.timing import TimingService
 from sbert_app.services.trained_models import TrainedModels
 

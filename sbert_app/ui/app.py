@@ -9,9 +9,9 @@ from starlette.middleware import Middleware
 from sbert_app.jobs import JOBS
 from sbert_app.runtime.sessions import SessionKey
 from sbert_app.runtime.workbench import Workbench
+from sbert_app.serve.embeddings import EmbeddingService
 from sbert_app.serve.routes import routes
 from sbert_app.services.bundle import Services, build_services
-from sbert_app.services.embeddings import EmbeddingService
 from sbert_app.ui.arrival import Arrival
 from sbert_app.ui.corpus.panel import CorpusPanel
 from sbert_app.ui.doors import Doors

@@ -20,10 +20,10 @@ import numpy as np
 
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.opening import CorpusService
+from sbert_app.jobs.search.searching import SearchService
 from sbert_app.runs.run import FINISHED
 from sbert_app.runtime.workbench import Workbench, open_workbench
 from sbert_app.runtime.worker import INTERNAL_ERROR
-from sbert_app.services.corpus.search import SearchService
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.services.trained_models import TrainedModels
 from tests.attacks.bound import bounded

@@ -14,11 +14,11 @@ from sbert_app.corpus.overlap import FileOverlap, Overlap
 from sbert_app.corpus.reader import Corpus
 from sbert_app.grid.data_sets import read_data_set
 from sbert_app.jobs.corpus.indexer import IndexProgress
+from sbert_app.jobs.score_pairs.scoring import PairTable
 from sbert_app.labelled.columns import guess_mapping
 from sbert_app.runtime.sessions import Sessions
 from sbert_app.services.evaluation_grid import Uploaded
 from sbert_app.services.labelled import LabelledData
-from sbert_app.services.pair_file import PairTable
 from sbert_app.settings import Limits
 from sbert_app.tables import Table
 from tests.corpus_map.maps import small_map

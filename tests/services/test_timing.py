@@ -11,11 +11,11 @@ import transformers
 
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.opening import CorpusService
+from sbert_app.jobs.search.ranked_hits import WAITED
+from sbert_app.jobs.search.searching import SearchService
 from sbert_app.labelled.columns import ColumnRoles
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
-from sbert_app.services.corpus.ranked_hits import WAITED
-from sbert_app.services.corpus.search import SearchService
 from sbert_app.services.labelled import LabelledData
 from sbert_app.services.timing import EXAMPLE_NAME, TimingService, Waiting
 from sbert_app.settings import Limits

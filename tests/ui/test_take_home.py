@@ -16,7 +16,7 @@ from sbert_app.grid.systems import TF_IDF, Choice
 from sbert_app.grid.tasks.pairs import Pairs
 from sbert_app.jobs.corpus.opening import CorpusService
 from sbert_app.jobs.declaring.recipe import Input
-from sbert_app.jobs.search import SEARCH
+from sbert_app.jobs.search.job import SEARCH
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.timing.report import Published
 from sbert_app.ui.evaluation import below_view as grid_links

@@ -12,14 +12,14 @@ from markupsafe import Markup
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.opening import CorpusService
+from sbert_app.jobs.score_pairs.scoring import PairFileService
+from sbert_app.jobs.search.searching import SearchService
+from sbert_app.jobs.similarity.compare import ListComparison, SimilarityService
 from sbert_app.labelled.examples import Examples
 from sbert_app.runs.plan import QUICK
 from sbert_app.runs.run import RunInfo
 from sbert_app.runs.runs import RunOverview
-from sbert_app.services.corpus.search import SearchService
 from sbert_app.services.fine_tune import FineTuneService
-from sbert_app.services.pair_file import PairFileService
-from sbert_app.services.similarity import ListComparison, SimilarityService
 from sbert_app.settings import ASSETS
 from sbert_app.ui.corpus import view as corpus_view
 from sbert_app.ui.fine_tune import movers_view, runs_panel, verdict_view
@@ -92,14 +92,14 @@ def test_a_column_is_named_as_in_the_file():
 
 
 def test_metadata_does_not_overwrite_the_hits_own_columns():
-    from sbert_app.services.corpus.hits import Hit
+    from sbert_app.corpus.hits import Hit
 
     record = search.hit_record(Hit(1, 7, 0.5, "text", {"score": "theirs", "row": "x", "team": "A"}))
     assert record == {"rank": 1, "row": 7, "score": 0.5, "sentence": "text", "score_": "theirs", "row_": "x", "team": "A"}
 
 
 def test_copies_are_counted_on_the_card_and_weak_hits_stand_below_a_line():
-    from sbert_app.services.corpus.hits import Hit, SearchResult
+    from sbert_app.corpus.hits import Hit, SearchResult
 
     scores = ((0.9, "first"), (0.2, "second"), (0.1, "third"))
     hits = [Hit(rank, rank + 10, score, text, {}) for rank, (score, text) in enumerate(scores, 1)]

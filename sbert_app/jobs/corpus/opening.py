@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from sbert_app.corpus.hits import SearchResult
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.corpus.reader import guess_column, read_corpus
 from sbert_app.errors import UserError
+from sbert_app.jobs.collection.search import open_collection_of, refuse_collection
 from sbert_app.jobs.corpus.indexer import INDEXING, Indexer, IndexProgress, loss_in_words
+from sbert_app.jobs.search.ranked_hits import search_so_far
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
-from sbert_app.services.collection.opened import open_collection_of, refuse_collection
-from sbert_app.services.corpus.hits import SearchResult
-from sbert_app.services.corpus.ranked_hits import search_so_far
 from sbert_app.storage import writing
 from sbert_app.tables import Table, read_table, table_from_lines
 

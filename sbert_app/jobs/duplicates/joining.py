@@ -9,11 +9,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sbert_app.collections.collection import EMBEDDING, ROW, SENTENCE, embeddings_of
+from sbert_app.collections.opened import OpenCollection
+from sbert_app.collections.sample import corpus_of
 from sbert_app.corpus.duplicates import Copies, Duplicates
 from sbert_app.corpus.findings import Joined, Mined
 from sbert_app.corpus.mining import EQUAL, FLOOR, Mining, SimilarPairs
-from sbert_app.services.collection.opened import OpenCollection
-from sbert_app.services.collection.sample import corpus_of
 from sbert_app.vectors import Rows, Vectors, unit_rows
 
 MOST_WHOLE = 200_000  # rows of a collection that is compared as a whole

@@ -5,11 +5,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.duplicates import COPIES, SIMILAR, Duplicates, SentencePair, find_duplicates
 from sbert_app.corpus.findings import Findings, Mined
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.mining import FLOOR, Mining
 from sbert_app.errors import UserError
+from sbert_app.jobs.collection.search import open_collection_of
 from sbert_app.jobs.duplicates.joining import join
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.models.files.trained_for import Bounds, how_to_read
@@ -17,7 +19,6 @@ from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import StoppedError
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
-from sbert_app.services.collection.opened import OpenCollection, open_collection_of
 
 if TYPE_CHECKING:
     from sbert_app.models.files.listing import ModelInfo

@@ -9,11 +9,11 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.overlap import FileOverlap, Match, Overlap, find_overlap
 from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
 from sbert_app.errors import UserError
+from sbert_app.jobs.collection.search import refuse_collection
 from sbert_app.jobs.duplicates.mining import checked_threshold
 from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.services.collection.opened import refuse_collection
 from sbert_app.tables import Table
 from sbert_app.vectors import unit_rows
 

@@ -14,6 +14,7 @@ from sbert_app.corpus_map.projecting import Points2D, compare, drawn_sentences, 
 from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap, ModelComparison, Projection, QueryOnMap
 from sbert_app.corpus_map.selection import known_cluster
 from sbert_app.errors import UserError
+from sbert_app.jobs.collection.search import nearest_on_map, open_collection_of
 from sbert_app.jobs.map import kept
 from sbert_app.jobs.map.kept import current_map
 from sbert_app.mapping import clusters, projection
@@ -24,8 +25,6 @@ from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
-from sbert_app.services.collection.opened import open_collection_of
-from sbert_app.services.collection.search import nearest_on_map
 from sbert_app.step import Step
 from sbert_app.vectors import unit_rows
 

@@ -8,9 +8,9 @@ import gradio as gr
 
 from sbert_app.corpus.reader import guess_column, looks_like_prose
 from sbert_app.errors import UserError
+from sbert_app.jobs.collection.service import CollectionService
 from sbert_app.jobs.corpus.opening import CorpusService
 from sbert_app.runtime.session import Session
-from sbert_app.services.collection.service import CollectionService
 from sbert_app.tables import Table
 from sbert_app.ui.corpus import view
 from sbert_app.ui.corpus.collection_panel import CollectionPanel

@@ -5,14 +5,14 @@ from pathlib import PurePath
 
 from markupsafe import Markup
 
+from sbert_app.collections.opened import OpenCollection
+from sbert_app.corpus.hits import SearchResult
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.library import SavedCorpus
+from sbert_app.jobs.collection.service import key_of
 from sbert_app.jobs.corpus.indexer import IndexProgress
 from sbert_app.jobs.corpus.opening import OtherIndex
 from sbert_app.models.defaults import is_draft
-from sbert_app.services.collection.opened import OpenCollection
-from sbert_app.services.collection.service import key_of
-from sbert_app.services.corpus.hits import SearchResult
 from sbert_app.tables import Table
 from sbert_app.tables.table import skipped_summary
 from sbert_app.ui.kit import html

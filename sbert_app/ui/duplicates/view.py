@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.duplicates import SentencePair
 from sbert_app.corpus.findings import Findings
 from sbert_app.jobs.duplicates.job import DUPLICATES
@@ -11,7 +12,6 @@ from sbert_app.jobs.duplicates.joining import MOST_WHOLE, NEIGHBOURS, SAMPLED
 from sbert_app.jobs.duplicates.mining import MOST_LISTED, MiningProgress, SecondOpinion
 from sbert_app.models.files.trained_for import how_to_read, in_words
 from sbert_app.runtime.line import place_in_line
-from sbert_app.services.collection.opened import OpenCollection
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
 from sbert_app.wording import duration, plural, row_text

@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 import gradio as gr
 from markupsafe import Markup
 
-from sbert_app.jobs.search import SEARCH
+from sbert_app.corpus.hits import SearchResult
+from sbert_app.jobs.search.job import SEARCH
 from sbert_app.runtime.session import Session
 from sbert_app.services.bundle import Services
-from sbert_app.services.corpus.hits import SearchResult
 from sbert_app.ui.corpus.collection_panel import card as collection_card
 from sbert_app.ui.corpus.panel import corpus_start
 from sbert_app.ui.corpus.view import card

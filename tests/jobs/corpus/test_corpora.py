@@ -6,15 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sbert_app.corpus.hits import FORMER_MODEL
 from sbert_app.corpus.indexed import WORDS, IndexedCorpus
 from sbert_app.corpus.indexing import FormerIndex
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.opening import CorpusService
+from sbert_app.jobs.search.searching import SearchService
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.encoder import Encoder
 from sbert_app.runtime.workbench import open_workbench
-from sbert_app.services.corpus.hits import FORMER_MODEL
-from sbert_app.services.corpus.search import SearchService
 from sbert_app.settings import Settings
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sbert_app.corpus.hits import MAXSIM
 from sbert_app.corpus.indexed import DENSE, HYBRID, IndexedCorpus
 from sbert_app.jobs.corpus.opening import CorpusService
+from sbert_app.jobs.search.searching import SearchService
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
-from sbert_app.services.corpus.hits import MAXSIM
-from sbert_app.services.corpus.search import SearchService
 from sbert_app.ui.corpus import view as corpus_view
 from sbert_app.ui.search import view as search_view
 

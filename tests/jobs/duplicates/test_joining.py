@@ -5,12 +5,12 @@ from concurrent.futures import ThreadPoolExecutor, wait
 
 import pytest
 
+from sbert_app.collections import sample
 from sbert_app.corpus.findings import Mined
 from sbert_app.corpus.mining import Mining
 from sbert_app.jobs.duplicates import joining
 from sbert_app.services.bundle import build_services
-from sbert_app.services.collection import sample
-from tests.services.collection.made import make, tickets
+from tests.jobs.collection.made import make, tickets
 
 
 @pytest.fixture(scope="module")

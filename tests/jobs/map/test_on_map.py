@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from sbert_app.collections import sample
 from sbert_app.jobs.map.drawing import Grouping
 from sbert_app.services.bundle import build_services
-from sbert_app.services.collection import sample
 from sbert_app.ui.map import lists
-from tests.services.collection.made import make, tickets
+from tests.jobs.collection.made import make, tickets
 
 
 @pytest.fixture(scope="module")

@@ -9,18 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.corpus.filters import in_words, matching_rows
+from sbert_app.corpus.hits import DEFAULT_RANKING, MAXSIM, RANKINGS
 from sbert_app.corpus.indexed import DENSE, FUSED_DEPTH, HYBRID, WORDS, IndexedCorpus
 from sbert_app.corpus.ranking.fusion import compared_order
+from sbert_app.corpus.ranking.late_interaction import Comparison
 from sbert_app.corpus.ranking.maxsim import COMPARED
+from sbert_app.corpus.ranking.missed import BM25, MEANING, TOGETHER, WORD_BY_WORD, HidingFilter, Miss, Standing
 from sbert_app.corpus.ranking.standing import query_words, rank_of
 from sbert_app.errors import UserError
+from sbert_app.jobs.collection.search import refuse_collection
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
-from sbert_app.services.collection.opened import refuse_collection
-from sbert_app.services.corpus.hits import DEFAULT_RANKING, MAXSIM, RANKINGS
-from sbert_app.services.corpus.late_interaction import Comparison
-from sbert_app.services.corpus.miss import BM25, MEANING, TOGETHER, WORD_BY_WORD, HidingFilter, Miss, Standing
 from sbert_app.vectors import Vectors, unit_rows
 
 if TYPE_CHECKING:

@@ -6,15 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sbert_app.corpus.hits import MAXSIM
 from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
+from sbert_app.corpus.ranking import missed as miss
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.opening import CorpusService
+from sbert_app.jobs.search.searching import SearchService
+from sbert_app.jobs.search.standing import StandingService
 from sbert_app.runtime.examples import FOLDER
-from sbert_app.services.corpus import miss
-from sbert_app.services.corpus.hits import MAXSIM
-from sbert_app.services.corpus.search import SearchService
-from sbert_app.services.corpus.standing import StandingService
 
 KETTLE = "my kettle has white stuff inside"
 URN = "Descale the tea urn or boiler with diluted citric acid once mineral deposits crust its element."

@@ -3,13 +3,14 @@
 from sbert_app.collections import open_collection
 from sbert_app.collections.address import parse
 from sbert_app.collections.collection import Collection, CollectionError
+from sbert_app.collections.opened import OpenCollection, reading
+from sbert_app.collections.sample import read_sample
 from sbert_app.errors import UserError
+from sbert_app.jobs.collection.search import open_collection_of
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.sessions import ENDED
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
-from sbert_app.services.collection.opened import OpenCollection, open_collection_of, reading
-from sbert_app.services.collection.sample import read_sample
 from sbert_app.tables import Table
 
 BLANK = "The address is blank. Type a folder, FILE.db/NAME or http://host:port/NAME."

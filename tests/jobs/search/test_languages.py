@@ -8,8 +8,8 @@ import pytest
 from sbert_app.corpus.indexed import WORDS
 from sbert_app.explain.cautions import Pieces, unread
 from sbert_app.jobs.corpus.opening import CorpusService
-from sbert_app.services.corpus.search import SearchService
-from sbert_app.services.languages import corpus_caution, query_caution
+from sbert_app.jobs.search.languages import corpus_caution, query_caution
+from sbert_app.jobs.search.searching import SearchService
 
 EXAMPLES = Path(__file__).parents[2] / "assets" / "examples"
 GERMAN = [

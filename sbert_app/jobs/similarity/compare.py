@@ -13,13 +13,13 @@ from sbert_app.errors import UserError
 from sbert_app.explain.attribution import Attribution, leave_one_out, split_mean_pooled
 from sbert_app.explain.cautions import Caution, cautions
 from sbert_app.explain.scale import Scale
+from sbert_app.jobs.search.languages import pieces_of
+from sbert_app.jobs.similarity.second_opinion import ModelScore, second_opinion
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.models.pooling import POOLINGS
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
-from sbert_app.services.languages import pieces_of
-from sbert_app.services.second_opinion import ModelScore, second_opinion
 from sbert_app.vectors import Vectors, cosine, unit_rows
 
 if TYPE_CHECKING:

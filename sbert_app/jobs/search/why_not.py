@@ -3,12 +3,12 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from sbert_app.corpus.hits import DEFAULT_RANKING, RANKINGS
+from sbert_app.corpus.ranking.missed import Miss, quoted
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps
 from sbert_app.jobs.declaring.option import choice, json_object, option, sentence, whole
-from sbert_app.jobs.search import WAYS
-from sbert_app.services.corpus.hits import DEFAULT_RANKING, RANKINGS
-from sbert_app.services.corpus.miss import Miss, quoted
-from sbert_app.services.corpus.standing import HINT
+from sbert_app.jobs.search.job import WAYS
+from sbert_app.jobs.search.standing import HINT
 
 
 @dataclass(frozen=True)

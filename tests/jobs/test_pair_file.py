@@ -6,10 +6,10 @@ import pytest
 from scipy.stats import spearmanr
 
 from sbert_app.errors import UserError
+from sbert_app.jobs.score_pairs.scoring import PairFileService
+from sbert_app.jobs.similarity.compare import SimilarityService
 from sbert_app.labelled.pair_columns import PairColumns
 from sbert_app.labelled.scored_pairs import ScoredPairs
-from sbert_app.services.pair_file import PairFileService
-from sbert_app.services.similarity import SimilarityService
 from sbert_app.tables.table import csv_file
 
 ROWS = 'id,left,right,note\n1,A red car,A crimson automobile,=1+1\n2,,A dog,b\n3,A dog,The moon,"c,d"\n4,A red car,A dog,e\n'

@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 
 from sbert_app.collections.collection import SENTENCE, CollectionError, embeddings_of
+from sbert_app.collections.opened import MOST_ID, OpenCollection
+from sbert_app.collections.sample import corpus_of
 from sbert_app.corpus.filters import facet_list
+from sbert_app.corpus.hits import MAXSIM, RANKINGS, SearchResult
 from sbert_app.corpus.indexed import DENSE, IndexedCorpus, Ranking
 from sbert_app.corpus.ranking.fusion import z_scores
 from sbert_app.corpus.ranking.maxsim import COMPARED
@@ -16,13 +19,11 @@ from sbert_app.corpus.reader import Corpus
 from sbert_app.corpus_map.placed import PlacedRows
 from sbert_app.corpus_map.result import NEAREST, Projection
 from sbert_app.errors import UserError
+from sbert_app.jobs.search.ranked_hits import different_texts, encode_query, hits_of
 from sbert_app.mapping import projection
+from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
-from sbert_app.services.collection.opened import MOST_ID, OpenCollection
-from sbert_app.services.collection.sample import corpus_of
-from sbert_app.services.corpus.hits import MAXSIM, RANKINGS, SearchResult
-from sbert_app.services.corpus.ranked_hits import different_texts, encode_query, hits_of
 from sbert_app.vectors import Vectors, unit_rows
 
 OFFERED = (MAXSIM, DENSE)  # ways to rank a collection, the first by default
@@ -135,3 +136,15 @@ def nearest_on_map(opened: OpenCollection | None, vector: Vectors, projected: Pr
     own = np.array([places.get(row, -1) for row in rows.tolist()], dtype=np.int64)
     points[own >= 0] = projected.points[own[own >= 0]]
     return PlacedRows(hits.corpus, ranking.scores, points, own >= 0, ranking.fitting)
+
+
+def open_collection_of(session: Session) -> OpenCollection | None:
+    """The collection whose sample is the session's corpus."""
+    return session.get(OpenCollection)
+
+
+def refuse_collection(session: Session, what: str) -> None:
+    """Raise UserError if a collection is open: what needs all rows in memory."""
+    opened = open_collection_of(session)
+    if opened is not None:
+        raise UserError(f"{what} needs all rows in memory; of '{opened.name}' only a sample is. Index a file instead.")

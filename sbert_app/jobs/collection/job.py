@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from sbert_app.collections.opened import OpenCollection
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps
 from sbert_app.jobs.declaring.option import option, text
-from sbert_app.services.collection.opened import OpenCollection
 from sbert_app.step import Step
 
 

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
+from sbert_app.corpus.hits import MAXSIM
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
 from sbert_app.corpus.passages import sentence_spans
+from sbert_app.corpus.ranking.late_interaction import Comparison, best_sentence
 from sbert_app.corpus.ranking.maxsim import match
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.opening import CorpusService
+from sbert_app.jobs.search.searching import SearchService
 from sbert_app.models.tokens import own_token_vectors, places
-from sbert_app.services.corpus.hits import MAXSIM
-from sbert_app.services.corpus.late_interaction import Comparison, best_sentence
-from sbert_app.services.corpus.search import SearchService
 from sbert_app.vectors import unit_rows
 
 QUERY = "my parcel never arrived"

@@ -6,9 +6,9 @@ import pytest
 
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.opening import CorpusService
+from sbert_app.jobs.similarity.compare import LEAVE_ONE_OUT_WORDS, SimilarityService
 from sbert_app.models.defaults import NEW_POLY
 from sbert_app.models.files.folders import read_layout, write_layout
-from sbert_app.services.similarity import LEAVE_ONE_OUT_WORDS, SimilarityService
 from sbert_app.ui.similarity import detail_view, view
 
 

@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sbert_app.errors import UserError
+from sbert_app.jobs.collection.search import refuse_collection
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
-from sbert_app.services.collection.opened import refuse_collection
 from sbert_app.tables.table import csv_file
 
 GRADES = {2: "yes", 1: "partly", 0: "no"}  # how well a row answers a query

@@ -7,15 +7,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from sbert_app.corpus.hits import MAXSIM as WORD_BY_WORD
 from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.result import difference
 from sbert_app.grid.systems import BM25, HYBRID, MAXSIM, SBERT, Choice
 from sbert_app.jobs.corpus.opening import CorpusService
-from sbert_app.services.corpus.hits import MAXSIM as WORD_BY_WORD
-from sbert_app.services.corpus.judging import JudgingService
-from sbert_app.services.corpus.search import SearchService
+from sbert_app.jobs.search.judging import JudgingService
+from sbert_app.jobs.search.searching import SearchService
 from sbert_app.services.evaluation_grid import GridService
 
 QUERIES = ("my kettle has white stuff inside", "how can I adapt to a different time zone after flying", "moss in the lawn")

@@ -14,9 +14,9 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.indexer import ENCODING
 from sbert_app.jobs.corpus.opening import CorpusService
+from sbert_app.jobs.search.searching import SearchService
 from sbert_app.models.defaults import NEW_POLY
 from sbert_app.runtime.workbench import open_workbench
-from sbert_app.services.corpus.search import SearchService
 from sbert_app.settings import Settings
 from sbert_app.tables import Table
 

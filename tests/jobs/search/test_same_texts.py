@@ -2,9 +2,9 @@
 
 import pytest
 
+from sbert_app.corpus.hits import RANKINGS
 from sbert_app.jobs.corpus.opening import CorpusService
-from sbert_app.services.corpus.hits import RANKINGS
-from sbert_app.services.corpus.search import SearchService
+from sbert_app.jobs.search.searching import SearchService
 
 TOPICS = "refund parcel password invoice printer keyboard battery screen".split()
 

@@ -7,21 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.filters import facet_list
+from sbert_app.corpus.hits import DEFAULT_RANKING, FORMER_MODEL, MAXSIM, RANKINGS, SearchResult
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus, Ranking
 from sbert_app.corpus.indexing import FormerIndex
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.errors import UserError
+from sbert_app.jobs.collection import search as in_collection
+from sbert_app.jobs.collection.search import open_collection_of
+from sbert_app.jobs.search.languages import corpus_caution, query_caution
+from sbert_app.jobs.search.ranked_hits import different_texts, encode_query, hits_of
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
-from sbert_app.services.collection import search as in_collection
-from sbert_app.services.collection.opened import OpenCollection, open_collection_of
-from sbert_app.services.corpus.hits import DEFAULT_RANKING, FORMER_MODEL, MAXSIM, RANKINGS, SearchResult
-from sbert_app.services.corpus.ranked_hits import different_texts, encode_query, hits_of
-from sbert_app.services.languages import corpus_caution, query_caution
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, Ranking
 from sbert_app.corpus.passages import Passages, Span
+from sbert_app.corpus.ranking.late_interaction import WordMatch
 from sbert_app.corpus.reader import Corpus
-from sbert_app.services.corpus.late_interaction import WordMatch
 
 MAXSIM = "maxsim"  # a way to rank: hybrid, and the best hits compared token by token
 RANKINGS = {

@@ -8,10 +8,8 @@ from typing import ClassVar
 
 from sbert_app.collections.collection import FILE_BITS, Collection, CollectionError, Facts
 from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF, SCANN
+from sbert_app.corpus.hits import Store
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.errors import UserError
-from sbert_app.runtime.session import Session
-from sbert_app.services.corpus.hits import Store
 from sbert_app.storage import UnreadableError
 
 log = logging.getLogger(__name__)
@@ -76,15 +74,3 @@ def reading(name: str, hosted: bool) -> Iterator[None]:
         if hosted or isinstance(error, OSError):
             raise CollectionError(f"The collection '{name}' cannot be read now. Try again, or open another corpus.") from None
         raise
-
-
-def open_collection_of(session: Session) -> OpenCollection | None:
-    """The collection whose sample is the session's corpus."""
-    return session.get(OpenCollection)
-
-
-def refuse_collection(session: Session, what: str) -> None:
-    """Raise UserError if a collection is open: what needs all rows in memory."""
-    opened = open_collection_of(session)
-    if opened is not None:
-        raise UserError(f"{what} needs all rows in memory; of '{opened.name}' only a sample is. Index a file instead.")

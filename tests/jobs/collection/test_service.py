@@ -6,15 +6,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sbert_app.collections import sample
 from sbert_app.collections.collection import Facts
+from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.indexed import DENSE, HYBRID, IndexedCorpus
 from sbert_app.errors import UserError
+from sbert_app.jobs.collection import service
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.bundle import build_services
-from sbert_app.services.collection import sample, service
-from sbert_app.services.collection.opened import OpenCollection
 from sbert_app.settings import Settings
-from tests.services.collection.made import make, tickets
+from tests.jobs.collection.made import make, tickets
 
 
 @pytest.fixture(scope="module")

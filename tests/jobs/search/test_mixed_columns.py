@@ -11,8 +11,8 @@ from sbert_app.corpus.indexed import DENSE, IndexedCorpus
 from sbert_app.corpus.reader import Corpus
 from sbert_app.corpus_map.colouring import Scale, _column
 from sbert_app.errors import UserError
-from sbert_app.services.collection.service import CollectionService
-from sbert_app.services.corpus.search import SearchService
+from sbert_app.jobs.collection.service import CollectionService
+from sbert_app.jobs.search.searching import SearchService
 from tests.mixed_columns import COLUMNS, EXPECTED
 
 WEATHER = "rain snow wind sun fog hail storm frost dew ice heat cold"

@@ -3,11 +3,11 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from sbert_app.corpus.hits import DEFAULT_RANKING, RANKINGS, Hit
 from sbert_app.corpus.indexed import HYBRID
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross_encoder_option
 from sbert_app.jobs.declaring.option import choice, flag, json_object, option, sentence, whole
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
-from sbert_app.services.corpus.hits import DEFAULT_RANKING, RANKINGS, Hit
 from sbert_app.wording import plural
 
 FOR_ANSWERS = "The cross-encoder for re-ranking. The bundled one grades likeness: name one that was trained to rank answers."

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sbert_app.corpus.hits import MAXSIM, Hit, SearchResult, result_of
 from sbert_app.corpus.indexed import DENSE, IndexedCorpus, Ranking
 from sbert_app.corpus.indexing import EncodedSoFar
 from sbert_app.corpus.ranking.fusion import best_first, compared_order
+from sbert_app.corpus.ranking.late_interaction import Comparison, best_sentence
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.errors import UserError
 from sbert_app.runtime.device import Device
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services import validation
-from sbert_app.services.corpus.hits import MAXSIM, Hit, SearchResult, result_of
-from sbert_app.services.corpus.late_interaction import Comparison, best_sentence
 from sbert_app.vectors import Vectors, unit_rows
 from sbert_app.wording import plural
 

@@ -7,7 +7,7 @@ import gradio as gr
 import pytest
 
 from sbert_app.ui.app import build_app
-from tests.services.collection.made import make, tickets
+from tests.jobs.collection.made import make, tickets
 
 
 @pytest.fixture(scope="module")
