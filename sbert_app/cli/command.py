@@ -28,6 +28,7 @@ from sbert_app.services.bundle import Services, build_services
 from sbert_app.settings import settings_from_environment
 from sbert_app.step import Step
 from sbert_app.storage import writing_to
+from sbert_app.tables import read_table
 from sbert_app.tables.table import csv_file
 from sbert_app.ui.map.chart import map_figure
 from sbert_app.ui.map.view import page
@@ -125,7 +126,7 @@ def _run(
     if file is not None:
         if not file.is_file():
             raise UserError(f"There is no file '{file}'. Check the path.")
-        call = replace(call, table=studio.corpora.read_file(file))
+        call = replace(call, table=read_table(file, studio.bench.settings.limits))
     if job.needs is not Needs.CORPUS:
         return run_to_outcome(job.steps(call, options))
     start = time.perf_counter()

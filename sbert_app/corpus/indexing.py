@@ -1,4 +1,4 @@
-"""Index a corpus: the texts that are longer than the model reads, cut into passages; the rows encoded so far; the index before."""
+"""Index a corpus: the texts that are longer than the model reads, cut into passages; what a session keeps of it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -35,6 +35,16 @@ class FormerIndex:
     """The index that the open corpus had before it was indexed again, to compare the two models."""
 
     indexed: IndexedCorpus
+    of_corpus: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class Indexing:
+    """How the open corpus was indexed: seconds, sentences encoded a second, 0 if all came from the cache; and what to note."""
+
+    seconds: float
+    rate: float
+    notes: tuple[str, ...] = ()
     of_corpus: ClassVar[bool] = True
 
 

@@ -3,9 +3,6 @@
 from dataclasses import dataclass
 
 from sbert_app.jobs.collection.service import CollectionService
-from sbert_app.jobs.corpus.opening import CorpusService
-from sbert_app.jobs.duplicates.mining import DuplicatesService
-from sbert_app.jobs.duplicates.overlap import OverlapService
 from sbert_app.jobs.score_pairs.scoring import PairFileService
 from sbert_app.jobs.search.judging import JudgingService
 from sbert_app.jobs.search.searching import SearchService
@@ -25,13 +22,10 @@ class Services:
     bench: Workbench
     similarity: SimilarityService
     pair_files: PairFileService
-    corpora: CorpusService
     collections: CollectionService
     search: SearchService
     standings: StandingService
     judging: JudgingService
-    duplicates: DuplicatesService
-    overlap: OverlapService
     trainings: FineTuneService
     models: TrainedModels
     grids: GridService
@@ -45,13 +39,10 @@ def build_services(bench: Workbench) -> Services:
         bench=bench,
         similarity=SimilarityService(bench),
         pair_files=PairFileService(bench),
-        corpora=CorpusService(bench),
         collections=CollectionService(bench),
         search=SearchService(bench),
         standings=StandingService(bench),
         judging=JudgingService(bench),
-        duplicates=DuplicatesService(bench),
-        overlap=OverlapService(bench),
         trainings=trainings,
         models=TrainedModels(bench, trainings),
         grids=GridService(bench),

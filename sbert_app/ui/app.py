@@ -46,7 +46,7 @@ def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
         owner = gr.BrowserState("", storage_key="sbert-studio-owner") if bench.settings.hosted else gr.State("")
         picker = ModelPicker(bench)
         model = picker.in_use
-        corpus = CorpusPanel(services.corpora, services.collections, session, model, picker.menu)
+        corpus = CorpusPanel(bench, services.collections, session, model, picker.menu)
         opened = corpus.opened
         build_drawer()
         tabs = {}
@@ -56,7 +56,7 @@ def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
             with gr.Tab("Search", id="search") as tabs["search"]:
                 search = SearchTab(services, session, opened)
             with gr.Tab("Duplicates", id="duplicates") as tabs["duplicates"]:
-                starts = [search.start, duplicates.build(services, session, opened)]
+                starts = [search.start, duplicates.build(bench, session, opened)]
             with gr.Tab("Map", id="map") as tabs["map"]:
                 cluster_map.build(bench, session, model, opened, tabs["map"])
             with gr.Tab("Fine-tune", id="fine-tune") as tabs["fine-tune"]:

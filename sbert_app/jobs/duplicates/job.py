@@ -1,17 +1,15 @@
 """The job duplicates: near-duplicate sentences of a corpus."""
 
-from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from sbert_app.corpus.duplicates import COPIES, SIMILAR
-from sbert_app.corpus.findings import Findings
+from sbert_app.corpus.findings import Findings, Mined
 from sbert_app.corpus.mining import FLOOR
-from sbert_app.corpus.overlap import FileOverlap
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross_encoder_option
 from sbert_app.jobs.declaring.option import choice, number, option, output, upload, whole
-from sbert_app.jobs.duplicates.mining import DEFAULT_THRESHOLD, MOST_LISTED
+from sbert_app.jobs.duplicates.mining import DEFAULT_THRESHOLD, MOST_LISTED, findings_of, mine, score_borderline
+from sbert_app.jobs.duplicates.overlap import compare_file
 from sbert_app.models.files.trained_for import how_to_read
 from sbert_app.step import Step
 from sbert_app.storage import writing_to
@@ -42,23 +40,22 @@ def duplicates(call: Call, options: DuplicatesOptions) -> Steps:
         (with a cross-encoder: its name, what it was trained for, how to read its scores, and the pairs nearest to the threshold
         with them), seconds by stage.
     """
-    service = call.services.duplicates
-    if not service.is_mined(call.session):
-        for progress in service.find(call.session):
-            yield Step("Comparing, per cent", round(100 * progress.share), 100)
-        if not service.is_mined(call.session):
+    if call.session.get(Mined) is None:
+        for step in mine(call.bench, call.session):
+            yield Step("Comparing, per cent", round(100 * step.done / max(step.total, 1)), 100)
+        if call.session.get(Mined) is None:
             return
-    findings = service.findings(call.session, options.threshold, options.remove)
+    findings = findings_of(call.session, options.threshold, options.remove)
     summary, lines = findings.summary(options.top), _lines(findings, options.top)
     if options.against is not None:
-        compared = yield from _compare(call, options.against)
-        if compared is None:
+        for compared in compare_file(call.bench, call.session, options.against):
+            yield compared
+        if compared.result is None:
             return
-        summary["overlap"] = compared.summary(options.threshold)
-        repeated = summary["overlap"]["found"]
-        lines.append(f"{repeated:,} of {len(compared.other):,} rows of {compared.other.name} duplicate rows of the corpus.")
+        overlap = summary["overlap"] = compared.result.summary(options.threshold)
+        lines.append(f"{overlap['found']:,} of {overlap['rows']:,} rows of {overlap['file']} duplicate rows of the corpus.")
     if options.cross_encoder:
-        pairs, opinion = service.score_borderline(call.session, options.threshold, cross_encoder=options.cross_encoder)
+        pairs, opinion = score_borderline(call.bench, call.session, options.threshold, cross_encoder=options.cross_encoder)
         summary["second_opinion"] = opinion.summary(pairs)
         lines.append(f"Pairs nearest to the threshold, by {opinion.model}. {how_to_read(opinion.trained_for, opinion.bounds)}")
         lines += [f"{p.score:.3f}  {p.cross_score:.3f}  rows {p.row1} and {p.row2}" for p in pairs]
@@ -66,14 +63,6 @@ def duplicates(call: Call, options: DuplicatesOptions) -> Steps:
         _write(findings, options.clean)
         lines.append(f"{findings.staying:,} rows to keep -> {options.clean}.{findings.unread}")
     yield Outcome(summary, lines)
-
-
-def _compare(call: Call, other: Table) -> Generator[Step[Any], None, FileOverlap | None]:
-    compared = None
-    for progress in call.services.overlap.compare(call.session, other):
-        compared = progress.compared
-        yield Step(progress.stage, progress.done, progress.total)
-    return compared
 
 
 def _lines(findings: Findings, top: int) -> list[str]:

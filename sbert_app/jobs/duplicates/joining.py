@@ -13,7 +13,8 @@ from sbert_app.collections.opened import OpenCollection
 from sbert_app.collections.sample import corpus_of
 from sbert_app.corpus.duplicates import Copies, Duplicates
 from sbert_app.corpus.findings import Joined, Mined
-from sbert_app.corpus.mining import EQUAL, FLOOR, Mining, SimilarPairs
+from sbert_app.corpus.mining import COMPARING, EQUAL, FLOOR, SimilarPairs
+from sbert_app.step import Step
 from sbert_app.vectors import Rows, Vectors, unit_rows
 
 MOST_WHOLE = 200_000  # rows of a collection that is compared as a whole
@@ -52,8 +53,8 @@ def _pairs(rows1: Rows, rows2: Rows, scores: Vectors) -> pd.DataFrame:
     return pd.DataFrame({"first": np.minimum(rows1, rows2), "second": np.maximum(rows1, rows2), "score": scores})
 
 
-def join(opened: OpenCollection) -> Iterator[Mining | Mined]:
-    """Compare the rows of a collection. Yields progress, at last what was mined. Raises CollectionError."""
+def join(opened: OpenCollection) -> Iterator[Step[Mined]]:
+    """Compare the rows of a collection. The last step has what was mined. Raises CollectionError."""
     with opened.reading():
         total = opened.collection.count()
     whole = total <= MOST_WHOLE
@@ -65,7 +66,7 @@ def join(opened: OpenCollection) -> Iterator[Mining | Mined]:
             closest.add(ids, *opened.collection.search(embeddings, NEIGHBOURS + 1))
             texts.append(rows.drop_columns([EMBEDDING]))
             done += len(rows)
-            yield Mining(min(done, expected), expected)
+            yield Step(COMPARING, min(done, expected), expected)
         table = pa.concat_tables(texts)
         if not whole:
             table = pa.concat_tables([table, *_partners(opened, table, closest.pairs)]).sort_by(ROW)
@@ -74,7 +75,8 @@ def join(opened: OpenCollection) -> Iterator[Mining | Mined]:
     pairs = _of_nodes(closest, copies, corpus.rows)
     empty = np.empty((0, opened.facts.dim), dtype=np.float32)
     indexed = replace(opened.sample, corpus=corpus, embeddings=empty, passages=None)
-    yield Mined(indexed, Duplicates(copies, pairs), {}, joined=Joined(done, total, NEIGHBOURS, opened.index))
+    mined = Mined(indexed, Duplicates(copies, pairs), {}, joined=Joined(done, total, NEIGHBOURS, opened.index))
+    yield Step(COMPARING, expected, expected, result=mined)
 
 
 def _sampled(opened: OpenCollection) -> Iterator[pa.Table]:
