@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from sbert_app.errors import UserError
-from sbert_app.jobs.corpus.opening import CorpusService
+from sbert_app.jobs.corpus.opening import delete_saved, open_saved
 from sbert_app.jobs.search.searching import SearchService
 from sbert_app.runs.run import FINISHED
 from sbert_app.runtime.workbench import Workbench, open_workbench
@@ -101,7 +101,7 @@ class Visit:
 
     def open_corpus(self) -> Any:
         session = self.bench.sessions.open()
-        CorpusService(self.bench).open_saved(session, self.ids.corpus)
+        open_saved(self.bench, session, self.ids.corpus)
         return self.search(session)
 
     def index_again(self) -> Any:
@@ -111,7 +111,7 @@ class Visit:
         return self.search(index(self.bench, [*SENTENCES, "one sentence more"]))
 
     def delete_corpus(self) -> Any:
-        CorpusService(self.bench).delete_saved(self.ids.corpus)
+        delete_saved(self.bench, self.ids.corpus)
         return self.ids.corpus in self.corpora()
 
     def runs(self) -> Any:

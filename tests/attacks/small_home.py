@@ -8,7 +8,8 @@ from pathlib import Path
 import torch
 from transformers import AutoTokenizer, BertConfig, BertModel
 
-from sbert_app.jobs.corpus.opening import CorpusService
+from sbert_app.jobs.corpus import job
+from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.models.files.finding import bundled_folder
 from sbert_app.models.files.folders import Layout, write_layout
 from sbert_app.runs import execution
@@ -43,10 +44,9 @@ def tiny_model(folder: Path) -> None:
 
 def index(bench: Workbench, sentences: list[str]) -> Session:
     """Index sentences as the app does, which also saves them. Returns the session."""
-    corpora, session = CorpusService(bench), bench.sessions.open()
-    column = corpora.put_table(session, corpora.read_lines("\n".join(sentences)))
-    for _ in corpora.index(session, [column], BASE):
-        pass
+    session = bench.sessions.open()
+    session.put(read_lines("\n".join(sentences), bench.settings.limits))
+    list(job.index(bench, session, ["text"], BASE))
     return session
 
 

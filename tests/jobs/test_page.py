@@ -7,7 +7,7 @@ import pytest
 
 from sbert_app.jobs import JOBS
 from sbert_app.jobs.declaring.option import arguments
-from sbert_app.jobs.duplicates.mining import DuplicatesService
+from sbert_app.jobs.duplicates.mining import mine
 from sbert_app.services.labelled import LabelledData
 from tests.jobs.test_surfaces import CASES
 from tests.ui.page import Page
@@ -64,7 +64,7 @@ def page(shared_bench):
     page = Page(shared_bench)
     labelled = LabelledData(shared_bench)
     labelled.load(page.session, labelled.example("requests_scored.csv"))
-    list(DuplicatesService(shared_bench).find(page.session))
+    list(mine(shared_bench, page.session))
     return page
 
 

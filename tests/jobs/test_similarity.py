@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from sbert_app.errors import UserError
-from sbert_app.jobs.corpus.opening import CorpusService
+from sbert_app.jobs.corpus.job import index
+from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.jobs.similarity.compare import LEAVE_ONE_OUT_WORDS, SimilarityService
 from sbert_app.models.defaults import NEW_POLY
 from sbert_app.models.files.folders import read_layout, write_layout
@@ -87,16 +88,16 @@ def test_the_score_is_symmetric_and_one_for_equal_sentences(service):
 
 
 def test_the_percentile_is_of_the_visitors_own_corpus_once_there_is_one(shared_bench, service):
-    session, corpora = shared_bench.sessions.open(), CorpusService(shared_bench)
-    corpora.put_table(session, corpora.read_lines("cats\ndogs\nbirds\nfish"))
-    list(corpora.index(session, ["text"]))
+    session = shared_bench.sessions.open()
+    session.put(read_lines("cats\ndogs\nbirds\nfish", shared_bench.settings.limits))
+    list(index(shared_bench, session, ["text"]))
     assert service.compare("a", "b", session=session).calibrated_on == "pasted: cats"
 
 
 def test_a_corpus_of_one_sentence_leaves_the_examples_to_calibrate(shared_bench, service):
-    session, corpora = shared_bench.sessions.open(), CorpusService(shared_bench)
-    corpora.put_table(session, corpora.read_lines("only one"))
-    list(corpora.index(session, ["text"]))
+    session = shared_bench.sessions.open()
+    session.put(read_lines("only one", shared_bench.settings.limits))
+    list(index(shared_bench, session, ["text"]))
     assert service.compare("a", "b", session=session).calibrated_on == "support_tickets.csv"
 
 

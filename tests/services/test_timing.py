@@ -10,7 +10,7 @@ import torch
 import transformers
 
 from sbert_app.errors import UserError
-from sbert_app.jobs.corpus.opening import CorpusService
+from sbert_app.jobs.corpus.opening import open_example
 from sbert_app.jobs.search.ranked_hits import WAITED
 from sbert_app.jobs.search.searching import SearchService
 from sbert_app.labelled.columns import ColumnRoles
@@ -140,7 +140,7 @@ def test_a_race_ends_with_its_corpus(service, shared_bench):
     session = shared_bench.sessions.open()
     steps = service.race_session(session, "all-MiniLM-L6-v2", 1)
     next(steps)
-    CorpusService(shared_bench).open_example(session, "field_notes.csv")
+    open_example(shared_bench, session, "field_notes.csv")
     assert list(steps) == []
     with pytest.raises(UserError, match="no race"):
         service.result(session)
@@ -148,7 +148,7 @@ def test_a_race_ends_with_its_corpus(service, shared_bench):
 
 def test_the_sessions_corpus_is_raced_and_its_labelled_pairs_are_measured(service, shared_bench):
     session = shared_bench.sessions.open()
-    CorpusService(shared_bench).open_example(session, "field_notes.csv")
+    open_example(shared_bench, session, "field_notes.csv")
     labelled = LabelledData(shared_bench)
     table = labelled.example("requests_scored.csv")
     labelled.load(session, replace(table, frame=table.frame.head(80), rows=table.rows[:80]))
@@ -186,7 +186,7 @@ def test_another_backbone_races_against_its_like_with_an_untrained_head(service,
 
 def test_waiting_for_others_is_told_and_not_counted(shared_bench):
     session = shared_bench.sessions.open()
-    CorpusService(shared_bench).open_example(session, "support_tickets.csv")
+    open_example(shared_bench, session, "support_tickets.csv")
     search = SearchService(shared_bench)
     assert WAITED not in search.search(session, "refund").milliseconds
     held, device = threading.Event(), shared_bench.device

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sbert_app.corpus_map.colouring import CLUSTERS
-from sbert_app.jobs.map.drawing import MapService
+from sbert_app.jobs.map.kept import current_map
 from sbert_app.ui.map.tab import _MapTab
 from tests.corpus_map.maps import small_map
 
@@ -23,7 +23,7 @@ def session(shared_bench):
 @pytest.fixture(scope="module")
 def tab(shared_bench):
     with gr.Blocks():
-        return _MapTab(MapService(shared_bench), gr.State(), gr.State())
+        return _MapTab(shared_bench, gr.State(), gr.State())
 
 
 def sent(**data):
@@ -84,9 +84,11 @@ def test_a_filter_is_a_selection_until_something_else_is_selected(tab, session):
 
 
 def test_the_filter_is_offered_for_the_columns_of_the_map(tab, session):
-    offered = tab.bar.filter.offered(session)
+    corpus_map = current_map(session)
+    offered = tab.bar.filter.offered(corpus_map)
     facets, column = (offered[component] for component in tab.bar.filter.components[:2])
-    assert offered[tab.bar.filter.box].visible and facets.choices[0][0] == "team: Technical (6)" and len(column.choices) == 3
-    corpus = MapService.map(tab._service, session).projection.indexed.corpus
-    corpus.metadata.drop(columns=["team", "amount"], inplace=True)
-    assert tab.bar.filter.offered(session)[tab.bar.filter.box].visible is False
+    listed = [label for label, _ in facets.choices]
+    assert listed == ["team: Technical (6)", "team: Billing (5)", "team: Shipping (2)", "team: (blank) (1)"]
+    assert offered[tab.bar.filter.box].visible and [label for label, _ in column.choices] == ["team", "amount", "text"]
+    corpus_map.projection.indexed.corpus.metadata.drop(columns=["team", "amount"], inplace=True)
+    assert tab.bar.filter.offered(corpus_map)[tab.bar.filter.box].visible is False

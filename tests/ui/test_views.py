@@ -9,9 +9,10 @@ import pytest
 from jinja2 import UndefinedError
 from markupsafe import Markup
 
+from sbert_app.corpus.indexing import Indexing
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.errors import UserError
-from sbert_app.jobs.corpus.opening import CorpusService
+from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.score_pairs.scoring import PairFileService
 from sbert_app.jobs.search.searching import SearchService
 from sbert_app.jobs.similarity.compare import ListComparison, SimilarityService
@@ -21,6 +22,7 @@ from sbert_app.runs.run import RunInfo
 from sbert_app.runs.runs import RunOverview
 from sbert_app.services.fine_tune import FineTuneService
 from sbert_app.settings import ASSETS
+from sbert_app.tables import read_table
 from sbert_app.ui.corpus import view as corpus_view
 from sbert_app.ui.fine_tune import movers_view, runs_panel, verdict_view
 from sbert_app.ui.fine_tune import view as fine_tune
@@ -39,13 +41,14 @@ ATTACK = '<img src=x onerror="alert(1)">'
 
 
 def test_sentences_names_and_metadata_are_escaped(bench):
-    corpora, session = CorpusService(bench), bench.sessions.open()
+    session = bench.sessions.open()
     path = bench.settings.home.parent / "a.csv"
     pd.DataFrame({"text": [ATTACK, "plain"], ATTACK: ["<b>", ATTACK]}).to_csv(path, index=False)
-    table = corpora.read_file(path, f"{ATTACK}.csv")
-    shown = [corpus_view.table_summary(table, corpora.put_table(session, table), prose=True)]
-    events = list(corpora.index(session, ["text"]))
-    shown += [corpus_view.card(events[-1].corpus, events[-1]), corpus_view.progress(events[-1])]
+    table = read_table(path, bench.settings.limits, f"{ATTACK}.csv")
+    session.put(table)
+    shown = [corpus_view.table_summary(table, "text", prose=True)]
+    events = list(index(bench, session, ["text"]))
+    shown += [corpus_view.card(events[-1].result, session.get(Indexing)), corpus_view.progress(events[-1], table.name)]
     shown.append(search.results(SearchService(bench).search(session, "x")))
     compared = SimilarityService(bench).compare(ATTACK, f"{ATTACK} again")
     shown += [

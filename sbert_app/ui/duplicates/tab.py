@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import gradio as gr
 
@@ -116,8 +117,7 @@ class _DuplicatesPanel:
         self.remove.input(handler(self._on_remove), chosen, decided, trigger_mode="always_last", **PRIVATE)
         self.groups.picked(handler(self._on_picked), chosen, decided, trigger_mode="multiple", **PRIVATE)
         self.score.click(handler(self._on_score), [*with_threshold, self.cross], self.borderline, **PRIVATE)
-        models = self._bench.registry
-        self.check.expand(lambda: gr.Dropdown(choices=scorer_choices(models.pair_scorers())), None, self.cross, **PRIVATE)
+        self.check.expand(self._on_check, None, self.cross, **PRIVATE)
         for name, file in self.files.items():
             file.listen(self._content(name), chosen)
 
@@ -188,6 +188,10 @@ class _DuplicatesPanel:
             case _:
                 raise UserError(NO_GROUP)
         return self._decided(findings_of(session, threshold, remove), unfolded)
+
+    def _on_check(self) -> Any:
+        """List the models that are available now."""
+        return gr.Dropdown(choices=scorer_choices(self._bench.registry.pair_scorers()))
 
     def _on_score(self, session: Session, threshold: float, cross: str | None) -> str:
         pairs, opinion = score_borderline(self._bench, session, threshold, BORDERLINE, cross or DEFAULT_CROSS_ENCODER)

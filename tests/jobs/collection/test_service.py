@@ -12,6 +12,9 @@ from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.indexed import DENSE, HYBRID, IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.jobs.collection import service
+from sbert_app.jobs.corpus.job import index_again
+from sbert_app.jobs.corpus.opening import open_example, read_lines
+from sbert_app.jobs.duplicates.overlap import compare_file
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.bundle import build_services
 from sbert_app.settings import Settings
@@ -61,7 +64,7 @@ def test_a_collection_that_cannot_be_kept_is_closed(services, session, folder, m
         if meanwhile == "evicted":
             services.bench.sessions._sessions.pop(session.id).close()
         else:
-            services.corpora.open_example(session, "field_notes.csv")
+            open_example(services.bench, session, "field_notes.csv")
         return read(name, key, collection, rows)
 
     monkeypatch.setattr(service, "read_sample", read_and_be_overtaken)
@@ -148,8 +151,8 @@ def test_what_needs_all_rows_is_refused_in_a_sentence(services, session, folder)
     for call in (
         lambda: services.standings.why_not(session, "a", "1"),
         lambda: services.judging.judge(session, "a", 1, 2),
-        lambda: list(services.corpora.index_again(session, "all-MiniLM-L6-v2")),
-        lambda: list(services.overlap.compare(session, services.corpora.read_lines("a\nb"))),
+        lambda: list(index_again(services.bench, session, "all-MiniLM-L6-v2")),
+        lambda: list(compare_file(services.bench, session, read_lines("a\nb", services.bench.settings.limits))),
     ):
         with pytest.raises(UserError, match="needs all rows in memory; of 'tickets' only a sample is"):
             call()
@@ -160,7 +163,7 @@ def test_another_corpus_drops_and_closes_the_collection(services, session, folde
     closed = []
     monkey = opened.collection
     monkey.close = lambda: closed.append(True)
-    services.corpora.open_example(session, "support_tickets.csv")
+    open_example(services.bench, session, "support_tickets.csv")
     assert closed == [True] and session.get(OpenCollection) is None
     assert services.search.search(session, "invoice").store is None
 

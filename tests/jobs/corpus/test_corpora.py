@@ -8,14 +8,16 @@ import pytest
 
 from sbert_app.corpus.hits import FORMER_MODEL
 from sbert_app.corpus.indexed import WORDS, IndexedCorpus
-from sbert_app.corpus.indexing import FormerIndex
+from sbert_app.corpus.indexing import FormerIndex, Indexing
 from sbert_app.errors import UserError
-from sbert_app.jobs.corpus.opening import CorpusService
+from sbert_app.jobs.corpus.job import index, index_again
+from sbert_app.jobs.corpus.opening import open_example, open_key, other_index, read_lines
 from sbert_app.jobs.search.searching import SearchService
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.encoder import Encoder
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.settings import Settings
+from sbert_app.tables import read_table
 
 
 @pytest.fixture
@@ -27,18 +29,18 @@ def other_model(encoder, tmp_path) -> str:
 
 
 def test_an_open_corpus_is_indexed_again_with_another_model(bench, other_model):
-    corpora, session = CorpusService(bench), bench.sessions.open()
-    assert corpora.current(session) is None and corpora.other_index(session, DEFAULT_ENCODER) is None
-    corpora.put_table(session, corpora.read_lines("a red car\na green apple\na blue boat"))
-    list(corpora.index(session, ["text"]))
-    assert corpora.other_index(session, DEFAULT_ENCODER) is None and corpora.last_indexing(session).total == 3
-    other = corpora.other_index(session, other_model)
+    session = bench.sessions.open()
+    assert session.get(IndexedCorpus) is None and other_index(bench, session, DEFAULT_ENCODER) is None
+    session.put(read_lines("a red car\na green apple\na blue boat", bench.settings.limits))
+    list(index(bench, session, ["text"]))
+    assert other_index(bench, session, DEFAULT_ENCODER) is None and session.get(Indexing).rate > 0
+    other = other_index(bench, session, other_model)
     assert (other.model, other.rows) == (DEFAULT_ENCODER, 3) and other.other_model.endswith("other") and other.seconds > 0
-    before = corpora.current(session)
-    list(corpora.index_again(session, other_model))
-    after = corpora.current(session)
+    before = session.get(IndexedCorpus)
+    list(index_again(bench, session, other_model))
+    after = session.get(IndexedCorpus)
     assert after.fingerprint != before.fingerprint and after.corpus.sentences == before.corpus.sentences
-    assert corpora.other_index(session, other_model) is None
+    assert other_index(bench, session, other_model) is None
     search = SearchService(bench)
     assert search.former_model(session) == DEFAULT_ENCODER == search.beside(session, FORMER_MODEL, "fruit").model
     assert search.beside(session, WORDS, "a boat").hits[0].row == 3
@@ -47,60 +49,60 @@ def test_an_open_corpus_is_indexed_again_with_another_model(bench, other_model):
 
 
 def test_a_corpus_opened_while_another_is_stored_gets_nothing_of_it(bench, other_model, monkeypatch):
-    corpora, session = CorpusService(bench), bench.sessions.open()
-    corpora.put_table(session, corpora.read_lines("a red car\na green apple\na blue boat"))
-    list(corpora.index(session, ["text"]))
+    session = bench.sessions.open()
+    session.put(read_lines("a red car\na green apple\na blue boat", bench.settings.limits))
+    list(index(bench, session, ["text"]))
     store = session.open
 
     def store_and_be_overtaken(*values, **options):
         monkeypatch.undo()
         stored = store(*values, **options)
-        corpora.open_example(session, "field_notes.csv")
+        open_example(bench, session, "field_notes.csv")
         return stored
 
     monkeypatch.setattr(session, "open", store_and_be_overtaken)
-    list(corpora.index_again(session, other_model))
-    assert corpora.current(session).corpus.name == "field_notes.csv"
-    assert corpora.last_indexing(session) is None and session.get(FormerIndex) is None
+    list(index_again(bench, session, other_model))
+    assert session.get(IndexedCorpus).corpus.name == "field_notes.csv"
+    assert session.get(Indexing) is None and session.get(FormerIndex) is None
 
 
 def test_a_key_opens_examples_and_saved_corpora_and_nothing_else(bench):
-    corpora, first, later = CorpusService(bench), bench.sessions.open(), bench.sessions.open()
-    corpora.put_table(first, corpora.read_lines("a red car\na green apple"))
-    list(corpora.index(first, ["text"]))
-    key = corpora.current(first).key
-    assert corpora.open_key(later, key).corpus.sentences == ["a red car", "a green apple"]
+    first, later = bench.sessions.open(), bench.sessions.open()
+    first.put(read_lines("a red car\na green apple", bench.settings.limits))
+    list(index(bench, first, ["text"]))
+    key = first.get(IndexedCorpus).key
+    assert open_key(bench, later, key).corpus.sentences == ["a red car", "a green apple"]
     for unknown in ("", "../runs", f"{key}0", "no-such-corpus-0123456789ab"):
-        assert corpora.open_key(later, unknown) is None
-    assert corpora.current(later).key == key
-    assert corpora.open_key(later, "field_notes.csv").key == "field_notes.csv"
+        assert open_key(bench, later, unknown) is None
+    assert later.get(IndexedCorpus).key == key
+    assert open_key(bench, later, "field_notes.csv").key == "field_notes.csv"
 
 
 def test_a_file_name_opens_the_newest_saved_corpus_of_that_name(bench, write):
-    corpora, first, later = CorpusService(bench), bench.sessions.open(), bench.sessions.open()
+    first, later = bench.sessions.open(), bench.sessions.open()
     for text in ("the first text\nanother", "the second text\nanother"):
-        corpora.put_table(first, corpora.read_file(write("notes.csv", f"text\n{text}\n")))
-        list(corpora.index(first, ["text"]))
+        first.put(read_table(write("notes.csv", f"text\n{text}\n"), bench.settings.limits))
+        list(index(bench, first, ["text"]))
         time.sleep(1.1)  # the library keeps the second
-    assert corpora.open_key(later, "notes.csv").corpus.sentences == ["the second text", "another"]
-    assert corpora.open_key(later, "notes") is None
+    assert open_key(bench, later, "notes.csv").corpus.sentences == ["the second text", "another"]
+    assert open_key(bench, later, "notes") is None
 
 
 def test_hosted_a_key_opens_examples_only(bench):
-    corpora, session = CorpusService(bench), bench.sessions.open()
-    corpora.put_table(session, corpora.read_lines("a red car\na green apple"))
-    list(corpora.index(session, ["text"]))
+    session = bench.sessions.open()
+    session.put(read_lines("a red car\na green apple", bench.settings.limits))
+    list(index(bench, session, ["text"]))
     hosted = open_workbench(Settings(home=bench.settings.home, device="cpu", hosted=True))
     visitor = hosted.sessions.open()
-    assert CorpusService(hosted).open_key(visitor, corpora.current(session).key) is None
+    assert open_key(hosted, visitor, session.get(IndexedCorpus).key) is None
     assert visitor.get(IndexedCorpus) is None
 
 
 def test_the_export_needs_a_corpus(bench, tmp_path):
-    corpora, session = CorpusService(bench), bench.sessions.open()
+    session = bench.sessions.open()
     with pytest.raises(UserError, match="There is no corpus yet"):
-        corpora.export(session, tmp_path / "embeddings.npy")
-    corpora.put_table(session, corpora.read_lines("a red car\na green apple"))
-    list(corpora.index(session, ["text"]))
-    corpora.export(session, tmp_path / "embeddings.npy")
+        session.corpus()
+    session.put(read_lines("a red car\na green apple", bench.settings.limits))
+    list(index(bench, session, ["text"]))
+    session.corpus().write_embeddings(tmp_path / "embeddings.npy")
     assert np.load(tmp_path / "embeddings.npy").shape == (2, 384)

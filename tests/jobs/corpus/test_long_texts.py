@@ -8,9 +8,12 @@ import pytest
 
 from sbert_app.corpus.hits import MAXSIM
 from sbert_app.corpus.indexed import DENSE, HYBRID, IndexedCorpus
-from sbert_app.jobs.corpus.opening import CorpusService
+from sbert_app.corpus.indexing import Indexing
+from sbert_app.jobs.corpus.job import INDEXING, index
+from sbert_app.jobs.corpus.opening import open_saved, read_lines, saved_corpora
 from sbert_app.jobs.search.searching import SearchService
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
+from sbert_app.tables import read_table
 from sbert_app.ui.corpus import view as corpus_view
 from sbert_app.ui.search import view as search_view
 
@@ -31,9 +34,9 @@ def lines(sentences, long_text):
 
 
 def opened(bench, lines):
-    corpora, session = CorpusService(bench), bench.sessions.open()
-    corpora.put_table(session, corpora.read_lines("\n".join(lines)))
-    return session, list(corpora.index(session, ["text"]))
+    session = bench.sessions.open()
+    session.put(read_lines("\n".join(lines), bench.settings.limits))
+    return session, list(index(bench, session, ["text"]))
 
 
 @pytest.fixture(scope="module")
@@ -90,9 +93,9 @@ def test_more_like_a_long_text_leaves_it_out_with_all_its_passages(visit, lines)
 
 def test_filters_and_the_cross_encoder_read_the_passage(bench, lines, write):
     rows = pd.DataFrame({"text": lines, "odd": np.arange(len(lines)) % 2})
-    corpora, session, service = CorpusService(bench), bench.sessions.open(), SearchService(bench)
-    corpora.put_table(session, corpora.read_file(write("long.csv", rows.to_csv(index=False))))
-    list(corpora.index(session, ["text"]))
+    session, service = bench.sessions.open(), SearchService(bench)
+    session.put(read_table(write("long.csv", rows.to_csv(index=False)), bench.settings.limits))
+    list(index(bench, session, ["text"]))
     for ranking in (DENSE, MAXSIM):
         hit = service.search(session, QUERY, 1, {"odd": "0"}, ranking).hits[0]
         assert hit.row == 31 and hit.compared.endswith(ANSWER)
@@ -110,9 +113,9 @@ def test_indexing_tells_rows_and_passages(bench, lines):
     assert indexed.truncated == 1 and set(indexed.passages.rows.tolist()) == {30} and 50 < count < 250
     assert len(indexed.embeddings) == len(lines) and len(indexed.index.search(indexed.embeddings[:1], 99)[1][0]) == len(lines)
     last = events[-1]
-    assert (last.done, last.total, last.passages) == (len(lines) + count, len(lines) + count, count)
-    assert f"of {last.total} sentences and passages" in corpus_view.progress(events[-2])
-    card = corpus_view.card(indexed, last)
+    assert (last.done, last.total) == (len(lines) + count, len(lines) + count)
+    assert f"of {last.total} sentences and passages" in corpus_view.progress(events[-2], "pasted")
+    card = corpus_view.card(indexed, session.get(Indexing))
     assert f"{len(lines)} sentences and {count} passages" in card
     assert f"1 text is longer than all-MiniLM-L6-v2 reads. Search reads all of it, in {count} passages" in card
 
@@ -121,10 +124,10 @@ def test_passages_are_cached_saved_and_reopened(bench, lines):
     _, events = opened(bench, lines)
     total = events[-1].total
     session, events = opened(bench, lines)
-    assert (events[-1].stage, events[-1].cached, events[-1].total) == ("Opened", total, total)
+    assert (events[-1].stage, events[-1].skipped, events[-1].total) == ("Opened", total, total)
     assert SearchService(bench).search(session, QUERY, 1).hits[0].compared.endswith(ANSWER)
     _, events = opened(bench, [*lines, "one new sentence"])
-    assert (events[-1].stage, events[-1].cached, events[-1].total) == ("Indexed", total, total + 1)
+    assert (events[-1].stage, events[-1].skipped, events[-1].total) == ("Indexed", total, total + 1)
 
 
 def test_a_corpus_saved_without_passages_gets_them_when_it_is_indexed_again(bench, lines):
@@ -132,39 +135,38 @@ def test_a_corpus_saved_without_passages_gets_them_when_it_is_indexed_again(benc
     indexed = session.get(IndexedCorpus)
     bench.library.delete(indexed.saved_id)
     saved = bench.library.save(replace(indexed, passages=None, saved_id=""))
-    corpora = CorpusService(bench)
-    corpora.open_saved(session, saved)
+    open_saved(bench, session, saved)
     older = SearchService(bench).search(session, QUERY, 3, ranking=DENSE)
     assert len(older.hits) == 3 and not any(hit.passage for hit in older.hits)
     assert "only the beginning is searched. Index the file again" in corpus_view.card(session.get(IndexedCorpus))
     again, events = opened(bench, lines)
-    assert events[-1].stage == "Indexed" and events[-1].cached == events[-1].total  # from the cache: nothing is encoded
+    assert events[-1].stage == "Indexed" and events[-1].skipped == events[-1].total  # from the cache: nothing is encoded
     assert SearchService(bench).search(again, QUERY, 1).hits[0].row == 31
-    assert bench.library.load(saved).passages is not None and len(corpora.saved()) == 1
+    assert bench.library.load(saved).passages is not None and len(saved_corpora(bench)) == 1
 
 
 def test_stopping_among_the_passages_keeps_them_for_the_next_time(bench, sentences):
     texts = [f"{' '.join(sentences[10 * i : 10 * i + 120])} Number {i}." for i in range(8)]
-    corpora, session = CorpusService(bench), bench.sessions.open()
-    corpora.put_table(session, corpora.read_lines("\n".join(texts)))
+    session = bench.sessions.open()
+    session.put(read_lines("\n".join(texts), bench.settings.limits))
     events = []
-    for event in corpora.index(session, ["text"]):
+    for event in index(bench, session, ["text"]):
         events.append(event)
         if event.stage == "Encoding" and event.done > len(texts):
-            corpora.stop(session)
+            session.stop(INDEXING)
     assert events[-1].stopped and len(texts) < events[-1].done < events[-1].total and session.get(IndexedCorpus) is None
-    again = list(corpora.index(session, ["text"]))
-    assert again[-1].cached == events[-1].done and again[-1].corpus.passages is not None
+    again = list(index(bench, session, ["text"]))
+    assert again[-1].skipped == events[-1].done and again[-1].result.passages is not None
 
 
 def test_stopping_while_texts_are_cut_encodes_nothing(bench, lines):
-    corpora, session = CorpusService(bench), bench.sessions.open()
-    corpora.put_table(session, corpora.read_lines("\n".join(lines)))
+    session = bench.sessions.open()
+    session.put(read_lines("\n".join(lines), bench.settings.limits))
     events = []
-    for event in corpora.index(session, ["text"]):
+    for event in index(bench, session, ["text"]):
         events.append(event)
         if event.stage == "Loading the model":
-            corpora.stop(session)
+            session.stop(INDEXING)
     assert events[-1].stopped and [event.stage for event in events] == ["Loading the model", "Stopped"]
 
 

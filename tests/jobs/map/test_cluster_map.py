@@ -1,4 +1,4 @@
-"""The map service on real corpora: preview first, stop, two at once, odd corpora, colours, the drift of another model."""
+"""Maps of real corpora: preview first, stop, two at once, odd corpora, colours, the drift of another model."""
 
 import json
 import os
@@ -10,23 +10,32 @@ import numpy as np
 import pytest
 import torch
 
-from sbert_app.corpus_map import projecting
+from sbert_app.corpus_map import projecting, selection
 from sbert_app.corpus_map.colouring import CLUSTERS, COLUMN, DRIFT, MOST_CATEGORIES, QUERY, Categories, Scale, choices, colouring
-from sbert_app.corpus_map.projecting import ComparisonProgress, Points2D
+from sbert_app.corpus_map.projecting import Points2D
 from sbert_app.corpus_map.result import CorpusMap, ModelComparison
 from sbert_app.errors import UserError
-from sbert_app.jobs.corpus.opening import CorpusService
+from sbert_app.jobs.corpus.job import index
+from sbert_app.jobs.corpus.opening import open_example
 from sbert_app.jobs.map import drawing as cluster_map
-from sbert_app.jobs.map.drawing import Grouping, MapService
+from sbert_app.jobs.map.drawing import (
+    MAP,
+    Grouping,
+    begins,
+    compare_model,
+    draw,
+    draws,
+    other_models,
+    place_query,
+    preview,
+    regroup,
+    remove_query,
+)
+from sbert_app.jobs.map.kept import current_map
 from sbert_app.mapping.clusters import AGGLOMERATIVE, DENSITY, K_MEANS
 from sbert_app.models.encoder import Encoder
 from sbert_app.runtime.session import Session
 from sbert_app.tables import Table
-
-
-@pytest.fixture
-def service(shared_bench):
-    return MapService(shared_bench)
 
 
 @pytest.fixture
@@ -37,11 +46,11 @@ def session(shared_bench):
 @pytest.fixture(scope="module")
 def example(shared_bench):
     """The map of the example tickets. The best number of clusters is a close call there, another one in fp32 than in bf16."""
-    return drawn(MapService(shared_bench), shared_bench.sessions.open(), K_MEANS, 8)
+    return drawn(shared_bench, shared_bench.sessions.open(), K_MEANS, 8)
 
 
-def drawn(service, session, *grouping):
-    *_, last = service.draw(session, Grouping.read(*grouping))
+def drawn(shared_bench, session, *grouping):
+    *_, last = draw(shared_bench, session, Grouping.read(*grouping))
     assert isinstance(last, CorpusMap)
     return last
 
@@ -50,18 +59,17 @@ def opened(bench, session, rows: list[dict[str, str]]):
     """These rows, with a column "text", as the session's corpus."""
     import pandas as pd
 
-    corpora = CorpusService(bench)
     table = Table("own.csv", pd.DataFrame(rows, dtype=object), np.arange(1, len(rows) + 1))
-    corpora.put_table(session, table)
-    for _ in corpora.index(session, ["text"]):
+    session.put(table)
+    for _ in index(bench, session, ["text"]):
         pass
 
 
-def test_the_preview_comes_first_and_the_points_move_until_the_map_is_there(service, session, monkeypatch):
+def test_the_preview_comes_first_and_the_points_move_until_the_map_is_there(shared_bench, session, monkeypatch):
     monkeypatch.setattr(projecting, "POLL_SECONDS", 0.02)
-    preview = service.preview(session)
-    steps = list(service.draw(session, Grouping()))
-    assert isinstance(steps[0], Points2D) and np.array_equal(steps[0].points, preview.points)
+    first = preview(shared_bench, session)
+    steps = list(draw(shared_bench, session, Grouping()))
+    assert isinstance(steps[0], Points2D) and np.array_equal(steps[0].points, first.points)
     assert len({step.done for step in steps[1:-1] if 0 < step.done < step.total}) > 0
     corpus_map = steps[-1]
     assert corpus_map.projection.method.startswith("UMAP, 15 neighbours") and set(corpus_map.seconds) >= {
@@ -69,7 +77,7 @@ def test_the_preview_comes_first_and_the_points_move_until_the_map_is_there(serv
         "UMAP",
         "clusters",
     }
-    assert service.map(session) is corpus_map and service.preview(session) is None
+    assert current_map(session) is corpus_map and preview(shared_bench, session) is None
 
 
 def test_the_map_names_its_clusters_and_holds_them_against_the_label_columns(example):
@@ -82,34 +90,34 @@ def test_the_map_names_its_clusters_and_holds_them_against_the_label_columns(exa
     assert places[0]["row"] == 1 and len(places) == 926 and {"x", "y", "cluster"} < set(places[0])
 
 
-def test_the_same_corpus_gives_the_same_map_twice(service, session, example):
-    assert np.array_equal(drawn(service, session).projection.points, example.projection.points)
+def test_the_same_corpus_gives_the_same_map_twice(shared_bench, session, example):
+    assert np.array_equal(drawn(shared_bench, session).projection.points, example.projection.points)
 
 
-def test_two_visitors_at_the_same_moment_both_get_their_map(shared_bench, service, example):
+def test_two_visitors_at_the_same_moment_both_get_their_map(shared_bench, example):
     ids = [shared_bench.sessions.open() for _ in range(2)]
     start = threading.Barrier(2)
 
-    def draw(session):
+    def run(session):
         start.wait()
-        return list(service.draw(session, Grouping()))
+        return list(draw(shared_bench, session, Grouping()))
 
     with ThreadPoolExecutor(2) as pool:
-        runs = list(pool.map(draw, ids))
+        runs = list(pool.map(run, ids))
     assert all(np.array_equal(steps[-1].projection.points, example.projection.points) for steps in runs)
     assert any("Waiting for your turn: 1 map is before yours" in str(step.stage) for steps in runs for step in steps[:-1])
 
 
-def test_stopped_the_points_stay_where_they_are(service, session, monkeypatch):
+def test_stopped_the_points_stay_where_they_are(shared_bench, session, monkeypatch):
     monkeypatch.setattr(projecting, "POLL_SECONDS", 0.02)
-    for step in service.draw(session, Grouping()):
+    for step in draw(shared_bench, session, Grouping()):
         if isinstance(step, Points2D) and step.done:
-            service.stop(session)
+            session.stop(MAP)
     assert "UMAP stopped after" in step.projection.method and step.clustering.count > 1
 
 
-def test_who_leaves_the_page_leaves_the_line(shared_bench, service, session):
-    steps = service.draw(session, Grouping())
+def test_who_leaves_the_page_leaves_the_line(shared_bench, session):
+    steps = draw(shared_bench, session, Grouping())
     for step in steps:
         if "UMAP" in step.stage and "Preview" not in step.stage:
             break
@@ -117,39 +125,38 @@ def test_who_leaves_the_page_leaves_the_line(shared_bench, service, session):
     assert shared_bench.lines.maps._tickets == []
 
 
-def test_a_map_of_the_example_is_drawn_though_the_example_leaves_the_cache(shared_bench, service, session):
-    steps = service.draw(session, Grouping())
+def test_a_map_of_the_example_is_drawn_though_the_example_leaves_the_cache(shared_bench, session):
+    steps = draw(shared_bench, session, Grouping())
     next(steps)
     shared_bench.examples._indexed.clear()  # as other models' examples would
     *_, last = steps
-    assert service.map(session) is last
+    assert current_map(session) is last
 
 
-def test_another_corpus_meanwhile_gets_no_map_of_the_one_before(shared_bench, service, session):
-    steps = service.draw(session, Grouping())
+def test_another_corpus_meanwhile_gets_no_map_of_the_one_before(shared_bench, session):
+    steps = draw(shared_bench, session, Grouping())
     next(steps)
-    CorpusService(shared_bench).open_example(session, "field_notes.csv")
+    open_example(shared_bench, session, "field_notes.csv")
     assert not any(isinstance(step, CorpusMap) for step in steps)
     with pytest.raises(UserError, match="no map of this corpus yet"):
-        service.map(session)
+        current_map(session)
 
 
-def test_a_small_corpus_begins_once_unless_its_page_was_left_and_a_large_one_waits(shared_bench, service, session, monkeypatch):
-    corpora = CorpusService(shared_bench)
-    assert not service.begins(session)  # the example waits for a click
-    corpora.open_example(session, "field_notes.csv")
-    assert service.begins(session) and service.draws(session) and not service.begins(session)
-    corpora.open_example(session, "support_tickets.csv")
-    steps = service.draw(session, Grouping())
+def test_a_small_corpus_begins_once_unless_its_page_was_left_and_a_large_one_waits(shared_bench, session, monkeypatch):
+    assert not begins(session)  # the example waits for a click
+    open_example(shared_bench, session, "field_notes.csv")
+    assert begins(session) and draws(session) and not begins(session)
+    open_example(shared_bench, session, "support_tickets.csv")
+    steps = draw(shared_bench, session, Grouping())
     next(steps)
-    assert not service.begins(session)  # it is being drawn
+    assert not begins(session)  # it is being drawn
     steps.close()
-    assert service.begins(session)
-    drawn(service, session)
-    assert not service.begins(session) and not service.draws(session)
-    corpora.open_example(session, "field_notes.csv")
+    assert begins(session)
+    drawn(shared_bench, session)
+    assert not begins(session) and not draws(session)
+    open_example(shared_bench, session, "field_notes.csv")
     monkeypatch.setattr(cluster_map, "DRAWN_AT_ONCE", 449)
-    assert not service.begins(session)
+    assert not begins(session)
 
 
 @pytest.mark.parametrize(
@@ -163,9 +170,9 @@ def test_a_small_corpus_begins_once_unless_its_page_was_left_and_a_large_one_wai
     ],
 )
 @pytest.mark.parametrize("how", [K_MEANS, AGGLOMERATIVE, DENSITY])
-def test_odd_corpora_get_a_sensible_map(shared_bench, service, session, texts, method, how):
+def test_odd_corpora_get_a_sensible_map(shared_bench, session, texts, method, how):
     opened(shared_bench, session, [{"text": text} for text in texts])
-    corpus_map = drawn(service, session, how)
+    corpus_map = drawn(shared_bench, session, how)
     assert corpus_map.projection.method.startswith(method)
     assert np.isfinite(corpus_map.projection.points).all() and len(np.unique(corpus_map.projection.points, axis=0)) > 0.9 * len(
         corpus_map.projection.points
@@ -174,19 +181,19 @@ def test_odd_corpora_get_a_sensible_map(shared_bench, service, session, texts, m
     assert corpus_map.accords == [] and corpus_map.summary()["points"] == len(list(filter(None, texts)))
 
 
-def test_own_coordinates_are_not_projected_again_unless_some_are_missing(shared_bench, service, session):
+def test_own_coordinates_are_not_projected_again_unless_some_are_missing(shared_bench, session):
     rows = [{"text": f"sentence {i}", "X": str(i), "y": f"{-2 * i}"} for i in range(40)]
     opened(shared_bench, session, rows)
-    corpus_map = drawn(service, session)
+    corpus_map = drawn(shared_bench, session)
     assert corpus_map.projection.method == "the corpus's own columns x and y" and "UMAP" not in corpus_map.seconds
     assert np.allclose(corpus_map.projection.points, [[i / 3.9, 10 - i / 3.9] for i in range(40)], atol=1e-4)
     opened(shared_bench, session, [*rows[:-1], rows[-1] | {"y": ""}])
-    assert drawn(service, session).projection.method.startswith("UMAP")
+    assert drawn(shared_bench, session).projection.method.startswith("UMAP")
 
 
-def test_beyond_the_limit_a_sample_is_projected_and_the_others_are_placed(service, session, monkeypatch):
+def test_beyond_the_limit_a_sample_is_projected_and_the_others_are_placed(shared_bench, session, monkeypatch):
     monkeypatch.setattr(projecting, "MOST_FITTED", 300)
-    corpus_map = drawn(service, session, "k-means", 3)
+    corpus_map = drawn(shared_bench, session, "k-means", 3)
     assert (
         len(corpus_map.projection.drawn) == 300
         and np.isfinite(corpus_map.projection.points).all()
@@ -202,40 +209,40 @@ def test_beyond_the_limit_a_sample_is_projected_and_the_others_are_placed(servic
     assert np.mean(agree) > 0.6
 
 
-def test_approximate_neighbours_are_told(service, session, monkeypatch):
+def test_approximate_neighbours_are_told(shared_bench, session, monkeypatch):
     monkeypatch.setattr("sbert_app.mapping.neighbours.EXACT_ROWS", 500)
-    assert drawn(service, session).projection.method.endswith("the neighbours approximate")
+    assert drawn(shared_bench, session).projection.method.endswith("the neighbours approximate")
 
 
-def test_regrouping_leaves_the_points_and_the_outlier_share_only_joins(service, session):
-    first = drawn(service, session)
-    corpus_map = service.regroup(session, Grouping.read(DENSITY, "auto", 100))
+def test_regrouping_leaves_the_points_and_the_outlier_share_only_joins(shared_bench, session):
+    first = drawn(shared_bench, session)
+    corpus_map = regroup(shared_bench, session, Grouping.read(DENSITY, "auto", 100))
     assert corpus_map.projection is first.projection and corpus_map.clustering.outliers > 20
-    fewer = service.regroup(session, Grouping.read(DENSITY, "auto", 1))
+    fewer = regroup(shared_bench, session, Grouping.read(DENSITY, "auto", 1))
     assert fewer.uncut is corpus_map.uncut and fewer.clustering.outliers <= 9
-    assert service.regroup(session, Grouping.read(K_MEANS, "7", 0)).clustering.count == 7
+    assert regroup(shared_bench, session, Grouping.read(K_MEANS, "7", 0)).clustering.count == 7
     assert Grouping.read(K_MEANS, " AUTO ").count is None
 
 
-def test_a_query_lies_among_its_nearest_rows_and_colours_the_map(service, session):
-    drawn(service, session)
-    corpus_map = service.query(session, "charged two times for the same thing")
+def test_a_query_lies_among_its_nearest_rows_and_colours_the_map(shared_bench, session):
+    drawn(shared_bench, session)
+    corpus_map = place_query(shared_bench, session, "charged two times for the same thing")
     best = corpus_map.query.best(5)
     assert any("twice" in corpus_map.projection.indexed.corpus.sentences[row] for row in best)
     spread = np.linalg.norm(corpus_map.projection.points - corpus_map.query.point, axis=1)
     assert np.median(spread[best]) < np.quantile(spread, 0.2)
     colours = colouring(corpus_map, QUERY)
     assert isinstance(colours, Scale) and colours.values[best[0]] == colours.values.max()
-    assert QUERY not in choices(service.remove_query(session))
+    assert QUERY not in choices(remove_query(session))
 
 
-def test_colours_by_kind_by_number_by_date_and_with_too_many_kinds(shared_bench, service, session):
+def test_colours_by_kind_by_number_by_date_and_with_too_many_kinds(shared_bench, session):
     rows = [
         {"text": f"note {i}", "kind": f"k{i % 500}", "size": "n/a" if i % 7 == 0 else f"{i / 2}", "day": f"2026-01-{i % 28 + 1:02}"}
         for i in range(600)
     ]
     opened(shared_bench, session, [row | {"grade": str(i % 3), "blank": ""} for i, row in enumerate(rows)])
-    corpus_map = drawn(service, session)
+    corpus_map = drawn(shared_bench, session)
     assert choices(corpus_map) == [CLUSTERS, *(f"{COLUMN}{name}" for name in ("kind", "size", "day", "grade", "blank"))]
     kinds = colouring(corpus_map, f"{COLUMN}kind")
     assert isinstance(kinds, Categories) and len(kinds.names) == MOST_CATEGORIES - 1 and kinds.rest == "481 other values"
@@ -262,61 +269,59 @@ def test_another_model_moves_the_rows_and_says_how_many_neighbours_stay(bench, m
             if "layer.5" in name and weights.ndim == 2:
                 weights.add_(torch.randn_like(weights) * weights.std())
     changed.save(bench.settings.models / "shaken")
-    service, session = MapService(bench), bench.sessions.open()
-    drawn(service, session)
-    steps = list(service.compare(session, "all-MiniLM-L6-v2"))
-    assert isinstance(steps[0], ComparisonProgress) and isinstance(steps[-1], ModelComparison)
-    assert steps[-1].drift.kept.min() == 1.0  # the same model: nothing changes
-    *_, comparison = service.compare(session, "shaken")
+    session = bench.sessions.open()
+    drawn(bench, session)
+    steps = list(compare_model(bench, session, "all-MiniLM-L6-v2"))
+    assert steps[0].result is None and isinstance(steps[-1].result, ModelComparison)
+    assert steps[-1].result.drift.kept.min() == 1.0  # the same model: nothing changes
+    *_, last = compare_model(bench, session, "shaken")
+    comparison = last.result
     assert 0.1 < comparison.drift.kept.mean() < 0.9 and comparison.model == "shaken"
     before, after = comparison.same_label["team"]
     assert 0.4 < after < before < 0.8
-    corpus_map = service.map(session)
+    corpus_map = current_map(session)
     assert corpus_map.comparison is comparison and DRIFT in choices(corpus_map)
-    assert service.regroup(session, Grouping.read(K_MEANS, 4)).comparison is comparison
+    assert regroup(bench, session, Grouping.read(K_MEANS, 4)).comparison is comparison
     with pytest.raises(UserError):
-        list(service.compare(session, "no-such-model"))
+        list(compare_model(bench, session, "no-such-model"))
 
 
 def test_the_models_to_compare_with_are_those_of_now_but_the_maps_own(bench, model_folder):
-    service, session, own = MapService(bench), bench.sessions.open(), "all-MiniLM-L6-v2"
-    assert service.other_models(session, own) == [] == service.other_models(Session(), own)
+    session, own = bench.sessions.open(), "all-MiniLM-L6-v2"
+    assert other_models(bench, session, own) == [] == other_models(bench, Session(), own)
     shutil.copytree(model_folder, bench.settings.models / "tuned", copy_function=os.link)
-    assert service.other_models(session, own) == ["tuned"]
-    assert service.other_models(session, "tuned") == [own]  # the example would be drawn with the header's model
+    assert other_models(bench, session, own) == ["tuned"]
+    assert other_models(bench, session, "tuned") == [own]  # the example would be drawn with the header's model
     opened(bench, session, [{"text": f"note {i}"} for i in range(3)])
-    assert service.other_models(session, "tuned") == ["tuned"]  # the corpus was indexed with its own
-    assert service.other_models(session, "runs/secret") == ["tuned", "runs/secret"]  # in use, though not in the list
+    assert other_models(bench, session, "tuned") == ["tuned"]  # the corpus was indexed with its own
+    assert other_models(bench, session, "runs/secret") == ["tuned", "runs/secret"]  # in use, though not in the list
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda s, i: s.map(i), "no map of this corpus yet"),
-        (lambda s, i: Grouping.read("magic"), "Unknown clustering method 'magic'"),
-        (lambda s, i: Grouping.read(K_MEANS, "many"), "number of clusters must be a whole number in 2..100"),
-        (lambda s, i: Grouping.read(K_MEANS, 1), "number of clusters must be a whole number in 2..100"),
-        (lambda s, i: Grouping.read(K_MEANS, "auto", float("nan")), "per cent of outliers must be a number in 0..100"),
+        (current_map, "no map of this corpus yet"),
+        (lambda session: Grouping.read("magic"), "Unknown clustering method 'magic'"),
+        (lambda session: Grouping.read(K_MEANS, "many"), "number of clusters must be a whole number in 2..100"),
+        (lambda session: Grouping.read(K_MEANS, 1), "number of clusters must be a whole number in 2..100"),
+        (lambda session: Grouping.read(K_MEANS, "auto", float("nan")), "per cent of outliers must be a number in 0..100"),
     ],
 )
-def test_mistakes_are_told(service, session, call, message):
+def test_mistakes_are_told(session, call, message):
     with pytest.raises(UserError, match=message):
-        call(service, session)
+        call(session)
 
 
-def test_what_the_page_sends_is_checked(service, session):
-    drawn(service, session)
-    selections = service.selections
-    assert selections.rows(session, [3, -1, 926, "4", 5, 5, True, None]).tolist() == [3, 5]
+def test_what_the_page_sends_is_checked(shared_bench, session):
+    corpus_map = drawn(shared_bench, session)
+    assert selection.known_rows(corpus_map, [3, -1, 926, "4", 5, 5, True, None]).tolist() == [3, 5]
     with pytest.raises(UserError, match="list of rows"):
-        selections.rows(session, {"rows": 1})
-    with pytest.raises(UserError, match="row must be a whole number"):
-        selections.neighbours(session, 926)
+        selection.known_rows(corpus_map, {"rows": 1})
     with pytest.raises(UserError, match="There is no cluster"):
-        selections.group(session, CLUSTERS, "0; drop")
+        selection.of_group(corpus_map, CLUSTERS, "0; drop")
     with pytest.raises(UserError, match="no query on the map"):
-        selections.hits(session)
+        selection.near_query(corpus_map)
     with pytest.raises(UserError, match="query is blank"):
-        service.query(session, "  ")
-    near = selections.neighbours(session, 7)
+        place_query(shared_bench, session, "  ")
+    near = selection.near_row(corpus_map, 7)
     assert near.rows[0] == 7 and len(set(near.rows.tolist())) == 11 and (np.diff(near.scores) <= 1e-6).all()

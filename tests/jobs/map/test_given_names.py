@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from sbert_app.jobs.corpus.opening import CorpusService
-from sbert_app.jobs.map.drawing import Grouping, MapService
-from sbert_app.jobs.map.given_names import FILE
+from sbert_app.jobs.corpus.opening import delete_saved, open_saved, saved_corpora
+from sbert_app.jobs.map.drawing import Grouping, regroup, rename
+from sbert_app.jobs.map.kept import FILE
 from sbert_app.runtime.workbench import close, open_workbench
 from sbert_app.settings import Settings
 from tests.jobs.map.test_cluster_map import drawn, opened
@@ -22,13 +22,11 @@ def bench(tmp_path, request):
     close(bench)
 
 
-def renamed(bench, session: str) -> MapService:
+def renamed(bench, session) -> None:
     """A session with this corpus, its map in three clusters, the second of which has a name of its own."""
-    service = MapService(bench)
     opened(bench, session, ROWS)
-    drawn(service, session, "", 3)
-    service.rename(session, 1, "Money back")
-    return service
+    drawn(bench, session, "", 3)
+    rename(bench, session, 1, "Money back")
 
 
 def names_file(home: Path) -> Path:
@@ -38,43 +36,43 @@ def names_file(home: Path) -> Path:
 
 def test_a_saved_corpus_has_its_cluster_names_when_another_session_opens_it(bench):
     renamed(bench, bench.sessions.open())
-    later, service = bench.sessions.open(), MapService(bench)
-    (saved,) = CorpusService(bench).saved()
-    CorpusService(bench).open_saved(later, saved.id)
-    assert drawn(service, later, "", 3).names[1] == "Money back"
-    assert "Money back" not in drawn(service, later, "", 2).names  # other clusters
-    assert service.regroup(later, Grouping(count=3)).names[1] == "Money back"
-    service.rename(later, 1, "")
-    assert "Money back" not in drawn(service, later, "", 3).names
+    later = bench.sessions.open()
+    (saved,) = saved_corpora(bench)
+    open_saved(bench, later, saved.id)
+    assert drawn(bench, later, "", 3).names[1] == "Money back"
+    assert "Money back" not in drawn(bench, later, "", 2).names  # other clusters
+    assert regroup(bench, later, Grouping(count=3)).names[1] == "Money back"
+    rename(bench, later, 1, "")
+    assert "Money back" not in drawn(bench, later, "", 3).names
 
 
 @pytest.mark.parametrize("bench", [True], indirect=True)
 def test_a_hosted_app_keeps_cluster_names_in_their_session_alone(bench, tmp_path):
     mine, other = bench.sessions.open(), bench.sessions.open()
-    service = renamed(bench, mine)
+    renamed(bench, mine)
     opened(bench, mine, ROWS)
-    assert drawn(service, mine, "", 3).names[1] == "Money back"
+    assert drawn(bench, mine, "", 3).names[1] == "Money back"
     opened(bench, other, ROWS)
-    assert "Money back" not in drawn(service, other, "", 3).names
+    assert "Money back" not in drawn(bench, other, "", 3).names
     assert not list(tmp_path.rglob(FILE))
 
 
 def test_a_damaged_file_of_cluster_names_is_not_read_and_the_next_name_replaces_it(bench, tmp_path):
-    service = renamed(bench, bench.sessions.open())
+    renamed(bench, bench.sessions.open())
     path = names_file(tmp_path)
     for damage in ('{"names": [1]}', '{"names": {"x": 5}}', "[]", "\0"):
         path.write_text(damage, encoding="utf-8")
         later = bench.sessions.open()
         opened(bench, later, ROWS)
-        assert "Money back" not in drawn(service, later, "", 3).names
-    service.rename(later, 1, "Refunds")
+        assert "Money back" not in drawn(bench, later, "", 3).names
+    rename(bench, later, 1, "Refunds")
     assert "Refunds" in path.read_text(encoding="utf-8")
 
 
 def test_a_name_is_given_though_its_corpus_was_deleted_meanwhile(bench, tmp_path):
     session = bench.sessions.open()
-    service = renamed(bench, session)
-    (saved,) = CorpusService(bench).saved()
-    CorpusService(bench).delete_saved(saved.id)
-    assert service.rename(session, 1, "Refunds").names[1] == "Refunds"
+    renamed(bench, session)
+    (saved,) = saved_corpora(bench)
+    delete_saved(bench, saved.id)
+    assert rename(bench, session, 1, "Refunds").names[1] == "Refunds"
     assert not list((tmp_path / "corpora").glob("*"))

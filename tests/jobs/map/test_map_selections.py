@@ -4,17 +4,14 @@ import threading
 
 import pytest
 
+from sbert_app.corpus_map import selection
 from sbert_app.corpus_map.colouring import CLUSTERS, COLUMN
-from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap
+from sbert_app.corpus_map.result import NAME_LENGTH
 from sbert_app.errors import UserError
-from sbert_app.jobs.map.drawing import Grouping, MapService
+from sbert_app.jobs.map.drawing import Grouping, regroup, rename
+from sbert_app.jobs.map.kept import current_map, current_selection
 from sbert_app.mapping.clusters import DENSITY
 from tests.corpus_map.maps import small_map
-
-
-@pytest.fixture
-def service(shared_bench):
-    return MapService(shared_bench)
 
 
 @pytest.fixture
@@ -25,15 +22,15 @@ def session(shared_bench):
     return session
 
 
-def test_a_name_is_trimmed_and_kept_with_the_map(service, session):
-    made = service.map(session).names
-    assert service.rename(session, 1, "  Broken \u00a0 parcels ").names == [made[0], "Broken parcels", made[2]]
-    assert service.map(session).names[1] == "Broken parcels"
-    assert service.rename(session, 0, "<b>Bills</b>").names[0] == "<b>Bills</b>"
-    assert service.rename(session, 0, "x" * NAME_LENGTH).names[0] == "x" * NAME_LENGTH
+def test_a_name_is_trimmed_and_kept_with_the_map(shared_bench, session):
+    made = current_map(session).names
+    assert rename(shared_bench, session, 1, "  Broken \u00a0 parcels ").names == [made[0], "Broken parcels", made[2]]
+    assert current_map(session).names[1] == "Broken parcels"
+    assert rename(shared_bench, session, 0, "<b>Bills</b>").names[0] == "<b>Bills</b>"
+    assert rename(shared_bench, session, 0, "x" * NAME_LENGTH).names[0] == "x" * NAME_LENGTH
     for blank in ("", "   ", "\u200b\u200e"):  # nothing of it can be seen
-        service.rename(session, 1, "Broken")
-        assert service.rename(session, 1, blank).names[1] == made[1]
+        rename(shared_bench, session, 1, "Broken")
+        assert rename(shared_bench, session, 1, blank).names[1] == made[1]
 
 
 @pytest.mark.parametrize(
@@ -50,55 +47,42 @@ def test_a_name_is_trimmed_and_kept_with_the_map(service, session):
         ("0", "Refunds", "There is no cluster '0'"),
     ],
 )
-def test_what_no_name_can_be_is_refused_and_changes_nothing(service, session, cluster, name, message):
-    before = service.map(session)
+def test_what_no_name_can_be_is_refused_and_changes_nothing(shared_bench, session, cluster, name, message):
+    before = current_map(session)
     with pytest.raises(UserError, match=message):
-        service.rename(session, cluster, name)
-    assert service.map(session) is before
+        rename(shared_bench, session, cluster, name)
+    assert current_map(session) is before
 
 
-def test_names_outlive_another_share_of_outliers_and_end_with_their_clusters(service, session):
-    service.rename(session, 0, "Bills")
-    fewer = service.regroup(session, Grouping.read(DENSITY, "auto", 0))
+def test_names_outlive_another_share_of_outliers_and_end_with_their_clusters(shared_bench, session):
+    rename(shared_bench, session, 0, "Bills")
+    fewer = regroup(shared_bench, session, Grouping.read(DENSITY, "auto", 0))
     assert fewer.name_of(fewer.clustering.labels[0]) == "Bills"
-    assert service.regroup(session, Grouping.read("k-means", 2)).given_names == {}
+    assert regroup(shared_bench, session, Grouping.read("k-means", 2)).given_names == {}
 
 
-def test_a_name_given_while_another_request_changes_the_map_is_not_lost(service, session, monkeypatch):
+def test_a_name_given_while_another_request_changes_the_map_is_not_lost(shared_bench, session, monkeypatch):
     swap, raced = type(session).swap, threading.Event()
 
     def late(own, before, after):
         if not raced.is_set():
             raced.set()
-            service.rename(session, 1, "Broken")
+            rename(shared_bench, session, 1, "Broken")
         return swap(own, before, after)
 
     monkeypatch.setattr(type(session), "swap", late)
-    assert service.rename(session, 0, "Bills").names[:2] == ["Bills", "Broken"]
+    assert rename(shared_bench, session, 0, "Bills").names[:2] == ["Bills", "Broken"]
 
 
-def test_the_selection_is_kept_until_another_and_not_beyond_its_clusters(service, session):
-    selections = service.selections
-    assert selections.current(session) is None
-    selected = selections.group(session, CLUSTERS, 1)
-    assert selections.current(session) is selected and selected.rows.tolist() == [4, 5, 6, 7]
-    assert selected.title(service.rename(session, 1, "Broken")) == "4 sentences in “Broken”"
-    assert selections.current(session) is selected  # a name changes no cluster
-    filtered = selections.matching(session, {"team": ["Shipping"]})
-    assert selections.current(session) is filtered and filtered.rows.tolist() == [4, 6]
-    assert len(selections.group(session, f"{COLUMN}team", 0).rows) == 6
-    service.regroup(session, Grouping.read("k-means", 2))
-    assert selections.current(session) is None
-    selections.inside_lasso(session, [3, 2])
-    selections.clear(session)
-    assert selections.current(session) is None
-
-
-def test_the_filters_of_a_map_are_its_columns_and_none_where_there_are_only_sentences(service, session):
-    values, columns = service.selections.filters(session)
-    assert values == [("team", "Technical", 6), ("team", "Billing", 5), ("team", "Shipping", 2), ("team", "", 1)]
-    assert columns == ["team", "amount", "text"]
-    current = session.get(CorpusMap)
-    corpus = current.projection.indexed.corpus
-    corpus.metadata.drop(columns=["team", "amount"], inplace=True)
-    assert service.selections.filters(session) == ([], [])
+def test_the_selection_is_kept_until_another_and_not_beyond_its_clusters(shared_bench, session):
+    corpus_map = current_map(session)
+    assert current_selection(session) is None
+    selected = selection.of_group(corpus_map, CLUSTERS, 1)
+    session.put(selected)
+    assert current_selection(session) is selected and selected.rows.tolist() == [4, 5, 6, 7]
+    assert selected.title(rename(shared_bench, session, 1, "Broken")) == "4 sentences in “Broken”"
+    assert current_selection(session) is selected  # a name changes no cluster
+    assert selection.matching(corpus_map, {"team": ["Shipping"]}).rows.tolist() == [4, 6]
+    assert len(selection.of_group(corpus_map, f"{COLUMN}team", 0).rows) == 6
+    regroup(shared_bench, session, Grouping.read("k-means", 2))
+    assert current_selection(session) is None

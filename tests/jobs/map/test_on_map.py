@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from sbert_app.collections import sample
-from sbert_app.jobs.map.drawing import Grouping
+from sbert_app.jobs.corpus.job import index
+from sbert_app.jobs.corpus.opening import read_lines
+from sbert_app.jobs.map.drawing import Grouping, draw, mapped_corpus, place_query
 from sbert_app.services.bundle import build_services
 from sbert_app.ui.map import lists
 from tests.jobs.collection.made import make, tickets
@@ -22,16 +24,16 @@ def mapped(services, tmp_path, monkeypatch):
     make(tmp_path / "tickets", services.bench.registry.encoder())
     session = services.bench.sessions.open()
     services.collections.open(session, str(tmp_path / "tickets"))
-    list(services.maps.draw(session, Grouping.read()))
+    list(draw(services.bench, session, Grouping.read()))
     return session
 
 
 def test_hits_outside_the_sample_lie_amid_their_nearest_sampled_rows(services, mapped):
-    indexed = services.maps.corpus(mapped)
+    indexed = mapped_corpus(services.bench, mapped)
     assert indexed.corpus.name == "tickets: sample of 60 of 200 rows"
     inside = set(indexed.corpus.rows.tolist())
     row = next(row for row in range(1, 201) if row not in inside)
-    corpus_map = services.maps.query(mapped, tickets(200)[row - 1]["text"])
+    corpus_map = place_query(services.bench, mapped, tickets(200)[row - 1]["text"])
     nearest = corpus_map.query.nearest
     assert nearest.total == 200 and nearest.corpus.rows[0] == row and not nearest.sampled[0]
     assert nearest.sampled.tolist() == [row in inside for row in nearest.corpus.rows.tolist()]
@@ -47,7 +49,7 @@ def test_hits_outside_the_sample_lie_amid_their_nearest_sampled_rows(services, m
 
 def test_of_an_ordinary_corpus_the_map_lists_its_own_rows(services):
     session = services.bench.sessions.open()
-    services.corpora.put_table(session, services.corpora.read_lines("\n".join(row["text"] for row in tickets(40))))
-    list(services.corpora.index(session, ["text"]))
-    list(services.maps.draw(session, Grouping.read()))
-    assert services.maps.query(session, "login").query.nearest is None
+    session.put(read_lines("\n".join(row["text"] for row in tickets(40)), services.bench.settings.limits))
+    list(index(services.bench, session, ["text"]))
+    list(draw(services.bench, session, Grouping.read()))
+    assert place_query(services.bench, session, "login").query.nearest is None

@@ -13,7 +13,7 @@ from sbert_app.grid.cell import Cell
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.result import difference
 from sbert_app.grid.systems import BM25, HYBRID, MAXSIM, SBERT, Choice
-from sbert_app.jobs.corpus.opening import CorpusService
+from sbert_app.jobs.corpus.opening import open_example
 from sbert_app.jobs.search.judging import JudgingService
 from sbert_app.jobs.search.searching import SearchService
 from sbert_app.services.evaluation_grid import GridService
@@ -24,7 +24,7 @@ QUERIES = ("my kettle has white stuff inside", "how can I adapt to a different t
 @pytest.fixture
 def judging(shared_bench):
     session = shared_bench.sessions.open()
-    CorpusService(shared_bench).open_example(session, "field_notes.csv")
+    open_example(shared_bench, session, "field_notes.csv")
     return JudgingService(shared_bench), session
 
 
@@ -44,9 +44,9 @@ def test_judgements_belong_to_their_corpus_and_their_visitor(judging, shared_ben
     service, session = judging
     service.judge(session, "moss", 3, 2)
     other = shared_bench.sessions.open()
-    CorpusService(shared_bench).open_example(other, "field_notes.csv")
+    open_example(shared_bench, other, "field_notes.csv")
     assert service.of_query(other, "moss") == {}
-    CorpusService(shared_bench).open_example(session, "support_tickets.csv")
+    open_example(shared_bench, session, "support_tickets.csv")
     assert service.of_query(session, "moss") == {}
     with pytest.raises(UserError, match="Nothing is judged yet"):
         service.as_csv(session)

@@ -7,7 +7,8 @@ import pytest
 
 from sbert_app.corpus.indexed import WORDS
 from sbert_app.explain.cautions import Pieces, unread
-from sbert_app.jobs.corpus.opening import CorpusService
+from sbert_app.jobs.corpus.job import index
+from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.jobs.search.languages import corpus_caution, query_caution
 from sbert_app.jobs.search.searching import SearchService
 
@@ -31,9 +32,9 @@ def encoder(shared_bench):
 
 @pytest.fixture(scope="module")
 def searched(shared_bench):
-    session, corpora = shared_bench.sessions.open(), CorpusService(shared_bench)
-    corpora.put_table(session, corpora.read_lines("\n".join([*sentences("support_tickets.csv")[:20], *GERMAN])))
-    list(corpora.index(session, ["text"]))
+    session = shared_bench.sessions.open()
+    session.put(read_lines("\n".join([*sentences("support_tickets.csv")[:20], *GERMAN]), shared_bench.settings.limits))
+    list(index(shared_bench, session, ["text"]))
     return session
 
 

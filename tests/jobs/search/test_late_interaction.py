@@ -9,7 +9,8 @@ from sbert_app.corpus.passages import sentence_spans
 from sbert_app.corpus.ranking.late_interaction import Comparison, best_sentence
 from sbert_app.corpus.ranking.maxsim import match
 from sbert_app.errors import UserError
-from sbert_app.jobs.corpus.opening import CorpusService
+from sbert_app.jobs.corpus.job import index
+from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.jobs.search.searching import SearchService
 from sbert_app.models.tokens import own_token_vectors, places
 from sbert_app.vectors import unit_rows
@@ -27,9 +28,9 @@ TEXTS = [
 @pytest.fixture(scope="module")
 def opened(shared_bench):
     """The session of an indexed corpus of TEXTS, and the corpus."""
-    corpora, session = CorpusService(shared_bench), shared_bench.sessions.open()
-    corpora.put_table(session, corpora.read_lines("\n".join(TEXTS)))
-    list(corpora.index(session, ["text"]))
+    session = shared_bench.sessions.open()
+    session.put(read_lines("\n".join(TEXTS), shared_bench.settings.limits))
+    list(index(shared_bench, session, ["text"]))
     return session, session.get(IndexedCorpus)
 
 

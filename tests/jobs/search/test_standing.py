@@ -11,10 +11,12 @@ from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
 from sbert_app.corpus.ranking import missed as miss
 from sbert_app.errors import UserError
-from sbert_app.jobs.corpus.opening import CorpusService
+from sbert_app.jobs.corpus.job import index
+from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.jobs.search.searching import SearchService
 from sbert_app.jobs.search.standing import StandingService
 from sbert_app.runtime.examples import FOLDER
+from sbert_app.tables import read_table
 
 KETTLE = "my kettle has white stuff inside"
 URN = "Descale the tea urn or boiler with diluted citric acid once mineral deposits crust its element."
@@ -35,9 +37,9 @@ def studio(shared_bench, tmp_path_factory):
         csv.writer(file).writerows(
             [*rows, [LONG, "club", "any", "easy"], [" ", "club", "any", "easy"], ["The end.", "club", "", ""]]
         )
-    corpora, session = CorpusService(shared_bench), shared_bench.sessions.open()
-    corpora.put_table(session, corpora.read_file(path))
-    list(corpora.index(session, ["text"]))
+    session = shared_bench.sessions.open()
+    session.put(read_table(path, shared_bench.settings.limits))
+    list(index(shared_bench, session, ["text"]))
     session.put(replace(session.get(IndexedCorpus), passages=None))  # as an earlier version saved it: long texts are cut
     return StandingService(shared_bench), session
 
@@ -158,8 +160,8 @@ def test_mistakes_are_sentences(studio, shared_bench):
 
 
 def test_the_end_of_a_long_text_is_searched_too_where_it_has_passages(shared_bench):
-    corpora, session = CorpusService(shared_bench), shared_bench.sessions.open()
-    corpora.put_table(session, corpora.read_lines("\n".join([LONG, MOSS, URN])))
-    list(corpora.index(session, ["text"]))
+    session = shared_bench.sessions.open()
+    session.put(read_lines("\n".join([LONG, MOSS, URN]), shared_bench.settings.limits))
+    list(index(shared_bench, session, ["text"]))
     answer = StandingService(shared_bench).why_not(session, "zeppelin hangar", "1", 10, {}, DENSE)
     assert answer.reason == miss.HIT and answer.rank == 1 and answer.read == len(LONG)
