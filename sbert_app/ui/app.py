@@ -21,7 +21,7 @@ from sbert_app.ui.fine_tune import tab as fine_tune
 from sbert_app.ui.header import LOGO, TITLE, ModelPicker, build_drawer
 from sbert_app.ui.kit.endpoints import add_endpoint
 from sbert_app.ui.kit.events import PRIVATE, handler
-from sbert_app.ui.map import tab as cluster_map
+from sbert_app.ui.map.tab import MapTab
 from sbert_app.ui.search.tab import SearchTab
 from sbert_app.ui.similarity import tab as similarity
 from sbert_app.ui.theme import STYLE, build_theme, page_head
@@ -58,7 +58,7 @@ def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
             with gr.Tab("Duplicates", id="duplicates") as tabs["duplicates"]:
                 starts = [search.start, duplicates.build(bench, session, opened)]
             with gr.Tab("Map", id="map") as tabs["map"]:
-                cluster_map.build(bench, session, model, opened, tabs["map"])
+                MapTab(bench, session, model).listen(opened, tabs["map"])
             with gr.Tab("Fine-tune", id="fine-tune") as tabs["fine-tune"]:
                 panel = fine_tune.build(services.trainings, services.models, session, owner, picker)
             with gr.Tab("Timing", id="timing") as tabs["timing"]:

@@ -129,7 +129,7 @@ def test_an_indexed_corpus_names_the_loss_on_its_own_sentences(settings, sentenc
     (loss,) = again.notes
     assert loss.startswith("Draft in int8, measured on 60 sentences: cosine to the full model 0.9")
     assert loss in offered and loss in reopened.notes and loss in view.card(again.result, session.get(Indexing))
-    assert "(draft)" in view.card(again.result, session.get(Indexing)) and again.corpus.fingerprint != indexed.corpus.fingerprint
+    assert "(draft)" in view.card(again.result, session.get(Indexing)) and again.result.fingerprint != indexed.result.fingerprint
 
 
 def test_the_calibration_sentences_are_always_the_same():

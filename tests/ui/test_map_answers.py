@@ -9,7 +9,8 @@ import pytest
 
 from sbert_app.corpus_map.colouring import CLUSTERS
 from sbert_app.jobs.map.kept import current_map
-from sbert_app.ui.map.tab import _MapTab
+from sbert_app.ui.map import lists
+from sbert_app.ui.map.tab import MapTab
 from tests.corpus_map.maps import small_map
 
 
@@ -23,7 +24,7 @@ def session(shared_bench):
 @pytest.fixture(scope="module")
 def tab(shared_bench):
     with gr.Blocks():
-        return _MapTab(shared_bench, gr.State(), gr.State())
+        return MapTab(shared_bench, gr.State(), gr.State())
 
 
 def sent(**data):
@@ -64,7 +65,7 @@ def test_only_clusters_can_be_renamed(tab, session):
     answers = tab.answers
     listed = answers._on_picked(session, CLUSTERS, sent(kind="all", rows=[]))[tab.panel.groups]
     assert listed.count("data-rename=") == 3 and listed.count("data-group=") == 4  # the outliers are no cluster
-    assert "data-rename" not in answers.colour_list(small_map(), "Column: team")
+    assert "data-rename" not in lists.colour_list(small_map(), "Column: team")
 
 
 def test_a_filter_is_a_selection_until_something_else_is_selected(tab, session):

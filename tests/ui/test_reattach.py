@@ -14,7 +14,7 @@ from sbert_app.mapping.quality import Drift
 from sbert_app.services.timing import TimingService
 from sbert_app.timing.result import Conditions, TimingResult
 from sbert_app.timing.throughput import Throughput, Turn
-from sbert_app.ui.map.tab import _MapTab
+from sbert_app.ui.map.tab import MapTab
 from sbert_app.ui.timing.tab import _TimingTab
 
 MODEL = "all-MiniLM-L6-v2"
@@ -43,7 +43,7 @@ def result():
 def test_the_map_comes_back_with_its_clusters_and_its_comparison(shared_bench, session):
     open_lines(shared_bench, session, 12)
     with gr.Blocks():
-        tab = _MapTab(shared_bench, gr.State(), gr.State())
+        tab = MapTab(shared_bench, gr.State(), gr.State())
     assert tab._on_opened(session, MODEL)[tab.plot] is None
     cleared = tab._on_opened(session, MODEL)
     assert cleared[tab.bar.start].variant == "primary" and cleared[tab.bar.start].value == "Draw the map of 12 rows"

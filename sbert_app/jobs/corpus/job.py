@@ -133,9 +133,9 @@ def _index(bench: Workbench, session: Session, corpus: Corpus, model: str, stop:
     start = time.perf_counter()
     saved = None if bench.settings.hosted else bench.library.find(corpus, encoder.fingerprint)
     if saved:
-        seconds, notes = time.perf_counter() - start, _loss(bench, encoder, corpus)
-        total = len(corpus) + len(saved.passages or ())
-        yield Step("Opened", total, total, seconds, total, saved, notes, unit=_unit(len(saved.passages or ())))
+        seconds, passages = time.perf_counter() - start, len(saved.passages or ())
+        total, loss = len(corpus) + passages, loss_in_words(bench, encoder, corpus.sentences)
+        yield Step("Opened", total, total, seconds, total, saved, (loss,) if loss else (), unit=_unit(passages))
         return
     long_texts = LongTexts(encoder, corpus.sentences)
     for _ in long_texts.cut():
@@ -163,24 +163,20 @@ def _encode(
             yield step
     yield replace(step, stage="Building the index")
     rows, rest = np.split(job.embeddings, [count])
-    indexed = IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, rows, long_texts.count, long_texts.passages(rest))
-    saved, notes = _saved(bench, indexed)
-    yield replace(step, stage="Indexed", result=saved, notes=(*_loss(bench, encoder, corpus), *notes))
+    passages = long_texts.passages(rest)
+    indexed = IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, rows, long_texts.count, passages)
+    notes = [loss_in_words(bench, encoder, corpus.sentences)]
+    if not bench.settings.hosted and not corpus.first_query:  # an example need not be saved
+        try:
+            indexed = replace(indexed, saved_id=bench.library.save(indexed))
+        except OSError as error:  # such as a full disk: the corpus can be used all the same
+            log.warning("corpus not saved: %s", error)
+            notes.append(f"Ready to search, but not saved for next time: {error.strerror or error}.")
+    yield replace(step, stage="Indexed", result=indexed, notes=tuple(filter(None, notes)))
 
 
 def _unit(passages: int) -> str:
     return "sentences and passages" if passages else "sentences"
-
-
-def _saved(bench: Workbench, indexed: IndexedCorpus) -> tuple[IndexedCorpus, tuple[str, ...]]:
-    """Save the corpus for next time. A full disk becomes a note: the corpus can be used all the same."""
-    if bench.settings.hosted or indexed.corpus.first_query:  # an example need not be saved
-        return indexed, ()
-    try:
-        return replace(indexed, saved_id=bench.library.save(indexed)), ()
-    except OSError as error:
-        log.warning("corpus not saved: %s", error)
-        return indexed, (f"Ready to search, but not saved for next time: {error.strerror or error}.",)
 
 
 def loss_in_words(bench: Workbench, encoder: "Encoder", sentences: Sequence[str]) -> str:
@@ -191,10 +187,6 @@ def loss_in_words(bench: Workbench, encoder: "Encoder", sentences: Sequence[str]
     sample = distinct[:: -(-len(distinct) // SAMPLE)]
     full = bench.registry.encoder(full_name(encoder.name))
     return f"Draft in int8, {draft_loss(_embedded(bench, full, sample), _embedded(bench, encoder, sample))}."
-
-
-def _loss(bench: Workbench, encoder: "Encoder", corpus: Corpus) -> tuple[str, ...]:
-    return tuple(filter(None, [loss_in_words(bench, encoder, corpus.sentences)]))
 
 
 def _embedded(bench: Workbench, encoder: "Encoder", sentences: Sequence[str]) -> Vectors:

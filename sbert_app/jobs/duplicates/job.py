@@ -60,7 +60,8 @@ def duplicates(call: Call, options: DuplicatesOptions) -> Steps:
         lines.append(f"Pairs nearest to the threshold, by {opinion.model}. {how_to_read(opinion.trained_for, opinion.bounds)}")
         lines += [f"{p.score:.3f}  {p.cross_score:.3f}  rows {p.row1} and {p.row2}" for p in pairs]
     if options.clean:
-        _write(findings, options.clean)
+        with writing_to(options.clean, "clean"):
+            options.clean.write_text(findings.cleaned_file(), encoding="utf-8", newline="")
         lines.append(f"{findings.staying:,} rows to keep -> {options.clean}.{findings.unread}")
     yield Outcome(summary, lines)
 
@@ -78,11 +79,6 @@ def _lines(findings: Findings, top: int) -> list[str]:
         for pair in findings.pairs(top)
     ]
     return [head, *pairs]
-
-
-def _write(findings: Findings, path: Path) -> None:
-    with writing_to(path, "clean"), path.open("w", encoding="utf-8", newline="") as stream:
-        stream.write(findings.cleaned_file())
 
 
 DUPLICATES = Job("duplicates", Needs.CORPUS, DuplicatesOptions, duplicates, "duplicates")

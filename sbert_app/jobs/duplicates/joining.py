@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from sbert_app.collections.collection import EMBEDDING, ROW, SENTENCE, embeddings_of
 from sbert_app.collections.opened import OpenCollection
@@ -26,26 +25,22 @@ FETCHED = 5_000  # rows in one request for texts
 
 
 class StrongestPairs:
-    """The closest pairs of ids so far, at most `most`; the floor rises when there are more."""
+    """The closest pairs of ids so far, at most MOST_PAIRS; the floor rises when there are more."""
 
-    def __init__(self, floor: float, most: int) -> None:
-        self.floor, self._most = floor, most
-        self.pairs = pd.DataFrame(
-            {"first": np.empty(0, np.int64), "second": np.empty(0, np.int64), "score": np.empty(0, np.float32)}
-        )
+    def __init__(self) -> None:
+        none = np.empty(0, np.int64)
+        self.floor, self.pairs = FLOOR, _pairs(none, none, np.empty(0, np.float32))
 
     def add(self, rows: Rows, scores: Vectors, others: Rows) -> None:
         """rows: (q,) ids; scores, others: cosines and ids of their nearest rows, (q, k), id -1 for none."""
         own = np.repeat(rows, others.shape[1])
         score, other = scores.ravel(), others.ravel()
         close = (other >= 0) & (other != own) & (score >= self.floor)
-        own, other, score = own[close], other[close], score[close]
-        new = _pairs(own, other, score)
-        pairs = pd.concat([self.pairs, new], ignore_index=True).drop_duplicates(["first", "second"])
-        if len(pairs) > self._most:
-            pairs = pairs.nlargest(self._most, "score")
-            self.floor = float(pairs["score"].min())
-        self.pairs = pairs
+        new = _pairs(own[close], other[close], score[close])
+        self.pairs = pd.concat([self.pairs, new], ignore_index=True).drop_duplicates(["first", "second"])
+        if len(self.pairs) > MOST_PAIRS:
+            self.pairs = self.pairs.nlargest(MOST_PAIRS, "score")
+            self.floor = float(self.pairs["score"].min())
 
 
 def _pairs(rows1: Rows, rows2: Rows, scores: Vectors) -> pd.DataFrame:
@@ -58,7 +53,7 @@ def join(opened: OpenCollection) -> Iterator[Step[Mined]]:
     with opened.reading():
         total = opened.collection.count()
     whole = total <= MOST_WHOLE
-    closest, texts, done = StrongestPairs(FLOOR, MOST_PAIRS), [], 0
+    closest, texts, done = StrongestPairs(), [], 0
     expected = total if whole else SAMPLED
     with opened.reading():
         for rows in opened.collection.scan(BATCH) if whole else _sampled(opened):
@@ -100,8 +95,6 @@ def _of_nodes(closest: StrongestPairs, copies: Copies, ids: Rows) -> SimilarPair
     frame = _pairs(nodes1, nodes2, pairs["score"].to_numpy())
     frame = frame[frame["first"] != frame["second"]].sort_values(["score", "first", "second"], ascending=[False, True, True])
     frame = frame.drop_duplicates(["first", "second"])
-    scores: NDArray[np.float32] = frame["score"].to_numpy(dtype=np.float32)
-    scores = np.where(scores >= EQUAL, np.float32(1), scores)
     rows1, rows2 = (frame[side].to_numpy(dtype=np.int32) for side in ("first", "second"))
-    unchecked = np.empty((0, 2), dtype=np.float32)
-    return SimilarPairs(rows1, rows2, scores, closest.floor, closest.floor > FLOOR, unchecked)
+    scores = frame["score"].mask(frame["score"] >= EQUAL, 1).to_numpy(dtype=np.float32)
+    return SimilarPairs(rows1, rows2, scores, closest.floor, closest.floor > FLOOR, checked=np.empty((0, 2), np.float32))

@@ -11,17 +11,8 @@ from sbert_app.corpus.findings import Findings, Mined
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.errors import UserError
 from sbert_app.jobs.collection.search import open_collection_of
-from sbert_app.jobs.duplicates.mining import (
-    DEFAULT_THRESHOLD,
-    MINING,
-    MOST_LISTED,
-    NO_GROUP,
-    SecondOpinion,
-    findings_of,
-    keep_group,
-    mine,
-    score_borderline,
-)  # fmt: skip
+from sbert_app.jobs.duplicates import mining
+from sbert_app.jobs.duplicates.mining import DEFAULT_THRESHOLD, MOST_LISTED, SecondOpinion, findings_of
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -112,7 +103,7 @@ class _DuplicatesPanel:
         outputs = [self.headline, self.borderline, *decided]
         shown = [self.threshold, self.result, self.lists, *outputs]
         opened.change(handler(self._on_opened), chosen, [*self.job.outputs, self.remove, *shown], **PRIVATE)
-        self.job.listen(self.find.click, self._on_find, chosen, shown, lambda session: session.stop(MINING))
+        self.job.listen(self.find.click, self._on_find, chosen, shown, lambda session: session.stop(mining.MINING))
         self.threshold.change(handler(self._on_slide), chosen, outputs, trigger_mode="always_last", **PRIVATE)
         self.remove.input(handler(self._on_remove), chosen, decided, trigger_mode="always_last", **PRIVATE)
         self.groups.picked(handler(self._on_picked), chosen, decided, trigger_mode="multiple", **PRIVATE)
@@ -136,7 +127,7 @@ class _DuplicatesPanel:
         }
 
     def _on_find(self, session: Session, threshold: float, remove: str) -> Iterator[Updates]:
-        steps, stopped = mine(self._bench, session), html.status(view.STOPPED)
+        steps, stopped = mining.mine(self._bench, session), html.status(view.STOPPED)
         for step, state in self.job.following(steps, lambda step: step.result is not None, view.progress, stopped):
             yield state | (self._mined(session, threshold, remove) if step.result else {})
 
@@ -184,9 +175,9 @@ class _DuplicatesPanel:
         """A group is to be kept whole, or not any more."""
         match sent(event):
             case {"centre": int(centre), "whole": bool(whole), "unfolded": bool(unfolded)}:
-                keep_group(session, threshold, centre, whole)
+                mining.keep_group(session, threshold, centre, whole)
             case _:
-                raise UserError(NO_GROUP)
+                raise UserError(mining.NO_GROUP)
         return self._decided(findings_of(session, threshold, remove), unfolded)
 
     def _on_check(self) -> Any:
@@ -194,5 +185,5 @@ class _DuplicatesPanel:
         return gr.Dropdown(choices=scorer_choices(self._bench.registry.pair_scorers()))
 
     def _on_score(self, session: Session, threshold: float, cross: str | None) -> str:
-        pairs, opinion = score_borderline(self._bench, session, threshold, BORDERLINE, cross or DEFAULT_CROSS_ENCODER)
+        pairs, opinion = mining.score_borderline(self._bench, session, threshold, BORDERLINE, cross or DEFAULT_CROSS_ENCODER)
         return view.borderline(pairs, threshold, opinion)

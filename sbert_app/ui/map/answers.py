@@ -4,10 +4,8 @@ from typing import Any
 
 import gradio as gr
 import numpy as np
-from markupsafe import Markup
 
 from sbert_app.corpus_map import selection
-from sbert_app.corpus_map.colouring import colouring
 from sbert_app.corpus_map.placed import PlacedRows
 from sbert_app.corpus_map.result import CorpusMap, QueryOnMap
 from sbert_app.corpus_map.selection import Selection
@@ -77,15 +75,11 @@ class MapAnswers:
             self.panel.tabs: gr.Tabs(selected=SELECTION),
         }
 
-    def colour_list(self, corpus_map: CorpusMap, colour: str, chosen: int | None = None) -> Markup:
-        """The clusters, or the values of the column that colours the map."""
-        return lists.colour_list(corpus_map, colouring(corpus_map, colour), chosen)
-
     def _on_listed(self, session: Session, colour: str, event: gr.EventData) -> Updates:
         """A cluster or a value was chosen in the list: its rows stay bright."""
         corpus_map, group = current_map(session), sent(event).get("group")
         selected = self._selected(session, corpus_map, selection.of_group(corpus_map, colour, group))
-        return {**selected, **self._filter.removed(), self.panel.groups: self.colour_list(corpus_map, colour, group)}
+        return {**selected, **self._filter.removed(), self.panel.groups: lists.colour_list(corpus_map, colour, group)}
 
     def _on_picked(self, session: Session, colour: str, event: gr.EventData) -> Updates:
         """An event of the plot: hover, click, lasso, or all (a double-click, which clears the selection)."""
@@ -95,7 +89,7 @@ class MapAnswers:
         rows = selection.known_rows(corpus_map, sent(event).get("rows"))
         if kind == "hover":
             return {self.pointed: view.hovered(corpus_map, int(rows[0])) if len(rows) else ""}
-        unlisted = {self.panel.groups: self.colour_list(corpus_map, colour), **self._filter.removed()}
+        unlisted = {self.panel.groups: lists.colour_list(corpus_map, colour), **self._filter.removed()}
         if kind == "all" or not len(rows):
             return {**self.deselected(session), **unlisted}
         if kind == "lasso":
@@ -108,7 +102,7 @@ class MapAnswers:
         """Select the rows that match the filters; without one, clear the selection."""
         session, filters = values[self._session], self._filter.chosen(values)
         corpus_map = current_map(session)
-        unlisted = {self.panel.groups: self.colour_list(corpus_map, values[self._colour])}
+        unlisted = {self.panel.groups: lists.colour_list(corpus_map, values[self._colour])}
         if not filters:
             return {**self.deselected(session), **unlisted, self.bridge: message(**highlight(None))}
         selected = selection.matching(corpus_map, filters)
@@ -120,7 +114,7 @@ class MapAnswers:
         selected = current_selection(session)
         renamed = {
             self.bridge: message(map=corpus_map.projection.id, names=chart.labels(corpus_map)),
-            self.panel.groups: self.colour_list(corpus_map, colour, selected.cluster if selected else None),
+            self.panel.groups: lists.colour_list(corpus_map, colour, selected.cluster if selected else None),
             self.panel.numbers: view.numbers(corpus_map),
         }
         return {**renamed, **(self._titled(corpus_map, selected) if selected else {})}

@@ -10,18 +10,8 @@ import gradio as gr
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus_map import colouring
 from sbert_app.corpus_map.result import CorpusMap
-from sbert_app.jobs.map.drawing import (
-    MAP,
-    Grouping,
-    begins,
-    draw,
-    draws,
-    mapped_corpus,
-    place_query,
-    preview,
-    regroup,
-    remove_query,
-)  # fmt: skip
+from sbert_app.jobs.map import drawing
+from sbert_app.jobs.map.drawing import Grouping
 from sbert_app.jobs.map.kept import current_map
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -39,13 +29,8 @@ OPENED_TAB = "() => [matchMedia('(prefers-reduced-motion: reduce)').matches, tru
 OPENED_CORPUS = "() => [matchMedia('(prefers-reduced-motion: reduce)').matches, document.body.dataset.tab === 'map']"
 
 
-def build(bench: Workbench, session: gr.State, model: gr.State, opened: gr.State, tab: gr.Tab) -> None:
-    """Build the tab. `opened` changes with the session's corpus, `model` with the header's model."""
-    _MapTab(bench, session, model).listen(opened, tab)
-
-
-class _MapTab:
-    """Components and event handlers; the map is in the visitor's session."""
+class MapTab:
+    """Components and event handlers; the map is in the visitor's session. `model` changes with the header's model."""
 
     def __init__(self, bench: Workbench, session: gr.State, model: gr.State) -> None:
         self._bench, self._session, self._model = bench, session, model
@@ -65,6 +50,7 @@ class _MapTab:
         self.in_view = gr.Checkbox(visible="hidden", elem_id="map-in-view")
 
     def listen(self, opened: gr.State, tab: gr.Tab) -> None:
+        """Connect events. `opened` changes with the session's corpus."""
         bar, panel = self.bar, self.panel
         session = [self._session]
         coloured = [self.plot, bar.colour, self.shown_colour]
@@ -77,7 +63,7 @@ class _MapTab:
             for event, js in ((tab.select, OPENED_TAB), (shown.then, OPENED_CORPUS))
         ]
         inputs = [*session, self._model, self.reduced_motion, *bar.options.values]
-        self.job.listen(bar.start.click, self._on_draw, inputs, outputs, lambda session: session.stop(MAP))
+        self.job.listen(bar.start.click, self._on_draw, inputs, outputs, lambda session: session.stop(drawing.MAP))
         for event in begun:
             trigger = functools.partial(event.then, trigger_mode="multiple")
             self.job.listen(trigger, self._on_in_view, [*inputs, self.in_view], outputs, None)
@@ -94,8 +80,8 @@ class _MapTab:
 
     def _on_opened(self, session: Session, model: str) -> Updates:
         """Show what the session holds: its corpus, and the map of it if one was drawn before the page was reloaded."""
-        updates: Updates = {self.bar.corpus_line: view.corpus_line(mapped_corpus(self._bench, session, model))}
-        if draws(session):
+        updates: Updates = {self.bar.corpus_line: view.corpus_line(drawing.mapped_corpus(self._bench, session, model))}
+        if drawing.draws(session):
             return updates  # the tab was opened at the same time
         updates |= {**self._cleared(), **self.job.idle()}
         if (corpus_map := session.get(CorpusMap)) is None:
@@ -122,9 +108,9 @@ class _MapTab:
     ) -> Iterator[Updates]:
         """The tab is opened, or a corpus while the tab is open: draw a corpus that is not large; of others show a preview,
         which also initialises plotly and WebGL."""
-        if in_view is True and begins(session):
+        if in_view is True and drawing.begins(session):
             yield from self._on_draw(session, model, still, method, count, outliers)
-        elif in_view is True and not draws(session) and (shown := preview(self._bench, session, model)):
+        elif in_view is True and not drawing.draws(session) and (shown := drawing.preview(self._bench, session, model)):
             yield {self.plot: chart.layout_figure(shown.points, shown.drawn), self.stage: view.PREVIEW}
         else:
             yield {self.plot: gr.skip()}  # Gradio clears the outputs of a generator that yields nothing
@@ -137,7 +123,7 @@ class _MapTab:
         grouping = Grouping.read(method, count, outliers)
         yield self.job.busy(html.progress(0, 1, "Starting …", ""))
         shown, seconds = 0.0, math.inf if still else REFRESH_SECONDS
-        for step in draw(self._bench, session, grouping, model):
+        for step in drawing.draw(self._bench, session, grouping, model):
             if isinstance(step, CorpusMap):
                 yield {**self.job.idle(), **self._grouped(session, step), **self._with_map(step)}
                 return
@@ -147,7 +133,7 @@ class _MapTab:
                 shown = time.monotonic()
             else:
                 yield {self.stage: view.stage(step)}
-        if not draws(session):  # else another corpus was opened, which is being drawn
+        if not drawing.draws(session):  # else another corpus was opened, which is being drawn
             yield self.job.idle()
 
     def _grouped(self, session: Session, corpus_map: CorpusMap) -> Updates:
@@ -170,31 +156,30 @@ class _MapTab:
         grouping = Grouping.read(method, count, outliers)
         if session.get(CorpusMap) is None:
             return {self.plot: gr.skip()}  # the options are for the map that will be drawn
-        return self._grouped(session, regroup(self._bench, session, grouping))
+        return self._grouped(session, drawing.regroup(self._bench, session, grouping))
 
     def _on_colour(self, session: Session, column: str, shown: str) -> Updates:
         """Recolour the map. Gradio sends each choice twice; the second is ignored, because the points are megabytes."""
         if column == shown:
             return {self.plot: gr.skip()}
         corpus_map = current_map(session)
-        colours = colouring.colouring(corpus_map, column)
-        listed = {self.panel.groups: lists.colour_list(corpus_map, colours)}
-        return {self.shown_colour: column, self.plot: chart.map_figure(corpus_map, colours), **listed}
+        figure = chart.map_figure(corpus_map, colouring.colouring(corpus_map, column))
+        return {self.shown_colour: column, self.plot: figure, self.panel.groups: lists.colour_list(corpus_map, column)}
 
     def _on_query(self, session: Session, text: str, shown: str) -> Updates:
         """Place the query and select the rows near it; an empty query removes the star."""
         if isinstance(text, str) and not text.strip():
             return {**self.answers.deselected(session), **self._without_query(session, shown)}
-        corpus_map = place_query(self._bench, session, text)
+        corpus_map = drawing.place_query(self._bench, session, text)
         return {**self._coloured(corpus_map, colouring.QUERY), **self.answers.show_query(session, corpus_map)}
 
     def _on_all(self, session: Session, shown: str) -> Updates:
         """Clear the selection and the query."""
         corpus_map = current_map(session)
-        listed = {self.panel.groups: self.answers.colour_list(corpus_map, shown), self.bar.query: ""}
+        listed = {self.panel.groups: lists.colour_list(corpus_map, shown), self.bar.query: ""}
         return {**self.answers.deselected(session), **listed, **self._without_query(session, shown)}
 
     def _without_query(self, session: Session, shown: str) -> Updates:
-        corpus_map = remove_query(session)
+        corpus_map = drawing.remove_query(session)
         clusters = self._coloured(corpus_map, colouring.CLUSTERS) if shown == colouring.QUERY else {}
         return {self.answers.bridge: message(**highlight(None), **star(None)), **clusters}
