@@ -8,7 +8,8 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Step(Generic[Result]):
-    """Where a job is. done, total: items, 0 where nothing is counted; seconds: of work so far; skipped: of `done`, without work.
+    """Where a job is. done, total: items, 0 where nothing is counted; seconds: of work so far; skipped: of `done`, without work;
+    unit: what is counted.
 
     result: what the job has made, at its last step or so far. notes: facts beside the count, as they are shown. stopped: by its
     visitor. details: JSON for the caller of a streaming endpoint.
@@ -23,6 +24,7 @@ class Step(Generic[Result]):
     notes: tuple[str, ...] = ()
     stopped: bool = False
     details: dict[str, Any] = field(default_factory=dict)
+    unit: str = ""
 
     @property
     def rate(self) -> float:

@@ -17,17 +17,18 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from sbert_app.corpus_map import colouring
 from sbert_app.errors import UserError
-from sbert_app.jobs.cluster_map import CLUSTER_MAP, MapOptions
+from sbert_app.jobs.collection.job import OPEN_COLLECTION
+from sbert_app.jobs.corpus.job import INDEX_CORPUS
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, outcome_of
 from sbert_app.jobs.declaring.option import Argument, arguments, read
-from sbert_app.jobs.index_corpus import INDEX_CORPUS
-from sbert_app.jobs.open_collection import OPEN_COLLECTION
+from sbert_app.jobs.map.job import CLUSTER_MAP, MapOptions
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.bundle import Services, build_services
 from sbert_app.settings import settings_from_environment
 from sbert_app.step import Step
 from sbert_app.storage import writing_to
+from sbert_app.tables import read_table
 from sbert_app.tables.table import csv_file
 from sbert_app.ui.map.chart import map_figure
 from sbert_app.ui.map.view import page
@@ -125,7 +126,7 @@ def _run(
     if file is not None:
         if not file.is_file():
             raise UserError(f"There is no file '{file}'. Check the path.")
-        call = replace(call, table=studio.corpora.read_file(file))
+        call = replace(call, table=read_table(file, studio.bench.settings.limits))
     if job.needs is not Needs.CORPUS:
         return run_to_outcome(job.steps(call, options))
     start = time.perf_counter()

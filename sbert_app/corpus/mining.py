@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.corpus.index import VectorIndex
+from sbert_app.step import Step
 from sbert_app.vectors import Vectors
 
 # Measured on 2 cores, 384 dimensions: tiles take 0.2 s for 10,000 rows, 6 s for 50,000, 25 s for 100,000. Up to there
@@ -16,6 +17,7 @@ FLOOR = 0.5  # real duplicates below are rare: dropping them costs 0.0002 of ave
 MOST_PAIRS = 1_000_000
 TILE = 512  # rows; a tile of scores is 1 MB and stays in the processor's cache
 NEIGHBOURS = 32
+COMPARING = "Comparing rows"  # the stage
 EQUAL = np.float32(1 - 1e-6)  # a cosine from here on counts as 1: the difference is float32 rounding
 QUERIES = 1_024  # rows per search of the index
 CHECKED_ROWS = 200
@@ -23,6 +25,7 @@ BLOCK = 1_024  # rows at a time for the closest pair: strips of 40 MB for 10,000
 TIE = 1e-6  # above float32 rounding: equal sentences may give 1.0000000 or 0.9999999
 
 Rows = NDArray[np.int32]
+Steps = Iterator[Step["SimilarPairs"]]  # the last one has the pairs
 
 
 @dataclass(frozen=True)
@@ -52,23 +55,14 @@ class SimilarPairs:
         return float(hits.mean()) if len(hits) else None
 
 
-@dataclass(frozen=True)
-class Mining:
-    """Progress; the last one holds the pairs."""
-
-    done: int
-    total: int
-    pairs: SimilarPairs | None = None
-
-
-def mine(vectors: Vectors, index: VectorIndex | None = None, floor: float = FLOOR, most: int = MOST_PAIRS) -> Iterator[Mining]:
+def mine(vectors: Vectors, index: VectorIndex | None = None, floor: float = FLOOR, most: int = MOST_PAIRS) -> Steps:
     """Mine the closest pairs of unit rows, (n, dim) float32; beyond `most` pairs the floor rises. Builds a missing `index`."""
     if len(vectors) <= EXACT_ROWS:
         return by_tiles(vectors, floor, most)
     return by_neighbours(vectors, index or VectorIndex.build(vectors), floor, most)
 
 
-def by_tiles(vectors: Vectors, floor: float = FLOOR, most: int = MOST_PAIRS) -> Iterator[Mining]:
+def by_tiles(vectors: Vectors, floor: float = FLOOR, most: int = MOST_PAIRS) -> Steps:
     """Compare all pairs exactly: n(n-1)/2 products, one tile in memory at a time."""
     best = _BestPairs(floor, most)
     starts = range(0, len(vectors), TILE)
@@ -82,11 +76,11 @@ def by_tiles(vectors: Vectors, floor: float = FLOOR, most: int = MOST_PAIRS) -> 
             rows1, rows2 = np.divmod(cells, scores.shape[1])
             best.add(rows1 + start1, rows2 + start2, scores.ravel()[cells])
             done += 1
-        yield Mining(done, total)
-    yield Mining(total, total, best.pairs())
+        yield Step(COMPARING, done, total)
+    yield Step(COMPARING, total, total, result=best.pairs())
 
 
-def by_neighbours(vectors: Vectors, index: VectorIndex, floor: float = FLOOR, most: int = MOST_PAIRS) -> Iterator[Mining]:
+def by_neighbours(vectors: Vectors, index: VectorIndex, floor: float = FLOOR, most: int = MOST_PAIRS) -> Steps:
     """Compare each row with its nearest ones. Misses pairs of which both rows have 32 closer ones, and what the index misses."""
     best = _BestPairs(floor, most)
     for start in range(0, len(vectors), QUERIES):
@@ -99,9 +93,9 @@ def by_neighbours(vectors: Vectors, index: VectorIndex, floor: float = FLOOR, mo
         scores = np.einsum("ij,ij->i", vectors[rows1], vectors[rows2])  # exact: the index holds half precision
         close = scores >= best.floor
         best.add(rows1[close], rows2[close], scores[close])
-        yield Mining(start + len(block), len(vectors))
+        yield Step(COMPARING, start + len(block), len(vectors))
     pairs = best.pairs()
-    yield Mining(len(vectors), len(vectors), replace(pairs, checked=_check(vectors, pairs)))
+    yield Step(COMPARING, len(vectors), len(vectors), result=replace(pairs, checked=_check(vectors, pairs)))
 
 
 class _BestPairs:

@@ -20,6 +20,7 @@ from sbert_app.mapping.quality import drift, same_label
 from sbert_app.runtime.embedding import EmbeddingJob
 from sbert_app.runtime.line import Line, place_in_line
 from sbert_app.runtime.stop import Stop
+from sbert_app.step import Step
 from sbert_app.vectors import Vectors, unit_rows
 
 MOST_FITTED = 100_000  # rows; of a larger corpus a sample is projected, and the others are placed among it
@@ -167,34 +168,23 @@ class ProjectionThread:
             self.seconds[name] = time.perf_counter() - start
 
 
-@dataclass(frozen=True)
-class ComparisonProgress:
-    """Progress of a comparison: sentences embedded, or epochs of the projection."""
-
-    stage: str
-    done: int
-    total: int
-
-
 def drawn_sentences(projection: Projection) -> list[str]:
     """The sentences of the rows on the map, in their order."""
     return [projection.indexed.corpus.sentences[row] for row in projection.drawn.tolist()]
 
 
-def compare(
-    projection: Projection, model: str, job: EmbeddingJob, line: Line, stop: Stop
-) -> Iterator[ComparisonProgress | ModelComparison]:
-    """Embed the `drawn_sentences` by `job` and project them again. Yields progress, at last the comparison unless stopped."""
+def compare(projection: Projection, model: str, job: EmbeddingJob, line: Line, stop: Stop) -> Iterator[Step[ModelComparison]]:
+    """Embed the `drawn_sentences` by `job` and project them again. The last step has the comparison, unless it is stopped."""
     with closing(job.run()) as batches:
         for done in batches:
-            yield ComparisonProgress("Embedding with the other model", done, len(projection.drawn))
+            yield Step("Embedding with the other model", done, len(projection.drawn))
             if stop.is_set():
                 return
     vectors = unit_rows(job.embeddings)
     points = projection.points[projection.drawn]
     thread = ProjectionThread(vectors, points)
     for stage in thread.watch(line, stop):
-        yield ComparisonProgress(stage, thread.layout.done, thread.layout.epochs)
+        yield Step(stage, thread.layout.done, thread.layout.epochs)
     if stop.is_set() or thread.near is None:
         return
     before = projection.near or NeighbourIndex(projection.indexed.embeddings[projection.drawn]).search(
@@ -204,4 +194,5 @@ def compare(
     for column, values in label_columns(projection.indexed.corpus.metadata).items():
         codes = np.unique(values[projection.drawn].astype(str), return_inverse=True)[1]
         labels[column] = same_label(before, codes), same_label(thread.near, codes)
-    yield ModelComparison(model, drift(points, thread.layout.points, before, thread.near), labels)
+    moved = drift(points, thread.layout.points, before, thread.near)
+    yield Step("Compared", result=ModelComparison(model, moved, labels))

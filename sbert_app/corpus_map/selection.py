@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.corpus.filters import in_words, matching_rows
-from sbert_app.corpus_map.colouring import Categories
-from sbert_app.corpus_map.result import NEAREST, CorpusMap, QueryOnMap
+from sbert_app.corpus_map.colouring import Categories, colouring
+from sbert_app.corpus_map.result import NEAREST, CorpusMap
+from sbert_app.errors import UserError
 from sbert_app.mapping.clusters import Clustering
+from sbert_app.mapping.quality import OUTLIER
 from sbert_app.vectors import Vectors
 from sbert_app.wording import plural
 
@@ -38,15 +40,32 @@ class Selection:
         return self.how if self.cluster is None else _counted(self.rows, f"in “{corpus_map.name_of(self.cluster)}”")
 
 
-def of_cluster(corpus_map: CorpusMap, cluster: int) -> Selection:
-    """The rows of a cluster; -1 means the outliers."""
+def known_cluster(corpus_map: CorpusMap, cluster: Any, lowest: int = 0) -> int:
+    """A cluster's number. Raises UserError for an unknown cluster. lowest: OUTLIER if the outliers may be meant."""
+    if type(cluster) is not int or not lowest <= cluster < corpus_map.clustering.count:
+        raise UserError(f"There is no cluster {cluster!r}. Choose one from the list.")
+    return cluster
+
+
+def known_rows(corpus_map: CorpusMap, indices: Any) -> NDArray[np.int64]:
+    """Validate row indices sent by the page, for instance from a lasso: sorted, unique, invalid ones dropped."""
+    total = len(corpus_map.projection.points)
+    if not isinstance(indices, list) or len(indices) > total:
+        raise UserError("A selection must be a list of rows of the map.")
+    return np.unique(np.array([index for index in indices if type(index) is int and 0 <= index < total], dtype=np.int64))
+
+
+def of_group(corpus_map: CorpusMap, colour: str, group: Any) -> Selection:
+    """The rows of one entry of the list beside the map: a value of the column that colours it, else a cluster or OUTLIER.
+
+    Raises UserError for an unknown one.
+    """
+    colours = colouring(corpus_map, colour)
+    if isinstance(colours, Categories) and colours.of_column:
+        rows = colours.members(group)
+        return Selection(corpus_map.clustering, rows, _counted(rows, f"with {colours.title} “{colours.name_of(group)}”"))
+    cluster = known_cluster(corpus_map, group, OUTLIER)
     return Selection(corpus_map.clustering, corpus_map.clustering.members(cluster), cluster=cluster)
-
-
-def of_value(corpus_map: CorpusMap, colours: Categories, code: Any) -> Selection:
-    """The rows with one value of the column that colours the map. Raises UserError for an unknown value."""
-    rows = colours.members(code)
-    return Selection(corpus_map.clustering, rows, _counted(rows, f"with {colours.title} “{colours.name_of(code)}”"))
 
 
 def inside_lasso(corpus_map: CorpusMap, rows: NDArray[np.int64]) -> Selection:
@@ -73,8 +92,11 @@ def near_row(corpus_map: CorpusMap, row: int) -> Selection:
     return Selection(corpus_map.clustering, rows, title, scores=scores)
 
 
-def near_query(corpus_map: CorpusMap, query: QueryOnMap) -> Selection:
-    """The rows nearest to a query on the map."""
+def near_query(corpus_map: CorpusMap) -> Selection:
+    """The rows nearest to the query on the map. Raises UserError if there is none."""
+    query = corpus_map.query
+    if query is None:
+        raise UserError("There is no query on the map. Type one.")
     rows = query.best()
     title = f"Nearest to “{_cut(query.query, QUERY_LENGTH)}” ({query.milliseconds:.0f} ms; the star marks its position)"
     return Selection(corpus_map.clustering, rows, title, scores=query.scores[rows])

@@ -10,7 +10,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import Response
 
-from sbert_app.services.embeddings import EmbeddingRequest, RefusedError
+from sbert_app.serve.embeddings import EmbeddingRequest, RefusedError
 from sbert_app.settings import MEGABYTE
 from sbert_app.vectors import Vectors
 

@@ -16,7 +16,7 @@ from starlette.routing import Route
 from sbert_app.errors import UserError
 from sbert_app.runtime.stop import network_address
 from sbert_app.serve import bodies
-from sbert_app.services.embeddings import EmbeddingRequest, EmbeddingService, RefusedError
+from sbert_app.serve.embeddings import EmbeddingRequest, EmbeddingService, RefusedError
 from sbert_app.settings import Limits, Settings
 
 THREADS = 16  # that check requests and load models; none is held while a request waits for the device

@@ -2,17 +2,13 @@
 
 from dataclasses import dataclass
 
+from sbert_app.jobs.collection.service import CollectionService
+from sbert_app.jobs.score_pairs.scoring import PairFileService
+from sbert_app.jobs.search.judging import JudgingService
+from sbert_app.jobs.search.searching import SearchService
+from sbert_app.jobs.search.standing import StandingService
+from sbert_app.jobs.similarity.compare import SimilarityService
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.services.collection.service import CollectionService
-from sbert_app.services.corpus.cluster_map import MapService
-from sbert_app.services.corpus.corpora import CorpusService
-from sbert_app.services.corpus.duplicates import DuplicatesService
-from sbert_app.services.corpus.judging import JudgingService
-from sbert_app.services.corpus.overlap import OverlapService
-from sbert_app.services.corpus.search import SearchService
-from sbert_app.services.corpus.standing import StandingService
-from sbert_app.services.pair_file import PairFileService
-from sbert_app.services.similarity import SimilarityService
 
 
 @dataclass(frozen=True)
@@ -22,14 +18,10 @@ class Services:
     bench: Workbench
     similarity: SimilarityService
     pair_files: PairFileService
-    corpora: CorpusService
     collections: CollectionService
     search: SearchService
     standings: StandingService
     judging: JudgingService
-    duplicates: DuplicatesService
-    overlap: OverlapService
-    maps: MapService
 
 
 def build_services(bench: Workbench) -> Services:
@@ -38,12 +30,8 @@ def build_services(bench: Workbench) -> Services:
         bench=bench,
         similarity=SimilarityService(bench),
         pair_files=PairFileService(bench),
-        corpora=CorpusService(bench),
         collections=CollectionService(bench),
         search=SearchService(bench),
         standings=StandingService(bench),
         judging=JudgingService(bench),
-        duplicates=DuplicatesService(bench),
-        overlap=OverlapService(bench),
-        maps=MapService(bench),
     )

@@ -9,9 +9,9 @@ from starlette.middleware import Middleware
 from sbert_app.jobs import JOBS
 from sbert_app.runtime.sessions import SessionKey
 from sbert_app.runtime.workbench import Workbench
+from sbert_app.serve.embeddings import EmbeddingService
 from sbert_app.serve.routes import routes
 from sbert_app.services.bundle import Services, build_services
-from sbert_app.services.embeddings import EmbeddingService
 from sbert_app.ui.arrival import Arrival
 from sbert_app.ui.corpus.panel import CorpusPanel
 from sbert_app.ui.doors import Doors
@@ -21,7 +21,7 @@ from sbert_app.ui.fine_tune import tab as fine_tune
 from sbert_app.ui.header import LOGO, TITLE, ModelPicker, build_drawer
 from sbert_app.ui.kit.endpoints import add_endpoint
 from sbert_app.ui.kit.events import PRIVATE, handler
-from sbert_app.ui.map import tab as cluster_map
+from sbert_app.ui.map.tab import MapTab
 from sbert_app.ui.search.tab import SearchTab
 from sbert_app.ui.similarity import tab as similarity
 from sbert_app.ui.theme import STYLE, build_theme, page_head
@@ -46,7 +46,7 @@ def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
         owner = gr.BrowserState("", storage_key="sbert-studio-owner") if bench.settings.hosted else gr.State("")
         picker = ModelPicker(bench)
         model = picker.in_use
-        corpus = CorpusPanel(services.corpora, services.collections, session, model, picker.menu)
+        corpus = CorpusPanel(bench, services.collections, session, model, picker.menu)
         opened = corpus.opened
         build_drawer()
         tabs = {}
@@ -56,9 +56,9 @@ def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
             with gr.Tab("Search", id="search") as tabs["search"]:
                 search = SearchTab(services, session, opened)
             with gr.Tab("Duplicates", id="duplicates") as tabs["duplicates"]:
-                starts = [search.start, duplicates.build(services, session, opened)]
+                starts = [search.start, duplicates.build(bench, session, opened)]
             with gr.Tab("Map", id="map") as tabs["map"]:
-                cluster_map.build(services.maps, session, model, opened, tabs["map"])
+                MapTab(bench, session, model).listen(opened, tabs["map"])
             with gr.Tab("Fine-tune", id="fine-tune") as tabs["fine-tune"]:
                 panel = fine_tune.build(bench, session, owner, picker)
             with gr.Tab("Timing", id="timing") as tabs["timing"]:

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from sbert_app.errors import UserError
+from sbert_app.jobs.corpus.opening import delete_saved, open_saved
 from sbert_app.jobs.fine_tune import running
+from sbert_app.jobs.search.searching import SearchService
 from sbert_app.runs.run import FINISHED
 from sbert_app.runtime.workbench import Workbench, open_workbench
 from sbert_app.runtime.worker import INTERNAL_ERROR
-from sbert_app.services.corpus.corpora import CorpusService
-from sbert_app.services.corpus.search import SearchService
 from tests.attacks.bound import bounded
 from tests.attacks.small_home import BASE, SAVED, SENTENCES, Ids, build, index, plan, settings, training_data
 
@@ -98,7 +98,7 @@ class Visit:
 
     def open_corpus(self) -> Any:
         session = self.bench.sessions.open()
-        CorpusService(self.bench).open_saved(session, self.ids.corpus)
+        open_saved(self.bench, session, self.ids.corpus)
         return self.search(session)
 
     def index_again(self) -> Any:
@@ -108,7 +108,7 @@ class Visit:
         return self.search(index(self.bench, [*SENTENCES, "one sentence more"]))
 
     def delete_corpus(self) -> Any:
-        CorpusService(self.bench).delete_saved(self.ids.corpus)
+        delete_saved(self.bench, self.ids.corpus)
         return self.ids.corpus in self.corpora()
 
     def runs(self) -> Any:

@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 from sbert_app.errors import UserError
+from sbert_app.jobs.corpus.opening import delete_saved, open_saved
 from sbert_app.jobs.fine_tune import running
 from sbert_app.runs.run import DAMAGED, FINISHED, INTERRUPTED
 from sbert_app.runtime.workbench import Workbench, open_workbench
-from sbert_app.services.corpus.corpora import CorpusService
 from tests.attacks.bound import bounded
 from tests.attacks.small_home import BASE, PAIRS, SENTENCES, build, checkpoints_at_once, index, plan, settings, training_data
 
@@ -71,7 +71,7 @@ def corpora(bench: Workbench, reports: Reports, choice: np.random.Generator) -> 
         reports.add("+corpus", name)
     for name in sorted(before)[: max(0, len(before) - MOST)]:
         reports.add("~corpus", name)
-        CorpusService(bench).delete_saved(name)
+        delete_saved(bench, name)
         reports.add("-corpus", name)
 
 
@@ -142,7 +142,7 @@ def check(home: Path, ledger: Ledger, finish: bool, expected: list[float]) -> tu
     damaged = [f"run {info.id}" for info in infos.values() if info.state == DAMAGED or info.live]
     for name in listed:
         try:
-            CorpusService(bench).open_saved(session, name)
+            open_saved(bench, session, name)
         except UserError as error:
             damaged.append(f"corpus {name}: {error}")
     for info in infos.values():

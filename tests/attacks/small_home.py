@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from transformers import AutoTokenizer, BertConfig, BertModel
 
+from sbert_app.jobs.corpus import job
+from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.jobs.fine_tune.job import FineTuneOptions, plan_of
 from sbert_app.labelled.training_data import TrainingData, example_table
@@ -20,7 +22,6 @@ from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import DevScore
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench, open_workbench
-from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.settings import Settings
 
 BASE, SAVED = "base", "saved"  # the model that everything uses, and one that nothing needs
@@ -47,10 +48,9 @@ def tiny_model(folder: Path) -> None:
 
 def index(bench: Workbench, sentences: list[str]) -> Session:
     """Index sentences as the app does, which also saves them. Returns the session."""
-    corpora, session = CorpusService(bench), bench.sessions.open()
-    column = corpora.put_table(session, corpora.read_lines("\n".join(sentences)))
-    for _ in corpora.index(session, [column], BASE):
-        pass
+    session = bench.sessions.open()
+    session.put(read_lines("\n".join(sentences), bench.settings.limits))
+    list(job.index(bench, session, ["text"], BASE))
     return session
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from sbert_app.jobs.similarity.compare import SimilarityService
 from sbert_app.runtime.workbench import open_workbench, warm_up
-from sbert_app.services.similarity import SimilarityService
 from sbert_app.settings import Settings
 from sbert_app.ui.similarity import view
 from tests.browser.chromium import chromium, free_port

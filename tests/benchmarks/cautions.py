@@ -8,8 +8,8 @@ from collections import Counter
 from pathlib import Path
 
 from sbert_app.explain.cautions import cautions
+from sbert_app.jobs.search.languages import pieces_of
 from sbert_app.runtime.workbench import open_workbench
-from sbert_app.services.languages import pieces_of
 from sbert_app.settings import Settings
 from tests.benchmarks.data import pairs
 

@@ -110,8 +110,8 @@ def speed(sentences: list[str], vectors: Vectors) -> dict[str, object]:
 
 def mined(sentences: list[str], vectors: Vectors) -> Duplicates:
     *_, last = find_duplicates(sentences, vectors)
-    assert isinstance(last, Duplicates)
-    return last
+    assert last.result is not None
+    return last.result
 
 
 if __name__ == "__main__":

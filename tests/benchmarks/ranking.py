@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sbert_app.corpus.hits import MAXSIM
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
+from sbert_app.corpus.indexing import LongTexts
 from sbert_app.corpus.ranking.fusion import compared_order
+from sbert_app.corpus.ranking.late_interaction import Comparison
 from sbert_app.corpus.ranking.maxsim import COMPARED, TokenCache
 from sbert_app.corpus.reader import Corpus
 from sbert_app.grid.tasks.ranking import measures
 from sbert_app.labelled.queries import Queries
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
-from sbert_app.services.corpus.hits import MAXSIM
-from sbert_app.services.corpus.late_interaction import Comparison
-from sbert_app.services.indexing.long_texts import LongTexts
 from sbert_app.vectors import Vectors, unit_rows
 from tests.benchmarks import data, models
 

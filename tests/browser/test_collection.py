@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from tests.browser.chromium import go_to
 from tests.browser.conftest import served
 from tests.browser.corpus import open_example, open_menu
-from tests.services.collection.made import make
+from tests.jobs.collection.made import make
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def store(tmp_path_factory, shared_bench):
 @pytest.fixture
 def sampled(monkeypatch):
     """Only 100 rows of a collection are in memory; the app runs in this process."""
-    from sbert_app.services.collection import sample
+    from sbert_app.collections import sample
 
     monkeypatch.setattr(sample.read_sample, "__defaults__", (100,))
 

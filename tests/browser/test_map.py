@@ -10,7 +10,7 @@ import shutil
 import pytest
 from playwright.sync_api import Page, expect
 
-from sbert_app.services.corpus.cluster_map import Grouping
+from sbert_app.jobs.map.drawing import Grouping
 from tests.browser.chromium import go_to, until
 from tests.browser.conftest import SERVED
 from tests.browser.corpus import index, open_example, upload

@@ -20,7 +20,8 @@ def findings_of(path):
     corpus = read_corpus(read_table(path, Limits()), ["text"], Limits())
     codes = pd.factorize(np.array(corpus.sentences))[0]
     indexed = IndexedCorpus.build(corpus, "m", "f", np.eye(8, dtype=np.float32)[codes])
-    *_, duplicates = find_duplicates(corpus.sentences, indexed.embeddings)
+    *_, last = find_duplicates(corpus.sentences, indexed.embeddings)
+    duplicates = last.result
     return Findings(Mined(indexed, duplicates, {}), 0.9, duplicates.grouping(0.9), {}, COPIES)
 
 

@@ -7,7 +7,7 @@ import pytest
 from sentence_transformers import util
 
 from sbert_app.corpus import mining
-from sbert_app.corpus.duplicates import Duplicates, find_duplicates
+from sbert_app.corpus.duplicates import find_duplicates
 from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.overlap import find_overlap
 from sbert_app.models.defaults import DEFAULT_ENCODER
@@ -24,13 +24,12 @@ def near_rows(count, seed=0, dim=16):
 
 def mined(vectors, **options):
     *_, last = mining.by_tiles(vectors, **options)
-    return last.pairs
+    return last.result
 
 
 def duplicates(vectors, sentences=None, **options):
     *_, last = find_duplicates(sentences or [str(i) for i in range(len(vectors))], vectors, **options)
-    assert isinstance(last, Duplicates)
-    return last
+    return last.result
 
 
 def as_set(pairs):
@@ -136,13 +135,13 @@ def test_neighbours_find_what_tiles_find(monkeypatch):
     exact = mined(vectors)
     monkeypatch.setattr(mining, "NEIGHBOURS", 299)
     *_, last = mining.by_neighbours(vectors, index)
-    assert as_set(last.pairs) == as_set(exact) and last.pairs.recall(0.5) == 1.0 and not last.pairs.exact
-    np.testing.assert_allclose(last.pairs.scores, exact.scores, atol=1e-6)
+    assert as_set(last.result) == as_set(exact) and last.result.recall(0.5) == 1.0 and not last.result.exact
+    np.testing.assert_allclose(last.result.scores, exact.scores, atol=1e-6)
     monkeypatch.setattr(mining, "NEIGHBOURS", 2)
     monkeypatch.setattr(mining, "CHECKED_ROWS", 300)
     *_, last = mining.by_neighbours(vectors, index)
-    assert as_set(last.pairs) < as_set(exact)
-    assert last.pairs.recall(0.5) == pytest.approx(len(last.pairs.scores) / len(exact.scores))
+    assert as_set(last.result) < as_set(exact)
+    assert last.result.recall(0.5) == pytest.approx(len(last.result.scores) / len(exact.scores))
 
 
 def test_a_large_corpus_goes_by_neighbours_and_copies_do_not_hide_them(monkeypatch):

@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 
 from sbert_app.corpus_map import selection
-from sbert_app.corpus_map.colouring import COLUMN, colouring
+from sbert_app.corpus_map.colouring import CLUSTERS, COLUMN
 from sbert_app.errors import UserError
 from tests.corpus_map.maps import small_map
 
 
 def test_a_cluster_is_titled_with_its_present_name():
     corpus_map = small_map()
-    selected = selection.of_cluster(corpus_map, 1)
+    selected = selection.of_group(corpus_map, CLUSTERS, 1)
     assert selected.rows.tolist() == [4, 5, 6, 7]
     assert selected.title(corpus_map) == f"4 sentences in “{corpus_map.names[1]}”"
     assert selected.title(corpus_map.renamed(1, "Broken")) == "4 sentences in “Broken”"
-    assert selection.of_cluster(corpus_map, -1).title(corpus_map) == "2 sentences in “outlier”"
+    assert selection.of_group(corpus_map, CLUSTERS, -1).title(corpus_map) == "2 sentences in “outlier”"
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_a_filter_that_cannot_be_is_refused():
 
 def test_values_lassos_and_neighbours_are_selections_too():
     corpus_map = small_map()
-    value = selection.of_value(corpus_map, colouring(corpus_map, f"{COLUMN}team"), 1)
+    value = selection.of_group(corpus_map, f"{COLUMN}team", 1)
     assert value.rows.tolist() == [0, 1, 2, 3, 7] and value.title(corpus_map) == "5 sentences with team “Billing”"
     assert selection.inside_lasso(corpus_map, np.array([2])).title(corpus_map) == "1 sentence inside the lasso"
     near = selection.near_row(corpus_map, 3)

@@ -7,9 +7,9 @@ import pytest
 
 from sbert_app.jobs import JOBS
 from sbert_app.jobs.declaring.option import arguments
+from sbert_app.jobs.duplicates.mining import mine
 from sbert_app.jobs.fine_tune import preparing
 from sbert_app.labelled.training_data import example_table
-from sbert_app.services.corpus.duplicates import DuplicatesService
 from tests.jobs.test_surfaces import CASES
 from tests.ui.page import Page
 
@@ -64,7 +64,7 @@ REFUSALS = [
 def page(shared_bench):
     page = Page(shared_bench)
     preparing.load(shared_bench, page.session, example_table("requests_scored.csv", shared_bench.settings.limits))
-    list(DuplicatesService(shared_bench).find(page.session))
+    list(mine(shared_bench, page.session))
     return page
 
 

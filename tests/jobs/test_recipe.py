@@ -13,13 +13,13 @@ from typer.main import get_command
 
 from sbert_app.cli import app as shell_app
 from sbert_app.jobs import JOBS
-from sbert_app.jobs.cluster_map import CLUSTER_MAP
 from sbert_app.jobs.declaring.option import arguments
 from sbert_app.jobs.declaring.recipe import Input, python, shell
-from sbert_app.jobs.duplicates import DUPLICATES
+from sbert_app.jobs.duplicates.job import DUPLICATES
 from sbert_app.jobs.evaluate.job import EVALUATE
-from sbert_app.jobs.search import SEARCH
-from sbert_app.jobs.similarity import SIMILARITY
+from sbert_app.jobs.map.job import CLUSTER_MAP
+from sbert_app.jobs.search.job import SEARCH
+from sbert_app.jobs.similarity.job import SIMILARITY
 from sbert_app.jobs.timing import TIMING
 
 ROOT = Path(__file__).parents[2]

@@ -10,16 +10,16 @@ import torch
 import transformers
 
 from sbert_app.errors import UserError
+from sbert_app.jobs.corpus.opening import open_example
 from sbert_app.jobs.fine_tune import preparing
+from sbert_app.jobs.search.ranked_hits import WAITED
+from sbert_app.jobs.search.searching import SearchService
 from sbert_app.jobs.timing import EXAMPLE_NAME, TIMING, labelled_pairs, race, race_corpus, race_session, table_7
 from sbert_app.labelled.columns import ColumnRoles
 from sbert_app.labelled.training_data import example_table
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
-from sbert_app.services.corpus.corpora import CorpusService
-from sbert_app.services.corpus.ranked_hits import WAITED
-from sbert_app.services.corpus.search import SearchService
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 from sbert_app.timing import experiment, measurements
@@ -150,14 +150,14 @@ def test_a_race_ends_with_its_corpus(shared_bench):
     session = shared_bench.sessions.open()
     steps = race_session(shared_bench, session, "all-MiniLM-L6-v2", 1)
     next(steps)
-    CorpusService(shared_bench).open_example(session, "field_notes.csv")
+    open_example(shared_bench, session, "field_notes.csv")
     assert list(steps) == []
     assert session.get(TimingResult) is None
 
 
 def test_the_sessions_corpus_is_raced_and_its_labelled_pairs_are_measured(shared_bench):
     session = shared_bench.sessions.open()
-    CorpusService(shared_bench).open_example(session, "field_notes.csv")
+    open_example(shared_bench, session, "field_notes.csv")
     table = example_table("requests_scored.csv", Limits())
     preparing.load(shared_bench, session, replace(table, frame=table.frame.head(80), rows=table.rows[:80]))
     assert race_corpus(shared_bench, session).name == "field_notes.csv" and len(labelled_pairs(shared_bench, session)) == 80
@@ -182,7 +182,7 @@ def test_what_is_raced_is_different_and_enough(shared_bench):
 
 def test_whether_a_corpus_can_race_is_answered_without_drawing_its_sentences(shared_bench):
     session = shared_bench.sessions.open()
-    CorpusService(shared_bench).open_example(session, "field_notes.csv")
+    open_example(shared_bench, session, "field_notes.csv")
     corpus = race_corpus(shared_bench, session)
     assert not corpus.problem and "sentences" not in vars(corpus)
     assert "distinct" in vars(session.corpus().corpus)  # counted once
@@ -201,7 +201,7 @@ def test_another_backbone_races_against_its_like_with_an_untrained_head(racing, 
 
 def test_waiting_for_others_is_told_and_not_counted(shared_bench):
     session = shared_bench.sessions.open()
-    CorpusService(shared_bench).open_example(session, "support_tickets.csv")
+    open_example(shared_bench, session, "support_tickets.csv")
     search = SearchService(shared_bench)
     assert WAITED not in search.search(session, "refund").milliseconds
     held, device = threading.Event(), shared_bench.device

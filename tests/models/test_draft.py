@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from sbert_app.corpus.indexing import Indexing
 from sbert_app.errors import UserError
+from sbert_app.jobs.corpus.job import index, index_again
+from sbert_app.jobs.corpus.opening import other_index, read_lines
 from sbert_app.models import acceleration, converted
 from sbert_app.models.converted import NETWORK, example_sentences, network
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, Registry
 from sbert_app.runtime.workbench import open_workbench
-from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.settings import Settings
 from sbert_app.timing.experiment import cross_encoder_like, on_each_device
 from sbert_app.ui.corpus import view
@@ -117,17 +119,17 @@ def test_where_it_is_not_faster_it_says_so(registry, monkeypatch):
 @needs_nncf
 def test_an_indexed_corpus_names_the_loss_on_its_own_sentences(settings, sentences):
     bench = open_workbench(settings, converts=False)
-    corpora, session = CorpusService(bench), bench.sessions.open("")
-    corpora.put_table(session, corpora.read_lines("\n".join(sentences[:60])))
-    indexed = list(corpora.index(session, ["text"]))[-1]
-    assert indexed.notes == () and corpora.other_index(session, DEFAULT_ENCODER) is None
-    offered = view.stale(corpora.other_index(session, DRAFT))
-    again = list(corpora.index_again(session, DRAFT))[-1]
-    reopened = list(corpora.index_again(session, DRAFT))[-1]
+    session = bench.sessions.open("")
+    session.put(read_lines("\n".join(sentences[:60]), bench.settings.limits))
+    indexed = list(index(bench, session, ["text"]))[-1]
+    assert indexed.notes == () and other_index(bench, session, DEFAULT_ENCODER) is None
+    offered = view.stale(other_index(bench, session, DRAFT))
+    again = list(index_again(bench, session, DRAFT))[-1]
+    reopened = list(index_again(bench, session, DRAFT))[-1]
     (loss,) = again.notes
     assert loss.startswith("Draft in int8, measured on 60 sentences: cosine to the full model 0.9")
-    assert loss in offered and loss in reopened.notes and loss in view.card(again.corpus, again)
-    assert "(draft)" in view.card(again.corpus, again) and again.corpus.fingerprint != indexed.corpus.fingerprint
+    assert loss in offered and loss in reopened.notes and loss in view.card(again.result, session.get(Indexing))
+    assert "(draft)" in view.card(again.result, session.get(Indexing)) and again.result.fingerprint != indexed.result.fingerprint
 
 
 def test_the_calibration_sentences_are_always_the_same():

@@ -6,18 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sbert_app.corpus.duplicates import Duplicates, find_duplicates
+from sbert_app.corpus.duplicates import find_duplicates
 from sbert_app.corpus.findings import Mined
 from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.indexing import FormerIndex
 from sbert_app.corpus.overlap import FileOverlap, Overlap
 from sbert_app.corpus.reader import Corpus
 from sbert_app.grid.data_sets import read_data_set
 from sbert_app.jobs.evaluate.grid import Uploaded
+from sbert_app.jobs.score_pairs.scoring import PairTable
 from sbert_app.labelled.columns import guess_mapping
 from sbert_app.labelled.training_data import read_training_data
 from sbert_app.runtime.sessions import Sessions
-from sbert_app.services.indexing.indexer import FormerIndex, IndexProgress
-from sbert_app.services.pair_file import PairTable
 from sbert_app.settings import Limits
 from sbert_app.tables import Table
 from tests.corpus_map.maps import small_map
@@ -50,7 +50,7 @@ def table():
 
 def of_type(kind, indexed, bench):
     """A value as the services store it."""
-    mined = next(step for step in find_duplicates(TEXTS, indexed.embeddings, indexed.index) if isinstance(step, Duplicates))
+    mined = next(step.result for step in find_duplicates(TEXTS, indexed.embeddings, indexed.index) if step.result)
     rows, scores, same = np.zeros(ROWS, np.int64), np.zeros(ROWS, np.float32), np.zeros(ROWS, bool)
     return {
         "corpus": lambda: indexed,
@@ -84,7 +84,7 @@ def test_what_a_map_has_counted_of_its_words_is_counted(session):
 def test_what_several_values_share_counts_once(session, indexed):
     session.open(indexed)
     before = session.nbytes
-    session.put(IndexProgress("a.csv", ROWS, ROWS, 0, 1.0, corpus=indexed))
+    session.put(FormerIndex(indexed))
     assert session.nbytes - before < 2_000
 
 

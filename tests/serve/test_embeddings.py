@@ -20,8 +20,8 @@ from openai import OpenAI
 
 from sbert_app.runtime.workbench import Workbench, open_workbench
 from sbert_app.serve import bodies
+from sbert_app.serve.embeddings import RefusedError
 from sbert_app.serve.routes import Places
-from sbert_app.services.embeddings import RefusedError
 from sbert_app.settings import HOSTED_LIMITS, Limits, Settings
 from sbert_app.ui.app import build_app, launch_options
 from tests.browser.chromium import free_port

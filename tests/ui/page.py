@@ -6,9 +6,10 @@ from typing import Any
 import gradio as gr
 from gradio.state_holder import SessionState
 
+from sbert_app.jobs.corpus.job import index
+from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.runtime.sessions import SessionKey
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.ui.app import build_app
 
 STEPS = 3  # of a generator: then the tab is closed
@@ -21,10 +22,9 @@ class Page:
     def __init__(self, bench: Workbench) -> None:
         self.bench, self.app = bench, build_app(bench)
         self.functions = [function for function in self.app.fns.values() if function.fn]
-        corpora = CorpusService(bench)
         self.session = bench.sessions.open()
-        corpora.put_table(self.session, corpora.read_lines(LINES))
-        list(corpora.index(self.session, ["text"]))
+        self.session.put(read_lines(LINES, bench.settings.limits))
+        list(index(bench, self.session, ["text"]))
         self._loop = asyncio.new_event_loop()
 
     def send(self, function: Any, inputs: list[Any], event: Any = None) -> None:

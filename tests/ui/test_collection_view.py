@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 
 from sbert_app.collections.collection import Facts
+from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.faiss_index import IVF
+from sbert_app.corpus.hits import MAXSIM, Hit, SearchResult, Store
 from sbert_app.corpus.indexed import DENSE, IndexedCorpus
 from sbert_app.corpus.reader import Corpus
-from sbert_app.services.collection.opened import OpenCollection
-from sbert_app.services.corpus.corpora import OtherIndex
-from sbert_app.services.corpus.hits import MAXSIM, Hit, SearchResult, Store
+from sbert_app.jobs.corpus.opening import OtherIndex
 from sbert_app.ui.corpus import collection_panel
 from sbert_app.ui.corpus.view import menu, ready, stale
 from sbert_app.ui.search import view

@@ -18,7 +18,8 @@ from sbert_app.vectors import unit_rows
 def findings(sentences, vectors, remove, always=frozenset()):
     corpus = Corpus("c", ("text",), sentences, pd.DataFrame(index=range(len(sentences))), np.arange(1, len(sentences) + 1))
     indexed = IndexedCorpus.build(corpus, "m", "f", unit_rows(np.array(vectors, np.float32)))
-    *_, duplicates = find_duplicates(sentences, indexed.embeddings)
+    *_, last = find_duplicates(sentences, indexed.embeddings)
+    duplicates = last.result
     return Findings(Mined(indexed, duplicates, {"compare": 0.01}), 0.9, duplicates.grouping(0.9), {"compare": 0.01}, remove, always)
 
 

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from sbert_app.services.corpus.hits import Hit
-from sbert_app.services.corpus.late_interaction import WordMatch
+from sbert_app.corpus.hits import Hit
+from sbert_app.corpus.ranking.late_interaction import WordMatch
 from sbert_app.ui.search.hit_view import card
 
 TEXT = "The <courier> lost the parcel in a depot."

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from sbert_app.corpus_map.colouring import CLUSTERS
-from sbert_app.services.corpus.cluster_map import MapService
-from sbert_app.ui.map.tab import _MapTab
+from sbert_app.jobs.map.kept import current_map
+from sbert_app.ui.map import lists
+from sbert_app.ui.map.tab import MapTab
 from tests.corpus_map.maps import small_map
 
 
@@ -23,7 +24,7 @@ def session(shared_bench):
 @pytest.fixture(scope="module")
 def tab(shared_bench):
     with gr.Blocks():
-        return _MapTab(MapService(shared_bench), gr.State(), gr.State())
+        return MapTab(shared_bench, gr.State(), gr.State())
 
 
 def sent(**data):
@@ -64,7 +65,7 @@ def test_only_clusters_can_be_renamed(tab, session):
     answers = tab.answers
     listed = answers._on_picked(session, CLUSTERS, sent(kind="all", rows=[]))[tab.panel.groups]
     assert listed.count("data-rename=") == 3 and listed.count("data-group=") == 4  # the outliers are no cluster
-    assert "data-rename" not in answers.colour_list(small_map(), "Column: team")
+    assert "data-rename" not in lists.colour_list(small_map(), "Column: team")
 
 
 def test_a_filter_is_a_selection_until_something_else_is_selected(tab, session):
@@ -84,9 +85,11 @@ def test_a_filter_is_a_selection_until_something_else_is_selected(tab, session):
 
 
 def test_the_filter_is_offered_for_the_columns_of_the_map(tab, session):
-    offered = tab.bar.filter.offered(session)
+    corpus_map = current_map(session)
+    offered = tab.bar.filter.offered(corpus_map)
     facets, column = (offered[component] for component in tab.bar.filter.components[:2])
-    assert offered[tab.bar.filter.box].visible and facets.choices[0][0] == "team: Technical (6)" and len(column.choices) == 3
-    corpus = MapService.map(tab._service, session).projection.indexed.corpus
-    corpus.metadata.drop(columns=["team", "amount"], inplace=True)
-    assert tab.bar.filter.offered(session)[tab.bar.filter.box].visible is False
+    listed = [label for label, _ in facets.choices]
+    assert listed == ["team: Technical (6)", "team: Billing (5)", "team: Shipping (2)", "team: (blank) (1)"]
+    assert offered[tab.bar.filter.box].visible and [label for label, _ in column.choices] == ["team", "amount", "text"]
+    corpus_map.projection.indexed.corpus.metadata.drop(columns=["team", "amount"], inplace=True)
+    assert tab.bar.filter.offered(corpus_map)[tab.bar.filter.box].visible is False

@@ -8,12 +8,13 @@ import pytest
 
 from sbert_app.corpus_map.result import CorpusMap, ModelComparison
 from sbert_app.errors import UserError
+from sbert_app.jobs.corpus.job import index
+from sbert_app.jobs.corpus.opening import read_lines
+from sbert_app.jobs.map.drawing import Grouping, draw, preview
 from sbert_app.mapping.quality import Drift
-from sbert_app.services.corpus.cluster_map import Grouping, MapService
-from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.timing.result import Conditions, TimingResult
 from sbert_app.timing.throughput import Throughput, Turn
-from sbert_app.ui.map.tab import _MapTab
+from sbert_app.ui.map.tab import MapTab
 from sbert_app.ui.timing.tab import _TimingTab
 
 MODEL = "all-MiniLM-L6-v2"
@@ -26,11 +27,10 @@ def session(shared_bench):
 
 def open_lines(bench, session, count):
     """Open a corpus of so many sentences. Fewer than 16 are too few for UMAP, which is slow to start."""
-    corpora = CorpusService(bench)
-    corpora.put_table(
-        session, corpora.read_lines("\n".join(f"line {i} about {'cats' if i % 2 else 'bills'}" for i in range(count)))
+    session.put(
+        read_lines("\n".join(f"line {i} about {'cats' if i % 2 else 'bills'}" for i in range(count)), bench.settings.limits)
     )
-    list(corpora.index(session, ["text"]))
+    list(index(bench, session, ["text"]))
 
 
 @pytest.fixture
@@ -42,19 +42,18 @@ def result():
 
 def test_the_map_comes_back_with_its_clusters_and_its_comparison(shared_bench, session):
     open_lines(shared_bench, session, 12)
-    service = MapService(shared_bench)
     with gr.Blocks():
-        tab = _MapTab(service, gr.State(), gr.State())
+        tab = MapTab(shared_bench, gr.State(), gr.State())
     assert tab._on_opened(session, MODEL)[tab.plot] is None
     cleared = tab._on_opened(session, MODEL)
     assert cleared[tab.bar.start].variant == "primary" and cleared[tab.bar.start].value == "Draw the map of 12 rows"
-    *_, drawn = service.draw(session, Grouping.read("k-means", 2))
+    *_, drawn = draw(shared_bench, session, Grouping.read("k-means", 2))
     assert isinstance(drawn, CorpusMap)
     shown = tab._on_opened(session, MODEL)
     assert shown[tab.plot].layout.meta["map"] == drawn.projection.id
     assert shown[tab.bar.start].variant == "secondary" and shown[tab.bar.start].value == "Draw again"
     assert shown[tab.bar.options.count] == "2" and drawn.names[0] in shown[tab.panel.groups]
-    assert not shown[tab.panel.compare.share].visible and service.preview(session, MODEL) is None
+    assert not shown[tab.panel.compare.share].visible and preview(shared_bench, session, MODEL) is None
     points = drawn.projection.points
     drift = Drift(points + 1, np.ones(len(points), np.float32))
     session.put(replace(drawn, comparison=ModelComparison("other", drift, {})))

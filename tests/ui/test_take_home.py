@@ -14,10 +14,11 @@ from sbert_app.grid.loading import load_system
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import TF_IDF, Choice
 from sbert_app.grid.tasks.pairs import Pairs
+from sbert_app.jobs.corpus.job import index
+from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.jobs.declaring.recipe import Input
-from sbert_app.jobs.search import SEARCH
+from sbert_app.jobs.search.job import SEARCH
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.timing.report import Published
 from sbert_app.ui.evaluation import below_view as grid_links
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, pictures, present, row
@@ -39,10 +40,10 @@ def test_a_caption_names_its_facts_its_day_and_the_app():
 
 
 def test_a_corpus_is_written_as_the_file_that_a_command_reads(shared_bench: Workbench):
-    corpora, session = CorpusService(shared_bench), shared_bench.sessions.open()
-    corpora.put_table(session, corpora.read_lines("one line\nanother line"))
-    *_, last = corpora.index(session, ["text"])
-    assert input_of(last.corpus) == Input("pasted.txt", (), last.corpus.model)
+    session = shared_bench.sessions.open()
+    session.put(read_lines("one line\nanother line", shared_bench.settings.limits))
+    *_, last = index(shared_bench, session, ["text"])
+    assert input_of(last.result) == Input("pasted.txt", (), last.result.model)
 
 
 def test_the_published_times_are_not_dated_and_take_no_file():

@@ -9,21 +9,22 @@ import pytest
 from jinja2 import UndefinedError
 from markupsafe import Markup
 
+from sbert_app.corpus.indexing import Indexing
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.errors import UserError
 from sbert_app.evaluation.estimate import MetricEstimate
 from sbert_app.evaluation.verdict import Change
+from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.fine_tune import preparing, running
+from sbert_app.jobs.score_pairs.scoring import PairFileService
+from sbert_app.jobs.search.searching import SearchService
+from sbert_app.jobs.similarity.compare import ListComparison, SimilarityService
 from sbert_app.labelled.examples import Examples
 from sbert_app.labelled.groups import Separation
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import Baseline, LearningCurve, Loss
 from sbert_app.runs.run import RunInfo, RunState
 from sbert_app.runs.runs import RunOverview
-from sbert_app.services.corpus.corpora import CorpusService
-from sbert_app.services.corpus.search import SearchService
-from sbert_app.services.pair_file import PairFileService
-from sbert_app.services.similarity import ListComparison, SimilarityService
 from sbert_app.settings import ASSETS
 from sbert_app.tables import read_table
 from sbert_app.ui.corpus import view as corpus_view
@@ -45,13 +46,14 @@ ATTACK = '<img src=x onerror="alert(1)">'
 
 
 def test_sentences_names_and_metadata_are_escaped(bench):
-    corpora, session = CorpusService(bench), bench.sessions.open()
+    session = bench.sessions.open()
     path = bench.settings.home.parent / "a.csv"
     pd.DataFrame({"text": [ATTACK, "plain"], ATTACK: ["<b>", ATTACK]}).to_csv(path, index=False)
-    table = corpora.read_file(path, f"{ATTACK}.csv")
-    shown = [corpus_view.table_summary(table, corpora.put_table(session, table), prose=True)]
-    events = list(corpora.index(session, ["text"]))
-    shown += [corpus_view.card(events[-1].corpus, events[-1]), corpus_view.progress(events[-1])]
+    table = read_table(path, bench.settings.limits, f"{ATTACK}.csv")
+    session.put(table)
+    shown = [corpus_view.table_summary(table, "text", prose=True)]
+    events = list(index(bench, session, ["text"]))
+    shown += [corpus_view.card(events[-1].result, session.get(Indexing)), corpus_view.progress(events[-1], table.name)]
     shown.append(search.results(SearchService(bench).search(session, "x")))
     compared = SimilarityService(bench).compare(ATTACK, f"{ATTACK} again")
     shown += [
@@ -98,14 +100,14 @@ def test_a_column_is_named_as_in_the_file():
 
 
 def test_metadata_does_not_overwrite_the_hits_own_columns():
-    from sbert_app.services.corpus.hits import Hit
+    from sbert_app.corpus.hits import Hit
 
     record = search.hit_record(Hit(1, 7, 0.5, "text", {"score": "theirs", "row": "x", "team": "A"}))
     assert record == {"rank": 1, "row": 7, "score": 0.5, "sentence": "text", "score_": "theirs", "row_": "x", "team": "A"}
 
 
 def test_copies_are_counted_on_the_card_and_weak_hits_stand_below_a_line():
-    from sbert_app.services.corpus.hits import Hit, SearchResult
+    from sbert_app.corpus.hits import Hit, SearchResult
 
     scores = ((0.9, "first"), (0.2, "second"), (0.1, "third"))
     hits = [Hit(rank, rank + 10, score, text, {}) for rank, (score, text) in enumerate(scores, 1)]

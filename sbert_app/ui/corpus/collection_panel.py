@@ -6,9 +6,9 @@ from typing import Any
 import gradio as gr
 from markupsafe import Markup
 
+from sbert_app.collections.opened import OpenCollection
+from sbert_app.jobs.collection.service import CollectionService
 from sbert_app.runtime.session import Session
-from sbert_app.services.collection.opened import OpenCollection
-from sbert_app.services.collection.service import CollectionService
 from sbert_app.ui.corpus.view import rows
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import Updates, busy, handler, no_longer_busy

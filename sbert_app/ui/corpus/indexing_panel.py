@@ -1,13 +1,18 @@
 """Index a corpus: progress and stop, a search of the rows encoded so far, and the offer to index with another model."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import gradio as gr
 
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.jobs.corpus.job import ENCODING, INDEXING, index, index_again, waiting_table
+from sbert_app.jobs.corpus.opening import other_index
+from sbert_app.jobs.search.ranked_hits import search_so_far
 from sbert_app.runtime.session import Session
-from sbert_app.services.corpus.corpora import CorpusService
-from sbert_app.services.indexing.indexer import ENCODING, IndexProgress
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.step import Step
 from sbert_app.ui.corpus import view
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.long_job import LongJob
@@ -16,8 +21,8 @@ from sbert_app.ui.kit.long_job import LongJob
 class IndexingPanel:
     """Components and event handlers, without visitors' data."""
 
-    def __init__(self, corpora: CorpusService, session: gr.State, index: gr.Button) -> None:
-        self._corpora, self._session, self._index = corpora, session, index
+    def __init__(self, bench: Workbench, session: gr.State, index: gr.Button) -> None:
+        self._bench, self._session, self._index = bench, session, index
         self.progress = gr.HTML(elem_id="progress", js_on_load=None)
         self.stop = gr.Button("Stop", size="sm", variant="stop", visible=False, elem_id="stop")
         with gr.Column(visible=False, elem_id="so-far") as self.so_far:
@@ -37,11 +42,11 @@ class IndexingPanel:
         """Connect events. shown: the components that `show` updates once the corpus is indexed."""
         self._show = show
         session, with_model, outputs = [self._session], [self._session, model], [*shown, self.so_far, self.hits]
-        runs = [
-            self.job.listen(self._index.click, self._on_index, [*session, columns, model], outputs, self._corpora.stop),
+        inputs, stop = [*session, columns, model], lambda session: session.stop(INDEXING)
+        for run in (
+            self.job.listen(self._index.click, self._on_index, inputs, outputs, stop),
             self.job.listen(self.again.click, self._on_index_again, with_model, outputs, None),
-        ]
-        for run in runs:
+        ):
             run.failure(lambda: gr.Column(visible=False), None, self.so_far, **PRIVATE)
         self.query.submit(handler(self._on_query), [*session, self.query], self.hits, **PRIVATE)
         gr.on(
@@ -50,25 +55,26 @@ class IndexingPanel:
         )  # fmt: skip
 
     def _on_index(self, session: Session, columns: list[str], model: str) -> Iterator[Updates]:
-        yield from self._indexing(session, self._corpora.index(session, columns, model))
+        yield from self._indexing(session, waiting_table(session).name, index(self._bench, session, columns, model))
 
     def _on_index_again(self, session: Session, model: str) -> Iterator[Updates]:
-        yield from self._indexing(session, self._corpora.index_again(session, model))
+        yield from self._indexing(session, session.corpus().corpus.name, index_again(self._bench, session, model))
 
-    def _indexing(self, session: Session, events: Iterator[IndexProgress]) -> Iterator[Updates]:
-        """Show the rows encoded so far while rows are encoded, then the corpus."""
-        for event, state in self.job.following(events, lambda event: event.corpus is not None, view.progress, None):
-            if event.corpus:
-                state |= self._show(session) | {self.progress: view.ready(event.corpus)}
-            encoding = event.stage == ENCODING and not event.stopped and event.corpus is None
+    def _indexing(self, session: Session, name: str, steps: Iterator[Step[IndexedCorpus]]) -> Iterator[Updates]:
+        """Show the rows encoded so far while rows are encoded, then the corpus. name: of the file."""
+        shown = partial(view.progress, name=name)
+        for step, state in self.job.following(steps, lambda step: step.result is not None, shown, None):
+            if step.result:
+                state |= self._show(session) | {self.progress: view.ready(step.result)}
+            encoding = step.stage == ENCODING
             yield {**state, self.so_far: gr.Column(visible=encoding), **({} if encoding else {self.hits: ""})}
 
     def _on_query(self, session: Session, query: str) -> str:
-        return view.so_far(self._corpora.search_so_far(session, query))
+        return view.so_far(search_so_far(self._bench, session, query))
 
     def _on_model(self, session: Session, model: str) -> Updates:
         """Say whether the chosen model is another than the one of the open corpus's index."""
-        other = self._corpora.other_index(session, model)
+        other = other_index(self._bench, session, model)
         updates: Updates = {self.stale_row: gr.Row(visible=other is not None), self.stale: view.stale(other)}
         if other is None:
             return updates

@@ -6,12 +6,17 @@ from typing import Any
 
 import gradio as gr
 
+from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import guess_column, looks_like_prose
 from sbert_app.errors import UserError
+from sbert_app.jobs.collection.search import open_collection_of
+from sbert_app.jobs.collection.service import CollectionService
+from sbert_app.jobs.corpus.job import waiting_table
+from sbert_app.jobs.corpus.opening import delete_saved, open_example, open_saved, read_lines, saved_corpora
 from sbert_app.runtime.session import Session
-from sbert_app.services.collection.service import CollectionService
-from sbert_app.services.corpus.corpora import CorpusService
-from sbert_app.tables import Table
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.storage import writing
+from sbert_app.tables import Table, read_table
 from sbert_app.ui.corpus import view
 from sbert_app.ui.corpus.collection_panel import CollectionPanel
 from sbert_app.ui.corpus.indexing_panel import IndexingPanel
@@ -23,9 +28,9 @@ EMBEDDINGS = {"npy": "as numpy array", "parquet": "as table (parquet)"}
 PREVIEW_ROWS, PREVIEW_LENGTH = 5, 200  # characters of a cell
 
 
-def corpus_start(corpora: CorpusService, opened: gr.State) -> gr.HTML:
+def corpus_start(bench: Workbench, opened: gr.State) -> gr.HTML:
     """What a tab shows while no corpus is open. assets/page.js passes its clicks to the corpus panel."""
-    start = gr.HTML(view.start(corpora.saved(), corpora.hosted), elem_classes="corpus-start", js_on_load=None)
+    start = gr.HTML(view.start(saved_corpora(bench), bench.settings.hosted), elem_classes="corpus-start", js_on_load=None)
     opened.change(lambda opened: gr.HTML(visible=not opened), opened, start, **PRIVATE)
     return start
 
@@ -36,10 +41,8 @@ class CorpusPanel:
     `opened`: a State that changes whenever another corpus is opened, which tells every tab to show it.
     """
 
-    def __init__(
-        self, corpora: CorpusService, collections: CollectionService, session: gr.State, model: gr.State, menu: gr.HTML
-    ) -> None:
-        self._corpora, self._collections, self._shelf = corpora, collections, Shelf()
+    def __init__(self, bench: Workbench, collections: CollectionService, session: gr.State, model: gr.State, menu: gr.HTML) -> None:
+        self._bench, self._shelf = bench, Shelf()
         self._session, self._model, self._menu = session, model, menu
         self.opened = gr.State("")
         with gr.Column(elem_id="corpus-panel"):
@@ -47,7 +50,7 @@ class CorpusPanel:
             self.collection = CollectionPanel(collections, session)
             self._draw_choose()
             self._draw_export()
-        self.indexing = IndexingPanel(corpora, session, self.index)
+        self.indexing = IndexingPanel(bench, session, self.index)
         self.progress = self.indexing.progress
 
     def _draw_sources(self) -> None:
@@ -111,35 +114,35 @@ class CorpusPanel:
 
         wanted: what the page's address still names if there is none.
         """
-        indexed, opened = self._corpora.current(session), secrets.token_hex(4)
+        indexed, opened = session.get(IndexedCorpus), secrets.token_hex(4)
         return {
             self.opened: opened if indexed else "",
-            self._menu: view.menu(indexed, opened, self._collections.current(session), wanted),
+            self._menu: view.menu(indexed, opened, open_collection_of(session), wanted),
             self.choose: gr.Column(visible=False),
             **self._listed(),
         }
 
     def _listed(self) -> Updates:
         """The corpora to choose from, in the panel and on the tabs."""
-        saved = self._corpora.saved()
-        return {self.choices: view.choices(saved), **dict.fromkeys(self._starts, view.start(saved, self._corpora.hosted))}
+        saved = saved_corpora(self._bench)
+        return {self.choices: view.choices(saved), **dict.fromkeys(self._starts, view.start(saved, self._bench.settings.hosted))}
 
     def _on_file(self, session: Session, file: str | None) -> Updates:
         with uploaded(file, "Choose a file.") as path:
-            return {**self._put_table(session, self._corpora.read_file(path)), self.file: None}
+            return {**self._put_table(session, read_table(path, self._bench.settings.limits)), self.file: None}
 
     def _on_pasted(self, session: Session, text: str) -> Updates:
-        return self._put_table(session, self._corpora.read_lines(text))
+        return self._put_table(session, read_lines(text, self._bench.settings.limits))
 
     def _put_table(self, session: Session, table: Table) -> Updates:
-        return self._offer(table, self._corpora.put_table(session, table))
+        """Keep a table in the session, to be indexed once its text columns are confirmed."""
+        session.put(table)
+        return self._on_other_columns(session)
 
     def _on_other_columns(self, session: Session) -> Updates:
-        table = self._corpora.table(session)
-        return self._offer(table, guess_column(table.frame))
-
-    def _offer(self, table: Table, column: str) -> Updates:
-        """Show a table, to confirm its text columns."""
+        """Show the table, to confirm its text columns."""
+        table = waiting_table(session)
+        column = guess_column(table.frame)
         return {
             self.choose: gr.Column(visible=True),
             self.summary: view.table_summary(table, column, looks_like_prose(table.frame, column)),
@@ -152,11 +155,11 @@ class CorpusPanel:
         """A corpus was chosen or deleted, here or on a tab without a corpus."""
         match sent(event):
             case {"example": str(name)}:
-                self._corpora.open_example(session, name, model)
+                open_example(self._bench, session, name, model)
             case {"open": str(corpus_id)}:
-                self._corpora.open_saved(session, corpus_id)
+                open_saved(self._bench, session, corpus_id)
             case {"delete": str(corpus_id)}:
-                self._corpora.delete_saved(corpus_id)
+                delete_saved(self._bench, corpus_id)
                 return self._listed()
             case _:
                 raise UserError("Choose a corpus from the list.")
@@ -164,16 +167,17 @@ class CorpusPanel:
 
     def _on_opening(self, session: Session) -> Updates:
         """A corpus or a collection was opened."""
-        ready = view.ready(self._corpora.current(session), self._collections.current(session))
+        ready = view.ready(session.get(IndexedCorpus), open_collection_of(session))
         return {**self.show(session), self.progress: ready}
 
     def _on_opened(self, session: Session) -> Updates:
-        is_open = (indexed := self._corpora.current(session)) is not None and not indexed.corpus.store
+        is_open = (indexed := session.get(IndexedCorpus)) is not None and not indexed.corpus.store
         hidden = {button: gr.DownloadButton(visible=False) for button in self.downloads.values()}
-        columns = gr.Button(visible=self._corpora.has_table(session))
+        columns = gr.Button(visible=session.get(Table) is not None)
         return {self.export: gr.Row(visible=is_open), self.other_columns: columns, **hidden}
 
     def _on_make(self, kind: str, session: Session) -> Any:
-        path = self._shelf.folder() / f"embeddings.{kind}"
-        self._corpora.export(session, path)
+        indexed, path = session.corpus(), self._shelf.folder() / f"embeddings.{kind}"
+        with writing("The file"):
+            indexed.write_embeddings(path)
         return gr.DownloadButton(f"Download {path.name} ({path.stat().st_size / 1e6:.1f} MB)", value=str(path), visible=True)

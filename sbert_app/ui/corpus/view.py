@@ -5,14 +5,16 @@ from pathlib import PurePath
 
 from markupsafe import Markup
 
+from sbert_app.collections.opened import OpenCollection
+from sbert_app.corpus.hits import SearchResult
 from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.indexing import Indexing
 from sbert_app.corpus.library import SavedCorpus
+from sbert_app.jobs.collection.service import key_of
+from sbert_app.jobs.corpus.job import ENCODING
+from sbert_app.jobs.corpus.opening import OtherIndex
 from sbert_app.models.defaults import is_draft
-from sbert_app.services.collection.opened import OpenCollection
-from sbert_app.services.collection.service import key_of
-from sbert_app.services.corpus.corpora import OtherIndex
-from sbert_app.services.corpus.hits import SearchResult
-from sbert_app.services.indexing.indexer import IndexProgress
+from sbert_app.step import Step
 from sbert_app.tables import Table
 from sbert_app.tables.table import skipped_summary
 from sbert_app.ui.kit import html
@@ -117,19 +119,15 @@ def table_summary(table: Table, column: str, prose: bool) -> Markup:
     return head + html.notes(lines)
 
 
-def progress(event: IndexProgress) -> Markup:
-    """Progress bar of the indexing, with rate and remaining time."""
-    unit = "sentences and passages" if event.passages else "sentences"
-    text = f"{event.stage} {event.name}: {event.done:,} of {event.total:,} {unit}"
-    if event.sentences_per_second:
-        text += f" · {event.sentences_per_second:,.0f} sentences/s"
-    if event.cached:
-        text += f" · {event.cached:,} from the cache"
-    if event.stopped:
-        text += ". Encoded sentences are kept: index again to continue."
-    elif event.eta_seconds and event.stage == "Encoding":
-        text += f" · {duration(event.eta_seconds)} left"
-    return html.progress(event.done, event.total, text, "Indexing")
+def progress(step: Step[IndexedCorpus], name: str) -> Markup:
+    """Progress bar of the indexing of this file, with rate and remaining time."""
+    rate = f"{step.rate:,.0f} sentences/s" if step.rate else ""
+    cached = f"{step.skipped:,} from the cache" if step.skipped else ""
+    left = f"{duration(step.left)} left" if step.left and step.stage == ENCODING else ""
+    counted = f"{step.stage} {name}: {step.done:,} of {step.total:,} {step.unit}"
+    text = " · ".join(filter(None, [counted, rate, cached, left]))
+    kept = ". Encoded sentences are kept: index again to continue." if step.stopped else ""
+    return html.progress(step.done, step.total, text + kept, "Indexing")
 
 
 def so_far(result: SearchResult) -> Markup:
@@ -141,18 +139,17 @@ def so_far(result: SearchResult) -> Markup:
     return html.status(line) + html.table(["cosine", "row", "text"], hits)
 
 
-def card(indexed: IndexedCorpus, event: IndexProgress | None = None) -> Markup:
-    """The open corpus: size, model and index, with notes and skipped rows below. event: the end of its indexing, if it was now."""
+def card(indexed: IndexedCorpus, how: Indexing | None = None) -> Markup:
+    """The open corpus: size, model and index, with notes and skipped rows below. how: it was indexed, if it was now."""
     report, source = indexed.index.report, indexed.corpus
     recall = f", recall@10 {report.recall:.3f}, measured on {report.recall_queries} rows" if report.kind == "approximate" else ""
     further = f" and {passages(len(indexed.passages))}" if indexed.passages else ""
     size = f"{len(source):,} {plural(len(source), 'sentence', 'sentences')}{further} · {_short(indexed.model)}"
     facts = [f"{indexed.embeddings.shape[1]} dimensions", f"{report.kind} index, {report.megabytes:.1f} MB{recall}"]
-    if event and event.sentences_per_second:
-        facts.append(f"encoded in {duration(event.seconds)} ({event.sentences_per_second:,.0f} sentences/s)")
-    elif event:
-        facts.append(f"from the cache in {duration(event.seconds)}")
-    lines = [*(event.notes if event else ()), _truncated(indexed), *source.notes, *skipped_summary(source.skipped)]
+    if how:
+        encoded = f"encoded in {duration(how.seconds)} ({how.rate:,.0f} sentences/s)"
+        facts.append(encoded if how.rate else f"from the cache in {duration(how.seconds)}")
+    lines = [*(how.notes if how else ()), _truncated(indexed), *source.notes, *skipped_summary(source.skipped)]
     return Markup('<div class="corpus" id="corpus-status"><div><b>{}</b> <span>{}</span> {}</div>{}</div>').format(
         source.name, size, html.info(" · ".join(facts)), html.notes(lines)
     )

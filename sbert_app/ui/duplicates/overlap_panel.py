@@ -8,10 +8,13 @@ from markupsafe import Markup
 
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.corpus.overlap import FileOverlap, Match
+from sbert_app.jobs.collection.search import open_collection_of
+from sbert_app.jobs.duplicates.mining import DEFAULT_THRESHOLD
+from sbert_app.jobs.duplicates.overlap import OVERLAP, compare_file, matches_of
 from sbert_app.runtime.session import Session
-from sbert_app.services.bundle import Services
-from sbert_app.services.corpus.duplicates import DEFAULT_THRESHOLD
-from sbert_app.services.corpus.overlap import OverlapProgress
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.step import Step
+from sbert_app.tables import read_table
 from sbert_app.tables.table import csv_file
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
@@ -29,9 +32,8 @@ STOPPED = "Stopped. Encoded rows are kept: upload the file again to continue."
 class OverlapPanel:
     """Components and event handlers; the comparison is in the visitor's session."""
 
-    def __init__(self, services: Services, session: gr.State, opened: gr.State) -> None:
-        self._service, self._corpora, self._session = services.overlap, services.corpora, session
-        self._collections = services.collections
+    def __init__(self, bench: Workbench, session: gr.State, opened: gr.State) -> None:
+        self._bench, self._session = bench, session
         with gr.Accordion("Compare with another file", open=False, elem_id="overlap-box") as self.block:
             gr.HTML(html.hint(LEAD), js_on_load=None)
             self.file = gr.File(label="The other file", height=130, elem_id="overlap-file")
@@ -51,40 +53,37 @@ class OverlapPanel:
         session, with_threshold = [self._session], [self._session, self.threshold]
         opened.change(handler(self._on_opened), session, [self.block, self.file, self.stage, self.result], **PRIVATE)
         shown = [self.overlap, self.export.button]
-        inputs = [*session, self.file, self.threshold]
-        started = self.job.listen(self.file.upload, self._on_file, inputs, [self.result, *shown], self._service.stop)
+        inputs, stop = [*session, self.file, self.threshold], lambda session: session.stop(OVERLAP)
+        started = self.job.listen(self.file.upload, self._on_file, inputs, [self.result, *shown], stop)
         started.failure(lambda: None, None, self.file, **PRIVATE)  # so that another file can be uploaded
         self.threshold.change(handler(self._shown), with_threshold, shown, trigger_mode="always_last", **PRIVATE)
         self.export.listen(self._content, with_threshold)
 
     def _on_opened(self, session: Session) -> Updates:
         """Clear the comparison with the previous corpus."""
-        block = gr.Accordion(visible=self._collections.current(session) is None)
+        block = gr.Accordion(visible=open_collection_of(session) is None)
         return {self.block: block, self.file: None, self.stage: "", self.result: gr.Column(visible=False)}
 
     def _on_file(self, session: Session, file: str, threshold: float) -> Iterator[Updates]:
-        events, stopped = self._compare(session, file), html.status(STOPPED)
-        for event, state in self.job.following(events, lambda event: event.compared is not None, _progress, stopped):
-            shown = {self.result: gr.Column(visible=True), **self._shown(session, threshold)} if event.compared else {}
+        with uploaded(file, "Choose the other file.") as path:
+            table = read_table(path, self._bench.settings.limits)
+        steps, stopped = compare_file(self._bench, session, table), html.status(STOPPED)
+        for step, state in self.job.following(steps, lambda step: step.result is not None, _progress, stopped):
+            shown = {self.result: gr.Column(visible=True), **self._shown(session, threshold)} if step.result else {}
             yield state | shown
 
-    def _compare(self, session: Session, file: str) -> Iterator[OverlapProgress]:
-        with uploaded(file, "Choose the other file.") as path:
-            table = self._corpora.read_file(path)
-        yield from self._service.compare(session, table)
-
     def _shown(self, session: Session, threshold: float) -> Updates:
-        compared, matches = self._service.matches(session, threshold)
+        compared, matches = matches_of(session, threshold)
         amount = f"{len(matches):,} {plural(len(matches), 'row', 'rows')}"
         export = self.export.labelled(amount, visible=bool(matches))
         return {self.overlap: overlap(compared, matches, threshold), self.export.button: export}
 
     def _content(self, session: Session, threshold: float) -> str:
-        return csv_file([asdict(match) for match in self._service.matches(session, threshold)[1]])
+        return csv_file([asdict(match) for match in matches_of(session, threshold)[1]])
 
 
-def _progress(event: OverlapProgress) -> Markup:
-    return html.counted(event.stage, event.done, event.total, "rows", "Comparing with the other file")
+def _progress(step: Step[FileOverlap]) -> Markup:
+    return html.counted(step.stage, step.done, step.total, "rows", "Comparing with the other file")
 
 
 def overlap(compared: FileOverlap, matches: Sequence[Match], threshold: float) -> Markup:

@@ -2,17 +2,20 @@
 
 import math
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import gradio as gr
 
 from sbert_app.corpus.duplicates import COPIES, SIMILAR
-from sbert_app.corpus.findings import Findings
+from sbert_app.corpus.findings import Findings, Mined
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.errors import UserError
+from sbert_app.jobs.collection.search import open_collection_of
+from sbert_app.jobs.duplicates import mining
+from sbert_app.jobs.duplicates.mining import DEFAULT_THRESHOLD, MOST_LISTED, SecondOpinion, findings_of
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.session import Session
-from sbert_app.services.bundle import Services
-from sbert_app.services.corpus.duplicates import DEFAULT_THRESHOLD, MOST_LISTED, NO_GROUP, DuplicatesService
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.tables.table import csv_file
 from sbert_app.ui.corpus.panel import corpus_start
 from sbert_app.ui.duplicates import view
@@ -43,13 +46,13 @@ element.addEventListener('click', event => {
 """
 
 
-def build(services: Services, session: gr.State, opened: gr.State) -> gr.HTML:
+def build(bench: Workbench, session: gr.State, opened: gr.State) -> gr.HTML:
     """Build the tab. `opened` changes with the corpus. Returns the choice of corpora shown while none is open."""
     gr.Markdown(LEAD, elem_classes="lead")
-    start = corpus_start(services.corpora, opened)
+    start = corpus_start(bench, opened)
     with gr.Column(visible=False) as body:
-        duplicates = _DuplicatesPanel(services.duplicates, session)
-        OverlapPanel(services, session, opened)
+        duplicates = _DuplicatesPanel(bench, session)
+        OverlapPanel(bench, session, opened)
         duplicates.draw_groups()
         duplicates.listen(opened)
     opened.change(lambda opened: gr.Column(visible=bool(opened)), opened, body, **PRIVATE)
@@ -59,8 +62,8 @@ def build(services: Services, session: gr.State, opened: gr.State) -> gr.HTML:
 class _DuplicatesPanel:
     """Mine once, move the threshold, check borderline pairs, export; the mined pairs are in the visitor's session."""
 
-    def __init__(self, service: DuplicatesService, session: gr.State) -> None:
-        self._service, self._session = service, session
+    def __init__(self, bench: Workbench, session: gr.State) -> None:
+        self._bench, self._session = bench, session
         self._draw()
         self.job = LongJob(self.stop, self.stage, self.find)
 
@@ -100,38 +103,37 @@ class _DuplicatesPanel:
         outputs = [self.headline, self.borderline, *decided]
         shown = [self.threshold, self.result, self.lists, *outputs]
         opened.change(handler(self._on_opened), chosen, [*self.job.outputs, self.remove, *shown], **PRIVATE)
-        self.job.listen(self.find.click, self._on_find, chosen, shown, self._service.stop)
+        self.job.listen(self.find.click, self._on_find, chosen, shown, lambda session: session.stop(mining.MINING))
         self.threshold.change(handler(self._on_slide), chosen, outputs, trigger_mode="always_last", **PRIVATE)
         self.remove.input(handler(self._on_remove), chosen, decided, trigger_mode="always_last", **PRIVATE)
         self.groups.picked(handler(self._on_picked), chosen, decided, trigger_mode="multiple", **PRIVATE)
         self.score.click(handler(self._on_score), [*with_threshold, self.cross], self.borderline, **PRIVATE)
-        models = self._service.pair_scorers
-        self.check.expand(lambda: gr.Dropdown(choices=scorer_choices(models())), None, self.cross, **PRIVATE)
+        self.check.expand(self._on_check, None, self.cross, **PRIVATE)
         for name, file in self.files.items():
             file.listen(self._content(name), chosen)
 
     def _on_opened(self, session: Session, threshold: float, remove: str) -> Updates:
         """Show what the session holds: after a reload the pairs found before, after another corpus nothing."""
-        can_mine = self._service.rows(session) > 1
+        can_mine = len(session.corpus().corpus) > 1
         idle = {**self.job.idle(), self.find: gr.Button(interactive=can_mine)}
-        if self._service.is_mined(session):
+        if session.get(Mined):
             return {**idle, **self._mined(session, threshold, remove)}
         return {
             **idle,
-            self.headline: html.empty(view.not_yet(self._service.collection(session)) if can_mine else view.ONE_ROW),
+            self.headline: html.empty(view.not_yet(open_collection_of(session)) if can_mine else view.ONE_ROW),
             self.threshold: gr.Slider(minimum=FLOOR, value=DEFAULT_THRESHOLD, step=0.01),
             self.remove: COPIES,
             **self._visible(False),
         }
 
     def _on_find(self, session: Session, threshold: float, remove: str) -> Iterator[Updates]:
-        events, stopped = self._service.find(session), html.status(view.STOPPED)
-        for event, state in self.job.following(events, lambda event: event.mined is not None, view.progress, stopped):
-            yield state | (self._mined(session, threshold, remove) if event.mined else {})
+        steps, stopped = mining.mine(self._bench, session), html.status(view.STOPPED)
+        for step, state in self.job.following(steps, lambda step: step.result is not None, view.progress, stopped):
+            yield state | (self._mined(session, threshold, remove) if step.result else {})
 
     def _mined(self, session: Session, threshold: float, remove: str) -> Updates:
         """Show the pairs found, from the lowest threshold on that they hold."""
-        floor = self._service.findings(session, 1.0).mined.duplicates.pairs.floor
+        floor = findings_of(session, 1.0).mined.duplicates.pairs.floor
         threshold = max(threshold, floor)
         shown = self._shown(session, threshold, remove)
         step = 0.01 if floor < 0.9 else 0.001  # smaller if the range to 1 is short
@@ -144,21 +146,20 @@ class _DuplicatesPanel:
 
     def _on_slide(self, session: Session, threshold: float, remove: str) -> Updates:
         """Show another threshold, unless the slider was reset because another corpus was opened."""
-        mined = self._service.is_mined(session)
-        return self._shown(session, threshold, remove) if mined else {self.headline: gr.skip()}
+        return self._shown(session, threshold, remove) if session.get(Mined) else {self.headline: gr.skip()}
 
     def _shown(self, session: Session, threshold: float, remove: str) -> Updates:
         """Everything that depends on the threshold."""
-        findings = self._service.findings(session, threshold, remove)
+        findings = findings_of(session, threshold, remove)
         pairs = findings.borderline(BORDERLINE)
         return {
             self.headline: view.headline(findings),
-            self.borderline: view.borderline(pairs, findings.threshold, self._service.opinion(session)),
+            self.borderline: view.borderline(pairs, findings.threshold, session.get(SecondOpinion)),
             **self._decided(findings),
         }
 
     def _on_remove(self, session: Session, threshold: float, remove: str) -> Updates:
-        return self._decided(self._service.findings(session, threshold, remove))
+        return self._decided(findings_of(session, threshold, remove))
 
     def _decided(self, findings: Findings, unfolded: bool = False) -> Updates:
         """Everything that depends on which rows go."""
@@ -168,17 +169,21 @@ class _DuplicatesPanel:
         return {self.staying: view.staying(findings), **listed, **buttons}
 
     def _content(self, name: str) -> Callable[..., str]:
-        return lambda *chosen: FILES[name](self._service.findings(*chosen))
+        return lambda *chosen: FILES[name](findings_of(*chosen))
 
     def _on_picked(self, session: Session, threshold: float, remove: str, event: gr.EventData) -> Updates:
         """A group is to be kept whole, or not any more."""
         match sent(event):
             case {"centre": int(centre), "whole": bool(whole), "unfolded": bool(unfolded)}:
-                self._service.keep_group(session, threshold, centre, whole)
+                mining.keep_group(session, threshold, centre, whole)
             case _:
-                raise UserError(NO_GROUP)
-        return self._decided(self._service.findings(session, threshold, remove), unfolded)
+                raise UserError(mining.NO_GROUP)
+        return self._decided(findings_of(session, threshold, remove), unfolded)
+
+    def _on_check(self) -> Any:
+        """List the models that are available now."""
+        return gr.Dropdown(choices=scorer_choices(self._bench.registry.pair_scorers()))
 
     def _on_score(self, session: Session, threshold: float, cross: str | None) -> str:
-        pairs, opinion = self._service.score_borderline(session, threshold, BORDERLINE, cross or DEFAULT_CROSS_ENCODER)
+        pairs, opinion = mining.score_borderline(self._bench, session, threshold, BORDERLINE, cross or DEFAULT_CROSS_ENCODER)
         return view.borderline(pairs, threshold, opinion)

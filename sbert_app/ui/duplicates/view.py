@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.duplicates import SentencePair
-from sbert_app.corpus.findings import Findings
-from sbert_app.jobs.duplicates import DUPLICATES
+from sbert_app.corpus.findings import Findings, Mined
+from sbert_app.jobs.duplicates.job import DUPLICATES
+from sbert_app.jobs.duplicates.joining import MOST_WHOLE, NEIGHBOURS, SAMPLED
+from sbert_app.jobs.duplicates.mining import MOST_LISTED, SecondOpinion
 from sbert_app.models.files.trained_for import how_to_read, in_words
-from sbert_app.runtime.line import place_in_line
-from sbert_app.services.collection.joining import MOST_WHOLE, NEIGHBOURS, SAMPLED
-from sbert_app.services.collection.opened import OpenCollection
-from sbert_app.services.corpus.duplicates import MOST_LISTED, MiningProgress, SecondOpinion
+from sbert_app.step import Step
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
 from sbert_app.wording import duration, plural, row_text
@@ -25,12 +25,12 @@ NO_BORDERLINE = "No pairs near this threshold."
 SENTENCE_LENGTH = 400
 
 
-def progress(event: MiningProgress) -> Markup:
-    """Progress bar of the mining, with the remaining time."""
-    if event.before:
-        return html.status(place_in_line(event.before, "job"))
-    left = f" · {duration(event.seconds / event.share * (1 - event.share))} left" if event.share > 0 else ""
-    return html.progress(round(event.share * 100), 100, f"Comparing rows: {event.share:.0%}{left}", "Comparing")
+def progress(step: Step[Mined]) -> Markup:
+    """Progress bar of the mining, with the remaining time; nothing is counted while it waits."""
+    if not step.total:
+        return html.status(step.stage)
+    left = "" if step.left is None else f" · {duration(step.left)} left"
+    return html.progress(step.done, step.total, f"{step.stage}: {step.done / step.total:.0%}{left}", "Comparing")
 
 
 def not_yet(opened: OpenCollection | None) -> str:

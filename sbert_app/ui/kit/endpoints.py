@@ -8,12 +8,13 @@ from typing import Any
 
 import gradio as gr
 
+from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, outcome_of
 from sbert_app.jobs.declaring.option import Argument, arguments, names, read, text, upload
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
 from sbert_app.services.bundle import Services
-from sbert_app.tables import Table
+from sbert_app.tables import Table, read_table
 from sbert_app.ui.kit.events import caller_left, handler, visitor_of
 from sbert_app.ui.kit.files import Shelf, uploaded
 from sbert_app.ui.kit.long_job import throttled
@@ -147,5 +148,5 @@ def _table(job: Job, services: Services, subject: dict[str, Any]) -> Table | Non
     file, lines = subject["file"], subject.get("lines", "")
     if job.needs in NO_FILE or file:
         with uploaded(file, NO_FILE.get(job.needs, "")) as path:
-            return services.corpora.read_file(path)
-    return None if job.needs is Needs.EXAMPLE and not lines else services.corpora.read_lines(lines)
+            return read_table(path, services.bench.settings.limits)
+    return None if job.needs is Needs.EXAMPLE and not lines else read_lines(lines, services.bench.settings.limits)

@@ -4,14 +4,15 @@ from typing import Any
 
 import gradio as gr
 import numpy as np
-from markupsafe import Markup
 
-from sbert_app.corpus_map.colouring import colouring
+from sbert_app.corpus_map import selection
 from sbert_app.corpus_map.placed import PlacedRows
 from sbert_app.corpus_map.result import CorpusMap, QueryOnMap
 from sbert_app.corpus_map.selection import Selection
+from sbert_app.jobs.map.drawing import rename
+from sbert_app.jobs.map.kept import current_map, current_selection
 from sbert_app.runtime.session import Session
-from sbert_app.services.corpus.cluster_map import MapService
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import ASSETS
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, handler, sent
@@ -29,14 +30,14 @@ class MapAnswers:
     colour: the colouring of the plot.
     """
 
-    def __init__(self, service: MapService, session: gr.State, status: gr.HTML, filters: MapFilters, colour: gr.State) -> None:
-        self._service, self._session, self.status, self._filter, self._colour = service, session, status, filters, colour
+    def __init__(self, bench: Workbench, session: gr.State, status: gr.HTML, filters: MapFilters, colour: gr.State) -> None:
+        self._bench, self._session, self.status, self._filter, self._colour = bench, session, status, filters, colour
         self.bridge = gr.HTML("", html_template="", js_on_load=SCRIPTS, visible="hidden", elem_id="map-bridge")
         self.pointed = gr.HTML(elem_id="map-pointed", js_on_load=None)
 
     def draw_panel(self) -> None:
         """Build the panel beside the map, which lists clusters and what is selected."""
-        self.panel = MapPanel(self._service, self._session, self.bridge)
+        self.panel = MapPanel(self._bench, self._session, self.bridge)
         # What `deselected` updates.
         self.deselecting: list[Any] = [self.panel.selection, self.status, self.pointed, *self._filter.outputs]
 
@@ -52,7 +53,7 @@ class MapAnswers:
 
     def deselected(self, session: Session) -> Updates:
         """Clear the selection."""
-        self._service.selections.clear(session)
+        session.drop(Selection)
         listed = {self.panel.selection: html.empty(view.NOTHING_CHOSEN), self.status: view.status(), self.pointed: ""}
         return {**listed, **self._filter.removed()}
 
@@ -61,7 +62,7 @@ class MapAnswers:
         if corpus_map.query and corpus_map.query.nearest:
             return self._show_nearest(session, corpus_map, corpus_map.query, corpus_map.query.nearest)
         listed = {self.panel.groups: lists.cluster_list(corpus_map), self.bridge: message(**highlight(None))}
-        return {**listed, **self._filter.removed(), **self._listed(corpus_map, self._service.selections.hits(session))}
+        return {**listed, **self._filter.removed(), **self._listed(session, corpus_map, selection.near_query(corpus_map))}
 
     def _show_nearest(self, session: Session, corpus_map: CorpusMap, query: QueryOnMap, nearest: PlacedRows) -> Updates:
         """List rows of a collection, and ring where they are."""
@@ -74,64 +75,60 @@ class MapAnswers:
             self.panel.tabs: gr.Tabs(selected=SELECTION),
         }
 
-    def colour_list(self, corpus_map: CorpusMap, colour: str, chosen: int | None = None) -> Markup:
-        """The clusters, or the values of the column that colours the map."""
-        return lists.colour_list(corpus_map, colouring(corpus_map, colour), chosen)
-
     def _on_listed(self, session: Session, colour: str, event: gr.EventData) -> Updates:
         """A cluster or a value was chosen in the list: its rows stay bright."""
-        group = sent(event).get("group")
-        corpus_map, selected = self._service.map(session), self._service.selections.group(session, colour, group)
-        marked = {self.panel.groups: self.colour_list(corpus_map, colour, group)}
-        return {**self._selected(corpus_map, selected), **self._filter.removed(), **marked}
+        corpus_map, group = current_map(session), sent(event).get("group")
+        selected = self._selected(session, corpus_map, selection.of_group(corpus_map, colour, group))
+        return {**selected, **self._filter.removed(), self.panel.groups: lists.colour_list(corpus_map, colour, group)}
 
     def _on_picked(self, session: Session, colour: str, event: gr.EventData) -> Updates:
         """An event of the plot: hover, click, lasso, or all (a double-click, which clears the selection)."""
-        if not self._service.has_map(session):
+        corpus_map, kind = session.get(CorpusMap), sent(event).get("kind")
+        if corpus_map is None:
             return {self.pointed: ""}
-        corpus_map, kind, selections = self._service.map(session), sent(event).get("kind"), self._service.selections
-        rows = selections.rows(session, sent(event).get("rows"))
+        rows = selection.known_rows(corpus_map, sent(event).get("rows"))
         if kind == "hover":
             return {self.pointed: view.hovered(corpus_map, int(rows[0])) if len(rows) else ""}
-        unlisted = {self.panel.groups: self.colour_list(corpus_map, colour), **self._filter.removed()}
+        unlisted = {self.panel.groups: lists.colour_list(corpus_map, colour), **self._filter.removed()}
         if kind == "all" or not len(rows):
             return {**self.deselected(session), **unlisted}
         if kind == "lasso":
-            return {**self._selected(corpus_map, selections.inside_lasso(session, rows.tolist())), **unlisted}
-        neighbours = selections.neighbours(session, int(rows[0]))
+            return {**self._selected(session, corpus_map, selection.inside_lasso(corpus_map, rows)), **unlisted}
+        neighbours = selection.near_row(corpus_map, int(rows[0]))
         ringed = {self.bridge: message(**highlight(None, corpus_map.projection.points[neighbours.rows]))}
-        return {**ringed, **self._listed(corpus_map, neighbours), **unlisted}
+        return {**ringed, **self._listed(session, corpus_map, neighbours), **unlisted}
 
     def _on_filter(self, values: Values) -> Updates:
         """Select the rows that match the filters; without one, clear the selection."""
         session, filters = values[self._session], self._filter.chosen(values)
-        corpus_map = self._service.map(session)
-        unlisted = {self.panel.groups: self.colour_list(corpus_map, values[self._colour])}
+        corpus_map = current_map(session)
+        unlisted = {self.panel.groups: lists.colour_list(corpus_map, values[self._colour])}
         if not filters:
             return {**self.deselected(session), **unlisted, self.bridge: message(**highlight(None))}
-        selected = self._service.selections.matching(session, filters)
-        return {**self._selected(corpus_map, selected), **unlisted, **self._filter.in_force(filters)}
+        selected = selection.matching(corpus_map, filters)
+        return {**self._selected(session, corpus_map, selected), **unlisted, **self._filter.in_force(filters)}
 
     def _on_renamed(self, session: Session, colour: str, event: gr.EventData) -> Updates:
         """A cluster got another name: change it wherever it is, without drawing the points again."""
-        corpus_map = self._service.rename(session, sent(event).get("group"), sent(event).get("name"))
-        selected = self._service.selections.current(session)
+        corpus_map = rename(self._bench, session, sent(event).get("group"), sent(event).get("name"))
+        selected = current_selection(session)
         renamed = {
             self.bridge: message(map=corpus_map.projection.id, names=chart.labels(corpus_map)),
-            self.panel.groups: self.colour_list(corpus_map, colour, selected.cluster if selected else None),
+            self.panel.groups: lists.colour_list(corpus_map, colour, selected.cluster if selected else None),
             self.panel.numbers: view.numbers(corpus_map),
         }
         return {**renamed, **(self._titled(corpus_map, selected) if selected else {})}
 
-    def _selected(self, corpus_map: CorpusMap, selected: Selection) -> Updates:
+    def _selected(self, session: Session, corpus_map: CorpusMap, selected: Selection) -> Updates:
         """Highlight rows on the map and list them beside it."""
         projection = corpus_map.projection
         everything = len(projection.drawn) == len(projection.points)
         drawn = selected.rows if everything else np.intersect1d(selected.rows, projection.drawn)
-        return {self.bridge: message(**highlight(drawn)), **self._listed(corpus_map, selected)}
+        return {self.bridge: message(**highlight(drawn)), **self._listed(session, corpus_map, selected)}
 
-    def _listed(self, corpus_map: CorpusMap, selected: Selection) -> Updates:
-        """Show the list of selected rows."""
+    def _listed(self, session: Session, corpus_map: CorpusMap, selected: Selection) -> Updates:
+        """Keep the selection, and show the list of its rows."""
+        session.put(selected)
         return {**self._titled(corpus_map, selected), self.panel.tabs: gr.Tabs(selected=SELECTION)}
 
     def _titled(self, corpus_map: CorpusMap, selected: Selection) -> Updates:

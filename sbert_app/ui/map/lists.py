@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from sbert_app.corpus_map.colouring import OUTLIERS, Categories, ColourScale
+from sbert_app.corpus_map.colouring import OUTLIERS, ColourScale, colouring
 from sbert_app.corpus_map.placed import PlacedRows
 from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap, QueryOnMap
 from sbert_app.corpus_map.selection import Selection
@@ -32,8 +32,9 @@ RENAME = Markup(
 )
 
 
-def colour_list(corpus_map: CorpusMap, colours: Categories | ColourScale, chosen: int | None = None) -> Markup:
+def colour_list(corpus_map: CorpusMap, colour: str, chosen: int | None = None) -> Markup:
     """The values of the column that colours the map; for other colours the clusters, below what of a scale could not be read."""
+    colours = colouring(corpus_map, colour)
     if isinstance(colours, ColourScale):
         return html.cautions(colours.notes) + cluster_list(corpus_map, chosen)
     if not colours.of_column:

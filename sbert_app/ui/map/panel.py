@@ -7,11 +7,12 @@ import gradio as gr
 from markupsafe import Markup
 
 from sbert_app.corpus_map import colouring
-from sbert_app.corpus_map.projecting import ComparisonProgress
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.errors import UserError
+from sbert_app.jobs.map.drawing import MAP, compare_model, other_models, own_model
+from sbert_app.jobs.map.kept import current_map
 from sbert_app.runtime.session import Session
-from sbert_app.services.corpus.cluster_map import MapService
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import ASSETS
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
@@ -29,8 +30,8 @@ MORPH = "share => window.studioMapMorph(share)"
 class ComparePanel:
     """Compare the map with another model's map of the same rows, with a slider between the two. `bridge`: to the map's script."""
 
-    def __init__(self, service: MapService, session: gr.State, bridge: gr.HTML, tab: gr.Tab) -> None:
-        self._service, self._session, self._bridge, self._tab = service, session, bridge, tab
+    def __init__(self, bench: Workbench, session: gr.State, bridge: gr.HTML, tab: gr.Tab) -> None:
+        self._bench, self._session, self._bridge, self._tab = bench, session, bridge, tab
         self.model = gr.Dropdown(
             [], value=None, label="The other model", allow_custom_value=True, min_width=0, elem_id="map-other", info=ABOUT,
         )  # fmt: skip
@@ -68,13 +69,12 @@ class ComparePanel:
             [*changes, self._tab.select], handler(self._on_models, early=True), [*session, model, self.model], self.model, **PRIVATE
         )
         changed = [self.share, self.summary, self._bridge, colour]
-        self.job.listen(self.start.click, self._on_compare, [*session, self.model], changed, self._service.stop)
+        self.job.listen(self.start.click, self._on_compare, [*session, self.model], changed, lambda session: session.stop(MAP))
         self.share.change(None, self.share, None, js=MORPH, **PRIVATE)
 
     def _on_models(self, session: Session, model: str, chosen: str | None) -> Any:
         """List the models that are available now; a chosen or typed one stays, unless it is the map's own."""
-        own = self._service.own_model(session, model)
-        others = self._service.other_models(session, model)
+        others, own = other_models(self._bench, session, model), own_model(session, model)
         return gr.Dropdown(choices=others, value=None if chosen == own else chosen, info=ABOUT if others else NO_OTHER)
 
     def _on_compare(self, session: Session, model: str | None) -> Iterator[Updates]:
@@ -82,10 +82,10 @@ class ComparePanel:
         if not model:
             raise UserError("Choose the other model first.")
         yield {**self.job.busy(Markup()), self.share: gr.Slider(value=0, visible=False), self.summary: ""}
-        for step in self._service.compare(session, model):
-            if isinstance(step, ComparisonProgress):
+        for step in compare_model(self._bench, session, model):
+            if step.result is None:
                 yield {self.stage: html.progress(step.done, step.total, f"{step.stage} …", "Comparing")}
-        corpus_map, updates = self._service.map(session), self.job.idle()
+        corpus_map, updates = current_map(session), self.job.idle()
         if corpus_map.comparison is not None:
             updates |= {**self.shown(corpus_map, 1.0), self._colour: gr.Dropdown(choices=colouring.choices(corpus_map))}
         yield updates
@@ -94,7 +94,7 @@ class ComparePanel:
 class MapPanel:
     """The components. `compare`: the other model's map."""
 
-    def __init__(self, service: MapService, session: gr.State, bridge: gr.HTML) -> None:
+    def __init__(self, bench: Workbench, session: gr.State, bridge: gr.HTML) -> None:
         with gr.Tabs(elem_id="map-panel") as self.tabs:
             with gr.Tab("Clusters", id=CLUSTERS):
                 self.summary = gr.HTML(html.empty(view.NO_MAP), elem_id="map-summary", js_on_load=None)
@@ -104,4 +104,4 @@ class MapPanel:
             with gr.Tab("Selection", id=SELECTION):
                 self.selection = gr.HTML(html.empty(view.NOTHING_CHOSEN), elem_id="map-selection", js_on_load=None)
             with gr.Tab("Compare", id=COMPARE) as compare:
-                self.compare = ComparePanel(service, session, bridge, compare)
+                self.compare = ComparePanel(bench, session, bridge, compare)

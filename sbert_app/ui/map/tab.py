@@ -7,10 +7,14 @@ from collections.abc import Iterator
 
 import gradio as gr
 
+from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus_map import colouring
 from sbert_app.corpus_map.result import CorpusMap
+from sbert_app.jobs.map import drawing
+from sbert_app.jobs.map.drawing import Grouping
+from sbert_app.jobs.map.kept import current_map
 from sbert_app.runtime.session import Session
-from sbert_app.services.corpus.cluster_map import Grouping, MapService
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.long_job import LongJob
@@ -25,24 +29,19 @@ OPENED_TAB = "() => [matchMedia('(prefers-reduced-motion: reduce)').matches, tru
 OPENED_CORPUS = "() => [matchMedia('(prefers-reduced-motion: reduce)').matches, document.body.dataset.tab === 'map']"
 
 
-def build(service: MapService, session: gr.State, model: gr.State, opened: gr.State, tab: gr.Tab) -> None:
-    """Build the tab. `opened` changes with the session's corpus, `model` with the header's model."""
-    _MapTab(service, session, model).listen(opened, tab)
+class MapTab:
+    """Components and event handlers; the map is in the visitor's session. `model` changes with the header's model."""
 
-
-class _MapTab:
-    """Components and event handlers; the map is in the visitor's session."""
-
-    def __init__(self, service: MapService, session: gr.State, model: gr.State) -> None:
-        self._service, self._session, self._model = service, session, model
+    def __init__(self, bench: Workbench, session: gr.State, model: gr.State) -> None:
+        self._bench, self._session, self._model = bench, session, model
         self.shown_colour = gr.State(colouring.CLUSTERS)  # the colouring of the current plot
-        self.bar = Toolbar(service, session)
+        self.bar = Toolbar(session)
         with gr.Row(elem_id="map-and-list"):
             with gr.Column(min_width=0, elem_id="map-canvas"):
                 self.plot = gr.Plot(label="Map of the corpus", show_label=False, elem_id="map-plot")
                 self.stage = gr.HTML(elem_id="map-stage", js_on_load=None)
                 self.status = gr.HTML(elem_id="map-told", js_on_load=None)
-                self.answers = MapAnswers(service, session, self.status, self.bar.filter, self.shown_colour)
+                self.answers = MapAnswers(bench, session, self.status, self.bar.filter, self.shown_colour)
             with gr.Column(min_width=0, elem_id="map-side"):
                 self.answers.draw_panel()
         self.panel = self.answers.panel
@@ -51,6 +50,7 @@ class _MapTab:
         self.in_view = gr.Checkbox(visible="hidden", elem_id="map-in-view")
 
     def listen(self, opened: gr.State, tab: gr.Tab) -> None:
+        """Connect events. `opened` changes with the session's corpus."""
         bar, panel = self.bar, self.panel
         session = [self._session]
         coloured = [self.plot, bar.colour, self.shown_colour]
@@ -63,7 +63,7 @@ class _MapTab:
             for event, js in ((tab.select, OPENED_TAB), (shown.then, OPENED_CORPUS))
         ]
         inputs = [*session, self._model, self.reduced_motion, *bar.options.values]
-        self.job.listen(bar.start.click, self._on_draw, inputs, outputs, self._service.stop)
+        self.job.listen(bar.start.click, self._on_draw, inputs, outputs, lambda session: session.stop(drawing.MAP))
         for event in begun:
             trigger = functools.partial(event.then, trigger_mode="multiple")
             self.job.listen(trigger, self._on_in_view, [*inputs, self.in_view], outputs, None)
@@ -80,16 +80,15 @@ class _MapTab:
 
     def _on_opened(self, session: Session, model: str) -> Updates:
         """Show what the session holds: its corpus, and the map of it if one was drawn before the page was reloaded."""
-        updates: Updates = {self.bar.corpus_line: view.corpus_line(self._service.corpus(session, model))}
-        if self._service.draws(session):
+        updates: Updates = {self.bar.corpus_line: view.corpus_line(drawing.mapped_corpus(self._bench, session, model))}
+        if drawing.draws(session):
             return updates  # the tab was opened at the same time
         updates |= {**self._cleared(), **self.job.idle()}
-        if not self._service.has_map(session):
-            label = view.draw_label(self._service.rows_without_map(session))
+        if (corpus_map := session.get(CorpusMap)) is None:
+            label = view.draw_label(session.get(IndexedCorpus))
             return {**updates, self.plot: None, self.bar.start: gr.Button(label, variant="primary", interactive=True)}
-        corpus_map = self._service.map(session)
         query = corpus_map.query.query if corpus_map.query else ""
-        shown = {**self._grouped(session, corpus_map), **self._with_map(session), self.bar.query: query}
+        shown = {**self._grouped(session, corpus_map), **self._with_map(corpus_map), self.bar.query: query}
         return {**updates, **shown, **self.bar.options.set(*corpus_map.grouping), **self.panel.compare.shown(corpus_map, 0.0)}
 
     def _cleared(self) -> Updates:
@@ -99,20 +98,20 @@ class _MapTab:
         empty |= dict.fromkeys(self.bar.export.links, "")
         return {**empty, **self.panel.compare.hidden()}
 
-    def _with_map(self, session: Session) -> Updates:
+    def _with_map(self, corpus_map: CorpusMap) -> Updates:
         """What a map needs: its filters, and the button that shows the toolbar."""
         again = gr.Button("Draw again", variant="secondary", interactive=True)
-        return {**self.bar.filter.offered(session), self.bar.start: again}
+        return {**self.bar.filter.offered(corpus_map), self.bar.start: again}
 
     def _on_in_view(
         self, session: Session, model: str, still: bool, method: str, count: str, outliers: float, in_view: bool
     ) -> Iterator[Updates]:
         """The tab is opened, or a corpus while the tab is open: draw a corpus that is not large; of others show a preview,
         which also initialises plotly and WebGL."""
-        if in_view is True and self._service.begins(session):
+        if in_view is True and drawing.begins(session):
             yield from self._on_draw(session, model, still, method, count, outliers)
-        elif in_view is True and not self._service.draws(session) and (preview := self._service.preview(session, model)):
-            yield {self.plot: chart.layout_figure(preview.points, preview.drawn), self.stage: view.PREVIEW}
+        elif in_view is True and not drawing.draws(session) and (shown := drawing.preview(self._bench, session, model)):
+            yield {self.plot: chart.layout_figure(shown.points, shown.drawn), self.stage: view.PREVIEW}
         else:
             yield {self.plot: gr.skip()}  # Gradio clears the outputs of a generator that yields nothing
 
@@ -124,9 +123,9 @@ class _MapTab:
         grouping = Grouping.read(method, count, outliers)
         yield self.job.busy(html.progress(0, 1, "Starting …", ""))
         shown, seconds = 0.0, math.inf if still else REFRESH_SECONDS
-        for step in self._service.draw(session, grouping, model):
+        for step in drawing.draw(self._bench, session, grouping, model):
             if isinstance(step, CorpusMap):
-                yield {**self.job.idle(), **self._grouped(session, step), **self._with_map(session)}
+                yield {**self.job.idle(), **self._grouped(session, step), **self._with_map(step)}
                 return
             if not shown or time.monotonic() - shown > max(seconds, len(step.points) / REFRESH_POINTS):
                 moving = {self.stage: view.stage(step), self.plot: chart.layout_figure(step.points, step.drawn)}
@@ -134,7 +133,7 @@ class _MapTab:
                 shown = time.monotonic()
             else:
                 yield {self.stage: view.stage(step)}
-        if not self._service.draws(session):  # else another corpus was opened, which is being drawn
+        if not drawing.draws(session):  # else another corpus was opened, which is being drawn
             yield self.job.idle()
 
     def _grouped(self, session: Session, corpus_map: CorpusMap) -> Updates:
@@ -155,33 +154,32 @@ class _MapTab:
 
     def _on_regroup(self, session: Session, method: str, count: str, outliers: float) -> Updates:
         grouping = Grouping.read(method, count, outliers)
-        if not self._service.has_map(session):
+        if session.get(CorpusMap) is None:
             return {self.plot: gr.skip()}  # the options are for the map that will be drawn
-        return self._grouped(session, self._service.regroup(session, grouping))
+        return self._grouped(session, drawing.regroup(self._bench, session, grouping))
 
     def _on_colour(self, session: Session, column: str, shown: str) -> Updates:
         """Recolour the map. Gradio sends each choice twice; the second is ignored, because the points are megabytes."""
         if column == shown:
             return {self.plot: gr.skip()}
-        corpus_map = self._service.map(session)
-        colours = colouring.colouring(corpus_map, column)
-        listed = {self.panel.groups: lists.colour_list(corpus_map, colours)}
-        return {self.shown_colour: column, self.plot: chart.map_figure(corpus_map, colours), **listed}
+        corpus_map = current_map(session)
+        figure = chart.map_figure(corpus_map, colouring.colouring(corpus_map, column))
+        return {self.shown_colour: column, self.plot: figure, self.panel.groups: lists.colour_list(corpus_map, column)}
 
     def _on_query(self, session: Session, text: str, shown: str) -> Updates:
         """Place the query and select the rows near it; an empty query removes the star."""
         if isinstance(text, str) and not text.strip():
             return {**self.answers.deselected(session), **self._without_query(session, shown)}
-        corpus_map = self._service.query(session, text)
+        corpus_map = drawing.place_query(self._bench, session, text)
         return {**self._coloured(corpus_map, colouring.QUERY), **self.answers.show_query(session, corpus_map)}
 
     def _on_all(self, session: Session, shown: str) -> Updates:
         """Clear the selection and the query."""
-        corpus_map = self._service.map(session)
-        listed = {self.panel.groups: self.answers.colour_list(corpus_map, shown), self.bar.query: ""}
+        corpus_map = current_map(session)
+        listed = {self.panel.groups: lists.colour_list(corpus_map, shown), self.bar.query: ""}
         return {**self.answers.deselected(session), **listed, **self._without_query(session, shown)}
 
     def _without_query(self, session: Session, shown: str) -> Updates:
-        corpus_map = self._service.remove_query(session)
+        corpus_map = drawing.remove_query(session)
         clusters = self._coloured(corpus_map, colouring.CLUSTERS) if shown == colouring.QUERY else {}
         return {self.answers.bridge: message(**highlight(None), **star(None)), **clusters}

@@ -5,12 +5,14 @@ from typing import Any
 import gradio as gr
 import numpy as np
 
+from sbert_app.corpus.filters import facet_list
 from sbert_app.corpus_map import colouring
 from sbert_app.corpus_map.result import CorpusMap
-from sbert_app.jobs.cluster_map import CLUSTER_MAP
+from sbert_app.jobs.map.drawing import AUTO, DEFAULT_OUTLIERS
+from sbert_app.jobs.map.job import CLUSTER_MAP
+from sbert_app.jobs.map.kept import current_map
 from sbert_app.mapping.clusters import METHODS
 from sbert_app.runtime.session import Session
-from sbert_app.services.corpus.cluster_map import AUTO, DEFAULT_OUTLIERS, MapService
 from sbert_app.tables.table import csv_file
 from sbert_app.ui.corpus.filters import Filters
 from sbert_app.ui.kit import html
@@ -32,17 +34,17 @@ class Toolbar:
     Gradio itself loses a `visible=True` that follows a `visible=False` within milliseconds.
     """
 
-    def __init__(self, service: MapService, session: gr.State) -> None:
+    def __init__(self, session: gr.State) -> None:
         with gr.Row(elem_id="map-top"):
             self.corpus_line = gr.HTML(view.corpus_line(), elem_id="map-course", js_on_load=None)
             with gr.Row(elem_id="map-controls"):
-                self._draw_controls(service)
-                self.export = ExportPanel(service, session, self.colour)
+                self._draw_controls()
+                self.export = ExportPanel(session, self.colour)
             self.options = MapOptions()
             self.start = gr.Button(view.draw_label(None), variant="primary", size="sm", elem_id="map-draw")
             self.stop = gr.Button("Stop here", variant="stop", size="sm", visible=False, elem_id="map-stop")
 
-    def _draw_controls(self, service: MapService) -> None:
+    def _draw_controls(self) -> None:
         self.query = gr.Textbox(
             label="Find on the map", placeholder="Find on the map: any words", max_lines=1, min_width=0, elem_id="map-query",
         )  # fmt: skip
@@ -50,25 +52,25 @@ class Toolbar:
             [colouring.CLUSTERS], value=colouring.CLUSTERS, label="Colour by", min_width=0, allow_custom_value=True,
             elem_id="map-colour",
         )  # fmt: skip
-        self.filter = MapFilters(service)
+        self.filter = MapFilters()
         self.all = gr.Button("Show all", size="sm", elem_id="map-all")
 
 
 class MapFilters(Filters):
     """The menu that selects rows of the map by their metadata; not shown for a corpus that has only sentences."""
 
-    def __init__(self, service: MapService) -> None:
-        self._service = service
+    def __init__(self) -> None:
         with gr.Accordion(LABEL, open=False, visible=False, elem_id="map-filter", elem_classes="popover") as self.box:
             super().__init__("map-")
             gr.HTML(html.hint(ENTER), js_on_load=None)
         self.outputs = [self.box, *self.components]
 
-    def offered(self, session: Session) -> Updates:
-        """Offer the columns of the session's map, with no filter in force."""
-        facets, columns = self._service.selections.filters(session)
-        removed = self.removed()
-        return {**removed, **self.of_corpus(facets, columns, removed), self.box: gr.Accordion(label=LABEL, visible=bool(columns))}
+    def offered(self, corpus_map: CorpusMap) -> Updates:
+        """Offer the columns of the map's corpus, with no filter in force."""
+        corpus, removed = corpus_map.projection.indexed.corpus, self.removed()
+        columns = list(corpus.filterable().columns) if len(corpus.metadata.columns) else []
+        listed = self.of_corpus(facet_list(corpus.metadata), columns, removed)
+        return {**removed, **listed, self.box: gr.Accordion(label=LABEL, visible=bool(columns))}
 
     def removed(self) -> Values:
         """Something else is selected, or nothing."""
@@ -107,8 +109,8 @@ class MapOptions:
 class ExportPanel:
     """Components and event handlers; a file is made when its button is clicked. `colour`: the column that colours the page."""
 
-    def __init__(self, service: MapService, session: gr.State, colour: gr.Dropdown) -> None:
-        self._service, self._session, self._colour = service, session, colour
+    def __init__(self, session: gr.State, colour: gr.Dropdown) -> None:
+        self._session, self._colour = session, colour
         with gr.Accordion("Export", open=False, elem_id="map-export", elem_classes="popover"):
             self.page = FileButton(PAGE_NAME, "map-page")
             self.csv = FileButton(CSV_NAME, "map-csv")
@@ -128,9 +130,9 @@ class ExportPanel:
         self.csv.listen(self._csv, [self._session])
 
     def _page(self, session: Session, column: str) -> str:
-        corpus_map = self._service.map(session)
+        corpus_map = current_map(session)
         return view.page(corpus_map, map_figure(corpus_map, colouring.colouring(corpus_map, column), texts=True))
 
     def _csv(self, session: Session) -> str:
-        corpus_map = self._service.map(session)
+        corpus_map = current_map(session)
         return csv_file(corpus_map.records(np.arange(len(corpus_map.projection.points))))

@@ -7,10 +7,10 @@ from markupsafe import Markup
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus_map.projecting import Points2D
 from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap
-from sbert_app.jobs.cluster_map import CLUSTER_MAP
 from sbert_app.jobs.declaring import recipe
+from sbert_app.jobs.map.drawing import AUTO
+from sbert_app.jobs.map.job import CLUSTER_MAP
 from sbert_app.mapping.quality import SAMPLE
-from sbert_app.services.corpus.cluster_map import AUTO
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.figures import PAGE_CONFIG, Figure
 from sbert_app.ui.kit.take_home import Caption, input_of
@@ -36,9 +36,10 @@ def corpus_line(indexed: IndexedCorpus | None = None) -> Markup:
     return html.status(Markup("<b>{}</b>{}").format(name, facts))
 
 
-def draw_label(rows: int | None) -> str:
-    """On the button while there is no map. rows: of the open corpus; None: the example will be drawn."""
-    return "Draw the example’s map" if rows is None else f"Draw the map of {rows:,} {plural(rows, 'row', 'rows')}"
+def draw_label(indexed: IndexedCorpus | None) -> str:
+    """On the button while there is no map of the open corpus; None means the example."""
+    rows = len(indexed.corpus) if indexed else 0
+    return f"Draw the map of {rows:,} {plural(rows, 'row', 'rows')}" if indexed else "Draw the example’s map"
 
 
 def stage(step: Points2D) -> Markup:

@@ -6,10 +6,10 @@ from typing import Any
 import gradio as gr
 from markupsafe import Markup
 
+from sbert_app.corpus.ranking.missed import BM25, CUT, MEANING, TOGETHER, WORD_BY_WORD, Miss, Standing, quoted
+from sbert_app.jobs.search.judging import FILE, Judgements, JudgingService
+from sbert_app.jobs.search.standing import StandingService
 from sbert_app.runtime.session import Session
-from sbert_app.services.corpus.judging import FILE, Judgements, JudgingService
-from sbert_app.services.corpus.miss import BM25, CUT, MEANING, TOGETHER, WORD_BY_WORD, Miss, Standing, quoted
-from sbert_app.services.corpus.standing import StandingService
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_longer_busy, sent
 from sbert_app.ui.kit.files import FileButton

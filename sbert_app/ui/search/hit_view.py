@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from sbert_app.corpus.hits import Hit
 from sbert_app.corpus.ranking.lexical import STOP_WORDS, WORD
-from sbert_app.services.corpus.hits import Hit
-from sbert_app.services.corpus.judging import GRADES
+from sbert_app.jobs.search.judging import GRADES
 from sbert_app.ui.kit import html
 from sbert_app.wording import plural
 

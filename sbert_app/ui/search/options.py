@@ -6,9 +6,9 @@ from typing import Any
 
 import gradio as gr
 
+from sbert_app.corpus.hits import DEFAULT_RANKING, FORMER_MODEL, MAXSIM
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS
-from sbert_app.services.corpus.hits import DEFAULT_RANKING, FORMER_MODEL, MAXSIM
-from sbert_app.services.corpus.search import RERANKED
+from sbert_app.jobs.search.searching import RERANKED
 from sbert_app.ui.corpus.filters import Filters
 from sbert_app.ui.kit.events import Updates, Values
 
@@ -37,7 +37,7 @@ class Offered:
     """What a corpus can be searched with.
 
     former_model: of the index before, or ""; rerankers: cross-encoders at hand that may rank answers; rankings: ways to rank, of
-    services.corpus.hits; sampled: of a collection, the rows of the sample that values of filters are counted in, else 0.
+    corpus.hits; sampled: of a collection, the rows of the sample that values of filters are counted in, else 0.
     """
 
     former_model: str

@@ -6,10 +6,12 @@ from typing import Any, ClassVar
 import gradio as gr
 from markupsafe import Markup
 
-from sbert_app.jobs.search import SEARCH
+from sbert_app.corpus.hits import SearchResult
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.indexing import Indexing
+from sbert_app.jobs.search.job import SEARCH
 from sbert_app.runtime.session import Session
 from sbert_app.services.bundle import Services
-from sbert_app.services.corpus.hits import SearchResult
 from sbert_app.ui.corpus.collection_panel import card as collection_card
 from sbert_app.ui.corpus.panel import corpus_start
 from sbert_app.ui.corpus.view import card
@@ -48,10 +50,10 @@ class SearchTab:
     """
 
     def __init__(self, services: Services, session: gr.State, opened: gr.State) -> None:
-        self._service, self._corpora, self._session = services.search, services.corpora, session
+        self._service, self._session = services.search, session
         self._sessions, self._collections = services.bench.sessions, services.collections
         gr.Markdown(LEAD, elem_classes="lead")
-        self.start = corpus_start(services.corpora, opened)
+        self.start = corpus_start(services.bench, opened)
         with gr.Column(visible=False, elem_id="search-body") as self.body:
             self._draw()
             self.judging = JudgingPanel(services.judging, session)
@@ -91,7 +93,7 @@ class SearchTab:
         After a reload the options are those of the last search.
         """
         session = values[self._session]
-        indexed = self._corpora.current(session)
+        indexed = session.get(IndexedCorpus)
         if indexed is None:
             return {self.body: gr.Column(visible=False)}
         chosen = session.get(ChosenOptions)
@@ -99,7 +101,7 @@ class SearchTab:
         typed = typed_text(values[self.query])
         query = self._service.first_query(session, typed)
         collection = self._collections.current(session)
-        status = collection_card(collection) if collection else card(indexed, self._corpora.last_indexing(session))
+        status = collection_card(collection) if collection else card(indexed, session.get(Indexing))
         sampled = len(collection.sample.corpus) if collection and collection.is_sampled else 0
         models = self._service.former_model(session), self._service.rerankers()
         offered = Offered(*models, self._service.rankings(session), sampled)

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
+from sbert_app.corpus.hits import MAXSIM, Hit, SearchResult
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS
 from sbert_app.corpus.ranking.lexical import tokenize
-from sbert_app.services.corpus.hits import MAXSIM, Hit, SearchResult
 from sbert_app.ui.kit import html
 from sbert_app.ui.search.hit_view import card
 from sbert_app.wording import plural

@@ -6,10 +6,10 @@ from typing import Any
 
 import gradio as gr
 
+from sbert_app.jobs.score_pairs.scoring import PairFileService, ScoringProgress
 from sbert_app.labelled.pair_columns import PairColumns
 from sbert_app.labelled.scored_pairs import ScoredPairs
 from sbert_app.runtime.session import Session
-from sbert_app.services.pair_file import PairFileService, ScoringProgress
 from sbert_app.tables import Table
 from sbert_app.tables.table import csv_file
 from sbert_app.ui.kit import html

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from sbert_app.jobs.score_pairs.scoring import ScoringProgress
 from sbert_app.labelled import scored_pairs as wording
 from sbert_app.labelled.scored_pairs import ScoredPairs, ShownPair
-from sbert_app.services.pair_file import ScoringProgress
 from sbert_app.tables.table import skipped_summary
 from sbert_app.ui.kit import html
 from sbert_app.wording import duration, plural, rounded

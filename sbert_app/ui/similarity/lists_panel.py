@@ -7,7 +7,7 @@ import gradio as gr
 import numpy as np
 from markupsafe import Markup
 
-from sbert_app.services.similarity import ListComparison, SimilarityService
+from sbert_app.jobs.similarity.compare import ListComparison, SimilarityService
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.figures import Figure, as_text, quiet

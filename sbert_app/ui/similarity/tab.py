@@ -5,10 +5,10 @@ from typing import Any
 
 import gradio as gr
 
+from sbert_app.jobs.similarity.compare import SimilarityService
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.services.bundle import Services
-from sbert_app.services.similarity import SimilarityService
 from sbert_app.ui.header import scorer_choices, second_opinion
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, busy, handler, no_longer_busy, typed_text

@@ -1,0 +1,1 @@
+"""Open a collection, and search it."""

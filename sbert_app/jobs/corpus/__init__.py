@@ -1,0 +1,1 @@
+"""The corpus of all tabs: read, index, open, save."""

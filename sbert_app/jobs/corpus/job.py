@@ -1,0 +1,196 @@
+"""The job index_corpus: encode sentences, build their index, save it, and open the corpus, which other jobs refer to by its id."""
+
+import logging
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.indexing import EncodedSoFar, FormerIndex, Indexing, LongTexts
+from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
+from sbert_app.errors import UserError
+from sbert_app.evaluation.similarity import draft_loss
+from sbert_app.jobs.collection.search import refuse_collection
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
+from sbert_app.jobs.search.languages import corpus_caution
+from sbert_app.models.defaults import DEFAULT_ENCODER, full_name, is_draft
+from sbert_app.runtime.line import place_in_line
+from sbert_app.runtime.session import Session
+from sbert_app.runtime.stop import Stop
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.services import validation
+from sbert_app.step import Step
+from sbert_app.tables import Table
+from sbert_app.tables.table import skipped_summary
+from sbert_app.vectors import Vectors
+from sbert_app.wording import plural
+
+if TYPE_CHECKING:
+    from sbert_app.models.encoder import Encoder
+
+log = logging.getLogger(__name__)
+
+INDEXING = "indexing"  # job name
+ENCODING = "Encoding"  # the stage in which rows are searched already
+SAMPLE = 200  # sentences, spread over the corpus, for the loss of a draft
+
+
+@dataclass(frozen=True)
+class IndexOptions:
+    model: str = model_option()
+
+
+def index_corpus(call: Call, options: IndexOptions) -> Steps:
+    """Index a corpus from a file or from lines, and get its id for other jobs.
+
+    Returns:
+        corpus (its id, which gives access to it), sentences, passages (parts of texts longer than the model reads),
+        columns, index, recall, seconds, notes.
+    """
+    session, table = call.bench.sessions.open(call.stop.visitor), call.required_table()
+    session.put(table)
+    step = Step[IndexedCorpus]("")
+    for step in index(call.bench, session, call.columns or [guess_column(table.frame)], options.model):
+        yield step
+    if step.result is None:
+        return
+    indexed, source, passages = step.result, step.result.corpus, len(step.result.passages or ())
+    cautions = corpus_caution(call.bench.registry.encoder_of(indexed.model, indexed.fingerprint), source.sentences)
+    notes = [*step.notes, *source.notes, *skipped_summary(source.skipped), *cautions]
+    summary = {
+        "corpus": session.id,
+        "sentences": len(source),
+        "passages": passages,
+        "columns": list(source.columns),
+        "index": indexed.index.report.kind,
+        "recall": indexed.index.report.recall,
+        "seconds": step.seconds,
+        "notes": notes,
+    }
+    rows = f"{len(source):,} {plural(len(source), 'row', 'rows')}"
+    further = [f"{rows}, {passages:,} {plural(passages, 'passage', 'passages')} of long texts."] if passages else []
+    yield Outcome(summary, [f"Sentences from column '{', '.join(source.columns)}'.", *further, *notes])
+
+
+INDEX_CORPUS = Job("index_corpus", Needs.SENTENCES, IndexOptions, index_corpus)
+
+
+def waiting_table(session: Session) -> Table:
+    """The table that the visitor brought, whose text columns are to be chosen. Raises UserError if there is none."""
+    table = session.get(Table)
+    if table is None:
+        raise UserError("There is nothing to index yet. Upload a file, paste lines, or choose an example.")
+    return table
+
+
+def index(bench: Workbench, session: Session, columns: list[str], model: str = DEFAULT_ENCODER) -> Iterator[Step[IndexedCorpus]]:
+    """Index the session's table. The last step has the corpus or is `stopped`; until then the previous corpus stays open."""
+    corpus = read_corpus(waiting_table(session), validation.names(columns, "sentence columns"), bench.settings.limits)
+    yield from _run(bench, session, corpus, model)
+
+
+def index_again(bench: Workbench, session: Session, model: str) -> Iterator[Step[IndexedCorpus]]:
+    """Index the open corpus with another model, as `index`."""
+    corpus = session.corpus().corpus
+    refuse_collection(session, "Indexing again")
+    yield from _run(bench, session, corpus, model)
+
+
+def _run(bench: Workbench, session: Session, corpus: Corpus, model: str) -> Iterator[Step[IndexedCorpus]]:
+    """Wait in the queue, index, and open the result, unless the run was revoked, as another corpus was opened."""
+    stop = session.begin(INDEXING)
+    with bench.lines.corpora.join(stop) as waiting:
+        for before in waiting:
+            yield _step(place_in_line(before, "job"), corpus)
+        for step in _index(bench, session, corpus, model, stop):
+            if step.result is None or _open(session, step.result, step, stop):
+                yield step
+            else:
+                yield replace(step, stage="Stopped", stopped=True, result=None)
+
+
+def _step(stage: str, corpus: Corpus) -> Step[IndexedCorpus]:
+    """A step before anything is encoded."""
+    return Step(stage, 0, len(corpus), unit="sentences")
+
+
+def _open(session: Session, indexed: IndexedCorpus, step: Step[IndexedCorpus], stop: Stop) -> bool:
+    """Open the indexed corpus, unless the run was revoked. The index of another model of the same corpus is kept beside it."""
+    before, how = session.get(IndexedCorpus), Indexing(step.seconds, step.rate, step.notes)
+    differs = before and before.fingerprint != indexed.fingerprint and before.corpus.sentences == indexed.corpus.sentences
+    return session.open(indexed, stop, how, *([FormerIndex(before)] if before and differs else []))
+
+
+def _index(bench: Workbench, session: Session, corpus: Corpus, model: str, stop: Stop) -> Iterator[Step[IndexedCorpus]]:
+    """Load the corpus from the library, or encode and index it; the last step has it or is `stopped`."""
+    yield _step("Loading the model", corpus)
+    encoder = bench.registry.encoder(model)
+    start = time.perf_counter()
+    saved = None if bench.settings.hosted else bench.library.find(corpus, encoder.fingerprint)
+    if saved:
+        seconds, passages = time.perf_counter() - start, len(saved.passages or ())
+        total, loss = len(corpus) + passages, loss_in_words(bench, encoder, corpus.sentences)
+        yield Step("Opened", total, total, seconds, total, saved, (loss,) if loss else (), unit=_unit(passages))
+        return
+    long_texts = LongTexts(encoder, corpus.sentences)
+    for _ in long_texts.cut():
+        if stop.is_set():
+            yield replace(_step("Stopped", corpus), stopped=True)
+            return
+        yield _step("Cutting long texts", corpus)
+    yield from _encode(bench, session, corpus, encoder, long_texts, stop)
+
+
+def _encode(
+    bench: Workbench, session: Session, corpus: Corpus, encoder: "Encoder", long_texts: LongTexts, stop: Stop
+) -> Iterator[Step[IndexedCorpus]]:
+    """Encode sentences and passages, and build the index."""
+    texts, start, count = long_texts.texts, time.perf_counter(), len(corpus)
+    job, total = bench.embedder.job(encoder, [*corpus.sentences, *texts]), count + len(texts)
+    step = Step[IndexedCorpus](ENCODING, job.cached, total, skipped=job.cached, unit=_unit(len(texts)))
+    so_far = EncodedSoFar(corpus, encoder.name, encoder.fingerprint, job.embeddings[:count], job.done[:count])
+    with closing(job.run()) as batches, session.holding(so_far, stop):
+        for done in batches:
+            step = replace(step, done=done, seconds=time.perf_counter() - start)
+            if stop.is_set() and done < total:
+                yield replace(step, stage="Stopped", stopped=True)
+                return
+            yield step
+    yield replace(step, stage="Building the index")
+    rows, rest = np.split(job.embeddings, [count])
+    passages = long_texts.passages(rest)
+    indexed = IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, rows, long_texts.count, passages)
+    notes = [loss_in_words(bench, encoder, corpus.sentences)]
+    if not bench.settings.hosted and not corpus.first_query:  # an example need not be saved
+        try:
+            indexed = replace(indexed, saved_id=bench.library.save(indexed))
+        except OSError as error:  # such as a full disk: the corpus can be used all the same
+            log.warning("corpus not saved: %s", error)
+            notes.append(f"Ready to search, but not saved for next time: {error.strerror or error}.")
+    yield replace(step, stage="Indexed", result=indexed, notes=tuple(filter(None, notes)))
+
+
+def _unit(passages: int) -> str:
+    return "sentences and passages" if passages else "sentences"
+
+
+def loss_in_words(bench: Workbench, encoder: "Encoder", sentences: Sequence[str]) -> str:
+    """A sentence with the measured loss, "" for an encoder that is no draft. Embeds the sample with both models."""
+    if not is_draft(encoder.name):
+        return ""
+    distinct = list(dict.fromkeys(sentences))
+    sample = distinct[:: -(-len(distinct) // SAMPLE)]
+    full = bench.registry.encoder(full_name(encoder.name))
+    return f"Draft in int8, {draft_loss(_embedded(bench, full, sample), _embedded(bench, encoder, sample))}."
+
+
+def _embedded(bench: Workbench, encoder: "Encoder", sentences: Sequence[str]) -> Vectors:
+    """As a corpus is embedded, so that the cache serves both."""
+    job = bench.embedder.job(encoder, sentences)
+    deque(job.run(), maxlen=0)  # run to the end
+    return job.embeddings

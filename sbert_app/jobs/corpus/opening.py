@@ -1,0 +1,113 @@
+"""Open a corpus in a session: pasted lines, an example, a saved corpus; and what another model would make of the open one."""
+
+import time
+from dataclasses import dataclass
+
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.library import SavedCorpus
+from sbert_app.errors import UserError
+from sbert_app.jobs.collection.search import open_collection_of
+from sbert_app.jobs.corpus.job import loss_in_words
+from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.runtime.session import Session
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.services import validation
+from sbert_app.settings import Limits
+from sbert_app.tables import Table, table_from_lines
+
+NAME_LENGTH = 32
+TIMED_SENTENCES = 64  # encoded to estimate how long a whole corpus takes
+
+
+def read_lines(text: str, limits: Limits) -> Table:
+    """Read pasted lines as one sentence each; the corpus is named after the first line."""
+    text = validation.text(text, "text with the lines")
+    first = text.strip().split("\n")[0]
+    if not first:
+        raise UserError("There are no lines yet. Type or paste one sentence per line.")
+    if len(text.encode()) > limits.file_bytes:
+        raise UserError("The pasted text is too large. Save it as a .txt file and upload that.")
+    return table_from_lines(text, limits, f"pasted: {first if len(first) <= NAME_LENGTH else f'{first[:NAME_LENGTH]}…'}")
+
+
+def open_example(bench: Workbench, session: Session, name: str, model: str = DEFAULT_ENCODER) -> IndexedCorpus:
+    """Open a bundled corpus, which needs no indexing."""
+    return _open(session, bench.examples.indexed(name, bench.registry.encoder(model)))
+
+
+def saved_corpora(bench: Workbench) -> list[SavedCorpus]:
+    """The saved corpora. A hosted app keeps nothing on disk."""
+    return [] if bench.settings.hosted else bench.library.list()
+
+
+def open_saved(bench: Workbench, session: Session, corpus_id: str) -> IndexedCorpus:
+    """Open a saved corpus without encoding anything."""
+    return _open(session, bench.library.load(_checked_id(bench, corpus_id)))
+
+
+def delete_saved(bench: Workbench, corpus_id: str) -> None:
+    bench.library.delete(_checked_id(bench, corpus_id))
+
+
+def open_key(bench: Workbench, session: Session, key: str, model: str = DEFAULT_ENCODER) -> IndexedCorpus | None:
+    """Open the corpus that an address of this app names: an example or, not hosted, a saved corpus. None for any other name.
+
+    A saved corpus has its id as key; by its file's name, the newest one of that name opens.
+    """
+    try:
+        if key in bench.examples.names():
+            return open_example(bench, session, key, model)
+        named = (entry.id for entry in saved_corpora(bench) if entry.name == key and not entry.damaged)
+        return open_saved(bench, session, next(named, key))
+    except UserError:
+        return None
+
+
+def _open(session: Session, corpus: IndexedCorpus) -> IndexedCorpus:
+    """Make this the session's corpus and remove the table that waits for indexing."""
+    session.open(corpus, without=Table)
+    return corpus
+
+
+def _checked_id(bench: Workbench, corpus_id: str) -> str:
+    if bench.settings.hosted:
+        raise UserError("A hosted app saves no corpora. Upload the file again.")
+    if not corpus_id:
+        raise UserError("Choose a saved corpus first.")
+    return corpus_id
+
+
+@dataclass(frozen=True)
+class OtherIndex:
+    """An open corpus that another model could index: both models, rows, the seconds extrapolated from a sample, a draft's loss.
+
+    is_collection: then it stays with its model.
+    """
+
+    name: str
+    model: str
+    other_model: str
+    rows: int
+    seconds: float
+    loss: str = ""
+    is_collection: bool = False
+
+
+def other_index(bench: Workbench, session: Session, model: str) -> OtherIndex | None:
+    """What indexing the open corpus again with this model means; None if its index is of this model, or there is no corpus."""
+    indexed = session.get(IndexedCorpus)
+    if indexed is None:
+        return None
+    encoder = bench.registry.encoder(model)
+    if encoder.fingerprint == indexed.fingerprint:
+        return None
+    if collection := open_collection_of(session):
+        return OtherIndex(collection.name, indexed.model, encoder.name, collection.rows, 0.0, is_collection=True)
+    sentences = indexed.corpus.sentences
+    sample = sentences[:: -(-len(sentences) // TIMED_SENTENCES)]
+    with bench.device.hold(short=True):
+        start = time.perf_counter()  # without waiting for others
+        encoder.encode(sample)
+        seconds = (time.perf_counter() - start) / len(sample) * (len(sentences) + len(indexed.passages or ()))
+    loss = loss_in_words(bench, encoder, sentences)
+    return OtherIndex(indexed.corpus.name, indexed.model, encoder.name, len(sentences), seconds, loss)

@@ -1,0 +1,1 @@
+"""The map of a corpus: draw it, group and name, select and search on it."""

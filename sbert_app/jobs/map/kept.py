@@ -1,0 +1,89 @@
+"""What a session keeps of its map: the map, what is selected on it, and the names that its visitor gave to clusters.
+
+The same clustering has these names again when its corpus is opened or drawn again; with a saved corpus they are on disk.
+"""
+
+import hashlib
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from sbert_app.corpus.library import Library
+from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap
+from sbert_app.corpus_map.selection import Selection
+from sbert_app.errors import UserError
+from sbert_app.runtime.session import Session
+from sbert_app.storage import read_object, reading, write_object, writing
+
+FILE = "cluster_names.json"  # in the folder of a saved corpus, and deleted with it
+MOST_CLUSTERINGS = 50  # of a visitor or a saved corpus: the oldest are forgotten first
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class GivenNames:
+    """The names by clustering, and by cluster."""
+
+    by_clustering: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+def current_map(session: Session) -> CorpusMap:
+    """The session's map. Raises UserError if the open corpus has none yet."""
+    corpus_map = session.get(CorpusMap)
+    if corpus_map is None:
+        raise UserError("There is no map of this corpus yet. Draw it first.")
+    return corpus_map
+
+
+def current_selection(session: Session) -> Selection | None:
+    """What is selected on the session's map."""
+    selected, corpus_map = session.get(Selection), session.get(CorpusMap)
+    if selected is None or corpus_map is None:
+        return None
+    return selected if selected.clustering is corpus_map.clustering else None  # else it is of a former map
+
+
+def named(library: Library, session: Session, corpus_map: CorpusMap) -> CorpusMap:
+    """The map with the names that its clusters were given before."""
+    kept, key = session.get(GivenNames) or GivenNames(), _key(corpus_map)
+    given = kept.by_clustering.get(key, _saved(library, corpus_map).get(key, {}))
+    numbers = {str(number) for number in range(corpus_map.clustering.count)}
+    return replace(corpus_map, given_names={int(n): name[:NAME_LENGTH] for n, name in given.items() if n in numbers})
+
+
+def keep_names(library: Library, session: Session, corpus_map: CorpusMap) -> None:
+    """Keep the names of a map. Raises UserError if the disk is full."""
+    given = {_key(corpus_map): {str(number): name for number, name in corpus_map.given_names.items()}}
+    kept = session.get(GivenNames) or GivenNames()
+    session.put(GivenNames(_newest(kept.by_clustering, given)))
+    folder = library.folder / corpus_map.projection.indexed.saved_id
+    if folder != library.folder and folder.is_dir():  # else it is not saved, or deleted meanwhile
+        with writing("The names of the clusters"):
+            write_object(folder / FILE, {"names": _newest(_saved(library, corpus_map), given)})
+
+
+def _saved(library: Library, corpus_map: CorpusMap) -> dict[str, dict[str, str]]:
+    """The names with the saved corpus; none if their file is damaged."""
+    path = library.folder / corpus_map.projection.indexed.saved_id / FILE
+    if not path.is_file():
+        return {}
+    try:
+        with reading("The file of cluster names", "Name the clusters again."):
+            names = read_object(path)["names"]
+            return {key: {str(n): str(name) for n, name in given.items()} for key, given in names.items()}
+    except UserError as error:
+        log.warning("%s", error)
+        return {}
+
+
+def _newest(kept: Mapping[str, Mapping[str, str]], given: Mapping[str, Mapping[str, str]]) -> dict[str, Mapping[str, str]]:
+    others = {key: names for key, names in kept.items() if key not in given}
+    return dict([*others.items(), *given.items()][-MOST_CLUSTERINGS:])
+
+
+def _key(corpus_map: CorpusMap) -> str:
+    """A digest of the sentences and their clusters."""
+    digest = hashlib.blake2b(corpus_map.clustering.labels.tobytes(), digest_size=12)
+    digest.update("\0".join(corpus_map.projection.indexed.corpus.sentences).encode(errors="surrogatepass"))
+    return digest.hexdigest()

@@ -1,0 +1,1 @@
+"""Score a file of pairs."""

@@ -1,0 +1,1 @@
+"""Search a corpus or a collection, judge the hits, and tell why a row is not among them."""

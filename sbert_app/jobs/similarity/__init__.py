@@ -1,0 +1,1 @@
+"""Compare two sentences, or two lists of them."""

@@ -1,0 +1,108 @@
+"""The open corpus: which model its index is of, what opens it again, and its export."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sbert_app.corpus.hits import FORMER_MODEL
+from sbert_app.corpus.indexed import WORDS, IndexedCorpus
+from sbert_app.corpus.indexing import FormerIndex, Indexing
+from sbert_app.errors import UserError
+from sbert_app.jobs.corpus.job import index, index_again
+from sbert_app.jobs.corpus.opening import open_example, open_key, other_index, read_lines
+from sbert_app.jobs.search.searching import SearchService
+from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.models.encoder import Encoder
+from sbert_app.runtime.workbench import open_workbench
+from sbert_app.settings import Settings
+from sbert_app.tables import read_table
+
+
+@pytest.fixture
+def other_model(encoder, tmp_path) -> str:
+    """The bundled weights with another pooling: another encoder."""
+    other = Encoder("other", encoder.transformer, encoder.tokenizer, replace(encoder.layout, pooling="cls"), encoder.hardware)
+    other.save(tmp_path / "other")
+    return str(tmp_path / "other")
+
+
+def test_an_open_corpus_is_indexed_again_with_another_model(bench, other_model):
+    session = bench.sessions.open()
+    assert session.get(IndexedCorpus) is None and other_index(bench, session, DEFAULT_ENCODER) is None
+    session.put(read_lines("a red car\na green apple\na blue boat", bench.settings.limits))
+    list(index(bench, session, ["text"]))
+    assert other_index(bench, session, DEFAULT_ENCODER) is None and session.get(Indexing).rate > 0
+    other = other_index(bench, session, other_model)
+    assert (other.model, other.rows) == (DEFAULT_ENCODER, 3) and other.other_model.endswith("other") and other.seconds > 0
+    before = session.get(IndexedCorpus)
+    list(index_again(bench, session, other_model))
+    after = session.get(IndexedCorpus)
+    assert after.fingerprint != before.fingerprint and after.corpus.sentences == before.corpus.sentences
+    assert other_index(bench, session, other_model) is None
+    search = SearchService(bench)
+    assert search.former_model(session) == DEFAULT_ENCODER == search.beside(session, FORMER_MODEL, "fruit").model
+    assert search.beside(session, WORDS, "a boat").hits[0].row == 3
+    with pytest.raises(UserError, match="Unknown ranking"):
+        search.beside(session, "x", "fruit")
+
+
+def test_a_corpus_opened_while_another_is_stored_gets_nothing_of_it(bench, other_model, monkeypatch):
+    session = bench.sessions.open()
+    session.put(read_lines("a red car\na green apple\na blue boat", bench.settings.limits))
+    list(index(bench, session, ["text"]))
+    store = session.open
+
+    def store_and_be_overtaken(*values, **options):
+        monkeypatch.undo()
+        stored = store(*values, **options)
+        open_example(bench, session, "field_notes.csv")
+        return stored
+
+    monkeypatch.setattr(session, "open", store_and_be_overtaken)
+    list(index_again(bench, session, other_model))
+    assert session.get(IndexedCorpus).corpus.name == "field_notes.csv"
+    assert session.get(Indexing) is None and session.get(FormerIndex) is None
+
+
+def test_a_key_opens_examples_and_saved_corpora_and_nothing_else(bench):
+    first, later = bench.sessions.open(), bench.sessions.open()
+    first.put(read_lines("a red car\na green apple", bench.settings.limits))
+    list(index(bench, first, ["text"]))
+    key = first.get(IndexedCorpus).key
+    assert open_key(bench, later, key).corpus.sentences == ["a red car", "a green apple"]
+    for unknown in ("", "../runs", f"{key}0", "no-such-corpus-0123456789ab"):
+        assert open_key(bench, later, unknown) is None
+    assert later.get(IndexedCorpus).key == key
+    assert open_key(bench, later, "field_notes.csv").key == "field_notes.csv"
+
+
+def test_a_file_name_opens_the_newest_saved_corpus_of_that_name(bench, write):
+    first, later = bench.sessions.open(), bench.sessions.open()
+    for text in ("the first text\nanother", "the second text\nanother"):
+        first.put(read_table(write("notes.csv", f"text\n{text}\n"), bench.settings.limits))
+        list(index(bench, first, ["text"]))
+        time.sleep(1.1)  # the library keeps the second
+    assert open_key(bench, later, "notes.csv").corpus.sentences == ["the second text", "another"]
+    assert open_key(bench, later, "notes") is None
+
+
+def test_hosted_a_key_opens_examples_only(bench):
+    session = bench.sessions.open()
+    session.put(read_lines("a red car\na green apple", bench.settings.limits))
+    list(index(bench, session, ["text"]))
+    hosted = open_workbench(Settings(home=bench.settings.home, device="cpu", hosted=True))
+    visitor = hosted.sessions.open()
+    assert open_key(hosted, visitor, session.get(IndexedCorpus).key) is None
+    assert visitor.get(IndexedCorpus) is None
+
+
+def test_the_export_needs_a_corpus(bench, tmp_path):
+    session = bench.sessions.open()
+    with pytest.raises(UserError, match="There is no corpus yet"):
+        session.corpus()
+    session.put(read_lines("a red car\na green apple", bench.settings.limits))
+    list(index(bench, session, ["text"]))
+    session.corpus().write_embeddings(tmp_path / "embeddings.npy")
+    assert np.load(tmp_path / "embeddings.npy").shape == (2, 384)

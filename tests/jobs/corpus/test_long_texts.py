@@ -1,0 +1,180 @@
+"""Texts longer than the model reads, with the real small model: found by what stands at their end."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sbert_app.corpus.hits import MAXSIM
+from sbert_app.corpus.indexed import DENSE, HYBRID, IndexedCorpus
+from sbert_app.corpus.indexing import Indexing
+from sbert_app.jobs.corpus.job import INDEXING, index
+from sbert_app.jobs.corpus.opening import open_saved, read_lines, saved_corpora
+from sbert_app.jobs.search.searching import SearchService
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
+from sbert_app.tables import read_table
+from sbert_app.ui.corpus import view as corpus_view
+from sbert_app.ui.search import view as search_view
+
+ANSWER = "The key of the boat house hangs behind the blue door of the boiler room."
+QUERY = "where can I find the key to the boat house"
+
+
+@pytest.fixture(scope="module")
+def long_text(sentences):
+    """3,000 words, the answer last."""
+    words = " ".join(sentence.rstrip(".!?") + "." for sentence in sentences).split()[: 3_000 - len(ANSWER.split())]
+    return " ".join([*words[:-1], "end.", ANSWER])
+
+
+@pytest.fixture(scope="module")
+def lines(sentences, long_text):
+    return [*sentences[700:730], long_text, *sentences[730:761]]
+
+
+def opened(bench, lines):
+    session = bench.sessions.open()
+    session.put(read_lines("\n".join(lines), bench.settings.limits))
+    return session, list(index(bench, session, ["text"]))
+
+
+@pytest.fixture(scope="module")
+def visit(shared_bench, lines):
+    session, _ = opened(shared_bench, lines)
+    return SearchService(shared_bench), session
+
+
+@pytest.mark.parametrize("ranking", [DENSE, HYBRID, MAXSIM])
+def test_the_answer_at_the_end_of_3000_words_is_found(visit, long_text, ranking):
+    service, session = visit
+    assert len(long_text.split()) == 3_000
+    hit = service.search(session, QUERY, 3, ranking=ranking).hits[0]
+    assert (hit.row, hit.sentence) == (31, long_text) and hit.score > 0.3
+    passage = hit.sentence[slice(*hit.passage)]
+    assert passage.endswith(ANSWER) and hit.compared.endswith(passage) and len(passage) < 400
+    assert len(passage) < len(hit.compared) < 1_500  # with the passages before it
+
+
+def test_what_matched_is_told_in_characters_of_the_whole_text(visit, long_text):
+    service, session = visit
+    hit = service.search(session, QUERY, 1, ranking=MAXSIM).hits[0]
+    assert long_text[slice(*hit.best)] == ANSWER
+    assert {match.query_word: match.word for match in hit.matches}.items() >= {"key": "key", "boat": "boat"}.items()
+    for match in hit.matches:
+        assert long_text[match.start : match.end] == match.word and hit.passage[0] <= match.start < hit.passage[1]
+
+
+def test_a_folded_hit_begins_with_its_passage(visit):
+    service, session = visit
+    for ranking in (DENSE, MAXSIM):
+        result = service.search(session, QUERY, 1, ranking=ranking)
+        page, hit = search_view.results(result), result.hits[0]
+        excerpt = page[page.index('class="excerpt"') :].split("</p>")[0].striptags()
+        start, _ = hit.best or hit.passage
+        assert f"… {hit.sentence[start:][:40]}" in excerpt and start > len(hit.sentence) - 200
+
+
+def test_token_vectors_of_a_row_and_of_its_passages_are_not_mixed_up(visit, long_text):
+    service, session = visit
+    first = " ".join(long_text.split()[:12])
+    for query, number in ((QUERY, -1), (first, 0), (QUERY, -1)):
+        hit = service.search(session, query, 1, ranking=MAXSIM).hits[0]
+        assert hit.row == 31 and list(hit.passage) == session.get(IndexedCorpus).passages.spans.tolist()[number]
+        assert max(match.similarity for match in hit.matches) > 0.6
+
+
+def test_more_like_a_long_text_leaves_it_out_with_all_its_passages(visit, lines):
+    service, session = visit
+    for ranking in (DENSE, MAXSIM):
+        hits = service.more_like(session, 31, len(lines), ranking=ranking).hits
+        assert len(hits) == len(lines) - 1 and 31 not in [hit.row for hit in hits]
+
+
+def test_filters_and_the_cross_encoder_read_the_passage(bench, lines, write):
+    rows = pd.DataFrame({"text": lines, "odd": np.arange(len(lines)) % 2})
+    session, service = bench.sessions.open(), SearchService(bench)
+    session.put(read_table(write("long.csv", rows.to_csv(index=False)), bench.settings.limits))
+    list(index(bench, session, ["text"]))
+    for ranking in (DENSE, MAXSIM):
+        hit = service.search(session, QUERY, 1, {"odd": "0"}, ranking).hits[0]
+        assert hit.row == 31 and hit.compared.endswith(ANSWER)
+        assert 31 not in [hit.row for hit in service.search(session, QUERY, 40, {"odd": "1"}, ranking).hits]
+    reranked = service.search(session, QUERY, 5, rerank=True).hits
+    hit = next(hit for hit in reranked if hit.row == 31)
+    scorer = bench.registry.pair_scorer(DEFAULT_CROSS_ENCODER)
+    assert hit.cross_score == pytest.approx(float(scorer.score([(QUERY, hit.compared)])[0]), abs=1e-4)
+
+
+def test_indexing_tells_rows_and_passages(bench, lines):
+    session, events = opened(bench, lines)
+    indexed = session.get(IndexedCorpus)
+    count = len(indexed.passages)
+    assert indexed.truncated == 1 and set(indexed.passages.rows.tolist()) == {30} and 50 < count < 250
+    assert len(indexed.embeddings) == len(lines) and len(indexed.index.search(indexed.embeddings[:1], 99)[1][0]) == len(lines)
+    last = events[-1]
+    assert (last.done, last.total) == (len(lines) + count, len(lines) + count)
+    assert f"of {last.total} sentences and passages" in corpus_view.progress(events[-2], "pasted")
+    card = corpus_view.card(indexed, session.get(Indexing))
+    assert f"{len(lines)} sentences and {count} passages" in card
+    assert f"1 text is longer than all-MiniLM-L6-v2 reads. Search reads all of it, in {count} passages" in card
+
+
+def test_passages_are_cached_saved_and_reopened(bench, lines):
+    _, events = opened(bench, lines)
+    total = events[-1].total
+    session, events = opened(bench, lines)
+    assert (events[-1].stage, events[-1].skipped, events[-1].total) == ("Opened", total, total)
+    assert SearchService(bench).search(session, QUERY, 1).hits[0].compared.endswith(ANSWER)
+    _, events = opened(bench, [*lines, "one new sentence"])
+    assert (events[-1].stage, events[-1].skipped, events[-1].total) == ("Indexed", total, total + 1)
+
+
+def test_a_corpus_saved_without_passages_gets_them_when_it_is_indexed_again(bench, lines):
+    session, _ = opened(bench, lines)
+    indexed = session.get(IndexedCorpus)
+    bench.library.delete(indexed.saved_id)
+    saved = bench.library.save(replace(indexed, passages=None, saved_id=""))
+    open_saved(bench, session, saved)
+    older = SearchService(bench).search(session, QUERY, 3, ranking=DENSE)
+    assert len(older.hits) == 3 and not any(hit.passage for hit in older.hits)
+    assert "only the beginning is searched. Index the file again" in corpus_view.card(session.get(IndexedCorpus))
+    again, events = opened(bench, lines)
+    assert events[-1].stage == "Indexed" and events[-1].skipped == events[-1].total  # from the cache: nothing is encoded
+    assert SearchService(bench).search(again, QUERY, 1).hits[0].row == 31
+    assert bench.library.load(saved).passages is not None and len(saved_corpora(bench)) == 1
+
+
+def test_stopping_among_the_passages_keeps_them_for_the_next_time(bench, sentences):
+    texts = [f"{' '.join(sentences[10 * i : 10 * i + 120])} Number {i}." for i in range(8)]
+    session = bench.sessions.open()
+    session.put(read_lines("\n".join(texts), bench.settings.limits))
+    events = []
+    for event in index(bench, session, ["text"]):
+        events.append(event)
+        if event.stage == "Encoding" and event.done > len(texts):
+            session.stop(INDEXING)
+    assert events[-1].stopped and len(texts) < events[-1].done < events[-1].total and session.get(IndexedCorpus) is None
+    again = list(index(bench, session, ["text"]))
+    assert again[-1].skipped == events[-1].done and again[-1].result.passages is not None
+
+
+def test_stopping_while_texts_are_cut_encodes_nothing(bench, lines):
+    session = bench.sessions.open()
+    session.put(read_lines("\n".join(lines), bench.settings.limits))
+    events = []
+    for event in index(bench, session, ["text"]):
+        events.append(event)
+        if event.stage == "Loading the model":
+            session.stop(INDEXING)
+    assert events[-1].stopped and [event.stage for event in events] == ["Loading the model", "Stopped"]
+
+
+def test_a_corpus_of_short_texts_has_no_passages(bench, sentences):
+    session, events = opened(bench, sentences[:40])
+    indexed = session.get(IndexedCorpus)
+    assert indexed.passages is None and indexed.truncated == 0 and events[-1].total == 40
+    query = indexed.embeddings[5]
+    assert np.allclose(indexed.rank(query, "", 40, {}).scores, np.sort(indexed.embeddings @ query)[::-1], atol=1e-6)
+    assert not (bench.library.folder / indexed.saved_id / "passages").exists()
+    assert "sentences ·" in corpus_view.card(indexed, events[-1])

@@ -1,0 +1,105 @@
+"""Duplicates of a whole collection are those of the same rows in memory; of a large one a sample is compared with all."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor, wait
+
+import pytest
+
+from sbert_app.collections import sample
+from sbert_app.corpus.findings import Mined
+from sbert_app.jobs.corpus.opening import open_example
+from sbert_app.jobs.duplicates import joining
+from sbert_app.jobs.duplicates.mining import MINING, findings_of, mine
+from sbert_app.services.bundle import build_services
+from tests.jobs.collection.made import make, tickets
+
+
+@pytest.fixture(scope="module")
+def services(shared_bench):
+    return build_services(shared_bench)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, shared_bench):
+    folder = tmp_path_factory.mktemp("stores") / "tickets"
+    make(folder, shared_bench.registry.encoder(), 926, ("a.csv", "b.csv"))
+    return folder
+
+
+@pytest.fixture
+def session(services, folder, monkeypatch):
+    """A collection of which 50 rows are in memory."""
+    monkeypatch.setattr(sample.read_sample, "__defaults__", (50,))
+    session = services.bench.sessions.open()
+    services.collections.open(session, str(folder))
+    return session
+
+
+def test_the_whole_collection_has_the_pairs_of_its_rows_in_memory(services, session):
+    other = services.bench.sessions.open()
+    open_example(services.bench, other, "support_tickets.csv")
+    list(mine(services.bench, other))
+    events = list(mine(services.bench, session))
+    assert events[-1].result is not None and (shares := [event.done / event.total for event in events]) == sorted(shares)
+    joined, exact = (findings_of(each, 0.8) for each in (session, other))
+    assert joined.copies == exact.copies and len(joined.corpus) == 926
+    texts = [{frozenset((pair.sentence1, pair.sentence2)) for pair in one.pairs()} for one in (joined, exact)]
+    assert texts[0] == texts[1] and len(texts[0]) > 20
+    assert joined.mined.joined.compared == joined.mined.joined.total == 926 and not joined.mined.duplicates.pairs.exact
+    assert joined.pairs(1)[0].row1.endswith(" of a.csv") or joined.pairs(1)[0].row1.endswith(" of b.csv")
+    assert joined.summary(1)["collection"]["neighbours"] == 10
+
+
+def test_of_a_large_collection_random_rows_are_compared_with_all(services, session, monkeypatch):
+    monkeypatch.setattr(joining, "MOST_WHOLE", 500)
+    monkeypatch.setattr(joining, "SAMPLED", 100)
+    list(mine(services.bench, session))
+    findings = findings_of(session, 0.8)
+    joined = findings.mined.joined
+    assert (joined.compared, joined.total, joined.is_sampled) == (100, 926, True)
+    whole = {row["text"] for row in tickets(926)}
+    assert 100 <= len(findings.corpus) < 926 and set(findings.corpus.sentences) <= whole
+    assert findings.corpus.rows.tolist() == sorted(findings.corpus.rows.tolist())
+
+
+def test_no_more_pairs_are_kept_than_allowed_and_the_floor_says_so(services, session, monkeypatch):
+    monkeypatch.setattr(joining, "MOST_PAIRS", 40)
+    list(mine(services.bench, session))
+    pairs = findings_of(session, 0.5).mined.duplicates.pairs
+    assert len(pairs.scores) <= 40 and pairs.raised and pairs.scores.min() >= pairs.floor > 0.5
+
+
+def test_a_join_can_be_stopped(services, session, monkeypatch):
+    monkeypatch.setattr(joining, "BATCH", 100)
+    events = mine(services.bench, session)
+    for event in events:
+        if event.done > 0:
+            session.stop(MINING)
+        last = event
+    assert last.stopped and last.done < last.total and not session.get(Mined)
+
+
+def test_steps_come_before_the_result(services, session):
+    steps = list(joining.join(services.collections.current(session)))
+    assert all(step.result is None for step in steps[:-1]) and isinstance(steps[-1].result, Mined)
+    assert steps[-2].done == steps[-2].total == 926
+
+
+def test_a_short_request_does_not_wait_for_a_store_that_answers_slowly(services, session, monkeypatch):
+    asked, answer = threading.Event(), threading.Event()
+    store = services.collections.current(session).collection
+    search = store.search
+
+    def slow(*values):
+        asked.set()
+        assert answer.wait(60)
+        return search(*values)
+
+    monkeypatch.setattr(store, "search", slow)
+    with ThreadPoolExecutor(2) as threads:
+        mining = threads.submit(lambda: list(mine(services.bench, session)))
+        assert asked.wait(60)
+        short = threads.submit(services.bench.device.encode, services.bench.registry.encoder(), ["a query"])
+        served = bool(wait([short], timeout=10).done)
+        answer.set()
+        assert served and mining.result()[-1].result is not None

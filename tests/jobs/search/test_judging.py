@@ -1,0 +1,117 @@
+"""Judge hits by click, and measure the ways to rank by the file of the judgements."""
+
+import csv
+import io
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from sbert_app.corpus.hits import MAXSIM as WORD_BY_WORD
+from sbert_app.errors import UserError
+from sbert_app.grid.cell import Cell
+from sbert_app.grid.loading import load_system
+from sbert_app.grid.result import difference
+from sbert_app.grid.systems import BM25, HYBRID, MAXSIM, SBERT, Choice
+from sbert_app.jobs.corpus.opening import open_example
+from sbert_app.jobs.evaluate.grid import choose, fill_session, upload
+from sbert_app.jobs.search.judging import JudgingService
+from sbert_app.jobs.search.searching import SearchService
+
+QUERIES = ("my kettle has white stuff inside", "how can I adapt to a different time zone after flying", "moss in the lawn")
+
+
+@pytest.fixture
+def judging(shared_bench):
+    session = shared_bench.sessions.open()
+    open_example(shared_bench, session, "field_notes.csv")
+    return JudgingService(shared_bench), session
+
+
+def test_a_grade_is_kept_changed_and_taken_back(judging):
+    service, session = judging
+    service.judge(session, "moss", 3, 2)
+    service.judge(session, "moss", 4, 0)
+    service.judge(session, "rain", 3, 1)
+    service.judge(session, "moss", 3, 1)
+    assert service.of_query(session, "moss") == {3: 1, 4: 0} and service.of_query(session, "rain") == {3: 1}
+    service.judge(session, "moss", 3, None)
+    service.judge(session, "moss", 9, None)
+    assert service.of_query(session, "moss") == {4: 0}
+
+
+def test_judgements_belong_to_their_corpus_and_their_visitor(judging, shared_bench):
+    service, session = judging
+    service.judge(session, "moss", 3, 2)
+    other = shared_bench.sessions.open()
+    open_example(shared_bench, other, "field_notes.csv")
+    assert service.of_query(other, "moss") == {}
+    open_example(shared_bench, session, "support_tickets.csv")
+    assert service.of_query(session, "moss") == {}
+    with pytest.raises(UserError, match="Nothing is judged yet"):
+        service.as_csv(session)
+
+
+def test_no_click_is_lost_when_many_come_at_once(judging):
+    service, session = judging
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda row: service.judge(session, "moss", row, 1), range(1, 201)))
+    finally:
+        sys.setswitchinterval(before)
+    assert len(service.of_query(session, "moss")) == 200
+
+
+@pytest.mark.parametrize(
+    ("judged", "message"),
+    [
+        ((" ", 1, 2), "The query is blank"), ((None, 1, 2), "The query must be text"), (("q", 0, 2), "row must be a whole number"),
+        (("q", 1, 3), "grade must be a whole number in 0..2"), (("q", "1", 2), "row must be"), (("q", 1, "yes"), "grade must be"),
+    ],
+)  # fmt: skip
+def test_what_nobody_clicks_is_refused(judging, judged, message):
+    service, session = judging
+    with pytest.raises(UserError, match=message):
+        service.judge(session, *judged)
+
+
+def test_judged_hits_become_a_figure_for_each_way_to_rank(judging, shared_bench, write):
+    service, session = judging
+    search = SearchService(shared_bench)
+    for query in QUERIES:
+        for hit in search.search(session, query, 5).hits:
+            service.judge(session, query, hit.row, 2 if hit.rank == 1 else 0)
+    service.judge(session, "=moss", 1, 1)
+    content = service.as_csv(session)
+    records = list(csv.DictReader(io.StringIO(content.lstrip("\ufeff"))))
+    assert (
+        len(records) == 16 and list(records[0]) == ["query", "row", "relevance", "sentence"] and "tea urn" in records[0]["sentence"]
+    )
+    path = write("judgements.csv", content)
+    data = upload(shared_bench, session, path, "judgements.csv")
+    assert data.size == 4 and data.content.queries.queries[-1] == "=moss" and len(data.columns[1]) == 450
+    grid = choose(shared_bench, session, [SBERT, BM25, HYBRID, MAXSIM], ["judgements"])
+    grid = [step.result for step in fill_session(shared_bench, session, grid, Choice())][-1]
+    assert all(isinstance(cell, Cell) for cell in grid.cells.values()) and grid.complete
+    word_by_word, bm25 = grid.cells[MAXSIM, 0], grid.cells[BM25, 0]
+    assert word_by_word.predicted[:3].tolist() == [1, 1, 1] and word_by_word.value > bm25.value
+    assert set(word_by_word.intervals) == {"ndcg_at_10", "mrr_at_10", "recall_at_100"}
+    assert difference(word_by_word, bm25).low <= difference(word_by_word, bm25).value
+
+
+def test_the_grid_ranks_as_search_does(judging, shared_bench, write):
+    service, session = judging
+    for query in QUERIES:
+        service.judge(session, query, 1, 1)
+    data = upload(shared_bench, session, write("j.csv", service.as_csv(session)), "j.csv").content.queries
+    rankings = load_system(shared_bench, MAXSIM, Choice()).rank(data)
+    for query, rows in zip(QUERIES, rankings, strict=True):
+        hits = SearchService(shared_bench).search(session, query, 20, {}, WORD_BY_WORD).hits
+        assert [hit.row for hit in hits][:10] == (rows[:10] + 1).tolist()
+
+
+def test_rows_need_their_corpus(shared_bench, write):
+    with pytest.raises(UserError, match="Open that corpus first"):
+        upload(shared_bench, shared_bench.sessions.open(), write("j.csv", "query,row,relevance\nq,1,1\n"), "j.csv")

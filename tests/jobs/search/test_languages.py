@@ -1,0 +1,87 @@
+"""A query or a corpus in a language that the model hardly reads is told; names, numbers and single words are not taken for one."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from sbert_app.corpus.indexed import WORDS
+from sbert_app.explain.cautions import Pieces, unread
+from sbert_app.jobs.corpus.job import index
+from sbert_app.jobs.corpus.opening import read_lines
+from sbert_app.jobs.search.languages import corpus_caution, query_caution
+from sbert_app.jobs.search.searching import SearchService
+
+EXAMPLES = Path(__file__).parents[2] / "assets" / "examples"
+GERMAN = [
+    "Wo ist mein Gepäck und wie bekomme ich es zurück?",
+    "Die Rechnung ist falsch, ich möchte eine neue.",
+    "Der Drucker druckt nicht mehr, was soll ich tun?",
+]
+
+
+def sentences(name):
+    with (EXAMPLES / name).open(encoding="utf-8", newline="") as file:
+        return [row["text"] for row in csv.DictReader(file)]
+
+
+@pytest.fixture(scope="module")
+def encoder(shared_bench):
+    return shared_bench.registry.encoder()
+
+
+@pytest.fixture(scope="module")
+def searched(shared_bench):
+    session = shared_bench.sessions.open()
+    session.put(read_lines("\n".join([*sentences("support_tickets.csv")[:20], *GERMAN]), shared_bench.settings.limits))
+    list(index(shared_bench, session, ["text"]))
+    return session
+
+
+def test_a_german_query_is_told_in_the_result_and_by_words_alone_it_is_not(shared_bench, searched):
+    service = SearchService(shared_bench)
+    for query in GERMAN:
+        assert service.search(searched, query, 3).cautions == (
+            "The query is not in English, and this model knows few of its words: do not rely on these hits.",
+        )
+    assert "letter by letter" in service.search(searched, "Где мой багаж?", 3, rerank=True).cautions[0]
+    assert service.search(searched, GERMAN[0], 3, ranking=WORDS).cautions == ()
+    assert service.search(searched, "where is my luggage", 3).cautions == ()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "billing",
+        "refund 2026-03-01",
+        "Müller",
+        "iPhone 15 Pro Max",
+        "São Paulo",
+        "SKU-4711",
+        "café",
+        "die cast",
+        "Zürich office",
+        "12,50",
+    ],
+)
+def test_names_numbers_and_single_words_are_no_other_language(encoder, query):
+    assert query_caution(encoder, query) == ()
+
+
+def test_a_corpus_tells_how_many_rows_are_in_another_language(shared_bench, encoder, searched):
+    assert SearchService(shared_bench).cautions(searched)[0].startswith("3 of 23 rows are in a language or script that ")
+    many = [*sentences("support_tickets.csv"), *GERMAN * 300]
+    count = int(corpus_caution(encoder, many)[0].split()[1].replace(",", ""))
+    assert 800 <= count <= 1000
+
+
+@pytest.mark.parametrize("name", ["support_tickets.csv", "field_notes.csv"])
+def test_english_corpora_and_their_rows_as_queries_have_no_caution(encoder, name):
+    assert corpus_caution(encoder, sentences(name)) == ()
+    assert [text for text in sentences(name) if query_caution(encoder, text)] == []
+
+
+def test_a_word_of_two_languages_counts_once_however_often_it_is_repeated():
+    for text, is_read in (("books amazon com writers stanford com", True), ("os livros com fotos em casa", False)):
+        pieces = Pieces([(word, 2) for word in text.split()], unknown=0, a_sample_word=3.0)
+        assert (unread(text, pieces) == "") == is_read

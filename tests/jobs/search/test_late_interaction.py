@@ -1,0 +1,125 @@
+"""Searching word by word: the same score as sentence-transformers' late interaction, the words that match, every way to search."""
+
+import numpy as np
+import pytest
+
+from sbert_app.corpus.hits import MAXSIM
+from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
+from sbert_app.corpus.passages import sentence_spans
+from sbert_app.corpus.ranking.late_interaction import Comparison, best_sentence
+from sbert_app.corpus.ranking.maxsim import match
+from sbert_app.errors import UserError
+from sbert_app.jobs.corpus.job import index
+from sbert_app.jobs.corpus.opening import read_lines
+from sbert_app.jobs.search.searching import SearchService
+from sbert_app.models.tokens import own_token_vectors, places
+from sbert_app.vectors import unit_rows
+
+QUERY = "my parcel never arrived"
+TEXTS = [
+    "The package did not come.",
+    "A refund takes five days.",
+    "The courier lost the parcel, and it never arrived at my door.",
+    "!!!",
+    "Nothing to see here. The office is closed. Yet the parcel never arrived. We are sorry about the weather.",
+]
+
+
+@pytest.fixture(scope="module")
+def opened(shared_bench):
+    """The session of an indexed corpus of TEXTS, and the corpus."""
+    session = shared_bench.sessions.open()
+    session.put(read_lines("\n".join(TEXTS), shared_bench.settings.limits))
+    list(index(shared_bench, session, ["text"]))
+    return session, session.get(IndexedCorpus)
+
+
+def test_maxsim_is_that_of_sentence_transformers_token_vectors(encoder, model_folder):
+    from sentence_transformers import SentenceTransformer
+
+    oracle = SentenceTransformer(str(model_folder), device="cpu")
+
+    def tokens(text):
+        vectors = oracle.encode(text, output_value="token_embeddings").numpy()
+        return unit_rows(vectors)[1:-1]  # without [CLS] and [SEP]
+
+    expected = [float((tokens(QUERY) @ tokens(text).T).max(axis=1).mean()) for text in TEXTS]
+    ours = own_token_vectors(encoder, [QUERY, *TEXTS])
+    assert match(ours[0], np.ones(len(ours[0])), ours[1:]).scores == pytest.approx(expected, abs=1e-5)
+
+
+def test_neither_the_batch_nor_its_order_nor_padding_changes_token_vectors(encoder):
+    together, alone = own_token_vectors(encoder, TEXTS), [own_token_vectors(encoder, [text])[0] for text in TEXTS]
+    backward = own_token_vectors(encoder, TEXTS[::-1])[::-1]
+    for one, other, reverse in zip(together, alone, backward, strict=True):
+        assert one.shape == other.shape and np.abs(one - other).max(initial=0) < 1e-5
+        assert np.abs(one - reverse).max(initial=0) < 1e-5
+
+
+def test_a_prompt_leaves_only_the_sentences_own_tokens(encoder):
+    assert own_token_vectors(encoder, [QUERY], "query: ")[0].shape == own_token_vectors(encoder, [QUERY])[0].shape
+    marked = places(encoder, QUERY, "query: ").spans
+    assert [QUERY[start:end] for start, end in marked] == QUERY.split()
+
+
+def test_the_words_that_match_are_the_maxima_and_their_places_are_right(opened, shared_bench):
+    encoder = shared_bench.registry.encoder()
+    comparison = Comparison(encoder, opened[1], QUERY, [0, 2])
+    for number, row in enumerate((0, 2)):
+        matches = comparison.words(row)
+        assert all(TEXTS[row][m.start : m.end] == m.word for m in matches)
+        assert sum(m.weight for m in matches) == pytest.approx(1)
+        assert sum(m.weight * m.similarity for m in matches) == pytest.approx(float(comparison.matches.scores[number]), abs=1e-6)
+    words = {m.query_word: m.word for m in comparison.words(2)}
+    assert words["parcel"] == "parcel" and words["arrived"] == "arrived" and "my" not in words
+    assert {m.query_word: m.word for m in comparison.words(0)}["parcel"] == "package"
+
+
+def test_a_row_without_words_is_compared_too(opened, shared_bench):
+    comparison = Comparison(shared_bench.registry.encoder(), opened[1], QUERY, [3])
+    assert comparison.words(3) and np.isfinite(comparison.matches.scores).all()
+
+
+def test_a_query_of_stop_words_alone_counts_them_all(opened, shared_bench):
+    hits = SearchService(shared_bench).search(opened[0], "to be or not to be", 3).hits
+    assert len(hits) == 3 and all(hit.maxsim is not None and np.isfinite(hit.maxsim) for hit in hits)
+
+
+def test_the_best_sentence_of_a_longer_text_is_named(opened, shared_bench):
+    hit = next(hit for hit in SearchService(shared_bench).search(opened[0], QUERY, 5).hits if hit.row == 5)
+    assert hit.sentence[slice(*hit.best)] == "Yet the parcel never arrived."
+    assert best_sentence("One sentence only", hit.matches) == (0, 17)
+
+
+@pytest.mark.parametrize("ranking", [MAXSIM, HYBRID, DENSE, WORDS])
+def test_every_ranking_obeys_number_and_filters_and_gives_the_same_twice(opened, shared_bench, ranking):
+    search, filters = SearchService(shared_bench), {"text": {"contains": "parcel"}}
+    first, again = (search.search(opened[0], QUERY, 2, filters, ranking) for _ in range(2))
+    assert {hit.row for hit in first.hits} == {3, 5} and first.ranking == ranking
+    assert [hit.maxsim for hit in first.hits] == [hit.maxsim for hit in again.hits]
+    assert (first.hits[0].maxsim is None) == (ranking != MAXSIM) and (first.hits[0].bm25 is None) == (ranking == DENSE)
+
+
+def test_more_like_this_leaves_the_row_itself_out(opened, shared_bench):
+    hits = SearchService(shared_bench).more_like(opened[0], 3, 2, ranking=MAXSIM).hits
+    assert len(hits) == 2 and 3 not in {hit.row for hit in hits} and hits[0].row in {1, 5}
+
+
+def test_an_unknown_ranking_is_refused(opened, shared_bench):
+    with pytest.raises(UserError, match="ranking"):
+        SearchService(shared_bench).search(opened[0], QUERY, ranking="best")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("", []),
+        ("One. Two! Three?", ["One.", "Two!", "Three?"]),
+        ('He said "No." Then he left.', ['He said "No."', "Then he left."]),
+        ("これは文です。次の文です。", ["これは文です。", "次の文です。"]),
+        ("a line\n\nanother", ["a line", "another"]),
+        ("No end", ["No end"]),
+    ],
+)
+def test_sentences_of_a_text(text, sentences):
+    assert [text[start:end] for start, end in sentence_spans(text)] == sentences

@@ -1,0 +1,85 @@
+"""Ranges over columns that are written in several forms: a file, a collection in a folder, the endpoint's answer, the map."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from sbert_app.collections.collection import METADATA, Facts, embedding_column
+from sbert_app.collections.folder import FolderCollection
+from sbert_app.corpus.indexed import DENSE, IndexedCorpus
+from sbert_app.corpus.reader import Corpus
+from sbert_app.corpus_map.colouring import ColourScale, _column
+from sbert_app.errors import UserError
+from sbert_app.jobs.collection.service import CollectionService
+from sbert_app.jobs.search.searching import SearchService
+from tests.mixed_columns import COLUMNS, EXPECTED
+
+WEATHER = "rain snow wind sun fog hail storm frost dew ice heat cold"
+TEXTS = [f"Note {number} about {word}" for number, word in enumerate(WEATHER.split())]
+
+
+@pytest.fixture(scope="module")
+def encoder(shared_bench):
+    return shared_bench.registry.encoder()
+
+
+@pytest.fixture(scope="module")
+def embeddings(shared_bench, encoder):
+    return shared_bench.device.encode(encoder, TEXTS, encoder.document_prompt)
+
+
+@pytest.fixture(scope="module")
+def in_memory(shared_bench, encoder, embeddings):
+    """The session of a file."""
+    corpus = Corpus("notes.csv", ("text",), TEXTS, pd.DataFrame(COLUMNS, dtype=str), np.arange(1, 13))
+    session = shared_bench.sessions.open()
+    session.put(IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, embeddings))
+    return session
+
+
+@pytest.fixture(scope="module")
+def in_folder(shared_bench, encoder, embeddings, tmp_path_factory):
+    """The session of a collection, of whose first rows nobody has decided how columns are written."""
+    folder = tmp_path_factory.mktemp("stores") / "notes"
+    facts = Facts(encoder.name, encoder.fingerprint, encoder.dim, "text", tuple(COLUMNS), {}, ("notes.csv",))
+    collection = FolderCollection.create(folder, facts)
+    metadata = {METADATA + name: list(cells) for name, cells in COLUMNS.items()}
+    unit = embeddings / np.linalg.norm(embeddings, axis=1, keepdims=True)
+    rows = {"row": list(range(1, 13)), "sentence": TEXTS, **metadata, "embedding": embedding_column(unit)}
+    collection.upsert(pa.table(rows, schema=facts.schema))
+    collection.finish(facts)
+    collection.close()
+    session = shared_bench.sessions.open()
+    CollectionService(shared_bench).open(session, str(folder))
+    return session
+
+
+@pytest.mark.parametrize("where", ["in_memory", "in_folder"])
+def test_a_search_finds_the_rows_that_a_person_counts_and_tells_the_others(shared_bench, request, where):
+    service, session = SearchService(shared_bench), request.getfixturevalue(where)
+    for column, bounds, rows, unreadable, unclear in EXPECTED:
+        result = service.search(session, "weather", 12, {column: bounds}, DENSE)
+        assert sorted(hit.row - 1 for hit in result.hits) == rows, (column, bounds)
+        counts = [unreadable, unclear]
+        assert [int(caution.split()[0]) for caution in result.cautions] == [count for count in counts if count], column
+        assert all(f"of column '{column}', such as “" in caution for caution in result.cautions)
+        assert all("not in the result." in caution for caution in result.cautions)
+
+
+@pytest.mark.parametrize("where", ["in_memory", "in_folder"])
+def test_a_column_of_blanks_has_no_range_and_other_filters_no_cautions(shared_bench, request, where):
+    service, session = SearchService(shared_bench), request.getfixturevalue(where)
+    with pytest.raises(UserError, match="'nothing' holds neither numbers nor dates"):
+        service.search(session, "weather", 12, {"nothing": {"from": "1"}}, DENSE)
+    assert service.search(session, "weather", 12, {"two forms": "soon"}, DENSE).cautions == ()
+
+
+def test_a_map_coloured_by_such_a_column_tells_which_rows_are_grey():
+    cells = pd.Series([*COLUMNS["day or month"], "2025-07-01", "2025-07-02", "2025-07-03"], name="day or month", dtype=str)
+    colours = _column("day or month", cells)
+    assert isinstance(colours, ColourScale)
+    assert np.flatnonzero(np.isnan(colours.values)).tolist() == [2, 4, 6, 7, 11]
+    assert colours.notes[0].startswith("1 row of column 'day or month', such as “whenever”, could not be read as a date")
+    assert colours.notes[1].startswith("3 rows of") and colours.notes[1].endswith("they are grey on the map.")
+    assert [text for _, text in colours.ticks] == ["13/04/2025", "2025-07-03"]

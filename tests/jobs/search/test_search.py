@@ -1,0 +1,359 @@
+"""Bringing a corpus and searching it: progress, stop, cache, saved corpora, bad requests, two visitors."""
+
+import csv
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.errors import UserError
+from sbert_app.jobs.corpus.job import ENCODING, INDEXING, index
+from sbert_app.jobs.corpus.opening import delete_saved, open_example, open_saved, read_lines, saved_corpora
+from sbert_app.jobs.search.ranked_hits import search_so_far
+from sbert_app.jobs.search.searching import SearchService
+from sbert_app.models.defaults import NEW_POLY
+from sbert_app.runtime.workbench import open_workbench
+from sbert_app.settings import Settings
+from sbert_app.tables import Table, read_table
+
+QUERIES = Path(__file__).parents[2] / "corpus" / "field_notes_queries.csv"
+
+
+def indexed(bench, lines, columns=("text",)):
+    """Index lines in a new session; the session and the events."""
+    session = bench.sessions.open()
+    session.put(read_lines("\n".join(lines), bench.settings.limits))
+    return session, list(index(bench, session, list(columns)))
+
+
+@pytest.fixture(scope="module")
+def unknown(sentences):
+    """Sentences whose embeddings do not come with the app."""
+    return [f"{sentence} Please help." for sentence in sentences]
+
+
+def test_indexing_reports_progress_up_to_a_searchable_corpus(bench, unknown):
+    session, events = indexed(bench, unknown[:300])
+    done = [event.done for event in events]
+    assert done == sorted(done) and done[-1] == 300 and len(set(done)) > 3
+    assert events[-1].result is session.get(IndexedCorpus) and events[-1].rate > 0
+    hit = SearchService(bench).search(session, unknown[17], 1).hits[0]
+    assert (hit.sentence, hit.row, hit.rank) == (unknown[17], 18, 1) and hit.score > 0.99
+
+
+def test_indexing_again_encodes_nothing(bench, unknown):
+    indexed(bench, unknown[:100])
+    _, events = indexed(bench, unknown[:100])
+    assert events[-1].stage == "Opened" and events[-1].skipped == 100
+    _, events = indexed(bench, [*unknown[:100], "one new sentence"])  # another corpus: only the new sentence is encoded
+    assert events[-1].stage == "Indexed" and events[-1].skipped == 100
+
+
+def test_stopping_keeps_what_was_encoded_and_the_corpus_before(bench, unknown):
+    session, _ = indexed(bench, ["the corpus before"])
+    before = session.get(IndexedCorpus)
+    session.put(read_lines("\n".join(unknown), bench.settings.limits))
+    seen = []
+    for event in index(bench, session, ["text"]):
+        seen.append(event)
+        if event.done > 100:
+            session.stop(INDEXING)
+    assert seen[-1].stopped and 100 < seen[-1].done < len(unknown) and session.get(IndexedCorpus) is before
+    again = list(index(bench, session, ["text"]))
+    assert again[-1].skipped == seen[-1].done and session.get(IndexedCorpus) is not before
+
+
+def test_closing_the_generator_keeps_what_was_encoded(bench, unknown):
+    session = bench.sessions.open()
+    session.put(read_lines("\n".join(unknown[:300]), bench.settings.limits))
+    work = index(bench, session, ["text"])
+    event = next(event for event in work if event.done > 50)
+    work.close()
+    assert session.get(IndexedCorpus) is None
+    assert list(index(bench, session, ["text"]))[-1].skipped == event.done
+
+
+def test_meaning_is_found_where_no_word_overlaps(shared_bench):
+    session = shared_bench.sessions.open()
+    open_example(shared_bench, session, "field_notes.csv")
+    service = SearchService(shared_bench)
+    with QUERIES.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    found = [service.search(session, row["query"], 3) for row in rows]
+    top = sum(row["expected_text"] in [hit.sentence for hit in result.hits] for row, result in zip(rows, found, strict=True))
+    assert len(rows) == 40 and top >= 38
+
+
+def test_a_poly_encoder_re_ranks_by_its_own_scores(bench):
+    session, _ = indexed(bench, ["A parcel came late.", "The delivery is delayed.", "My card is lost."])
+    query = "late delivery"
+    hits = SearchService(bench).search(session, query, rerank=True, cross_encoder=NEW_POLY).hits
+    expected = bench.registry.pair_scorer(NEW_POLY).score([(query, hit.sentence) for hit in hits])
+    assert [hit.cross_score for hit in hits] == pytest.approx(expected, abs=1e-5) and len(hits) == 3
+    assert sorted(expected, reverse=True) == list(expected) and hits[2].sentence == "My card is lost."
+
+
+def test_metadata_comes_with_the_hits_and_filters_them(shared_bench):
+    session, service = shared_bench.sessions.open(), SearchService(shared_bench)
+    open_example(shared_bench, session, "support_tickets.csv")
+    values, columns = service.filters(session)
+    assert columns == ["team", "product", "priority", "date", "text"]
+    assert {column for column, _, _ in values} == {"team", "product", "priority"}
+    beacon = {"product": ["Beacon"]}
+    fitting = service.search(session, "the app crashes", 20, beacon).fitting
+    assert ("product", "Beacon", fitting) in values and 20 < fitting < 926
+    hits = service.search(session, "the app crashes", 20, beacon | {"date": {"from": "2026-06"}}).hits
+    assert len(hits) == 20 and all(h.metadata["product"] == "Beacon" and h.metadata["date"] >= "2026-06" for h in hits)
+    assert service.search(session, "x", 5, {"product": ["None such"]}).hits == []
+
+
+def test_the_sentences_themselves_can_be_filtered(shared_bench):
+    session, service = shared_bench.sessions.open(), SearchService(shared_bench)
+    open_example(shared_bench, session, "support_tickets.csv")
+    hits = service.search(session, "money", 50, {"text": {"contains": "invoice"}}).hits
+    assert hits and all("invoice" in hit.sentence.lower() for hit in hits)
+    assert "text" in service.filters(session)[1]
+
+
+def test_opening_another_corpus_stops_the_indexing_that_runs(bench, sentences):
+    session = bench.sessions.open()
+    session.put(read_lines("\n".join(sentences), bench.settings.limits))
+    events = []
+    for event in index(bench, session, ["text"]):
+        events.append(event)
+        if event.done > 50 and session.get(IndexedCorpus) is None:
+            open_example(bench, session, "field_notes.csv")
+    assert events[-1].stopped and session.get(IndexedCorpus).corpus.name == "field_notes.csv" and session.get(Table) is None
+
+
+def test_a_corpus_opened_while_the_index_is_built_stays(bench, sentences):
+    session = bench.sessions.open()
+    session.put(read_lines("\n".join(sentences[:50]), bench.settings.limits))
+    for event in index(bench, session, ["text"]):
+        if event.stage == "Building the index":
+            open_example(bench, session, "field_notes.csv")
+    assert event.stopped and event.result is None and session.get(IndexedCorpus).corpus.name == "field_notes.csv"
+
+
+def test_a_new_start_does_not_revive_what_was_stopped(bench, sentences):
+    session = bench.sessions.open()
+    session.put(read_lines("\n".join(sentences), bench.settings.limits))
+    first, second = index(bench, session, ["text"]), index(bench, session, ["text"])
+    next(first)
+    session.stop(INDEXING)
+    next(second)
+    assert [event.stage for event in first][-1] == "Stopped"
+    assert list(second)[-1].result is session.get(IndexedCorpus)
+
+
+def test_a_file_named_like_an_example_is_asked_nothing(bench, write):
+    session = bench.sessions.open()
+    session.put(read_table(write("support_tickets.csv", "text\nfirst\nsecond\n"), bench.settings.limits))
+    list(index(bench, session, ["text"]))
+    service, first = SearchService(bench), "charged two times for the same thing"
+    assert service.first_query(session, "") == "" and service.first_query(session, first) == ""
+    open_example(bench, session, "support_tickets.csv")
+    assert service.first_query(session, "") == first == service.first_query(session, "my kettle has white stuff inside")
+    assert service.first_query(session, "typed") == "typed"
+
+
+def test_more_like_this_leaves_the_row_itself_out(shared_bench):
+    session, service = shared_bench.sessions.open(), SearchService(shared_bench)
+    corpus = open_example(shared_bench, session, "support_tickets.csv")
+    result = service.more_like(session, 40, 5)
+    assert result.query == corpus.corpus.sentences[39] and len(result.hits) == 5
+    assert 40 not in [hit.row for hit in result.hits]
+    expected = np.argsort(-(corpus.embeddings @ corpus.embeddings[39]))[1:6] + 1
+    assert [hit.row for hit in result.hits] == expected.tolist()
+
+
+def test_more_hits_than_rows_gives_every_row_once(bench):
+    session, _ = indexed(bench, ["one", "two", "three"])
+    assert sorted(h.row for h in SearchService(bench).search(session, "number", 50).hits) == [1, 2, 3]
+
+
+def test_a_corpus_of_one_row_and_of_equal_rows(bench):
+    for lines in (["only"], ["same"] * 50):
+        session, events = indexed(bench, lines)
+        (hit,) = SearchService(bench).search(session, "same", 10).hits
+        assert hit.copies == len(lines) - 1
+    assert "49 rows repeat" in events[-1].result.corpus.notes[0]
+
+
+def test_bad_requests_are_told(bench):
+    service, session = SearchService(bench), bench.sessions.open()
+    with pytest.raises(UserError, match="no corpus yet. Choose an example or upload a file"):
+        service.search(session, "x")
+    with pytest.raises(UserError, match="nothing to index yet"):
+        list(index(bench, session, ["text"]))
+    with pytest.raises(UserError, match="There is no example 'passwd'"):
+        open_example(bench, session, "passwd")
+    session, _ = indexed(bench, ["a", "b"])
+    with pytest.raises(UserError, match="The query is blank"):
+        service.search(session, " ")
+    for top in (0, -1, 10**9, 2.5, float("nan"), float("inf"), "abc", None, True):
+        with pytest.raises(UserError, match=r"number of hits must be a whole number in 1..1,000"):
+            service.search(session, "x", top)
+    for query in (None, 5, ["x"]):
+        with pytest.raises(UserError, match="The query must be text"):
+            service.search(session, query)
+    for filters in ([1], "x"):
+        with pytest.raises(UserError, match="Filters must be an object"):
+            service.search(session, "x", 5, filters)
+    with pytest.raises(UserError, match="There are no lines yet. Type or paste one sentence per line"):
+        read_lines(" \n ", bench.settings.limits)
+    with pytest.raises(UserError, match="The text with the lines must be text"):
+        read_lines(None, bench.settings.limits)
+    for call in (lambda: open_saved(bench, session, ""), lambda: delete_saved(bench, "")):
+        with pytest.raises(UserError, match="Choose a saved corpus first"):
+            call()
+    for row in (0, 99, None, "1; drop", [1, 2], True):
+        with pytest.raises(UserError, match=r"The row must be a whole number in 1..2"):
+            service.more_like(session, row)
+    for columns in ("text", None, [1], {"text": 1}):
+        with pytest.raises(UserError, match="The sentence columns must be a list of names"):
+            session.put(read_lines("a", bench.settings.limits))
+            list(index(bench, session, columns))
+    for model in (None, 5, ["x"]):
+        with pytest.raises(UserError, match="The model must be given by its name"):
+            list(index(bench, session, ["text"], model))
+
+
+def test_a_bad_column_leaves_the_corpus_before_in_place(bench):
+    session, _ = indexed(bench, ["a", "b"])
+    before = session.get(IndexedCorpus)
+    with pytest.raises(UserError, match="no column 'nope'"):
+        list(index(bench, session, ["nope"]))
+    assert session.get(IndexedCorpus) is before
+
+
+def test_saved_corpora_reopen_in_another_session_and_can_be_deleted(bench, sentences):
+    indexed(bench, sentences[:50])
+    session = bench.sessions.open()
+    saved = saved_corpora(bench)
+    assert (
+        [(entry.name, entry.rows) for entry in saved]
+        == [(f"pasted: {sentences[0][:32]}…", 50)]
+        == [(s.name, s.rows) for s in saved_corpora(bench)]
+    )
+    open_saved(bench, session, saved[0].id)
+    assert SearchService(bench).search(session, sentences[3], 1).hits[0].row == 4
+    delete_saved(bench, saved[0].id)
+    assert saved_corpora(bench) == []
+
+
+INDEX_FOR_EVER = """
+import sys
+from pathlib import Path
+from sbert_app.models.defaults import NEW_POLY
+from sbert_app.runtime.workbench import open_workbench
+from sbert_app.settings import Settings
+bench = open_workbench(Settings(home=Path(sys.argv[1]), device="cpu"))
+session = bench.sessions.open()
+session.put(read_lines("\\n".join(f"sentence {i} of many" for i in range(20_000)), bench.settings.limits))
+for event in index(bench, session, ["text"]):
+    print(event.done, flush=True)
+"""
+
+
+def test_a_killed_process_leaves_nothing_half_written(bench):
+    command = [sys.executable, "-c", INDEX_FOR_EVER, str(bench.settings.home)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=QUERIES.parents[2]) as process:
+        while int(process.stdout.readline()) < 300:
+            pass
+        process.kill()
+    assert saved_corpora(bench) == []
+    _, events = indexed(bench, [f"sentence {i} of many" for i in range(50)])
+    assert events[-1].stage == "Indexed" and len(saved_corpora(bench)) == 1
+
+
+def test_a_full_disk_costs_the_saving_not_the_search(bench, monkeypatch):
+    def full(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "save", full)
+    session, events = indexed(bench, ["a", "b"])
+    assert events[-1].notes == ("Ready to search, but not saved for next time: No space left on device.",)
+    assert len(SearchService(bench).search(session, "a").hits) == 2
+
+
+def test_a_changed_model_is_noticed(bench):
+    session, _ = indexed(bench, ["a", "b"])
+    session.put(replace(session.get(IndexedCorpus), fingerprint="another"))
+    with pytest.raises(UserError, match="has changed since this corpus was indexed. Index it again"):
+        SearchService(bench).search(session, "a")
+
+
+def test_hosted_mode_leaves_nothing_on_disk(tmp_path, unknown):
+    hosted = open_workbench(Settings(home=tmp_path / "home", device="cpu", hosted=True))
+    session, events = indexed(hosted, unknown[:30])
+    assert events[-1].skipped == 0 and indexed(hosted, unknown[:30])[1][-1].skipped == 0
+    assert not (tmp_path / "home").exists()
+    assert saved_corpora(hosted) == []
+    for call in (lambda: open_saved(hosted, session, "x"), lambda: delete_saved(hosted, "x")):
+        with pytest.raises(UserError, match="A hosted app saves no corpora"):
+            call()
+
+
+def test_two_visitors_at_once_see_their_own_corpus_only(bench):
+    lines = {"a": [f"apple pie recipe {i}" for i in range(150)], "b": [f"bicycle chain repair {i}" for i in range(150)]}
+    sessions, errors = {}, []
+
+    def visit(name):
+        try:
+            sessions[name] = indexed(bench, lines[name])[0]
+            for _ in range(5):
+                hits = SearchService(bench).search(sessions[name], "apple or bicycle", 20).hits
+                assert {hit.sentence.split()[0] for hit in hits} == {lines[name][0].split()[0]}
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=visit, args=(name,)) for name in lines]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == [] and sessions["a"].id != sessions["b"].id
+
+
+def test_weak_hits_score_lower_than_nearly_all_related_pairs(shared_bench):
+    session, service = shared_bench.sessions.open(), SearchService(shared_bench)
+    open_example(shared_bench, session, "field_notes.csv", "all-MiniLM-L6-v2")
+    with QUERIES.open(newline="", encoding="utf-8") as stream:
+        wanted = {row["query"]: row["expected_text"] for row in csv.DictReader(stream)}
+    for query, text in wanted.items():
+        result = service.with_weak(session, service.search(session, query, 10))
+        assert all(hit.score > result.weak for hit in result.hits if hit.sentence == text)
+    far = service.with_weak(session, service.search(session, "quantum chromodynamics of gluons", 1))
+    assert far.hits[0].score < far.weak < 0.5
+
+
+def test_what_is_encoded_so_far_answers_while_the_rest_is_encoded(bench, unknown):
+    session = bench.sessions.open()
+    session.put(read_lines("\n".join(unknown), bench.settings.limits))
+    answers = []
+    for event in index(bench, session, ["text"]):
+        if event.stage == ENCODING and 0 < event.done < len(unknown):
+            answers.append((event.done, search_so_far(bench, session, unknown[17])))
+    assert len(answers) > 2
+    for done, result in answers:
+        assert result.fitting == done and result.searched == len(unknown) and len(result.hits) <= 5
+    assert any(result.hits[0].row == 18 for _, result in answers)  # as soon as it is encoded
+    with pytest.raises(UserError, match="has ended"):
+        search_so_far(bench, session, "anything")
+
+
+def test_a_failed_or_stopped_indexing_leaves_nothing_to_search(bench, unknown):
+    session = bench.sessions.open()
+    session.put(read_lines("\n".join(unknown), bench.settings.limits))
+    for event in index(bench, session, ["text"]):
+        if event.done:
+            session.stop(INDEXING)
+    assert event.stopped
+    with pytest.raises(UserError, match="has ended"):
+        search_so_far(bench, session, "anything")
