@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 
 from sbert_app.jobs.collection.service import CollectionService
-from sbert_app.jobs.score_pairs.scoring import PairFileService
 from sbert_app.jobs.search.judging import JudgingService
 from sbert_app.jobs.search.searching import SearchService
 from sbert_app.jobs.search.standing import StandingService
-from sbert_app.jobs.similarity.compare import SimilarityService
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services.corpus.cluster_map import MapService
 from sbert_app.services.corpus.corpora import CorpusService
@@ -24,8 +22,6 @@ class Services:
     """One instance of each service. Their state is in the workbench's sessions and on disk."""
 
     bench: Workbench
-    similarity: SimilarityService
-    pair_files: PairFileService
     corpora: CorpusService
     collections: CollectionService
     search: SearchService
@@ -45,8 +41,6 @@ def build_services(bench: Workbench) -> Services:
     trainings = FineTuneService(bench)
     return Services(
         bench=bench,
-        similarity=SimilarityService(bench),
-        pair_files=PairFileService(bench),
         corpora=CorpusService(bench),
         collections=CollectionService(bench),
         search=SearchService(bench),

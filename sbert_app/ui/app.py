@@ -52,7 +52,7 @@ def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
         tabs = {}
         with gr.Tabs(elem_id="tabs") as all_tabs:
             with gr.Tab("Similarity", id="similarity") as tabs["similarity"]:
-                similarity.build(services, session, model, opened)
+                similarity.build(bench, session, model, opened)
             with gr.Tab("Search", id="search") as tabs["search"]:
                 search = SearchTab(services, session, opened)
             with gr.Tab("Duplicates", id="duplicates") as tabs["duplicates"]:

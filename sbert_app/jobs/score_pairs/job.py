@@ -7,10 +7,10 @@ from typing import Any
 
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
 from sbert_app.jobs.declaring.option import option, output, text
+from sbert_app.jobs.score_pairs.scoring import score_table
 from sbert_app.labelled import scored_pairs as wording
 from sbert_app.labelled.pair_columns import choose_pair_columns
 from sbert_app.labelled.scored_pairs import ScoredPairs, ShownPair
-from sbert_app.step import Step
 from sbert_app.storage import writing, writing_to
 from sbert_app.tables.table import csv_file, skipped_summary
 from sbert_app.wording import plural, rounded
@@ -44,13 +44,12 @@ def score_pairs(call: Call, options: ScorePairsOptions) -> Steps:
         scored_lower_than_labelled (up to 5 pairs each: row, score, label, sentences; compared by rank), notes, seconds; scores
         (row, score) for up to 100 rows; and a csv file with one more column, the score.
     """
-    table, service = call.required_table(), call.services.pair_files
+    table, scored = call.required_table(), None
     columns = choose_pair_columns(table.frame, options.first_column, options.second_column, options.label_column)
-    scored = None
-    for progress in service.score_table(table, columns, options.model, call.stop):
-        scored = progress.scored
+    for step in score_table(call.bench, table, columns, options.model, call.stop):
+        scored = step.result
         if scored is None:
-            yield Step(progress.stage, progress.done, progress.total)
+            yield step
     if scored is None:
         return
     path = _write(scored, options.out, call.folder)

@@ -1,10 +1,9 @@
 """Score a file of pairs: encode each different sentence once, add a column of scores, and compare them with the file's labels."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,18 +14,16 @@ from sbert_app.labelled.columns import ColumnRoles
 from sbert_app.labelled.examples import Reading, check_columns, read_examples
 from sbert_app.labelled.pair_columns import PairColumns, PairLabels, guess_pair_columns, read_pair_labels
 from sbert_app.labelled.scored_pairs import ScoredPairs
-from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.engine.batching import distinct
 from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.services.labelled import EXAMPLES
-from sbert_app.tables import Table, read_table
+from sbert_app.step import Step
+from sbert_app.tables import Table
 from sbert_app.vectors import Vectors, unit_rows
 
 SCORING = "scoring"  # job name
-EXAMPLE = "instructions_labelled.csv"
 BLOCK = 100_000  # pairs multiplied at a time: bounds memory
 
 
@@ -37,120 +34,96 @@ class PairTable:
     table: Table
 
 
-@dataclass(frozen=True)
-class ScoringProgress:
-    """Progress in sentences. The last event holds the result or is `stopped`."""
-
-    stage: str
-    done: int = 0
-    total: int = 0
-    seconds: float = 0.0
-    stopped: bool = False
-    scored: ScoredPairs | None = None
+def open_pairs(session: Session, table: Table) -> PairColumns:
+    """Keep a table in the session. Returns its likely columns."""
+    columns = guess_pair_columns(table.frame)
+    session.put(PairTable(table))
+    return columns
 
 
-class PairFileService:
-    """All state is in the visitor's session."""
+def close_pairs(session: Session) -> None:
+    """Remove the session's file and its scores."""
+    session.stop(SCORING)
+    session.drop(PairTable)
+    session.drop(ScoredPairs)
 
-    def __init__(self, workbench: Workbench) -> None:
-        self._bench = workbench
-        self._limits = workbench.settings.limits
 
-    def open_file(self, session: Session, path: Path) -> tuple[Table, PairColumns]:
-        """Read a file and keep it in the session. Returns it with its likely columns."""
-        return self._open(session, read_table(path, self._limits))
+def score_opened(bench: Workbench, session: Session, columns: PairColumns, model: str) -> Iterator[Step[ScoredPairs]]:
+    """Score the session's file by these columns. If only the labels are others than before, the scores are kept.
 
-    def open_example(self, session: Session) -> tuple[Table, PairColumns]:
-        """Open the bundled example as if it had been uploaded."""
-        return self._open(session, read_table(EXAMPLES / EXAMPLE, self._limits))
+    The last step has the result or is stopped. Raises UserError for a missing column, labels that cannot be compared, or a file
+    without a usable row.
+    """
+    kept = session.get(PairTable)
+    if kept is None:
+        raise UserError("There is no file of pairs yet. Upload one, or open the example.")
+    reading, labels = _read(bench, kept.table, columns)
+    stop = session.begin(SCORING)
+    for step in _steps(bench, kept.table, reading, labels, model, stop, session.get(ScoredPairs)):
+        if step.result is None or session.put(step.result, stop):
+            yield step
+        else:  # another file was scored meanwhile
+            yield Step("Stopped", stopped=True)
 
-    def _open(self, session: Session, table: Table) -> tuple[Table, PairColumns]:
-        columns = guess_pair_columns(table.frame)
-        session.put(PairTable(table))
-        return table, columns
 
-    def has_file(self, session: Session) -> bool:
-        return session.get(PairTable) is not None
+def score_table(bench: Workbench, table: Table, columns: PairColumns, model: str, stop: Stop) -> Iterator[Step[ScoredPairs]]:
+    """Score a table that is in no session, as `score_opened` does."""
+    yield from _steps(bench, table, *_read(bench, table, columns), model, stop)
 
-    def score(self, session: Session, columns: PairColumns, model: str = DEFAULT_ENCODER) -> Iterator[ScoringProgress]:
-        """Score the session's file by these columns. If only the labels are others than before, the scores are kept.
 
-        Raises UserError for a missing column, labels that cannot be compared, or a file without a usable row.
-        """
-        kept, earlier = session.get(PairTable), session.get(ScoredPairs)
-        if kept is None:
-            raise UserError("There is no file of pairs yet. Upload one, or open the example.")
-        reading, labels = self._read(kept.table, columns)
-        stop = session.begin(SCORING)
-        for progress in self._steps(kept.table, reading, labels, model, stop, earlier):
-            if progress.scored is None or session.put(progress.scored, stop):
-                yield progress
-            else:  # another file was scored meanwhile
-                yield ScoringProgress("Stopped", stopped=True)
+def _read(bench: Workbench, table: Table, columns: PairColumns) -> tuple[Reading, PairLabels | None]:
+    """Read the usable rows, and their labels if a column of labels is chosen."""
+    roles = ColumnRoles("positives", columns.sentences)
+    reading = read_examples(table, roles, bench.settings.limits, repeats=True, least=1)
+    if not columns.labels:
+        return reading, None
+    check_columns(table, [*columns.sentences, columns.labels])
+    cells = dict(zip(table.rows.tolist(), table.frame[columns.labels].tolist(), strict=True))
+    return reading, read_pair_labels(columns.labels, [cells[row] for row in reading.examples.rows.tolist()])
 
-    def score_table(self, table: Table, columns: PairColumns, model: str, stop: Stop) -> Iterator[ScoringProgress]:
-        """Score a table that is in no session, as `score` does."""
-        reading, labels = self._read(table, columns)
-        yield from self._steps(table, reading, labels, model, stop)
 
-    def stop(self, session: Session) -> None:
-        """Stop this session's scoring after the current batch."""
-        session.stop(SCORING)
+def _steps(
+    bench: Workbench,
+    table: Table,
+    reading: Reading,
+    labels: PairLabels | None,
+    model: str,
+    stop: Stop,
+    earlier: ScoredPairs | None = None,
+) -> Iterator[Step[ScoredPairs]]:
+    """Wait in the queue and score, unless an earlier result has these scores; then compare with the labels."""
+    kept = earlier and earlier.table is table and (earlier.model, earlier.reading.mapping) == (model, reading.mapping)
+    scored = earlier if kept else None
+    if scored is None:
+        with bench.lines.corpora.join(stop) as waiting:
+            for before in waiting:
+                yield Step(place_in_line(before, "job"))
+            scored = yield from _scored(bench, table, reading, model, stop)
+    if scored is not None:
+        yield Step("Comparing with the labels" if labels else "Sorting")
+        yield Step("Scored", seconds=scored.seconds, result=_compared(scored, labels))
 
-    def clear(self, session: Session) -> None:
-        """Remove the session's file and its scores."""
-        session.stop(SCORING)
-        session.drop(PairTable)
-        session.drop(ScoredPairs)
 
-    def _read(self, table: Table, columns: PairColumns) -> tuple[Reading, PairLabels | None]:
-        """Read the usable rows, and their labels if a column of labels is chosen."""
-        mapping = ColumnRoles("positives", columns.sentences)
-        reading = read_examples(table, mapping, self._limits, repeats=True, least=1)
-        if not columns.labels:
-            return reading, None
-        check_columns(table, [*columns.sentences, columns.labels])
-        cells = dict(zip(table.rows.tolist(), table.frame[columns.labels].tolist(), strict=True))
-        return reading, read_pair_labels(columns.labels, [cells[row] for row in reading.examples.rows.tolist()])
-
-    def _steps(
-        self, table: Table, reading: Reading, labels: PairLabels | None, model: str, stop: Stop, earlier: ScoredPairs | None = None
-    ) -> Iterator[ScoringProgress]:
-        """Wait in the queue and score, unless an earlier result has these scores; then compare with the labels."""
-        kept = earlier and earlier.table is table and (earlier.model, earlier.reading.mapping) == (model, reading.mapping)
-        scored = earlier if kept else None
-        if scored is None:
-            with self._bench.lines.corpora.join(stop) as waiting:
-                for before in waiting:
-                    yield ScoringProgress(place_in_line(before, "job"))
-                for progress in self._score(table, reading, model, stop):
-                    scored = progress.scored
-                    if scored is None:
-                        yield progress
-        if scored is not None:
-            yield ScoringProgress("Comparing with the labels" if labels else "Sorting")
-            yield ScoringProgress("Scored", seconds=scored.seconds, scored=_compared(scored, labels))
-
-    def _score(self, table: Table, reading: Reading, model: str, stop: Stop) -> Iterator[ScoringProgress]:
-        yield ScoringProgress("Loading the model")
-        encoder = self._bench.registry.encoder(model)
-        scale = self._bench.examples.scale(encoder)
-        start = time.perf_counter()
-        columns = reading.examples.sentences
-        unique, position = distinct(list(chain(*columns)))
-        embeddings = np.empty((len(unique), encoder.dim), dtype=np.float32)
-        progress = ScoringProgress("Encoding", 0, len(unique))
-        for rows, vectors in self._bench.device.stream(encoder, unique):
-            embeddings[rows] = vectors
-            seconds = time.perf_counter() - start
-            progress = ScoringProgress("Encoding", progress.done + len(rows), len(unique), seconds)
-            if stop.is_set():
-                yield ScoringProgress("Stopped", progress.done, len(unique), stopped=True)
-                return
-            yield progress
-        scores = _cosines(unit_rows(embeddings), position[: len(reading.examples)], position[len(reading.examples) :])
-        scored = ScoredPairs(table, reading, scores, scale, model, time.perf_counter() - start)
-        yield ScoringProgress("Scored", len(unique), len(unique), scored.seconds, scored=scored)
+def _scored(
+    bench: Workbench, table: Table, reading: Reading, model: str, stop: Stop
+) -> Generator[Step[ScoredPairs], None, ScoredPairs | None]:
+    """Encode the sentences. Returns their scores without labels, None if stopped."""
+    yield Step("Loading the model")
+    encoder = bench.registry.encoder(model)
+    scale = bench.examples.scale(encoder)
+    start = time.perf_counter()
+    unique, position = distinct(list(chain(*reading.examples.sentences)))
+    embeddings = np.empty((len(unique), encoder.dim), dtype=np.float32)
+    done = 0
+    for rows, vectors in bench.device.stream(encoder, unique):
+        embeddings[rows] = vectors
+        done += len(rows)
+        if stop.is_set():
+            yield Step("Stopped", done, len(unique), stopped=True)
+            return None
+        yield Step("Encoding", done, len(unique), time.perf_counter() - start)
+    scores = _cosines(unit_rows(embeddings), position[: len(reading.examples)], position[len(reading.examples) :])
+    return ScoredPairs(table, reading, scores, scale, model, time.perf_counter() - start)
 
 
 def _compared(scored: ScoredPairs, labels: PairLabels | None) -> ScoredPairs:
