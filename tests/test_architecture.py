@@ -41,10 +41,10 @@ MOST_FILES = 18  # in a folder
 LEAST_LINES, MOST_LINES = 60, 220
 # A module is one idea of 60 to 220 lines. These are smaller: no further one may be, and some may still go to a neighbour.
 SMALL = """
-corpus.ranking.fusion corpus_map.placed errors evaluation.paper jobs.cluster_map jobs.collection.job jobs.index_corpus jobs.models
-jobs.search.languages jobs.search.why_not labelled.example_set mapping.neighbours models.checks models.defaults
-models.engine.batching models.files.card models.pooling runtime.embedding runtime.held runtime.memory runtime.references
-services.bundle services.indexing.long_texts step tables.child training.vocabulary ui.kit.figures ui.quick_import ui.theme vectors
+corpus.ranking.fusion errors evaluation.paper jobs.cluster_map jobs.index_corpus jobs.models labelled.example_set
+mapping.neighbours models.checks models.defaults models.engine.batching models.files.card models.pooling runtime.embedding
+runtime.held runtime.memory runtime.references services.bundle services.indexing.long_texts step tables.child training.vocabulary
+ui.kit.figures ui.quick_import ui.theme vectors
 """.split()
 
 

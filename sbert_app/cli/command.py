@@ -18,10 +18,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from sbert_app.corpus_map import colouring
 from sbert_app.errors import UserError
 from sbert_app.jobs.cluster_map import CLUSTER_MAP, MapOptions
-from sbert_app.jobs.collection.job import OPEN_COLLECTION
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, outcome_of
 from sbert_app.jobs.declaring.option import Argument, arguments, read
 from sbert_app.jobs.index_corpus import INDEX_CORPUS
+from sbert_app.jobs.open_collection import OPEN_COLLECTION
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.services.bundle import Services, build_services

@@ -1,13 +1,13 @@
 """All jobs of the app. The endpoints, shell commands and MCP tools are generated from this list."""
 
 from sbert_app.jobs.cluster_map import CLUSTER_MAP
-from sbert_app.jobs.collection.job import OPEN_COLLECTION
 from sbert_app.jobs.duplicates import DUPLICATES
 from sbert_app.jobs.encode import ENCODE
 from sbert_app.jobs.evaluate import EVALUATE
 from sbert_app.jobs.fine_tune import FINE_TUNE
 from sbert_app.jobs.index_corpus import INDEX_CORPUS
 from sbert_app.jobs.models import MODELS
+from sbert_app.jobs.open_collection import OPEN_COLLECTION
 from sbert_app.jobs.score_pairs.job import SCORE_PAIRS
 from sbert_app.jobs.search.job import SEARCH
 from sbert_app.jobs.search.why_not import WHY_NOT

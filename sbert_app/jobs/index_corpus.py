@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
+from sbert_app.jobs.search.offered import cautions
 from sbert_app.step import Step
 from sbert_app.tables.table import skipped_summary
 from sbert_app.wording import plural
@@ -29,7 +30,7 @@ def index_corpus(call: Call, options: IndexOptions) -> Steps:
         return
     report, source = last.corpus.index.report, last.corpus.corpus
     passages = len(last.corpus.passages or ())
-    notes = [*last.notes, *source.notes, *skipped_summary(source.skipped), *call.services.search.cautions(session)]
+    notes = [*last.notes, *source.notes, *skipped_summary(source.skipped), *cautions(call.bench, session)]
     summary = {
         "corpus": session.id,
         "sentences": len(source),

@@ -2,10 +2,6 @@
 
 from dataclasses import dataclass
 
-from sbert_app.jobs.collection.service import CollectionService
-from sbert_app.jobs.search.judging import JudgingService
-from sbert_app.jobs.search.searching import SearchService
-from sbert_app.jobs.search.standing import StandingService
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.services.corpus.cluster_map import MapService
 from sbert_app.services.corpus.corpora import CorpusService
@@ -23,10 +19,6 @@ class Services:
 
     bench: Workbench
     corpora: CorpusService
-    collections: CollectionService
-    search: SearchService
-    standings: StandingService
-    judging: JudgingService
     duplicates: DuplicatesService
     overlap: OverlapService
     maps: MapService
@@ -42,10 +34,6 @@ def build_services(bench: Workbench) -> Services:
     return Services(
         bench=bench,
         corpora=CorpusService(bench),
-        collections=CollectionService(bench),
-        search=SearchService(bench),
-        standings=StandingService(bench),
-        judging=JudgingService(bench),
         duplicates=DuplicatesService(bench),
         overlap=OverlapService(bench),
         maps=MapService(bench),

@@ -46,7 +46,7 @@ def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
         owner = gr.BrowserState("", storage_key="sbert-studio-owner") if bench.settings.hosted else gr.State("")
         picker = ModelPicker(bench)
         model = picker.in_use
-        corpus = CorpusPanel(services.corpora, services.collections, session, model, picker.menu)
+        corpus = CorpusPanel(services.corpora, bench, session, model, picker.menu)
         opened = corpus.opened
         build_drawer()
         tabs = {}

@@ -12,6 +12,7 @@ import gradio as gr
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
+from sbert_app.jobs.open_collection import open_key
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.sessions import SessionKey
 from sbert_app.services.bundle import Services
@@ -97,7 +98,7 @@ class Arrival:
     def _restore(self, session: Session, model: str) -> Updates:
         """The model and the corpus of the page as it was."""
         place, updates = session.get(Place) or Place(), self._model(session, model)
-        if session.get(IndexedCorpus) is None and not self._services.collections.open_key(session, place.corpus):
+        if session.get(IndexedCorpus) is None and not open_key(self._services.bench, session, place.corpus):
             self._services.corpora.open_key(session, place.corpus, model)
         if place.corpus and session.get(IndexedCorpus) is None:
             updates[self._panel.progress] = view.missing(place.corpus, self._services.corpora.hosted)

@@ -10,8 +10,8 @@ import torch
 import transformers
 
 from sbert_app.errors import UserError
+from sbert_app.jobs.search.job import search
 from sbert_app.jobs.search.ranked_hits import WAITED
-from sbert_app.jobs.search.searching import SearchService
 from sbert_app.labelled.columns import ColumnRoles
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
@@ -187,8 +187,7 @@ def test_another_backbone_races_against_its_like_with_an_untrained_head(service,
 def test_waiting_for_others_is_told_and_not_counted(shared_bench):
     session = shared_bench.sessions.open()
     CorpusService(shared_bench).open_example(session, "support_tickets.csv")
-    search = SearchService(shared_bench)
-    assert WAITED not in search.search(session, "refund").milliseconds
+    assert WAITED not in search(shared_bench, session, "refund").milliseconds
     held, device = threading.Event(), shared_bench.device
 
     def hold():
@@ -201,7 +200,7 @@ def test_waiting_for_others_is_told_and_not_counted(shared_bench):
     thread = threading.Thread(target=hold)
     thread.start()
     held.wait()
-    stages = search.search(session, "refund").milliseconds
+    stages = search(shared_bench, session, "refund").milliseconds
     thread.join()
     assert stages[WAITED] >= 299
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.errors import UserError
 from sbert_app.jobs.score_pairs.scoring import open_pairs, score_opened
-from sbert_app.jobs.search.searching import SearchService
+from sbert_app.jobs.search.job import search as find
 from sbert_app.jobs.similarity.compare import ListComparison, compare
 from sbert_app.labelled.examples import Examples
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
@@ -49,7 +49,7 @@ def test_sentences_names_and_metadata_are_escaped(bench):
     shown = [corpus_view.table_summary(table, corpora.put_table(session, table), prose=True)]
     events = list(corpora.index(session, ["text"]))
     shown += [corpus_view.card(events[-1].corpus, events[-1]), corpus_view.progress(events[-1])]
-    shown.append(search.results(SearchService(bench).search(session, "x")))
+    shown.append(search.results(find(bench, session, "x")))
     compared = compare(bench, Session(), ATTACK, f"{ATTACK} again")
     shown += [
         file_view.scored(_scored_pairs(bench, session)),

@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.option import option, text
@@ -14,10 +14,12 @@ from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.services.bundle import Services
 from sbert_app.step import Step
 from sbert_app.tables import Table
 from sbert_app.tables.table import skipped_summary
+
+if TYPE_CHECKING:
+    from sbert_app.services.bundle import Services
 
 
 class Needs(Enum):
@@ -40,7 +42,7 @@ class Call:
     session: empty, unless the job needs a corpus. table, columns: only where it needs them.
     """
 
-    services: Services
+    services: "Services"
     stop: Stop = field(default_factory=Stop)
     session: Session = field(default_factory=Session)
     table: Table | None = None

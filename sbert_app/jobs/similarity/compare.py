@@ -11,9 +11,8 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.ranking.lexical import word_overlap
 from sbert_app.errors import UserError
 from sbert_app.explain.attribution import Attribution, leave_one_out, split_mean_pooled
-from sbert_app.explain.cautions import Caution, cautions
+from sbert_app.explain.cautions import Caution, cautions, pieces_of
 from sbert_app.explain.scale import Scale
-from sbert_app.jobs.search.languages import pieces_of
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.models.files.trained_for import Bounds, check_one_score
 from sbert_app.models.pooling import POOLINGS
@@ -141,7 +140,8 @@ def _explained(bench: Workbench, session: Session, pair: tuple[str, str], encode
     encoded = time.perf_counter()
     poolings = {p: cosine(encoder.pool(tokens1, p), encoder.pool(tokens2, p)) for p in POOLINGS}
     score = poolings[encoder.layout.pooling]
-    noticed = cautions(*pair, (pieces_of(encoder, tokens1), pieces_of(encoder, tokens2)))
+    pieces1, pieces2 = (pieces_of(each, encoder.pieces_a_sample_word) for each in tokens)
+    noticed = cautions(*pair, (pieces1, pieces2))
     truncated = f"Only the first {encoder.max_length} tokens of each sentence were read: the model's limit."
     attribution = _attribution(bench, encoder, tokens1, tokens2, pair)
     return Comparison(

@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus_map.placed import nearest_on_map
 from sbert_app.corpus_map.projecting import ComparisonProgress, Points2D, compare, drawn_sentences, fitted_rows, project
-from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap, ModelComparison, Projection, QueryOnMap
+from sbert_app.corpus_map.result import NAME_LENGTH, NEAREST, CorpusMap, ModelComparison, Projection, QueryOnMap
 from sbert_app.errors import UserError
-from sbert_app.jobs.collection.search import nearest_on_map, open_collection_of
 from sbert_app.mapping import clusters, projection
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
@@ -164,7 +165,7 @@ class MapService:
         scores = projected.indexed.embeddings @ vector[0]
         nearest = np.argsort(-scores, kind="stable")[: projection.NEIGHBOURS]
         point = projection.placed(nearest[None], projected.points)[0]
-        rows = nearest_on_map(open_collection_of(session), vector[0], projected)
+        rows = nearest_on_map(session.get(OpenCollection), vector[0], projected.indexed, projected.points, NEAREST)
         query = QueryOnMap(text, point, scores, (time.perf_counter() - start) * 1e3, rows)
         return self._change(session, before, lambda current: replace(current, query=query))
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from sbert_app.collections.opened import OpenCollection, refuse_collection
 from sbert_app.corpus.hits import SearchResult
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.corpus.reader import guess_column, read_corpus
 from sbert_app.errors import UserError
-from sbert_app.jobs.collection.search import open_collection_of, refuse_collection
 from sbert_app.jobs.search.ranked_hits import search_so_far
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.session import Session
@@ -95,7 +95,7 @@ class CorpusService:
     def index_again(self, session: Session, model: str) -> Iterator[IndexProgress]:
         """Index the open corpus with another model, as `index`."""
         corpus = session.corpus().corpus
-        refuse_collection(session, "Indexing again")
+        refuse_collection(session.get(OpenCollection), "Indexing again")
         yield from self._indexer.run(session, corpus, model)
 
     def stop(self, session: Session) -> None:
@@ -128,7 +128,7 @@ class CorpusService:
         encoder = self._bench.registry.encoder(model)
         if encoder.fingerprint == indexed.fingerprint:
             return None
-        if collection := open_collection_of(session):
+        if collection := session.get(OpenCollection):
             return OtherIndex(collection.name, indexed.model, encoder.name, collection.rows, 0.0, is_collection=True)
         sentences = indexed.corpus.sentences
         sample = sentences[:: -(-len(sentences) // TIMED_SENTENCES)]

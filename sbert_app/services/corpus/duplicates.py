@@ -11,7 +11,6 @@ from sbert_app.corpus.findings import Findings, Mined
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.mining import FLOOR, Mining
 from sbert_app.errors import UserError
-from sbert_app.jobs.collection.search import open_collection_of
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.models.files.trained_for import Bounds, how_to_read
 from sbert_app.runtime.session import Session
@@ -77,7 +76,7 @@ class DuplicatesService:
                 yield MiningProgress(0.0, 0.0, before=before)
             start = time.perf_counter()
             yield MiningProgress(0.0, 0.0)
-            for step in self._mined(indexed, open_collection_of(session)):
+            for step in self._mined(indexed, session.get(OpenCollection)):
                 seconds = time.perf_counter() - start
                 if isinstance(step, Mined):
                     mined = replace(step, seconds={MINE: seconds})
@@ -108,7 +107,7 @@ class DuplicatesService:
 
     def collection(self, session: Session) -> OpenCollection | None:
         """The session's open collection."""
-        return open_collection_of(session)
+        return session.get(OpenCollection)
 
     def is_mined(self, session: Session) -> bool:
         """Whether the session's corpus has been mined."""

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 
+from sbert_app.collections.opened import OpenCollection, refuse_collection
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.overlap import FileOverlap, Match, Overlap, find_overlap
 from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
 from sbert_app.errors import UserError
-from sbert_app.jobs.collection.search import refuse_collection
 from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -40,7 +40,7 @@ class OverlapService:
     def compare(self, session: Session, table: Table) -> Iterator[OverlapProgress]:
         """Embed another file's sentences with the corpus's model and look them up. Columns: as in the corpus, else guessed."""
         indexed = session.corpus()
-        refuse_collection(session, "A comparison with another file")
+        refuse_collection(session.get(OpenCollection), "A comparison with another file")
         other = self._read(table, indexed)
         stop = session.begin(OVERLAP)
         with self._bench.lines.corpora.join(stop) as waiting:

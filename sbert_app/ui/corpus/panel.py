@@ -6,10 +6,11 @@ from typing import Any
 
 import gradio as gr
 
+from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.reader import guess_column, looks_like_prose
 from sbert_app.errors import UserError
-from sbert_app.jobs.collection.service import CollectionService
 from sbert_app.runtime.session import Session
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.services.corpus.corpora import CorpusService
 from sbert_app.tables import Table
 from sbert_app.ui.corpus import view
@@ -36,15 +37,13 @@ class CorpusPanel:
     `opened`: a State that changes whenever another corpus is opened, which tells every tab to show it.
     """
 
-    def __init__(
-        self, corpora: CorpusService, collections: CollectionService, session: gr.State, model: gr.State, menu: gr.HTML
-    ) -> None:
-        self._corpora, self._collections, self._shelf = corpora, collections, Shelf()
+    def __init__(self, corpora: CorpusService, bench: Workbench, session: gr.State, model: gr.State, menu: gr.HTML) -> None:
+        self._corpora, self._shelf = corpora, Shelf()
         self._session, self._model, self._menu = session, model, menu
         self.opened = gr.State("")
         with gr.Column(elem_id="corpus-panel"):
             self._draw_sources()
-            self.collection = CollectionPanel(collections, session)
+            self.collection = CollectionPanel(bench, session)
             self._draw_choose()
             self._draw_export()
         self.indexing = IndexingPanel(corpora, session, self.index)
@@ -114,7 +113,7 @@ class CorpusPanel:
         indexed, opened = self._corpora.current(session), secrets.token_hex(4)
         return {
             self.opened: opened if indexed else "",
-            self._menu: view.menu(indexed, opened, self._collections.current(session), wanted),
+            self._menu: view.menu(indexed, opened, session.get(OpenCollection), wanted),
             self.choose: gr.Column(visible=False),
             **self._listed(),
         }
@@ -164,7 +163,7 @@ class CorpusPanel:
 
     def _on_opening(self, session: Session) -> Updates:
         """A corpus or a collection was opened."""
-        ready = view.ready(self._corpora.current(session), self._collections.current(session))
+        ready = view.ready(self._corpora.current(session), session.get(OpenCollection))
         return {**self.show(session), self.progress: ready}
 
     def _on_opened(self, session: Session) -> Updates:

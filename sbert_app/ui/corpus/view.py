@@ -9,7 +9,7 @@ from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.hits import SearchResult
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.library import SavedCorpus
-from sbert_app.jobs.collection.service import key_of
+from sbert_app.jobs.open_collection import key_of
 from sbert_app.models.defaults import is_draft
 from sbert_app.services.corpus.corpora import OtherIndex
 from sbert_app.services.indexing.indexer import IndexProgress

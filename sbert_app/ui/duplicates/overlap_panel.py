@@ -6,6 +6,7 @@ from dataclasses import asdict
 import gradio as gr
 from markupsafe import Markup
 
+from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.corpus.overlap import FileOverlap, Match
 from sbert_app.runtime.session import Session
@@ -31,7 +32,6 @@ class OverlapPanel:
 
     def __init__(self, services: Services, session: gr.State, opened: gr.State) -> None:
         self._service, self._corpora, self._session = services.overlap, services.corpora, session
-        self._collections = services.collections
         with gr.Accordion("Compare with another file", open=False, elem_id="overlap-box") as self.block:
             gr.HTML(html.hint(LEAD), js_on_load=None)
             self.file = gr.File(label="The other file", height=130, elem_id="overlap-file")
@@ -59,7 +59,7 @@ class OverlapPanel:
 
     def _on_opened(self, session: Session) -> Updates:
         """Clear the comparison with the previous corpus."""
-        block = gr.Accordion(visible=self._collections.current(session) is None)
+        block = gr.Accordion(visible=session.get(OpenCollection) is None)
         return {self.block: block, self.file: None, self.stage: "", self.result: gr.Column(visible=False)}
 
     def _on_file(self, session: Session, file: str, threshold: float) -> Iterator[Updates]:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from sbert_app.collections import sample
+from sbert_app.jobs.open_collection import open_address
 from sbert_app.services.bundle import build_services
 from sbert_app.services.corpus.cluster_map import Grouping
 from sbert_app.ui.map import lists
@@ -21,7 +22,7 @@ def mapped(services, tmp_path, monkeypatch):
     monkeypatch.setattr(sample.read_sample, "__defaults__", (60,))
     make(tmp_path / "tickets", services.bench.registry.encoder())
     session = services.bench.sessions.open()
-    services.collections.open(session, str(tmp_path / "tickets"))
+    open_address(services.bench, session, str(tmp_path / "tickets"))
     list(services.maps.draw(session, Grouping.read()))
     return session
 

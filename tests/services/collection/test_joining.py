@@ -6,8 +6,10 @@ from concurrent.futures import ThreadPoolExecutor, wait
 import pytest
 
 from sbert_app.collections import sample
+from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.findings import Mined
 from sbert_app.corpus.mining import Mining
+from sbert_app.jobs.open_collection import open_address
 from sbert_app.services.bundle import build_services
 from sbert_app.services.collection import joining
 from tests.jobs.collection.made import make, tickets
@@ -30,7 +32,7 @@ def session(services, folder, monkeypatch):
     """A collection of which 50 rows are in memory."""
     monkeypatch.setattr(sample.read_sample, "__defaults__", (50,))
     session = services.bench.sessions.open()
-    services.collections.open(session, str(folder))
+    open_address(services.bench, session, str(folder))
     return session
 
 
@@ -79,14 +81,14 @@ def test_a_join_can_be_stopped(services, session, monkeypatch):
 
 
 def test_steps_come_before_the_result(services, session):
-    steps = list(joining.join(services.collections.current(session)))
+    steps = list(joining.join(session.get(OpenCollection)))
     assert all(isinstance(step, Mining) for step in steps[:-1]) and isinstance(steps[-1], Mined)
     assert steps[-2].done == steps[-2].total == 926
 
 
 def test_a_short_request_does_not_wait_for_a_store_that_answers_slowly(services, session, monkeypatch):
     asked, answer = threading.Event(), threading.Event()
-    store = services.collections.current(session).collection
+    store = session.get(OpenCollection).collection
     search = store.search
 
     def slow(*values):
