@@ -9,7 +9,6 @@ from starlette.middleware import Middleware
 from sbert_app.jobs import JOBS
 from sbert_app.runtime.sessions import SessionKey
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.serve.embeddings import EmbeddingService
 from sbert_app.serve.routes import routes
 from sbert_app.services.bundle import Services, build_services
 from sbert_app.ui.arrival import Arrival
@@ -102,6 +101,6 @@ def launch_options(bench: Workbench) -> dict[str, Any]:
         "num_workers": 0,  # other processes would serve files and accept uploads without the middleware below
         "app_kwargs": {
             "middleware": [Middleware(Doors, settings=bench.settings)],
-            "routes": routes(EmbeddingService(bench), bench.settings),
+            "routes": routes(bench),
         },
     }

@@ -15,6 +15,7 @@ from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
+from sbert_app.storage import writing, writing_to
 from sbert_app.tables import Table
 from sbert_app.tables.table import skipped_summary
 
@@ -58,6 +59,14 @@ class Call:
         if self.table is None:
             raise UserError("Send a file.")
         return self.table
+
+    def write(self, out: Path | None, name: str, write: Callable[[Path], object]) -> Path | None:
+        """Write a file to `out` (shell), or under this name to a download folder (endpoint); None if there is neither."""
+        path = out or (self.folder() / name if self.folder else None)
+        if path:
+            with writing_to(path, "out") if out else writing("The file"):
+                write(path)
+        return path
 
 
 @dataclass(frozen=True)

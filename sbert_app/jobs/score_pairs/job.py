@@ -1,6 +1,5 @@
 """The job score_pairs: score a file of pairs, and compare the scores with its labels."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from sbert_app.jobs.score_pairs.scoring import score_table
 from sbert_app.labelled import scored_pairs as wording
 from sbert_app.labelled.pair_columns import choose_pair_columns
 from sbert_app.labelled.scored_pairs import ScoredPairs, ShownPair
-from sbert_app.storage import writing, writing_to
 from sbert_app.tables.table import csv_file, skipped_summary
 from sbert_app.wording import plural, rounded
 
@@ -52,7 +50,8 @@ def score_pairs(call: Call, options: ScorePairsOptions) -> Steps:
             yield step
     if scored is None:
         return
-    path = _write(scored, options.out, call.folder)
+    content = csv_file(scored.records())
+    path = call.write(options.out, FILE, lambda path: path.write_text(content, encoding="utf-8", newline=""))
     yield Outcome(_summary(scored), [*_lines(scored), *([f"-> {path}"] if path else [])], file=path)
 
 
@@ -84,15 +83,6 @@ def _lines(scored: ScoredPairs) -> list[str]:
 def _line(pair: ShownPair) -> str:
     label = f"  label {pair.label}" if pair.label else ""
     return f"{rounded(pair.score)}  row {pair.row}{label}\n       {pair.sentence1}\n       {pair.sentence2}"
-
-
-def _write(scored: ScoredPairs, out: Path | None, folder: Callable[[], Path] | None) -> Path | None:
-    """Write the rows to `out` (shell) or to a download folder (endpoint); None if there is neither."""
-    path = out or (folder() / FILE if folder else None)
-    if path:
-        with writing_to(out, "out") if out else writing("The file"):
-            path.write_text(csv_file(scored.records()), encoding="utf-8", newline="")
-    return path
 
 
 SCORE_PAIRS = Job("score_pairs", Needs.PAIRS, ScorePairsOptions, score_pairs, "pairs", makes_file=True)
