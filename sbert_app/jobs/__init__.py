@@ -8,7 +8,7 @@ from sbert_app.jobs.fine_tune import FINE_TUNE
 from sbert_app.jobs.index_corpus import INDEX_CORPUS
 from sbert_app.jobs.models import MODELS
 from sbert_app.jobs.open_collection import OPEN_COLLECTION
-from sbert_app.jobs.score_pairs.job import SCORE_PAIRS
+from sbert_app.jobs.score_pairs import SCORE_PAIRS
 from sbert_app.jobs.search.job import SEARCH
 from sbert_app.jobs.search.why_not import WHY_NOT
 from sbert_app.jobs.similarity.job import SIMILARITY

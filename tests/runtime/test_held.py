@@ -12,7 +12,7 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.overlap import FileOverlap, Overlap
 from sbert_app.corpus.reader import Corpus
 from sbert_app.grid.data_sets import read_data_set
-from sbert_app.jobs.score_pairs.scoring import PairTable
+from sbert_app.jobs.score_pairs import PairTable
 from sbert_app.labelled.columns import guess_mapping
 from sbert_app.runtime.sessions import Sessions
 from sbert_app.services.evaluation_grid import Uploaded

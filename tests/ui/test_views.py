@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.errors import UserError
-from sbert_app.jobs.score_pairs.scoring import open_pairs, score_opened
+from sbert_app.jobs.score_pairs import open_pairs, score_opened
 from sbert_app.jobs.search.job import search as find
 from sbert_app.jobs.similarity.compare import ListComparison, compare
 from sbert_app.labelled.examples import Examples

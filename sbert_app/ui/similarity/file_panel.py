@@ -6,7 +6,7 @@ from typing import Any
 
 import gradio as gr
 
-from sbert_app.jobs.score_pairs.scoring import SCORING, PairTable, close_pairs, open_pairs, score_opened
+from sbert_app.jobs.score_pairs import SCORING, PairTable, close_pairs, open_pairs, score_opened
 from sbert_app.labelled.pair_columns import PairColumns
 from sbert_app.labelled.scored_pairs import ScoredPairs
 from sbert_app.runtime.session import Session
