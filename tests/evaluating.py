@@ -10,7 +10,6 @@ from sbert_app.jobs.declaring.job import Call, Outcome, outcome_of
 from sbert_app.jobs.evaluate.job import EVALUATE, EvaluateOptions
 from sbert_app.labelled.examples import Examples
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.services.bundle import build_services
 from sbert_app.tables import Table
 
 COLUMNS = {"triplets": ("anchor", "positive", "negative")}
@@ -29,11 +28,11 @@ def table_of(examples: Examples) -> Table:
 def evaluate(bench: Workbench, data: Examples | Table, systems: list[str], **options: Any) -> dict[str, Any]:
     """For each system its model, measures, sentences and seconds."""
     table = table_of(data) if isinstance(data, Examples) else data
-    call = Call(build_services(bench), table=table)
+    call = Call(bench, table=table)
     summary: dict[str, Any] = outcome_of(EVALUATE.steps(call, EvaluateOptions(systems=systems, **options))).summary
     return summary
 
 
 def evaluate_folder(bench: Workbench, folder: Path, systems: list[str], **options: Any) -> Outcome:
     """The outcome for all data sets of a folder."""
-    return outcome_of(EVALUATE.steps(Call(build_services(bench)), EvaluateOptions(systems=systems, data=folder, **options)))
+    return outcome_of(EVALUATE.steps(Call(bench), EvaluateOptions(systems=systems, data=folder, **options)))

@@ -17,14 +17,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from sbert_app.corpus_map import colouring
 from sbert_app.errors import UserError
-from sbert_app.jobs.collection.job import OPEN_COLLECTION
 from sbert_app.jobs.corpus.job import INDEX_CORPUS
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, outcome_of
 from sbert_app.jobs.declaring.option import Argument, arguments, read
 from sbert_app.jobs.map.job import CLUSTER_MAP, MapOptions
+from sbert_app.jobs.open_collection import OPEN_COLLECTION
 from sbert_app.models.defaults import DEFAULT_ENCODER
-from sbert_app.runtime.workbench import open_workbench
-from sbert_app.services.bundle import Services, build_services
+from sbert_app.runtime.workbench import Workbench, open_workbench
 from sbert_app.settings import settings_from_environment
 from sbert_app.step import Step
 from sbert_app.storage import writing_to
@@ -74,12 +73,12 @@ def add_command(job: Job, app: typer.Typer) -> None:
     def command(**values: Any) -> None:
         subject = {needed.name: values.pop(needed.name) for needed in SUBJECTS[job.needs]}
         as_json = values.pop("json")
-        studio = build_services(open_workbench(settings_from_environment(), converts=False))
+        bench = open_workbench(settings_from_environment(), converts=False)
         try:
-            checked = read(job.options, values, studio.bench.settings.limits)
-            outcome = _run(job, studio, checked, **subject)
+            checked = read(job.options, values, bench.settings.limits)
+            outcome = _run(job, bench, checked, **subject)
         finally:
-            studio.bench.stop_converting()
+            bench.stop_converting()
         if job.name in WRITERS:  # the jobs that leave their file to the shell
             WRITERS[job.name](outcome.value, checked, checked.out)
         show(job, outcome, as_json)
@@ -112,7 +111,7 @@ def _option(job: Job, argument: Argument) -> inspect.Parameter:
 
 def _run(
     job: Job,
-    studio: Services,
+    bench: Workbench,
     options: Any,
     file: Path | None = None,
     column: list[str] | None = None,
@@ -122,11 +121,11 @@ def _run(
     """Read and, if needed, index the file or open the collection, then run the job."""
     if job.needs is Needs.CORPUS and (file is None) == (store is None):
         raise UserError("Name a file or, with --store, a collection: one of the two.")
-    call = Call(studio, columns=column or [])
+    call = Call(bench, columns=column or [])
     if file is not None:
         if not file.is_file():
             raise UserError(f"There is no file '{file}'. Check the path.")
-        call = replace(call, table=read_table(file, studio.bench.settings.limits))
+        call = replace(call, table=read_table(file, bench.settings.limits))
     if job.needs is not Needs.CORPUS:
         return run_to_outcome(job.steps(call, options))
     start = time.perf_counter()
@@ -135,7 +134,7 @@ def _run(
     for line in indexed.lines:
         print_note(line)
     seconds = {"index" if store is None else "open": time.perf_counter() - start}
-    outcome = run_to_outcome(job.steps(replace(call, session=studio.bench.sessions.get(indexed.summary["corpus"])), options))
+    outcome = run_to_outcome(job.steps(replace(call, session=bench.sessions.get(indexed.summary["corpus"])), options))
     if "seconds" not in outcome.summary:
         return outcome
     return replace(outcome, summary=outcome.summary | {"seconds": seconds | outcome.summary["seconds"]})

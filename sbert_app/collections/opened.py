@@ -1,20 +1,28 @@
 """A collection that a visitor has opened, as the session holds it."""
 
 import logging
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
-from sbert_app.collections.collection import FILE_BITS, Collection, CollectionError, Facts
+import numpy as np
+
+from sbert_app.collections.collection import FILE_BITS, Collection, CollectionError, Facts, embeddings_of
+from sbert_app.collections.sample import corpus_of
 from sbert_app.corpus.faiss_index import EXACT, HNSW, IVF, SCANN
 from sbert_app.corpus.hits import Store
-from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.indexed import IndexedCorpus, Ranking
+from sbert_app.corpus.ranking.fusion import z_scores
+from sbert_app.errors import UserError
 from sbert_app.storage import UnreadableError
+from sbert_app.vectors import Vectors
 
 log = logging.getLogger(__name__)
 
 MOST_ID = (1 << 2 * FILE_BITS - 1) - 1  # the largest id that a row can have
+STORE_STAGE = "store"
 KINDS = {EXACT: "exact", IVF: "IVF", HNSW: "HNSW", SCANN: "ScaNN"}  # of index, as they are written
 
 
@@ -60,6 +68,33 @@ class OpenCollection:
         with reading(self.name, self.hosted):
             yield
 
+    def closest(
+        self, vector: Vectors, top: int, filters: Mapping[str, Any], leave_out: int | None = None
+    ) -> tuple[IndexedCorpus, Ranking]:
+        """The `top` closest rows to a unit query, (dim,), best first: the hits as a corpus, and the ranking of its rows.
+
+        leave_out: the id of a row that is the query itself.
+        """
+        start = time.perf_counter()
+        with self.reading():
+            if self.facts.fingerprint != self.sample.fingerprint:
+                raise CollectionError(f"The collection '{self.name}' has been made anew with another model. Open it again.")
+            scores, ids = self.collection.search(vector[None], top + (leave_out is not None), filters or None)
+            valid = (ids[0] >= 0) & (ids[0] != (-1 if leave_out is None else leave_out))
+            hits = dict(zip(ids[0][valid].tolist(), scores[0][valid].tolist(), strict=True))
+            table = self.collection.fetch(list(hits))
+            count, notes = self.collection.count(), tuple(self.collection.unread(filters) if filters else ())
+        corpus = corpus_of(self.name, table, self.facts)
+        cosines = np.array([hits[row] for row in corpus.rows.tolist()], dtype=np.float32)
+        rows = np.arange(len(corpus))[:top]
+        milliseconds = {STORE_STAGE: (time.perf_counter() - start) * 1e3}
+        # Words are as rare as in the sample; how much of the query they cover does not lower MaxSim here, as no words are ranked.
+        fused = z_scores(cosines[rows])
+        ranking = Ranking(rows, cosines[rows], np.full(len(rows), -1), milliseconds, count, fused=fused, coverage=1.0, notes=notes)
+        # The word index is that of the sample.
+        hits_indexed = replace(self.sample, corpus=corpus, embeddings=embeddings_of(table), passages=None, saved_id="")
+        return hits_indexed, ranking
+
     def close(self) -> None:
         self.collection.close()
 
@@ -74,3 +109,9 @@ def reading(name: str, hosted: bool) -> Iterator[None]:
         if hosted or isinstance(error, OSError):
             raise CollectionError(f"The collection '{name}' cannot be read now. Try again, or open another corpus.") from None
         raise
+
+
+def refuse_collection(opened: OpenCollection | None, what: str) -> None:
+    """Raise UserError if a collection is open: what needs all rows in memory."""
+    if opened is not None:
+        raise UserError(f"{what} needs all rows in memory; of '{opened.name}' only a sample is. Index a file instead.")

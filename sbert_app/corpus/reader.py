@@ -64,6 +64,13 @@ class Corpus:
         """The part of a sentence that comes from the first of several columns, "" if only one was read."""
         return "" if self.title_ends is None else self.sentences[row][: self.title_ends[row]]
 
+    def index_of(self, row: int) -> int:
+        """The place of one of `rows`. Raises UserError for a row that was skipped."""
+        places = np.flatnonzero(self.rows == row)
+        if not len(places):
+            raise UserError(f"Row {row:,} was skipped when the corpus was read. Choose another.")
+        return int(places[0])
+
     def row_name(self, row: int) -> str:
         """How one of `rows` is written on screen and in files, after the word "row"."""
         return self.row_names.get(row) or f"{row:,}"

@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from sbert_app.explain.attribution import TokenVectors, is_special
 from sbert_app.explain.quantities import differing
 from sbert_app.explain.words import FUNCTION_WORDS, content, overlap, shared_content, stem, words_of
 
@@ -65,6 +68,13 @@ class Pieces:
     words: Sequence[tuple[str, int]]
     unknown: int
     a_sample_word: float
+
+
+def pieces_of(tokens: TokenVectors, a_sample_word: float) -> Pieces:
+    """How the tokeniser split a sentence, without special tokens."""
+    counts = np.bincount(tokens.word, minlength=len(tokens.words)).tolist()
+    words = [(word, count) for word, count in zip(tokens.words, counts, strict=True) if not is_special(word)]
+    return Pieces(words, tokens.unknown, a_sample_word)
 
 
 def unread(sentence: str, pieces: Pieces) -> str:

@@ -1,6 +1,5 @@
 """All jobs of the app. The endpoints, shell commands and MCP tools are generated from this list."""
 
-from sbert_app.jobs.collection.job import OPEN_COLLECTION
 from sbert_app.jobs.corpus.job import INDEX_CORPUS
 from sbert_app.jobs.duplicates.job import DUPLICATES
 from sbert_app.jobs.encode import ENCODE
@@ -8,7 +7,8 @@ from sbert_app.jobs.evaluate.job import EVALUATE
 from sbert_app.jobs.fine_tune.job import FINE_TUNE
 from sbert_app.jobs.map.job import CLUSTER_MAP
 from sbert_app.jobs.models import MODELS
-from sbert_app.jobs.score_pairs.job import SCORE_PAIRS
+from sbert_app.jobs.open_collection import OPEN_COLLECTION
+from sbert_app.jobs.score_pairs import SCORE_PAIRS
 from sbert_app.jobs.search.job import SEARCH
 from sbert_app.jobs.search.why_not import WHY_NOT
 from sbert_app.jobs.similarity.job import SIMILARITY

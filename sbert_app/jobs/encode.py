@@ -1,10 +1,9 @@
 """The job encode: embed sentences."""
 
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,11 +12,6 @@ from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model
 from sbert_app.jobs.declaring.option import option, output
 from sbert_app.runtime.line import place_in_line
 from sbert_app.step import Step
-from sbert_app.storage import writing, writing_to
-from sbert_app.vectors import Vectors
-
-if TYPE_CHECKING:
-    from sbert_app.models.encoder import Encoder
 
 MOST_LISTED = 100  # the answer lists the embeddings of up to this many sentences
 FILE = "embeddings.npy"
@@ -36,17 +30,20 @@ def encode(call: Call, options: EncodeOptions) -> Steps:
         sentences (n), dim, seconds, sentences_per_second, dtype, device, precision, notes; embeddings (a list of lists) for up to
         100 sentences; and a file for numpy.load.
     """
-    table = call.required_table()
-    corpus = read_corpus(table, call.columns or [guess_column(table.frame)], call.services.bench.settings.limits)
-    encoder = call.services.bench.registry.encoder(options.model)
+    table, bench, done = call.required_table(), call.bench, 0
+    corpus = read_corpus(table, call.columns or [guess_column(table.frame)], bench.settings.limits)
+    encoder = bench.registry.encoder(options.model)
     embeddings = np.empty((len(corpus), encoder.dim), dtype=np.float32)
-    seconds = 0.0
-    for step in _embed(call, encoder, corpus.sentences, embeddings):
-        if isinstance(step, float):
-            seconds = step
-        else:
-            yield step
-    path = _write(embeddings, options.out, call.folder)
+    with bench.lines.corpora.join(call.stop) as waiting:
+        for before in waiting:
+            yield Step(place_in_line(before, "job"))
+        start = time.perf_counter()
+        for rows, vectors in bench.device.stream(encoder, corpus.sentences, encoder.document_prompt):
+            embeddings[rows] = vectors
+            done += len(rows)
+            yield Step("Encoding", done, len(corpus))
+        seconds = time.perf_counter() - start
+    path = call.write(options.out, FILE, lambda path: np.save(path, embeddings))
     summary: dict[str, Any] = {
         "sentences": len(corpus),
         "dim": encoder.dim,
@@ -61,29 +58,6 @@ def encode(call: Call, options: EncodeOptions) -> Steps:
         summary["embeddings"] = embeddings.tolist()
     line = f"{len(corpus):,} sentences in {seconds:.1f} s ({len(corpus) / seconds:,.0f}/s) -> {path}"
     yield Outcome(summary, [line], file=path)
-
-
-def _embed(call: Call, encoder: "Encoder", sentences: list[str], embeddings: Vectors) -> Iterator[Step[Any] | float]:
-    """Wait in the queue, then fill the array; the last item yielded is the encoding time in seconds."""
-    bench, done = call.services.bench, 0
-    with bench.lines.corpora.join(call.stop) as waiting:
-        for before in waiting:
-            yield Step(place_in_line(before, "job"))
-        start = time.perf_counter()
-        for rows, vectors in bench.device.stream(encoder, sentences, encoder.document_prompt):
-            embeddings[rows] = vectors
-            done += len(rows)
-            yield Step("Encoding", done, len(sentences))
-        yield time.perf_counter() - start
-
-
-def _write(embeddings: Vectors, out: Path | None, folder: Callable[[], Path] | None) -> Path | None:
-    """Write the embeddings to `out` (shell) or to a download folder (endpoint); None if there is neither."""
-    path = out or (folder() / FILE if folder else None)
-    if path:
-        with writing_to(out, "out") if out else writing("The file"), path.open("wb") as stream:
-            np.save(stream, embeddings)
-    return path
 
 
 ENCODE = Job("encode", Needs.SENTENCES, EncodeOptions, encode, "encode", makes_file=True)

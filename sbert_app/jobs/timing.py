@@ -12,6 +12,7 @@ from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import Verdict, judge
 from sbert_app.grid.loading import of_cross_encoder, of_encoder
+from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
 from sbert_app.jobs.declaring.option import flag, option, text, whole
 from sbert_app.labelled.examples import Examples, read_examples
@@ -20,7 +21,6 @@ from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.services import validation
 from sbert_app.step import Step
 from sbert_app.timing.measurements import SystemSpeed, measure_systems
 from sbert_app.timing.race import FINAL_STAGES, STOPPED, Race, RaceCorpus, RaceState

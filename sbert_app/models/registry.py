@@ -43,6 +43,7 @@ class Registry:
         self.hardware = choose_hardware(settings.device, settings.precision)
         self.acceleration = Acceleration(settings.cache / "openvino", self.hardware, settings.engine == "auto", converts, patience)
         self._loaded: OrderedDict[tuple[str, str], Any] = OrderedDict()
+        self._once_loaded: set[tuple[str, str]] = set()
         self._loading: WeakValueDictionary[tuple[str, str], threading.Lock] = WeakValueDictionary()  # as long as somebody waits
         self._lock = threading.Lock()
 
@@ -104,7 +105,12 @@ class Registry:
                 model.release()
 
     def loaded(self, kind: str, name: str) -> bool:
+        """Whether a model is in memory now."""
         return (kind, name) in self._loaded
+
+    def was_loaded(self, kind: str, name: str) -> bool:
+        """Whether a model is in memory now, or was before others took its place."""
+        return (kind, name) in self._once_loaded
 
     def trainable(self, name: str = DEFAULT_ENCODER) -> Encoder:
         """A separate fp32 copy of an encoder or poly-encoder, for training: the shared one is never changed."""
@@ -133,6 +139,7 @@ class Registry:
         with self._lock:
             self._loaded.pop(key, None)
             self._loaded[key] = model
+            self._once_loaded.add(key)
             dropped = len(self._loaded) > LOADED_MODELS
             if dropped:
                 self._loaded.popitem(last=False)

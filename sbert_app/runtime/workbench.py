@@ -1,4 +1,4 @@
-"""The parts that all services share, built once for the app. Only `sessions` holds data of single visitors."""
+"""The parts that all jobs share, built once for the app. Only `sessions` holds data of single visitors."""
 
 import logging
 import threading

@@ -64,15 +64,11 @@ def embeddings(request: EmbeddingRequest, vectors: Vectors) -> bytes:
 
 def models(names: Sequence[str]) -> bytes:
     """The list of models."""
-    return orjson.dumps({"object": "list", "data": [_model(name) for name in names]})
+    return orjson.dumps({"object": "list", "data": [model(name) for name in names]})
 
 
-def model(name: str) -> bytes:
+def model(name: str) -> dict[str, Any]:
     """One model."""
-    return orjson.dumps(_model(name))
-
-
-def _model(name: str) -> dict[str, Any]:
     return {"id": name, "object": "model", "created": 0, "owned_by": "sbert-studio"}
 
 

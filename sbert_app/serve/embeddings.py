@@ -1,16 +1,16 @@
 """Check requests for embeddings in OpenAI's form, and encode those that arrive together in one call."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sbert_app.errors import UserError
+from sbert_app.jobs import validation
 from sbert_app.models.defaults import RUN_NAME
 from sbert_app.models.files.folders import quoted
 from sbert_app.runtime.embedding import DynamicBatcher
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.services import validation
 from sbert_app.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -47,14 +47,10 @@ class EmbeddingService:
         self._short, self._long = DynamicBatcher(bench.device, short=True), DynamicBatcher(bench.device, short=False)
         self._known: set[str] = set()  # names of the list: reading it takes the disk
 
-    def models(self) -> Sequence[str]:
-        """The names of the encoders to choose from; those of training runs are secret."""
-        return self._bench.registry.encoders()
-
     def check_name(self, name: str) -> None:
         """Raise RefusedError for a name that is neither listed nor that of a training run."""
         if not self._is_known(name):
-            raise _unknown(f"There is no model {quoted(name)}. Must be one of {', '.join(self.models())}.")
+            raise _unknown(f"There is no model {quoted(name)}. Must be one of {', '.join(self._bench.registry.encoders())}.")
 
     def is_quick(self, fields: Any) -> bool:
         """Whether a request can be checked without loading a model or listing the models on disk."""
@@ -110,7 +106,7 @@ class EmbeddingService:
             return True
         if RUN_NAME.fullmatch(name):
             return (self._settings.home / name / "model").is_dir()
-        if name in self.models():
+        if name in self._bench.registry.encoders():  # those of training runs are secret
             self._known.add(name)
         return name in self._known
 

@@ -9,15 +9,17 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TypeVar
 
+import orjson
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from sbert_app.errors import UserError
 from sbert_app.runtime.stop import network_address
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.serve import bodies
 from sbert_app.serve.embeddings import EmbeddingRequest, EmbeddingService, RefusedError
-from sbert_app.settings import Limits, Settings
+from sbert_app.settings import Limits
 
 THREADS = 16  # that check requests and load models; none is held while a request waits for the device
 INLINE_BYTES = 4_096  # requests of up to so many bytes are checked by the event loop itself: sooner than a thread begins
@@ -29,9 +31,9 @@ Handler = Callable[[Request], Awaitable[Response]]
 Result = TypeVar("Result")
 
 
-def routes(service: EmbeddingService, settings: Settings) -> list[Route]:
+def routes(bench: Workbench) -> list[Route]:
     """The routes, to be added to the app."""
-    api = Api(service, settings)
+    api = Api(bench)
     return [
         Route("/v1/embeddings", api.answering(api.embeddings), methods=["POST"]),
         Route("/v1/models", api.answering(api.models), methods=["GET"]),
@@ -64,8 +66,10 @@ class Places:
 class Api:
     """The handlers. They run on the event loop; whatever takes time runs in a thread."""
 
-    def __init__(self, service: EmbeddingService, settings: Settings) -> None:
-        self._service, self._hosted, self._key = service, settings.hosted, settings.key.encode()
+    def __init__(self, bench: Workbench) -> None:
+        settings = bench.settings
+        self._bench, self._hosted, self._key = bench, settings.hosted, settings.key.encode()
+        self._service = EmbeddingService(bench)
         self._places = Places(settings.limits)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="v1")
 
@@ -98,12 +102,12 @@ class Api:
         return bodies.as_json(await self._in_thread(lambda: bodies.embeddings(checked, vectors)))
 
     async def models(self, request: Request) -> Response:
-        return bodies.as_json(await self._in_thread(lambda: bodies.models(self._service.models())))
+        return bodies.as_json(await self._in_thread(lambda: bodies.models(self._bench.registry.encoders())))
 
     async def model(self, request: Request) -> Response:
         name = request.path_params["name"]
         await self._in_thread(lambda: self._service.check_name(name))
-        return bodies.as_json(bodies.model(name))
+        return bodies.as_json(orjson.dumps(bodies.model(name)))
 
     async def _in_thread(self, work: Callable[[], Result]) -> Result:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)

@@ -9,9 +9,7 @@ from starlette.middleware import Middleware
 from sbert_app.jobs import JOBS
 from sbert_app.runtime.sessions import SessionKey
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.serve.embeddings import EmbeddingService
 from sbert_app.serve.routes import routes
-from sbert_app.services.bundle import Services, build_services
 from sbert_app.ui.arrival import Arrival
 from sbert_app.ui.corpus.panel import CorpusPanel
 from sbert_app.ui.doors import Doors
@@ -28,7 +26,7 @@ from sbert_app.ui.theme import STYLE, build_theme, page_head
 from sbert_app.ui.timing import tab as timing
 
 CLEAN_SECONDS = 3600
-QUICK_AT_ONCE = 16  # concurrent quick requests of one kind; heavy jobs queue in the services
+QUICK_AT_ONCE = 16  # concurrent quick requests of one kind; heavy jobs wait in the lines of the workbench
 MOST_QUEUED = 1_000
 # Gradio looks for requests 1,000 times a second, and 100 times for `gr.Progress`, unused here: 4 % of a core for nothing.
 POLL_SECONDS, PROGRESS_SECONDS = 0.005, 1.0
@@ -36,25 +34,24 @@ PAGES_KEPT = 5_000  # Gradio keeps the state of this many pages and clients, mos
 THREADS = 128  # a waiting job holds a thread: more than jobs may wait, so that quick requests always get one
 
 
-def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
-    """Build the page on a workbench, and on its services if they exist already, without launching it."""
+def build_app(bench: Workbench) -> gr.Blocks:
+    """Build the page on a workbench, without launching it."""
     app: gr.Blocks
-    services = services or build_services(bench)
     with gr.Blocks(title=TITLE, analytics_enabled=False, delete_cache=(CLEAN_SECONDS, CLEAN_SECONDS)) as app:
         session = gr.State(SessionKey(bench.sessions))
         # Hosted: the owner of training runs, a secret stored in the browser, so that a reload finds the run again.
         owner = gr.BrowserState("", storage_key="sbert-studio-owner") if bench.settings.hosted else gr.State("")
         picker = ModelPicker(bench)
         model = picker.in_use
-        corpus = CorpusPanel(bench, services.collections, session, model, picker.menu)
+        corpus = CorpusPanel(bench, session, model, picker.menu)
         opened = corpus.opened
         build_drawer()
         tabs = {}
         with gr.Tabs(elem_id="tabs") as all_tabs:
             with gr.Tab("Similarity", id="similarity") as tabs["similarity"]:
-                similarity.build(services, session, model, opened)
+                similarity.build(bench, session, model, opened)
             with gr.Tab("Search", id="search") as tabs["search"]:
-                search = SearchTab(services, session, opened)
+                search = SearchTab(bench, session, opened)
             with gr.Tab("Duplicates", id="duplicates") as tabs["duplicates"]:
                 starts = [search.start, duplicates.build(bench, session, opened)]
             with gr.Tab("Map", id="map") as tabs["map"]:
@@ -66,9 +63,9 @@ def build_app(bench: Workbench, services: Services | None = None) -> gr.Blocks:
             with gr.Tab("Evaluation", id="evaluation") as tabs["evaluation"]:
                 evaluation.build(bench, session, model, tabs["evaluation"])
         for job in JOBS:
-            add_endpoint(job, services)
+            add_endpoint(job, bench)
         corpus.listen(starts)
-        Arrival(services, picker, corpus, tabs, all_tabs).listen(app, session, search.query)
+        Arrival(bench, picker, corpus, tabs, all_tabs).listen(app, session, search.query)
 
         def leave(request: gr.Request) -> None:
             bench.sessions.leave(request.session_hash or "")
@@ -102,6 +99,6 @@ def launch_options(bench: Workbench) -> dict[str, Any]:
         "num_workers": 0,  # other processes would serve files and accept uploads without the middleware below
         "app_kwargs": {
             "middleware": [Middleware(Doors, settings=bench.settings)],
-            "routes": routes(EmbeddingService(bench), bench.settings),
+            "routes": routes(bench),
         },
     }

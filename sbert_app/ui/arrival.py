@@ -12,10 +12,11 @@ import gradio as gr
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
+from sbert_app.jobs import open_collection
 from sbert_app.jobs.corpus.opening import open_key
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.sessions import SessionKey
-from sbert_app.services.bundle import Services
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.corpus import view
 from sbert_app.ui.corpus.panel import CorpusPanel
 from sbert_app.ui.header import ModelPicker
@@ -62,9 +63,9 @@ class Arrival:
     """Connects the page's load event. tabs: their components by id."""
 
     def __init__(
-        self, services: Services, picker: ModelPicker, panel: CorpusPanel, tabs: dict[str, gr.Tab], all_tabs: gr.Tabs
+        self, bench: Workbench, picker: ModelPicker, panel: CorpusPanel, tabs: dict[str, gr.Tab], all_tabs: gr.Tabs
     ) -> None:
-        self._services, self._picker, self._panel = services, picker, panel
+        self._bench, self._picker, self._panel = bench, picker, panel
         self._tabs, self._all_tabs = tabs, all_tabs
         self._place = gr.Textbox(visible=False)
 
@@ -84,7 +85,7 @@ class Arrival:
             tab.select(None, self._panel.progress, self._panel.progress, js=f"line => studio.selected('{name}', line)", **PRIVATE)
 
     def _on_arrival(self, text: str, _: str, request: gr.Request) -> Updates:
-        place, bench = Place.read(text), self._services.bench
+        place, bench = Place.read(text), self._bench
         visitor = visitor_of(request, bench.settings.hosted)
         session = bench.sessions.resume(place.session, visitor, place.left_by) or bench.sessions.open(visitor)
         session.put(place)
@@ -98,10 +99,10 @@ class Arrival:
     def _restore(self, session: Session, model: str) -> Updates:
         """The model and the corpus of the page as it was."""
         place, updates = session.get(Place) or Place(), self._model(session, model)
-        if session.get(IndexedCorpus) is None and not self._services.collections.open_key(session, place.corpus):
-            open_key(self._services.bench, session, place.corpus, model)
+        if session.get(IndexedCorpus) is None and not open_collection.open_key(self._bench, session, place.corpus):
+            open_key(self._bench, session, place.corpus, model)
         if place.corpus and session.get(IndexedCorpus) is None:
-            updates[self._panel.progress] = view.missing(place.corpus, self._services.bench.settings.hosted)
+            updates[self._panel.progress] = view.missing(place.corpus, self._bench.settings.hosted)
         return updates | self._panel.show(session, place.corpus)
 
     def _model(self, session: Session, model: str) -> Updates:

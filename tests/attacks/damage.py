@@ -21,7 +21,7 @@ import numpy as np
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.opening import delete_saved, open_saved
 from sbert_app.jobs.fine_tune import running
-from sbert_app.jobs.search.searching import SearchService
+from sbert_app.jobs.search.job import search
 from sbert_app.runs.run import FINISHED
 from sbert_app.runtime.workbench import Workbench, open_workbench
 from sbert_app.runtime.worker import INTERNAL_ERROR
@@ -90,7 +90,7 @@ class Visit:
         return self.bench.device.encode(self.bench.registry.encoder(model), SENTENCES[:3]).tolist()
 
     def search(self, session: str) -> Any:
-        hits = SearchService(self.bench).search(session, QUERY, 5, ranking="hybrid").hits
+        hits = search(self.bench, session, QUERY, 5, ranking="hybrid").hits
         return [(hit.row, hit.sentence, round(hit.score, 5)) for hit in hits]
 
     def corpora(self) -> Any:

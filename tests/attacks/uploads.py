@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from sbert_app.jobs.evaluate import grid
+from sbert_app.jobs.similarity.compare import compare
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.sessions import Sessions
 from sbert_app.runtime.stop import Visitor
-from sbert_app.runtime.workbench import open_workbench
-from sbert_app.services.bundle import Services, build_services
+from sbert_app.runtime.workbench import Workbench, open_workbench
 from sbert_app.settings import HOSTED_LIMITS, Settings
 
 FILE_BYTES = 500_000
@@ -25,13 +25,13 @@ LOOK_UPS_A_CLICK = 16  # of the session, where a click opens a corpus
 GOAL = 1.3  # of the time before
 
 
-def click(services: Services, session: Session, number: int) -> float:
+def click(bench: Workbench, session: Session, number: int) -> float:
     """Seconds of one visitor's comparison, with the look-ups of a click."""
     start = time.perf_counter()
     for _ in range(LOOK_UPS_A_CLICK):
-        services.bench.sessions.get(session.id)
+        bench.sessions.get(session.id)
     sentences = f"the invoice {number} is late", f"the bill {number} has not come"
-    services.similarity.compare(*sentences, DEFAULT_ENCODER, session)
+    compare(bench, session, *sentences, DEFAULT_ENCODER)
     return time.perf_counter() - start
 
 
@@ -45,27 +45,27 @@ def look_up(sessions: Sessions, session: Session) -> float:
     return float(np.median(seconds)) * 1e6
 
 
-def upload(services: Services, session: Session, folder: Path, number: int) -> None:
+def upload(bench: Workbench, session: Session, folder: Path, number: int) -> None:
     """A file of pairs as small as they get: many sentences in few bytes."""
     path = folder / f"set{number}.csv"
     pairs = (f"a{number}x{i},b{i},{i % 6}" for i in range(FILE_BYTES // 15))
     path.write_text("\n".join(["sentence1,sentence2,score", *pairs]))
-    grid.upload(services.bench, session, path, path.name)
+    grid.upload(bench, session, path, path.name)
 
 
-def attack(services: Services, folder: Path) -> bool:
-    sessions = services.bench.sessions
+def attack(bench: Workbench, folder: Path) -> bool:
+    sessions = bench.sessions
     others = [sessions.open(Visitor(f"tab {number}", f"10.0.0.{number}")).id for number in range(20)]
     attacker = sessions.open(Visitor("attacker", "10.1.0.1")).id
 
     def measure() -> tuple[float, float]:
-        clicks = [click(services, others[number % len(others)], number) for number in range(COMPARISONS)]
+        clicks = [click(bench, others[number % len(others)], number) for number in range(COMPARISONS)]
         return float(np.median(clicks)), look_up(sessions, others[0])
 
     measure()  # warm
     before, look_up_before = measure()
     for number in range(grid.MOST_UPLOADED):
-        upload(services, attacker, folder, number)
+        upload(bench, attacker, folder, number)
     after, look_up_after = measure()
     held = attacker.nbytes / 1e6
     print(f"{grid.MOST_UPLOADED} files of {FILE_BYTES / 1e6:.1f} MB, counted as {held:,.0f} MB")
@@ -78,7 +78,7 @@ def main() -> int:
     """The exit status: 1 where the others' clicks slow down."""
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(home=Path(folder) / "home", hosted=True, limits=HOSTED_LIMITS)
-        return 0 if attack(build_services(open_workbench(settings)), Path(folder)) else 1
+        return 0 if attack(open_workbench(settings), Path(folder)) else 1
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sbert_app.jobs.similarity.compare import SimilarityService
+from sbert_app.jobs.similarity.compare import compare
+from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import open_workbench, warm_up
 from sbert_app.settings import Settings
 from sbert_app.ui.similarity import view
@@ -59,12 +60,11 @@ def similarity_milliseconds() -> dict[str, float]:
     with tempfile.TemporaryDirectory() as home:
         bench = open_workbench(Settings(home=Path(home)))
         warm_up(bench)
-        service = SimilarityService(bench)
         sentences = bench.examples.indexed("support_tickets.csv", bench.registry.encoder()).corpus.sentences
         times = []
         for i in range(60):
             begin = time.perf_counter()
-            view.comparison(service.compare(sentences[i], sentences[-1 - i]))
+            view.comparison(compare(bench, Session(), sentences[i], sentences[-1 - i]))
             times.append((time.perf_counter() - begin) * 1e3)
     return {"median_of_50": float(np.median(times[10:])), "worst_of_50": max(times[10:])}
 

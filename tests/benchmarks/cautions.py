@@ -7,8 +7,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from sbert_app.explain.cautions import cautions
-from sbert_app.jobs.search.languages import pieces_of
+from sbert_app.explain.cautions import cautions, pieces_of
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.settings import Settings
 from tests.benchmarks.data import pairs
@@ -23,7 +22,7 @@ def report() -> dict[str, object]:
     rows = random.Random(0).sample(list(zip(*pairs(PART), strict=True)), PAIRS)
     noticed = []
     for first, second, gold in rows:
-        split = [pieces_of(encoder, encoder.split(sentence)) for sentence in (first, second)]
+        split = [pieces_of(encoder.split(sentence), encoder.pieces_a_sample_word) for sentence in (first, second)]
         noticed += [(caution, gold, first, second) for caution in cautions(first, second, (split[0], split[1]))]
     for caution, gold, first, second in random.Random(1).sample(noticed, min(int(os.environ.get("CAUTIONS", "10")), len(noticed))):
         print(f"{gold:.1f} {caution.text}\n      {first}\n      {second}")

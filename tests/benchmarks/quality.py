@@ -11,7 +11,7 @@ from sklearn.metrics import ndcg_score
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import read_corpus
 from sbert_app.evaluation.agreement import spearman
-from sbert_app.jobs.search.searching import RERANKED
+from sbert_app.jobs.search.job import RERANKED
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware

@@ -27,16 +27,16 @@ def hosted_url(app_url, tmp_path_factory) -> Iterator[str]:
 
 
 PATIENCE = 120_000  # milliseconds for whatever is waited for: a busy machine is slow, not wrong
-SERVED: list[Any] = []  # the services of the apps that run
+SERVED: list[Any] = []  # the workbenches of the apps that run
 
 
 @pytest.fixture
 def no_training_left() -> Iterator[None]:
     """End what is still training when a test is over: a slow machine would still compute it beside the tests that follow."""
     yield
-    for services in SERVED:
-        worker = services.bench.worker
-        for info in services.bench.runs.list():
+    for bench in SERVED:
+        worker = bench.worker
+        for info in bench.runs.list():
             worker.stop(info.id)
         while worker.count():
             time.sleep(0.1)
@@ -44,18 +44,16 @@ def no_training_left() -> Iterator[None]:
 
 def served(home: Path, hosted: bool, collections: tuple[str, ...] = ()) -> Iterator[str]:
     from sbert_app.runtime.workbench import close, open_workbench, warm_up
-    from sbert_app.services.bundle import build_services
     from sbert_app.settings import Settings
     from sbert_app.ui.app import build_app, launch_options
 
     bench = open_workbench(Settings(home=home, device="cpu", hosted=hosted, collections=collections))
     if not hosted:
         warm_up(bench)
-    services = build_services(bench)
-    app = build_app(bench, services)
+    app = build_app(bench)
     options = {"server_name": "127.0.0.1", "server_port": free_port(), "prevent_thread_lock": True, "quiet": True}
     _, url, _ = app.launch(**options, **launch_options(bench))
-    SERVED.append(services)
+    SERVED.append(bench)
     yield url
     app.close()
     close(bench)

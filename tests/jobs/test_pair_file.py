@@ -1,23 +1,24 @@
 import csv
 import io
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from scipy.stats import spearmanr
 
 from sbert_app.errors import UserError
-from sbert_app.jobs.score_pairs.scoring import PairFileService
-from sbert_app.jobs.similarity.compare import SimilarityService
+from sbert_app.jobs.score_pairs import SCORING, open_pairs, score_opened
+from sbert_app.jobs.similarity.compare import compare
 from sbert_app.labelled.pair_columns import PairColumns
 from sbert_app.labelled.scored_pairs import ScoredPairs
+from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.runtime.session import Session
+from sbert_app.settings import Limits
+from sbert_app.tables import read_table
 from sbert_app.tables.table import csv_file
+from sbert_app.ui.similarity.file_panel import EXAMPLE
 
 ROWS = 'id,left,right,note\n1,A red car,A crimson automobile,=1+1\n2,,A dog,b\n3,A dog,The moon,"c,d"\n4,A red car,A dog,e\n'
-
-
-@pytest.fixture
-def service(shared_bench):
-    return PairFileService(shared_bench)
 
 
 @pytest.fixture
@@ -25,16 +26,26 @@ def session(shared_bench):
     return shared_bench.sessions.open()
 
 
-def score(service, session, path, columns=None):
-    _, guessed = service.open_file(session, path)
-    events = list(service.score(session, columns or guessed))
-    return events[-1].scored, guessed, events
+@pytest.fixture
+def steps_of(shared_bench):
+    """The steps of scoring the session's file by these columns."""
+    return partial(score_opened, shared_bench, model=DEFAULT_ENCODER)
 
 
-def test_the_file_comes_back_with_a_score_column(service, session, write, shared_bench):
-    scored, guessed, events = score(service, session, write("pairs.csv", ROWS))
+@pytest.fixture
+def score(steps_of):
+    def scored(session, path, columns=None):
+        guessed = open_pairs(session, read_table(path, Limits()))
+        steps = list(steps_of(session, columns or guessed))
+        return steps[-1].result, guessed, steps
+
+    return scored
+
+
+def test_the_file_comes_back_with_a_score_column(score, session, write, shared_bench):
+    scored, guessed, events = score(session, write("pairs.csv", ROWS))
     assert guessed == PairColumns("left", "right") and session.get(ScoredPairs) is scored
-    typed = SimilarityService(shared_bench).compare("A red car", "A crimson automobile").score
+    typed = compare(shared_bench, Session(), "A red car", "A crimson automobile").score
     assert scored.scores[0] == pytest.approx(typed, abs=5e-3)
     assert [event.total for event in events if event.stage == "Encoding"][-1] == 4  # different sentences, each encoded once
     rows = list(csv.reader(io.StringIO(csv_file(scored.records()).removeprefix("\ufeff"))))
@@ -45,8 +56,8 @@ def test_the_file_comes_back_with_a_score_column(service, session, write, shared
     assert sum(scored.words().values()) == 3
 
 
-def test_other_columns_can_be_chosen(service, session, write):
-    scored, _, _ = score(service, session, write("pairs.csv", ROWS), PairColumns("right", "note"))
+def test_other_columns_can_be_chosen(score, steps_of, session, write):
+    scored, _, _ = score(session, write("pairs.csv", ROWS), PairColumns("right", "note"))
     assert scored.reading.mapping.sentences == ("right", "note") and len(scored.scores) == 4
     for columns, message in (
         (("left", "nowhere"), "no column 'nowhere'"),
@@ -54,33 +65,33 @@ def test_other_columns_can_be_chosen(service, session, write):
         (("left", ""), "need 2 sentence columns"),
     ):
         with pytest.raises(UserError, match=message):
-            list(service.score(session, PairColumns(*columns)))
+            list(steps_of(session, PairColumns(*columns)))
 
 
-def test_a_score_column_of_the_file_is_kept(service, session, write):
-    scored, _, _ = score(service, session, write("s.csv", "sentence1,sentence2,score\na cat sits,a cat sat,5\n"))
+def test_a_score_column_of_the_file_is_kept(score, session, write):
+    scored, _, _ = score(session, write("s.csv", "sentence1,sentence2,score\na cat sits,a cat sat,5\n"))
     assert list(scored.records()[0]) == ["sentence1", "sentence2", "score", "cosine"] and scored.records()[0]["score"] == "5"
 
 
-def test_short_phrases_are_pairs_too(service, session, write):
-    assert score(service, session, write("w.tsv", "n\ta\tb\n1\tcat\tdog\n"))[1] == PairColumns("a", "b")
+def test_short_phrases_are_pairs_too(score, session, write):
+    assert score(session, write("w.tsv", "n\ta\tb\n1\tcat\tdog\n"))[1] == PairColumns("a", "b")
 
 
-def test_a_file_without_two_columns_and_a_session_without_a_file(service, session, write):
+def test_a_file_without_two_columns_and_a_session_without_a_file(score, steps_of, session, write):
     with pytest.raises(UserError, match="needs two columns of text. This file has one: text"):
-        service.open_file(session, write("one.txt", "a\nb\n"))
+        open_pairs(session, read_table(write("one.txt", "a\nb\n"), Limits()))
     with pytest.raises(UserError, match="There is no file of pairs yet"):
-        list(service.score(session, PairColumns("a", "b")))
+        list(steps_of(session, PairColumns("a", "b")))
     with pytest.raises(UserError, match="0 usable rows"):
-        score(service, session, write("blank.csv", "a,b\nx,\n,y\n"), PairColumns("a", "b"))
+        score(session, write("blank.csv", "a,b\nx,\n,y\n"), PairColumns("a", "b"))
 
 
-def test_stopped_scoring_stores_nothing(service, session):
-    service.open_example(session)
-    steps = service.score(session, PairColumns("sentence1", "sentence2"))
+def test_stopped_scoring_stores_nothing(steps_of, session):
+    open_pairs(session, read_table(EXAMPLE, Limits()))
+    steps = steps_of(session, PairColumns("sentence1", "sentence2"))
     while next(steps).stage != "Encoding":
         pass
-    service.stop(session)
+    session.stop(SCORING)
     assert list(steps)[-1].stopped and session.get(ScoredPairs) is None
 
 
@@ -92,8 +103,8 @@ def labelled(count=24):
     return "\n".join(["label,sentence1,sentence2", *cells]) + "\n"
 
 
-def test_the_scores_are_compared_with_the_labels(service, session, write):
-    scored, guessed, _ = score(service, session, write("l.csv", labelled()))
+def test_the_scores_are_compared_with_the_labels(score, session, write):
+    scored, guessed, _ = score(session, write("l.csv", labelled()))
     assert guessed == PairColumns("sentence1", "sentence2", "label")
     grades = [24 - i for i in range(20) if i not in (1, 2)]
     kept = [i for i in range(20) if i not in (1, 2)]
@@ -103,13 +114,13 @@ def test_the_scores_are_compared_with_the_labels(service, session, write):
     assert scored.records()[2]["score"] is not None
 
 
-def test_the_rows_shown_are_those_that_disagree_or_the_extremes(service, session, write):
+def test_the_rows_shown_are_those_that_disagree_or_the_extremes(score, session, write):
     path = write("l.csv", labelled())
-    scored, _, _ = score(service, session, path)
+    scored, _, _ = score(session, path)
     high, low = scored.disagreeing()
     assert high and low and {pair.row for pair in high}.isdisjoint(pair.row for pair in low)
     assert not {2, 3} & {pair.row for pair in (*high, *low)} and high[0].label.isdigit()
-    without, _, _ = score(service, session, path, PairColumns("sentence1", "sentence2"))
+    without, _, _ = score(session, path, PairColumns("sentence1", "sentence2"))
     highest, lowest = without.extremes()
     by_score = sorted(range(20), key=lambda i: -without.scores[i])
     assert [pair.row for pair in highest] == [i + 1 for i in by_score[:5]]
@@ -117,13 +128,13 @@ def test_the_rows_shown_are_those_that_disagree_or_the_extremes(service, session
     assert without.disagreeing() == ([], []) and without.agreement is None
 
 
-def test_other_labels_need_no_new_scores(service, session, write):
-    scored, guessed, _ = score(service, session, write("l.csv", labelled()))
-    steps = list(service.score(session, replace(guessed, labels="")))
+def test_other_labels_need_no_new_scores(score, steps_of, session, write):
+    scored, guessed, _ = score(session, write("l.csv", labelled()))
+    steps = list(steps_of(session, replace(guessed, labels="")))
     assert all(step.stage != "Encoding" for step in steps)
-    assert steps[-1].scored.scores is scored.scores and steps[-1].scored.labels is None
-    assert list(service.score(session, guessed))[-1].scored.agreement == scored.agreement
-    swapped = list(service.score(session, PairColumns("sentence2", "sentence1")))
+    assert steps[-1].result.scores is scored.scores and steps[-1].result.labels is None
+    assert list(steps_of(session, guessed))[-1].result.agreement == scored.agreement
+    swapped = list(steps_of(session, PairColumns("sentence2", "sentence1")))
     assert any(step.stage == "Encoding" for step in swapped)
     for columns, message in (
         (replace(guessed, labels="sentence1"), "chosen twice"),
@@ -131,4 +142,4 @@ def test_other_labels_need_no_new_scores(service, session, write):
         (PairColumns("sentence1", "label", "sentence2"), "no label is known to mean the same"),
     ):
         with pytest.raises(UserError, match=message):
-            list(service.score(session, columns))
+            list(steps_of(session, columns))

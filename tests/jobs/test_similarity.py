@@ -1,5 +1,6 @@
 import shutil
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -7,98 +8,103 @@ import pytest
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import read_lines
-from sbert_app.jobs.similarity.compare import LEAVE_ONE_OUT_WORDS, SimilarityService
-from sbert_app.models.defaults import NEW_POLY
+from sbert_app.jobs.similarity.compare import LEAVE_ONE_OUT_WORDS, compare, compare_lists
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, NEW_POLY
 from sbert_app.models.files.folders import read_layout, write_layout
+from sbert_app.runtime.session import Session
 from sbert_app.ui.similarity import detail_view, view
 
 
 @pytest.fixture(scope="module")
-def service(shared_bench):
-    return SimilarityService(shared_bench)
+def compared(shared_bench):
+    """`compare` without a corpus."""
+    return partial(compare, shared_bench, Session())
 
 
-def test_a_paraphrase_scores_above_random_pairs_and_an_unrelated_pair_does_not(service):
-    close = service.compare("I was charged twice this month.", "You took the payment two times in May.")
-    far = service.compare("I was charged twice this month.", "The microphone has an echo.")
+def test_a_paraphrase_scores_above_random_pairs_and_an_unrelated_pair_does_not(compared):
+    close = compared("I was charged twice this month.", "You took the payment two times in May.")
+    far = compared("I was charged twice this month.", "The microphone has an echo.")
     assert close.score > 0.5 > far.score
     assert close.percentile > 99 and close.calibrated_on == "support_tickets.csv"
     assert far.percentile < 90
     assert close.poolings[close.pooling] == close.score and close.pooling == "mean"
 
 
-def test_rivals_score_the_same_pair(service, encoder):
+def test_rivals_score_the_same_pair(compared, encoder):
     pair = "I was charged twice this month.", "You took the payment two times in May."
-    cross = service.cross_encode(*pair)
-    unrelated = service.cross_encode("I was charged twice this month.", "The microphone has an echo.")
+    result = compared(*pair, cross_encoder=DEFAULT_CROSS_ENCODER, other="all-MiniLM-L6-v2")
+    cross, other = result.cross_encoder, result.other
+    unrelated = compared(pair[0], "The microphone has an echo.", cross_encoder=DEFAULT_CROSS_ENCODER).cross_encoder
     assert 0 <= unrelated.score < 0.1 < cross.score <= 1 and cross.milliseconds > 0
-    other = service.encoder_score(*pair, "all-MiniLM-L6-v2")
-    assert other.score == pytest.approx(service.compare(*pair).score, abs=5e-3) and other.percentile > 99
-    poly = service.cross_encode(*pair, NEW_POLY)
+    assert other.score == pytest.approx(result.score, abs=5e-3) and other.scale.random.percentile(other.score) > 99
+    poly = compared(*pair, cross_encoder=NEW_POLY).cross_encoder
     assert poly.score == pytest.approx(other.score, abs=0.1) and poly.score != other.score and poly.model == NEW_POLY
-    for wrong in (lambda: service.cross_encode("", "b"), lambda: service.encoder_score("a", "b", "./nowhere")):
+    for wrong in (lambda: compared("", "b", cross_encoder=NEW_POLY), lambda: compared("a", "b", other="./nowhere")):
         with pytest.raises(UserError):
             wrong()
-    assert service.encoders() == ["all-MiniLM-L6-v2"]
 
 
-def test_any_cross_encoder_gives_a_second_opinion_and_says_how_to_read_it(service, cross_folder, tmp_path):
+def test_any_cross_encoder_gives_a_second_opinion_and_says_how_to_read_it(compared, cross_folder, tmp_path):
     pair = "I was charged twice this month.", "You took the payment two times in May."
-    sigmoid = service.cross_encode(*pair, str(cross_folder(tmp_path / "stsb-mine")))
+    sigmoid = compared(*pair, cross_encoder=str(cross_folder(tmp_path / "stsb-mine"))).cross_encoder
     assert 0 <= sigmoid.score <= 1 and (sigmoid.kind, sigmoid.trained_for, sigmoid.bounds) == ("cross-encoder", "likeness", (0, 1))
     identity = {"sbert_ce_default_activation_function": "torch.nn.modules.linear.Identity"}
-    logit = service.cross_encode(*pair, str(cross_folder(tmp_path / "my-reranker", **identity)))
+    reranker = str(cross_folder(tmp_path / "my-reranker", **identity))
+    logit = compared(*pair, cross_encoder=reranker).cross_encoder
     assert abs(logit.score) > 1 and (logit.trained_for, logit.bounds) == ("answers", None)
     assert 1 / (1 + np.exp(-logit.score)) == pytest.approx(sigmoid.score, abs=1e-3)  # the same head
-    compared = replace(service.compare(*pair), cross_encoder=logit)
-    page, details = view.comparison(compared), detail_view.details(compared, "m")
+    result = compared(*pair, cross_encoder=reranker)
+    page, details = view.comparison(result), detail_view.details(result, "m")
     assert f'<b id="cross-score">{logit.score:.2f}</b>, a logit without a fixed range' in page
     assert "The cross-encoder (trained for answers), which reads both sentences together, gives" in page
     assert "logit, no fixed range" in details and 'class="bar cross"' not in details
-    compared = replace(compared, cross_encoder=sigmoid)
-    page, details = view.comparison(compared), detail_view.details(compared, "m")
+    result = replace(result, cross_encoder=sigmoid)
+    page, details = view.comparison(result), detail_view.details(result, "m")
     assert "0 is unrelated, 1 the same" in page and "logit" not in page and 'class="bar cross"' in details
 
 
 @pytest.mark.parametrize("labels", [2, 3])
-def test_several_labels_and_folders_that_are_no_cross_encoder_are_a_sentence(service, cross_folder, model_folder, tmp_path, labels):
+def test_several_labels_and_folders_that_are_no_cross_encoder_are_a_sentence(
+    shared_bench, compared, cross_folder, model_folder, tmp_path, labels
+):
+    scored = partial(compare, shared_bench, Session(), "a", "b")
     names = {"id2label": {str(i): f"class {i}" for i in range(labels)}, "label2id": {}}
     with pytest.raises(UserError, match=rf"gives {labels} labels, not a score: one number for each label \(class 0, class 1"):
-        service.cross_encode("a", "b", str(cross_folder(tmp_path / "classes", labels, **names)))
+        scored(cross_encoder=str(cross_folder(tmp_path / "classes", labels, **names)))
     with pytest.raises(UserError, match="is of kind encoder; this needs a model of kind cross-encoder"):
-        service.cross_encode("a", "b", str(model_folder))
+        scored(cross_encoder=str(model_folder))
     with pytest.raises(UserError, match="holds no model"):
-        service.cross_encode("a", "b", str(tmp_path))
-    assert [info.name for info in service.pair_scorers()] == ["cross-MiniLM-L6-stsb"]
+        scored(cross_encoder=str(tmp_path))
+    assert [info.name for info in shared_bench.registry.pair_scorers()] == ["cross-MiniLM-L6-stsb"]
 
 
 def test_the_bundled_cross_encoder_scores_again_after_it_was_dropped_from_memory(bench):
-    service = SimilarityService(bench)
-    assert not service.is_ready("cross-MiniLM-L6-stsb") and service.is_ready("another")
-    service.cross_encode("a", "b")
-    assert service.is_ready("cross-MiniLM-L6-stsb")
+    def score(cross_encoder=DEFAULT_CROSS_ENCODER, wait=False):
+        return compare(bench, Session(), "a", "b", cross_encoder=cross_encoder, wait=wait).cross_encoder
+
+    assert score() is None and score(NEW_POLY) and score(wait=True)
     bench.registry._loaded.clear()
-    assert service.is_ready("cross-MiniLM-L6-stsb")
+    assert score()
 
 
-def test_the_score_is_symmetric_and_one_for_equal_sentences(service):
-    there, back = service.compare("one thing", "another"), service.compare("another", "one thing")
+def test_the_score_is_symmetric_and_one_for_equal_sentences(compared):
+    there, back = compared("one thing", "another"), compared("another", "one thing")
     assert there.score == pytest.approx(back.score, abs=1e-6)
-    assert service.compare("the same", "the same").score == pytest.approx(1, abs=1e-6)
+    assert compared("the same", "the same").score == pytest.approx(1, abs=1e-6)
 
 
-def test_the_percentile_is_of_the_visitors_own_corpus_once_there_is_one(shared_bench, service):
+def test_the_percentile_is_of_the_visitors_own_corpus_once_there_is_one(shared_bench):
     session = shared_bench.sessions.open()
     session.put(read_lines("cats\ndogs\nbirds\nfish", shared_bench.settings.limits))
     list(index(shared_bench, session, ["text"]))
-    assert service.compare("a", "b", session=session).calibrated_on == "pasted: cats"
+    assert compare(shared_bench, session, "a", "b").calibrated_on == "pasted: cats"
 
 
-def test_a_corpus_of_one_sentence_leaves_the_examples_to_calibrate(shared_bench, service):
+def test_a_corpus_of_one_sentence_leaves_the_examples_to_calibrate(shared_bench):
     session = shared_bench.sessions.open()
     session.put(read_lines("only one", shared_bench.settings.limits))
     list(index(shared_bench, session, ["text"]))
-    assert service.compare("a", "b", session=session).calibrated_on == "support_tickets.csv"
+    assert compare(shared_bench, session, "a", "b").calibrated_on == "support_tickets.csv"
 
 
 TEN_PAIRS = [
@@ -116,65 +122,65 @@ TEN_PAIRS = [
 
 
 @pytest.mark.parametrize(("name", "first", "second", "word", "caution"), TEN_PAIRS, ids=[pair[0] for pair in TEN_PAIRS])
-def test_ten_pairs_in_words(service, name, first, second, word, caution):
-    result = service.compare(first, second)
+def test_ten_pairs_in_words(compared, name, first, second, word, caution):
+    result = compared(first, second)
     assert result.in_words.startswith(f"{word}: ") and result.in_words.endswith(" random pairs of the example support_tickets.csv")
     assert len(result.cautions) == bool(caution) and caution in "".join(result.cautions)
 
 
-def test_the_marks_tell_random_related_and_paraphrased_pairs_apart(service):
-    random, related, paraphrase = service.compare("a", "b").scale.marks
+def test_the_marks_tell_random_related_and_paraphrased_pairs_apart(compared):
+    random, related, paraphrase = compared("a", "b").scale.marks
     assert random.score < related.score - 0.2 and related.score < paraphrase.score - 0.2
     assert random.pairs == 20_000 and related.pairs > 50 < paraphrase.pairs
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\0", "\n\t"])
-def test_blank_sentences_are_told(service, text):
+def test_blank_sentences_are_told(compared, text):
     with pytest.raises(UserError, match="The second sentence is blank. Type something to compare"):
-        service.compare("something", text)
+        compared("something", text)
 
 
-def test_odd_sentences_get_a_score(service):
+def test_odd_sentences_get_a_score(compared):
     for odd in ("😀", "مرحبا", "\ud83d half", "a\0b", "x" * 1_000_000, "word " * 200_000):
-        assert -1 <= service.compare("hello", odd).score <= 1
-    assert "first 256 tokens" in service.compare("hello", "word " * 200_000).cautions[0]
+        assert -1 <= compared("hello", odd).score <= 1
+    assert "first 256 tokens" in compared("hello", "word " * 200_000).cautions[0]
 
 
-def test_an_unknown_model_is_named(service):
+def test_an_unknown_model_is_named(compared):
     with pytest.raises(UserError, match="'no/such'"):
-        service.compare("a", "b", model="no/such")
+        compared("a", "b", model="no/such")
 
 
 def test_other_poolings_are_explained_by_leaving_tokens_out(bench, shallow_folder):
     folder = bench.settings.models / "max-pooled"
     shutil.copytree(shallow_folder, folder)
     write_layout(folder, replace(read_layout(folder), pooling="max"), 384, 256)
-    result = SimilarityService(bench).compare("my dog likes music", "the puppy sleeps", "max-pooled")
+    result = compare(bench, Session(), "my dog likes music", "the puppy sleeps", "max-pooled")
     assert result.pooling == "max" and result.attribution.method == "leave-one-token-out"
     assert result.attribution.words1 == ["my", "dog", "likes", "music"]
     long = "word " * (LEAVE_ONE_OUT_WORDS + 1)
-    assert SimilarityService(bench).compare(long, "x", "max-pooled").attribution is None
+    assert compare(bench, Session(), long, "x", "max-pooled").attribution is None
 
 
 @pytest.mark.parametrize("name", ["new/infersent", "new/dan"])
-def test_an_untrained_network_says_so_and_is_explained_by_leaving_words_out(service, name):
-    result = service.compare("my dog likes music", "the puppy sleeps", name)
+def test_an_untrained_network_says_so_and_is_explained_by_leaving_words_out(compared, name):
+    result = compared("my dog likes music", "the puppy sleeps", name)
     assert result.notes[0].startswith("Not trained yet:") and -1 <= result.score <= 1
     assert result.attribution.method == "leave-one-token-out" and result.attribution.words2 == ["the", "puppy", "sleeps"]
-    assert result.attribution.score == pytest.approx(result.score, abs=1e-5) == service.encoder_score(*result.sentences, name).score
+    assert result.attribution.score == pytest.approx(result.score, abs=1e-5) == compared(*result.sentences, other=name).other.score
 
 
-def test_lists_are_compared_each_with_each(service):
-    result = service.compare_lists("a red car\na dog\n\n", "the crimson automobile\na puppy\nthe moon")
+def test_lists_are_compared_each_with_each(shared_bench, compared):
+    result = compare_lists(shared_bench, "a red car\na dog\n\n", "the crimson automobile\na puppy\nthe moon")
     assert result.scores.shape == (2, 3)
     best = result.best(2)
     assert {(s1, s2) for _, s1, s2 in best} == {("a red car", "the crimson automobile"), ("a dog", "a puppy")}
     assert best[0][0] >= best[1][0]
-    assert np.allclose(result.scores[0, 0], service.compare("a red car", "the crimson automobile").score, atol=5e-3)
+    assert np.allclose(result.scores[0, 0], compared("a red car", "the crimson automobile").score, atol=5e-3)
 
 
-def test_list_limits_name_both_numbers(service):
+def test_list_limits_name_both_numbers(shared_bench):
     with pytest.raises(UserError, match="The second list has 101 sentences, the limit is 100"):
-        service.compare_lists("a", "line\n" * 101)
+        compare_lists(shared_bench, "a", "line\n" * 101)
     with pytest.raises(UserError, match="The first list is blank. Type one sentence per line"):
-        service.compare_lists("\n \n", "a")
+        compare_lists(shared_bench, "\n \n", "a")

@@ -12,8 +12,8 @@ import transformers
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.opening import open_example
 from sbert_app.jobs.fine_tune import preparing
+from sbert_app.jobs.search.job import search
 from sbert_app.jobs.search.ranked_hits import WAITED
-from sbert_app.jobs.search.searching import SearchService
 from sbert_app.jobs.timing import EXAMPLE_NAME, TIMING, labelled_pairs, race, race_corpus, race_session, table_7
 from sbert_app.labelled.columns import ColumnRoles
 from sbert_app.labelled.training_data import example_table
@@ -202,8 +202,7 @@ def test_another_backbone_races_against_its_like_with_an_untrained_head(racing, 
 def test_waiting_for_others_is_told_and_not_counted(shared_bench):
     session = shared_bench.sessions.open()
     open_example(shared_bench, session, "support_tickets.csv")
-    search = SearchService(shared_bench)
-    assert WAITED not in search.search(session, "refund").milliseconds
+    assert WAITED not in search(shared_bench, session, "refund").milliseconds
     held, device = threading.Event(), shared_bench.device
 
     def hold():
@@ -216,7 +215,7 @@ def test_waiting_for_others_is_told_and_not_counted(shared_bench):
     thread = threading.Thread(target=hold)
     thread.start()
     held.wait()
-    stages = search.search(session, "refund").milliseconds
+    stages = search(shared_bench, session, "refund").milliseconds
     thread.join()
     assert stages[WAITED] >= 299
 

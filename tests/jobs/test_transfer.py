@@ -7,13 +7,7 @@ import pytest
 from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.job import Call, Outcome
 from sbert_app.jobs.transfer import TRANSFER, TransferOptions, _read
-from sbert_app.services.bundle import build_services
 from sbert_app.tables import Table
-
-
-@pytest.fixture(scope="module")
-def services(shared_bench):
-    return build_services(shared_bench)
 
 
 def table(rows: list[tuple[str, str]], name: str = "labels.csv", columns: tuple[str, str] = ("text", "label")) -> Table:
@@ -36,31 +30,31 @@ def pairs(count: int, first: int = 0, name: str = "pairs.csv") -> Table:
     return Table(name, pd.DataFrame(rows, columns=["sentence1", "sentence2", "label"]), np.arange(1, len(rows) + 1))
 
 
-def learnt(services, table: Table, **options) -> Outcome:
-    *stages, outcome = TRANSFER.steps(Call(services, table=table), TransferOptions(**options))
+def learnt(shared_bench, table: Table, **options) -> Outcome:
+    *stages, outcome = TRANSFER.steps(Call(shared_bench, table=table), TransferOptions(**options))
     assert any("Embedding" in step.stage for step in stages)
     return outcome
 
 
-def read(services, table: Table, **options):
-    return _read(Call(services, table=table), TransferOptions(**options))
+def read(shared_bench, table: Table, **options):
+    return _read(Call(shared_bench, table=table), TransferOptions(**options))
 
 
-def test_what_embeddings_tell_apart_is_learnt(services):
-    outcome = learnt(services, table(animals_and_bills(40)))
+def test_what_embeddings_tell_apart_is_learnt(shared_bench):
+    outcome = learnt(shared_bench, table(animals_and_bills(40)))
     result = outcome.summary
     assert result["accuracy"] > 0.95 and result["most_frequent"] == 0.5 and len(result["folds"]) == 10
     assert result["protocol"] == "nested cross-validation, 10 folds" and list(result["seconds"]) == ["embedding", "classifiers"]
     assert "80 sentences, 2 classes" in outcome.lines[0]
 
 
-def test_a_test_and_a_dev_file_are_parts_of_their_own(services):
+def test_a_test_and_a_dev_file_are_parts_of_their_own(shared_bench):
     held, dev = table(animals_and_bills(5, 100), "test.csv"), table(animals_and_bills(5, 200), "dev.csv")
     own = table([*animals_and_bills(30), (" ", "bill"), ("no label", "")])
-    data = read(services, own, test=held, dev=dev)
+    data = read(shared_bench, own, test=held, dev=dev)
     assert len(data.sentences) == 80 and data.test.sum() == 10 and data.dev.sum() == 10
     assert data.sentences[np.flatnonzero(data.test)[0]] == "the cat sleeps in room 100"
-    result = learnt(services, own, test=held, dev=dev).summary
+    result = learnt(shared_bench, own, test=held, dev=dev).summary
     assert result["accuracy"] == 1.0 and result["protocol"] == "test part, weight decay chosen on the dev part"
 
 
@@ -71,39 +65,39 @@ def test_a_test_and_a_dev_file_are_parts_of_their_own(services):
         ([*animals_and_bills(20), ("one more", "rare")], "The class 'rare' has 1 rows"),
     ],
 )
-def test_classes_that_cannot_be_learnt_get_a_sentence(services, rows, message):
+def test_classes_that_cannot_be_learnt_get_a_sentence(shared_bench, rows, message):
     with pytest.raises(UserError, match=message):
-        read(services, table(rows))
+        read(shared_bench, table(rows))
 
 
-def test_columns_are_guessed_or_named(services):
+def test_columns_are_guessed_or_named(shared_bench):
     topics = table(animals_and_bills(20), columns=("question", "kind"))
-    assert read(services, topics).classes == ["animal", "bill"]
+    assert read(shared_bench, topics).classes == ["animal", "bill"]
     with pytest.raises(UserError, match=r"'labels.csv' has no column 'nowhere'. Its columns are: question, kind."):
-        read(services, topics, label_column="nowhere")
+        read(shared_bench, topics, label_column="nowhere")
     frame = topics.frame.assign(other="z")
     with pytest.raises(UserError, match="Which column holds the labels"):
-        read(services, Table("three.csv", frame, topics.rows))
+        read(shared_bench, Table("three.csv", frame, topics.rows))
 
 
-def test_labelled_pairs_are_learnt_as_pairs(services):
+def test_labelled_pairs_are_learnt_as_pairs(shared_bench):
     held = pairs(10, 100, "test.csv")
-    data = read(services, pairs(30), test=held)
+    data = read(shared_bench, pairs(30), test=held)
     assert len(data.sentences) == len(data.partners) == 80 and data.test.sum() == 20 and data.classes == ["0", "1"]
     assert data.partners[60] == "in room 100 a cat is asleep" and data.positive == 1
-    outcome = learnt(services, pairs(30), test=held)
+    outcome = learnt(shared_bench, pairs(30), test=held)
     result = outcome.summary
     assert result["accuracy"] == result["f1"] == 1.0 and result["l2"] and not result["c"] and not result["quick"]
     assert outcome.lines[0].startswith("accuracy 100.00, F1 100.00, most frequent class 50.00 (80 pairs, 2 classes; test part")
-    named = read(services, pairs(30), text_column="sentence1")
+    named = read(shared_bench, pairs(30), text_column="sentence1")
     assert not named.partners and named.sentences[0] == "the cat sleeps in room 0"
     scored = pairs(30).frame.assign(score=[str(i % 7) for i in range(60)]).drop(columns="label")
     with pytest.raises(UserError, match="'s.csv' has no column of labels"):
-        read(services, Table("s.csv", scored, np.arange(1, 61)))
+        read(shared_bench, Table("s.csv", scored, np.arange(1, 61)))
 
 
-def test_the_quick_form_says_so(services):
-    outcome = learnt(services, table(animals_and_bills(40)), quick=True)
+def test_the_quick_form_says_so(shared_bench):
+    outcome = learnt(shared_bench, table(animals_and_bills(40)), quick=True)
     result = outcome.summary
     assert result["accuracy"] > 0.95 and result["quick"] and len(result["folds"]) == len(result["c"]) == 5 and not result["l2"]
     assert "quick: scikit-learn's logistic regression, nested cross-validation, 5 folds" in outcome.lines[0]

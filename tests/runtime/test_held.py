@@ -14,7 +14,7 @@ from sbert_app.corpus.overlap import FileOverlap, Overlap
 from sbert_app.corpus.reader import Corpus
 from sbert_app.grid.data_sets import read_data_set
 from sbert_app.jobs.evaluate.grid import Uploaded
-from sbert_app.jobs.score_pairs.scoring import PairTable
+from sbert_app.jobs.score_pairs import PairTable
 from sbert_app.labelled.columns import guess_mapping
 from sbert_app.labelled.training_data import read_training_data
 from sbert_app.runtime.sessions import Sessions
@@ -49,7 +49,7 @@ def table():
 
 
 def of_type(kind, indexed, bench):
-    """A value as the services store it."""
+    """A value as the jobs store it."""
     mined = next(step.result for step in find_duplicates(TEXTS, indexed.embeddings, indexed.index) if step.result)
     rows, scores, same = np.zeros(ROWS, np.int64), np.zeros(ROWS, np.float32), np.zeros(ROWS, bool)
     return {

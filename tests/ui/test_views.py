@@ -16,15 +16,17 @@ from sbert_app.evaluation.estimate import MetricEstimate
 from sbert_app.evaluation.verdict import Change
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.fine_tune import preparing, running
-from sbert_app.jobs.score_pairs.scoring import PairFileService
-from sbert_app.jobs.search.searching import SearchService
-from sbert_app.jobs.similarity.compare import ListComparison, SimilarityService
+from sbert_app.jobs.score_pairs import open_pairs, score_opened
+from sbert_app.jobs.search.job import search as find
+from sbert_app.jobs.similarity.compare import ListComparison, compare
 from sbert_app.labelled.examples import Examples
 from sbert_app.labelled.groups import Separation
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import Baseline, LearningCurve, Loss
 from sbert_app.runs.run import RunInfo, RunState
 from sbert_app.runs.runs import RunOverview
+from sbert_app.runtime.session import Session
 from sbert_app.settings import ASSETS
 from sbert_app.tables import read_table
 from sbert_app.ui.corpus import view as corpus_view
@@ -54,8 +56,8 @@ def test_sentences_names_and_metadata_are_escaped(bench):
     shown = [corpus_view.table_summary(table, "text", prose=True)]
     events = list(index(bench, session, ["text"]))
     shown += [corpus_view.card(events[-1].result, session.get(Indexing)), corpus_view.progress(events[-1], table.name)]
-    shown.append(search.results(SearchService(bench).search(session, "x")))
-    compared = SimilarityService(bench).compare(ATTACK, f"{ATTACK} again")
+    shown.append(search.results(find(bench, session, "x")))
+    compared = compare(bench, Session(), ATTACK, f"{ATTACK} again")
     shown += [
         file_view.scored(_scored_pairs(bench, session)),
         detail_view.details(compared, ATTACK),
@@ -152,7 +154,7 @@ def test_errors_are_shown_in_one_way_for_plain_and_generator_handlers(caplog):
 
 
 def test_a_zero_has_no_sign(shared_bench):
-    compared = replace(SimilarityService(shared_bench).compare("a b", "c d"), score=-0.0001)
+    compared = replace(compare(shared_bench, Session(), "a b", "c d"), score=-0.0001)
     assert '<span class="score" id="score">0.000</span>' in similarity.comparison(compared)
     lists = ListComparison(["a"], ["b", "c"], np.array([[-0.00001, -0.004]], np.float32), 1.0)
     assert [str(record["score"]) for record in pair_records(lists, 2)] == ["0.0", "-0.004"]
@@ -161,9 +163,9 @@ def test_a_zero_has_no_sign(shared_bench):
 
 
 def test_both_systems_have_their_time_in_one_unit(shared_bench):
-    service = SimilarityService(shared_bench)
-    compared = replace(service.compare("a cat", "a dog"), encode_milliseconds=4.04, milliseconds=99.0)
-    cross = replace(service.cross_encode("a cat", "a dog"), milliseconds=11.25)
+    compared = compare(shared_bench, Session(), "a cat", "a dog", cross_encoder=DEFAULT_CROSS_ENCODER)
+    cross = replace(compared.cross_encoder, milliseconds=11.25)
+    compared = replace(compared, encode_milliseconds=4.04, milliseconds=99.0, cross_encoder=None)
     page = detail_view.details(replace(compared, cross_encoder=cross), "all-MiniLM-L6-v2")
     assert "<td>SBERT, all-MiniLM-L6-v2</td><td>4.0 ms</td>" in page and "</td><td>11.2 ms</td>" in page
     assert "128 pairs that mean the same in entirely other words have a median of 0.4" in page
@@ -171,7 +173,7 @@ def test_both_systems_have_their_time_in_one_unit(shared_bench):
 
 
 def test_words_without_content_are_hidden_until_the_box_is_ticked(shared_bench):
-    page = detail_view.details(SimilarityService(shared_bench).compare("The cat sleeps.", "A cat is asleep."), "m")
+    page = detail_view.details(compare(shared_bench, Session(), "The cat sleeps.", "A cat is asleep."), "m")
     for word in ("A", "is", "."):
         assert f'<th scope="col" class="quiet"><span>{word}</span></th>' in page
     assert (
@@ -183,7 +185,7 @@ def test_words_without_content_are_hidden_until_the_box_is_ticked(shared_bench):
 
 
 def test_matched_words_have_one_number_in_both_sentences(shared_bench):
-    page = similarity.comparison(SimilarityService(shared_bench).compare("The cat, asleep.", "A kitten is napping <b>"))
+    page = similarity.comparison(compare(shared_bench, Session(), "The cat, asleep.", "A kitten is napping <b>"))
     first, second, _ = re.findall(r"<p[^>]*>(.*?)</p>", page.partition('<div class="matched">')[2])
     numbers = [
         re.findall(r'class="pair-(\d)" style="--w:[\d.]+" title="[^"]+">(\w+)<sup>\1</sup>', line) for line in (first, second)
@@ -194,16 +196,15 @@ def test_matched_words_have_one_number_in_both_sentences(shared_bench):
 
 
 def test_a_long_sentence_ends_where_the_model_stopped_reading(shared_bench):
-    page = similarity.comparison(SimilarityService(shared_bench).compare("a cat", "cat " + "word " * 3_000))
+    page = similarity.comparison(compare(shared_bench, Session(), "a cat", "cat " + "word " * 3_000))
     assert len(page) < 6_000 and "word …</p>" in page
 
 
 def _scored_pairs(bench, session):
     path = bench.settings.home.parent / "p.csv"
     pd.DataFrame({"sentence1": [ATTACK, ""], "sentence2": ["a plain line", "b"], ATTACK: ["x", "y"]}).to_csv(path, index=False)
-    service = PairFileService(bench)
-    _, columns = service.open_file(session, path)
-    return list(service.score(session, columns))[-1].scored
+    columns = open_pairs(session, read_table(path, bench.settings.limits))
+    return list(score_opened(bench, session, columns, DEFAULT_ENCODER))[-1].result
 
 
 def _fine_tuning(bench, session):

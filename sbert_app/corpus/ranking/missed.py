@@ -91,6 +91,17 @@ class Miss:
         """The reason in one sentence."""
         return SENTENCES[self.reason](self)
 
+    @property
+    def lines(self) -> list[str]:
+        """The answer for the shell."""
+        texts = [] if self.in_corpus else [f"The corpus holds no such text; the most similar row is {self.row:,}: {self.sentence}"]
+        texts.append(self.in_words)
+        for standing in self.standings:
+            rank = "–" if standing.rank is None else f"{standing.rank:,}"
+            score = "" if standing.score is None else f"{standing.score:.3f}"
+            texts.append(f"{standing.way:14} rank {rank:>6}  score {score:>7}  {standing.note}".rstrip())
+        return [*texts, f"It lacks {quoted(self.words.lacking)}."] if self.words.lacking else texts
+
 
 def quoted(words: tuple[str, ...]) -> str:
     """Words in quotation marks: “a”, “b” and “c”."""

@@ -1,4 +1,4 @@
-"""The rank of one row among all for a query, and which words of the query it lacks."""
+"""The place of a row or a text in a corpus, the rank of one row among all for a query, and which words of the query it lacks."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -7,7 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.corpus.ranking.lexical import STOP_WORDS, WORD, tokenize
+from sbert_app.corpus.reader import Corpus
+from sbert_app.errors import UserError
 
+WORDS_OF_A_PART = 3  # a text of so many words is looked for inside of rows too
 LEAST_LETTERS = 4  # of a word that may be a typo: shorter ones are one edit from too many others
 
 
@@ -37,6 +40,36 @@ def rank_of(scores: NDArray[np.floating], row: int, mask: NDArray[np.bool_] | No
     better = int((scores[counted] > scores[row]).sum())
     before = scores[:row][counted[:row]]
     return 1 + better + int((before == scores[row]).sum())
+
+
+def position(rows: NDArray[np.int64], place: int) -> int | None:
+    """The rank of a row in a ranking, None where it is not in it."""
+    at = np.flatnonzero(rows == place)
+    return int(at[0]) + 1 if len(at) else None
+
+
+def place_of_row(corpus: Corpus, row: int) -> int | None:
+    """The place of a row of the file in the corpus, None for a skipped one. Raises UserError for a row that the file has not."""
+    if len(places := np.flatnonzero(corpus.rows == row)):
+        return int(places[0])
+    last = max(int(corpus.rows[-1]), *(skip.row for skip in corpus.skipped), 0)
+    if not 1 <= row <= last:
+        raise UserError(f"There is no row {row:,}: the rows of '{corpus.name}' are 1 to {last:,}.")
+    return None
+
+
+def place_of_text(sentences: Sequence[str], text: str, mask: NDArray[np.bool_] | None) -> int | None:
+    """The first row with this text, else with a text that holds it, blanks and case aside; rows that fit the filters first."""
+    wanted = _plain(text)
+    texts = [_plain(sentence) for sentence in sentences]
+    places = [place for place, other in enumerate(texts) if other == wanted]
+    if not places and len(wanted.split()) >= WORDS_OF_A_PART:
+        places = [place for place, other in enumerate(texts) if wanted in other]
+    return next((place for place in places if mask is None or mask[place]), places[0] if places else None)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.lower().split())
 
 
 def query_words(

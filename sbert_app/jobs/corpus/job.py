@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sbert_app.collections.opened import OpenCollection, refuse_collection
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.indexing import EncodedSoFar, FormerIndex, Indexing, LongTexts
 from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.evaluation.similarity import draft_loss
-from sbert_app.jobs.collection.search import refuse_collection
+from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
-from sbert_app.jobs.search.languages import corpus_caution
+from sbert_app.jobs.search.offered import cautions
 from sbert_app.models.defaults import DEFAULT_ENCODER, full_name, is_draft
 from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.services import validation
 from sbert_app.step import Step
 from sbert_app.tables import Table
 from sbert_app.tables.table import skipped_summary
@@ -60,8 +60,7 @@ def index_corpus(call: Call, options: IndexOptions) -> Steps:
     if step.result is None:
         return
     indexed, source, passages = step.result, step.result.corpus, len(step.result.passages or ())
-    cautions = corpus_caution(call.bench.registry.encoder_of(indexed.model, indexed.fingerprint), source.sentences)
-    notes = [*step.notes, *source.notes, *skipped_summary(source.skipped), *cautions]
+    notes = [*step.notes, *source.notes, *skipped_summary(source.skipped), *cautions(call.bench, session)]
     summary = {
         "corpus": session.id,
         "sentences": len(source),
@@ -97,7 +96,7 @@ def index(bench: Workbench, session: Session, columns: list[str], model: str = D
 def index_again(bench: Workbench, session: Session, model: str) -> Iterator[Step[IndexedCorpus]]:
     """Index the open corpus with another model, as `index`."""
     corpus = session.corpus().corpus
-    refuse_collection(session, "Indexing again")
+    refuse_collection(session.get(OpenCollection), "Indexing again")
     yield from _run(bench, session, corpus, model)
 
 

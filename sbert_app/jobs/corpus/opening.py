@@ -3,15 +3,15 @@
 import time
 from dataclasses import dataclass
 
+from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.errors import UserError
-from sbert_app.jobs.collection.search import open_collection_of
+from sbert_app.jobs import validation
 from sbert_app.jobs.corpus.job import loss_in_words
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.services import validation
 from sbert_app.settings import Limits
 from sbert_app.tables import Table, table_from_lines
 
@@ -101,7 +101,7 @@ def other_index(bench: Workbench, session: Session, model: str) -> OtherIndex | 
     encoder = bench.registry.encoder(model)
     if encoder.fingerprint == indexed.fingerprint:
         return None
-    if collection := open_collection_of(session):
+    if collection := session.get(OpenCollection):
         return OtherIndex(collection.name, indexed.model, encoder.name, collection.rows, 0.0, is_collection=True)
     sentences = indexed.corpus.sentences
     sample = sentences[:: -(-len(sentences) // TIMED_SENTENCES)]

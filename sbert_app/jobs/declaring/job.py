@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.option import option, text
@@ -15,11 +15,9 @@ from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
+from sbert_app.storage import writing, writing_to
 from sbert_app.tables import Table
 from sbert_app.tables.table import skipped_summary
-
-if TYPE_CHECKING:
-    from sbert_app.services.bundle import Services
 
 
 class Needs(Enum):
@@ -37,27 +35,31 @@ class Needs(Enum):
 
 @dataclass(frozen=True)
 class Call:
-    """One call of a job: services, its stop, and input.
+    """One call of a job: the workbench, its stop, and input.
 
     session: empty, unless the job needs a corpus. table, columns: only where it needs them.
     """
 
-    services: "Services"
+    bench: Workbench
     stop: Stop = field(default_factory=Stop)
     session: Session = field(default_factory=Session)
     table: Table | None = None
     columns: list[str] = field(default_factory=list)
     folder: Callable[[], Path] | None = None  # creates the folder for an endpoint's download
 
-    @property
-    def bench(self) -> Workbench:
-        return self.services.bench
-
     def required_table(self) -> Table:
         """The table. Raises UserError if none was sent."""
         if self.table is None:
             raise UserError("Send a file.")
         return self.table
+
+    def write(self, out: Path | None, name: str, write: Callable[[Path], object]) -> Path | None:
+        """Write a file to `out` (shell), or under this name to a download folder (endpoint); None if there is neither."""
+        path = out or (self.folder() / name if self.folder else None)
+        if path:
+            with writing_to(path, "out") if out else writing("The file"):
+                write(path)
+        return path
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,9 @@ class Job:
     options: type[Any]
     run: Run
     command: str = ""
-    quick: bool = False  # short: shares Gradio's concurrency limit; other jobs have none, as they queue in the services
+    quick: bool = (
+        False  # short: shares Gradio's concurrency limit; other jobs have none, as they wait in the lines of the workbench
+    )
     streams: bool = False  # the endpoint sends the steps too
     makes_file: bool = False
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from sbert_app.errors import UserError
-from sbert_app.services import validation
+from sbert_app.jobs import validation
 from sbert_app.settings import Limits
 from sbert_app.tables import Table, read_table
 

@@ -11,7 +11,7 @@ from sbert_app.corpus.findings import Findings, Mined
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.mining import COMPARING, FLOOR
 from sbert_app.errors import UserError
-from sbert_app.jobs.collection.search import open_collection_of
+from sbert_app.jobs import validation
 from sbert_app.jobs.duplicates.joining import join
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.models.files.trained_for import Bounds, how_to_read
@@ -19,7 +19,6 @@ from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import StoppedError
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.services import validation
 from sbert_app.step import Step
 
 # On 10,000 labelled Quora pairs: precision 0.8 and recall 0.6 at 0.85; precision 0.75 and recall 0.86 at 0.75.
@@ -59,7 +58,7 @@ def mine(bench: Workbench, session: Session) -> Iterator[Step[Mined]]:
             yield Step(place_in_line(before, "job"))
         start = time.perf_counter()
         yield Step(COMPARING, 0, 1)
-        for step in _mined(bench, indexed, open_collection_of(session)):
+        for step in _mined(bench, indexed, session.get(OpenCollection)):
             step = replace(step, seconds=time.perf_counter() - start)
             if step.result:
                 mined = replace(step.result, seconds={MINE: step.seconds})

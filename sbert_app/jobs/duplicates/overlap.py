@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 
+from sbert_app.collections.opened import OpenCollection, refuse_collection
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.overlap import FileOverlap, Match, Overlap, find_overlap
 from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
 from sbert_app.errors import UserError
-from sbert_app.jobs.collection.search import refuse_collection
 from sbert_app.jobs.duplicates.mining import checked_threshold
 from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.session import Session
@@ -27,7 +27,7 @@ def compare_file(bench: Workbench, session: Session, table: Table) -> Iterator[S
     The last step has the result, which stays in the session, or is `stopped`.
     """
     indexed = session.corpus()
-    refuse_collection(session, "A comparison with another file")
+    refuse_collection(session.get(OpenCollection), "A comparison with another file")
     columns = list(indexed.corpus.columns)
     if not set(columns) <= set(table.frame.columns):
         columns = [guess_column(table.frame)]

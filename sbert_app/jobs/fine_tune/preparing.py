@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 from sbert_app.errors import UserError
+from sbert_app.jobs import validation
 from sbert_app.labelled.columns import ColumnRoles, guess_mapping
 from sbert_app.labelled.groups import SENTENCES, SPLITS
 from sbert_app.labelled.training_data import SplitChoice, TrainingData, read_training_data
 from sbert_app.runs.plan import Plan, TrainingEstimate, estimate
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.services import validation
 from sbert_app.tables import Table
 
 

@@ -10,13 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from sbert_app.errors import UserError
+from sbert_app.jobs import validation
 from sbert_app.labelled.training_data import TrainingData
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import Event
 from sbert_app.runs.run import DAMAGED, FAILED, INTERRUPTED, RUNNING, Run, RunInfo, RunState
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.services import validation
 from sbert_app.storage import atomic_folder, writing
 
 KEPT_HOURS = 24  # hosted mode: runs are deleted after this time

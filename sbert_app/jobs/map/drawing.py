@@ -9,12 +9,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus_map.placed import nearest_on_map
 from sbert_app.corpus_map.projecting import Points2D, compare, drawn_sentences, fitted_rows, project
-from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap, ModelComparison, Projection, QueryOnMap
+from sbert_app.corpus_map.result import NAME_LENGTH, NEAREST, CorpusMap, ModelComparison, Projection, QueryOnMap
 from sbert_app.corpus_map.selection import known_cluster
 from sbert_app.errors import UserError
-from sbert_app.jobs.collection.search import nearest_on_map, open_collection_of
+from sbert_app.jobs import validation
 from sbert_app.jobs.map import kept
 from sbert_app.jobs.map.kept import current_map
 from sbert_app.mapping import clusters, projection
@@ -24,7 +26,6 @@ from sbert_app.runtime.line import Line
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.services import validation
 from sbert_app.step import Step
 from sbert_app.vectors import unit_rows
 
@@ -154,7 +155,7 @@ def place_query(bench: Workbench, session: Session, text: str) -> CorpusMap:
     scores = projected.indexed.embeddings @ vector[0]
     nearest = np.argsort(-scores, kind="stable")[: projection.NEIGHBOURS]
     point = projection.placed(nearest[None], projected.points)[0]
-    rows = nearest_on_map(open_collection_of(session), vector[0], projected)
+    rows = nearest_on_map(session.get(OpenCollection), vector[0], projected.indexed, projected.points, NEAREST)
     query = QueryOnMap(text, point, scores, (time.perf_counter() - start) * 1e3, rows)
     return _change(session, before, lambda current: replace(current, query=query))
 

@@ -1,22 +1,47 @@
-"""The job search: find the sentences closest to a query."""
+"""The job search: find the sentences of a corpus or a collection closest to a query, by meaning, by words, or both."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from sbert_app.corpus.hits import DEFAULT_RANKING, RANKINGS, Hit
-from sbert_app.corpus.indexed import HYBRID
+import numpy as np
+
+from sbert_app.collections.collection import SENTENCE, embeddings_of
+from sbert_app.collections.opened import MOST_ID, OpenCollection
+from sbert_app.corpus.hits import DEFAULT_RANKING, FORMER_MODEL, MAXSIM, RANKINGS, Hit, SearchResult
+from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus, Ranking
+from sbert_app.corpus.indexing import FormerIndex
+from sbert_app.corpus.ranking.maxsim import COMPARED
+from sbert_app.errors import UserError
+from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross_encoder_option
 from sbert_app.jobs.declaring.option import choice, flag, json_object, option, sentence, whole
+from sbert_app.jobs.search.ranked_hits import (
+    HINT,
+    checked_query,
+    different_texts,
+    encode_query,
+    encoder_of,
+    hits_of,
+    query_caution,
+    reranked,
+)
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
+from sbert_app.models.files.trained_for import check_one_score
+from sbert_app.runtime.session import Session
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.vectors import Vectors, unit_rows
 from sbert_app.wording import plural
 
 FOR_ANSWERS = "The cross-encoder for re-ranking. The bundled one grades likeness: name one that was trained to rank answers."
 WAYS = "; ".join(f"{name}, {meaning}" for name, meaning in RANKINGS.items())
+OFFERED = (MAXSIM, DENSE)  # ways to rank a collection, the first by default
+RERANKED = 30  # hits scored by the cross-encoder, one forward pass each
 
 
 @dataclass(frozen=True)
 class SearchOptions:
-    query: str = option("The search query, in any words.", sentence("query", "Type what you are looking for."))
+    query: str = option("The search query, in any words.", sentence("query", HINT))
     top: int = option("Number of hits, each of another text.", whole("number of hits", 1, "hits"), 10)
     filters: dict[str, Any] | None = option(
         'A JSON object: column to value, list of values, {"contains": text}, or {"from": low, "to": high}.',
@@ -29,7 +54,7 @@ class SearchOptions:
     ranking: str = option(f"How hits are ranked: {WAYS}.", choice("ranking", RANKINGS), DEFAULT_RANKING)
 
 
-def search(call: Call, options: SearchOptions) -> Steps:
+def search_job(call: Call, options: SearchOptions) -> Steps:
     """Search an indexed corpus by meaning.
 
     Returns:
@@ -41,22 +66,150 @@ def search(call: Call, options: SearchOptions) -> Steps:
         several files, row is an id, and row_name its file and row.
     """
     ranking = HYBRID if options.hybrid else options.ranking
-    result = call.services.search.search(
-        call.session, options.query, options.top, options.filters, ranking, options.rerank, options.cross_encoder
-    )
-    lines = [f"{hit.score:.3f}  row {hit.row_name or hit.row:<6} {_shown(hit)}{_repeated(hit)}" for hit in result.hits]
+    cross_encoder = options.cross_encoder if options.rerank else None
+    result = search(call.bench, call.session, options.query, options.top, options.filters, ranking, cross_encoder)
+    lines = [f"{hit.score:.3f}  row {hit.row_name or hit.row:<6} {_shown(hit)}" for hit in result.hits]
     collection = {"collection": asdict(result.store)} if result.store else {}
     answer = {"hits": [asdict(hit) for hit in result.hits], "milliseconds": result.milliseconds, "cautions": list(result.cautions)}
     yield Outcome(answer | collection, [*lines, *result.cautions])
 
 
 def _shown(hit: Hit) -> str:
-    """The text of a hit, of a long one the passage that matches best."""
-    return f"… {hit.sentence[slice(*hit.passage)]}" if hit.passage else hit.sentence
+    """The text of a hit, of a long one the passage that matches best, and how often it is repeated."""
+    text = f"… {hit.sentence[slice(*hit.passage)]}" if hit.passage else hit.sentence
+    return text + (f" (and in {hit.copies:,} other {plural(hit.copies, 'row', 'rows')})" if hit.copies else "")
 
 
-def _repeated(hit: Hit) -> str:
-    return f" (and in {hit.copies:,} other {plural(hit.copies, 'row', 'rows')})" if hit.copies else ""
+def search(
+    bench: Workbench,
+    session: Session,
+    query: str,
+    top: int = 10,
+    filters: Mapping[str, Any] | None = None,
+    ranking: str = DEFAULT_RANKING,
+    cross_encoder: str | None = None,
+) -> SearchResult:
+    """Find what answers the query in the open corpus. Raises UserError without a corpus or with a blank query.
+
+    ranking: one of RANKINGS. cross_encoder: orders the best hits by its score of query and sentence.
+    """
+    query, top = checked_query(bench, query), _top(bench, top)
+    if cross_encoder is None:
+        result = _ranked(bench, _opened(session), query, top, filters, ranking)
+    else:
+        cross = bench.registry.pair_scorer(cross_encoder)
+        check_one_score(cross)
+        wide = _ranked(bench, _opened(session), query, max(top, RERANKED), filters, ranking)
+        result = reranked(bench.device, wide, top, cross)
+    unread = query_caution(encoder_of(bench, session), query) if ranking != WORDS else ()
+    return replace(result, cautions=(*unread, *result.cautions))
 
 
-SEARCH = Job("search", Needs.CORPUS, SearchOptions, search, "search", quick=True)
+def beside(
+    bench: Workbench, session: Session, other: str, query: str, top: int = 10, filters: Mapping[str, Any] | None = None
+) -> SearchResult:
+    """Search in another way, to compare: one of RANKINGS, or FORMER_MODEL by meaning under the former index."""
+    opened, query, top = _opened(session), checked_query(bench, query), _top(bench, top)
+    if other != FORMER_MODEL:
+        return _ranked(bench, opened, query, top, filters, other)
+    former = session.get(FormerIndex)
+    if former is None:
+        raise UserError("There is no other index to compare with yet. Choose another model and index the corpus again.")
+    return _ranked(bench, former.indexed, query, top, filters, DENSE)
+
+
+def more_like(
+    bench: Workbench,
+    session: Session,
+    row: int | None,
+    top: int = 10,
+    filters: Mapping[str, Any] | None = None,
+    ranking: str = DENSE,
+) -> SearchResult:
+    """Find the sentences closest to a row of the corpus (numbered as in the file), without the row itself.
+
+    Of a collection the id of the row is meant, which for its first file is that number.
+    """
+    opened = _opened(session)
+    most = MOST_ID if isinstance(opened, OpenCollection) else int(opened.corpus.rows[-1])
+    top, row = _top(bench, top), validation.whole_number(row, "row", 1, most)
+    return _ranked(bench, opened, "", top, filters, ranking, row)
+
+
+def _opened(session: Session) -> IndexedCorpus | OpenCollection:
+    """What is searched: the open collection, else the corpus. Raises UserError without either."""
+    indexed = session.corpus()
+    return session.get(OpenCollection) or indexed
+
+
+def _top(bench: Workbench, top: int) -> int:
+    return validation.whole_number(top, "number of hits", 1, bench.settings.limits.hits)
+
+
+def _ranked(
+    bench: Workbench,
+    opened: IndexedCorpus | OpenCollection,
+    query: str,
+    top: int,
+    filters: Mapping[str, Any] | None,
+    ranking: str,
+    like: int | None = None,
+) -> SearchResult:
+    """The best rows of the `top` best texts. like: a row that is itself the query, and is left out."""
+    filters = filters or {}
+    if isinstance(opened, OpenCollection):
+        return _ranked_collection(bench, opened, query, top, filters, ranking, like)
+    ranking = validation.one_of(ranking, "ranking", RANKINGS) or DEFAULT_RANKING
+    encoder = bench.registry.encoder_of(opened.model, opened.fingerprint)
+    own = None if like is None else opened.corpus.index_of(like)
+    if own is None:
+        vector, before = encode_query(bench.device, query, encoder)
+    else:
+        query, vector, before = opened.corpus.sentences[own], opened.embeddings[own], {}
+    compared = ranking == MAXSIM
+
+    def rank(depth: int) -> tuple[IndexedCorpus, Ranking]:
+        ranked = opened.rank(vector, query, depth + (own is not None), filters, HYBRID if compared else ranking)
+        return opened, ranked.taking(np.flatnonzero(ranked.rows != own)) if own is not None else ranked
+
+    _, ranked = different_texts(rank, max(top, COMPARED) if compared else top)
+    return hits_of(bench.device, query, opened, encoder, ranked, top, before, ranking)
+
+
+def _ranked_collection(
+    bench: Workbench,
+    opened: OpenCollection,
+    query: str,
+    top: int,
+    filters: Mapping[str, Any],
+    ranking: str,
+    like: int | None = None,
+) -> SearchResult:
+    """The best rows of the `top` best texts. like: the id of a row that is itself the query, and is left out. Raises UserError."""
+    ranking = validation.one_of(ranking, "ranking", RANKINGS) or OFFERED[0]
+    if ranking not in OFFERED:
+        raise UserError(
+            "A collection is ranked by meaning (dense) or by meaning and then word by word (maxsim): it has no index of words. "
+            "Choose one of these."
+        )
+    encoder = bench.registry.encoder_of(opened.sample.model, opened.sample.fingerprint)
+    if like is None:
+        vector, before = encode_query(bench.device, query, encoder)
+    else:
+        (query, vector), before = _row(opened, like), {}
+    depth = max(top, COMPARED) if ranking == MAXSIM else top
+    hits, ranked = different_texts(lambda depth: opened.closest(vector, depth, filters, like), depth)
+    result = hits_of(bench.device, query, hits, encoder, ranked, top, before, ranking)
+    return replace(result, searched=ranked.fitting, store=opened.store(bool(filters)))
+
+
+def _row(opened: OpenCollection, row: int) -> tuple[str, Vectors]:
+    """The text of a row and its unit embedding, (dim,). Raises UserError if the collection does not have it."""
+    with opened.reading():
+        table = opened.collection.fetch([row])
+    if not len(table):
+        raise UserError("The collection has no such row any more. Search again.")
+    return table.column(SENTENCE)[0].as_py(), unit_rows(embeddings_of(table))[0]
+
+
+SEARCH = Job("search", Needs.CORPUS, SearchOptions, search_job, "search", quick=True)

@@ -1,9 +1,12 @@
-"""From a query to its vector, and from a ranking to hits: as they are ranked, or compared word by word."""
+"""From a query to its vector, and from a ranking to hits: as they are ranked, or compared word by word.
+
+And what to mind: a query in a language that a model hardly reads.
+"""
 
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,19 +17,33 @@ from sbert_app.corpus.ranking.fusion import best_first, compared_order
 from sbert_app.corpus.ranking.late_interaction import Comparison, best_sentence
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.errors import UserError
+from sbert_app.explain.cautions import pieces_of, unread
+from sbert_app.jobs import validation
 from sbert_app.runtime.device import Device
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.services import validation
 from sbert_app.vectors import Vectors, unit_rows
 from sbert_app.wording import plural
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
+    from sbert_app.models.poly_encoder import PairScorer
 
+HINT = "Type what you are looking for."
 WAITED, NOTICEABLE = "waited for others", 1e-3  # stage name; seconds of waiting for the device below which it is left out
 MAXSIM_STAGE = "MaxSim"
 TOP = 5  # of the rows encoded so far
+
+
+def checked_query(bench: Workbench, query: Any) -> str:
+    """A query as it is searched for. Raises UserError for a blank one."""
+    return validation.sentence(query, "query", bench.settings.limits, HINT)
+
+
+def encoder_of(bench: Workbench, session: Session) -> "Encoder":
+    """The encoder of the open corpus."""
+    indexed = session.corpus()
+    return bench.registry.encoder_of(indexed.model, indexed.fingerprint)
 
 
 def encode_query(device: Device, query: str, encoder: "Encoder") -> tuple[Vectors, dict[str, float]]:
@@ -86,9 +103,23 @@ def _explained(hit: Hit, comparison: Comparison, row: int, maxsim: float) -> Hit
     return replace(hit, maxsim=maxsim, matches=matches, best=best_sentence(hit.sentence, matches, hit.context))
 
 
+def reranked(device: Device, result: SearchResult, top: int, cross: "PairScorer") -> SearchResult:
+    """The `top` best of these hits by a cross-encoder."""
+    start = time.perf_counter()
+    scores = device.scores(cross, [(result.query, hit.compared) for hit in result.hits])
+    order = np.argsort(-scores, kind="stable")[:top].tolist()
+    shares = [None] * len(scores) if cross.bounds is None else np.interp(scores, cross.bounds, (0, 1)).tolist()
+    hits = [
+        replace(result.hits[i], rank=rank, cross_score=float(scores[i]), cross_share=shares[i]) for rank, i in enumerate(order, 1)
+    ]
+    stage = f"cross-encoder, {len(result.hits)} pairs"
+    milliseconds = result.milliseconds | {stage: (time.perf_counter() - start) * 1e3}
+    return replace(result, hits=hits, milliseconds=milliseconds, cross_encoder=cross.name)
+
+
 def search_so_far(bench: Workbench, session: Session, query: str) -> SearchResult:
     """The closest of the rows encoded so far, by meaning. Raises UserError if nothing is being indexed, or for a blank query."""
-    query = validation.sentence(query, "query", bench.settings.limits, "Type what you are looking for.")
+    query = checked_query(bench, query)
     so_far = session.get(EncodedSoFar)
     if so_far is None:
         raise UserError("The indexing has ended. Search the corpus in the Search tab.")
@@ -99,3 +130,14 @@ def search_so_far(bench: Workbench, session: Session, query: str) -> SearchResul
     order = best_first(cosines)[:TOP]
     ranking = Ranking(rows[order], cosines[order], np.full(len(order), -1), {}, len(rows))
     return result_of(query, so_far.corpus, so_far.model, ranking, {}, DENSE)
+
+
+def query_caution(encoder: "Encoder", query: str) -> tuple[str, ...]:
+    """A sentence on a query that the model hardly reads, else nothing."""
+    reason = unread_reason(encoder, query)
+    return (f"The query {reason}: do not rely on these hits.",) if reason else ()
+
+
+def unread_reason(encoder: "Encoder", text: str) -> str:
+    """Why a model hardly reads a text, "" if it does."""
+    return unread(text, pieces_of(encoder.split(text), encoder.pieces_a_sample_word))

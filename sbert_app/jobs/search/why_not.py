@@ -1,19 +1,44 @@
 """The job why_not: tell why a row or a text is not among the hits of a query."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
-from sbert_app.corpus.hits import DEFAULT_RANKING, RANKINGS
-from sbert_app.corpus.ranking.missed import Miss, quoted
+import numpy as np
+from numpy.typing import NDArray
+
+from sbert_app.collections.opened import OpenCollection, refuse_collection
+from sbert_app.corpus.filters import in_words, matching_rows
+from sbert_app.corpus.hits import DEFAULT_RANKING, MAXSIM, RANKINGS
+from sbert_app.corpus.indexed import DENSE, FUSED_DEPTH, HYBRID, WORDS, IndexedCorpus, Ranking
+from sbert_app.corpus.ranking.fusion import compared_order
+from sbert_app.corpus.ranking.late_interaction import Comparison
+from sbert_app.corpus.ranking.maxsim import COMPARED
+from sbert_app.corpus.ranking.missed import BM25, MEANING, TOGETHER, WORD_BY_WORD, HidingFilter, Miss, Standing
+from sbert_app.corpus.ranking.standing import place_of_row, place_of_text, position, query_words, rank_of
+from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps
 from sbert_app.jobs.declaring.option import choice, json_object, option, sentence, whole
 from sbert_app.jobs.search.job import WAYS
-from sbert_app.jobs.search.standing import HINT
+from sbert_app.jobs.search.ranked_hits import HINT as QUERY_HINT
+from sbert_app.jobs.search.ranked_hits import checked_query
+from sbert_app.runtime.session import Session
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.vectors import Vectors, unit_rows
+
+if TYPE_CHECKING:
+    from sbert_app.models.encoder import Encoder
+
+ROW_NUMBER = re.compile(r"(?:row\s*)?#?\s*(\d{1,9}|\d{1,3}(?:,\d{3}){1,2})", re.IGNORECASE)
+HINT = "Give the number of a row, or a text."
+ROUNDING = 1e-3  # of a cosine in an approximate index
+WAY_OF = {DENSE: MEANING, WORDS: BM25, HYBRID: TOGETHER, MAXSIM: WORD_BY_WORD}
 
 
 @dataclass(frozen=True)
 class WhyNotOptions:
-    query: str = option("The search query, in any words.", sentence("query", "Type what you are looking for."))
+    query: str = option("The search query, in any words.", sentence("query", QUERY_HINT))
     expected: str = option(
         "The row that was expected: its number in the file, counted from 1 without the header, or its text.",
         sentence("expected row or text", HINT),
@@ -23,7 +48,7 @@ class WhyNotOptions:
     ranking: str = option(f"How its hits are ranked: {WAYS}.", choice("ranking", RANKINGS), DEFAULT_RANKING)
 
 
-def why_not(call: Call, options: WhyNotOptions) -> Steps:
+def why_not_job(call: Call, options: WhyNotOptions) -> Steps:
     """Tell why a row, or a text, was not found: hidden, cut, skipped, other words, a typo, or others fit better.
 
     Returns:
@@ -31,24 +56,155 @@ def why_not(call: Call, options: WhyNotOptions) -> Steps:
         the hits, standings (by meaning, words, together, word by word: rank, score), words of the query that it shares and lacks
         and those that look like typos, filters that hide it, read and length (characters that the model reads, and all), skipped.
     """
-    miss = call.services.standings.why_not(
-        call.session, options.query, options.expected, options.top, options.filters, options.ranking
-    )
+    miss = why_not(call.bench, call.session, options.query, options.expected, options.top, options.filters, options.ranking)
     summary = {"reason": miss.reason, "in_words": miss.in_words, **asdict(miss)}
-    yield Outcome(summary, lines(miss))
+    yield Outcome(summary, miss.lines)
 
 
-def lines(miss: Miss) -> list[str]:
-    """The answer for the shell."""
-    texts = [] if miss.in_corpus else [f"The corpus holds no such text; the most similar row is {miss.row:,}: {miss.sentence}"]
-    texts.append(miss.in_words)
-    for standing in miss.standings:
-        rank = "–" if standing.rank is None else f"{standing.rank:,}"
-        score = "" if standing.score is None else f"{standing.score:.3f}"
-        texts.append(f"{standing.way:14} rank {rank:>6}  score {score:>7}  {standing.note}".rstrip())
-    if miss.words.lacking:
-        texts.append(f"It lacks {quoted(miss.words.lacking)}.")
-    return texts
+def why_not(
+    bench: Workbench,
+    session: Session,
+    query: str,
+    expected: str,
+    top: int = 10,
+    filters: Mapping[str, Any] | None = None,
+    ranking: str = DEFAULT_RANKING,
+) -> Miss:
+    """Find out why the expected row is not among the hits of this search. Raises UserError without a corpus.
+
+    expected: the number of a row in the file, or a text. top, filters, ranking: as `search` takes them.
+    """
+    indexed, limits = session.corpus(), bench.settings.limits
+    refuse_collection(session.get(OpenCollection), "This")
+    query = checked_query(bench, query)
+    expected = validation.sentence(expected, "expected row or text", limits, HINT)
+    top = validation.whole_number(top, "number of hits", 1, limits.hits)
+    ranking = validation.one_of(ranking, "ranking", RANKINGS) or DEFAULT_RANKING
+    mask = matching_rows(indexed.corpus.filterable(), filters).mask if filters else None
+    encoder = bench.registry.encoder_of(indexed.model, indexed.fingerprint)
+    place, in_corpus = None, True
+    if number := ROW_NUMBER.fullmatch(expected):
+        place = place_of_row(indexed.corpus, row := int(number[1].replace(",", "")))
+        if place is None:
+            skipped = (skip.reason for skip in indexed.corpus.skipped if skip.row == row)
+            return Miss(query, row, skipped=next(skipped, "it could not be read"))
+    else:
+        place = place_of_text(indexed.corpus.sentences, expected, mask)
+    if place is None:
+        in_corpus, place = False, int((indexed.embeddings @ _embedded(bench, encoder, expected, encoder.document_prompt)).argmax())
+    vector = _embedded(bench, encoder, query, encoder.prompt("query"))
+    search = _Search(indexed, query, vector, top, filters or {}, ranking, mask)
+    return replace(_miss(bench, encoder, search, place), in_corpus=in_corpus)
 
 
-WHY_NOT = Job("why_not", Needs.CORPUS, WhyNotOptions, why_not, "why_not", quick=True)
+def _embedded(bench: Workbench, encoder: "Encoder", text: str, prompt: str) -> Vectors:
+    """The unit vector of a text, (dim,)."""
+    vectors = unit_rows(bench.device.encode(encoder, [text], prompt))
+    return vectors.ravel()
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The search that missed the row. vector: of the query, (dim,); mask: which rows fit the filters, (n,), None without."""
+
+    indexed: IndexedCorpus
+    query: str
+    vector: Vectors
+    top: int
+    filters: Mapping[str, Any]
+    ranking: str
+    mask: NDArray[np.bool_] | None
+
+    @property
+    def depth(self) -> int:
+        """How many rows hybrid search takes from each ranking."""
+        return max(self.top, FUSED_DEPTH)
+
+    def rank(self, way: str) -> Ranking:
+        return self.indexed.rank(self.vector, self.query, self.depth, self.filters, way)
+
+
+def _miss(bench: Workbench, encoder: "Encoder", search: _Search, place: int) -> Miss:
+    """What is to know about the row at this place of the corpus."""
+    from sbert_app.models.tokens import characters_read, is_one_piece  # imports torch
+
+    hiding = _hiding(search, place)
+    if hiding:
+        search = replace(search, filters={}, mask=None)
+    indexed, text = search.indexed, search.indexed.corpus.sentences[place]
+    standings = (*_apart(search, place), *_fused(bench, encoder, search, place))
+    read = characters_read(encoder, text, encoder.document_prompt) if indexed.passages is None else len(text)
+    missed = not search.filters and _missed_by_index(search, place)
+    rank = next(standing.rank for standing in standings if standing.way == WAY_OF[search.ranking])
+    return Miss(
+        query=search.query,
+        row=int(indexed.corpus.rows[place]),
+        sentence=text,
+        ranking=search.ranking,
+        rank=None if missed and search.ranking == DENSE else rank,
+        top=search.top,
+        of=len(indexed.corpus) if search.mask is None else int(search.mask.sum()),
+        standings=standings,
+        words=query_words(search.query, text, indexed.lexical.words, read, lambda word: is_one_piece(encoder, word)),
+        filters=hiding,
+        missed_by_index=missed,
+        weak=float(bench.examples.references(encoder).weak),
+        read=read,
+        length=len(text),
+    )
+
+
+def _hiding(search: _Search, place: int) -> tuple[HidingFilter, ...]:
+    """The filters that the row does not fit."""
+    if search.mask is None or search.mask[place]:
+        return ()
+    metadata = search.indexed.corpus.filterable()  # whole, as a column's scale is that of most of its cells
+    return tuple(
+        HidingFilter(column, str(metadata[column].iloc[place]), in_words({column: condition}))
+        for column, condition in search.filters.items()
+        if not matching_rows(metadata, {column: condition}).mask[place]
+    )
+
+
+def _apart(search: _Search, place: int) -> tuple[Standing, Standing]:
+    """By meaning alone and by words alone, among all rows that fit the filters."""
+    cosines, _ = search.indexed.cosines(search.vector, np.arange(len(search.indexed.corpus)))
+    words = search.indexed.lexical.scores(search.query)
+    by_meaning = position(search.rank(DENSE).rows, place) or rank_of(cosines, place, search.mask)  # in its order of equal rows
+    by_words = rank_of(words, place, search.mask) if words[place] > 0 else None
+    return (
+        Standing(MEANING, by_meaning, float(cosines[place])),
+        Standing(BM25, by_words, float(words[place]), "" if by_words else "no word in common"),
+    )
+
+
+def _fused(bench: Workbench, encoder: "Encoder", search: _Search, place: int) -> tuple[Standing, Standing]:
+    """By meaning and words together, and with the best rows compared word by word."""
+    ranked = search.rank(HYBRID)
+    fused = np.zeros(len(ranked.rows)) if ranked.fused is None else ranked.fused
+    rank = position(ranked.rows, place)
+    outside = f"not among the best {search.depth:,} by meaning nor by words"
+    together = Standing(TOGETHER, rank, float(fused[rank - 1]) if rank else None, "" if rank else outside)
+    head = ranked.rows[:COMPARED].tolist()
+    compared = head if place in head else [*head, place]
+    _, passages = search.indexed.cosines(search.vector, np.array(compared))
+    with bench.device.hold(short=True):
+        comparison = Comparison(encoder, search.indexed, search.query, compared, passages.tolist())
+    scores = comparison.matches.scores
+    own = float(scores[head.index(place)] if place in head else scores[-1])
+    order = compared_order(fused, scores[: len(head)], ranked.coverage)
+    note = "" if place in head else f"not compared: only the best {COMPARED} are"
+    return together, Standing(WORD_BY_WORD, position(ranked.rows[order], place), own, note)
+
+
+def _missed_by_index(search: _Search, place: int) -> bool:
+    """Whether an approximate index leaves out a row that is closer than the last one it returns."""
+    if search.indexed.index.report.kind == "exact":
+        return False
+    rows = search.rank(DENSE).rows
+    last = float(search.indexed.cosines(search.vector, rows)[0].min()) if len(rows) else -1.0
+    own = float(search.indexed.cosines(search.vector, np.array([place]))[0][0])
+    return place not in rows and own > last + ROUNDING
+
+
+WHY_NOT = Job("why_not", Needs.CORPUS, WhyNotOptions, why_not_job, "why_not", quick=True)

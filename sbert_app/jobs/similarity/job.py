@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross_encoder_option, model_option
 from sbert_app.jobs.declaring.option import option, sentence
+from sbert_app.jobs.similarity.compare import compare
 from sbert_app.models.files.trained_for import how_to_read, in_words
 from sbert_app.wording import rounded
 
@@ -29,11 +30,10 @@ def similarity(call: Call, options: SimilarityOptions) -> Steps:
         contribution), residual, cross_encoder_score (of a model without sigmoid a logit), cross_encoder_trained_for ("likeness",
         "answers", or "" if unknown), milliseconds (of the whole comparison).
     """
-    service = call.services.similarity
-    if not call.services.bench.registry.loaded("encoder", options.model):  # warm up, so that the time excludes loading
-        service.compare(options.sentence1, options.sentence2, options.model, call.session)
-    result = service.compare(options.sentence1, options.sentence2, options.model, call.session)
-    cross = service.cross_encode(options.sentence1, options.sentence2, options.cross_encoder) if options.cross_encoder else None
+    result = compare(
+        call.bench, call.session, options.sentence1, options.sentence2, options.model, cross_encoder=options.cross_encoder
+    )
+    cross = result.cross_encoder
     attribution = result.attribution
     summary = {
         "score": result.score,

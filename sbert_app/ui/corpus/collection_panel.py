@@ -7,8 +7,9 @@ import gradio as gr
 from markupsafe import Markup
 
 from sbert_app.collections.opened import OpenCollection
-from sbert_app.jobs.collection.service import CollectionService
+from sbert_app.jobs.open_collection import listed, open_address
 from sbert_app.runtime.session import Session
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.corpus.view import rows
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import Updates, busy, handler, no_longer_busy
@@ -26,27 +27,27 @@ ABOUT = (
 class CollectionPanel:
     """A folded block, without visitors' data; hidden on a hosted app that offers no collection."""
 
-    def __init__(self, service: CollectionService, session: gr.State) -> None:
-        self._service, self._session = service, session
-        listed = service.listed()
-        with gr.Accordion("Open a collection", open=False, visible=bool(listed) or not service.hosted, elem_id=ELEMENT):
+    def __init__(self, bench: Workbench, session: gr.State) -> None:
+        self._bench, self._session = bench, session
+        names, hosted = list(listed(bench.settings)), bench.settings.hosted
+        with gr.Accordion("Open a collection", open=False, visible=bool(names) or not hosted, elem_id=ELEMENT):
             gr.HTML(html.hint(ABOUT), js_on_load=None)
             with gr.Row(elem_classes="query-row"):
                 place: dict[str, Any] = {"scale": 6, "min_width": 220, "elem_id": "collection-address"}
                 self.address: gr.Dropdown | gr.Textbox = (
-                    gr.Dropdown(listed, value=listed[0] if listed else None, label="Collection", **place)
-                    if service.hosted
-                    else gr.Textbox(label="Where it is", info=forms(listed), lines=1, max_lines=1, **place)
+                    gr.Dropdown(names, value=names[0] if names else None, label="Collection", **place)
+                    if hosted
+                    else gr.Textbox(label="Where it is", info=forms(names), lines=1, max_lines=1, **place)
                 )
                 self.go = gr.Button("Open", scale=0, min_width=120, elem_id="collection-open")
-            if not service.hosted:
+            if not hosted:
                 gr.HTML(how_to_make(), js_on_load=None)
 
     def listen(self, shown: list[gr.components.Component], show: Callable[[Session], Updates]) -> None:
         """shown: the components that `show` updates once a collection is open."""
 
         def on_open(session: Session, address: str) -> Updates:
-            self._service.open(session, address)
+            open_address(self._bench, session, address)
             return show(session)
 
         triggers = [self.go.click, self.address.submit] if isinstance(self.address, gr.Textbox) else [self.go.click]

@@ -45,7 +45,7 @@ class Filters:
         return {self.facets: [], **self._without_column()}
 
     def chosen(self, values: Values) -> dict[str, Any]:
-        """The filters as services take them."""
+        """The filters as jobs take them."""
         filters: dict[str, Any] = {}
         for facet in values[self.facets] or []:
             name, value = _pair(facet)

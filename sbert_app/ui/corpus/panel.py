@@ -6,11 +6,10 @@ from typing import Any
 
 import gradio as gr
 
+from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import guess_column, looks_like_prose
 from sbert_app.errors import UserError
-from sbert_app.jobs.collection.search import open_collection_of
-from sbert_app.jobs.collection.service import CollectionService
 from sbert_app.jobs.corpus.job import waiting_table
 from sbert_app.jobs.corpus.opening import delete_saved, open_example, open_saved, read_lines, saved_corpora
 from sbert_app.runtime.session import Session
@@ -41,13 +40,13 @@ class CorpusPanel:
     `opened`: a State that changes whenever another corpus is opened, which tells every tab to show it.
     """
 
-    def __init__(self, bench: Workbench, collections: CollectionService, session: gr.State, model: gr.State, menu: gr.HTML) -> None:
+    def __init__(self, bench: Workbench, session: gr.State, model: gr.State, menu: gr.HTML) -> None:
         self._bench, self._shelf = bench, Shelf()
         self._session, self._model, self._menu = session, model, menu
         self.opened = gr.State("")
         with gr.Column(elem_id="corpus-panel"):
             self._draw_sources()
-            self.collection = CollectionPanel(collections, session)
+            self.collection = CollectionPanel(bench, session)
             self._draw_choose()
             self._draw_export()
         self.indexing = IndexingPanel(bench, session, self.index)
@@ -117,7 +116,7 @@ class CorpusPanel:
         indexed, opened = session.get(IndexedCorpus), secrets.token_hex(4)
         return {
             self.opened: opened if indexed else "",
-            self._menu: view.menu(indexed, opened, open_collection_of(session), wanted),
+            self._menu: view.menu(indexed, opened, session.get(OpenCollection), wanted),
             self.choose: gr.Column(visible=False),
             **self._listed(),
         }
@@ -167,7 +166,7 @@ class CorpusPanel:
 
     def _on_opening(self, session: Session) -> Updates:
         """A corpus or a collection was opened."""
-        ready = view.ready(session.get(IndexedCorpus), open_collection_of(session))
+        ready = view.ready(session.get(IndexedCorpus), session.get(OpenCollection))
         return {**self.show(session), self.progress: ready}
 
     def _on_opened(self, session: Session) -> Updates:

@@ -10,9 +10,9 @@ from sbert_app.corpus.hits import SearchResult
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.indexing import Indexing
 from sbert_app.corpus.library import SavedCorpus
-from sbert_app.jobs.collection.service import key_of
 from sbert_app.jobs.corpus.job import ENCODING
 from sbert_app.jobs.corpus.opening import OtherIndex
+from sbert_app.jobs.open_collection import key_of
 from sbert_app.models.defaults import is_draft
 from sbert_app.step import Step
 from sbert_app.tables import Table

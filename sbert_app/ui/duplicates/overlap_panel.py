@@ -6,9 +6,9 @@ from dataclasses import asdict
 import gradio as gr
 from markupsafe import Markup
 
+from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.corpus.overlap import FileOverlap, Match
-from sbert_app.jobs.collection.search import open_collection_of
 from sbert_app.jobs.duplicates.mining import DEFAULT_THRESHOLD
 from sbert_app.jobs.duplicates.overlap import OVERLAP, compare_file, matches_of
 from sbert_app.runtime.session import Session
@@ -61,7 +61,7 @@ class OverlapPanel:
 
     def _on_opened(self, session: Session) -> Updates:
         """Clear the comparison with the previous corpus."""
-        block = gr.Accordion(visible=open_collection_of(session) is None)
+        block = gr.Accordion(visible=session.get(OpenCollection) is None)
         return {self.block: block, self.file: None, self.stage: "", self.result: gr.Column(visible=False)}
 
     def _on_file(self, session: Session, file: str, threshold: float) -> Iterator[Updates]:

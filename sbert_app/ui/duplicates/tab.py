@@ -6,11 +6,11 @@ from typing import Any
 
 import gradio as gr
 
+from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.duplicates import COPIES, SIMILAR
 from sbert_app.corpus.findings import Findings, Mined
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.errors import UserError
-from sbert_app.jobs.collection.search import open_collection_of
 from sbert_app.jobs.duplicates import mining
 from sbert_app.jobs.duplicates.mining import DEFAULT_THRESHOLD, MOST_LISTED, SecondOpinion, findings_of
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
@@ -120,7 +120,7 @@ class _DuplicatesPanel:
             return {**idle, **self._mined(session, threshold, remove)}
         return {
             **idle,
-            self.headline: html.empty(view.not_yet(open_collection_of(session)) if can_mine else view.ONE_ROW),
+            self.headline: html.empty(view.not_yet(session.get(OpenCollection)) if can_mine else view.ONE_ROW),
             self.threshold: gr.Slider(minimum=FLOOR, value=DEFAULT_THRESHOLD, step=0.01),
             self.remove: COPIES,
             **self._visible(False),

@@ -7,12 +7,12 @@ import gradio as gr
 
 from sbert_app.errors import UserError
 from sbert_app.jobs.fine_tune import preparing
+from sbert_app.jobs.validation import one_of
 from sbert_app.labelled.columns import KINDS, chosen_mapping
 from sbert_app.labelled.groups import PAIRS, SENTENCES
 from sbert_app.labelled.training_data import DEV, TEST, TrainingData
 from sbert_app.runs.plan import PRESETS, QUICK, Plan
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.services.validation import one_of
 from sbert_app.training.options import CONCATENATIONS, DISTANCES, OBJECTIVES
 from sbert_app.ui.fine_tune import view
 from sbert_app.ui.kit import html
@@ -186,5 +186,5 @@ class PlanPanel:
 
 
 def choice(label: str, elem_id: str) -> gr.Dropdown:
-    """A dropdown whose choices change with the file. The services check the value, as Gradio would check outdated choices."""
+    """A dropdown whose choices change with the file. The job checks the value, as Gradio would check outdated choices."""
     return gr.Dropdown(label=label, allow_custom_value=True, elem_id=elem_id)

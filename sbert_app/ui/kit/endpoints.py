@@ -13,7 +13,7 @@ from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, outco
 from sbert_app.jobs.declaring.option import Argument, arguments, names, read, text, upload
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
-from sbert_app.services.bundle import Services
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.tables import Table, read_table
 from sbert_app.ui.kit.events import caller_left, handler, visitor_of
 from sbert_app.ui.kit.files import Shelf, uploaded
@@ -52,10 +52,10 @@ SUBJECTS: dict[Needs, list[Argument]] = {
 }
 
 
-def add_endpoint(job: Job, services: Services) -> None:
+def add_endpoint(job: Job, bench: Workbench) -> None:
     """Add a job's endpoint to the current page. Files use gr.File, which accepts uploads to this app but no server paths."""
     inputs = [*SUBJECTS[job.needs], *(argument for argument in arguments(job.options) if argument.endpoint)]
-    call = _with_signature((_streaming if job.streams else _final)(job, services, Shelf()), job, inputs)
+    call = _with_signature((_streaming if job.streams else _final)(job, bench, Shelf()), job, inputs)
     with gr.Row(visible=False):
         outputs = [gr.JSON(), gr.File()] if job.makes_file else [gr.JSON()]
         gr.Button().click(
@@ -96,21 +96,21 @@ def _with_signature(call: Callable[..., Any], job: Job, inputs: list[Argument]) 
     return call
 
 
-def _final(job: Job, services: Services, shelf: Shelf) -> Callable[..., Any]:
+def _final(job: Job, bench: Workbench, shelf: Shelf) -> Callable[..., Any]:
     """An endpoint that returns the outcome only."""
 
     def call(request: gr.Request, *values: Any) -> Any:
-        outcome = outcome_of(_steps(job, services, shelf, request, values))
+        outcome = outcome_of(_steps(job, bench, shelf, request, values))
         return (outcome.summary, str(outcome.file)) if job.makes_file else outcome.summary
 
     return call
 
 
-def _streaming(job: Job, services: Services, shelf: Shelf) -> Callable[..., Any]:
+def _streaming(job: Job, bench: Workbench, shelf: Shelf) -> Callable[..., Any]:
     """An endpoint that yields steps, throttled, then the outcome."""
 
     def call(request: gr.Request, *values: Any) -> Iterator[Any]:
-        for step in throttled(_steps(job, services, shelf, request, values), lambda step: isinstance(step, Outcome), SEND_SECONDS):
+        for step in throttled(_steps(job, bench, shelf, request, values), lambda step: isinstance(step, Outcome), SEND_SECONDS):
             if isinstance(step, Outcome):
                 yield step.summary
             else:
@@ -119,34 +119,34 @@ def _streaming(job: Job, services: Services, shelf: Shelf) -> Callable[..., Any]
     return call
 
 
-def _steps(job: Job, services: Services, shelf: Shelf, request: gr.Request, values: tuple[Any, ...]) -> Steps:
+def _steps(job: Job, bench: Workbench, shelf: Shelf, request: gr.Request, values: tuple[Any, ...]) -> Steps:
     """Check and read the input, then run the job. Uploads are deleted soon after they are read."""
     subjects, declared = SUBJECTS[job.needs], [argument for argument in arguments(job.options) if argument.endpoint]
     subject = dict(zip((argument.name for argument in subjects), values, strict=False))
     raw = dict(zip((argument.name for argument in declared), values[len(subjects) :], strict=True))
-    limits = services.bench.settings.limits
+    limits = bench.settings.limits
     with ExitStack() as files:
         for argument in declared:
             if argument.kind.upload and raw[argument.name]:
                 raw[argument.name] = files.enter_context(uploaded(raw[argument.name], NO_FILE[Needs.LABELLED]))
         options = read(job.options, raw, limits)
     call = Call(
-        services,
-        stop=Stop(visitor_of(request, services.bench.settings.hosted), caller_left()),
-        session=services.bench.sessions.get(subject["corpus"]) if job.needs is Needs.CORPUS else Session(),
-        table=_table(job, services, subject),
+        bench,
+        stop=Stop(visitor_of(request, bench.settings.hosted), caller_left()),
+        session=bench.sessions.get(subject["corpus"]) if job.needs is Needs.CORPUS else Session(),
+        table=_table(job, bench, subject),
         columns=COLUMNS.kind.check(subject.get("columns") or [], limits),
         folder=shelf.folder if job.makes_file else None,
     )
     yield from job.steps(call, options)
 
 
-def _table(job: Job, services: Services, subject: dict[str, Any]) -> Table | None:
+def _table(job: Job, bench: Workbench, subject: dict[str, Any]) -> Table | None:
     """Read the uploaded file or the lines; None if there is neither or the job needs none."""
     if job.needs in (Needs.NOTHING, Needs.CORPUS):
         return None
     file, lines = subject["file"], subject.get("lines", "")
     if job.needs in NO_FILE or file:
         with uploaded(file, NO_FILE.get(job.needs, "")) as path:
-            return read_table(path, services.bench.settings.limits)
-    return None if job.needs is Needs.EXAMPLE and not lines else read_lines(lines, services.bench.settings.limits)
+            return read_table(path, bench.settings.limits)
+    return None if job.needs is Needs.EXAMPLE and not lines else read_lines(lines, bench.settings.limits)

@@ -65,7 +65,7 @@ class LongJob:
         """Run `work` at the trigger, and become idle if it fails. Returns the event, for chaining.
 
         The first input is the session, passed to `stop`, which is None if another trigger has the same.
-        No concurrency limit: the services queue the work.
+        No concurrency limit: the work waits in the lines of the workbench.
         """
         if stop is not None:
             self._stop = stop

@@ -7,9 +7,10 @@ import gradio as gr
 from markupsafe import Markup
 
 from sbert_app.corpus.ranking.missed import BM25, CUT, MEANING, TOGETHER, WORD_BY_WORD, Miss, Standing, quoted
-from sbert_app.jobs.search.judging import FILE, Judgements, JudgingService
-from sbert_app.jobs.search.standing import StandingService
+from sbert_app.jobs.search.judging import FILE, Judgements, as_csv, judge, judgements
+from sbert_app.jobs.search.why_not import why_not
 from sbert_app.runtime.session import Session
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_longer_busy, sent
 from sbert_app.ui.kit.files import FileButton
@@ -44,8 +45,8 @@ Request = Callable[[Values], tuple[Session, str, int, dict[str, Any]]]  # values
 class JudgingPanel:
     """Components, without visitors' data."""
 
-    def __init__(self, service: JudgingService, session: gr.State) -> None:
-        self._service, self._session = service, session
+    def __init__(self, bench: Workbench, session: gr.State) -> None:
+        self._bench, self._session = bench, session
         with gr.Row(elem_id="judging") as self.row:
             self.on = gr.Checkbox(False, label="Judge these hits", container=False, scale=0, min_width=170, elem_id="judge")
             self.count = gr.HTML(elem_id="judged", js_on_load=None)
@@ -56,21 +57,17 @@ class JudgingPanel:
         self.on.input(None, self.on, None, js=SHOW_BUTTONS, **PRIVATE)
         session = [self._session]
         hits.judged(handler(self._on_judged), session, self.outputs, trigger_mode="multiple", **PRIVATE)
-        self.file.listen(self._service.as_csv, session)
-
-    def of_query(self, session: Session, query: str) -> dict[int, int]:
-        """The grade of each judged row."""
-        return self._service.of_query(session, query)
+        self.file.listen(as_csv, session)
 
     def shown(self, session: Session) -> Updates:
         """How much is judged, and the button of the file."""
-        judgements = self._service.all(session)
-        number = len(judgements.grades)
-        return {self.count: count(judgements), self.file.button: self.file.labelled(f"{number:,}", number > 0)}
+        given = judgements(session)
+        number = len(given.grades)
+        return {self.count: count(given), self.file.button: self.file.labelled(f"{number:,}", number > 0)}
 
     def _on_judged(self, session: Session, event: gr.EventData) -> Updates:
         judged = sent(event)
-        self._service.judge(session, judged.get("query"), judged.get("row"), judged.get("grade"))
+        judge(self._bench, session, judged.get("query"), judged.get("row"), judged.get("grade"))
         return self.shown(session)
 
 
@@ -87,8 +84,8 @@ def count(judgements: Judgements) -> Markup:
 class StandingPanel:
     """A folded block, without visitors' data."""
 
-    def __init__(self, service: StandingService) -> None:
-        self._service = service
+    def __init__(self, bench: Workbench) -> None:
+        self._bench = bench
         with gr.Accordion("Expected another row?", open=False, elem_id="standing") as self.block:
             with gr.Row(elem_classes="query-row"):
                 self.expected = gr.Textbox(
@@ -102,7 +99,7 @@ class StandingPanel:
 
         def on_asked(values: Values) -> Updates:
             session, query, top, filters = request(values)
-            miss = self._service.why_not(session, query, values[self.expected], top, filters, values[options.ranking])
+            miss = why_not(self._bench, session, query, values[self.expected], top, filters, values[options.ranking])
             return {self.answer: answer(miss)}
 
         triggers = [self.expected.submit, self.go.click]

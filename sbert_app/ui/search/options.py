@@ -1,14 +1,13 @@
 """How the Search tab searches: number of hits, the ranking, what is shown beside the hits, filters."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 
 from sbert_app.corpus.hits import DEFAULT_RANKING, FORMER_MODEL, MAXSIM
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS
-from sbert_app.jobs.search.searching import RERANKED
+from sbert_app.jobs.search.job import RERANKED
+from sbert_app.jobs.search.offered import Offered
 from sbert_app.ui.corpus.filters import Filters
 from sbert_app.ui.kit.events import Updates, Values
 
@@ -30,20 +29,6 @@ CHIPS = {
     FORMER_MODEL: "former index",
 }
 BESIDE = [("nothing", NOTHING), *((label[0].lower() + label[1:], name) for label, name in RANKINGS)]
-
-
-@dataclass(frozen=True)
-class Offered:
-    """What a corpus can be searched with.
-
-    former_model: of the index before, or ""; rerankers: cross-encoders at hand that may rank answers; rankings: ways to rank, of
-    corpus.hits; sampled: of a collection, the rows of the sample that values of filters are counted in, else 0.
-    """
-
-    former_model: str
-    rerankers: Sequence[str]
-    rankings: Sequence[str] = ()
-    sampled: int = 0
 
 
 class Options:
@@ -74,9 +59,7 @@ class Options:
         # The events after which the corpus is searched again.
         self.changes = [self.top.release, self.ranking.input, self.cross.input, self.beside.input, *self.filters.changes]
 
-    def of_corpus(
-        self, offered: Offered, facets: Sequence[tuple[str, str, int]], columns: Sequence[str], values: Values
-    ) -> Updates:
+    def of_corpus(self, offered: Offered, values: Values) -> Updates:
         """Offer what a corpus can be searched with. values: what is chosen."""
         former = [(f"the index before, {offered.former_model}", FORMER_MODEL)] if offered.former_model else []
         of_collection = HYBRID not in offered.rankings  # which stays with its model
@@ -91,7 +74,7 @@ class Options:
             self.cross: gr.Dropdown(choices=[NO_CROSS, *((name, name) for name in offered.rerankers)], value=values[self.cross]),
         }
         chosen = {component: values[component] for component in self.components}
-        return chosen | choices | self.filters.of_corpus(facets, columns, values, offered.sampled)
+        return chosen | choices | self.filters.of_corpus(offered.facets, offered.columns, values, offered.sampled)
 
     def active(self, values: Values) -> dict[str, str]:
         """Chip name -> label, of each option and filter in force."""

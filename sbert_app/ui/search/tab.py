@@ -1,17 +1,20 @@
 """The Search tab: search the open corpus by meaning."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import gradio as gr
 from markupsafe import Markup
 
+from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.hits import SearchResult
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.indexing import Indexing
-from sbert_app.jobs.search.job import SEARCH
+from sbert_app.jobs.search.job import SEARCH, beside, more_like, search
+from sbert_app.jobs.search.judging import judgements
+from sbert_app.jobs.search.offered import cautions, first_query, offered, weak_below
 from sbert_app.runtime.session import Session
-from sbert_app.services.bundle import Services
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.corpus.collection_panel import card as collection_card
 from sbert_app.ui.corpus.panel import corpus_start
 from sbert_app.ui.corpus.view import card
@@ -20,7 +23,7 @@ from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
 from sbert_app.ui.search import view
 from sbert_app.ui.search.below_hits import JUDGED, JudgingPanel, StandingPanel
-from sbert_app.ui.search.options import Offered, Options
+from sbert_app.ui.search.options import Options
 
 HITS = "hits"  # the element of the result
 LEAD = "Find sentences by what they **mean**, in your own file: different words, same idea."
@@ -49,15 +52,14 @@ class SearchTab:
     `query`: the text box, which a reload fills again. `start`: the corpora to choose from while none is open, listed for each page.
     """
 
-    def __init__(self, services: Services, session: gr.State, opened: gr.State) -> None:
-        self._service, self._session = services.search, session
-        self._sessions, self._collections = services.bench.sessions, services.collections
+    def __init__(self, bench: Workbench, session: gr.State, opened: gr.State) -> None:
+        self._bench, self._session = bench, session
         gr.Markdown(LEAD, elem_classes="lead")
-        self.start = corpus_start(services.bench, opened)
+        self.start = corpus_start(bench, opened)
         with gr.Column(visible=False, elem_id="search-body") as self.body:
             self._draw()
-            self.judging = JudgingPanel(services.judging, session)
-            self.standing = StandingPanel(services.standings)
+            self.judging = JudgingPanel(bench, session)
+            self.standing = StandingPanel(bench)
         self._listen(opened)
 
     def _draw(self) -> None:
@@ -99,19 +101,16 @@ class SearchTab:
         chosen = session.get(ChosenOptions)
         values |= self.options.from_names(chosen.values if chosen else {})
         typed = typed_text(values[self.query])
-        query = self._service.first_query(session, typed)
-        collection = self._collections.current(session)
+        query = first_query(self._bench, session, typed)
+        collection = session.get(OpenCollection)
         status = collection_card(collection) if collection else card(indexed, session.get(Indexing))
-        sampled = len(collection.sample.corpus) if collection and collection.is_sampled else 0
-        models = self._service.former_model(session), self._service.rerankers()
-        offered = Offered(*models, self._service.rankings(session), sampled)
         return {
             self.body: gr.Column(visible=True),
-            self.status: status + html.cautions(self._service.cautions(session)),
+            self.status: status + html.cautions(cautions(self._bench, session)),
             self.judging.row: gr.Row(visible=collection is None),
             self.standing.block: gr.Accordion(visible=collection is None),
             self.query: query if query != typed else gr.skip(),
-            **self.options.of_corpus(offered, *self._service.filters(session), values),
+            **self.options.of_corpus(offered(self._bench, session), values),
             **self.judging.shown(session),
             **(self._search(values | {self.query: query}) if query else {self.chips: "", self.hits: html.empty(view.NO_QUERY)}),
         }
@@ -124,11 +123,9 @@ class SearchTab:
     def _search(self, values: Values) -> Updates:
         options = self.options
         session, query, top, filters = self._request(values)
-        cross = values[options.cross]
-        again = (True, cross) if cross else ()
-        result = self._service.search(session, query, top, filters, values[options.ranking], *again)
-        beside = values[options.beside]
-        other = self._service.beside(session, beside, query, top, filters) if beside else None
+        result = search(self._bench, session, query, top, filters, values[options.ranking], values[options.cross] or None)
+        way = values[options.beside]
+        other = beside(self._bench, session, way, query, top, filters) if way else None
         links = self._links(session, query, top, filters, values) if result.hits else Markup()
         return {self.hits: self._results(session, result, other) + links, self.chips: view.chips(options.active(values))}
 
@@ -144,7 +141,7 @@ class SearchTab:
     def _on_more_like(self, values: Values, event: gr.EventData) -> Updates:
         row = sent(event).get("row")
         session, _, top, filters = self._request(values)
-        result = self._service.more_like(session, row, top, filters, values[self.options.ranking])
+        result = more_like(self._bench, session, row, top, filters, values[self.options.ranking])
         chips = view.chips(self.options.active(values))
         return {self.query: result.query, self.hits: self._results(session, result), self.chips: chips}
 
@@ -155,8 +152,8 @@ class SearchTab:
         return {**changed, **self._on_search(values | changed)}
 
     def _results(self, session: Session, result: SearchResult, other: SearchResult | None = None) -> Markup:
-        judged = self.judging.of_query(session, result.query)
-        return view.results(self._service.with_weak(session, result), other, judged)
+        result = replace(result, weak=weak_below(self._bench, session))
+        return view.results(result, other, judgements(session).of_query(result.query))
 
     def _request(self, values: Values) -> tuple[Session, str, int, dict[str, Any]]:
         """Session, query, number of hits, filters."""

@@ -6,11 +6,14 @@ from typing import Any
 
 import gradio as gr
 
-from sbert_app.jobs.score_pairs.scoring import PairFileService, ScoringProgress
+from sbert_app.jobs.score_pairs import SCORING, PairTable, close_pairs, open_pairs, score_opened
 from sbert_app.labelled.pair_columns import PairColumns
 from sbert_app.labelled.scored_pairs import ScoredPairs
 from sbert_app.runtime.session import Session
-from sbert_app.tables import Table
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.settings import ASSETS
+from sbert_app.step import Step
+from sbert_app.tables import Table, read_table
 from sbert_app.tables.table import csv_file
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
@@ -23,14 +26,15 @@ LEAD = (
     "Upload a file with two columns of text. You get the same file back with a score for each row. "
     "If it has a column of labels, such as grades from 0 to 5, you also see how well the scores agree with them."
 )
+EXAMPLE = ASSETS / "labelled" / "instructions_labelled.csv"
 NO_COLUMN = ("none", "")
 
 
 class FilePanel:
     """Components and event handlers; the file is in the visitor's session."""
 
-    def __init__(self, service: PairFileService, session: gr.State, model: gr.State) -> None:
-        self._service, self._session, self._model, self._shelf = service, session, model, Shelf()
+    def __init__(self, bench: Workbench, session: gr.State, model: gr.State) -> None:
+        self._bench, self._session, self._model, self._shelf = bench, session, model, Shelf()
         self._draw()
         self.job = LongJob(self.stop, self.stage, self.score, self.example)
         self._listen()
@@ -54,7 +58,7 @@ class FilePanel:
         self.result = gr.HTML(elem_id="pair-result", js_on_load=None)
 
     def _listen(self) -> None:
-        session, model, stop = self._session, self._model, self._service.stop
+        session, model, stop = self._session, self._model, lambda session: session.stop(SCORING)
         outputs = [self.file, self.columns, *self._chosen, self.score, self.result, self.download]
         by_file = self.job.listen(self.file.upload, self._on_file, [session, self.file, model], outputs, stop)
         by_file.failure(lambda: {self.file: None, **self._hidden()}, None, outputs, **PRIVATE)  # another file can be uploaded
@@ -68,13 +72,21 @@ class FilePanel:
 
     def _on_file(self, session: Session, file: str | None, model: str) -> Iterator[Updates]:
         with uploaded(file, "Choose a file with two columns of text.") as path:
-            table, columns = self._service.open_file(session, Path(path))
-        yield self._shown(table, columns)
-        yield from self._scored(session, columns, model)
+            table = read_table(Path(path), self._bench.settings.limits)
+        yield from self._opened(session, table, model)
 
     def _on_example(self, session: Session, model: str) -> Iterator[Updates]:
-        table, columns = self._service.open_example(session)
-        yield {self.file: None, **self._shown(table, columns)}
+        yield {self.file: None}
+        yield from self._opened(session, read_table(EXAMPLE, self._bench.settings.limits), model)
+
+    def _opened(self, session: Session, table: Table, model: str) -> Iterator[Updates]:
+        """Offer the columns of a new file, and score it by the likely ones."""
+        columns = open_pairs(session, table)
+        names = [*table.frame.columns]
+        first, second = (gr.Dropdown(choices=names, value=column) for column in columns.sentences)
+        labels = gr.Dropdown(choices=[NO_COLUMN, *((name, name) for name in names)], value=columns.labels)
+        chosen = {self.first: first, self.second: second, self.labels: labels}
+        yield {self.columns: gr.Row(visible=True), **chosen, **self._no_result()}
         yield from self._scored(session, columns, model)
 
     def _on_score(
@@ -84,31 +96,24 @@ class FilePanel:
 
     def _on_model(self, session: Session, first: str | None, model: str) -> Updates:
         """Scores of another model than the header's are not kept below its name. Scoring again may take long: it has a button."""
-        if not first or not self._service.has_file(session):  # none, or that of the page before it was loaded again
+        if not first or session.get(PairTable) is None:  # none, or that of the page before it was loaded again
             return {self.stage: ""}
-        self._service.stop(session)
+        session.stop(SCORING)
         button = gr.Button(f"Score with {model}", visible=True)
         return {**self._no_result(), self.score: button, self.stage: html.status(view.OTHER_MODEL)}
 
-    def _shown(self, table: Table, columns: PairColumns) -> Updates:
-        names = [*table.frame.columns]
-        first, second = (gr.Dropdown(choices=names, value=column) for column in columns.sentences)
-        labels = gr.Dropdown(choices=[NO_COLUMN, *((name, name) for name in names)], value=columns.labels)
-        chosen = {self.first: first, self.second: second, self.labels: labels}
-        return {self.columns: gr.Row(visible=True), **chosen, **self._no_result()}
-
     def _scored(self, session: Session, columns: PairColumns, model: str) -> Iterator[Updates]:
-        events, stopped = self._service.score(session, columns, model), html.status(view.STOPPED)
-        for event, state in self.job.following(events, lambda event: event.scored is not None, view.progress, stopped):
-            yield state | self._event(event, model)
+        events, stopped = score_opened(self._bench, session, columns, model), html.status(view.STOPPED)
+        for step, state in self.job.following(events, lambda step: step.result is not None, view.progress, stopped):
+            yield state | self._step(step, model)
 
-    def _event(self, event: ScoringProgress, model: str) -> Updates:
+    def _step(self, step: Step[ScoredPairs], model: str) -> Updates:
         """The columns can be changed, and so the file scored again, when nothing is being scored."""
-        if event.stopped:
+        if step.stopped:
             return {**self._cleared(), self.score: gr.Button(f"Score with {model}", visible=True, interactive=True)}
-        if event.scored is None:
+        if step.result is None:
             return {**self._no_result(), **self._open(False)}
-        shown = {self.result: view.scored(event.scored), self.download: self._file(event.scored)}
+        shown = {self.result: view.scored(step.result), self.download: self._file(step.result)}
         return {**shown, **self._open(True), self.score: gr.Button(visible=False, interactive=True)}
 
     def _file(self, scored: ScoredPairs) -> Any:
@@ -130,5 +135,5 @@ class FilePanel:
         return {self.columns: gr.Row(visible=False), **self._cleared()}
 
     def _on_clear(self, session: Session) -> Updates:
-        self._service.clear(session)
+        close_pairs(session)
         return {**self._hidden(), self.stage: ""}

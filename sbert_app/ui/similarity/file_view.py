@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from sbert_app.jobs.score_pairs.scoring import ScoringProgress
 from sbert_app.labelled import scored_pairs as wording
 from sbert_app.labelled.scored_pairs import ScoredPairs, ShownPair
+from sbert_app.step import Step
 from sbert_app.tables.table import skipped_summary
 from sbert_app.ui.kit import html
 from sbert_app.wording import duration, plural, rounded
@@ -17,12 +17,11 @@ OTHER_MODEL = "The model was changed, so the scores of the one before are gone."
 RANKS = "Compared by rank: where the score puts the pair among all, against where its label puts it."
 
 
-def progress(event: ScoringProgress) -> Markup:
-    if not event.total:
-        return html.status(f"{event.stage} …")
-    left = (event.total - event.done) * event.seconds / event.done if event.done else 0.0
-    counts = event.done, event.total, "different sentences"
-    return html.counted(event.stage, *counts, "Scoring the file of pairs", f"{duration(left)} left")
+def progress(step: Step[ScoredPairs]) -> Markup:
+    if not step.total:
+        return html.status(f"{step.stage} …")
+    counts = step.done, step.total, "different sentences"
+    return html.counted(step.stage, *counts, "Scoring the file of pairs", f"{duration(step.left or 0.0)} left")
 
 
 def scored(result: ScoredPairs) -> Markup:

@@ -7,7 +7,8 @@ import gradio as gr
 import numpy as np
 from markupsafe import Markup
 
-from sbert_app.jobs.similarity.compare import ListComparison, SimilarityService
+from sbert_app.jobs.similarity.compare import ListComparison, compare_lists
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.figures import Figure, as_text, quiet
@@ -28,8 +29,8 @@ LISTS = (
 class ListsPanel:
     """Components and event handlers."""
 
-    def __init__(self, service: SimilarityService, model: gr.State) -> None:
-        self._service = service
+    def __init__(self, bench: Workbench, model: gr.State) -> None:
+        self._bench = bench
         with gr.Row():
             size: dict[str, Any] = {"lines": 5, "max_lines": 12, "min_width": 280}
             self.lines1 = gr.Textbox(LISTS[0], label="First list, one sentence per line", elem_id="lines1", **size)
@@ -45,7 +46,7 @@ class ListsPanel:
         model.change(self._clear, None, outputs, **PRIVATE)
 
     def _on_compare(self, lines1: str, lines2: str, model: str) -> Updates:
-        result = self._service.compare_lists(lines1, lines2, model)
+        result = compare_lists(self._bench, lines1, lines2, model)
         records = pair_records(result, SAVED_PAIRS)
         plot = gr.Plot(heat_map(result), visible=True)
         return {self.summary: summary(result, records, model), self.plot: plot, self.pairs: pair_table(records)}

@@ -1,14 +1,13 @@
 """The Similarity tab: score and explain a pair of sentences, compare two lists, or score a file of pairs."""
 
-from dataclasses import replace
 from typing import Any
 
 import gradio as gr
 
-from sbert_app.jobs.similarity.compare import SimilarityService
+from sbert_app.jobs.similarity.compare import compare
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.session import Session
-from sbert_app.services.bundle import Services
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.header import scorer_choices, second_opinion
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, busy, handler, no_longer_busy, typed_text
@@ -27,23 +26,23 @@ EXAMPLES = {
 }
 
 
-def build(services: Services, session: gr.State, model: gr.State, opened: gr.State) -> None:
+def build(bench: Workbench, session: gr.State, model: gr.State, opened: gr.State) -> None:
     """Build the tab. `opened` changes with the corpus, which calibrates the scores."""
     gr.Markdown("Compare what two sentences **mean**: each becomes a vector, and the score is their cosine.", elem_classes="lead")
     with gr.Tabs():
         with gr.Tab("Two sentences", id="pair"):
-            _PairPanel(services.similarity, session, model, opened)
+            _PairPanel(bench, session, model, opened)
         with gr.Tab("Two lists", id="lists"):
-            ListsPanel(services.similarity, model)
+            ListsPanel(bench, model)
         with gr.Tab("A file of pairs", id="pair-file"):
-            FilePanel(services.pair_files, session, model)
+            FilePanel(bench, session, model)
 
 
 class _PairPanel:
     """Two sentences: the answer follows the typing, details are folded. Nothing is kept between two requests."""
 
-    def __init__(self, service: SimilarityService, session: gr.State, model: gr.State, opened: gr.State) -> None:
-        self._service = service
+    def __init__(self, bench: Workbench, session: gr.State, model: gr.State, opened: gr.State) -> None:
+        self._bench = bench
         self._draw()
         self._listen(session, model, opened)
 
@@ -85,16 +84,13 @@ class _PairPanel:
     ) -> Updates:
         if not typed_text(sentence1) or not typed_text(sentence2):
             return {self.result: html.empty(EMPTY), self.details: html.hint(EMPTY)}
-        compared = self._service.compare(sentence1, sentence2, model, session)
-        cross_encoder = cross_encoder or DEFAULT_CROSS_ENCODER
-        if self._service.is_ready(cross_encoder):
-            compared = replace(compared, cross_encoder=self._service.cross_encode(sentence1, sentence2, cross_encoder))
-        if other:
-            compared = replace(compared, other=self._service.encoder_score(sentence1, sentence2, other, session))
+        compared = compare(
+            self._bench, session, sentence1, sentence2, model, cross_encoder or DEFAULT_CROSS_ENCODER, other or "", wait=False
+        )
         answer = view.comparison(compared, model) + view.links(sentence1, sentence2, model, compared.cross_encoder)
         return {self.result: answer, self.details: detail_view.details(compared, model)}
 
     def _list_models(self, model: str) -> Any:
-        names = [name for name in self._service.encoders() if name != model]
+        names = [name for name in self._bench.registry.encoders() if name != model]
         others = gr.Dropdown(choices=[(NO_OTHER, ""), *((name, name) for name in names)])
-        return others, gr.Dropdown(choices=scorer_choices(self._service.pair_scorers()))
+        return others, gr.Dropdown(choices=scorer_choices(self._bench.registry.pair_scorers()))

@@ -7,9 +7,8 @@ from markupsafe import Markup
 from sbert_app.explain.scale import Scale
 from sbert_app.explain.words import matched_pairs, spans
 from sbert_app.jobs.declaring.recipe import Input
-from sbert_app.jobs.similarity.compare import Comparison
+from sbert_app.jobs.similarity.compare import Comparison, ModelScore
 from sbert_app.jobs.similarity.job import SIMILARITY
-from sbert_app.jobs.similarity.second_opinion import ModelScore
 from sbert_app.models.files.trained_for import how_to_read, in_words
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.take_home import Caption, commands, present, row

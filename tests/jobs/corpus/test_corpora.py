@@ -12,7 +12,8 @@ from sbert_app.corpus.indexing import FormerIndex, Indexing
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index, index_again
 from sbert_app.jobs.corpus.opening import open_example, open_key, other_index, read_lines
-from sbert_app.jobs.search.searching import SearchService
+from sbert_app.jobs.search.job import beside
+from sbert_app.jobs.search.offered import offered
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.encoder import Encoder
 from sbert_app.runtime.workbench import open_workbench
@@ -41,11 +42,10 @@ def test_an_open_corpus_is_indexed_again_with_another_model(bench, other_model):
     after = session.get(IndexedCorpus)
     assert after.fingerprint != before.fingerprint and after.corpus.sentences == before.corpus.sentences
     assert other_index(bench, session, other_model) is None
-    search = SearchService(bench)
-    assert search.former_model(session) == DEFAULT_ENCODER == search.beside(session, FORMER_MODEL, "fruit").model
-    assert search.beside(session, WORDS, "a boat").hits[0].row == 3
+    assert offered(bench, session).former_model == DEFAULT_ENCODER == beside(bench, session, FORMER_MODEL, "fruit").model
+    assert beside(bench, session, WORDS, "a boat").hits[0].row == 3
     with pytest.raises(UserError, match="Unknown ranking"):
-        search.beside(session, "x", "fruit")
+        beside(bench, session, "x", "fruit")
 
 
 def test_a_corpus_opened_while_another_is_stored_gets_nothing_of_it(bench, other_model, monkeypatch):

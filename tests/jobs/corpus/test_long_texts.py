@@ -11,7 +11,7 @@ from sbert_app.corpus.indexed import DENSE, HYBRID, IndexedCorpus
 from sbert_app.corpus.indexing import Indexing
 from sbert_app.jobs.corpus.job import INDEXING, index
 from sbert_app.jobs.corpus.opening import open_saved, read_lines, saved_corpora
-from sbert_app.jobs.search.searching import SearchService
+from sbert_app.jobs.search.job import more_like, search
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.tables import read_table
 from sbert_app.ui.corpus import view as corpus_view
@@ -40,67 +40,62 @@ def opened(bench, lines):
 
 
 @pytest.fixture(scope="module")
-def visit(shared_bench, lines):
+def session(shared_bench, lines):
     session, _ = opened(shared_bench, lines)
-    return SearchService(shared_bench), session
+    return session
 
 
 @pytest.mark.parametrize("ranking", [DENSE, HYBRID, MAXSIM])
-def test_the_answer_at_the_end_of_3000_words_is_found(visit, long_text, ranking):
-    service, session = visit
+def test_the_answer_at_the_end_of_3000_words_is_found(shared_bench, session, long_text, ranking):
     assert len(long_text.split()) == 3_000
-    hit = service.search(session, QUERY, 3, ranking=ranking).hits[0]
+    hit = search(shared_bench, session, QUERY, 3, ranking=ranking).hits[0]
     assert (hit.row, hit.sentence) == (31, long_text) and hit.score > 0.3
     passage = hit.sentence[slice(*hit.passage)]
     assert passage.endswith(ANSWER) and hit.compared.endswith(passage) and len(passage) < 400
     assert len(passage) < len(hit.compared) < 1_500  # with the passages before it
 
 
-def test_what_matched_is_told_in_characters_of_the_whole_text(visit, long_text):
-    service, session = visit
-    hit = service.search(session, QUERY, 1, ranking=MAXSIM).hits[0]
+def test_what_matched_is_told_in_characters_of_the_whole_text(shared_bench, session, long_text):
+    hit = search(shared_bench, session, QUERY, 1, ranking=MAXSIM).hits[0]
     assert long_text[slice(*hit.best)] == ANSWER
     assert {match.query_word: match.word for match in hit.matches}.items() >= {"key": "key", "boat": "boat"}.items()
     for match in hit.matches:
         assert long_text[match.start : match.end] == match.word and hit.passage[0] <= match.start < hit.passage[1]
 
 
-def test_a_folded_hit_begins_with_its_passage(visit):
-    service, session = visit
+def test_a_folded_hit_begins_with_its_passage(shared_bench, session):
     for ranking in (DENSE, MAXSIM):
-        result = service.search(session, QUERY, 1, ranking=ranking)
+        result = search(shared_bench, session, QUERY, 1, ranking=ranking)
         page, hit = search_view.results(result), result.hits[0]
         excerpt = page[page.index('class="excerpt"') :].split("</p>")[0].striptags()
         start, _ = hit.best or hit.passage
         assert f"… {hit.sentence[start:][:40]}" in excerpt and start > len(hit.sentence) - 200
 
 
-def test_token_vectors_of_a_row_and_of_its_passages_are_not_mixed_up(visit, long_text):
-    service, session = visit
+def test_token_vectors_of_a_row_and_of_its_passages_are_not_mixed_up(shared_bench, session, long_text):
     first = " ".join(long_text.split()[:12])
     for query, number in ((QUERY, -1), (first, 0), (QUERY, -1)):
-        hit = service.search(session, query, 1, ranking=MAXSIM).hits[0]
+        hit = search(shared_bench, session, query, 1, ranking=MAXSIM).hits[0]
         assert hit.row == 31 and list(hit.passage) == session.get(IndexedCorpus).passages.spans.tolist()[number]
         assert max(match.similarity for match in hit.matches) > 0.6
 
 
-def test_more_like_a_long_text_leaves_it_out_with_all_its_passages(visit, lines):
-    service, session = visit
+def test_more_like_a_long_text_leaves_it_out_with_all_its_passages(shared_bench, session, lines):
     for ranking in (DENSE, MAXSIM):
-        hits = service.more_like(session, 31, len(lines), ranking=ranking).hits
+        hits = more_like(shared_bench, session, 31, len(lines), ranking=ranking).hits
         assert len(hits) == len(lines) - 1 and 31 not in [hit.row for hit in hits]
 
 
 def test_filters_and_the_cross_encoder_read_the_passage(bench, lines, write):
     rows = pd.DataFrame({"text": lines, "odd": np.arange(len(lines)) % 2})
-    session, service = bench.sessions.open(), SearchService(bench)
+    session = bench.sessions.open()
     session.put(read_table(write("long.csv", rows.to_csv(index=False)), bench.settings.limits))
     list(index(bench, session, ["text"]))
     for ranking in (DENSE, MAXSIM):
-        hit = service.search(session, QUERY, 1, {"odd": "0"}, ranking).hits[0]
+        hit = search(bench, session, QUERY, 1, {"odd": "0"}, ranking).hits[0]
         assert hit.row == 31 and hit.compared.endswith(ANSWER)
-        assert 31 not in [hit.row for hit in service.search(session, QUERY, 40, {"odd": "1"}, ranking).hits]
-    reranked = service.search(session, QUERY, 5, rerank=True).hits
+        assert 31 not in [hit.row for hit in search(bench, session, QUERY, 40, {"odd": "1"}, ranking).hits]
+    reranked = search(bench, session, QUERY, 5, cross_encoder=DEFAULT_CROSS_ENCODER).hits
     hit = next(hit for hit in reranked if hit.row == 31)
     scorer = bench.registry.pair_scorer(DEFAULT_CROSS_ENCODER)
     assert hit.cross_score == pytest.approx(float(scorer.score([(QUERY, hit.compared)])[0]), abs=1e-4)
@@ -125,7 +120,7 @@ def test_passages_are_cached_saved_and_reopened(bench, lines):
     total = events[-1].total
     session, events = opened(bench, lines)
     assert (events[-1].stage, events[-1].skipped, events[-1].total) == ("Opened", total, total)
-    assert SearchService(bench).search(session, QUERY, 1).hits[0].compared.endswith(ANSWER)
+    assert search(bench, session, QUERY, 1).hits[0].compared.endswith(ANSWER)
     _, events = opened(bench, [*lines, "one new sentence"])
     assert (events[-1].stage, events[-1].skipped, events[-1].total) == ("Indexed", total, total + 1)
 
@@ -136,12 +131,12 @@ def test_a_corpus_saved_without_passages_gets_them_when_it_is_indexed_again(benc
     bench.library.delete(indexed.saved_id)
     saved = bench.library.save(replace(indexed, passages=None, saved_id=""))
     open_saved(bench, session, saved)
-    older = SearchService(bench).search(session, QUERY, 3, ranking=DENSE)
+    older = search(bench, session, QUERY, 3, ranking=DENSE)
     assert len(older.hits) == 3 and not any(hit.passage for hit in older.hits)
     assert "only the beginning is searched. Index the file again" in corpus_view.card(session.get(IndexedCorpus))
     again, events = opened(bench, lines)
     assert events[-1].stage == "Indexed" and events[-1].skipped == events[-1].total  # from the cache: nothing is encoded
-    assert SearchService(bench).search(again, QUERY, 1).hits[0].row == 31
+    assert search(bench, again, QUERY, 1).hits[0].row == 31
     assert bench.library.load(saved).passages is not None and len(saved_corpora(bench)) == 1
 
 

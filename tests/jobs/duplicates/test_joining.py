@@ -6,17 +6,13 @@ from concurrent.futures import ThreadPoolExecutor, wait
 import pytest
 
 from sbert_app.collections import sample
+from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.findings import Mined
 from sbert_app.jobs.corpus.opening import open_example
 from sbert_app.jobs.duplicates import joining
 from sbert_app.jobs.duplicates.mining import MINING, findings_of, mine
-from sbert_app.services.bundle import build_services
+from sbert_app.jobs.open_collection import open_address
 from tests.jobs.collection.made import make, tickets
-
-
-@pytest.fixture(scope="module")
-def services(shared_bench):
-    return build_services(shared_bench)
 
 
 @pytest.fixture(scope="module")
@@ -27,19 +23,19 @@ def folder(tmp_path_factory, shared_bench):
 
 
 @pytest.fixture
-def session(services, folder, monkeypatch):
+def session(shared_bench, folder, monkeypatch):
     """A collection of which 50 rows are in memory."""
     monkeypatch.setattr(sample.read_sample, "__defaults__", (50,))
-    session = services.bench.sessions.open()
-    services.collections.open(session, str(folder))
+    session = shared_bench.sessions.open()
+    open_address(shared_bench, session, str(folder))
     return session
 
 
-def test_the_whole_collection_has_the_pairs_of_its_rows_in_memory(services, session):
-    other = services.bench.sessions.open()
-    open_example(services.bench, other, "support_tickets.csv")
-    list(mine(services.bench, other))
-    events = list(mine(services.bench, session))
+def test_the_whole_collection_has_the_pairs_of_its_rows_in_memory(shared_bench, session):
+    other = shared_bench.sessions.open()
+    open_example(shared_bench, other, "support_tickets.csv")
+    list(mine(shared_bench, other))
+    events = list(mine(shared_bench, session))
     assert events[-1].result is not None and (shares := [event.done / event.total for event in events]) == sorted(shares)
     joined, exact = (findings_of(each, 0.8) for each in (session, other))
     assert joined.copies == exact.copies and len(joined.corpus) == 926
@@ -50,10 +46,10 @@ def test_the_whole_collection_has_the_pairs_of_its_rows_in_memory(services, sess
     assert joined.summary(1)["collection"]["neighbours"] == 10
 
 
-def test_of_a_large_collection_random_rows_are_compared_with_all(services, session, monkeypatch):
+def test_of_a_large_collection_random_rows_are_compared_with_all(shared_bench, session, monkeypatch):
     monkeypatch.setattr(joining, "MOST_WHOLE", 500)
     monkeypatch.setattr(joining, "SAMPLED", 100)
-    list(mine(services.bench, session))
+    list(mine(shared_bench, session))
     findings = findings_of(session, 0.8)
     joined = findings.mined.joined
     assert (joined.compared, joined.total, joined.is_sampled) == (100, 926, True)
@@ -62,16 +58,16 @@ def test_of_a_large_collection_random_rows_are_compared_with_all(services, sessi
     assert findings.corpus.rows.tolist() == sorted(findings.corpus.rows.tolist())
 
 
-def test_no_more_pairs_are_kept_than_allowed_and_the_floor_says_so(services, session, monkeypatch):
+def test_no_more_pairs_are_kept_than_allowed_and_the_floor_says_so(shared_bench, session, monkeypatch):
     monkeypatch.setattr(joining, "MOST_PAIRS", 40)
-    list(mine(services.bench, session))
+    list(mine(shared_bench, session))
     pairs = findings_of(session, 0.5).mined.duplicates.pairs
     assert len(pairs.scores) <= 40 and pairs.raised and pairs.scores.min() >= pairs.floor > 0.5
 
 
-def test_a_join_can_be_stopped(services, session, monkeypatch):
+def test_a_join_can_be_stopped(shared_bench, session, monkeypatch):
     monkeypatch.setattr(joining, "BATCH", 100)
-    events = mine(services.bench, session)
+    events = mine(shared_bench, session)
     for event in events:
         if event.done > 0:
             session.stop(MINING)
@@ -79,15 +75,15 @@ def test_a_join_can_be_stopped(services, session, monkeypatch):
     assert last.stopped and last.done < last.total and not session.get(Mined)
 
 
-def test_steps_come_before_the_result(services, session):
-    steps = list(joining.join(services.collections.current(session)))
+def test_steps_come_before_the_result(shared_bench, session):
+    steps = list(joining.join(session.get(OpenCollection)))
     assert all(step.result is None for step in steps[:-1]) and isinstance(steps[-1].result, Mined)
     assert steps[-2].done == steps[-2].total == 926
 
 
-def test_a_short_request_does_not_wait_for_a_store_that_answers_slowly(services, session, monkeypatch):
+def test_a_short_request_does_not_wait_for_a_store_that_answers_slowly(shared_bench, session, monkeypatch):
     asked, answer = threading.Event(), threading.Event()
-    store = services.collections.current(session).collection
+    store = session.get(OpenCollection).collection
     search = store.search
 
     def slow(*values):
@@ -97,9 +93,9 @@ def test_a_short_request_does_not_wait_for_a_store_that_answers_slowly(services,
 
     monkeypatch.setattr(store, "search", slow)
     with ThreadPoolExecutor(2) as threads:
-        mining = threads.submit(lambda: list(mine(services.bench, session)))
+        mining = threads.submit(lambda: list(mine(shared_bench, session)))
         assert asked.wait(60)
-        short = threads.submit(services.bench.device.encode, services.bench.registry.encoder(), ["a query"])
+        short = threads.submit(shared_bench.device.encode, shared_bench.registry.encoder(), ["a query"])
         served = bool(wait([short], timeout=10).done)
         answer.set()
         assert served and mining.result()[-1].result is not None

@@ -3,9 +3,9 @@
 import pytest
 
 from sbert_app.errors import UserError
+from sbert_app.jobs import validation
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.labelled.training_data import example_table
-from sbert_app.services import validation
 from tests.attacks.small_home import planned
 
 

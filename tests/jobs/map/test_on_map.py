@@ -7,33 +7,28 @@ from sbert_app.collections import sample
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.jobs.map.drawing import Grouping, draw, mapped_corpus, place_query
-from sbert_app.services.bundle import build_services
+from sbert_app.jobs.open_collection import open_address
 from sbert_app.ui.map import lists
 from tests.jobs.collection.made import make, tickets
 
 
-@pytest.fixture(scope="module")
-def services(shared_bench):
-    return build_services(shared_bench)
-
-
 @pytest.fixture
-def mapped(services, tmp_path, monkeypatch):
+def mapped(shared_bench, tmp_path, monkeypatch):
     """A session with a map of 60 of 200 rows."""
     monkeypatch.setattr(sample.read_sample, "__defaults__", (60,))
-    make(tmp_path / "tickets", services.bench.registry.encoder())
-    session = services.bench.sessions.open()
-    services.collections.open(session, str(tmp_path / "tickets"))
-    list(draw(services.bench, session, Grouping.read()))
+    make(tmp_path / "tickets", shared_bench.registry.encoder())
+    session = shared_bench.sessions.open()
+    open_address(shared_bench, session, str(tmp_path / "tickets"))
+    list(draw(shared_bench, session, Grouping.read()))
     return session
 
 
-def test_hits_outside_the_sample_lie_amid_their_nearest_sampled_rows(services, mapped):
-    indexed = mapped_corpus(services.bench, mapped)
+def test_hits_outside_the_sample_lie_amid_their_nearest_sampled_rows(shared_bench, mapped):
+    indexed = mapped_corpus(shared_bench, mapped)
     assert indexed.corpus.name == "tickets: sample of 60 of 200 rows"
     inside = set(indexed.corpus.rows.tolist())
     row = next(row for row in range(1, 201) if row not in inside)
-    corpus_map = place_query(services.bench, mapped, tickets(200)[row - 1]["text"])
+    corpus_map = place_query(shared_bench, mapped, tickets(200)[row - 1]["text"])
     nearest = corpus_map.query.nearest
     assert nearest.total == 200 and nearest.corpus.rows[0] == row and not nearest.sampled[0]
     assert nearest.sampled.tolist() == [row in inside for row in nearest.corpus.rows.tolist()]
@@ -47,9 +42,9 @@ def test_hits_outside_the_sample_lie_amid_their_nearest_sampled_rows(services, m
     assert "in all 200 rows" in page and page.count("not in the sample</span>") == int((~nearest.sampled).sum()) > 0
 
 
-def test_of_an_ordinary_corpus_the_map_lists_its_own_rows(services):
-    session = services.bench.sessions.open()
-    session.put(read_lines("\n".join(row["text"] for row in tickets(40)), services.bench.settings.limits))
-    list(index(services.bench, session, ["text"]))
-    list(draw(services.bench, session, Grouping.read()))
-    assert place_query(services.bench, session, "login").query.nearest is None
+def test_of_an_ordinary_corpus_the_map_lists_its_own_rows(shared_bench):
+    session = shared_bench.sessions.open()
+    session.put(read_lines("\n".join(row["text"] for row in tickets(40)), shared_bench.settings.limits))
+    list(index(shared_bench, session, ["text"]))
+    list(draw(shared_bench, session, Grouping.read()))
+    assert place_query(shared_bench, session, "login").query.nearest is None

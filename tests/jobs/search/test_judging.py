@@ -15,53 +15,50 @@ from sbert_app.grid.result import difference
 from sbert_app.grid.systems import BM25, HYBRID, MAXSIM, SBERT, Choice
 from sbert_app.jobs.corpus.opening import open_example
 from sbert_app.jobs.evaluate.grid import choose, fill_session, upload
-from sbert_app.jobs.search.judging import JudgingService
-from sbert_app.jobs.search.searching import SearchService
+from sbert_app.jobs.search.job import search
+from sbert_app.jobs.search.judging import as_csv, judge, judgements
 
 QUERIES = ("my kettle has white stuff inside", "how can I adapt to a different time zone after flying", "moss in the lawn")
 
 
 @pytest.fixture
-def judging(shared_bench):
+def session(shared_bench):
     session = shared_bench.sessions.open()
     open_example(shared_bench, session, "field_notes.csv")
-    return JudgingService(shared_bench), session
+    return session
 
 
-def test_a_grade_is_kept_changed_and_taken_back(judging):
-    service, session = judging
-    service.judge(session, "moss", 3, 2)
-    service.judge(session, "moss", 4, 0)
-    service.judge(session, "rain", 3, 1)
-    service.judge(session, "moss", 3, 1)
-    assert service.of_query(session, "moss") == {3: 1, 4: 0} and service.of_query(session, "rain") == {3: 1}
-    service.judge(session, "moss", 3, None)
-    service.judge(session, "moss", 9, None)
-    assert service.of_query(session, "moss") == {4: 0}
+def test_a_grade_is_kept_changed_and_taken_back(shared_bench, session):
+    judge(shared_bench, session, "moss", 3, 2)
+    judge(shared_bench, session, "moss", 4, 0)
+    judge(shared_bench, session, "rain", 3, 1)
+    judge(shared_bench, session, "moss", 3, 1)
+    assert judgements(session).of_query("moss") == {3: 1, 4: 0} and judgements(session).of_query("rain") == {3: 1}
+    judge(shared_bench, session, "moss", 3, None)
+    judge(shared_bench, session, "moss", 9, None)
+    assert judgements(session).of_query("moss") == {4: 0}
 
 
-def test_judgements_belong_to_their_corpus_and_their_visitor(judging, shared_bench):
-    service, session = judging
-    service.judge(session, "moss", 3, 2)
+def test_judgements_belong_to_their_corpus_and_their_visitor(session, shared_bench):
+    judge(shared_bench, session, "moss", 3, 2)
     other = shared_bench.sessions.open()
     open_example(shared_bench, other, "field_notes.csv")
-    assert service.of_query(other, "moss") == {}
+    assert judgements(other).of_query("moss") == {}
     open_example(shared_bench, session, "support_tickets.csv")
-    assert service.of_query(session, "moss") == {}
+    assert judgements(session).of_query("moss") == {}
     with pytest.raises(UserError, match="Nothing is judged yet"):
-        service.as_csv(session)
+        as_csv(session)
 
 
-def test_no_click_is_lost_when_many_come_at_once(judging):
-    service, session = judging
+def test_no_click_is_lost_when_many_come_at_once(shared_bench, session):
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
         with ThreadPoolExecutor(8) as pool:
-            list(pool.map(lambda row: service.judge(session, "moss", row, 1), range(1, 201)))
+            list(pool.map(lambda row: judge(shared_bench, session, "moss", row, 1), range(1, 201)))
     finally:
         sys.setswitchinterval(before)
-    assert len(service.of_query(session, "moss")) == 200
+    assert len(judgements(session).of_query("moss")) == 200
 
 
 @pytest.mark.parametrize(
@@ -71,20 +68,17 @@ def test_no_click_is_lost_when_many_come_at_once(judging):
         (("q", 1, 3), "grade must be a whole number in 0..2"), (("q", "1", 2), "row must be"), (("q", 1, "yes"), "grade must be"),
     ],
 )  # fmt: skip
-def test_what_nobody_clicks_is_refused(judging, judged, message):
-    service, session = judging
+def test_what_nobody_clicks_is_refused(shared_bench, session, judged, message):
     with pytest.raises(UserError, match=message):
-        service.judge(session, *judged)
+        judge(shared_bench, session, *judged)
 
 
-def test_judged_hits_become_a_figure_for_each_way_to_rank(judging, shared_bench, write):
-    service, session = judging
-    search = SearchService(shared_bench)
+def test_judged_hits_become_a_figure_for_each_way_to_rank(session, shared_bench, write):
     for query in QUERIES:
-        for hit in search.search(session, query, 5).hits:
-            service.judge(session, query, hit.row, 2 if hit.rank == 1 else 0)
-    service.judge(session, "=moss", 1, 1)
-    content = service.as_csv(session)
+        for hit in search(shared_bench, session, query, 5).hits:
+            judge(shared_bench, session, query, hit.row, 2 if hit.rank == 1 else 0)
+    judge(shared_bench, session, "=moss", 1, 1)
+    content = as_csv(session)
     records = list(csv.DictReader(io.StringIO(content.lstrip("\ufeff"))))
     assert (
         len(records) == 16 and list(records[0]) == ["query", "row", "relevance", "sentence"] and "tea urn" in records[0]["sentence"]
@@ -101,14 +95,13 @@ def test_judged_hits_become_a_figure_for_each_way_to_rank(judging, shared_bench,
     assert difference(word_by_word, bm25).low <= difference(word_by_word, bm25).value
 
 
-def test_the_grid_ranks_as_search_does(judging, shared_bench, write):
-    service, session = judging
+def test_the_grid_ranks_as_search_does(session, shared_bench, write):
     for query in QUERIES:
-        service.judge(session, query, 1, 1)
-    data = upload(shared_bench, session, write("j.csv", service.as_csv(session)), "j.csv").content.queries
+        judge(shared_bench, session, query, 1, 1)
+    data = upload(shared_bench, session, write("j.csv", as_csv(session)), "j.csv").content.queries
     rankings = load_system(shared_bench, MAXSIM, Choice()).rank(data)
     for query, rows in zip(QUERIES, rankings, strict=True):
-        hits = SearchService(shared_bench).search(session, query, 20, {}, WORD_BY_WORD).hits
+        hits = search(shared_bench, session, query, 20, {}, WORD_BY_WORD).hits
         assert [hit.row for hit in hits][:10] == (rows[:10] + 1).tolist()
 
 

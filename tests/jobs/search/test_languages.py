@@ -9,10 +9,12 @@ from sbert_app.corpus.indexed import WORDS
 from sbert_app.explain.cautions import Pieces, unread
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import read_lines
-from sbert_app.jobs.search.languages import corpus_caution, query_caution
-from sbert_app.jobs.search.searching import SearchService
+from sbert_app.jobs.search.job import search
+from sbert_app.jobs.search.offered import cautions, corpus_caution
+from sbert_app.jobs.search.ranked_hits import query_caution
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 
-EXAMPLES = Path(__file__).parents[2] / "assets" / "examples"
+EXAMPLES = Path(__file__).parents[3] / "assets" / "examples"
 GERMAN = [
     "Wo ist mein Gepäck und wie bekomme ich es zurück?",
     "Die Rechnung ist falsch, ich möchte eine neue.",
@@ -39,14 +41,15 @@ def searched(shared_bench):
 
 
 def test_a_german_query_is_told_in_the_result_and_by_words_alone_it_is_not(shared_bench, searched):
-    service = SearchService(shared_bench)
     for query in GERMAN:
-        assert service.search(searched, query, 3).cautions == (
+        assert search(shared_bench, searched, query, 3).cautions == (
             "The query is not in English, and this model knows few of its words: do not rely on these hits.",
         )
-    assert "letter by letter" in service.search(searched, "Где мой багаж?", 3, rerank=True).cautions[0]
-    assert service.search(searched, GERMAN[0], 3, ranking=WORDS).cautions == ()
-    assert service.search(searched, "where is my luggage", 3).cautions == ()
+    assert (
+        "letter by letter" in search(shared_bench, searched, "Где мой багаж?", 3, cross_encoder=DEFAULT_CROSS_ENCODER).cautions[0]
+    )
+    assert search(shared_bench, searched, GERMAN[0], 3, ranking=WORDS).cautions == ()
+    assert search(shared_bench, searched, "where is my luggage", 3).cautions == ()
 
 
 @pytest.mark.parametrize(
@@ -69,7 +72,7 @@ def test_names_numbers_and_single_words_are_no_other_language(encoder, query):
 
 
 def test_a_corpus_tells_how_many_rows_are_in_another_language(shared_bench, encoder, searched):
-    assert SearchService(shared_bench).cautions(searched)[0].startswith("3 of 23 rows are in a language or script that ")
+    assert cautions(shared_bench, searched)[0].startswith("3 of 23 rows are in a language or script that ")
     many = [*sentences("support_tickets.csv"), *GERMAN * 300]
     count = int(corpus_caution(encoder, many)[0].split()[1].replace(",", ""))
     assert 800 <= count <= 1000

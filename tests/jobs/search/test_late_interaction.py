@@ -11,7 +11,7 @@ from sbert_app.corpus.ranking.maxsim import match
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import read_lines
-from sbert_app.jobs.search.searching import SearchService
+from sbert_app.jobs.search.job import more_like, search
 from sbert_app.models.tokens import own_token_vectors, places
 from sbert_app.vectors import unit_rows
 
@@ -81,33 +81,33 @@ def test_a_row_without_words_is_compared_too(opened, shared_bench):
 
 
 def test_a_query_of_stop_words_alone_counts_them_all(opened, shared_bench):
-    hits = SearchService(shared_bench).search(opened[0], "to be or not to be", 3).hits
+    hits = search(shared_bench, opened[0], "to be or not to be", 3).hits
     assert len(hits) == 3 and all(hit.maxsim is not None and np.isfinite(hit.maxsim) for hit in hits)
 
 
 def test_the_best_sentence_of_a_longer_text_is_named(opened, shared_bench):
-    hit = next(hit for hit in SearchService(shared_bench).search(opened[0], QUERY, 5).hits if hit.row == 5)
+    hit = next(hit for hit in search(shared_bench, opened[0], QUERY, 5).hits if hit.row == 5)
     assert hit.sentence[slice(*hit.best)] == "Yet the parcel never arrived."
     assert best_sentence("One sentence only", hit.matches) == (0, 17)
 
 
 @pytest.mark.parametrize("ranking", [MAXSIM, HYBRID, DENSE, WORDS])
 def test_every_ranking_obeys_number_and_filters_and_gives_the_same_twice(opened, shared_bench, ranking):
-    search, filters = SearchService(shared_bench), {"text": {"contains": "parcel"}}
-    first, again = (search.search(opened[0], QUERY, 2, filters, ranking) for _ in range(2))
+    filters = {"text": {"contains": "parcel"}}
+    first, again = (search(shared_bench, opened[0], QUERY, 2, filters, ranking) for _ in range(2))
     assert {hit.row for hit in first.hits} == {3, 5} and first.ranking == ranking
     assert [hit.maxsim for hit in first.hits] == [hit.maxsim for hit in again.hits]
     assert (first.hits[0].maxsim is None) == (ranking != MAXSIM) and (first.hits[0].bm25 is None) == (ranking == DENSE)
 
 
 def test_more_like_this_leaves_the_row_itself_out(opened, shared_bench):
-    hits = SearchService(shared_bench).more_like(opened[0], 3, 2, ranking=MAXSIM).hits
+    hits = more_like(shared_bench, opened[0], 3, 2, ranking=MAXSIM).hits
     assert len(hits) == 2 and 3 not in {hit.row for hit in hits} and hits[0].row in {1, 5}
 
 
 def test_an_unknown_ranking_is_refused(opened, shared_bench):
     with pytest.raises(UserError, match="ranking"):
-        SearchService(shared_bench).search(opened[0], QUERY, ranking="best")
+        search(shared_bench, opened[0], QUERY, ranking="best")
 
 
 @pytest.mark.parametrize(

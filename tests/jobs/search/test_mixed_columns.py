@@ -11,8 +11,8 @@ from sbert_app.corpus.indexed import DENSE, IndexedCorpus
 from sbert_app.corpus.reader import Corpus
 from sbert_app.corpus_map.colouring import ColourScale, _column
 from sbert_app.errors import UserError
-from sbert_app.jobs.collection.service import CollectionService
-from sbert_app.jobs.search.searching import SearchService
+from sbert_app.jobs.open_collection import open_address
+from sbert_app.jobs.search.job import search
 from tests.mixed_columns import COLUMNS, EXPECTED
 
 WEATHER = "rain snow wind sun fog hail storm frost dew ice heat cold"
@@ -51,15 +51,15 @@ def in_folder(shared_bench, encoder, embeddings, tmp_path_factory):
     collection.finish(facts)
     collection.close()
     session = shared_bench.sessions.open()
-    CollectionService(shared_bench).open(session, str(folder))
+    open_address(shared_bench, session, str(folder))
     return session
 
 
 @pytest.mark.parametrize("where", ["in_memory", "in_folder"])
 def test_a_search_finds_the_rows_that_a_person_counts_and_tells_the_others(shared_bench, request, where):
-    service, session = SearchService(shared_bench), request.getfixturevalue(where)
+    session = request.getfixturevalue(where)
     for column, bounds, rows, unreadable, unclear in EXPECTED:
-        result = service.search(session, "weather", 12, {column: bounds}, DENSE)
+        result = search(shared_bench, session, "weather", 12, {column: bounds}, DENSE)
         assert sorted(hit.row - 1 for hit in result.hits) == rows, (column, bounds)
         counts = [unreadable, unclear]
         assert [int(caution.split()[0]) for caution in result.cautions] == [count for count in counts if count], column
@@ -69,10 +69,10 @@ def test_a_search_finds_the_rows_that_a_person_counts_and_tells_the_others(share
 
 @pytest.mark.parametrize("where", ["in_memory", "in_folder"])
 def test_a_column_of_blanks_has_no_range_and_other_filters_no_cautions(shared_bench, request, where):
-    service, session = SearchService(shared_bench), request.getfixturevalue(where)
+    session = request.getfixturevalue(where)
     with pytest.raises(UserError, match="'nothing' holds neither numbers nor dates"):
-        service.search(session, "weather", 12, {"nothing": {"from": "1"}}, DENSE)
-    assert service.search(session, "weather", 12, {"two forms": "soon"}, DENSE).cautions == ()
+        search(shared_bench, session, "weather", 12, {"nothing": {"from": "1"}}, DENSE)
+    assert search(shared_bench, session, "weather", 12, {"two forms": "soon"}, DENSE).cautions == ()
 
 
 def test_a_map_coloured_by_such_a_column_tells_which_rows_are_grey():

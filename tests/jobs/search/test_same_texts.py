@@ -5,7 +5,7 @@ import pytest
 from sbert_app.corpus.hits import RANKINGS
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import read_lines
-from sbert_app.jobs.search.searching import SearchService
+from sbert_app.jobs.search.job import search
 from sbert_app.tables import read_table
 
 TOPICS = "refund parcel password invoice printer keyboard battery screen".split()
@@ -23,7 +23,7 @@ def searched(shared_bench):
 
 @pytest.mark.parametrize("ranking", RANKINGS)
 def test_so_many_texts_are_found_as_are_asked_for_though_rows_repeat(shared_bench, searched, ranking):
-    hits = SearchService(shared_bench).search(searched, "help with a refund please", 6, ranking=ranking).hits
+    hits = search(shared_bench, searched, "help with a refund please", 6, ranking=ranking).hits
     assert len({hit.sentence for hit in hits}) == len(hits) == 6 and [hit.rank for hit in hits] == [1, 2, 3, 4, 5, 6]
     assert hits[0].sentence.endswith("refund") and hits[0].copies == 93
     assert len({hits[0].row, *hits[0].copy_rows}) == 11
@@ -35,5 +35,5 @@ def test_copies_are_counted_among_the_rows_that_fit_the_filters(shared_bench, tm
     (tmp_path / "a.csv").write_text("text,team\n" + "".join(f"Please help with my {TOPICS[i % 4]},{i % 3}\n" for i in range(24)))
     session.put(read_table(tmp_path / "a.csv", shared_bench.settings.limits))
     list(index(shared_bench, session, ["text"]))
-    hits = SearchService(shared_bench).search(session, "refund", 10, {"team": "0"}).hits
+    hits = search(shared_bench, session, "refund", 10, {"team": "0"}).hits
     assert [hit.copies for hit in hits] == [1, 1, 1, 1]

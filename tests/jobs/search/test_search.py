@@ -14,8 +14,9 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import ENCODING, INDEXING, index
 from sbert_app.jobs.corpus.opening import delete_saved, open_example, open_saved, read_lines, saved_corpora
+from sbert_app.jobs.search.job import more_like, search
+from sbert_app.jobs.search.offered import first_query, offered, weak_below
 from sbert_app.jobs.search.ranked_hits import search_so_far
-from sbert_app.jobs.search.searching import SearchService
 from sbert_app.models.defaults import NEW_POLY
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.settings import Settings
@@ -42,7 +43,7 @@ def test_indexing_reports_progress_up_to_a_searchable_corpus(bench, unknown):
     done = [event.done for event in events]
     assert done == sorted(done) and done[-1] == 300 and len(set(done)) > 3
     assert events[-1].result is session.get(IndexedCorpus) and events[-1].rate > 0
-    hit = SearchService(bench).search(session, unknown[17], 1).hits[0]
+    hit = search(bench, session, unknown[17], 1).hits[0]
     assert (hit.sentence, hit.row, hit.rank) == (unknown[17], 18, 1) and hit.score > 0.99
 
 
@@ -81,10 +82,9 @@ def test_closing_the_generator_keeps_what_was_encoded(bench, unknown):
 def test_meaning_is_found_where_no_word_overlaps(shared_bench):
     session = shared_bench.sessions.open()
     open_example(shared_bench, session, "field_notes.csv")
-    service = SearchService(shared_bench)
     with QUERIES.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    found = [service.search(session, row["query"], 3) for row in rows]
+    found = [search(shared_bench, session, row["query"], 3) for row in rows]
     top = sum(row["expected_text"] in [hit.sentence for hit in result.hits] for row, result in zip(rows, found, strict=True))
     assert len(rows) == 40 and top >= 38
 
@@ -92,32 +92,33 @@ def test_meaning_is_found_where_no_word_overlaps(shared_bench):
 def test_a_poly_encoder_re_ranks_by_its_own_scores(bench):
     session, _ = indexed(bench, ["A parcel came late.", "The delivery is delayed.", "My card is lost."])
     query = "late delivery"
-    hits = SearchService(bench).search(session, query, rerank=True, cross_encoder=NEW_POLY).hits
+    hits = search(bench, session, query, cross_encoder=NEW_POLY).hits
     expected = bench.registry.pair_scorer(NEW_POLY).score([(query, hit.sentence) for hit in hits])
     assert [hit.cross_score for hit in hits] == pytest.approx(expected, abs=1e-5) and len(hits) == 3
     assert sorted(expected, reverse=True) == list(expected) and hits[2].sentence == "My card is lost."
 
 
 def test_metadata_comes_with_the_hits_and_filters_them(shared_bench):
-    session, service = shared_bench.sessions.open(), SearchService(shared_bench)
+    session = shared_bench.sessions.open()
     open_example(shared_bench, session, "support_tickets.csv")
-    values, columns = service.filters(session)
+    choices = offered(shared_bench, session)
+    values, columns = choices.facets, choices.columns
     assert columns == ["team", "product", "priority", "date", "text"]
     assert {column for column, _, _ in values} == {"team", "product", "priority"}
     beacon = {"product": ["Beacon"]}
-    fitting = service.search(session, "the app crashes", 20, beacon).fitting
+    fitting = search(shared_bench, session, "the app crashes", 20, beacon).fitting
     assert ("product", "Beacon", fitting) in values and 20 < fitting < 926
-    hits = service.search(session, "the app crashes", 20, beacon | {"date": {"from": "2026-06"}}).hits
+    hits = search(shared_bench, session, "the app crashes", 20, beacon | {"date": {"from": "2026-06"}}).hits
     assert len(hits) == 20 and all(h.metadata["product"] == "Beacon" and h.metadata["date"] >= "2026-06" for h in hits)
-    assert service.search(session, "x", 5, {"product": ["None such"]}).hits == []
+    assert search(shared_bench, session, "x", 5, {"product": ["None such"]}).hits == []
 
 
 def test_the_sentences_themselves_can_be_filtered(shared_bench):
-    session, service = shared_bench.sessions.open(), SearchService(shared_bench)
+    session = shared_bench.sessions.open()
     open_example(shared_bench, session, "support_tickets.csv")
-    hits = service.search(session, "money", 50, {"text": {"contains": "invoice"}}).hits
+    hits = search(shared_bench, session, "money", 50, {"text": {"contains": "invoice"}}).hits
     assert hits and all("invoice" in hit.sentence.lower() for hit in hits)
-    assert "text" in service.filters(session)[1]
+    assert "text" in offered(shared_bench, session).columns
 
 
 def test_opening_another_corpus_stops_the_indexing_that_runs(bench, sentences):
@@ -155,17 +156,17 @@ def test_a_file_named_like_an_example_is_asked_nothing(bench, write):
     session = bench.sessions.open()
     session.put(read_table(write("support_tickets.csv", "text\nfirst\nsecond\n"), bench.settings.limits))
     list(index(bench, session, ["text"]))
-    service, first = SearchService(bench), "charged two times for the same thing"
-    assert service.first_query(session, "") == "" and service.first_query(session, first) == ""
+    first = "charged two times for the same thing"
+    assert first_query(bench, session, "") == "" and first_query(bench, session, first) == ""
     open_example(bench, session, "support_tickets.csv")
-    assert service.first_query(session, "") == first == service.first_query(session, "my kettle has white stuff inside")
-    assert service.first_query(session, "typed") == "typed"
+    assert first_query(bench, session, "") == first == first_query(bench, session, "my kettle has white stuff inside")
+    assert first_query(bench, session, "typed") == "typed"
 
 
 def test_more_like_this_leaves_the_row_itself_out(shared_bench):
-    session, service = shared_bench.sessions.open(), SearchService(shared_bench)
+    session = shared_bench.sessions.open()
     corpus = open_example(shared_bench, session, "support_tickets.csv")
-    result = service.more_like(session, 40, 5)
+    result = more_like(shared_bench, session, 40, 5)
     assert result.query == corpus.corpus.sentences[39] and len(result.hits) == 5
     assert 40 not in [hit.row for hit in result.hits]
     expected = np.argsort(-(corpus.embeddings @ corpus.embeddings[39]))[1:6] + 1
@@ -174,37 +175,37 @@ def test_more_like_this_leaves_the_row_itself_out(shared_bench):
 
 def test_more_hits_than_rows_gives_every_row_once(bench):
     session, _ = indexed(bench, ["one", "two", "three"])
-    assert sorted(h.row for h in SearchService(bench).search(session, "number", 50).hits) == [1, 2, 3]
+    assert sorted(h.row for h in search(bench, session, "number", 50).hits) == [1, 2, 3]
 
 
 def test_a_corpus_of_one_row_and_of_equal_rows(bench):
     for lines in (["only"], ["same"] * 50):
         session, events = indexed(bench, lines)
-        (hit,) = SearchService(bench).search(session, "same", 10).hits
+        (hit,) = search(bench, session, "same", 10).hits
         assert hit.copies == len(lines) - 1
     assert "49 rows repeat" in events[-1].result.corpus.notes[0]
 
 
 def test_bad_requests_are_told(bench):
-    service, session = SearchService(bench), bench.sessions.open()
+    session = bench.sessions.open()
     with pytest.raises(UserError, match="no corpus yet. Choose an example or upload a file"):
-        service.search(session, "x")
+        search(bench, session, "x")
     with pytest.raises(UserError, match="nothing to index yet"):
         list(index(bench, session, ["text"]))
     with pytest.raises(UserError, match="There is no example 'passwd'"):
         open_example(bench, session, "passwd")
     session, _ = indexed(bench, ["a", "b"])
     with pytest.raises(UserError, match="The query is blank"):
-        service.search(session, " ")
+        search(bench, session, " ")
     for top in (0, -1, 10**9, 2.5, float("nan"), float("inf"), "abc", None, True):
         with pytest.raises(UserError, match=r"number of hits must be a whole number in 1..1,000"):
-            service.search(session, "x", top)
+            search(bench, session, "x", top)
     for query in (None, 5, ["x"]):
         with pytest.raises(UserError, match="The query must be text"):
-            service.search(session, query)
+            search(bench, session, query)
     for filters in ([1], "x"):
         with pytest.raises(UserError, match="Filters must be an object"):
-            service.search(session, "x", 5, filters)
+            search(bench, session, "x", 5, filters)
     with pytest.raises(UserError, match="There are no lines yet. Type or paste one sentence per line"):
         read_lines(" \n ", bench.settings.limits)
     with pytest.raises(UserError, match="The text with the lines must be text"):
@@ -214,7 +215,7 @@ def test_bad_requests_are_told(bench):
             call()
     for row in (0, 99, None, "1; drop", [1, 2], True):
         with pytest.raises(UserError, match=r"The row must be a whole number in 1..2"):
-            service.more_like(session, row)
+            more_like(bench, session, row)
     for columns in ("text", None, [1], {"text": 1}):
         with pytest.raises(UserError, match="The sentence columns must be a list of names"):
             session.put(read_lines("a", bench.settings.limits))
@@ -242,7 +243,7 @@ def test_saved_corpora_reopen_in_another_session_and_can_be_deleted(bench, sente
         == [(s.name, s.rows) for s in saved_corpora(bench)]
     )
     open_saved(bench, session, saved[0].id)
-    assert SearchService(bench).search(session, sentences[3], 1).hits[0].row == 4
+    assert search(bench, session, sentences[3], 1).hits[0].row == 4
     delete_saved(bench, saved[0].id)
     assert saved_corpora(bench) == []
 
@@ -250,7 +251,8 @@ def test_saved_corpora_reopen_in_another_session_and_can_be_deleted(bench, sente
 INDEX_FOR_EVER = """
 import sys
 from pathlib import Path
-from sbert_app.models.defaults import NEW_POLY
+from sbert_app.jobs.corpus.job import index
+from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.settings import Settings
 bench = open_workbench(Settings(home=Path(sys.argv[1]), device="cpu"))
@@ -279,14 +281,14 @@ def test_a_full_disk_costs_the_saving_not_the_search(bench, monkeypatch):
     monkeypatch.setattr(np, "save", full)
     session, events = indexed(bench, ["a", "b"])
     assert events[-1].notes == ("Ready to search, but not saved for next time: No space left on device.",)
-    assert len(SearchService(bench).search(session, "a").hits) == 2
+    assert len(search(bench, session, "a").hits) == 2
 
 
 def test_a_changed_model_is_noticed(bench):
     session, _ = indexed(bench, ["a", "b"])
     session.put(replace(session.get(IndexedCorpus), fingerprint="another"))
     with pytest.raises(UserError, match="has changed since this corpus was indexed. Index it again"):
-        SearchService(bench).search(session, "a")
+        search(bench, session, "a")
 
 
 def test_hosted_mode_leaves_nothing_on_disk(tmp_path, unknown):
@@ -308,7 +310,7 @@ def test_two_visitors_at_once_see_their_own_corpus_only(bench):
         try:
             sessions[name] = indexed(bench, lines[name])[0]
             for _ in range(5):
-                hits = SearchService(bench).search(sessions[name], "apple or bicycle", 20).hits
+                hits = search(bench, sessions[name], "apple or bicycle", 20).hits
                 assert {hit.sentence.split()[0] for hit in hits} == {lines[name][0].split()[0]}
         except Exception as error:
             errors.append(error)
@@ -322,15 +324,15 @@ def test_two_visitors_at_once_see_their_own_corpus_only(bench):
 
 
 def test_weak_hits_score_lower_than_nearly_all_related_pairs(shared_bench):
-    session, service = shared_bench.sessions.open(), SearchService(shared_bench)
+    session = shared_bench.sessions.open()
     open_example(shared_bench, session, "field_notes.csv", "all-MiniLM-L6-v2")
     with QUERIES.open(newline="", encoding="utf-8") as stream:
         wanted = {row["query"]: row["expected_text"] for row in csv.DictReader(stream)}
     for query, text in wanted.items():
-        result = service.with_weak(session, service.search(session, query, 10))
-        assert all(hit.score > result.weak for hit in result.hits if hit.sentence == text)
-    far = service.with_weak(session, service.search(session, "quantum chromodynamics of gluons", 1))
-    assert far.hits[0].score < far.weak < 0.5
+        hits, weak = search(shared_bench, session, query, 10).hits, weak_below(shared_bench, session)
+        assert all(hit.score > weak for hit in hits if hit.sentence == text)
+    far = search(shared_bench, session, "quantum chromodynamics of gluons", 1)
+    assert far.hits[0].score < weak < 0.5
 
 
 def test_what_is_encoded_so_far_answers_while_the_rest_is_encoded(bench, unknown):

@@ -13,8 +13,8 @@ from sbert_app.corpus.ranking import missed as miss
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import read_lines
-from sbert_app.jobs.search.searching import SearchService
-from sbert_app.jobs.search.standing import StandingService
+from sbert_app.jobs.search.job import search
+from sbert_app.jobs.search.why_not import why_not
 from sbert_app.runtime.examples import FOLDER
 from sbert_app.tables import read_table
 
@@ -28,7 +28,7 @@ WAYS = {DENSE: miss.MEANING, WORDS: miss.BM25, HYBRID: miss.TOGETHER, MAXSIM: mi
 
 
 @pytest.fixture(scope="module")
-def studio(shared_bench, tmp_path_factory):
+def session(shared_bench, tmp_path_factory):
     """The household advice with a long row and a blank one: the service and the session."""
     path = tmp_path_factory.mktemp("corpus") / "advice.csv"
     with (FOLDER / "field_notes.csv").open(encoding="utf-8", newline="") as file:
@@ -41,7 +41,7 @@ def studio(shared_bench, tmp_path_factory):
     session.put(read_table(path, shared_bench.settings.limits))
     list(index(shared_bench, session, ["text"]))
     session.put(replace(session.get(IndexedCorpus), passages=None))  # as an earlier version saved it: long texts are cut
-    return StandingService(shared_bench), session
+    return session
 
 
 CASES = {
@@ -59,74 +59,66 @@ CASES = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_reason_is_the_true_one(studio, name):
-    service, session = studio
+def test_the_reason_is_the_true_one(shared_bench, session, name):
     arguments, reason = CASES[name]
-    answer = service.why_not(session, *arguments)
+    answer = why_not(shared_bench, session, *arguments)
     assert answer.reason == reason, answer
     assert answer.in_words.endswith((".", "!")) and "None" not in answer.in_words
 
 
-def test_a_filter_is_named_with_the_rows_own_value_and_the_rank_without_it(studio):
-    service, session = studio
-    answer = service.why_not(session, *CASES["a filter"][0])
+def test_a_filter_is_named_with_the_rows_own_value_and_the_rank_without_it(shared_bench, session):
+    answer = why_not(shared_bench, session, *CASES["a filter"][0])
     assert [(hiding.column, hiding.value) for hiding in answer.filters] == [("topic", "kitchen")] and answer.rank <= 10
     hidden = "Row 1 is hidden by a filter: topic: garden, but its topic is “kitchen”."
     assert answer.in_words == f"{hidden} Without it it would rank {answer.rank}."
 
 
-def test_what_is_against_a_row_is_named(studio):
-    service, session = studio
-    assert service.why_not(session, KETTLE, "452").in_words == "Row 452 was skipped when the file was read: blank sentence."
-    cut = service.why_not(session, *CASES["cut text"][0])
+def test_what_is_against_a_row_is_named(shared_bench, session):
+    assert why_not(shared_bench, session, KETTLE, "452").in_words == "Row 452 was skipped when the file was read: blank sentence."
+    cut = why_not(shared_bench, session, *CASES["cut text"][0])
     assert cut.words.beyond == ("zeppelin", "hangar") and cut.read < LONG.index("zeppelin") < cut.length == len(LONG)
-    typo = service.why_not(session, *CASES["a typo"][0])
+    typo = why_not(shared_bench, session, *CASES["a typo"][0])
     assert typo.words.typos == {"hygeinist": "hygienist"}
     assert typo.in_words == f"The query seems to hold a typo: no row has the word “hygeinist” (row {typo.row} has “hygienist”)."
-    far = service.why_not(session, *CASES["other words"][0])
+    far = why_not(shared_bench, session, *CASES["other words"][0])
     assert far.words.lacking == ("quarterly", "revenue", "forecast") and far.cosine < far.weak
-    closest = service.why_not(session, *CASES["a text that is not there"][0])
+    closest = why_not(shared_bench, session, *CASES["a text that is not there"][0])
     assert not closest.in_corpus and closest.sentence == MOSS
 
 
-def test_a_word_that_the_model_knows_is_no_typo(studio):
-    service, session = studio
-    answer = service.why_not(session, "plague", GUMS)  # not "plaque"
+def test_a_word_that_the_model_knows_is_no_typo(shared_bench, session):
+    answer = why_not(shared_bench, session, "plague", GUMS)  # not "plaque"
     assert answer.words.lacking == ("plague",) and answer.words.typos == {}
 
 
-def test_a_corrected_typo_and_a_lifted_filter_make_it_a_hit(studio):
+def test_a_corrected_typo_and_a_lifted_filter_make_it_a_hit(shared_bench, session):
     """The reasons are true: without what they name, the row is found."""
-    service, session = studio
-    assert service.why_not(session, "hygienist", GUMS).reason == miss.HIT
-    assert service.why_not(session, KETTLE, URN, 10, {"season": "any"}).reason == miss.HIT
-    assert service.why_not(session, "zeppelin hangar", "451", 10, {}, WORDS).reason == miss.HIT
+    assert why_not(shared_bench, session, "hygienist", GUMS).reason == miss.HIT
+    assert why_not(shared_bench, session, KETTLE, URN, 10, {"season": "any"}).reason == miss.HIT
+    assert why_not(shared_bench, session, "zeppelin hangar", "451", 10, {}, WORDS).reason == miss.HIT
 
 
 @pytest.mark.parametrize("ranking", WAYS)
-def test_ranks_are_those_of_search(studio, shared_bench, ranking):
-    service, session = studio
+def test_ranks_are_those_of_search(session, shared_bench, ranking):
     for query, filters in ((KETTLE, {}), ("cold water", {"season": "any"}), ("The dog!", {})):
-        hits = SearchService(shared_bench).search(session, query, 60, filters, ranking).hits
+        hits = search(shared_bench, session, query, 60, filters, ranking).hits
         for hit in (hits[0], hits[-1], hits[len(hits) // 2]):
-            answer = service.why_not(session, query, f"row {hit.row}", 60, filters, ranking)
+            answer = why_not(shared_bench, session, query, f"row {hit.row}", 60, filters, ranking)
             standing = next(each for each in answer.standings if each.way == WAYS[ranking])
             assert answer.reason == miss.HIT and answer.rank == standing.rank == hit.rank
             assert answer.standings[0].score == pytest.approx(hit.score, abs=1e-5)
             assert hit.maxsim is None or standing.score == pytest.approx(hit.maxsim, abs=1e-4)
 
 
-def test_a_row_outside_the_lists_has_scores_and_says_why_it_has_no_rank(studio):
-    service, session = studio
-    answer = service.why_not(session, "quarterly revenue forecast", MOSS)
+def test_a_row_outside_the_lists_has_scores_and_says_why_it_has_no_rank(shared_bench, session):
+    answer = why_not(shared_bench, session, "quarterly revenue forecast", MOSS)
     by_meaning, by_words, together, word_by_word = answer.standings
     assert by_meaning.rank > 100 and by_words.rank is None and by_words.note == "no word in common" and answer.rank is None
     assert together.rank is None and together.note == "not among the best 100 by meaning nor by words"
     assert word_by_word.rank is None and -1 < word_by_word.score < 1 and word_by_word.note == "not compared: only the best 50 are"
 
 
-def test_an_approximate_index_that_missed_the_row_is_named(studio, shared_bench):
-    service, session = studio
+def test_an_approximate_index_that_missed_the_row_is_named(session, shared_bench):
     indexed = session.corpus()
     coarse = VectorIndex.build(indexed.embeddings, exact=False)
     coarse._index.reads = 1
@@ -135,9 +127,9 @@ def test_an_approximate_index_that_missed_the_row_is_named(studio, shared_bench)
     vector = shared_bench.registry.encoder(indexed.model).encode([KETTLE])[0]
     best, returned = np.argsort(-(indexed.embeddings @ vector))[:30], coarse.search(vector[None], 100)[1][0]
     missed = int(next(row for row in best if row not in returned))
-    answer = service.why_not(other, KETTLE, str(indexed.corpus.rows[missed]), 30, {}, DENSE)
+    answer = why_not(shared_bench, other, KETTLE, str(indexed.corpus.rows[missed]), 30, {}, DENSE)
     assert answer.reason == miss.APPROXIMATE and f"ranks {answer.standings[0].rank}" in answer.in_words
-    assert service.why_not(session, KETTLE, str(indexed.corpus.rows[missed]), 30, {}, DENSE).reason == miss.HIT
+    assert why_not(shared_bench, session, KETTLE, str(indexed.corpus.rows[missed]), 30, {}, DENSE).reason == miss.HIT
 
 
 def test_others_fit_better_where_nothing_else_is_wrong():
@@ -148,14 +140,13 @@ def test_others_fit_better_where_nothing_else_is_wrong():
     assert answer.in_words == "Row 7 has “moss” of the query and lacks “sphagnum”; at least 139 rows fit it better."
 
 
-def test_mistakes_are_sentences(studio, shared_bench):
-    service, session = studio
+def test_mistakes_are_sentences(session, shared_bench):
     with pytest.raises(UserError, match="There is no row 9,999: the rows of 'advice.csv' are 1 to 453"):
-        service.why_not(session, KETTLE, "9,999")
+        why_not(shared_bench, session, KETTLE, "9,999")
     with pytest.raises(UserError, match="Give the number of a row, or a text"):
-        service.why_not(session, KETTLE, "  ")
+        why_not(shared_bench, session, KETTLE, "  ")
     with pytest.raises(UserError):
-        service.why_not(shared_bench.sessions.open(), KETTLE, "1")
+        why_not(shared_bench, shared_bench.sessions.open(), KETTLE, "1")
     assert session.get(IndexedCorpus) is not None
 
 
@@ -163,5 +154,5 @@ def test_the_end_of_a_long_text_is_searched_too_where_it_has_passages(shared_ben
     session = shared_bench.sessions.open()
     session.put(read_lines("\n".join([LONG, MOSS, URN]), shared_bench.settings.limits))
     list(index(shared_bench, session, ["text"]))
-    answer = StandingService(shared_bench).why_not(session, "zeppelin hangar", "1", 10, {}, DENSE)
+    answer = why_not(shared_bench, session, "zeppelin hangar", "1", 10, {}, DENSE)
     assert answer.reason == miss.HIT and answer.rank == 1 and answer.read == len(LONG)

@@ -11,13 +11,18 @@ from sbert_app.collections.collection import Facts
 from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.indexed import DENSE, HYBRID, IndexedCorpus
 from sbert_app.errors import UserError
-from sbert_app.jobs.collection import service
+from sbert_app.jobs import open_collection as job
 from sbert_app.jobs.corpus.job import index_again
 from sbert_app.jobs.corpus.opening import open_example, read_lines
 from sbert_app.jobs.duplicates.overlap import compare_file
+from sbert_app.jobs.open_collection import listed, open_address, open_key
+from sbert_app.jobs.search.job import more_like, search
+from sbert_app.jobs.search.judging import judge
+from sbert_app.jobs.search.offered import offered
+from sbert_app.jobs.search.why_not import why_not
 from sbert_app.runtime.workbench import open_workbench
-from sbert_app.services.bundle import build_services
 from sbert_app.settings import Settings
+from sbert_app.ui.app import build_app
 from tests.jobs.collection.made import make, tickets
 
 
@@ -34,19 +39,14 @@ def folder(tmp_path_factory, encoder):
     return folder
 
 
-@pytest.fixture(scope="module")
-def services(shared_bench):
-    return build_services(shared_bench)
-
-
 @pytest.fixture
-def session(services):
-    return services.bench.sessions.open()
+def session(shared_bench):
+    return shared_bench.sessions.open()
 
 
-def test_a_collection_opens_with_a_sample_that_needs_no_encoding(services, session, folder, monkeypatch):
-    monkeypatch.setattr(services.bench.registry.encoder(), "encode", None)
-    opened = services.collections.open(session, str(folder))
+def test_a_collection_opens_with_a_sample_that_needs_no_encoding(shared_bench, session, folder, monkeypatch):
+    monkeypatch.setattr(shared_bench.registry.encoder(), "encode", None)
+    opened = open_address(shared_bench, session, str(folder))
     indexed = session.get(IndexedCorpus)
     assert opened.rows == 200 and opened.name == "tickets" and indexed is opened.sample
     assert indexed.corpus.sentences == [row["text"] for row in tickets(200)]
@@ -56,36 +56,36 @@ def test_a_collection_opens_with_a_sample_that_needs_no_encoding(services, sessi
 
 
 @pytest.mark.parametrize("meanwhile", ["evicted", "another corpus"])
-def test_a_collection_that_cannot_be_kept_is_closed(services, session, folder, monkeypatch, meanwhile):
-    closed, read = [], service.read_sample
+def test_a_collection_that_cannot_be_kept_is_closed(shared_bench, session, folder, monkeypatch, meanwhile):
+    closed, read = [], job.read_sample
 
     def read_and_be_overtaken(name, key, collection, rows):
         monkeypatch.setattr(collection, "close", lambda: closed.append(key))
         if meanwhile == "evicted":
-            services.bench.sessions._sessions.pop(session.id).close()
+            shared_bench.sessions._sessions.pop(session.id).close()
         else:
-            open_example(services.bench, session, "field_notes.csv")
+            open_example(shared_bench, session, "field_notes.csv")
         return read(name, key, collection, rows)
 
-    monkeypatch.setattr(service, "read_sample", read_and_be_overtaken)
+    monkeypatch.setattr(job, "read_sample", read_and_be_overtaken)
     with pytest.raises(UserError, match="session has ended" if meanwhile == "evicted" else "another corpus was opened meanwhile"):
-        services.collections.open(session, str(folder))
+        open_address(shared_bench, session, str(folder))
     assert len(closed) == 1 and session.get(OpenCollection) is None
 
 
-def test_a_larger_collection_is_sampled_and_the_name_says_so(services, session, folder, monkeypatch):
+def test_a_larger_collection_is_sampled_and_the_name_says_so(shared_bench, session, folder, monkeypatch):
     monkeypatch.setattr(sample.read_sample, "__defaults__", (40,))
-    opened = services.collections.open(session, str(folder))
+    opened = open_address(shared_bench, session, str(folder))
     assert opened.sample.corpus.name == "tickets: sample of 40 of 200 rows" and opened.is_sampled
     assert len(opened.sample.corpus) == 40 and opened.sample.corpus.rows.max() > 100
 
 
-def test_search_finds_rows_outside_the_sample(services, session, folder, monkeypatch):
+def test_search_finds_rows_outside_the_sample(shared_bench, session, folder, monkeypatch):
     monkeypatch.setattr(sample.read_sample, "__defaults__", (3,))
-    services.collections.open(session, str(folder))
+    open_address(shared_bench, session, str(folder))
     text = tickets(200)[150]["text"]
     for ranking in ("", DENSE):
-        result = services.search.search(session, text, 5, ranking=ranking)
+        result = search(shared_bench, session, text, 5, ranking=ranking)
         assert result.hits[0].sentence == text and len(result.hits) == 5 and result.searched == 200
         assert result.store is not None and result.store.name == "tickets" and result.store.kind == "exact"
         assert "store" in result.milliseconds
@@ -93,79 +93,80 @@ def test_search_finds_rows_outside_the_sample(services, session, folder, monkeyp
     assert [hit.score for hit in result.hits] == sorted((hit.score for hit in result.hits), reverse=True)
 
 
-def test_word_by_word_says_which_words_met(services, session, folder):
-    services.collections.open(session, str(folder))
-    hits = services.search.search(session, "charged two times", 3).hits
+def test_word_by_word_says_which_words_met(shared_bench, session, folder):
+    open_address(shared_bench, session, str(folder))
+    hits = search(shared_bench, session, "charged two times", 3).hits
     assert all(hit.maxsim is not None and hit.bm25 is None for hit in hits)
     assert {"charged", "two", "times"} & {match.query_word for match in hits[0].matches}
 
 
-def test_filters_are_those_of_the_store(services, session, folder, monkeypatch):
+def test_filters_are_those_of_the_store(shared_bench, session, folder, monkeypatch):
     monkeypatch.setattr(sample.read_sample, "__defaults__", (3,))
-    services.collections.open(session, str(folder))
-    facets, columns = services.search.filters(session)
+    open_address(shared_bench, session, str(folder))
+    choices = offered(shared_bench, session)
+    facets, columns = choices.facets, choices.columns
     assert {column for column, _, _ in facets} <= {"team", "product", "priority"} and "text" in columns and "date" in columns
-    result = services.search.search(session, "login", 200, {"team": ["Billing"]})
+    result = search(shared_bench, session, "login", 200, {"team": ["Billing"]})
     billing = [row for row in tickets(200) if row["team"] == "Billing"]
     assert len(result.hits) == len(billing) and {hit.metadata["team"] for hit in result.hits} == {"Billing"}
     assert result.store.filtered
     with pytest.raises(UserError, match="There is no column 'nowhere'"):
-        services.search.search(session, "login", 5, {"nowhere": "a"})
+        search(shared_bench, session, "login", 5, {"nowhere": "a"})
 
 
-def test_more_like_this_leaves_the_row_itself_out(services, session, folder, monkeypatch):
+def test_more_like_this_leaves_the_row_itself_out(shared_bench, session, folder, monkeypatch):
     monkeypatch.setattr(sample.read_sample, "__defaults__", (3,))
-    services.collections.open(session, str(folder))
-    result = services.search.more_like(session, 120, 5)
+    open_address(shared_bench, session, str(folder))
+    result = more_like(shared_bench, session, 120, 5)
     assert result.query == tickets(200)[119]["text"] and 120 not in {hit.row for hit in result.hits} and len(result.hits) == 5
     with pytest.raises(UserError, match="The collection has no such row any more"):
-        services.search.more_like(session, 4_000, 5)
+        more_like(shared_bench, session, 4_000, 5)
     with pytest.raises(UserError, match="must be a whole number"):
-        services.search.more_like(session, -1, 5)
+        more_like(shared_bench, session, -1, 5)
 
 
-def test_rows_of_several_files_are_called_by_their_file(services, session, tmp_path, encoder):
+def test_rows_of_several_files_are_called_by_their_file(shared_bench, session, tmp_path, encoder):
     make(tmp_path / "two", encoder, 60, ("a.csv", "b.csv"))
-    opened = services.collections.open(session, str(tmp_path / "two"))
+    opened = open_address(shared_bench, session, str(tmp_path / "two"))
     corpus = opened.sample.corpus
     assert corpus.metadata["file"].value_counts().to_dict() == {"a.csv": 30, "b.csv": 30}
     text = tickets(60)[33]["text"]
-    hit = services.search.search(session, text, 1, ranking=DENSE).hits[0]
+    hit = search(shared_bench, session, text, 1, ranking=DENSE).hits[0]
     assert (hit.place, corpus.row_name(hit.row)) == ("17 of b.csv", "17 of b.csv")
-    assert services.search.more_like(session, hit.row, 1).query == text
-    assert "file" not in services.search.filters(session)[1]
+    assert more_like(shared_bench, session, hit.row, 1).query == text
+    assert "file" not in offered(shared_bench, session).columns
 
 
-def test_ways_to_rank_by_words_are_refused_in_a_sentence(services, session, folder):
-    services.collections.open(session, str(folder))
-    assert list(services.search.rankings(session)) == ["maxsim", "dense"]
+def test_ways_to_rank_by_words_are_refused_in_a_sentence(shared_bench, session, folder):
+    open_address(shared_bench, session, str(folder))
+    assert list(offered(shared_bench, session).rankings) == ["maxsim", "dense"]
     for ranking in (HYBRID, "words"):
         with pytest.raises(UserError, match="A collection is ranked by meaning"):
-            services.search.search(session, "x", ranking=ranking)
+            search(shared_bench, session, "x", ranking=ranking)
     with pytest.raises(UserError, match="Unknown ranking"):
-        services.search.search(session, "x", ranking="magic")
+        search(shared_bench, session, "x", ranking="magic")
 
 
-def test_what_needs_all_rows_is_refused_in_a_sentence(services, session, folder):
-    services.collections.open(session, str(folder))
+def test_what_needs_all_rows_is_refused_in_a_sentence(shared_bench, session, folder):
+    open_address(shared_bench, session, str(folder))
     for call in (
-        lambda: services.standings.why_not(session, "a", "1"),
-        lambda: services.judging.judge(session, "a", 1, 2),
-        lambda: list(index_again(services.bench, session, "all-MiniLM-L6-v2")),
-        lambda: list(compare_file(services.bench, session, read_lines("a\nb", services.bench.settings.limits))),
+        lambda: why_not(shared_bench, session, "a", "1"),
+        lambda: judge(shared_bench, session, "a", 1, 2),
+        lambda: list(index_again(shared_bench, session, "all-MiniLM-L6-v2")),
+        lambda: list(compare_file(shared_bench, session, read_lines("a\nb", shared_bench.settings.limits))),
     ):
         with pytest.raises(UserError, match="needs all rows in memory; of 'tickets' only a sample is"):
             call()
 
 
-def test_another_corpus_drops_and_closes_the_collection(services, session, folder):
-    opened = services.collections.open(session, str(folder))
+def test_another_corpus_drops_and_closes_the_collection(shared_bench, session, folder):
+    opened = open_address(shared_bench, session, str(folder))
     closed = []
     monkey = opened.collection
     monkey.close = lambda: closed.append(True)
-    open_example(services.bench, session, "support_tickets.csv")
+    open_example(shared_bench, session, "support_tickets.csv")
     assert closed == [True] and session.get(OpenCollection) is None
-    assert services.search.search(session, "invoice").store is None
+    assert search(shared_bench, session, "invoice").store is None
 
 
 @pytest.mark.parametrize(
@@ -177,77 +178,77 @@ def test_another_corpus_drops_and_closes_the_collection(services, session, folde
         (7, "The address must be text."),
     ],
 )
-def test_a_bad_address_gets_a_sentence_and_the_corpus_stays(services, session, folder, address, message):
-    before = services.collections.open(session, str(folder))
+def test_a_bad_address_gets_a_sentence_and_the_corpus_stays(shared_bench, session, folder, address, message):
+    before = open_address(shared_bench, session, str(folder))
     with pytest.raises(UserError, match=message):
-        services.collections.open(session, address)
-    assert services.collections.current(session) is before and services.search.search(session, "login", 1).hits
+        open_address(shared_bench, session, address)
+    assert session.get(OpenCollection) is before and search(shared_bench, session, "login", 1).hits
 
 
-def test_another_model_than_the_collections_is_refused(services, session, tmp_path, encoder):
+def test_another_model_than_the_collections_is_refused(shared_bench, session, tmp_path, encoder):
     make(tmp_path / "other", encoder, 20, fingerprint="0" * 16)
     with pytest.raises(UserError, match="made with other weights or another precision of 'all-MiniLM-L6-v2'"):
-        services.collections.open(session, str(tmp_path / "other"))
+        open_address(shared_bench, session, str(tmp_path / "other"))
     make(tmp_path / "unknown", encoder, 20, model="./nowhere")
     with pytest.raises(UserError, match=r"made with './nowhere', which cannot be loaded: There is no model folder"):
-        services.collections.open(session, str(tmp_path / "unknown"))
+        open_address(shared_bench, session, str(tmp_path / "unknown"))
 
 
-def test_a_collection_that_goes_away_or_grows_while_it_is_open(services, session, tmp_path, encoder):
+def test_a_collection_that_goes_away_or_grows_while_it_is_open(shared_bench, session, tmp_path, encoder):
     make(tmp_path / "live", encoder, 50)
-    services.collections.open(session, str(tmp_path / "live"))
-    assert services.search.search(session, "login", 1).searched == 50
+    open_address(shared_bench, session, str(tmp_path / "live"))
+    assert search(shared_bench, session, "login", 1).searched == 50
     shutil.rmtree(tmp_path / "live")
     with pytest.raises(UserError, match="There is no collection in"):
-        services.search.search(session, "login", 1)
+        search(shared_bench, session, "login", 1)
     make(tmp_path / "live", encoder, 80)
-    assert services.search.search(session, "login", 1).searched == 80
+    assert search(shared_bench, session, "login", 1).searched == 80
     shutil.rmtree(tmp_path / "live")
     make(tmp_path / "live", encoder, 50, fingerprint="0" * 16)
     with pytest.raises(UserError, match="has been made anew with another model. Open it again."):
-        services.search.search(session, "login", 1)
+        search(shared_bench, session, "login", 1)
 
 
-def test_visitors_do_not_share_a_collection(services, session, folder):
-    other = services.bench.sessions.open()
-    services.collections.open(session, str(folder))
-    assert services.collections.current(other) is None
+def test_visitors_do_not_share_a_collection(shared_bench, session, folder):
+    other = shared_bench.sessions.open()
+    open_address(shared_bench, session, str(folder))
+    assert other.get(OpenCollection) is None
     with pytest.raises(UserError, match="There is no corpus yet"):
-        services.search.search(other, "login")
+        search(shared_bench, other, "login")
 
 
 @pytest.fixture
 def hosted(tmp_path, folder):
     settings = Settings(home=tmp_path / "home", device="cpu", hosted=True, collections=(str(folder), str(tmp_path / "gone")))
-    return build_services(open_workbench(settings))
+    return open_workbench(settings)
 
 
 def test_hosted_only_listed_collections_open_and_no_address_is_named(hosted, folder):
-    session = hosted.bench.sessions.open()
-    assert hosted.collections.listed() == ["tickets", "gone"]
+    session = hosted.sessions.open()
+    assert list(listed(hosted.settings)) == ["tickets", "gone"]
     with pytest.raises(UserError) as refused:
-        hosted.collections.open(session, str(folder))
+        open_address(hosted, session, str(folder))
     assert str(refused.value) == "There is no collection of this name here. The collections are: tickets, gone."
     with pytest.raises(UserError) as failed:
-        hosted.collections.open(session, "gone")
+        open_address(hosted, session, "gone")
     assert "/" not in str(failed.value) and "'gone' cannot be read now" in str(failed.value)
-    opened = hosted.collections.open(session, "tickets")
+    opened = open_address(hosted, session, "tickets")
     assert opened.key == "tickets" and opened.sample.corpus.store == "tickets"
 
 
 def test_hosted_a_milvus_lite_file_is_refused_at_the_start(hosted):
-    settings = replace(hosted.bench.settings, collections=("/data/rows.db/tickets",))
+    settings = replace(hosted.settings, collections=("/data/rows.db/tickets",))
     with pytest.raises(UserError, match="lists 'tickets' in a Milvus Lite file, which a hosted app cannot offer"):
-        build_services(open_workbench(settings))
+        build_app(open_workbench(settings))
 
 
-def test_a_pages_address_opens_only_what_the_app_offers(hosted, services, folder):
-    session = hosted.bench.sessions.open()
-    assert hosted.collections.open_key(session, "collection:tickets")
-    assert not hosted.collections.open_key(session, "collection:gone")
-    other = services.bench.sessions.open()
-    assert not services.collections.open_key(other, f"collection:{folder}")
-    assert not services.collections.open_key(other, "support_tickets.csv")
+def test_a_pages_address_opens_only_what_the_app_offers(shared_bench, hosted, folder):
+    session = hosted.sessions.open()
+    assert open_key(hosted, session, "collection:tickets")
+    assert not open_key(hosted, session, "collection:gone")
+    other = shared_bench.sessions.open()
+    assert not open_key(shared_bench, other, f"collection:{folder}")
+    assert not open_key(shared_bench, other, "support_tickets.csv")
 
 
 def test_files_of_the_same_name_are_told_apart_by_their_folders():

@@ -1,1 +1,0 @@
-"""Open a collection, and search it."""

@@ -1,0 +1,219 @@
+"""The job score_pairs: encode each different sentence of a file of pairs once, score the pairs, compare scores with labels."""
+
+import time
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sbert_app.errors import UserError
+from sbert_app.evaluation.agreement import label_agreement
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
+from sbert_app.jobs.declaring.option import option, output, text
+from sbert_app.labelled import scored_pairs as wording
+from sbert_app.labelled.columns import ColumnRoles
+from sbert_app.labelled.examples import Reading, check_columns, read_examples
+from sbert_app.labelled.pair_columns import PairColumns, PairLabels, choose_pair_columns, guess_pair_columns, read_pair_labels
+from sbert_app.labelled.scored_pairs import ScoredPairs, ShownPair
+from sbert_app.models.engine.batching import distinct
+from sbert_app.runtime.line import place_in_line
+from sbert_app.runtime.session import Session
+from sbert_app.runtime.stop import Stop
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.step import Step
+from sbert_app.tables import Table
+from sbert_app.tables.table import csv_file, skipped_summary
+from sbert_app.vectors import Vectors, unit_rows
+from sbert_app.wording import plural, rounded
+
+MOST_LISTED = 100  # the answer lists the scores of up to this many rows
+FILE = "pairs_scored.csv"
+SCORING = "scoring"  # job name
+BLOCK = 100_000  # pairs multiplied at a time: bounds memory
+
+
+@dataclass(frozen=True)
+class ScorePairsOptions:
+    first_column: str = option("The column of the first sentence. Empty: guessed.", text("first column"), "")
+    second_column: str = option("The column of the second sentence. Empty: guessed.", text("second column"), "")
+    label_column: str = option(
+        "The column of labels to compare the scores with: numbers, or two values. Empty: guessed; none: no labels.",
+        text("label column"), "",
+    )  # fmt: skip
+    out: Path | None = option(
+        "Write the file with its scores to this .csv file.", output(".csv", reason="the rows are a table"), None
+    )
+    model: str = model_option()
+
+
+def score_pairs(call: Call, options: ScorePairsOptions) -> Steps:
+    """Score each pair of a file by the cosine of its two sentences, and say how well the scores agree with its labels.
+
+    Returns:
+        rows, scored, skipped (row, reason), columns (first, second, labels), model, in_words (rows by what their score means),
+        agreement (null without labels; in_words, pairs, left_out, and as fractions: for grades spearman and pearson, for two
+        values average_precision, accuracy and f1 at the best threshold, majority (accuracy of always giving the more frequent
+        label); low and high: 95 % interval of the first), highest, lowest, scored_higher_than_labelled and
+        scored_lower_than_labelled (up to 5 pairs each: row, score, label, sentences; compared by rank), notes, seconds; scores
+        (row, score) for up to 100 rows; and a csv file with one more column, the score.
+    """
+    table, scored = call.required_table(), None
+    columns = choose_pair_columns(table.frame, options.first_column, options.second_column, options.label_column)
+    for step in _steps(call.bench, table, *_read(call.bench, table, columns), options.model, call.stop):
+        scored = step.result
+        if scored is None:
+            yield step
+    if scored is None:
+        return
+    records = scored.records
+    path = call.write(options.out, FILE, lambda path: path.write_text(csv_file(records()), encoding="utf-8", newline=""))
+    yield Outcome(_summary(scored), [*_lines(scored), *([f"-> {path}"] if path else [])], file=path)
+
+
+def _summary(scored: ScoredPairs) -> dict[str, Any]:
+    reading = scored.reading
+    summary = scored.summary()
+    summary["skipped"] = [{"row": skip.row, "reason": skip.reason} for skip in reading.skipped[:MOST_LISTED]]
+    summary["notes"] = [*skipped_summary(reading.skipped), *reading.notes]
+    if len(scored.scores) <= MOST_LISTED:
+        pairs = zip(reading.examples.rows.tolist(), scored.scores.tolist(), strict=True)
+        summary["scores"] = [{"row": row, "score": score} for row, score in pairs]
+    return summary
+
+
+def _lines(scored: ScoredPairs) -> list[str]:
+    count, columns = len(scored.scores), scored.columns
+    head = f"{count:,} {plural(count, 'pair', 'pairs')} of {scored.table.name} scored: “{columns.first}” and “{columns.second}”."
+    notes = [*skipped_summary(scored.reading.skipped), *scored.reading.notes]
+    if scored.labels and scored.agreement:
+        agreement = [wording.sentence(scored.labels, scored.agreement), *wording.left_out(scored.labels)]
+        agreement.append(wording.details(scored.labels, scored.agreement))
+        titles, sides = wording.side_titles(scored.labels), scored.disagreeing()
+    else:
+        agreement, titles, sides = [], wording.EXTREMES, scored.extremes()
+    shown = [line for title, pairs in zip(titles, sides, strict=True) if pairs for line in (f"{title}:", *map(_line, pairs))]
+    return [head, *notes, *agreement, *shown]
+
+
+def _line(pair: ShownPair) -> str:
+    label = f"  label {pair.label}" if pair.label else ""
+    return f"{rounded(pair.score)}  row {pair.row}{label}\n       {pair.sentence1}\n       {pair.sentence2}"
+
+
+@dataclass(frozen=True)
+class PairTable:
+    """An uploaded table, kept in the session, so that other columns can be chosen."""
+
+    table: Table
+
+
+def open_pairs(session: Session, table: Table) -> PairColumns:
+    """Keep a table in the session. Returns its likely columns."""
+    columns = guess_pair_columns(table.frame)
+    session.put(PairTable(table))
+    return columns
+
+
+def close_pairs(session: Session) -> None:
+    """Remove the session's file and its scores."""
+    session.stop(SCORING)
+    session.drop(PairTable)
+    session.drop(ScoredPairs)
+
+
+def score_opened(bench: Workbench, session: Session, columns: PairColumns, model: str) -> Iterator[Step[ScoredPairs]]:
+    """Score the session's file by these columns. If only the labels are others than before, the scores are kept.
+
+    The last step has the result or is stopped. Raises UserError for a missing column, labels that cannot be compared, or a file
+    without a usable row.
+    """
+    kept = session.get(PairTable)
+    if kept is None:
+        raise UserError("There is no file of pairs yet. Upload one, or open the example.")
+    reading, labels = _read(bench, kept.table, columns)
+    stop = session.begin(SCORING)
+    for step in _steps(bench, kept.table, reading, labels, model, stop, session.get(ScoredPairs)):
+        if step.result is None or session.put(step.result, stop):
+            yield step
+        else:  # another file was scored meanwhile
+            yield Step("Stopped", stopped=True)
+
+
+def _read(bench: Workbench, table: Table, columns: PairColumns) -> tuple[Reading, PairLabels | None]:
+    """Read the usable rows, and their labels if a column of labels is chosen."""
+    roles = ColumnRoles("positives", columns.sentences)
+    reading = read_examples(table, roles, bench.settings.limits, repeats=True, least=1)
+    if not columns.labels:
+        return reading, None
+    check_columns(table, [*columns.sentences, columns.labels])
+    cells = dict(zip(table.rows.tolist(), table.frame[columns.labels].tolist(), strict=True))
+    return reading, read_pair_labels(columns.labels, [cells[row] for row in reading.examples.rows.tolist()])
+
+
+def _steps(
+    bench: Workbench,
+    table: Table,
+    reading: Reading,
+    labels: PairLabels | None,
+    model: str,
+    stop: Stop,
+    earlier: ScoredPairs | None = None,
+) -> Iterator[Step[ScoredPairs]]:
+    """Wait in the queue and score, unless an earlier result has these scores; then compare with the labels."""
+    kept = earlier and earlier.table is table and (earlier.model, earlier.reading.mapping) == (model, reading.mapping)
+    scored = earlier if kept else None
+    if scored is None:
+        with bench.lines.corpora.join(stop) as waiting:
+            for before in waiting:
+                yield Step(place_in_line(before, "job"))
+            scored = yield from _scored(bench, table, reading, model, stop)
+    if scored is not None:
+        yield Step("Comparing with the labels" if labels else "Sorting")
+        yield Step("Scored", seconds=scored.seconds, result=_compared(scored, labels))
+
+
+def _scored(
+    bench: Workbench, table: Table, reading: Reading, model: str, stop: Stop
+) -> Generator[Step[ScoredPairs], None, ScoredPairs | None]:
+    """Encode the sentences. Returns their scores without labels, None if stopped."""
+    yield Step("Loading the model")
+    encoder = bench.registry.encoder(model)
+    scale = bench.examples.scale(encoder)
+    start = time.perf_counter()
+    unique, position = distinct(list(chain(*reading.examples.sentences)))
+    embeddings = np.empty((len(unique), encoder.dim), dtype=np.float32)
+    done = 0
+    for rows, vectors in bench.device.stream(encoder, unique):
+        embeddings[rows] = vectors
+        done += len(rows)
+        if stop.is_set():
+            yield Step("Stopped", done, len(unique), stopped=True)
+            return None
+        yield Step("Encoding", done, len(unique), time.perf_counter() - start)
+    scores = _cosines(unit_rows(embeddings), position[: len(reading.examples)], position[len(reading.examples) :])
+    return ScoredPairs(table, reading, scores, scale, model, time.perf_counter() - start)
+
+
+def _compared(scored: ScoredPairs, labels: PairLabels | None) -> ScoredPairs:
+    """The scores with these labels and their agreement."""
+    if labels is None:
+        return replace(scored, labels=None, agreement=None)
+    labelled = labels.labelled
+    agreement = label_agreement(labels.kind, scored.scores[labelled].astype(np.float64), labels.gold[labelled])
+    return replace(scored, labels=labels, agreement=agreement)
+
+
+def _cosines(unit: Vectors, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float32]:
+    """The cosine of unit rows first[i] and second[i], (n,)."""
+    scores = np.empty(len(first), dtype=np.float32)
+    for start in range(0, len(first), BLOCK):
+        block = slice(start, start + BLOCK)
+        scores[block] = np.einsum("nd,nd->n", unit[first[block]], unit[second[block]])
+    return scores
+
+
+SCORE_PAIRS = Job("score_pairs", Needs.PAIRS, ScorePairsOptions, score_pairs, "pairs", makes_file=True)

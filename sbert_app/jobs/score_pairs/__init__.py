@@ -1,1 +1,0 @@
-"""Score a file of pairs."""

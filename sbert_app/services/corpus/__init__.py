@@ -1,1 +1,0 @@
-"""What is done with a corpus: load, index, search, duplicates, overlap, map."""
