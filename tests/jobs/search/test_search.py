@@ -250,7 +250,8 @@ def test_saved_corpora_reopen_in_another_session_and_can_be_deleted(bench, sente
 INDEX_FOR_EVER = """
 import sys
 from pathlib import Path
-from sbert_app.models.defaults import NEW_POLY
+from sbert_app.jobs.corpus.job import index
+from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.settings import Settings
 bench = open_workbench(Settings(home=Path(sys.argv[1]), device="cpu"))
