@@ -12,7 +12,7 @@ from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.jobs.search.languages import corpus_caution, query_caution
 from sbert_app.jobs.search.searching import SearchService
 
-EXAMPLES = Path(__file__).parents[2] / "assets" / "examples"
+EXAMPLES = Path(__file__).parents[3] / "assets" / "examples"
 GERMAN = [
     "Wo ist mein Gepäck und wie bekomme ich es zurück?",
     "Die Rechnung ist falsch, ich möchte eine neue.",
