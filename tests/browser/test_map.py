@@ -10,6 +10,7 @@ import shutil
 import pytest
 from playwright.sync_api import Page, expect
 
+from sbert_app.jobs.map import drawing
 from sbert_app.jobs.map.drawing import Grouping
 from tests.browser.chromium import go_to, until
 from tests.browser.conftest import SERVED
@@ -121,9 +122,8 @@ def test_a_finished_map_fills_the_window_and_keeps_its_size(page):
 
 
 def test_a_small_corpus_is_drawn_once_when_the_tab_opens(page, monkeypatch):
-    maps, answers = SERVED[0].maps, []
-    begins = maps.begins
-    monkeypatch.setattr(maps, "begins", lambda session_id: answers.append(begins(session_id)) or answers[-1])
+    begins, answers = drawing.begins, []
+    monkeypatch.setattr(drawing, "begins", lambda session: answers.append(begins(session)) or answers[-1])
     open_example(page, "Household advice")
     go_to(page, "Map")
     expect(page.locator("#map-course")).to_contain_text("450 sentences")
