@@ -147,6 +147,7 @@ def test_few_clusters_all_have_names_on_any_width_and_zooming_in_shows_those_of_
     check(page, least=2)
     page.evaluate(f"() => Plotly.relayout(document.querySelector('{PLOT}'), {{'xaxis.range': [2, 3], 'yaxis.range': [2, 3]}})")
     expect(page.locator(f"{PLOT} .leaders")).to_have_count(1)
+    check(page, least=0)
     page.set_viewport_size({"width": 1280, "height": 900})
     clusters(page, 80)
     before = {name["text"] for name in page.evaluate(NAMES, PLOT)}
