@@ -112,6 +112,7 @@ def test_a_menu_opened_before_the_page_is_loaded_stays_open(shared_page):
 
 def test_an_opened_corpus_says_where_to_go_on(shared_page):
     page = shared_page
+    go_to(page, "Similarity")
     open_example(page, "Support tickets")
     ready = page.locator(".ready")
     expect(ready).to_contain_text("support_tickets.csv is ready: 926 rows.")
@@ -184,6 +185,7 @@ def test_a_bookmark_of_no_corpus_says_so_and_stays_until_one_is_opened(visit, ap
 
 def test_that_a_corpus_is_ready_is_said_until_the_next_tab(shared_page):
     page = shared_page
+    go_to(page, "Similarity")
     open_example(page, "Household advice")
     expect(page.locator("#progress")).to_contain_text("field_notes.csv is ready: 450 rows.")
     page.locator("#progress").get_by_role("button", name="Draw its map").click()
