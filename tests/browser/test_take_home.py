@@ -85,6 +85,7 @@ def test_a_map_is_saved_as_a_picture_with_its_names_and_presented(shared_page):
     page.locator("#map-export button").first.click()
     assert smallest_presented(page, "#map-take-home [data-present]") >= 20
     go_to(page, "Similarity")
+    page.get_by_role("tab", name="Two sentences", exact=True).click()
     assert smallest_presented(page, "#comparison [data-present]") >= 20
 
 
