@@ -6,7 +6,6 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.chromium import put_on
 from tests.browser.corpus import index, open_example, open_menu, paste, upload
 
 
@@ -168,20 +167,3 @@ def test_two_visitors_never_see_each_others_corpus(visit, tmp_path):
             expect(page.locator(".hit")).to_have_count(10)
             texts = page.locator(".hit-body > p").all_inner_texts()
             assert all(text.startswith(name) for text in texts)
-
-
-def test_a_phone_needs_no_sideways_scrolling(visit):
-    page, widths = visit(width=390), []
-
-    def measure() -> None:
-        for theme in ("light", "dark"):
-            put_on(page, theme, 390)
-            widths.append(page.evaluate("document.documentElement.scrollWidth"))
-
-    expect(page.locator("#score")).to_be_visible()
-    measure()
-    open_search(page)
-    open_example(page, "Support tickets")
-    expect(page.locator(".hit").first).to_be_visible()
-    measure()
-    assert widths == [390] * 4
