@@ -272,7 +272,8 @@ def test_a_run_killed_at_any_moment_goes_on_and_encodes_no_shard_twice(index, da
             process.communicate()
             kills += 1
     summary, shards = json.loads(out), log.read_text().split()
-    assert kills and process.returncode == 0 and summary["collection_rows"] == 600 and len(shards) == len(set(shards)) == 30
+    assert kills and process.returncode == 0 and summary["collection_rows"] == 600
+    assert len(shards) == len(set(shards)) and 30 - kills <= len(shards) <= 30  # a kill may come between a shard and its line
     index(data)
     (killed, vectors), (whole, expected) = contents(tmp_path / "killed"), contents(tmp_path / "store")
     assert killed == whole and least_cosine(vectors, expected) > 0.99999
