@@ -1,10 +1,10 @@
-# make run: the app on http://127.0.0.1:7860 · make test: everything CI runs · make coverage · make test-scale: Milvus and Ray · make fuzz: random input
+# make run: the app on http://127.0.0.1:7860 · make test: everything CI runs · make test-scale: Milvus and Ray · make fuzz: random input
 # make bench: the measured tables
 PYTHON ?= python3
 BIN := .venv/bin
 CHROMIUM := $(or $(shell command -v chromium || command -v chromium-browser || command -v google-chrome),none)
 
-.PHONY: run test coverage test-scale fuzz bench screenshots shipped fix chromium
+.PHONY: run test test-scale fuzz bench screenshots shipped fix chromium
 
 run: .venv/run
 	$(BIN)/python app.py
@@ -13,15 +13,11 @@ test: .venv/dev chromium
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 --ignore=tests/browser
-	$(BIN)/python -m pytest -n 2 tests/browser
-
-# How much of sbert_app the tests run, without those in the browser. Counting lines costs a quarter more processor time.
-coverage: .venv/dev
 	$(BIN)/python -m pytest -n 2 --ignore=tests/browser --cov=sbert_app --cov-report=
 	@echo "Coverage of sbert_app without the browser tests, per cent:" && $(BIN)/coverage report --format=total
 	@echo "Coverage of services and below, per cent (at least 90):" && \
 		$(BIN)/coverage report --format=total --fail-under=90 --omit='sbert_app/ui/*,sbert_app/cli/*'
+	$(BIN)/python -m pytest -n 2 tests/browser
 
 # Collections in Milvus and embedding over Ray, with their packages in the same virtual environment.
 test-scale: .venv/scale
