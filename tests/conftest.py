@@ -52,8 +52,12 @@ GROUPS = {
 }
 
 
+# Browser tests whose file stays on one worker, for they share a page; each test of the other files goes to whichever is free.
+SHARE_A_PAGE = [f"test_{name}.py" for name in "map corpus timing journeys similarity take_home judging".split()]
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    order = list(GROUPS)
+    order = list(dict.fromkeys((*GROUPS, "test_map_names.py", "test_accessibility.py", *SHARE_A_PAGE)))
     items.sort(key=lambda item: order.index(item.path.name) if item.path.name in order else len(order))
 
 
@@ -64,8 +68,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class ByGroup(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.split("::")[0]
-            if file.startswith("tests/browser/"):  # each test alone, but for those that need a second app
-                return "hosted" if "hosted" in nodeid else nodeid
+            if file.startswith("tests/browser/"):  # those that need a second app together
+                return "hosted" if "hosted" in nodeid else file if Path(file).name in SHARE_A_PAGE else nodeid
             return GROUPS.get(Path(file).name, file)
 
     config.option.loadscopereorder = False  # it would put the groups with few tests, which are the longest, last
@@ -99,6 +103,15 @@ def shallow_folder(model_folder: Path, cpu: "Hardware", tmp_path_factory: pytest
     encoder.transformer.encoder.layer = encoder.transformer.encoder.layer[:3]
     encoder.transformer.config.num_hidden_layers = 3
     encoder.save(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a model of one layer and 32 dimensions with random weights: where what a model knows does not matter."""
+    from tests.attacks.small_home import tiny_model
+
+    tiny_model(folder := tmp_path_factory.mktemp("models") / "tiny")
     return folder
 
 

@@ -11,7 +11,7 @@ from urllib.parse import urlparse
 
 import pytest
 
-from tests.browser.chromium import chromium, executable, free_port
+from tests.browser.chromium import chromium, executable, free_port, put_on
 
 
 @pytest.fixture(scope="session")
@@ -102,34 +102,40 @@ def stranger(context: Any, url: str) -> Any:
     return page
 
 
+# Gradio aborts the requests of a page that is left.
+WATCHED = {
+    "pageerror": lambda error: f"page error: {error}" if error.name != "AbortError" else None,
+    "console": lambda line: line.text if "Content Security Policy" in line.text else None,
+    "request": lambda request: None if allowed(request.url) else f"foreign request: {request.url}",
+}
+
+
+def allowed(url: str) -> bool:
+    return url.startswith(("data:", "blob:")) or urlparse(url).hostname == "127.0.0.1"
+
+
+def opened(page: Any, bad: list[str], url: str, width: int = 1280, theme: str = "light") -> Any:
+    """Open the app on a page, which tells `bad` of its errors and of requests to other hosts."""
+    page.set_viewport_size({"width": width, "height": 900})
+    page.set_default_timeout(PATIENCE)
+    for event, fault in WATCHED.items():
+        page.on(event, lambda happened, fault=fault: bad.extend(filter(None, [fault(happened)])))
+    page.goto(f"{url}{'&' if '?' in url else '?'}__theme={theme}")
+    page.get_by_role("tab", name="Similarity", exact=True).wait_for()
+    page.locator("body.arrived").wait_for()
+    return page
+
+
 @pytest.fixture
 def visit(browser, contexts, app_url):
     """Open the app as one more visitor. At the end no page may have had an error or asked another host."""
     pages, bad = [], []
 
-    def allowed(url: str) -> bool:
-        return url.startswith(("data:", "blob:")) or urlparse(url).hostname == "127.0.0.1"
-
-    # Gradio aborts the requests of a page that is left.
-    watched = {
-        "pageerror": lambda error: bad.append(f"page error: {error}") if error.name != "AbortError" else None,
-        "console": lambda line: bad.append(line.text) if "Content Security Policy" in line.text else None,
-        "request": lambda request: None if allowed(request.url) else bad.append(f"foreign request: {request.url}"),
-    }
-
     def visit(width: int = 1280, theme: str = "light", url: str = app_url):
         if len(pages) == len(contexts):
             contexts.append(new_context(browser, app_url))
-        page = stranger(contexts[len(pages)], url)
-        pages.append(page)
-        page.set_viewport_size({"width": width, "height": 900})
-        page.set_default_timeout(PATIENCE)
-        for event, watch in watched.items():
-            page.on(event, watch)
-        page.goto(f"{url}{'&' if '?' in url else '?'}__theme={theme}")
-        page.get_by_role("tab", name="Similarity", exact=True).wait_for()
-        page.locator("body.arrived").wait_for()
-        return page
+        pages.append(stranger(contexts[len(pages)], url))
+        return opened(pages[-1], bad, url, width, theme)
 
     yield visit
     for page in pages:
@@ -140,6 +146,41 @@ def visit(browser, contexts, app_url):
 @pytest.fixture
 def page(visit):
     return visit()
+
+
+@pytest.fixture(scope="session")
+def shared_context(browser, app_url):
+    context = new_context(browser, app_url)
+    yield context
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def kept(shared_context) -> Iterator[list[Any]]:
+    """The page that the tests of a file share, once there is one, and what was wrong on it."""
+    kept: list[Any] = []
+    yield kept
+    for page, _ in kept:
+        page.close()
+
+
+@pytest.fixture
+def shared_page(request, kept, shared_context, app_url):
+    """A page in the state in which the test before left it, but as wide and light as a new one; a new one after a failure.
+
+    For tests that say all that they need: loading a page takes three seconds.
+    """
+    if not kept:
+        bad: list[str] = []
+        kept.append((opened(stranger(shared_context, app_url), bad, app_url), bad))
+    (page, bad), failed = kept[0], request.session.testsfailed
+    page.evaluate("document.querySelectorAll('.toast-close').forEach(button => button.click())")
+    if page.viewport_size != {"width": 1280, "height": 900} or page.locator("body.dark").count():
+        put_on(page, "light", 1280)
+    yield page
+    if bad or request.session.testsfailed > failed:
+        kept.pop()[0].close()
+    assert bad == []
 
 
 @pytest.fixture

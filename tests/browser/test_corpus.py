@@ -69,7 +69,8 @@ def test_another_model_in_the_header_says_which_one_the_index_is_of(page, other_
     expect(page.locator(".beside .moved").first).to_have_text(re.compile("same rank|rank .* there|only here"))
 
 
-def test_a_filter_in_force_is_shown_though_it_is_folded_away_and_goes_with_one_click(page, places):
+def test_a_filter_in_force_is_shown_though_it_is_folded_away_and_goes_with_one_click(shared_page, places):
+    page = shared_page
     go_to(page, "Search")
     upload(page, places)
     index(page, "places.csv")
@@ -88,10 +89,13 @@ def test_a_filter_in_force_is_shown_though_it_is_folded_away_and_goes_with_one_c
     expect(page.locator(".chip")).to_have_count(3)
     page.get_by_role("button", name="Remove: domain: food", exact=True).click()
     expect(page.locator("#hits")).to_contain_text("10 of 120")
-    expect(page.locator(".chip")).to_have_count(2)
+    for left in (1, 0):
+        page.locator(".chip").nth(left).click()
+        expect(page.locator(".chip")).to_have_count(left)
 
 
-def test_a_menu_opened_before_the_page_is_loaded_stays_open(page):
+def test_a_menu_opened_before_the_page_is_loaded_stays_open(shared_page):
+    page = shared_page
     late, held = [], [True]
     page.route("**/queue/join*", lambda route: late.append(route) if held else route.continue_())
     page.reload()
@@ -106,7 +110,9 @@ def test_a_menu_opened_before_the_page_is_loaded_stays_open(page):
     expect(page.locator("#corpus-panel")).to_be_visible()
 
 
-def test_an_opened_corpus_says_where_to_go_on(page):
+def test_an_opened_corpus_says_where_to_go_on(shared_page):
+    page = shared_page
+    go_to(page, "Similarity")
     open_example(page, "Support tickets")
     ready = page.locator(".ready")
     expect(ready).to_contain_text("support_tickets.csv is ready: 926 rows.")
@@ -115,7 +121,8 @@ def test_an_opened_corpus_says_where_to_go_on(page):
     expect(ready).to_be_hidden()
 
 
-def test_a_reload_brings_back_tab_corpus_query_and_duplicates(page, places):
+def test_a_reload_brings_back_tab_corpus_query_and_duplicates(shared_page, places):
+    page = shared_page
     upload(page, places)
     index(page, "places.csv")
     go_to(page, "Search")
@@ -158,7 +165,8 @@ def test_a_typed_query_is_not_overwritten_by_an_example(page, visit, app_url):
     expect(bookmark.get_by_label("Query", exact=True)).to_have_value("kettle")
 
 
-def test_a_bookmark_names_a_file_of_this_machine(page, visit, app_url, places):
+def test_a_bookmark_names_a_file_of_this_machine(shared_page, visit, app_url, places):
+    page = shared_page
     upload(page, places)
     index(page, "places.csv")
     bookmark = visit(url=f"{app_url}?tab=search&corpus=places.csv&query=town")
@@ -175,7 +183,9 @@ def test_a_bookmark_of_no_corpus_says_so_and_stays_until_one_is_opened(visit, ap
     expect(bookmark).to_have_url(re.compile(r"corpus=field_notes\.csv"))
 
 
-def test_that_a_corpus_is_ready_is_said_until_the_next_tab(page):
+def test_that_a_corpus_is_ready_is_said_until_the_next_tab(shared_page):
+    page = shared_page
+    go_to(page, "Similarity")
     open_example(page, "Household advice")
     expect(page.locator("#progress")).to_contain_text("field_notes.csv is ready: 450 rows.")
     page.locator("#progress").get_by_role("button", name="Draw its map").click()
@@ -202,7 +212,8 @@ def test_hosted_an_address_opens_nobody_elses_corpus(visit, hosted_url):
     expect(other.locator("#corpus-menu")).to_contain_text("Add a file")
 
 
-def test_a_saved_corpus_is_deleted_after_a_question_and_long_texts_are_counted(page, tmp_path):
+def test_a_saved_corpus_is_deleted_after_a_question_and_long_texts_are_counted(shared_page, tmp_path):
+    page = shared_page
     path = tmp_path / "long.csv"
     path.write_text("text\n" + "a very long text " * 400 + "\nshort\n")
     go_to(page, "Search")
@@ -219,7 +230,8 @@ def test_a_saved_corpus_is_deleted_after_a_question_and_long_texts_are_counted(p
     expect(card).to_have_count(0)
 
 
-def test_what_is_encoded_so_far_can_be_searched_while_the_rest_is(page, tmp_path):
+def test_what_is_encoded_so_far_can_be_searched_while_the_rest_is(shared_page, tmp_path):
+    page = shared_page
     path = tmp_path / "letters.csv"
     rows = [
         f"letter {i} about the {place} and its {thing} in the year {1000 + i}"

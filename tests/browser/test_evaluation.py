@@ -101,7 +101,7 @@ def cells(app_url, monkeypatch):
 
 def test_a_reload_in_the_middle_goes_on_and_stop_stops(evaluation, cells, monkeypatch):
     """Also where the end of the old page's connection is seen late, as on a busy machine: here never."""
-    monkeypatch.setattr(SERVED[0].bench.sessions, "leave", lambda connection: None)
+    monkeypatch.setattr(SERVED[0].sessions, "leave", lambda connection: None)
     page = evaluation
     figures = page.locator("#eval-grid button[data-system]")
     choose(page, "eval-systems", "tf-idf", "Word overlap")

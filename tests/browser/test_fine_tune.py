@@ -27,9 +27,16 @@ def open_tab(page: Page) -> None:
     go_to(page, "Fine-tune")
 
 
+@pytest.fixture
+def shared_tab(shared_page) -> Page:
+    open_tab(shared_page)
+    return shared_page
+
+
 def settings(page: Page, curve: bool = False, **values: float) -> None:
     """Set numbers under "All settings"; the learning curve costs half a training more."""
-    page.get_by_role("button", name=re.compile("All settings")).click()
+    if not page.locator("#epochs").is_visible():
+        page.get_by_role("button", name=re.compile("All settings")).click()
     for name, value in values.items():
         page.locator(f"#{name} input").fill(str(value))
         page.locator(f"#{name} input").press("Tab")
@@ -37,11 +44,21 @@ def settings(page: Page, curve: bool = False, **values: float) -> None:
 
 
 def upload(page: Page, path) -> None:
+    clear = page.locator("#labelled-file").get_by_label("Clear")
+    if clear.is_visible():
+        clear.click()
     page.locator("#labelled-file input[type=file]").set_input_files(str(path))
 
 
 def run_row(page: Page, name: str) -> Locator:
     return page.locator("#run-table tbody tr").filter(has_text=name)
+
+
+def head(name: str, rows: int, folder: Path) -> Path:
+    """The first rows of an example, as a file of its name: a training takes seconds."""
+    lines = (EXAMPLES / name).read_text(encoding="utf-8").splitlines(keepends=True)
+    (folder / name).write_text("".join(lines[: rows + 1]), encoding="utf-8")
+    return folder / name
 
 
 def connected(path, count=60, own=""):
@@ -55,7 +72,7 @@ def connected(path, count=60, own=""):
 def small_run(app_url, tmp_path_factory):
     """Train a tiny model on the first rows of an example, without the page; returns the name of the run, another one each time."""
     tiny_model(base := tmp_path_factory.mktemp("models") / "tiny")
-    bench, names = SERVED[0].bench, iter(range(100))
+    bench, names = SERVED[0], iter(range(100))
 
     def train(steps=None) -> str:
         table = example_table("requests_scored.csv", bench.settings.limits)
@@ -109,8 +126,8 @@ def test_a_warning_of_step_1_stays_in_the_verdict(page, tmp_path):
         )
 
 
-def test_the_split_is_by_sentences_by_pairs_or_by_a_column(page, tmp_path):
-    open_tab(page)
+def test_the_split_is_by_sentences_by_pairs_or_by_a_column(shared_tab, tmp_path):
+    page = shared_tab
     upload(page, connected(tmp_path / "letters.csv", 120))
     read = page.locator("#labelled")
     expect(read).to_contain_text("so no held-out sentence occurs in training.")
@@ -129,8 +146,8 @@ def test_the_split_is_by_sentences_by_pairs_or_by_a_column(page, tmp_path):
     expect(page.locator("#split-column input")).to_have_value("sentence1")
 
 
-def test_a_test_file_of_ones_own_is_held_out(page, tmp_path):
-    open_tab(page)
+def test_a_test_file_of_ones_own_is_held_out(shared_tab, tmp_path):
+    page = shared_tab
     upload(page, connected(tmp_path / "letters.csv", 60))
     legend = page.locator("#labelled .split-legend")
     expect(legend).to_contain_text("12 held out for the verdict")
@@ -169,7 +186,7 @@ def delete_for_good(page: Page, row: Locator) -> None:
 def test_runs_are_a_table_and_delete_asks_first(visit, small_run):
     """On a phone, by keyboard alone: choose, open, rename, be asked, keep, delete; a damaged run can only be deleted."""
     name, interrupted = small_run(), small_run(steps=2)
-    bench = SERVED[0].bench
+    bench = SERVED[0]
     ids = {info.name: info.id for info in running.rows(bench)}
     damaged = "damaged-copy"
     finished = running.find(bench, ids[name]).folder
@@ -213,8 +230,8 @@ def test_runs_are_a_table_and_delete_asks_first(visit, small_run):
     expect(page.locator("#step-verdict")).not_to_be_visible()
 
 
-def test_the_main_button_stays_where_it_is(page):
-    open_tab(page)
+def test_the_main_button_stays_where_it_is(shared_tab):
+    page = shared_tab
     page.locator("#example-requests_scored").click()
     expect(page.locator("#estimate")).to_contain_text("Extrapolated")
 
@@ -227,10 +244,8 @@ def test_the_main_button_stays_where_it_is(page):
     assert place() == pytest.approx(before, abs=2)
 
 
-def train_example(page: Page, name: str, epochs: int, curve: bool = False) -> None:
-    """Train an example for fewer epochs than it comes with: live at work, better in the end."""
-    open_tab(page)
-    page.locator(f"#example-{name}").click()
+def train(page: Page, epochs: int, curve: bool = False) -> None:
+    """Train on the data that were chosen, for few epochs: live at work, better in the end."""
     expect(page.locator("#labelled")).to_contain_text("held out for the verdict")
     expect(page.locator("#estimate")).to_contain_text("Extrapolated from 2 batches timed just now")
     settings(page, curve, epochs=epochs)
@@ -244,17 +259,21 @@ def train_example(page: Page, name: str, epochs: int, curve: bool = False) -> No
 
 
 def test_labelled_pairs_make_it_better(page):
-    train_example(page, "instructions_labelled", 2)
+    open_tab(page)
+    page.locator("#example-instructions_labelled").click()
+    train(page, 2)
 
 
-def test_triplets_make_it_better_and_the_learning_curve_shows_it(page):
-    train_example(page, "messages_triplets", 2, curve=True)
+def test_triplets_make_it_better_and_the_learning_curve_shows_it(page, tmp_path):
+    open_tab(page)
+    upload(page, head("messages_triplets.csv", 160, tmp_path))
+    train(page, 2, curve=True)
     expect(page.locator("#verdict")).to_contain_text("training examples, the measure changed from")
 
 
-def test_an_untrained_network_is_chosen_in_the_header_gets_its_own_settings_and_learns(page):
+def test_an_untrained_network_is_chosen_in_the_header_gets_its_own_settings_and_learns(page, tmp_path):
     open_tab(page)
-    page.locator("#example-messages_triplets").click()
+    upload(page, head("messages_triplets.csv", 100, tmp_path))
     expect(page.locator("#estimate")).to_contain_text("Extrapolated")
     page.get_by_role("button", name=re.compile("All settings")).click()
     expect(page.locator("#rate input")).to_have_value("0.00005")
@@ -272,7 +291,9 @@ def test_an_untrained_network_is_chosen_in_the_header_gets_its_own_settings_and_
 
 
 def test_a_model_trained_on_scored_pairs_is_better_saved_used_everywhere_and_taken_away(page, tmp_path):
-    train_example(page, "requests_scored", 1)
+    open_tab(page)
+    page.locator("#example-requests_scored").click()
+    train(page, 1)
     page.locator("#model-name input").fill("wishes")
     page.locator("#use-model").click()
     expect(page.locator("#kept")).to_contain_text("Saved as wishes and chosen in the header. An open corpus keeps")
@@ -298,12 +319,12 @@ def test_a_model_trained_on_scored_pairs_is_better_saved_used_everywhere_and_tak
     expect(page.locator("#corpus-status")).to_contain_text("wishes")
 
 
-def test_a_reload_finds_the_run_again_and_stop_keeps_the_best(visit):
+def test_a_reload_finds_the_run_again_and_stop_keeps_the_best(visit, tmp_path):
     first = visit()
     open_tab(first)
-    first.locator("#example-messages_triplets").click()
+    upload(first, head("messages_triplets.csv", 100, tmp_path))
     expect(first.locator("#estimate")).to_contain_text("Extrapolated")
-    settings(first, epochs=6)
+    settings(first, epochs=50)  # only stopped is it over
     first.locator("#start").click()
     expect(first.locator("#run-progress")).to_contain_text("best on dev")
     first.close()
@@ -319,12 +340,12 @@ def test_a_reload_finds_the_run_again_and_stop_keeps_the_best(visit):
     assert second.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_a_hosted_visitor_finds_its_run_after_a_reload_and_nobody_else_does(visit, hosted_url):
+def test_a_hosted_visitor_finds_its_run_after_a_reload_and_nobody_else_does(visit, hosted_url, tmp_path):
     owner, other = visit(url=hosted_url), visit(url=hosted_url)
     open_tab(owner)
-    owner.locator("#example-messages_triplets").click()
+    upload(owner, head("messages_triplets.csv", 100, tmp_path))
     expect(owner.locator("#estimate")).to_contain_text("Extrapolated")
-    settings(owner, epochs=6)
+    settings(owner, epochs=50)
     owner.locator("#start").click()
     expect(owner.locator("#run-progress")).to_contain_text("best on dev")
     owner.reload()
@@ -344,7 +365,7 @@ def test_a_hosted_visitor_finds_its_run_after_a_reload_and_nobody_else_does(visi
 
 
 def test_shuffled_labels_are_not_called_better(page, tmp_path):
-    with (EXAMPLES / "instructions_labelled.csv").open(encoding="utf-8", newline="") as file:
+    with head("instructions_labelled.csv", 210, tmp_path).open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     labels = np.random.default_rng(1).permutation([row["label"] for row in rows])
     path = tmp_path / "shuffled.csv"
@@ -355,13 +376,13 @@ def test_shuffled_labels_are_not_called_better(page, tmp_path):
     open_tab(page)
     upload(page, path)
     expect(page.locator("#estimate")).to_contain_text("Extrapolated")
-    settings(page, epochs=2)
+    settings(page, epochs=1)
     page.locator("#start").click()
     expect(page.locator("#verdict-word")).to_have_text(re.compile("No clear change|Worse: do not use it"))
 
 
-def test_what_cannot_be_learnt_from_gets_a_message_and_the_data_before_stays(page, tmp_path):
-    open_tab(page)
+def test_what_cannot_be_learnt_from_gets_a_message_and_the_data_before_stays(shared_tab, tmp_path):
+    page = shared_tab
     page.locator("#example-requests_scored").click()
     expect(page.locator("#labelled")).to_contain_text("400 examples")
     path = tmp_path / "same.csv"
@@ -374,11 +395,11 @@ def test_what_cannot_be_learnt_from_gets_a_message_and_the_data_before_stays(pag
     expect(page.locator("#estimate")).to_contain_text("Extrapolated")
 
 
-def test_columns_can_be_chosen_again(page, tmp_path):
+def test_columns_can_be_chosen_again(shared_tab, tmp_path):
+    page = shared_tab
     path = tmp_path / "odd.csv"
     rows = (f"the first sentence is {i},the second sentence is {i},{['a', 'b'][i % 2]},{i % 7}\n" for i in range(60))
     path.write_text("left,right,label,strength\n" + "".join(rows))
-    open_tab(page)
     upload(page, path)
     expect(page.locator("#labelled")).to_contain_text("labelled pairs")
     page.get_by_role("button", name=re.compile("^Columns")).click()

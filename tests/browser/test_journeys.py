@@ -6,7 +6,6 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.chromium import put_on
 from tests.browser.corpus import index, open_example, open_menu, paste, upload
 
 
@@ -20,6 +19,12 @@ def search(page: Page, query: str) -> None:
 
 
 @pytest.fixture
+def page(shared_page) -> Page:
+    open_search(shared_page)
+    return shared_page
+
+
+@pytest.fixture
 def corpus_file(tmp_path):
     path = tmp_path / "birds.csv"
     rows = [f"note {i} about the weather in spring,weather" for i in range(120)]
@@ -28,25 +33,9 @@ def corpus_file(tmp_path):
     return path
 
 
-def test_the_page_opens_with_a_score_and_follows_the_typing(page):
-    score = page.locator("#score")
-    expect(score).to_have_text(re.compile(r"0\.\d{3}"))
-    page.locator("#sentence2 textarea").fill("")
-    expect(page.locator("#comparison")).to_contain_text("The score updates as you type")
-    page.locator("#sentence2 textarea").press_sequentially("The cat fell asleep on the warm keyboard.", delay=5)
-    expect(score).to_have_text("1.000")
-    expect(page.locator("#comparison")).to_contain_text("random pairs of the example support_tickets.csv")
-    expect(page.locator(".matched")).to_contain_text("keyboard")
-
-
-def test_an_example_is_one_click_away(page):
-    page.get_by_role("button", name="Negation", exact=True).click()
-    expect(page.locator("#sentence1 textarea")).to_have_value("I love this phone.")
-    expect(page.locator(".matched mark").first).to_contain_text("love")
-
-
 def test_markup_and_templates_in_sentences_stay_text(page):
     attack = "<img src=x onerror=alert(1)> ${1+1} {{7*7}} {{#each value}}"
+    page.get_by_role("tab", name="Similarity", exact=True).click()
     page.locator("#sentence1 textarea").fill("<img onerror=alert(1)>")
     expect(page.locator(".matched")).to_contain_text("onerror")
     assert page.locator(".matched img").count() == 0
@@ -58,29 +47,19 @@ def test_markup_and_templates_in_sentences_stay_text(page):
     assert page.locator("img[src=x]").count() == 0
 
 
-def test_lists_give_a_heat_map_a_table_and_a_file(page):
-    page.get_by_role("tab", name="Two lists", exact=True).click()
-    page.locator("#compare-lists").click()
-    expect(page.locator("#heat-map .js-plotly-plot .heatmaplayer .hm")).to_have_count(1)
-    expect(page.locator("#heat-map .modebar")).to_be_hidden()  # it would lie over the cells
-    expect(page.locator("#pairs")).to_contain_text("It keeps crashing on start.")
-    with page.expect_download() as download:
-        page.locator("#lists-summary").get_by_role("link", name="csv", exact=True).click()
-    text = download.value.path().read_text(encoding="utf-8")
-    assert download.value.suggested_filename == "pairs.csv" and len(text.splitlines()) == 13
-
-
-def test_an_example_corpus_is_searched_in_one_click(page):
-    open_search(page)
+def test_an_example_corpus_is_searched_in_one_click_and_scores_are_calibrated_on_it(page):
     open_example(page, "Support tickets")
-    expect(page.locator(".hit")).to_have_count(10)
     expect(page.locator("#corpus-status")).to_contain_text("926 sentences")
+    expect(page.locator(".hit")).to_have_count(10)
     expect(page.locator(".hit").first).to_contain_text("team")
     expect(page.locator("#hits")).to_contain_text(re.compile(r"encode \d+\.\d ms"))
+    open_example(page, "Household advice")
+    expect(page.locator("#corpus-status")).to_contain_text("450 sentences")
+    page.get_by_role("tab", name="Similarity", exact=True).click()
+    expect(page.locator("#comparison")).to_contain_text("random pairs of field_notes.csv")
 
 
 def test_upload_index_search_filter_more_and_download(page, corpus_file):
-    open_search(page)
     upload(page, corpus_file)
     expect(page.locator("#offered")).to_contain_text("122 rows, 2 columns")
     expect(page.locator("#preview")).to_contain_text("note 0 about the weather")
@@ -105,7 +84,6 @@ def test_upload_index_search_filter_more_and_download(page, corpus_file):
 def test_progress_is_shown_and_stop_keeps_what_is_done(page, tmp_path, sentences):
     path = tmp_path / "long.txt"
     path.write_text("\n".join(f"{sentence} ({i})" for i in range(2) for sentence in sentences), encoding="utf-8")
-    open_search(page)
     upload(page, path)
     page.locator("#index").click()
     expect(page.locator("#progress")).to_contain_text(
@@ -120,7 +98,6 @@ def test_progress_is_shown_and_stop_keeps_what_is_done(page, tmp_path, sentences
 
 
 def test_a_corpus_indexed_before_is_opened_from_the_list(page, corpus_file, visit):
-    open_search(page)
     upload(page, corpus_file)
     index(page, "birds.csv")
     later = visit()
@@ -130,7 +107,6 @@ def test_a_corpus_indexed_before_is_opened_from_the_list(page, corpus_file, visi
 
 
 def test_pasted_lines_are_a_corpus(page):
-    open_search(page)
     paste(page, ["a red car", "a green apple", "", "a blue boat"])
     index(page, "pasted: a red car")
     search(page, "fruit")
@@ -139,7 +115,6 @@ def test_pasted_lines_are_a_corpus(page):
 
 
 def test_a_bad_file_gets_a_sentence_and_the_corpus_before_stays(page, corpus_file, tmp_path):
-    open_search(page)
     open_example(page, "Household advice")
     expect(page.locator(".hit").first).to_be_visible()
     bad = tmp_path / "photo.csv"
@@ -151,7 +126,6 @@ def test_a_bad_file_gets_a_sentence_and_the_corpus_before_stays(page, corpus_fil
 
 
 def test_the_panel_offers_only_what_would_be_indexed(page, corpus_file):
-    open_search(page)
     upload(page, corpus_file)
     expect(page.locator("#index")).to_have_text("Index 122 rows")
     page.locator("#index-cancel").click()
@@ -167,16 +141,7 @@ def test_the_panel_offers_only_what_would_be_indexed(page, corpus_file):
     expect(page.locator("#index")).to_be_hidden()
 
 
-def test_a_score_is_calibrated_on_the_corpus_that_is_open(page):
-    open_search(page)
-    open_example(page, "Household advice")
-    expect(page.locator(".hit").first).to_be_visible()
-    page.get_by_role("tab", name="Similarity", exact=True).click()
-    expect(page.locator("#comparison")).to_contain_text("random pairs of field_notes.csv")
-
-
 def test_after_a_refused_file_a_good_one_is_taken_at_once(page, corpus_file, tmp_path):
-    open_search(page)
     report = tmp_path / "report.pdf"
     report.write_bytes(b"%PDF-1.7 ...")
     upload(page, report)
@@ -184,16 +149,6 @@ def test_after_a_refused_file_a_good_one_is_taken_at_once(page, corpus_file, tmp
     page.locator("#corpus-file input[type=file]").set_input_files(str(corpus_file))
     index(page, "birds.csv")
     expect(page.locator("#corpus-status")).to_contain_text("122 sentences")
-
-
-def test_an_unknown_model_is_told_and_not_taken(page):
-    picker = page.get_by_label("Model", exact=True)
-    picker.fill("no/such-model")
-    picker.press("Enter")
-    expect(page.get_by_test_id("toast-body")).to_contain_text("'no/such-model' is not on this machine")
-    expect(picker).to_have_value("all-MiniLM-L6-v2")
-    page.locator("#sentence2 textarea").fill("Still working.")
-    expect(page.locator(".matched")).to_contain_text("Still")
 
 
 def test_two_visitors_never_see_each_others_corpus(visit, tmp_path):
@@ -212,20 +167,3 @@ def test_two_visitors_never_see_each_others_corpus(visit, tmp_path):
             expect(page.locator(".hit")).to_have_count(10)
             texts = page.locator(".hit-body > p").all_inner_texts()
             assert all(text.startswith(name) for text in texts)
-
-
-def test_a_phone_needs_no_sideways_scrolling(visit):
-    page, widths = visit(width=390), []
-
-    def measure() -> None:
-        for theme in ("light", "dark"):
-            put_on(page, theme, 390)
-            widths.append(page.evaluate("document.documentElement.scrollWidth"))
-
-    expect(page.locator("#score")).to_be_visible()
-    measure()
-    open_search(page)
-    open_example(page, "Support tickets")
-    expect(page.locator(".hit").first).to_be_visible()
-    measure()
-    assert widths == [390] * 4

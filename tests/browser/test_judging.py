@@ -27,7 +27,8 @@ def judge(page: Page, hit: int, name: str) -> None:
     expect(button).to_have_attribute("aria-pressed", "true")
 
 
-def test_why_a_row_was_not_found(page):
+def test_why_a_row_was_not_found(shared_page):
+    page = shared_page
     searched(page)
     page.get_by_role("button", name="Expected another row?").click()
     page.locator("#expected input, #expected textarea").fill(URN)
@@ -48,7 +49,8 @@ def test_why_a_row_was_not_found(page):
     expect(answer.locator(".standing")).to_have_count(0)  # it was about other hits
 
 
-def test_judged_hits_are_a_file_that_evaluation_reads(page, tmp_path):
+def test_judged_hits_are_a_file_that_evaluation_reads(shared_page, tmp_path):
+    page = shared_page
     searched(page)
     expect(page.locator("#hits .judge").first).to_be_hidden()
     page.get_by_label("Judge these hits").check()

@@ -42,6 +42,22 @@ def draw(page: Page) -> None:
     expect(page.locator(f"{PLOT} .annotation").first).to_be_visible()
 
 
+@pytest.fixture
+def drawn(shared_page) -> Page:
+    """The map of the example tickets, all of it lit."""
+    page = shared_page
+    go_to(page, "Map")
+    if not page.locator("#map-summary", has_text="926 sentences in").count():
+        draw(page)
+    elif not page.locator("#map-selection", has_text="Click a point").count():
+        page.locator("#map-all").click()
+        expect(page.locator("#map-selection")).to_contain_text("Click a point")
+    if page.locator("#map-colour input").input_value() != "Clusters":
+        colour_by(page, "Clusters")
+    show(page, "Clusters")
+    return page
+
+
 def lasso(page: Page, width: int = 150) -> None:
     """Draw a square around the middle of the plot."""
     page.locator(PLOT).scroll_into_view_if_needed()
@@ -101,11 +117,25 @@ def share_of_window(page: Page) -> float:
     return box["width"] * box["height"] / (size["width"] * size["height"])
 
 
-def test_a_finished_map_fills_the_window_and_keeps_its_size(page):
+def test_before_the_map_is_drawn_nothing_answers_and_a_finished_one_fills_the_window_and_keeps_its_size(page, monkeypatch):
+    read, counts = Grouping.read, []
+    monkeypatch.setattr(Grouping, "read", staticmethod(lambda *values: counts.append(values[1]) or read(*values)))
     go_to(page, "Map")
+    expect(page.locator("#map-stage")).to_contain_text("principal components")
     page.locator(PLOT).wait_for()
     place = box_of(page, "#map-plot")
+    lasso(page)
+    page.locator("#map-options button").first.click()
+
+    def typed() -> bool:
+        page.locator("#map-count input, #map-count textarea").first.fill("4")
+        page.keyboard.press("Enter")
+        return "4" in counts
+
+    until(page, typed)  # what is typed while Gradio opens the options is lost
     draw(page)
+    expect(page.locator("#map-summary")).to_contain_text("4 clusters")
+    assert page.get_by_test_id("toast-body").count() == 0
     assert box_of(page, "#map-plot") == place
     for width in (1280, 1440):
         page.set_viewport_size({"width": width, "height": 900})
@@ -121,25 +151,6 @@ def test_a_finished_map_fills_the_window_and_keeps_its_size(page):
     expect(page.locator("#map-count")).to_be_hidden()
 
 
-def test_a_small_corpus_is_drawn_once_when_the_tab_opens(page, monkeypatch):
-    begins, answers = drawing.begins, []
-    monkeypatch.setattr(drawing, "begins", lambda session: answers.append(begins(session)) or answers[-1])
-    open_example(page, "Household advice")
-    go_to(page, "Map")
-    expect(page.locator("#map-course")).to_contain_text("450 sentences")
-    expect(page.locator("#map-summary")).to_contain_text("450 sentences in")
-    expect(page.locator("#map-draw")).to_have_text("Draw again")
-    first = page.locator(PLOT).evaluate("plot => plot.layout.meta.map")  # waits: a page loads plotly with its first figure
-    go_to(page, "Search")
-    go_to(page, "Map")
-    until(page, lambda: len(answers) >= 2)
-    assert answers[1:] == [False] * len(answers[1:])
-    expect(page.locator("#map-draw")).to_be_enabled()
-    assert page.locator(PLOT).evaluate("plot => plot.layout.meta.map") == first
-    open_example(page, "Support tickets")  # while the map is in view
-    expect(page.locator("#map-summary")).to_contain_text("926 sentences in")
-
-
 # What is seen in the bar above the map: the height of the bar, the width of what one chooses a colour in, the texts beside it.
 BAR = """() => {
   const bar = document.querySelector('#map-top'), colour = document.querySelector('#map-colour input');
@@ -148,25 +159,42 @@ BAR = """() => {
 }"""
 
 
-def test_the_bar_above_the_second_map_of_a_session_is_that_of_the_first(page):
+def bar_at_rest(page: Page) -> dict:
+    """The bar above a map, when all of it is there: Gradio shows the parts of a row one after another."""
+    expect(page.locator("#map-take-home, #map-kept").first).to_be_attached()
+    seen = [page.evaluate(BAR)]
+    until(page, lambda: seen.append(page.evaluate(BAR)) or seen[-12:] == [seen[-1]] * 12)
+    return seen[-1]
+
+
+def test_a_small_corpus_is_drawn_once_when_the_tab_opens_and_the_bar_above_each_map_of_a_session_is_the_same(page, monkeypatch):
+    begins, answers = drawing.begins, []
+    monkeypatch.setattr(drawing, "begins", lambda session: answers.append(begins(session)) or answers[-1])
     open_example(page, "Household advice")
     go_to(page, "Map")
-    bars = []
-    for rows, example in ((450, "Support tickets"), (926, "Household advice"), (450, None)):
-        expect(page.locator("#map-summary")).to_contain_text(f"{rows} sentences in", timeout=120_000)
+    expect(page.locator("#map-course")).to_contain_text("450 sentences")
+    expect(page.locator("#map-summary")).to_contain_text("450 sentences in")
+    expect(page.locator("#map-draw")).to_have_text("Draw again")
+    first = page.locator(PLOT).evaluate("plot => plot.layout.meta.map")  # waits: a page loads plotly with its first figure
+    bars = [bar_at_rest(page)]
+    go_to(page, "Search")
+    go_to(page, "Map")
+    until(page, lambda: len(answers) >= 2)
+    assert answers[1:] == [False] * len(answers[1:])
+    expect(page.locator("#map-draw")).to_be_enabled()
+    assert page.locator(PLOT).evaluate("plot => plot.layout.meta.map") == first
+    for rows, example in ((926, "Support tickets"), (450, "Household advice")):  # while the map is in view
+        open_example(page, example)
+        expect(page.locator("#map-summary")).to_contain_text(f"{rows} sentences in")
         expect(page.locator("#map-draw")).to_have_text("Draw again")
-        expect(page.locator("#map-take-home, #map-kept").first).to_be_attached()
-        page.wait_for_timeout(1_500)  # Gradio shows the parts of a row one after another
-        bars.append(page.evaluate(BAR))
-        if example:
-            open_example(page, example)
+        bars.append(bar_at_rest(page))
     assert bars[0]["roomy"] and bars == [bars[0]] * 3
     page.locator("#map-export button").first.click()
     expect(page.locator("#map-take-home [data-picture=png]")).to_be_visible()
 
 
-def test_coloured_by_a_column_the_cards_are_its_values_and_one_isolates_its_rows(page):
-    draw(page)
+def test_coloured_by_a_column_the_cards_are_its_values_and_one_isolates_its_rows(drawn):
+    page = drawn
     clusters = page.locator("#map-clusters [data-group] > b").all_inner_texts()
     colour_by(page, "Column: team")
     cards = page.locator("#map-clusters [data-group]")
@@ -183,10 +211,8 @@ def test_coloured_by_a_column_the_cards_are_its_values_and_one_isolates_its_rows
     expect(page.locator("#map-clusters [data-group] > b")).to_have_text(clusters)
 
 
-def test_a_map_is_drawn_and_answers_to_click_lasso_list_and_query(page):
-    go_to(page, "Map")
-    expect(page.locator("#map-stage")).to_contain_text("principal components")
-    draw(page)
+def test_a_map_answers_to_click_lasso_list_and_query(drawn):
+    page = drawn
     points, buttons = box_of(page, f"{PLOT} .nsewdrag"), box_of(page, f"{PLOT} .modebar")
     assert buttons["y"] + buttons["height"] <= points["y"]
     x, y, row = page.evaluate(PLACE, [0, page.evaluate(ALONE)])
@@ -231,81 +257,8 @@ def test_a_map_is_drawn_and_answers_to_click_lasso_list_and_query(page):
     assert bright(page) == 926
 
 
-# Of each cluster name: whether it is shown, its box, the pixels between it and its cluster's centre, whether a line leads to it.
-NAMES = """() => {
-  const gd = document.querySelector('#map-plot .js-plotly-plot'), {xaxis, yaxis, annotations} = gd._fullLayout;
-  const origin = gd.querySelector('.main-svg').getBoundingClientRect(), lines = gd.querySelector('.leaders').getAttribute('d');
-  const ends = lines.split('M').map(part => part.split('L')).filter(part => part[1]).map(([start]) => start.split(',').map(Number));
-  return [...gd.querySelectorAll('.annotation')].map(name => {
-    const {left, top, right, bottom} = name.getBoundingClientRect(), note = annotations[Number(name.dataset.index)];
-    const x = xaxis._offset + xaxis.d2p(note.x), y = yaxis._offset + yaxis.d2p(note.y);
-    const [dx, dy] = [[left, right, origin.left + x], [top, bottom, origin.top + y]].map(([a, b, c]) => Math.max(a - c, c - b, 0));
-    const led = ends.some(end => Math.hypot(end[0] - x, end[1] - y) < 2);
-    return {shown: name.style.visibility === 'visible', box: [left, top, right, bottom], far: Math.hypot(dx, dy), led};
-  });
-}"""
-
-
-def names(page: Page) -> list[dict]:
-    """The shown names of clusters; no two overlap."""
-    shown = [name for name in page.evaluate(NAMES) if name["shown"]]
-    for i, a in enumerate(shown):
-        for b in shown[:i]:
-            (left, top, right, bottom), other = a["box"], b["box"]
-            assert right <= other[0] or other[2] <= left or bottom <= other[1] or other[3] <= top
-    return shown
-
-
-def test_every_cluster_has_its_name_beside_it_or_a_line_to_it(page):
-    draw(page)
-    page.locator("#map-options button").first.click()
-    group_into(page, 20)
-    expect(page.locator(f"{PLOT} .annotation")).to_have_count(20)
-    shown = names(page)
-    assert len(shown) == 20 and all(name["far"] <= 25 or name["led"] for name in shown)
-    widths = "gd => Array.from(gd.querySelectorAll('.annotation text'), text => text.getBoundingClientRect().width)"
-    assert max(page.locator(PLOT).evaluate(widths)) < 220 and "…" not in page.locator(f"{PLOT} .infolayer").text_content()
-    page.set_viewport_size({"width": 420, "height": 900})  # less room: some names move away from their clusters
-    page.wait_for_function(f"() => document.querySelector('{PLOT}')._fullLayout.width < 430")
-    until(page, lambda: all(name["far"] <= 25 or name["led"] for name in page.evaluate(NAMES) if name["shown"]))  # placed again
-    names(page)
-    page.evaluate(f"() => Plotly.relayout(document.querySelector('{PLOT}'), {{'xaxis.range': [2, 3], 'yaxis.range': [2, 3]}})")
-    expect(page.locator(f"{PLOT} .leaders")).to_have_count(1)
-    assert all(name["far"] <= 25 or name["led"] for name in names(page))
-
-
-def test_on_a_phone_names_do_not_overlap_and_the_list_below_stands_for_the_lasso(visit):
-    page = visit(390, "dark")
-    draw(page)
-    assert names(page)
-    plot, panel = box_of(page, "#map-plot"), box_of(page, "#map-panel")
-    assert plot["y"] + plot["height"] <= panel["y"] and plot["width"] > 350
-    page.locator("#map-clusters [data-group]").first.click()
-    expect(page.locator("#map-selection .hits-head")).to_have_text(re.compile(r"\d+ sentences in “"))
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-
-
-def test_before_the_map_is_drawn_nothing_answers_and_nothing_complains(page, monkeypatch):
-    read, counts = Grouping.read, []
-    monkeypatch.setattr(Grouping, "read", staticmethod(lambda *values: counts.append(values[1]) or read(*values)))
-    go_to(page, "Map")
-    page.locator(PLOT).wait_for()
-    lasso(page)
-    page.locator("#map-options button").first.click()
-
-    def typed() -> bool:
-        page.locator("#map-count input, #map-count textarea").first.fill("4")
-        page.keyboard.press("Enter")
-        return "4" in counts
-
-    until(page, typed)  # what is typed while Gradio opens the options is lost
-    draw(page)
-    expect(page.locator("#map-summary")).to_contain_text("4 clusters")
-    assert page.get_by_test_id("toast-body").count() == 0
-
-
-def test_a_choice_and_a_zoom_survive_other_colours_and_a_double_click_ends_both(page):
-    draw(page)
+def test_a_choice_and_a_zoom_survive_other_colours_and_a_double_click_ends_both(drawn):
+    page = drawn
     page.locator("#map-clusters [data-group]").nth(1).click()
     expect(page.locator("#map-selection .hits-head")).to_have_text(re.compile(r"\d+ sentences in “"))
     page.wait_for_function(f"() => document.querySelector('{PLOT}')._fullData[0].selectedpoints")
@@ -351,60 +304,8 @@ def test_options_regroup_and_colours_follow_a_column(page):
     expect(page.locator("#map-numbers")).to_contain_text("purity")
 
 
-def test_markup_in_sentences_and_columns_stays_text(page, tmp_path):
-    attack = "<img src=x onerror=alert(1)><b>bold</b>"
-    path = tmp_path / "odd.csv"
-    lines = [f'"{attack} {i % 3} apples",<i>kind{i % 2}</i>' for i in range(40)]
-    path.write_text("\n".join(["text,<u>kind</u>", *lines]) + "\n")
-    upload(page, path)
-    index(page, "odd.csv")
-    go_to(page, "Map")
-    expect(page.locator("#map-course")).to_contain_text("odd.csv: 40 sentences")
-    expect(page.locator("#map-summary")).to_contain_text("cluster")
-    page.locator("#map-clusters [data-group]").first.click()
-    expect(page.locator("#map-selection li").first).to_contain_text(attack)
-    expect(page.locator("#map-selection li").first).to_contain_text("<i>kind")
-    colour_by(page, "Column: <u>kind</u>")
-    show(page, "Clusters")
-    expect(page.locator("#map-clusters [data-group]").first).to_contain_text("<i>kind")
-    page.locator("#map-numbers-box button").first.click()
-    expect(page.locator("#map-numbers")).to_contain_text("<u>kind</u>")
-    assert page.locator("img[src=x], #map-selection i:not([style]), #map-clusters b *").count() == 0
-
-
-@pytest.fixture
-def saved_meanwhile(app_url, model_folder):
-    """A model that is saved while the app runs."""
-    folder = SERVED[0].bench.settings.models / "saved-meanwhile"
-    shutil.copytree(model_folder, folder, copy_function=os.link)
-    yield
-    shutil.rmtree(folder)
-
-
-def test_another_model_moves_the_points_and_a_slider_goes_between(page, saved_meanwhile):
-    draw(page)
-    first = page.evaluate(PLACE, [0, 0])
-    show(page, "Compare")
-    page.locator("#map-other input").click()
-    expect(page.get_by_role("option", name="saved-meanwhile")).to_be_visible()
-    assert "all-MiniLM-L6-v2" not in page.get_by_role("option").all_inner_texts()  # the map's own model
-    page.keyboard.press("Escape")
-    page.locator("#map-compare-start").click()
-    expect(page.get_by_test_id("toast-body")).to_contain_text("Choose the other model first")
-    page.locator("#map-other input").fill("all-MiniLM-L6-v2")
-    page.keyboard.press("Enter")
-    page.locator("#map-compare-start").click()
-    expect(page.locator("#map-moved")).to_contain_text("All rows have the same neighbours")
-    page.locator("#map-share input[type=range]").wait_for()
-    assert seen_whole(page, "#map-plot") and seen_whole(page, "#map-share")  # what the slider moves is seen beside it
-    page.wait_for_function(f"([old]) => Math.abs(({PLACE})([0, 0])[0] - old) > 0.5", arg=[first[0]])
-    slide = "(s, to) => { s.value = to; s.dispatchEvent(new Event('input', {bubbles: true})); }"
-    page.locator("#map-share input[type=range]").evaluate(slide, 0)
-    page.wait_for_function(f"([old]) => Math.abs(({PLACE})([0, 0])[0] - old) < 0.5", arg=[first[0]])
-
-
-def test_the_kept_page_opens_from_disk_and_asks_nobody(page, browser, tmp_path):
-    draw(page)
+def test_the_kept_page_opens_from_disk_and_asks_nobody(drawn, browser, tmp_path):
+    page = drawn
     page.locator("#map-export button").first.click()
     with page.expect_download() as download:
         page.locator("#map-page").click()
@@ -432,8 +333,8 @@ def place(page: Page) -> list[float]:
     return [round(value, 1) for value in page.evaluate(PLACE, [0, 0])[:2]]
 
 
-def test_a_cluster_is_renamed_in_place_and_the_map_stays_where_it_is(page):
-    draw(page)
+def test_a_cluster_is_renamed_in_place_and_the_map_stays_where_it_is(drawn):
+    page = drawn
     cards = page.locator("#map-clusters li")
     made = cards.nth(1).locator("b").inner_text()
     cards.nth(1).locator("[data-group]").click()
@@ -476,8 +377,8 @@ def test_a_cluster_is_renamed_in_place_and_the_map_stays_where_it_is(page):
     expect(page.locator(f"{PLOT} .annotation", has_text="Refunds")).to_have_count(0)
 
 
-def test_a_filter_fades_the_other_points_and_another_selection_ends_it(page):
-    draw(page)
+def test_a_filter_fades_the_other_points_and_another_selection_ends_it(drawn):
+    page = drawn
     page.locator("#map-filter > button").click()
     page.locator("#map-facets input").click()
     page.get_by_role("option", name="team: Billing").click()
@@ -507,3 +408,57 @@ def test_a_filter_fades_the_other_points_and_another_selection_ends_it(page):
     expect(page.locator("#map-selection")).to_contain_text("Click a point")
     expect(page.locator("#map-filter > button")).not_to_contain_text("1")
     assert bright(page) == 926 and page.locator("#map-facets .token").count() == 0
+
+
+@pytest.fixture
+def saved_meanwhile(app_url, model_folder):
+    """A model that is saved while the app runs."""
+    folder = SERVED[0].settings.models / "saved-meanwhile"
+    shutil.copytree(model_folder, folder, copy_function=os.link)
+    yield
+    shutil.rmtree(folder)
+
+
+def test_another_model_moves_the_points_and_a_slider_goes_between(drawn, saved_meanwhile):
+    page = drawn
+    first = page.evaluate(PLACE, [0, 0])
+    show(page, "Compare")
+    page.locator("#map-other input").click()
+    expect(page.get_by_role("option", name="saved-meanwhile")).to_be_visible()
+    assert "all-MiniLM-L6-v2" not in page.get_by_role("option").all_inner_texts()  # the map's own model
+    page.keyboard.press("Escape")
+    page.locator("#map-compare-start").click()
+    expect(page.get_by_test_id("toast-body")).to_contain_text("Choose the other model first")
+    page.locator("#map-other input").fill("all-MiniLM-L6-v2")
+    page.keyboard.press("Enter")
+    page.locator("#map-compare-start").click()
+    expect(page.locator("#map-moved")).to_contain_text("All rows have the same neighbours")
+    page.locator("#map-share input[type=range]").wait_for()
+    assert seen_whole(page, "#map-plot") and seen_whole(page, "#map-share")  # what the slider moves is seen beside it
+    page.wait_for_function(f"([old]) => Math.abs(({PLACE})([0, 0])[0] - old) > 0.5", arg=[first[0]])
+    slide = "(s, to) => { s.value = to; s.dispatchEvent(new Event('input', {bubbles: true})); }"
+    page.locator("#map-share input[type=range]").evaluate(slide, 0)
+    page.wait_for_function(f"([old]) => Math.abs(({PLACE})([0, 0])[0] - old) < 0.5", arg=[first[0]])
+
+
+def test_markup_in_sentences_and_columns_stays_text(shared_page, tmp_path):
+    page = shared_page
+    attack = "<img src=x onerror=alert(1)><b>bold</b>"
+    path = tmp_path / "odd.csv"
+    lines = [f'"{attack} {i % 3} apples",<i>kind{i % 2}</i>' for i in range(40)]
+    path.write_text("\n".join(["text,<u>kind</u>", *lines]) + "\n")
+    upload(page, path)
+    index(page, "odd.csv")
+    go_to(page, "Map")
+    expect(page.locator("#map-course")).to_contain_text("odd.csv: 40 sentences")
+    expect(page.locator("#map-summary")).to_contain_text("cluster")
+    show(page, "Clusters")
+    page.locator("#map-clusters [data-group]").first.click()
+    expect(page.locator("#map-selection li").first).to_contain_text(attack)
+    expect(page.locator("#map-selection li").first).to_contain_text("<i>kind")
+    colour_by(page, "Column: <u>kind</u>")
+    show(page, "Clusters")
+    expect(page.locator("#map-clusters [data-group]").first).to_contain_text("<i>kind")
+    page.locator("#map-numbers-box button").first.click()
+    expect(page.locator("#map-numbers")).to_contain_text("<u>kind</u>")
+    assert page.locator("img[src=x], #map-selection i:not([style]), #map-clusters b *").count() == 0

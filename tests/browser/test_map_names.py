@@ -8,7 +8,8 @@ import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
 
-from tests.browser.test_map import PLOT, draw, show
+from tests.browser.chromium import until
+from tests.browser.test_map import PLOT, box_of, draw, group_into, show
 
 # Of each name that is shown: its box, whether it is within NEAR pixels of its group's hull, whether a line leads to it from there.
 NAMES = """selector => {
@@ -73,16 +74,19 @@ def check(page: Page, selector: str = PLOT, least: int = 15) -> None:
     assert [name["text"] for name in shown if not name["near"] and not name["led"]] == []
 
 
+def at_rest(page: Page, selector: str = PLOT) -> None:
+    """Wait until the names have been in their places for half a second: a figure gets its size and they follow."""
+    seen = [page.evaluate(NAMES, selector)]
+    until(page, lambda: seen.append(page.evaluate(NAMES, selector)) or (seen[-1] and seen[-8:] == [seen[-1]] * 8))
+
+
 def clusters(page: Page, count: int) -> None:
     """Cluster the map again."""
     page.locator("#map-options button").first.click()
-    page.wait_for_timeout(600)  # the accordion opens, and what is typed before it has is lost
-    page.locator("#map-count input, #map-count textarea").first.fill(str(count))
-    page.keyboard.press("Enter")
-    expect(page.locator("#map-summary")).to_contain_text(f"{count} clusters")
+    group_into(page, count)
     page.keyboard.press("Escape")
     expect(page.locator(f"{PLOT} .annotation")).to_have_count(count)
-    page.wait_for_timeout(800)  # the figure has its size, and the names their places
+    at_rest(page)
 
 
 def slide(page: Page, share: float) -> None:
@@ -90,8 +94,8 @@ def slide(page: Page, share: float) -> None:
     to = "(s, to) => { s.value = to; s.dispatchEvent(new Event('input', {bubbles: true})); }"
     for step in (share - 0.02, share):
         page.locator("#map-share input[type=range]").evaluate(to, step)
-        page.wait_for_timeout(100)
-    page.wait_for_timeout(900)
+        page.wait_for_timeout(100)  # a person slides
+    at_rest(page)
 
 
 def picture(page: Page, kind: str) -> bytes:
@@ -119,28 +123,53 @@ def test_names_lie_apart_and_at_their_groups_on_the_screen_and_in_whatever_is_ta
     kept = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
     kept.goto((tmp_path / "map.html").as_uri())
     expect(kept.locator(".annotation").first).to_be_visible()
-    kept.wait_for_timeout(800)
+    at_rest(kept, ".js-plotly-plot")
     check(kept, ".js-plotly-plot")
     kept.context.close()
     page.set_viewport_size({"width": 1920, "height": 1080})
     page.locator("#map-export button").first.click()
     page.locator("#map-take-home [data-present]").click()
     page.locator(".present-chart .annotation").first.wait_for()
-    page.wait_for_timeout(1_500)
+    at_rest(page, ".present-chart")
     check(page, ".present-chart", least=10)
     page.keyboard.press("Escape")
 
 
-def test_zooming_in_shows_the_names_of_smaller_clusters(page):
+def test_few_clusters_all_have_names_on_any_width_and_zooming_in_shows_those_of_smaller_ones(page):
     draw(page)
+    clusters(page, 20)
+    check(page, least=20)
+    widths = "gd => Array.from(gd.querySelectorAll('.annotation text'), text => text.getBoundingClientRect().width)"
+    assert max(page.locator(PLOT).evaluate(widths)) < 220 and "…" not in page.locator(f"{PLOT} .infolayer").text_content()
+    page.set_viewport_size({"width": 420, "height": 900})  # less room: some names move away from their clusters
+    page.wait_for_function(f"() => document.querySelector('{PLOT}')._fullLayout.width < 430")
+    at_rest(page)
+    check(page, least=2)
+    page.evaluate(f"() => Plotly.relayout(document.querySelector('{PLOT}'), {{'xaxis.range': [2, 3], 'yaxis.range': [2, 3]}})")
+    expect(page.locator(f"{PLOT} .leaders")).to_have_count(1)
+    check(page, least=0)
+    page.set_viewport_size({"width": 1280, "height": 900})
     clusters(page, 80)
     before = {name["text"] for name in page.evaluate(NAMES, PLOT)}
     page.evaluate(f"""() => {{
       const gd = document.querySelector('{PLOT}'), {{x, y}} = gd.layout.annotations.at(-1);
       return Plotly.relayout(gd, {{'xaxis.range': [x - 1, x + 1], 'yaxis.range': [y - 1, y + 1]}});
     }}""")
-    page.wait_for_timeout(300)
+    at_rest(page)
     assert {name["text"] for name in page.evaluate(NAMES, PLOT)} - before
+
+
+def test_on_a_phone_names_do_not_overlap_and_the_list_below_stands_for_the_lasso(visit):
+    page = visit(390, "dark")
+    draw(page)
+    at_rest(page)
+    shown = page.evaluate(NAMES, PLOT)
+    assert shown and apart([name["box"] for name in shown])
+    plot, panel = box_of(page, "#map-plot"), box_of(page, "#map-panel")
+    assert plot["y"] + plot["height"] <= panel["y"] and plot["width"] > 350
+    page.locator("#map-clusters [data-group]").first.click()
+    expect(page.locator("#map-selection .hits-head")).to_have_text(re.compile(r"\d+ sentences in “"))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_names_follow_the_slider_between_two_models(page, other_model):
@@ -154,7 +183,6 @@ def test_names_follow_the_slider_between_two_models(page, other_model):
     page.locator("#map-compare-start").click()
     expect(page.locator("#map-moved")).to_contain_text("nearest rows stay the same", timeout=180_000)
     page.locator("#map-share input[type=range]").wait_for()
-    page.wait_for_timeout(1_000)
     for share in (1, 0.5, 0):
         slide(page, share)
         check(page, least=10)

@@ -3,8 +3,10 @@
 import csv
 import itertools
 import re
+from pathlib import Path
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Page, expect
 
 from tests.browser.chromium import put_on
 
@@ -15,12 +17,51 @@ def open_panel(page, name):
     page.get_by_role("tab", name=name, exact=True).click()
 
 
-def test_the_answer_is_in_words_with_a_caution_and_marks(page):
+def upload_pairs(page: Page, path: Path) -> None:
+    clear = page.locator("#pair-file-upload").get_by_label("Clear")
+    if clear.is_visible():
+        clear.click()
+    page.locator("#pair-file-upload input[type=file]").set_input_files(str(path))
+
+
+@pytest.fixture
+def page(shared_page) -> Page:
+    open_panel(shared_page, "Similarity")
+    return shared_page
+
+
+def test_the_page_opens_with_an_answer_in_words_and_follows_the_typing(visit):
+    page = visit()
+    score = page.locator("#score")
+    expect(score).to_have_text(re.compile(r"0\.\d{3}"))
     expect(page.locator("#score-words")).to_have_text(
         re.compile(r"^Close in \w+: higher than 9[\d.]+ % of random pairs of the example support_")
     )
     expect(page.locator(".cautions")).to_have_count(0)
+    expect(page.locator(".matched mark.pair-1")).to_have_count(2)
+    expect(page.locator(".matched")).to_contain_text("The cat")
+    page.get_by_role("button", name=DETAILS).click()
+    expect(page.locator("table.matrix")).to_contain_text("keyboard")
+    special = page.locator("table.matrix th", has_text="[CLS]").first
+    expect(special).to_be_hidden()
+    page.locator("#all-words input").check()
+    expect(special).to_be_visible()
+    page.locator("#sentence2 textarea").fill("")
+    expect(page.locator("#comparison")).to_contain_text("The score updates as you type")
+    page.locator("#sentence2 textarea").press_sequentially("The cat fell asleep on the warm keyboard.", delay=5)
+    expect(score).to_have_text("1.000")
+    expect(page.locator("#comparison")).to_contain_text("random pairs of the example support_tickets.csv")
+    expect(page.locator(".matched")).to_contain_text("keyboard")
+    page.locator("#sentence1 textarea").fill("The dog is on the keyboard.")
+    expect(page.locator("table.matrix")).to_contain_text("dog")
+    expect(special).to_be_visible()  # fold and box stay as they are while one types
+    expect(page.locator("#why")).to_contain_text(re.compile(r"SBERT, all-MiniLM-L6-v2\s*[\d.]+ ms\s*cross-encoder, .*?[\d.]+ ms"))
+
+
+def test_an_example_is_one_click_away_and_comes_with_a_caution_and_marks(page):
     page.get_by_role("button", name="Negation", exact=True).click()
+    expect(page.locator("#sentence1 textarea")).to_have_value("I love this phone.")
+    expect(page.locator(".matched mark").first).to_contain_text("love")
     expect(page.locator(".cautions li")).to_have_text(re.compile("The second sentence has “not”, the first has not"))
     expect(page.locator("#score-words")).to_contain_text("Close in topic:")
     expect(page.locator(".scale .mark")).to_have_text(
@@ -34,25 +75,26 @@ def test_the_answer_is_in_words_with_a_caution_and_marks(page):
     )
 
 
-def test_matched_words_are_marked_and_the_rest_is_in_the_details(page):
-    expect(page.locator(".matched mark.pair-1")).to_have_count(2)
-    expect(page.locator(".matched")).to_contain_text("The cat")
-    page.get_by_role("button", name=DETAILS).click()
-    expect(page.locator("table.matrix")).to_contain_text("keyboard")
-    special = page.locator("table.matrix th", has_text="[CLS]").first
-    expect(special).to_be_hidden()
-    page.locator("#all-words input").check()
-    expect(special).to_be_visible()
-    page.locator("#sentence1 textarea").fill("The dog is on the keyboard.")
-    expect(page.locator("table.matrix")).to_contain_text("dog")
-    expect(special).to_be_visible()  # fold and box stay as they are while one types
-    expect(page.locator("#why")).to_contain_text(re.compile(r"SBERT, all-MiniLM-L6-v2\s*[\d.]+ ms\s*cross-encoder, .*?[\d.]+ ms"))
+def test_an_unknown_model_is_told_and_not_taken(page):
+    picker = page.get_by_label("Model", exact=True)
+    picker.fill("no/such-model")
+    picker.press("Enter")
+    expect(page.get_by_test_id("toast-body")).to_contain_text("'no/such-model' is not on this machine")
+    expect(picker).to_have_value("all-MiniLM-L6-v2")
+    page.locator("#sentence2 textarea").fill("Still working.")
+    expect(page.locator(".matched")).to_contain_text("Still")
 
 
-def test_a_heat_map_does_not_stay_below_an_error(page):
+def test_lists_give_a_heat_map_a_table_and_a_file_which_do_not_stay_below_an_error(page):
     open_panel(page, "Two lists")
     page.locator("#compare-lists").click()
-    expect(page.locator("#heat-map .js-plotly-plot")).to_be_visible()
+    expect(page.locator("#heat-map .js-plotly-plot .heatmaplayer .hm")).to_have_count(1)
+    expect(page.locator("#heat-map .modebar")).to_be_hidden()  # it would lie over the cells
+    expect(page.locator("#pairs")).to_contain_text("It keeps crashing on start.")
+    with page.expect_download() as download:
+        page.locator("#lists-summary").get_by_role("link", name="csv", exact=True).click()
+    text = download.value.path().read_text(encoding="utf-8")
+    assert download.value.suggested_filename == "pairs.csv" and len(text.splitlines()) == 13
     page.locator("#lines2 textarea").fill(" ")
     page.locator("#compare-lists").click()
     expect(page.get_by_test_id("toast-body")).to_contain_text("The second list is blank")
@@ -63,7 +105,7 @@ def test_a_heat_map_does_not_stay_below_an_error(page):
 def test_a_file_of_pairs_comes_back_with_a_score_column(page, write, tmp_path):
     path = write("mine.csv", "id,left,right\n1,A red car,A crimson automobile\n2,A dog,\n3,A dog,The moon\n")
     open_panel(page, "A file of pairs")
-    page.locator("#pair-file-upload input[type=file]").set_input_files(str(path))
+    upload_pairs(page, path)
     expect(page.locator("#pair-result")).to_contain_text("2 rows of mine.csv scored in")
     expect(page.locator("#pair-result")).to_contain_text("1 row skipped, blank sentence: row 2")
     expect(page.locator("#pair-first input")).to_have_value("left")
@@ -74,8 +116,7 @@ def test_a_file_of_pairs_comes_back_with_a_score_column(page, write, tmp_path):
     assert [row["id"] for row in rows] == ["1", "2", "3"] and rows[1]["score"] == ""
     assert float(rows[0]["score"]) > 0.5 > float(rows[2]["score"])
     bad = write("one.csv", "text\nonly one column\n")
-    page.locator("#pair-file-upload").get_by_label("Clear").click()
-    page.locator("#pair-file-upload input[type=file]").set_input_files(str(bad))
+    upload_pairs(page, bad)
     expect(page.get_by_test_id("toast-body")).to_contain_text("needs two columns of text")
     expect(page.locator("#pair-result")).to_be_hidden()
     page.locator("#pair-example").click()
@@ -86,7 +127,7 @@ def test_scores_are_compared_with_a_column_of_labels(page, write):
     rows = [f"{i % 2},The cat sat on mat {i},{f'A cat is on mat {i}' if i % 2 else f'Taxes rose in year {i}'}" for i in range(30)]
     path = write("labels.csv", "\n".join(["label,left,right", *rows]) + "\n")
     open_panel(page, "A file of pairs")
-    page.locator("#pair-file-upload input[type=file]").set_input_files(str(path))
+    upload_pairs(page, path)
     result, labels = page.locator("#pair-result"), page.locator("#pair-labels input")
     expect(result).to_contain_text(re.compile(r"Calling a pair “1” at 0\.\d+ or higher is right for 100 % of 30 labelled pairs\."))
     expect(labels).to_have_value("label")

@@ -49,7 +49,8 @@ def shown(page: Page, plot: str) -> str:
     )
 
 
-def test_a_heat_map_is_saved_as_a_picture_and_stays_as_it_is(page):
+def test_a_heat_map_is_saved_as_a_picture_and_stays_as_it_is(shared_page):
+    page = shared_page
     page.get_by_role("tab", name="Two lists").click()
     page.locator("#compare-lists").click()
     page.locator("#heat-map .js-plotly-plot").wait_for()
@@ -66,7 +67,8 @@ def test_a_heat_map_is_saved_as_a_picture_and_stays_as_it_is(page):
     expect(page.locator("#heat-map .gtitle")).to_have_count(0)
 
 
-def test_a_map_is_saved_as_a_picture_with_its_names_and_presented(page):
+def test_a_map_is_saved_as_a_picture_with_its_names_and_presented(shared_page):
+    page = shared_page
     draw(page)
     visible = page.locator("#map-plot .annotation").evaluate_all("all => all.filter(n => n.style.visibility != 'hidden').length")
     page.locator("#map-export button").first.click()  # the menu closes after a choice
@@ -83,6 +85,7 @@ def test_a_map_is_saved_as_a_picture_with_its_names_and_presented(page):
     page.locator("#map-export button").first.click()
     assert smallest_presented(page, "#map-take-home [data-present]") >= 20
     go_to(page, "Similarity")
+    page.get_by_role("tab", name="Two sentences", exact=True).click()
     assert smallest_presented(page, "#comparison [data-present]") >= 20
 
 
@@ -96,7 +99,8 @@ def copied(page: Page, button: str) -> str:
     return page.evaluate("() => navigator.clipboard.readText()")
 
 
-def test_a_copied_script_runs_against_this_app(page, monkeypatch):
+def test_a_copied_script_runs_against_this_app(shared_page, monkeypatch):
+    page = shared_page
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     monkeypatch.chdir(Path(__file__).parents[2])
     open_example(page, "Support tickets")
@@ -178,8 +182,8 @@ def test_a_chart_that_comes_late_is_presented_all_the_same(page):
     assert smallest_letters(page) >= 12
 
 
-def test_a_result_is_presented_large_and_escape_brings_the_page_back(visit):
-    page = visit(1920)
+def test_a_result_is_presented_large_and_escape_brings_the_page_back(shared_page):
+    page = shared_page
     page.set_viewport_size({"width": 1920, "height": 1080})
     go_to(page, "Timing")
     page.locator("#race-chart .js-plotly-plot").wait_for()

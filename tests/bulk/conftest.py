@@ -1,4 +1,4 @@
-"""A tiny real model and files of sentences for bulk runs."""
+"""Files of sentences for bulk runs, and runs by the tiny model."""
 
 import json
 from pathlib import Path
@@ -8,15 +8,6 @@ import pytest
 from sbert_app.bulk.indexing import run
 from sbert_app.bulk.request import Request, Summary
 from sbert_app.settings import Settings
-from tests.attacks.small_home import tiny_model
-
-
-@pytest.fixture(scope="session")
-def tiny(tmp_path_factory):
-    """The folder of a model of 32 dimensions."""
-    folder = tmp_path_factory.mktemp("models") / "tiny"
-    tiny_model(folder)
-    return folder
 
 
 @pytest.fixture

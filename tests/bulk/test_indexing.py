@@ -254,7 +254,7 @@ def test_what_does_not_fit_is_refused(options, message, index, data):
 
 
 def test_a_run_killed_at_any_moment_goes_on_and_encodes_no_shard_twice(index, data, tmp_path, tiny):
-    """Killed with SIGKILL at random moments until it comes to an end; each process logs the shards that it writes."""
+    """Killed twice with SIGKILL at random moments (tests/attacks/bulk_kills.py: often); each process logs the shards it writes."""
     log, chance, kills = tmp_path / "shards.log", random.Random(0), 0
     env = os.environ | {"SBERT_STUDIO_HOME": str(tmp_path / "home"), "SBERT_STUDIO_DEVICE": "cpu", "SBERT_STUDIO_PRECISION": "fp32"}
     command = [sys.executable, "-m", "tests.bulk.logged", str(log), str(data), "--store", str(tmp_path / "killed")]
@@ -265,14 +265,15 @@ def test_a_run_killed_at_any_moment_goes_on_and_encodes_no_shard_twice(index, da
             time.sleep(0.005)
         (tmp_path / "shards.log.begun").unlink(missing_ok=True)
         try:
-            out = process.communicate(timeout=chance.uniform(0, 0.6) if kills < 4 else 60)[0]
+            out = process.communicate(timeout=chance.uniform(0, 0.6) if kills < 2 else 60)[0]
             break
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
             process.communicate()
             kills += 1
     summary, shards = json.loads(out), log.read_text().split()
-    assert kills and process.returncode == 0 and summary["collection_rows"] == 600 and len(shards) == len(set(shards)) == 30
+    assert kills and process.returncode == 0 and summary["collection_rows"] == 600
+    assert len(shards) == len(set(shards)) and 30 - kills <= len(shards) <= 30  # a kill may come between a shard and its line
     index(data)
     (killed, vectors), (whole, expected) = contents(tmp_path / "killed"), contents(tmp_path / "store")
     assert killed == whole and least_cosine(vectors, expected) > 0.99999

@@ -123,7 +123,7 @@ def test_nothing_computes_after_a_stream_is_closed(fast, sentences):
 
 def test_a_job_that_began_on_torch_gives_every_core_a_batch_once_the_faster_engine_is_there(fast, sentences):
     model = fast.on(fast.torch_engine)
-    stream = model.stream(sentences)
+    stream = model.stream(sentences[:400])
     next(stream)
     model.use(fast.engine)
     assert max(len(fast.engine._running) for _ in stream) == fast.engine.ahead > 0
@@ -131,7 +131,7 @@ def test_a_job_that_began_on_torch_gives_every_core_a_batch_once_the_faster_engi
 
 def test_a_race_of_pairs_gives_every_core_a_batch_too(home, model_folder, cpu, sentences):
     cross = CrossEncoder.from_adapter(model_folder, CROSS_ENCODER, cpu)
-    stream = cross.stream(list(zip(sentences, reversed(sentences), strict=True)))
+    stream = cross.stream(list(zip(sentences[:300], reversed(sentences[:300]), strict=True)))
     next(stream)
     acceleration = Acceleration(home, cpu, converts=False)
     acceleration.begin(cross, (model_folder, CROSS_ENCODER))
@@ -251,8 +251,8 @@ def test_another_model_gets_another_network(copied, model_folder, tmp_path):
     assert network("encoder", (changed,), copied, threading.Event(), converts=False) is None
 
 
-def test_what_does_not_convert_stays_on_torch_and_says_why(tmp_path, model_folder, cpu, encoder, caplog):
-    broken = Path(shutil.copytree(model_folder, tmp_path / "broken"))
+def test_what_does_not_convert_stays_on_torch_and_says_why(tmp_path, tiny, model_folder, cpu, encoder, caplog):
+    broken = Path(shutil.copytree(tiny, tmp_path / "broken"))
     (broken / "config.json").unlink()
     model = Encoder.from_folder(model_folder, cpu)
     acceleration = Acceleration(tmp_path / "openvino", cpu, patience=0)
@@ -274,9 +274,9 @@ def test_a_network_of_another_model_is_not_used(home, model_folder, cpu):
     assert model.engine.name == "torch" and "cosine" in model.note
 
 
-def test_a_full_disk_leaves_nothing_half_written(small_disk, model_folder):
+def test_a_full_disk_leaves_nothing_half_written(small_disk, tiny):
     with pytest.raises(ConversionError, match="No space left|full"):
-        network("encoder", (model_folder,), small_disk / "openvino", threading.Event())
+        network("encoder", (tiny,), small_disk / "openvino", threading.Event())
     assert not [path for path in (small_disk / "openvino").iterdir() if path.is_dir()]
 
 

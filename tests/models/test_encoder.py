@@ -36,13 +36,13 @@ def oracle(model_folder: Path) -> SentenceTransformer:
 
 
 def test_fp32_embeddings_equal_sentence_transformers(encoder, oracle, sentences):
-    texts = [*sentences, *ODD]
+    texts = [*sentences[::3], *ODD]
     assert np.abs(encoder.encode(texts) - oracle.encode(texts)).max() <= 1e-5
 
 
 def test_bf16_embeddings_are_close_to_fp32(model_folder, encoder, sentences):
     rounded = Encoder.from_folder(model_folder, choose_hardware("cpu", "bf16"))
-    cosines = np.einsum("nd,nd->n", rounded.encode(sentences[:200]), encoder.encode(sentences[:200]))
+    cosines = np.einsum("nd,nd->n", rounded.encode(sentences[:60]), encoder.encode(sentences[:60]))
     assert cosines.min() >= 0.999
 
 

@@ -51,10 +51,10 @@ def test_training_lowers_the_loss_and_moves_codes_and_transformer(shallow_folder
     assert siamese.head()[-1] is siamese.encoder.codes.weight
 
 
-def test_the_loss_is_that_of_a_plain_calculation(shallow_folder, cpu, scored):
+def test_the_loss_is_that_of_a_plain_calculation(tiny, cpu, scored):
     """On one batch: mean squared error of the pair scores, cross-entropy of all against all."""
-    siamese, _ = make(shallow_folder, cpu, "regression", scored)
-    ranking, _ = make(shallow_folder, cpu, "ranking", positives(scored))
+    siamese, _ = make(tiny, cpu, "regression", scored)
+    ranking, _ = make(tiny, cpu, "ranking", positives(scored))
     rows = np.arange(6)
     siamese.module.eval(), ranking.module.eval()
     with torch.inference_mode():
@@ -68,14 +68,14 @@ def test_the_loss_is_that_of_a_plain_calculation(shallow_folder, cpu, scored):
     assert float(in_batch) == pytest.approx(expected, abs=1e-4)
 
 
-def test_a_run_resumes_from_its_state_to_the_same_weights(shallow_folder, cpu, scored):
-    _, whole = make(shallow_folder, cpu, "regression", scored, epochs=1)
+def test_a_run_resumes_from_its_state_to_the_same_weights(tiny, cpu, scored):
+    _, whole = make(tiny, cpu, "regression", scored, epochs=1)
     list(whole.run())
-    _, first = make(shallow_folder, cpu, "regression", scored, epochs=1)
+    _, first = make(tiny, cpu, "regression", scored, epochs=1)
     for event in first.run():
         if isinstance(event, BatchLoss):
             break
-    _, second = make(shallow_folder, cpu, "regression", scored, epochs=1)
+    _, second = make(tiny, cpu, "regression", scored, epochs=1)
     second.load(first.state())
     list(second.run())
     ours, theirs = whole.weights(), second.weights()
@@ -83,9 +83,9 @@ def test_a_run_resumes_from_its_state_to_the_same_weights(shallow_folder, cpu, s
 
 
 @pytest.mark.parametrize(("objective", "kind"), [("classification", "labelled"), ("triplet", "triplets")])
-def test_an_objective_of_one_embedding_is_refused(shallow_folder, cpu, scored, objective, kind):
+def test_an_objective_of_one_embedding_is_refused(tiny, cpu, scored, objective, kind):
     with pytest.raises(UserError, match=rf"objective '{objective}'\. Use one of regression, cosent, ranking\."):
-        make(shallow_folder, cpu, objective, scored)
+        make(tiny, cpu, objective, scored)
     with pytest.raises(UserError, match="A poly-encoder cannot be trained"):
         Plan(NEW_POLY, objective).check(kind)
 
