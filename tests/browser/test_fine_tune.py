@@ -365,7 +365,7 @@ def test_a_hosted_visitor_finds_its_run_after_a_reload_and_nobody_else_does(visi
 
 
 def test_shuffled_labels_are_not_called_better(page, tmp_path):
-    with head("instructions_labelled.csv", 210, tmp_path).open(encoding="utf-8", newline="") as file:
+    with (EXAMPLES / "instructions_labelled.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     labels = np.random.default_rng(1).permutation([row["label"] for row in rows])
     path = tmp_path / "shuffled.csv"
@@ -376,7 +376,7 @@ def test_shuffled_labels_are_not_called_better(page, tmp_path):
     open_tab(page)
     upload(page, path)
     expect(page.locator("#estimate")).to_contain_text("Extrapolated")
-    settings(page, epochs=1)
+    settings(page, epochs=2)
     page.locator("#start").click()
     expect(page.locator("#verdict-word")).to_have_text(re.compile("No clear change|Worse: do not use it"))
 
