@@ -11,7 +11,7 @@ import numpy as np
 
 from sbert_app.errors import UserError
 from sbert_app.grid.tasks.classes import Classes
-from sbert_app.grid.tasks.pairs import Pairs
+from sbert_app.grid.tasks.pairs import PairTask
 from sbert_app.grid.tasks.ranking import Retrieval
 from sbert_app.grid.tasks.task import Task
 from sbert_app.labelled.columns import guess_mapping, has_pairs
@@ -62,7 +62,7 @@ class DataSet:
     @property
     def subsets(self) -> tuple[str, ...]:
         """The subset of each example, empty where there are none."""
-        return self.content.subsets if isinstance(self.content, Pairs) else ()
+        return self.content.subsets if isinstance(self.content, PairTask) else ()
 
     @cached_property
     def digest(self) -> str:
@@ -108,7 +108,7 @@ def read_pairs(table: Table, limits: Limits, name: str = "") -> DataSet:
     """Read a table of scored or labelled pairs, triplets, or pairs that belong together, as `read_data_set`."""
     reading = read_examples(table, guess_mapping(table.frame), limits, repeats=True, least=2)
     subsets = _subsets_of(table, reading.examples)
-    return DataSet(name or table.name, Pairs(reading.examples, subsets), reading.notes, reading=reading)
+    return DataSet(name or table.name, PairTask(reading.examples, subsets), reading.notes, reading=reading)
 
 
 def _subsets_of(table: Table, examples: Examples) -> tuple[str, ...]:

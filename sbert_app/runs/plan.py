@@ -13,7 +13,7 @@ from sbert_app.labelled.columns import KINDS
 from sbert_app.labelled.splits import Split
 from sbert_app.models.defaults import NEW_POLY
 from sbert_app.models.words.untrained import is_untrained
-from sbert_app.training.options import INFERSENT_CONCATENATION, OBJECTIVES, ObjectiveOptions, Options, check_of_similarity
+from sbert_app.training.options import INFERSENT_CONCATENATION, OBJECTIVES, ObjectiveOptions, TrainingOptions, check_of_similarity
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
@@ -37,7 +37,7 @@ class Plan:
 
     base: str
     objective: str
-    options: Options = field(default_factory=Options)
+    options: TrainingOptions = field(default_factory=TrainingOptions)
     adjust: ObjectiveOptions = field(default_factory=ObjectiveOptions)
     learning_curve: bool = True
 
@@ -56,7 +56,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> "Plan":
-        return cls(**content | {"options": Options(**content["options"]), "adjust": ObjectiveOptions(**content["adjust"])})
+        return cls(**content | {"options": TrainingOptions(**content["options"]), "adjust": ObjectiveOptions(**content["adjust"])})
 
 
 def preset(name: str, kind: str, examples: int, base: str) -> Plan:
@@ -74,13 +74,13 @@ def preset(name: str, kind: str, examples: int, base: str) -> Plan:
 def _preset(name: str, kind: str, examples: int, base: str) -> Plan:
     if name == PAPER:  # section 3.1: batch 16, Adam, 2e-5, warm-up 10 %; NLI and triplets one epoch, STSb four
         epochs = 4 if kind == "scored" else 1
-        return Plan(base, PAPER_OBJECTIVES[kind], Options(epochs=epochs, batch_size=16, learning_rate=2e-5, head_rate=2e-5))
+        return Plan(base, PAPER_OBJECTIVES[kind], TrainingOptions(epochs=epochs, batch_size=16, learning_rate=2e-5, head_rate=2e-5))
     if name not in (QUICK, THOROUGH):
         raise UserError(f"Unknown preset {name!r}. Must be one of {', '.join(PRESETS)}.")
     updates = 150 if name == QUICK else 450  # with fewer, a small file teaches little
     batch = 16 if examples < 2_000 else 32
     epochs = max(1 if name == QUICK else 3, min(10 if name == QUICK else 20, -(-updates * batch // max(1, examples))))
-    options = Options(epochs=epochs, batch_size=batch, learning_rate=5e-5)
+    options = TrainingOptions(epochs=epochs, batch_size=batch, learning_rate=5e-5)
     return Plan(base, SMALL_OBJECTIVES[kind], options, learning_curve=examples <= CURVE_MOST)
 
 

@@ -69,7 +69,7 @@ class EmbeddingJob:
 
 
 @dataclass(frozen=True, eq=False)
-class Request:
+class WaitingSentences:
     """Sentences of one client of a DynamicBatcher, and their embeddings to come, (n, dim) float32."""
 
     encoder: "Encoder"
@@ -83,14 +83,14 @@ class DynamicBatcher:
     def __init__(self, device: Device, short: bool) -> None:
         """short: the requests are short ones, whose batches go before those of long jobs."""
         self._device, self._short = device, short
-        self._waiting: deque[Request] = deque()
+        self._waiting: deque[WaitingSentences] = deque()
         self._lock = threading.Lock()
         self._working = False
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="batcher")
 
     def submit(self, encoder: "Encoder", sentences: Sequence[str]) -> "Future[Vectors]":
         """Embed sentences, together with those of others. n strings -> (n, dim) float32, later. A cancelled future is skipped."""
-        request = Request(encoder, sentences)
+        request = WaitingSentences(encoder, sentences)
         with self._lock:
             self._waiting.append(request)
             if not self._working:
@@ -102,7 +102,7 @@ class DynamicBatcher:
         while requests := self._take():
             self._serve([request for request in requests if request.embeddings.set_running_or_notify_cancel()])
 
-    def _serve(self, requests: list[Request]) -> None:
+    def _serve(self, requests: list[WaitingSentences]) -> None:
         try:
             self._encode(requests)
         except Exception as error:
@@ -112,10 +112,10 @@ class DynamicBatcher:
                 for request in requests:
                     self._serve([request])
 
-    def _take(self) -> list[Request]:
+    def _take(self) -> list[WaitingSentences]:
         """Remove the oldest request from the queue, and others of its model while they fit into one call."""
         with self._lock:
-            taken: list[Request] = []
+            taken: list[WaitingSentences] = []
             room = MOST_TOGETHER
             for request in list(self._waiting):
                 if not taken or (request.encoder is taken[0].encoder and len(request.sentences) <= room):
@@ -125,7 +125,7 @@ class DynamicBatcher:
             self._working = bool(taken)
             return taken
 
-    def _encode(self, requests: list[Request]) -> None:
+    def _encode(self, requests: list[WaitingSentences]) -> None:
         """Encode these together and give each its rows. Equal sentences are computed once."""
         if not requests:
             return

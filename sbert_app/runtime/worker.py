@@ -25,7 +25,7 @@ DISK_FULL = "The disk is full. Free some space, then resume."
 
 
 @dataclass(frozen=True)
-class Job:
+class WaitingRun:
     """A run that waits or is trained. Its lock is held from the start, so that other processes trust its state."""
 
     run: Run
@@ -38,8 +38,8 @@ class Worker:
 
     def __init__(self, train: Callable[[Run, Callable[[], bool]], None]) -> None:
         self._train = train
-        self._waiting: queue.Queue[Job] = queue.Queue()
-        self._jobs: dict[str, Job] = {}
+        self._waiting: queue.Queue[WaitingRun] = queue.Queue()
+        self._jobs: dict[str, WaitingRun] = {}
         self._unwritten: dict[str, tuple[str, str]] = {}  # state and message of runs whose folder was not writable
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -49,7 +49,7 @@ class Worker:
         with self._lock:
             if run.id in self._jobs:
                 raise UserError("This run is already being worked on.")
-            job = Job(run, run.hold())
+            job = WaitingRun(run, run.hold())
             try:
                 with writing("The run"):
                     run.set_state(WAITING)
@@ -105,7 +105,7 @@ class Worker:
             del job
             give_back(unreachable=True)
 
-    def _run_job(self, job: Job) -> None:
+    def _run_job(self, job: WaitingRun) -> None:
         if job.stop.is_set():
             self._set_state(job.run, STOPPED, "Stopped before it began.")
             return

@@ -41,7 +41,7 @@ def routes(bench: Workbench) -> list[Route]:
     ]
 
 
-class Places:
+class RequestPlaces:
     """The requests that are being answered, limited in total and by network address. Used by one event loop, without a lock."""
 
     def __init__(self, limits: Limits) -> None:
@@ -70,7 +70,7 @@ class Api:
         settings = bench.settings
         self._bench, self._hosted, self._key = bench, settings.hosted, settings.key.encode()
         self._service = EmbeddingService(bench)
-        self._places = Places(settings.limits)
+        self._places = RequestPlaces(settings.limits)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="v1")
 
     def answering(self, handler: Handler) -> Handler:

@@ -33,7 +33,7 @@ INFERSENT_CONCATENATION = "(u, v, |u − v|, u ∗ v)"
 
 
 @dataclass(frozen=True)
-class Options:
+class TrainingOptions:
     """Options of the training loop. `head_rate`: learning rate of a softmax head, which starts untrained."""
 
     epochs: int = 4

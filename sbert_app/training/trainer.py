@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from sbert_app.errors import UserError
 from sbert_app.models.engine.batching import Rows
 from sbert_app.models.engine.hardware import Hardware
-from sbert_app.training.options import Options
+from sbert_app.training.options import TrainingOptions
 from sbert_app.training.trainee import BatchLoss, Evaluation, Event, Pause, Trainee
 
 log = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ State = dict[str, Tensor]
 class Trainer:
     """Train a trainee. `state` and `load` move a run to another process, which continues it identically."""
 
-    def __init__(self, trainee: Trainee, options: Options, hardware: Hardware) -> None:
+    def __init__(self, trainee: Trainee, options: TrainingOptions, hardware: Hardware) -> None:
         self.step = self.evaluated = 0
         self.best = -math.inf
         self._trainee = trainee
@@ -190,7 +190,7 @@ class Trainer:
                 }
 
 
-def _optimizer(trainee: Trainee, options: Options) -> tuple[torch.optim.AdamW, list[float]]:
+def _optimizer(trainee: Trainee, options: TrainingOptions) -> tuple[torch.optim.AdamW, list[float]]:
     head = trainee.head()
     in_head = {id(parameter) for parameter in head}
     body = [p for p in trainee.module.parameters() if p.requires_grad and id(p) not in in_head]

@@ -28,7 +28,7 @@ from sbert_app.models.files.finding import CROSS_ENCODER, bundled_cross_encoder,
 from sbert_app.runtime.workbench import close, open_workbench
 from sbert_app.settings import settings_from_environment
 from sbert_app.training.objectives import build_objective
-from sbert_app.training.options import ObjectiveOptions, Options
+from sbert_app.training.options import ObjectiveOptions, TrainingOptions
 from sbert_app.training.siamese import Siamese, finish
 from sbert_app.training.trainee import Trainee
 from sbert_app.training.trainer import Trainer
@@ -38,7 +38,7 @@ from tests.benchmarks.crossing import CrossEncoderTrainee
 Scores = NDArray[np.float32]
 
 GRADES = {"DTORCD": 0, "NS": 1, "SS": 2, "HS": 3}  # different topic or cannot decide; not, somewhat, highly similar
-OPTIONS = Options(epochs=1, batch_size=16, learning_rate=5e-5, head_rate=5e-5)
+OPTIONS = TrainingOptions(epochs=1, batch_size=16, learning_rate=5e-5, head_rate=5e-5)
 HARDWARE = choose_hardware()
 FP32 = replace(HARDWARE, dtype=torch.float32)  # of the weights; the trainer computes in bf16 where that is fast
 UNUSED = 16  # training pairs as the dev part that a trainer must have; its scores are not used

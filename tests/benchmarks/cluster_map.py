@@ -17,7 +17,7 @@ from sklearn.neighbors import KDTree
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import Corpus
 from sbert_app.corpus_map.result import CorpusMap
-from sbert_app.jobs.map.drawing import Grouping, draw_corpus
+from sbert_app.jobs.map.drawing import ClusterOptions, draw_corpus
 from sbert_app.mapping import projection
 from sbert_app.mapping.clusters import METHODS, cluster
 from sbert_app.mapping.keywords import Words
@@ -97,7 +97,7 @@ def end_to_end(bench: Workbench, titles: IndexedCorpus) -> dict[str, Any]:
     """20,000 titles with 20 tags: seconds by stage, the automatic number, and every method against the tags with k = 20."""
     import umap
 
-    *_, found = draw_corpus(titles, bench.lines.maps, Grouping(), Stop())
+    *_, found = draw_corpus(titles, bench.lines.maps, ClusterOptions(), Stop())
     assert isinstance(found, CorpusMap)
     gold = titles.corpus.metadata["label"].to_numpy(dtype=object)
     points, vectors = found.projection.points, titles.embeddings

@@ -20,7 +20,7 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.files.finding import CROSS_ENCODER, bundled_folder
 from sbert_app.training.objectives import build_objective
-from sbert_app.training.options import ObjectiveOptions, Options
+from sbert_app.training.options import ObjectiveOptions, TrainingOptions
 from sbert_app.training.siamese import Siamese, finish
 from sbert_app.training.trainee import Evaluation, Trainee
 from sbert_app.training.trainer import Trainer
@@ -34,13 +34,13 @@ LABELS = ("contradiction", "entailment", "neutral")
 NLI = ("snli/train_subset", "snli_cad/revised_train", "multinli/taxinli_from_mnli_train")
 NEIGHBOURS = {"nli": 45_000, "stsb": 40_000, "topics/stackoverflow_titles": 15_000}
 TEACHERS = (
-    ("regression", Options(epochs=2, batch_size=16, learning_rate=2e-5, seed=0)),
-    ("cosent", Options(epochs=3, batch_size=32, learning_rate=5e-5, seed=1)),
-    ("cosent", Options(epochs=3, batch_size=32, learning_rate=5e-5, seed=2)),
+    ("regression", TrainingOptions(epochs=2, batch_size=16, learning_rate=2e-5, seed=0)),
+    ("cosent", TrainingOptions(epochs=3, batch_size=32, learning_rate=5e-5, seed=1)),
+    ("cosent", TrainingOptions(epochs=3, batch_size=32, learning_rate=5e-5, seed=2)),
 )
-CROSS_NLI = Options(epochs=1, batch_size=32, learning_rate=5e-4, head_rate=5e-4)
-CROSS_SILVER = Options(epochs=1, batch_size=32, learning_rate=5e-4, head_rate=5e-4)
-CROSS_GOLD = Options(epochs=2, batch_size=32, learning_rate=2e-4, head_rate=2e-4)
+CROSS_NLI = TrainingOptions(epochs=1, batch_size=32, learning_rate=5e-4, head_rate=5e-4)
+CROSS_SILVER = TrainingOptions(epochs=1, batch_size=32, learning_rate=5e-4, head_rate=5e-4)
+CROSS_GOLD = TrainingOptions(epochs=2, batch_size=32, learning_rate=2e-4, head_rate=2e-4)
 GOLD_WEIGHT = 0.7  # the rest of the last stage's target is the teachers' score: it evens out the noise of single annotations
 HARDWARE = choose_hardware()
 STAGES = Path(".bench") / "cross_encoder"
@@ -54,7 +54,7 @@ def labelled(*names: str) -> Examples:
     return Examples("labelled", sentences, targets, np.arange(1, len(rows) + 1), LABELS, LABELS.index("entailment"))
 
 
-def fit(trainee: Trainee, options: Options, name: str) -> float:
+def fit(trainee: Trainee, options: TrainingOptions, name: str) -> float:
     """Train, put the weights of the best dev score back, and return that score."""
     trainer = Trainer(trainee, options, HARDWARE)
     best, start = trainer.weights(), time.perf_counter()
@@ -67,7 +67,7 @@ def fit(trainee: Trainee, options: Options, name: str) -> float:
     return trainer.best
 
 
-def teacher(objective: str, options: Options, train: Examples, dev: Examples) -> Encoder:
+def teacher(objective: str, options: TrainingOptions, train: Examples, dev: Examples) -> Encoder:
     encoder = Encoder.from_folder(bundled_folder(), replace(HARDWARE, dtype=torch.float32))
     torch.manual_seed(options.seed)
     siamese = Siamese(encoder, build_objective(objective, encoder.dim, 0, ObjectiveOptions()), train, dev)

@@ -23,7 +23,7 @@ from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware, machine
 from sbert_app.training.objectives import Regression
-from sbert_app.training.options import Options
+from sbert_app.training.options import TrainingOptions
 from sbert_app.training.siamese import Siamese
 from sbert_app.training.trainee import BatchLoss
 from sbert_app.training.trainer import Trainer
@@ -136,7 +136,7 @@ class Benchmark:
     def _train(self, data: Examples, batch: int, precision: str) -> None:
         encoder = Encoder.from_folder(model_folder(), self.hardware["fp32"])
         siamese = Siamese(encoder, Regression(), data, data.take(np.arange(8)))
-        trainer = Trainer(siamese, Options(epochs=1, batch_size=batch), self.hardware[precision])
+        trainer = Trainer(siamese, TrainingOptions(epochs=1, batch_size=batch), self.hardware[precision])
         trainer.evaluate_after = set()
         assert sum(isinstance(event, BatchLoss) for event in trainer.run()) == trainer.steps
 

@@ -23,7 +23,7 @@ from sbert_app.models.files.finding import bundled_folder
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 from sbert_app.training.objectives import build_objective
-from sbert_app.training.options import CONCATENATIONS, PAPER_CONCATENATION, ObjectiveOptions, Options
+from sbert_app.training.options import CONCATENATIONS, PAPER_CONCATENATION, ObjectiveOptions, TrainingOptions
 from sbert_app.training.siamese import Siamese, finish
 from sbert_app.training.trainer import Trainer
 
@@ -57,7 +57,7 @@ def trained(pooling: str, concatenation: str, seed: int, examples: Examples, pai
     encoder = encoder_with(pooling)
     objective = build_objective("classification", encoder.dim, len(examples.labels), ObjectiveOptions(concatenation=concatenation))
     siamese = Siamese(encoder, objective, train, dev)
-    for _ in Trainer(siamese, Options(epochs=1, batch_size=16, learning_rate=2e-5, seed=seed), choose_hardware()).run():
+    for _ in Trainer(siamese, TrainingOptions(epochs=1, batch_size=16, learning_rate=2e-5, seed=seed), choose_hardware()).run():
         pass
     finish(siamese)
     return encoder

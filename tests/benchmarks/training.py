@@ -17,7 +17,7 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.files.finding import bundled_folder
 from sbert_app.training.objectives import build_objective
-from sbert_app.training.options import ObjectiveOptions, Options
+from sbert_app.training.options import ObjectiveOptions, TrainingOptions
 from sbert_app.training.siamese import Siamese, finish
 from sbert_app.training.trainee import Evaluation
 from sbert_app.training.trainer import Trainer
@@ -25,13 +25,15 @@ from tests.benchmarks import data
 
 HARDWARE = choose_hardware()
 SEEDS = (0, 1, 2)
-REGRESSION = Options(epochs=4, batch_size=16, learning_rate=2e-5)
-COSENT = Options(epochs=3, batch_size=32, learning_rate=5e-5)
+REGRESSION = TrainingOptions(epochs=4, batch_size=16, learning_rate=2e-5)
+COSENT = TrainingOptions(epochs=3, batch_size=32, learning_rate=5e-5)
 SPEED_PAIRS, SPEED_ROUNDS = 2_000, 3
-SPEED = Options(epochs=1, batch_size=16, learning_rate=2e-5)
+SPEED = TrainingOptions(epochs=1, batch_size=16, learning_rate=2e-5)
 
 
-def train(objective: str, options: Options, train: Examples, dev: Examples, pooling: str = "mean") -> tuple[Encoder, float, float]:
+def train(
+    objective: str, options: TrainingOptions, train: Examples, dev: Examples, pooling: str = "mean"
+) -> tuple[Encoder, float, float]:
     """(encoder with the weights of the best dev score, that score, seconds of everything but loading)."""
     encoder = Encoder.from_folder(bundled_folder(), replace(HARDWARE, dtype=torch.float32))
     encoder.layout = replace(encoder.layout, pooling=pooling)

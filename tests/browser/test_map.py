@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from sbert_app.jobs.map import drawing
-from sbert_app.jobs.map.drawing import Grouping
+from sbert_app.jobs.map.drawing import ClusterOptions
 from tests.browser.chromium import go_to, until
 from tests.browser.conftest import SERVED
 from tests.browser.corpus import index, open_example, upload
@@ -118,8 +118,8 @@ def share_of_window(page: Page) -> float:
 
 
 def test_before_the_map_is_drawn_nothing_answers_and_a_finished_one_fills_the_window_and_keeps_its_size(page, monkeypatch):
-    read, counts = Grouping.read, []
-    monkeypatch.setattr(Grouping, "read", staticmethod(lambda *values: counts.append(values[1]) or read(*values)))
+    read, counts = ClusterOptions.read, []
+    monkeypatch.setattr(ClusterOptions, "read", staticmethod(lambda *values: counts.append(values[1]) or read(*values)))
     go_to(page, "Map")
     expect(page.locator("#map-stage")).to_contain_text("principal components")
     page.locator(PLOT).wait_for()

@@ -17,7 +17,7 @@ from sbert_app.models.engine.engine import at_once
 from sbert_app.models.engine.forward import forward_batches
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.training.objectives import Classification, CoSent, MultipleNegativesRanking, Regression, Triplet
-from sbert_app.training.options import Options
+from sbert_app.training.options import TrainingOptions
 from sbert_app.training.siamese import Siamese
 from sbert_app.training.trainee import BatchLoss
 from sbert_app.training.trainer import Trainer
@@ -107,7 +107,7 @@ def training_on(place: Hardware, name: str, dropout: bool = False, **options: in
     for module in siamese.module.modules():
         if isinstance(module, nn.Dropout) and not dropout:
             module.p = 0.0
-    return siamese, Trainer(siamese, Options(**{"epochs": 2, "batch_size": 16, "learning_rate": 5e-5} | options), place)
+    return siamese, Trainer(siamese, TrainingOptions(**{"epochs": 2, "batch_size": 16, "learning_rate": 5e-5} | options), place)
 
 
 def gradients(siamese: Siamese, trainer: Trainer, rows: np.ndarray) -> tuple[float, torch.Tensor]:

@@ -15,7 +15,7 @@ from sbert_app.grid.loading import load_system
 from sbert_app.grid.result import Grid, difference
 from sbert_app.grid.systems import OVERLAP, SBERT, TF_IDF, Choice, System
 from sbert_app.grid.tasks.chosen import own_data_sets
-from sbert_app.grid.tasks.pairs import Pairs
+from sbert_app.grid.tasks.pairs import PairTask
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 
@@ -24,7 +24,7 @@ NOISE = np.random.default_rng(0)
 
 @pytest.fixture(scope="module")
 def pairs(scored):
-    return DataSet("scored", Pairs(scored))
+    return DataSet("scored", PairTask(scored))
 
 
 def made(name: str, scores) -> System:

@@ -9,7 +9,7 @@ from sbert_app.errors import UserError
 from sbert_app.grid.data_sets import DataSet, read_data_set, read_folder
 from sbert_app.grid.export import in_paper, published
 from sbert_app.grid.tasks.chosen import by_tasks, own_data_sets
-from sbert_app.grid.tasks.pairs import Pairs
+from sbert_app.grid.tasks.pairs import PairTask
 from sbert_app.grid.tasks.task import CLASSES, PAIR_CLASSES
 from sbert_app.labelled.example_set import Examples
 from sbert_app.settings import Limits
@@ -41,7 +41,7 @@ def test_the_digest_tells_content_apart_not_names(write):
 
 def test_rows_with_the_same_first_sentence_are_one_group():
     examples = Examples("scored", (["A  cat", "a cat", "b"], ["x", "y", "z"]), np.array([0.0, 1.0, 0.5]), np.arange(1, 4))
-    assert Pairs(examples).groups.tolist() == [0, 0, 1]
+    assert PairTask(examples).groups.tolist() == [0, 0, 1]
 
 
 def test_a_folder_gives_its_data_sets_and_says_which_it_cannot_read(tmp_path):
@@ -93,7 +93,7 @@ def test_the_apps_own_data_sets_can_all_be_read():
 
 def test_the_papers_data_sets_are_known_by_name_and_size():
     def scored(name: str, size: int) -> DataSet:
-        return DataSet(name, Pairs(Examples("scored", (["a"] * size, ["b"] * size), np.zeros(size), np.arange(size))))
+        return DataSet(name, PairTask(Examples("scored", (["a"] * size, ["b"] * size), np.zeros(size), np.arange(size))))
 
     stsb = scored("stsb_test", 1_379)
     assert in_paper(stsb) == "STSb" and in_paper(scored("stsb_dev", 1_500)) == "" and in_paper(scored("mine", 1_379)) == ""

@@ -16,14 +16,14 @@ from sbert_app.grid.loading import load_system
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import OVERLAP, TF_IDF, Choice
 from sbert_app.grid.tasks.chosen import own_data_sets
-from sbert_app.grid.tasks.pairs import Pairs
+from sbert_app.grid.tasks.pairs import PairTask
 from sbert_app.grid.tasks.task import CLASSES
 from sbert_app.settings import Limits
 
 
 @pytest.fixture(scope="module")
 def grid(shared_bench, scored):
-    data = DataSet("50 % a|b_c", Pairs(scored))
+    data = DataSet("50 % a|b_c", PairTask(scored))
     cells = {(name, 0): measure_cell(load_system(shared_bench, name, Choice()), data) for name in (TF_IDF, OVERLAP)}
     return Grid((TF_IDF, OVERLAP, "lost"), (data,), {**cells, ("lost", 0): "There is no model."})
 

@@ -13,7 +13,7 @@ from sbert_app.grid.loading import load_system
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import OVERLAP, SBERT, TF_IDF, WORD_VECTORS, Choice
 from sbert_app.grid.tasks.chosen import own_data_sets
-from sbert_app.grid.tasks.pairs import Pairs
+from sbert_app.grid.tasks.pairs import PairTask
 from sbert_app.grid.tasks.ranking import Retrieval
 from sbert_app.labelled.queries import Queries
 from sbert_app.settings import ASSETS, Limits
@@ -68,7 +68,7 @@ def test_mteb_reads_our_results(shared_bench, tmp_path):
 
     everyday = own("Everyday pairs")
     pairs = everyday.content.examples.take(np.arange(1_379) % everyday.size)
-    data_sets = (DataSet("stsb_test", Pairs(pairs)), own("Hard instructions"), notes(), own("Tickets by team"))
+    data_sets = (DataSet("stsb_test", PairTask(pairs)), own("Hard instructions"), notes(), own("Tickets by team"))
     systems = {name: load_system(shared_bench, name, Choice()) for name in (WORD_VECTORS, TF_IDF)}
     cells = {(name, n): measure_cell(system, data_sets[n]) for name, system in systems.items() for n in (0, 1)}
     cells[WORD_VECTORS, 2] = measure_cell(systems[WORD_VECTORS], data_sets[2])

@@ -10,7 +10,7 @@ from sbert_app.grid.data_sets import DataSet, read_folder
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.systems import BM25, CROSS, HYBRID, MAXSIM, OVERLAP, RERANKED, SBERT, Choice
 from sbert_app.grid.tasks import ranking
-from sbert_app.grid.tasks.pairs import Pairs
+from sbert_app.grid.tasks.pairs import PairTask
 from sbert_app.grid.tasks.ranking import Retrieval
 from sbert_app.grid.tasks.task import RETRIEVAL
 from sbert_app.labelled.queries import Queries
@@ -59,7 +59,7 @@ def test_candidates_alone_are_ranked_and_a_cross_encoder_can_read_them_all(share
 
 def test_a_ranker_is_no_system_for_pairs(shared_bench, scored):
     with pytest.raises(UserError, match="Ranks documents only"):
-        measure_cell(load_system(shared_bench, BM25, Choice()), DataSet("scored", Pairs(scored)))
+        measure_cell(load_system(shared_bench, BM25, Choice()), DataSet("scored", PairTask(scored)))
 
 
 def test_a_folder_of_corpus_queries_and_judgements_is_one_data_set(tmp_path, shared_bench):

@@ -9,7 +9,7 @@ from sbert_app.grid.cell import measure_cell
 from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import System
-from sbert_app.grid.tasks.pairs import Pairs
+from sbert_app.grid.tasks.pairs import PairTask
 from sbert_app.labelled.groups import FILE, digests, remember, trained_on
 from sbert_app.models.files.finding import CROSS_ENCODER
 
@@ -42,7 +42,7 @@ def test_the_bundled_cross_encoder_says_what_it_was_trained_on():
 
 
 def test_a_system_that_saw_the_pairs_is_not_called_best(scored):
-    data = DataSet("scored", Pairs(scored))
+    data = DataSet("scored", PairTask(scored))
     knows = System("knows", "m", "1", lambda examples: examples.gold, trained_on=digests(scored)[:30])
     fair = System("fair", "m", "2", lambda examples: examples.gold + np.random.default_rng(0).normal(0, 0.3, len(examples)))
     cells = {(system.name, 0): measure_cell(system, data) for system in (knows, fair)}

@@ -18,7 +18,7 @@ from sbert_app.runs.records import Kept, RunResult, from_json
 from sbert_app.runs.run import FINISHED, INTERRUPTED, RUNNING, Run
 from sbert_app.runs.runs import Runs
 from sbert_app.storage import read_object, sweep
-from sbert_app.training.options import Options
+from sbert_app.training.options import TrainingOptions
 from tests.runs.test_records import SAVED
 
 RESULT = from_json(RunResult, json.loads((SAVED / "result.json").read_text()))
@@ -26,11 +26,11 @@ RESULT = from_json(RunResult, json.loads((SAVED / "result.json").read_text()))
 
 @pytest.fixture
 def run(tmp_path, scored):
-    return Run.create(tmp_path, "my run", "anna", Plan("all-MiniLM-L6-v2", "regression", Options(epochs=2)), split(scored))
+    return Run.create(tmp_path, "my run", "anna", Plan("all-MiniLM-L6-v2", "regression", TrainingOptions(epochs=2)), split(scored))
 
 
 def test_a_run_is_read_back_as_it_was_made(run, scored):
-    assert run.plan == Plan("all-MiniLM-L6-v2", "regression", Options(epochs=2))
+    assert run.plan == Plan("all-MiniLM-L6-v2", "regression", TrainingOptions(epochs=2))
     assert run.split().fingerprint == split(scored).fingerprint
     info = run.info()
     assert (info.name, info.owner, info.has_model, info.model) == ("my run", "anna", False, f"runs/{run.id}")

@@ -21,7 +21,7 @@ from openai import OpenAI
 from sbert_app.runtime.workbench import Workbench, open_workbench
 from sbert_app.serve import bodies
 from sbert_app.serve.embeddings import RefusedError
-from sbert_app.serve.routes import Places
+from sbert_app.serve.routes import RequestPlaces
 from sbert_app.settings import HOSTED_LIMITS, Limits, Settings
 from sbert_app.ui.app import build_app, launch_options
 from tests.browser.chromium import free_port
@@ -222,7 +222,7 @@ def test_an_address_takes_a_bounded_number_of_places(locked: Served) -> None:
 
 
 def test_places_are_bounded_in_total_and_given_back() -> None:
-    places = Places(replace(Limits(), requests=2, requests_an_address=2))
+    places = RequestPlaces(replace(Limits(), requests=2, requests_an_address=2))
     with places.take("a"), places.take("b"), pytest.raises(RefusedError, match="Too many requests"), places.take("c"):
         pass
     with places.take("a"), places.take("a"):

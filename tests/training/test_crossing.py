@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from sbert_app.models.cross_encoder import CrossEncoder
-from sbert_app.training.options import Options
+from sbert_app.training.options import TrainingOptions
 from sbert_app.training.trainee import BatchLoss, Evaluation
 from sbert_app.training.trainer import Trainer
 from tests.benchmarks.crossing import CrossEncoderTrainee, add_adapter, save_adapter
 
-FAST = Options(epochs=4, batch_size=16, learning_rate=2e-4, head_rate=1e-3)
+FAST = TrainingOptions(epochs=4, batch_size=16, learning_rate=2e-4, head_rate=1e-3)
 
 
 def train(cross, train, dev, cpu):

@@ -9,7 +9,7 @@ from sbert_app.grid.cell import measure_cell
 from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.systems import Choice
-from sbert_app.grid.tasks.pairs import Pairs
+from sbert_app.grid.tasks.pairs import PairTask
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.labelled.example_set import Examples
 from sbert_app.models.defaults import NEW_POLY
@@ -18,7 +18,7 @@ from sbert_app.models.registry import Registry
 from sbert_app.runs.plan import PRESETS, Plan, preset
 from sbert_app.runs.run import FINISHED
 from sbert_app.runtime.workbench import open_workbench
-from sbert_app.training.options import ObjectiveOptions, Options
+from sbert_app.training.options import ObjectiveOptions, TrainingOptions
 from sbert_app.training.siamese import build_siamese
 from sbert_app.training.trainee import BatchLoss, Evaluation
 from sbert_app.training.trainer import Trainer
@@ -33,7 +33,7 @@ def positives(scored):
 def make(shallow_folder, cpu, objective, examples, epochs=3):
     encoder = PolyEncoder.untrained(shallow_folder, cpu)
     siamese = build_siamese(encoder, objective, ObjectiveOptions(), examples.take(np.arange(48)), examples.take(np.arange(48)))
-    return siamese, Trainer(siamese, Options(epochs=epochs, batch_size=16, learning_rate=5e-5), cpu)
+    return siamese, Trainer(siamese, TrainingOptions(epochs=epochs, batch_size=16, learning_rate=5e-5), cpu)
 
 
 @pytest.mark.parametrize("objective", ["regression", "ranking", "cosent"])
@@ -126,7 +126,7 @@ def test_a_run_is_judged_saved_listed_and_scored_by_the_grid(bench, finished):
     assert (saved, "poly-encoder", 384) in [(row.name, row.kind, row.dim) for row in bench.registry.list()]
     again = Registry(bench.settings).pair_scorer(saved)
     assert np.array_equal(again.score(pairs), scorer.score(pairs))
-    cell = measure_cell(load_system(bench, saved, Choice()), DataSet("held out", Pairs(held_out)))
+    cell = measure_cell(load_system(bench, saved, Choice()), DataSet("held out", PairTask(held_out)))
     row = evaluate(bench, held_out, ["cross-encoder"], cross_encoder=saved)["cross-encoder"]
     assert cell.value == pytest.approx(row["spearman"]) and row["model"] == saved
     assert result.verdict.changes[0].after.value == pytest.approx(cell.value, abs=1e-3)

@@ -11,12 +11,12 @@ from torch import nn
 from sbert_app.errors import UserError
 from sbert_app.models.encoder import Encoder
 from sbert_app.training.objectives import CoSent, MultipleNegativesRanking, Regression
-from sbert_app.training.options import Options
+from sbert_app.training.options import TrainingOptions
 from sbert_app.training.siamese import Siamese, epoch_batches, without_repeats
 from sbert_app.training.trainee import BatchLoss, Evaluation
 from sbert_app.training.trainer import Trainer
 
-ONE_EPOCH = Options(epochs=1, batch_size=16, learning_rate=5e-5)
+ONE_EPOCH = TrainingOptions(epochs=1, batch_size=16, learning_rate=5e-5)
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def same(first, second, tolerance=0.0):
 
 
 def test_training_lowers_the_loss_and_raises_the_dev_score(make, model_folder):
-    _, trainer = make(Options(epochs=4, batch_size=16, learning_rate=5e-5), folder=model_folder)
+    _, trainer = make(TrainingOptions(epochs=4, batch_size=16, learning_rate=5e-5), folder=model_folder)
     events = drain(trainer)
     losses = [event.loss for event in events if isinstance(event, BatchLoss)]
     scores = [event.score for event in events if isinstance(event, Evaluation)]
@@ -130,7 +130,7 @@ def test_no_memory_for_one_example_is_told(make, monkeypatch):
 
 @pytest.mark.parametrize("cut", [4])
 def test_a_resumed_run_ends_with_the_same_weights(make, cut):
-    options = Options(epochs=2, batch_size=16, learning_rate=5e-5)
+    options = TrainingOptions(epochs=2, batch_size=16, learning_rate=5e-5)
     _, uninterrupted = make(options)
     scores = [event.score for event in drain(uninterrupted) if isinstance(event, Evaluation)]
     _, first = make(options)
@@ -158,14 +158,14 @@ def test_measuring_the_base_first_changes_nothing(make):
 def test_the_same_seed_gives_the_same_weights_and_another_seed_others(make):
     weights = []
     for seed in (1, 1, 2):
-        _, trainer = make(Options(epochs=1, batch_size=16, seed=seed))
+        _, trainer = make(TrainingOptions(epochs=1, batch_size=16, seed=seed))
         drain(trainer)
         weights.append(trainer.weights())
     assert same(weights[0], weights[1]) and not same(weights[0], weights[2])
 
 
 def test_warm_up_then_decay(make):
-    _, trainer = make(Options(epochs=10, batch_size=16, warmup=0.1))
+    _, trainer = make(TrainingOptions(epochs=10, batch_size=16, warmup=0.1))
     shares = [trainer._schedule(step) for step in range(trainer.steps)]
     assert shares[:3] == pytest.approx([1 / 3, 2 / 3, 1]) and shares[3] == 1 and 0 < shares[-1] < 0.05
     assert all(late < early for early, late in pairwise(shares[3:]))
@@ -198,4 +198,4 @@ def test_ranking_batches_hold_no_text_twice(tiny, cpu, scored):
 @pytest.mark.parametrize("wrong", [{"epochs": 0}, {"batch_size": 1}, {"learning_rate": 0}, {"warmup": 2}, {"learning_rate": "x"}])
 def test_options_check_themselves(wrong):
     with pytest.raises(UserError, match="must lie in"):
-        Options(**wrong)
+        TrainingOptions(**wrong)

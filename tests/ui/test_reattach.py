@@ -10,7 +10,7 @@ from sbert_app.corpus_map.result import CorpusMap, ModelComparison
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import read_lines
-from sbert_app.jobs.map.drawing import Grouping, draw, preview
+from sbert_app.jobs.map.drawing import ClusterOptions, draw, preview
 from sbert_app.mapping.quality import Drift
 from sbert_app.timing.result import Conditions, TimingResult
 from sbert_app.timing.throughput import Throughput, Turn
@@ -47,7 +47,7 @@ def test_the_map_comes_back_with_its_clusters_and_its_comparison(shared_bench, s
     assert tab._on_opened(session, MODEL)[tab.plot] is None
     cleared = tab._on_opened(session, MODEL)
     assert cleared[tab.bar.start].variant == "primary" and cleared[tab.bar.start].value == "Draw the map of 12 rows"
-    *_, drawn = draw(shared_bench, session, Grouping.read("k-means", 2))
+    *_, drawn = draw(shared_bench, session, ClusterOptions.read("k-means", 2))
     assert isinstance(drawn, CorpusMap)
     shown = tab._on_opened(session, MODEL)
     assert shown[tab.plot].layout.meta["map"] == drawn.projection.id

@@ -31,7 +31,7 @@ class WordMatch:
     weight: float
 
 
-class Comparison:
+class TokenComparison:
     """A query compared with rows of a corpus, token by token, each around its best passage. The caller holds the device."""
 
     def __init__(

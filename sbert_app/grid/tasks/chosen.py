@@ -10,7 +10,7 @@ import numpy as np
 from sbert_app.errors import UserError
 from sbert_app.grid.data_sets import DataSet, read_data_set
 from sbert_app.grid.tasks.classes import Classes, Clusters
-from sbert_app.grid.tasks.pairs import Pairs
+from sbert_app.grid.tasks.pairs import PairTask
 from sbert_app.grid.tasks.task import CLASSES, CLUSTERS, TASKS
 from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.labelled_sentences import LabelledSentences, read_labelled_sentences
@@ -72,7 +72,7 @@ def as_triplets(data: DataSet, content: LabelledSentences) -> DataSet:
     negatives = [generator.choice(np.flatnonzero(classes != classes[anchor])) for anchor in anchors]
     columns = tuple([content.sentences[rows[row]] for row in column] for column in (anchors, positives, negatives))
     examples = Examples("triplets", columns, np.zeros(len(anchors)), rows[anchors] + 1)
-    return DataSet(f"{data.name} as triplets", Pairs(examples), data.notes)
+    return DataSet(f"{data.name} as triplets", PairTask(examples), data.notes)
 
 
 @cache

@@ -12,7 +12,7 @@ from sbert_app.evaluation.estimate import resampled
 from sbert_app.evaluation.verdict import METRICS, measure
 from sbert_app.evaluation.weighted import Array, share_positive
 from sbert_app.grid.systems import System
-from sbert_app.grid.tasks.task import CLASSES, CLUSTERS, PAIR_CLASSES, Mistake, Outcome, Task, embedder, short
+from sbert_app.grid.tasks.task import CLASSES, CLUSTERS, PAIR_CLASSES, Mistake, Task, TaskResult, embedder, short
 from sbert_app.labelled.example_set import normalise
 from sbert_app.labelled.labelled_sentences import LabelledSentences
 from sbert_app.vectors import Vectors, unit_rows
@@ -56,7 +56,7 @@ class Classes(Task):
     def answers(self) -> Iterator[NDArray[Any] | None]:
         yield from (self.data.targets, self.data.test, self.data.dev, np.array([self.quick]))
 
-    def run(self, system: System, tick: Callable[[], None]) -> Outcome:
+    def run(self, system: System, tick: Callable[[], None]) -> TaskResult:
         """The seconds are those of the embeddings, or of counting words, alone."""
         start = time.perf_counter()
         features = self.features(system)
@@ -65,7 +65,7 @@ class Classes(Task):
         right = (learnt.predicted == self.data.targets[self.data.tested]).astype(np.float64)
         samples = resampled(share_positive, right, right, self.groups)
         predicted, sentences = learnt.predicted.astype(np.float64), sum(map(len, self.columns))
-        return Outcome(predicted, measures_of(self.data, learnt), samples, sentences, seconds, protocol=learnt.protocol)
+        return TaskResult(predicted, measures_of(self.data, learnt), samples, sentences, seconds, protocol=learnt.protocol)
 
     def features(self, system: System) -> Any:
         """What a classifier learns from: the system's embeddings, or how often each word occurs."""
@@ -95,7 +95,7 @@ class Clusters(Classes):
     name = CLUSTERS
     measure = next(iter(METRICS[CLUSTERS]))
 
-    def run(self, system: System, tick: Callable[[], None]) -> Outcome:
+    def run(self, system: System, tick: Callable[[], None]) -> TaskResult:
         start, tested = time.perf_counter(), self.data.tested
         vectors = embedder(system)([self.data.sentences[row] for row in tested])
         seconds = time.perf_counter() - start
@@ -105,7 +105,7 @@ class Clusters(Classes):
         measures = measure(CLUSTERS, predicted, gold)
         samples = resampled(METRICS[CLUSTERS][self.measure], predicted, gold, self.groups)
         samples += measures[self.measure] - samples.mean()  # rows that a resample repeats make clusters look purer
-        return Outcome(predicted, measures, samples, len(vectors), seconds)
+        return TaskResult(predicted, measures, samples, len(vectors), seconds)
 
 
 def clustered(vectors: Vectors, classes: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -13,13 +13,13 @@ from sbert_app.evaluation.estimate import resampled
 from sbert_app.evaluation.verdict import METRICS, measure
 from sbert_app.evaluation.weighted import Array
 from sbert_app.grid.systems import System
-from sbert_app.grid.tasks.task import Mistake, Outcome, Task, short
+from sbert_app.grid.tasks.task import Mistake, Task, TaskResult, short
 from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.groups import digests
 
 
 @dataclass(frozen=True)
-class Pairs(Task):
+class PairTask(Task):
     """subsets: the subset of each example, such as "headlines" of STS 2013; empty where there are none."""
 
     examples: Examples
@@ -50,14 +50,14 @@ class Pairs(Task):
         yield self.examples.targets
         yield np.array(self.subsets)
 
-    def run(self, system: System, tick: Callable[[], None]) -> Outcome:
+    def run(self, system: System, tick: Callable[[], None]) -> TaskResult:
         start = time.perf_counter()
         predicted, gold = system.score(self.examples, self.subsets), self.examples.gold
         seconds = time.perf_counter() - start
         samples = resampled(METRICS[self.name][self.measure], predicted, gold, self.groups)
         seen = int(np.isin(digests(self.examples), system.trained_on).sum()) if len(system.trained_on) else 0
         measures, sentences = measure(self.name, predicted, gold), sum(map(len, self.columns))
-        return Outcome(predicted, measures, samples, sentences, seconds, self._of_subsets(predicted), seen)
+        return TaskResult(predicted, measures, samples, sentences, seconds, self._of_subsets(predicted), seen)
 
     def _of_subsets(self, predicted: Array) -> dict[str, float]:
         """The main measure of each subset, in alphabetical order."""

@@ -15,7 +15,7 @@ from sbert_app.errors import UserError
 from sbert_app.evaluation.estimate import interval, resampled
 from sbert_app.evaluation.weighted import Array, mean
 from sbert_app.grid.systems import System
-from sbert_app.grid.tasks.task import RETRIEVAL, Mistake, Outcome, Task, short
+from sbert_app.grid.tasks.task import RETRIEVAL, Mistake, Task, TaskResult, short
 from sbert_app.labelled.queries import Queries, Rows
 from sbert_app.vectors import Vectors, unit_rows
 
@@ -149,7 +149,7 @@ class Retrieval(Task):
         yield from (np.array(sorted(relevant.items())) for relevant in self.queries.relevant)
         yield from self.queries.candidates or ()
 
-    def run(self, system: System, tick: Tick) -> Outcome:
+    def run(self, system: System, tick: Tick) -> TaskResult:
         start = time.perf_counter()
         values = measures(self.queries, system.rank(self.queries))
         seconds, predicted = time.perf_counter() - start, values[self.measure]
@@ -158,7 +158,7 @@ class Retrieval(Task):
         estimates = {name: interval(means[name], drawn) for name, drawn in samples.items()}
         intervals = {name: (estimate.low, estimate.high) for name, estimate in estimates.items()}
         read = sum(map(len, self.columns))
-        return Outcome(predicted, means, samples[self.measure], read, seconds, intervals=intervals)
+        return TaskResult(predicted, means, samples[self.measure], read, seconds, intervals=intervals)
 
     def distances(self, predicted: Array) -> Array:
         return 1 - predicted

@@ -29,7 +29,7 @@ SHORT = 160  # characters of a sentence in a list
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TaskResult:
     """How a system did: the fields are those of `Cell`. measures: the main one first."""
 
     predicted: Array
@@ -85,7 +85,7 @@ class Task(ABC):
         """What is known of each example, as arrays: to tell data sets apart."""
 
     @abstractmethod
-    def run(self, system: System, tick: Callable[[], None]) -> Outcome:
+    def run(self, system: System, tick: Callable[[], None]) -> TaskResult:
         """Measure a system. tick: called between steps, may raise. Raises UserError if the system cannot do the task."""
 
     @abstractmethod

@@ -36,7 +36,7 @@ DRAWN_AT_ONCE = 20_000  # rows; a larger corpus is drawn when its visitor asks f
 
 
 @dataclass(frozen=True)
-class Grouping:
+class ClusterOptions:
     """Clustering options: a method of METHODS, number of clusters (None: chosen automatically), largest share of outliers."""
 
     method: str = clusters.K_MEANS
@@ -44,7 +44,7 @@ class Grouping:
     outliers: float = DEFAULT_OUTLIERS / 100
 
     @classmethod
-    def read(cls, method: Any = "", count: Any = AUTO, percent: Any = DEFAULT_OUTLIERS) -> "Grouping":
+    def read(cls, method: Any = "", count: Any = AUTO, percent: Any = DEFAULT_OUTLIERS) -> "ClusterOptions":
         """Read the options from a page or a client. Raises UserError for an invalid value."""
         method = validation.one_of(method, "clustering method", clusters.METHODS) or clusters.K_MEANS
         if isinstance(count, str):
@@ -101,7 +101,9 @@ def draws(session: Session) -> bool:
     return session.get(DrawingBegun) is not None and session.get(CorpusMap) is None
 
 
-def draw(bench: Workbench, session: Session, grouping: Grouping, model: str = DEFAULT_ENCODER) -> Iterator[Points2D | CorpusMap]:
+def draw(
+    bench: Workbench, session: Session, grouping: ClusterOptions, model: str = DEFAULT_ENCODER
+) -> Iterator[Points2D | CorpusMap]:
     """Draw the session's corpus: yields a preview, moving points, then the map, which the session keeps. Stoppable."""
     indexed = mapped_corpus(bench, session, model)
     stop = session.begin(MAP)
@@ -117,7 +119,7 @@ def draw(bench: Workbench, session: Session, grouping: Grouping, model: str = DE
             session.drop(DrawingBegun)  # if there is no map, because the page was left, it may begin again
 
 
-def draw_corpus(indexed: IndexedCorpus, line: Line, grouping: Grouping, stop: Stop) -> Iterator[Points2D | CorpusMap]:
+def draw_corpus(indexed: IndexedCorpus, line: Line, grouping: ClusterOptions, stop: Stop) -> Iterator[Points2D | CorpusMap]:
     """Draw any corpus, without a session."""
     for step in project(indexed, line, stop):
         if isinstance(step, Projection):
@@ -135,7 +137,7 @@ def rename(bench: Workbench, session: Session, cluster: Any, name: Any) -> Corpu
     return renamed
 
 
-def regroup(bench: Workbench, session: Session, grouping: Grouping) -> CorpusMap:
+def regroup(bench: Workbench, session: Session, grouping: ClusterOptions) -> CorpusMap:
     """Cluster the session's points again without moving them."""
     before = current_map(session)
     if before.grouping == (grouping.method, grouping.count):
@@ -194,7 +196,7 @@ def _cluster_name(value: Any) -> str:
     return name if any(unicodedata.category(character)[0] not in "CZ" for character in name) else ""
 
 
-def _clustered(projected: Projection, grouping: Grouping) -> CorpusMap:
+def _clustered(projected: Projection, grouping: ClusterOptions) -> CorpusMap:
     start = time.perf_counter()
     clustering = clusters.cluster(projected.points, projected.indexed.embeddings, grouping.method, grouping.count)
     clustered = time.perf_counter()

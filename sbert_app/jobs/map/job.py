@@ -7,7 +7,7 @@ from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps
 from sbert_app.jobs.declaring.option import choice, flag, number, option, output, text
-from sbert_app.jobs.map.drawing import AUTO, DEFAULT_OUTLIERS, Grouping, draw
+from sbert_app.jobs.map.drawing import AUTO, DEFAULT_OUTLIERS, ClusterOptions, draw
 from sbert_app.mapping.clusters import K_MEANS, METHODS
 from sbert_app.step import Step
 
@@ -33,7 +33,7 @@ def cluster_map(call: Call, options: MapOptions) -> Steps:
         cluster (-1: outlier).
     """
     call.session.corpus()  # raises without a corpus, for which the example would be drawn
-    for step in draw(call.bench, call.session, Grouping.read(options.method, options.clusters, options.outliers)):
+    for step in draw(call.bench, call.session, ClusterOptions.read(options.method, options.clusters, options.outliers)):
         if not isinstance(step, CorpusMap):
             yield Step(step.stage, step.done, step.total)
             continue

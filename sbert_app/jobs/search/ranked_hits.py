@@ -14,7 +14,7 @@ from sbert_app.corpus.hits import MAXSIM, Hit, SearchResult, result_of
 from sbert_app.corpus.indexed import DENSE, IndexedCorpus, Ranking
 from sbert_app.corpus.indexing import EncodedSoFar
 from sbert_app.corpus.ranking.fusion import best_first, compared_order
-from sbert_app.corpus.ranking.late_interaction import Comparison, best_sentence
+from sbert_app.corpus.ranking.late_interaction import TokenComparison, best_sentence
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.errors import UserError
 from sbert_app.explain.cautions import pieces_of, unread
@@ -84,7 +84,7 @@ def hits_of(
     start = time.perf_counter()
     head = ranked.rows[:COMPARED]
     with device.hold(short=True) as waited:
-        comparison = Comparison(encoder, indexed, query, head.tolist(), ranked.passages[:COMPARED].tolist())
+        comparison = TokenComparison(encoder, indexed, query, head.tolist(), ranked.passages[:COMPARED].tolist())
     maxsim = comparison.matches.scores
     fused = np.zeros(len(ranked.rows)) if ranked.fused is None else ranked.fused
     order = compared_order(fused, maxsim, ranked.coverage)[:top]
@@ -98,7 +98,7 @@ def hits_of(
     return replace(result, hits=hits, milliseconds=result.milliseconds | {stage: seconds * 1e3})
 
 
-def _explained(hit: Hit, comparison: Comparison, row: int, maxsim: float) -> Hit:
+def _explained(hit: Hit, comparison: TokenComparison, row: int, maxsim: float) -> Hit:
     matches = comparison.words(row)
     return replace(hit, maxsim=maxsim, matches=matches, best=best_sentence(hit.sentence, matches, hit.context))
 

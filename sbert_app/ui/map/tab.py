@@ -11,7 +11,7 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus_map import colouring
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.jobs.map import drawing
-from sbert_app.jobs.map.drawing import Grouping
+from sbert_app.jobs.map.drawing import ClusterOptions
 from sbert_app.jobs.map.kept import current_map
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -120,7 +120,7 @@ class MapTab:
 
         The map comes with all that changes beside it: of two updates within a frame, Gradio's page may lose the first.
         """
-        grouping = Grouping.read(method, count, outliers)
+        grouping = ClusterOptions.read(method, count, outliers)
         yield self.job.busy(html.progress(0, 1, "Starting …", ""))
         shown, seconds = 0.0, math.inf if still else REFRESH_SECONDS
         for step in drawing.draw(self._bench, session, grouping, model):
@@ -153,7 +153,7 @@ class MapTab:
         return {self.plot: figure, self.bar.colour: choice, self.shown_colour: colour}
 
     def _on_regroup(self, session: Session, method: str, count: str, outliers: float) -> Updates:
-        grouping = Grouping.read(method, count, outliers)
+        grouping = ClusterOptions.read(method, count, outliers)
         if session.get(CorpusMap) is None:
             return {self.plot: gr.skip()}  # the options are for the map that will be drawn
         return self._grouped(session, drawing.regroup(self._bench, session, grouping))

@@ -40,7 +40,7 @@ class Toolbar:
             with gr.Row(elem_id="map-controls"):
                 self._draw_controls()
                 self.export = ExportPanel(session, self.colour)
-            self.options = MapOptions()
+            self.options = ClusterControls()
             self.start = gr.Button(view.draw_label(None), variant="primary", size="sm", elem_id="map-draw")
             self.stop = gr.Button("Stop here", variant="stop", size="sm", visible=False, elem_id="map-stop")
 
@@ -81,7 +81,7 @@ class MapFilters(Filters):
         return {self.box: gr.Accordion(label=f"{LABEL}: {len(filters)}" if filters else LABEL)}
 
 
-class MapOptions:
+class ClusterControls:
     """The components. `values` has the order of Grouping.read's arguments."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_longer_busy, sent
 from sbert_app.ui.kit.files import FileButton
-from sbert_app.ui.search.options import Options
+from sbert_app.ui.search.options import SearchControls
 from sbert_app.wording import plural
 
 # "judged" is a custom event of the hits: a row, its grade (null: taken back), and the query that the hits are of.
@@ -94,7 +94,7 @@ class StandingPanel:
                 self.go = gr.Button("Why was it not found?", scale=0, min_width=190, elem_id="why-not")
             self.answer = gr.HTML(elem_id=ANSWER, js_on_load=None)
 
-    def listen(self, request: Request, inputs: set[Any], options: Options, hits: gr.HTML) -> None:
+    def listen(self, request: Request, inputs: set[Any], options: SearchControls, hits: gr.HTML) -> None:
         """Answer for the search that the inputs describe; other hits take the answer away."""
 
         def on_asked(values: Values) -> Updates:

@@ -31,7 +31,7 @@ CHIPS = {
 BESIDE = [("nothing", NOTHING), *((label[0].lower() + label[1:], name) for label, name in RANKINGS)]
 
 
-class Options:
+class SearchControls:
     """The components, and what their values mean."""
 
     def __init__(self) -> None:

@@ -23,7 +23,7 @@ from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
 from sbert_app.ui.search import view
 from sbert_app.ui.search.below_hits import JUDGED, JudgingPanel, StandingPanel
-from sbert_app.ui.search.options import Options
+from sbert_app.ui.search.options import SearchControls
 
 HITS = "hits"  # the element of the result
 LEAD = "Find sentences by what they **mean**, in your own file: different words, same idea."
@@ -71,7 +71,7 @@ class SearchTab:
             self.go = gr.Button("Search", variant="primary", scale=0, min_width=120, elem_id="search")
         self.chips = gr.HTML(elem_id="chips", js_on_load=PICKED)
         with gr.Accordion("Options and filters", open=False, elem_id="options"):
-            self.options = Options()
+            self.options = SearchControls()
         self.hits = gr.HTML(elem_id=HITS, js_on_load=PICKED + JUDGED)
 
     def _listen(self, opened: gr.State) -> None:

@@ -30,7 +30,7 @@ from sbert_app.jobs.corpus.opening import open_example
 from sbert_app.jobs.map import drawing as cluster_map
 from sbert_app.jobs.map.drawing import (
     MAP,
-    Grouping,
+    ClusterOptions,
     begins,
     compare_model,
     draw,
@@ -60,7 +60,7 @@ def example(shared_bench):
 
 
 def drawn(shared_bench, session, *grouping):
-    *_, last = draw(shared_bench, session, Grouping.read(*grouping))
+    *_, last = draw(shared_bench, session, ClusterOptions.read(*grouping))
     assert isinstance(last, CorpusMap)
     return last
 
@@ -78,7 +78,7 @@ def opened(bench, session, rows: list[dict[str, str]]):
 def test_the_preview_comes_first_and_the_points_move_until_the_map_is_there(shared_bench, session, monkeypatch):
     monkeypatch.setattr(projecting, "POLL_SECONDS", 0.02)
     first = preview(shared_bench, session)
-    steps = list(draw(shared_bench, session, Grouping()))
+    steps = list(draw(shared_bench, session, ClusterOptions()))
     assert isinstance(steps[0], Points2D) and np.array_equal(steps[0].points, first.points)
     assert len({step.done for step in steps[1:-1] if 0 < step.done < step.total}) > 0
     corpus_map = steps[-1]
@@ -110,7 +110,7 @@ def test_two_visitors_at_the_same_moment_both_get_their_map(shared_bench, exampl
 
     def run(session):
         start.wait()
-        return list(draw(shared_bench, session, Grouping()))
+        return list(draw(shared_bench, session, ClusterOptions()))
 
     with ThreadPoolExecutor(2) as pool:
         runs = list(pool.map(run, ids))
@@ -120,14 +120,14 @@ def test_two_visitors_at_the_same_moment_both_get_their_map(shared_bench, exampl
 
 def test_stopped_the_points_stay_where_they_are(shared_bench, session, monkeypatch):
     monkeypatch.setattr(projecting, "POLL_SECONDS", 0.02)
-    for step in draw(shared_bench, session, Grouping()):
+    for step in draw(shared_bench, session, ClusterOptions()):
         if isinstance(step, Points2D) and step.done:
             session.stop(MAP)
     assert "UMAP stopped after" in step.projection.method and step.clustering.count > 1
 
 
 def test_who_leaves_the_page_leaves_the_line(shared_bench, session):
-    steps = draw(shared_bench, session, Grouping())
+    steps = draw(shared_bench, session, ClusterOptions())
     for step in steps:
         if "UMAP" in step.stage and "Preview" not in step.stage:
             break
@@ -136,7 +136,7 @@ def test_who_leaves_the_page_leaves_the_line(shared_bench, session):
 
 
 def test_a_map_of_the_example_is_drawn_though_the_example_leaves_the_cache(shared_bench, session):
-    steps = draw(shared_bench, session, Grouping())
+    steps = draw(shared_bench, session, ClusterOptions())
     next(steps)
     shared_bench.examples._indexed.clear()  # as other models' examples would
     *_, last = steps
@@ -144,7 +144,7 @@ def test_a_map_of_the_example_is_drawn_though_the_example_leaves_the_cache(share
 
 
 def test_another_corpus_meanwhile_gets_no_map_of_the_one_before(shared_bench, session):
-    steps = draw(shared_bench, session, Grouping())
+    steps = draw(shared_bench, session, ClusterOptions())
     next(steps)
     open_example(shared_bench, session, "field_notes.csv")
     assert not any(isinstance(step, CorpusMap) for step in steps)
@@ -157,7 +157,7 @@ def test_a_small_corpus_begins_once_unless_its_page_was_left_and_a_large_one_wai
     open_example(shared_bench, session, "field_notes.csv")
     assert begins(session) and draws(session) and not begins(session)
     open_example(shared_bench, session, "support_tickets.csv")
-    steps = draw(shared_bench, session, Grouping())
+    steps = draw(shared_bench, session, ClusterOptions())
     next(steps)
     assert not begins(session)  # it is being drawn
     steps.close()
@@ -226,12 +226,12 @@ def test_approximate_neighbours_are_told(shared_bench, session, monkeypatch):
 
 def test_regrouping_leaves_the_points_and_the_outlier_share_only_joins(shared_bench, session):
     first = drawn(shared_bench, session)
-    corpus_map = regroup(shared_bench, session, Grouping.read(DENSITY, "auto", 100))
+    corpus_map = regroup(shared_bench, session, ClusterOptions.read(DENSITY, "auto", 100))
     assert corpus_map.projection is first.projection and corpus_map.clustering.outliers > 20
-    fewer = regroup(shared_bench, session, Grouping.read(DENSITY, "auto", 1))
+    fewer = regroup(shared_bench, session, ClusterOptions.read(DENSITY, "auto", 1))
     assert fewer.uncut is corpus_map.uncut and fewer.clustering.outliers <= 9
-    assert regroup(shared_bench, session, Grouping.read(K_MEANS, "7", 0)).clustering.count == 7
-    assert Grouping.read(K_MEANS, " AUTO ").count is None
+    assert regroup(shared_bench, session, ClusterOptions.read(K_MEANS, "7", 0)).clustering.count == 7
+    assert ClusterOptions.read(K_MEANS, " AUTO ").count is None
 
 
 def test_a_query_lies_among_its_nearest_rows_and_colours_the_map(shared_bench, session):
@@ -291,7 +291,7 @@ def test_another_model_moves_the_rows_and_says_how_many_neighbours_stay(bench, m
     assert 0.4 < after < before < 0.8
     corpus_map = current_map(session)
     assert corpus_map.comparison is comparison and DRIFT in choices(corpus_map)
-    assert regroup(bench, session, Grouping.read(K_MEANS, 4)).comparison is comparison
+    assert regroup(bench, session, ClusterOptions.read(K_MEANS, 4)).comparison is comparison
     with pytest.raises(UserError):
         list(compare_model(bench, session, "no-such-model"))
 
@@ -311,10 +311,10 @@ def test_the_models_to_compare_with_are_those_of_now_but_the_maps_own(bench, mod
     ("call", "message"),
     [
         (current_map, "no map of this corpus yet"),
-        (lambda session: Grouping.read("magic"), "Unknown clustering method 'magic'"),
-        (lambda session: Grouping.read(K_MEANS, "many"), "number of clusters must be a whole number in 2..100"),
-        (lambda session: Grouping.read(K_MEANS, 1), "number of clusters must be a whole number in 2..100"),
-        (lambda session: Grouping.read(K_MEANS, "auto", float("nan")), "per cent of outliers must be a number in 0..100"),
+        (lambda session: ClusterOptions.read("magic"), "Unknown clustering method 'magic'"),
+        (lambda session: ClusterOptions.read(K_MEANS, "many"), "number of clusters must be a whole number in 2..100"),
+        (lambda session: ClusterOptions.read(K_MEANS, 1), "number of clusters must be a whole number in 2..100"),
+        (lambda session: ClusterOptions.read(K_MEANS, "auto", float("nan")), "per cent of outliers must be a number in 0..100"),
     ],
 )
 def test_mistakes_are_told(session, call, message):

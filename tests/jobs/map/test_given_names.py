@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sbert_app.jobs.corpus.opening import delete_saved, open_saved, saved_corpora
-from sbert_app.jobs.map.drawing import Grouping, regroup, rename
+from sbert_app.jobs.map.drawing import ClusterOptions, regroup, rename
 from sbert_app.jobs.map.kept import FILE
 from sbert_app.runtime.workbench import close, open_workbench
 from sbert_app.settings import Settings
@@ -41,7 +41,7 @@ def test_a_saved_corpus_has_its_cluster_names_when_another_session_opens_it(benc
     open_saved(bench, later, saved.id)
     assert drawn(bench, later, "", 3).names[1] == "Money back"
     assert "Money back" not in drawn(bench, later, "", 2).names  # other clusters
-    assert regroup(bench, later, Grouping(count=3)).names[1] == "Money back"
+    assert regroup(bench, later, ClusterOptions(count=3)).names[1] == "Money back"
     rename(bench, later, 1, "")
     assert "Money back" not in drawn(bench, later, "", 3).names
 

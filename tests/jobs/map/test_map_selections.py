@@ -8,7 +8,7 @@ from sbert_app.corpus_map import selection
 from sbert_app.corpus_map.colouring import CLUSTERS, COLUMN
 from sbert_app.corpus_map.result import NAME_LENGTH
 from sbert_app.errors import UserError
-from sbert_app.jobs.map.drawing import Grouping, regroup, rename
+from sbert_app.jobs.map.drawing import ClusterOptions, regroup, rename
 from sbert_app.jobs.map.kept import current_map, current_selection
 from sbert_app.mapping.clusters import DENSITY
 from tests.corpus_map.maps import small_map
@@ -56,9 +56,9 @@ def test_what_no_name_can_be_is_refused_and_changes_nothing(shared_bench, sessio
 
 def test_names_outlive_another_share_of_outliers_and_end_with_their_clusters(shared_bench, session):
     rename(shared_bench, session, 0, "Bills")
-    fewer = regroup(shared_bench, session, Grouping.read(DENSITY, "auto", 0))
+    fewer = regroup(shared_bench, session, ClusterOptions.read(DENSITY, "auto", 0))
     assert fewer.name_of(fewer.clustering.labels[0]) == "Bills"
-    assert regroup(shared_bench, session, Grouping.read("k-means", 2)).given_names == {}
+    assert regroup(shared_bench, session, ClusterOptions.read("k-means", 2)).given_names == {}
 
 
 def test_a_name_given_while_another_request_changes_the_map_is_not_lost(shared_bench, session, monkeypatch):
@@ -84,5 +84,5 @@ def test_the_selection_is_kept_until_another_and_not_beyond_its_clusters(shared_
     assert current_selection(session) is selected  # a name changes no cluster
     assert selection.matching(corpus_map, {"team": ["Shipping"]}).rows.tolist() == [4, 6]
     assert len(selection.of_group(corpus_map, f"{COLUMN}team", 0).rows) == 6
-    regroup(shared_bench, session, Grouping.read("k-means", 2))
+    regroup(shared_bench, session, ClusterOptions.read("k-means", 2))
     assert current_selection(session) is None

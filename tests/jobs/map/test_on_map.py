@@ -6,7 +6,7 @@ import pytest
 from sbert_app.collections import sample
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import read_lines
-from sbert_app.jobs.map.drawing import Grouping, draw, mapped_corpus, place_query
+from sbert_app.jobs.map.drawing import ClusterOptions, draw, mapped_corpus, place_query
 from sbert_app.jobs.open_collection import open_address
 from sbert_app.ui.map import lists
 from tests.jobs.collection.made import make, tickets
@@ -19,7 +19,7 @@ def mapped(shared_bench, tmp_path, monkeypatch):
     make(tmp_path / "tickets", shared_bench.registry.encoder())
     session = shared_bench.sessions.open()
     open_address(shared_bench, session, str(tmp_path / "tickets"))
-    list(draw(shared_bench, session, Grouping.read()))
+    list(draw(shared_bench, session, ClusterOptions.read()))
     return session
 
 
@@ -46,5 +46,5 @@ def test_of_an_ordinary_corpus_the_map_lists_its_own_rows(shared_bench):
     session = shared_bench.sessions.open()
     session.put(read_lines("\n".join(row["text"] for row in tickets(40)), shared_bench.settings.limits))
     list(index(shared_bench, session, ["text"]))
-    list(draw(shared_bench, session, Grouping.read()))
+    list(draw(shared_bench, session, ClusterOptions.read()))
     assert place_query(shared_bench, session, "login").query.nearest is None
