@@ -24,6 +24,26 @@ def test_buttons_follow_the_job():
     assert stopping.fn(visitor).value == STOPPING and stopped == [visitor]
 
 
+def test_each_update_says_how_the_buttons_are_since_a_busy_page_loses_the_first_of_two():
+    with gr.Blocks() as page:
+        state, start, button, stage = gr.State(""), gr.Button(), gr.Button("Stop", visible=False), gr.HTML()
+        job = LongJob(button, stage, start)
+
+        def work(session):
+            yield from (job.busy("one"), {stage: "two"}, job.idle())
+
+        job.listen(start.click, work, [state], [], lambda session: None)
+    starting = next(function for function in page.fns.values() if function.fn.__name__ == "work")
+    stopping = next(function for function in page.fns.values() if function.outputs == [button])
+    visitor = Session()
+    shown = [(step[start].interactive, step[button].visible, step[stage]) for step in starting.fn(visitor)]
+    assert shown == [(False, True, "one"), (False, True, "two"), (True, False, "")]
+    steps = starting.fn(visitor)
+    next(steps)
+    stopping.fn(visitor)
+    assert [step[button].value for step in steps] == [STOPPING, "Stop"]
+
+
 def test_a_stop_that_comes_before_the_work_has_begun_is_not_lost(shared_bench):
     """The button is shown by the first step; a quick click, or a busy machine, is faster than the second."""
     session = shared_bench.sessions.open()

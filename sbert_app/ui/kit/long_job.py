@@ -80,18 +80,25 @@ class LongJob:
         return gr.Button(STOPPING, interactive=False)
 
     def _stoppable(self, work: Callable[..., Any]) -> Callable[..., Any]:
-        """Repeat a stop at each step: the page shows the button before the service has begun the run that it stops."""
+        """Repeat a stop at each step: the page shows the button before the run has begun that it stops.
+
+        Repeat how the buttons are, too: of two updates that come within a frame, a busy page loses the first.
+        """
         if not inspect.isgeneratorfunction(work):
             return work
 
         @functools.wraps(work)
         def steps(session: Session, *args: Any) -> Iterator[Any]:
             self._asked.discard(session.id)
+            buttons: Updates = {}
             try:
                 for step in work(session, *args):
+                    buttons |= {button: step[button] for button in (*self.starts, self.stop) if button in step}
                     if session.id in self._asked:
                         self._stop(session)
-                    yield step
+                    if session.id in self._asked and self.stop in buttons and buttons[self.stop].visible:
+                        buttons[self.stop] = gr.Button(STOPPING, visible=True, interactive=False)
+                    yield step | buttons
             finally:
                 self._asked.discard(session.id)
 

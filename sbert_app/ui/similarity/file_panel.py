@@ -1,6 +1,6 @@
 """Panel for a file of pairs: upload it, see how well the scores agree with its labels, and get it back with a column of scores."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,18 +76,17 @@ class FilePanel:
         yield from self._opened(session, table, model)
 
     def _on_example(self, session: Session, model: str) -> Iterator[Updates]:
-        yield {self.file: None}
-        yield from self._opened(session, read_table(EXAMPLE, self._bench.settings.limits), model)
+        for updates in self._opened(session, read_table(EXAMPLE, self._bench.settings.limits), model):
+            yield updates | {self.file: None}
 
     def _opened(self, session: Session, table: Table, model: str) -> Iterator[Updates]:
         """Offer the columns of a new file, and score it by the likely ones."""
-        columns = open_pairs(session, table)
-        names = [*table.frame.columns]
-        first, second = (gr.Dropdown(choices=names, value=column) for column in columns.sentences)
-        labels = gr.Dropdown(choices=[NO_COLUMN, *((name, name) for name in names)], value=columns.labels)
-        chosen = {self.first: first, self.second: second, self.labels: labels}
-        yield {self.columns: gr.Row(visible=True), **chosen, **self._no_result()}
-        yield from self._scored(session, columns, model)
+        columns, names = open_pairs(session, table), [*table.frame.columns]
+        choices = names, names, [NO_COLUMN, *((name, name) for name in names)]
+        values = zip(choices, (*columns.sentences, columns.labels), strict=True)
+        offered = [{"choices": choices, "value": value} for choices, value in values]
+        for updates in self._scored(session, columns, model, offered):
+            yield updates | {self.columns: gr.Row(visible=True)}
 
     def _on_score(
         self, session: Session, first: str | None, second: str | None, labels: str | None, model: str
@@ -102,34 +101,36 @@ class FilePanel:
         button = gr.Button(f"Score with {model}", visible=True)
         return {**self._no_result(), self.score: button, self.stage: html.status(view.OTHER_MODEL)}
 
-    def _scored(self, session: Session, columns: PairColumns, model: str) -> Iterator[Updates]:
+    def _scored(
+        self, session: Session, columns: PairColumns, model: str, offered: Sequence[dict[str, Any]] = ({}, {}, {})
+    ) -> Iterator[Updates]:
+        """offered: what the columns' dropdowns get besides, at each step: a busy page may lose the first of two."""
         events, stopped = score_opened(self._bench, session, columns, model), html.status(view.STOPPED)
         for step, state in self.job.following(events, lambda step: step.result is not None, view.progress, stopped):
-            yield state | self._step(step, model)
+            dropdowns = zip(self._chosen, offered, strict=True)
+            interactive = step.stopped or step.result is not None  # then the columns can be changed, and the file scored again
+            chosen = {column: gr.Dropdown(interactive=interactive, **values) for column, values in dropdowns}
+            yield state | self._step(step, model) | chosen
 
     def _step(self, step: Step[ScoredPairs], model: str) -> Updates:
-        """The columns can be changed, and so the file scored again, when nothing is being scored."""
         if step.stopped:
-            return {**self._cleared(), self.score: gr.Button(f"Score with {model}", visible=True, interactive=True)}
+            return {**self._no_result(), self.score: gr.Button(f"Score with {model}", visible=True, interactive=True)}
         if step.result is None:
-            return {**self._no_result(), **self._open(False)}
+            return self._no_result()
         shown = {self.result: view.scored(step.result), self.download: self._file(step.result)}
-        return {**shown, **self._open(True), self.score: gr.Button(visible=False, interactive=True)}
+        return {**shown, self.score: gr.Button(visible=False, interactive=True)}
 
     def _file(self, scored: ScoredPairs) -> Any:
         name = f"{Path(scored.table.name).name.split('.')[0] or 'pairs'}_scored.csv"
         path = self._shelf.put(name, csv_file(scored.records()))
         return gr.DownloadButton(f"Download {name}", value=str(path), visible=True)
 
-    def _open(self, interactive: bool) -> Updates:
-        return {column: gr.Dropdown(interactive=interactive) for column in self._chosen}
-
     def _no_result(self) -> Updates:
         return {self.result: "", self.download: gr.DownloadButton(visible=False), self.score: gr.Button(visible=False)}
 
     def _cleared(self) -> Updates:
         """No result, such as that of an earlier file, and nothing is being scored."""
-        return {**self._no_result(), **self._open(True)}
+        return {**self._no_result(), **{column: gr.Dropdown(interactive=True) for column in self._chosen}}
 
     def _hidden(self) -> Updates:
         return {self.columns: gr.Row(visible=False), **self._cleared()}
