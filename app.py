@@ -58,7 +58,7 @@ def serve(settings: "Settings") -> NoReturn:
 
     skip_stubs()
     from sbert_app.ui.app import build_app, launch_options
-    from sbert_app.ui.server import bound_heads, log_in_one_line, use_lean_pages
+    from sbert_app.ui.gradio_changes import bound_heads, log_in_one_line, use_lean_pages
 
     if settings.mcp and find_spec("mcp") is None:
         raise UserError("MCP needs one more package: pip install 'gradio[mcp]'. Or unset SBERT_STUDIO_MCP.")

@@ -12,6 +12,6 @@ except UserError as error:
     sys.stderr.write(f"Error: {error}\n")
     sys.exit(2)
 
-from sbert_app.cli import main  # imported after `prepare`: libraries choose their folders at import
+from sbert_app.cli.main import main  # imported after `prepare`: libraries choose their folders at import
 
 sys.exit(main())

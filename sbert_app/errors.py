@@ -1,4 +1,6 @@
-"""The only exception whose text is shown to the user."""
+"""The only exception whose text is shown to the user, and what is shown for all others."""
+
+OUR_FAULT = "Something went wrong on our side; it has been logged."
 
 
 class UserError(Exception):

@@ -249,7 +249,7 @@ def shell(
 
     A bundled model is loaded by the first command that needs it, and not again by each.
     """
-    from sbert_app.cli import main
+    from sbert_app.cli.main import main
     from sbert_app.models.registry import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, Registry
 
     load_now = Registry._load

@@ -34,7 +34,7 @@ import json, sys
 from sbert_app.homes import prepare
 from sbert_app.settings import settings_from_environment
 prepare(settings_from_environment())
-from sbert_app.cli import app
+from sbert_app.cli.main import app
 for arguments in json.loads(sys.argv[1]):
     print(arguments[0], app(arguments, standalone_mode=False), file=sys.stderr)
 """

@@ -28,7 +28,7 @@ from sbert_app.settings import Settings
 from sbert_app.ui.quick_import import skip_stubs
 skip_stubs()
 from sbert_app.ui.app import build_app, launch_options
-from sbert_app.ui.server import use_lean_pages
+from sbert_app.ui.gradio_changes import use_lean_pages
 
 bench = open_workbench(Settings(home=Path(sys.argv[1])))
 page = build_app(bench)

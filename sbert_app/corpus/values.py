@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from sbert_app.corpus.cells import COMMA, KINDS, OPPOSITE, POINT, Readings, last_moment
+from sbert_app.corpus.cell_reading import COMMA, KINDS, OPPOSITE, POINT, Readings, last_moment
 from sbert_app.errors import UserError
 from sbert_app.wording import plural
 

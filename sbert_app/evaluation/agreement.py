@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.evaluation import weighted
+from sbert_app.evaluation import metrics
 from sbert_app.evaluation.estimate import MetricEstimate, estimate, resamples_for
+from sbert_app.evaluation.metrics import Array, best_cut
 from sbert_app.evaluation.verdict import METRICS, measure
-from sbert_app.evaluation.weighted import Array, best_cut
 from sbert_app.vectors import Vectors
 
 TOP = 10
@@ -45,7 +45,7 @@ def agreement(scores1: Vectors, scores2: Vectors) -> Agreement:
 def spearman(predicted: Values, gold: Values) -> float:
     """Rank correlation, -1..1, ties share their mean rank. The paper's measure for STS."""
     first, second = (np.asarray(values, dtype=np.float64) for values in (predicted, gold))
-    return float(weighted.spearman(first, second, np.ones((1, len(gold))))[0])
+    return float(metrics.spearman(first, second, np.ones((1, len(gold))))[0])
 
 
 def gains(kind: str, before: Array, after: Array, gold: Array) -> Array:

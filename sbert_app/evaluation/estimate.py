@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.evaluation.weighted import Array, Metric
+from sbert_app.evaluation.metrics import Array, Metric
 
 RESAMPLES = 2_000
 CONFIDENCE = 0.95

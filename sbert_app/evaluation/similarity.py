@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.evaluation.weighted import Array
+from sbert_app.evaluation.metrics import Array
 from sbert_app.vectors import Vectors, unit_rows
 
 NEAREST = 10  # neighbours compared

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.evaluation import weighted
+from sbert_app.evaluation import metrics
 from sbert_app.evaluation.estimate import RESAMPLES, MetricEstimate, interval, resample_weights
+from sbert_app.evaluation.metrics import Array, Metric
 from sbert_app.evaluation.similarity import COSINE, Similarity
-from sbert_app.evaluation.weighted import Array, Metric
 from sbert_app.vectors import Vectors
 
 LEAST_HELD_OUT = 20  # rows; fewer never give a verdict
@@ -21,11 +21,15 @@ BETTER, UNCLEAR, WORSE = "better", "no clear change", "worse: do not use it"
 
 # The first metric of each kind decides the verdict.
 METRICS: dict[str, dict[str, Metric]] = {
-    "scored": {"spearman": weighted.spearman, "pearson": weighted.pearson},
-    "labelled": {"average_precision": weighted.average_precision, "accuracy": weighted.best_accuracy, "f1": weighted.best_f1},
-    "triplets": {"triplet_accuracy": weighted.share_positive},
-    "positives": {"accuracy_at_1": weighted.share_positive},
-    "clusters": {"v_measure": weighted.v_measure, "accuracy": weighted.share_equal},
+    "scored": {"spearman": metrics.spearman, "pearson": metrics.pearson},
+    "labelled": {
+        "average_precision": metrics.average_precision,
+        "accuracy": metrics.best_accuracy,
+        "f1": metrics.best_f1,
+    },
+    "triplets": {"triplet_accuracy": metrics.share_positive},
+    "positives": {"accuracy_at_1": metrics.share_positive},
+    "clusters": {"v_measure": metrics.v_measure, "accuracy": metrics.share_equal},
 }
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.evaluation.estimate import interval
-from sbert_app.evaluation.weighted import Array
+from sbert_app.evaluation.metrics import Array
 from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.systems import System
 from sbert_app.grid.tasks.task import Mistake

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sbert_app.corpus.ranking.lexical import tf_idf_cosines, ticking, word_overlap
+from sbert_app.evaluation.metrics import Array
 from sbert_app.evaluation.verdict import predict
-from sbert_app.evaluation.weighted import Array
 from sbert_app.grid import systems
 from sbert_app.grid.rankers import Stream, Tick, embedded, joined, load_ranker, pair_scores, streamed
 from sbert_app.grid.support_vectors import out_of_fold

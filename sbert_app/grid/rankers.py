@@ -9,7 +9,7 @@ from sbert_app.corpus.ranking.fusion import Scores
 from sbert_app.corpus.ranking.lexical import LexicalIndex
 from sbert_app.corpus.ranking.maxsim import TokenCache
 from sbert_app.errors import UserError
-from sbert_app.evaluation.weighted import Array
+from sbert_app.evaluation.metrics import Array
 from sbert_app.grid.systems import BM25, HYBRID, MAXSIM, Choice, System
 from sbert_app.grid.tasks.ranking import Compare, PairScores, by_both, by_maxsim, by_vectors, by_words, reranked
 from sbert_app.labelled.example_set import Examples

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from sbert_app.errors import UserError
-from sbert_app.evaluation.weighted import Array
+from sbert_app.evaluation.metrics import Array
 from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.groups import Digests
 from sbert_app.labelled.queries import Queries, Rows

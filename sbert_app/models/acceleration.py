@@ -14,7 +14,7 @@ from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware, has_int8_instructions, machine
 from sbert_app.models.engine.openvino_engine import OpenVinoEngine
-from sbert_app.models.files.folders import first_line
+from sbert_app.models.files.layout import first_line
 from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.storage import read_object, write_object
 

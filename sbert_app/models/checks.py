@@ -7,7 +7,7 @@ import numpy as np
 from sbert_app.errors import UserError
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.files.folders import first_line, quoted
+from sbert_app.models.files.layout import first_line, quoted
 
 SAMPLE = "Does this model read a sentence?"
 

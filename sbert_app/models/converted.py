@@ -32,7 +32,7 @@ from sbert_app.models.defaults import full_name, is_draft
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import has_int8_instructions
 from sbert_app.models.engine.openvino_engine import OpenVinoEngine
-from sbert_app.models.files.folders import first_line, quoted
+from sbert_app.models.files.layout import first_line, quoted
 from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.settings import ASSETS
 from sbert_app.storage import atomic_folder, check, checksums, discard, read_object, write_object, writing

@@ -16,7 +16,7 @@ from sbert_app.models.engine.batching import Rows, token_budget_batches
 from sbert_app.models.engine.engine import OnEngine
 from sbert_app.models.engine.forward import Features, Fetch, attention_mask, forward_batches, pad_rows
 from sbert_app.models.engine.hardware import Hardware, use_fastest_attention
-from sbert_app.models.files.folders import quoted, read_json
+from sbert_app.models.files.layout import quoted, read_json
 from sbert_app.models.files.soundness import cast, fingerprint
 from sbert_app.models.files.trained_for import SHARE, UNKNOWN, Bounds, label_names, purpose, read_card, trained_for
 from sbert_app.models.loading import CLASSIFIER_CLASS, LOADING, length_limit, load_transformer, load_without_weights

@@ -7,7 +7,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from sbert_app.errors import UserError
-from sbert_app.models.files.folders import check_files, damaged, first_line, quoted, read_config, write_json
+from sbert_app.models.files.layout import check_files, damaged, first_line, quoted, read_config, write_json
 
 TANH = "torch.nn.modules.activation.Tanh"
 ACTIVATIONS = {

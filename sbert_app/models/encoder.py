@@ -19,7 +19,7 @@ from sbert_app.models.engine.engine import OnEngine
 from sbert_app.models.engine.forward import Features, Fetch, Start, attention_mask, forward_batches, pad_rows
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.card import write_card
-from sbert_app.models.files.folders import WORDS, Layout, read_layout, write_layout
+from sbert_app.models.files.layout import WORDS, Layout, read_layout, write_layout
 from sbert_app.models.files.soundness import fingerprint
 from sbert_app.models.loading import length_limit, load_transformer, load_without_weights
 from sbert_app.models.pooling import POOLINGS

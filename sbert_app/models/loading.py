@@ -12,7 +12,7 @@ import torch
 from sbert_app.errors import UserError
 from sbert_app.models.engine.engine import UnreadWeights
 from sbert_app.models.engine.hardware import Hardware, use_fastest_attention
-from sbert_app.models.files.folders import DEFAULT_MAX_LENGTH, check_files, first_line, quoted
+from sbert_app.models.files.layout import DEFAULT_MAX_LENGTH, check_files, first_line, quoted
 from sbert_app.models.files.soundness import cast, check_complete, check_finite, check_tokenizer
 
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")

@@ -21,7 +21,7 @@ from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, NE
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware, choose_hardware
 from sbert_app.models.files import finding
-from sbert_app.models.files.folders import POLY, kind_of, quoted
+from sbert_app.models.files.layout import POLY, kind_of, quoted
 from sbert_app.models.files.listing import ModelInfo, listed, rerankers
 from sbert_app.models.poly_encoder import PairScorer, PolyEncoder, PolyScorer
 from sbert_app.models.words.untrained import is_untrained, untrained

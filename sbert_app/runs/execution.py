@@ -9,18 +9,18 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
+from sbert_app.evaluation.metrics import Array
 from sbert_app.evaluation.verdict import judge, predict
-from sbert_app.evaluation.weighted import Array
 from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.groups import remember, trained_on
 from sbert_app.labelled.splits import Split
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware
-from sbert_app.runs.files import BEST, CHECKPOINT
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import Baseline, CurveBegun, DevScore, Event, Kept, LearningCurve, Loss, Parts, RunResult
 from sbert_app.runs.result import card_facts, head_accuracy
 from sbert_app.runs.run import FINISHED, STOPPED, Run
+from sbert_app.runs.sealed_files import BEST, CHECKPOINT
 from sbert_app.storage import DamagedError, atomic_folder, discard
 from sbert_app.training.objectives import Classification
 from sbert_app.training.siamese import Siamese, build_siamese, embed, finish, save_head

@@ -14,9 +14,9 @@ import pandas as pd
 from sbert_app.errors import UserError
 from sbert_app.labelled.groups import Separation
 from sbert_app.labelled.splits import Split, from_frame, to_frame
-from sbert_app.runs.files import RunFiles
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import Event, RunResult, from_json
+from sbert_app.runs.sealed_files import RunFiles
 from sbert_app.storage import UnreadableError, atomic_folder, check, checksum, read_object, reading, write_object, writing
 
 WAITING, RUNNING, INTERRUPTED = "waiting", "running", "interrupted"

@@ -11,7 +11,7 @@ import numpy as np
 
 from sbert_app.corpus.cache import EmbeddingCache
 from sbert_app.models.engine.batching import Rows
-from sbert_app.runtime.device import Device
+from sbert_app.runtime.device_queue import Device
 from sbert_app.vectors import Vectors
 
 if TYPE_CHECKING:

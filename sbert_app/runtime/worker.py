@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from filelock import FileLock
 
-from sbert_app.errors import UserError
+from sbert_app.errors import OUR_FAULT, UserError
 from sbert_app.runs.run import FAILED, RUNNING, STOPPED, WAITING, Run, RunInfo
 from sbert_app.runtime.memory import give_back
 from sbert_app.storage import FULL, write_failure, writing
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-INTERNAL_ERROR = "Something went wrong on our side; it has been logged. Resume continues from the last checkpoint."
+INTERNAL_ERROR = f"{OUR_FAULT} Resume continues from the last checkpoint."
 DISK_FULL = "The disk is full. Free some space, then resume."
 
 

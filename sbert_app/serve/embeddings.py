@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.models.defaults import RUN_NAME
-from sbert_app.models.files.folders import quoted
+from sbert_app.models.files.layout import quoted
 from sbert_app.runtime.embedding import DynamicBatcher
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import Vectors

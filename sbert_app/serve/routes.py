@@ -14,7 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from sbert_app.errors import UserError
+from sbert_app.errors import OUR_FAULT, UserError
 from sbert_app.runtime.stop import network_address
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.serve import bodies
@@ -89,7 +89,7 @@ class Api:
                 return Response(status_code=400)  # nobody reads it
             except Exception:
                 log.exception("%s failed", request.url.path)
-                return bodies.refusal("Something went wrong on our side; it has been logged.", 500)
+                return bodies.refusal(OUR_FAULT, 500)
 
         return answer
 

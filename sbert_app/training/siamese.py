@@ -16,7 +16,7 @@ from sbert_app.models.engine.batching import Rows, token_budget_batches
 from sbert_app.models.engine.engine import at_once
 from sbert_app.models.engine.forward import forward_batches
 from sbert_app.models.engine.hardware import Hardware
-from sbert_app.models.files.folders import damaged, first_line, read_json, write_json
+from sbert_app.models.files.layout import damaged, first_line, read_json, write_json
 from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.training.objectives import Classification, MultipleNegativesRanking, build_objective
 from sbert_app.training.options import ObjectiveOptions, check_of_similarity

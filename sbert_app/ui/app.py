@@ -12,7 +12,6 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.serve.routes import routes
 from sbert_app.ui.arrival import Arrival
 from sbert_app.ui.corpus.panel import CorpusPanel
-from sbert_app.ui.doors import Doors
 from sbert_app.ui.duplicates import tab as duplicates
 from sbert_app.ui.evaluation import tab as evaluation
 from sbert_app.ui.fine_tune import tab as fine_tune
@@ -20,6 +19,7 @@ from sbert_app.ui.header import LOGO, TITLE, ModelPicker, build_drawer
 from sbert_app.ui.kit.endpoints import add_endpoint
 from sbert_app.ui.kit.events import PRIVATE, handler
 from sbert_app.ui.map.tab import MapTab
+from sbert_app.ui.middleware import Guard
 from sbert_app.ui.search.tab import SearchTab
 from sbert_app.ui.similarity import tab as similarity
 from sbert_app.ui.theme import STYLE, build_theme, page_head
@@ -98,7 +98,7 @@ def launch_options(bench: Workbench) -> dict[str, Any]:
         "mcp_server": bench.settings.mcp,
         "num_workers": 0,  # other processes would serve files and accept uploads without the middleware below
         "app_kwargs": {
-            "middleware": [Middleware(Doors, settings=bench.settings)],
+            "middleware": [Middleware(Guard, settings=bench.settings)],
             "routes": routes(bench),
         },
     }

@@ -16,7 +16,7 @@ from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.engine.batching import Rows, token_budget_batches
 from sbert_app.models.engine.engine import at_once
 from sbert_app.models.engine.forward import forward_batches
-from sbert_app.models.files.folders import write_json
+from sbert_app.models.files.layout import write_json
 from sbert_app.models.loading import LOADING
 from sbert_app.training.siamese import epoch_batches
 

@@ -9,7 +9,7 @@ from sklearn.metrics import average_precision_score
 
 from sbert_app.evaluation import estimate as estimating
 from sbert_app.evaluation.agreement import best_threshold, disagreements, label_agreement, shortest_between, spearman
-from sbert_app.evaluation.weighted import pearson
+from sbert_app.evaluation.metrics import pearson
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from sklearn import metrics
 
-from sbert_app.evaluation import weighted
+from sbert_app.evaluation import metrics as weighted
 from sbert_app.evaluation.agreement import gains, rank_shares
 from sbert_app.evaluation.verdict import BETTER, UNCLEAR, WORSE, judge, measure, predict
 

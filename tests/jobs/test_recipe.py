@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from sbert_app.cli import app as shell_app
+from sbert_app.cli.main import app as shell_app
 from sbert_app.jobs import JOBS
 from sbert_app.jobs.declaring.option import arguments
 from sbert_app.jobs.declaring.recipe import Input, python, shell

@@ -7,7 +7,7 @@ import gradio as gr
 import pytest
 from typer.main import get_command
 
-from sbert_app.cli import app as shell_app
+from sbert_app.cli.main import app as shell_app
 from sbert_app.jobs import JOBS
 from sbert_app.jobs.declaring.option import arguments
 from sbert_app.ui.app import build_app

@@ -12,7 +12,7 @@ from sbert_app.errors import UserError
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine import forward
 from sbert_app.models.engine.hardware import Hardware, choose_hardware
-from sbert_app.models.files.folders import Layout
+from sbert_app.models.files.layout import Layout
 from sbert_app.vectors import unit_rows
 
 FP32 = Hardware(torch.device("cpu"), torch.float32)

@@ -8,7 +8,7 @@ from safetensors.torch import load_file, save_file
 from sbert_app.errors import UserError
 from sbert_app.models.defaults import DEFAULT_ENCODER, NEW_POLY
 from sbert_app.models.engine.hardware import choose_hardware
-from sbert_app.models.files.folders import CODES
+from sbert_app.models.files.layout import CODES
 from sbert_app.models.poly_encoder import PolyEncoder, PolyScorer, windows
 from sbert_app.models.registry import Registry
 from sbert_app.settings import Settings

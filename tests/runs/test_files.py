@@ -5,8 +5,8 @@ import pytest
 from sbert_app.errors import UserError
 from sbert_app.runs import execution
 from sbert_app.runs.execution import Clock
-from sbert_app.runs.files import RunFiles
 from sbert_app.runs.records import Kept
+from sbert_app.runs.sealed_files import RunFiles
 
 
 def test_events_come_back_without_those_that_were_damaged(tmp_path):

@@ -9,10 +9,10 @@ import pytest
 
 from sbert_app.evaluation.verdict import UNCLEAR, Change
 from sbert_app.labelled.groups import SENTENCES
-from sbert_app.runs.files import RunFiles
 from sbert_app.runs.records import Baseline, CurveBegun, DevScore, HeadAccuracy, Kept, LearningCurve, Loss, RunResult, from_json
 from sbert_app.runs.result import summary, warnings
 from sbert_app.runs.run import Run
+from sbert_app.runs.sealed_files import RunFiles
 
 SAVED = Path(__file__).with_name("saved")  # result.json and events.jsonl of a run, by a version in which both were plain dicts
 

@@ -12,11 +12,11 @@ import torch
 from sbert_app.errors import UserError
 from sbert_app.labelled.splits import split
 from sbert_app.runs import run as run_module
-from sbert_app.runs.files import BEST, CHECKPOINT
 from sbert_app.runs.plan import PAPER, PRESETS, QUICK, Plan, preset
 from sbert_app.runs.records import Kept, RunResult, from_json
 from sbert_app.runs.run import FINISHED, INTERRUPTED, RUNNING, Run
 from sbert_app.runs.runs import Runs
+from sbert_app.runs.sealed_files import BEST, CHECKPOINT
 from sbert_app.storage import read_object, sweep
 from sbert_app.training.options import TrainingOptions
 from tests.runs.test_records import SAVED

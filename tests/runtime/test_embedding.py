@@ -8,7 +8,7 @@ import pytest
 
 from sbert_app.models.encoder import Encoder
 from sbert_app.runtime import embedding as module
-from sbert_app.runtime.device import Device
+from sbert_app.runtime.device_queue import Device
 from sbert_app.runtime.embedding import DynamicBatcher
 
 

@@ -9,7 +9,7 @@ import time
 import pytest
 import uvicorn
 
-from sbert_app.ui import server as heads
+from sbert_app.ui import gradio_changes as heads
 
 BOUND = 1.0
 REQUEST = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"

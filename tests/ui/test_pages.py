@@ -5,7 +5,7 @@ import tracemalloc
 import gradio as gr
 
 from sbert_app.ui.app import build_app
-from sbert_app.ui.server import LeanPages
+from sbert_app.ui.gradio_changes import LeanPages
 
 MOST_BYTES = 150_000
 PAGES = 20

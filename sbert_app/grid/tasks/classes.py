@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.evaluation.estimate import resampled
+from sbert_app.evaluation.metrics import Array, share_positive
 from sbert_app.evaluation.verdict import METRICS, measure
-from sbert_app.evaluation.weighted import Array, share_positive
 from sbert_app.grid.systems import System
 from sbert_app.grid.tasks.task import CLASSES, CLUSTERS, PAIR_CLASSES, Mistake, Task, TaskResult, embedder, short
 from sbert_app.labelled.example_set import normalise

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.errors import UserError
-from sbert_app.evaluation.weighted import Array
+from sbert_app.evaluation.metrics import Array
 from sbert_app.grid.systems import Embed, System
 
 RETRIEVAL, CLASSES, PAIR_CLASSES, CLUSTERS = "retrieval", "classes", "pair classes", "clusters"

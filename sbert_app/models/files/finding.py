@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sbert_app.errors import UserError
-from sbert_app.models.files.folders import first_line, quoted
+from sbert_app.models.files.layout import first_line, quoted
 from sbert_app.settings import ASSETS
 
 if TYPE_CHECKING:

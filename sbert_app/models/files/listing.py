@@ -8,7 +8,7 @@ from pathlib import Path
 from sbert_app.errors import UserError
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, NEW_POLY, PREFIX
 from sbert_app.models.files.finding import CROSS_ENCODER, bundled_folder, local_copy, subfolders
-from sbert_app.models.files.folders import POLY, kind_of, read_config, read_layout
+from sbert_app.models.files.layout import POLY, kind_of, read_config, read_layout
 from sbert_app.models.files.trained_for import LIKENESS, label_count, purpose, trained_for
 from sbert_app.models.words.untrained import DESIGNS
 from sbert_app.settings import Settings

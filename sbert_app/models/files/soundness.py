@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from sbert_app.errors import UserError
-from sbert_app.models.files.folders import damaged, quoted
+from sbert_app.models.files.layout import damaged, quoted
 
 LAYER = re.compile(r"\blayers?\.\d+\.")
 

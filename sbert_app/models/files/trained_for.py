@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from sbert_app.errors import UserError
 from sbert_app.models.files.card import SAVED_HERE
-from sbert_app.models.files.folders import POLY, read_config
+from sbert_app.models.files.layout import POLY, read_config
 
 LIKENESS, ANSWERS, UNKNOWN = "likeness", "answers", ""
 SAID = {  # by a score

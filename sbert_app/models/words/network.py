@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutput
 
-from sbert_app.models.files.folders import WORDS
+from sbert_app.models.files.layout import WORDS
 
 
 class WordConfig(PreTrainedConfig):  # type: ignore[misc]

@@ -13,7 +13,7 @@ from sbert_app.labelled.groups import PAIRS, SENTENCES
 from sbert_app.labelled.training_data import DEV, TEST, TrainingData
 from sbert_app.runs.plan import PRESETS, QUICK, Plan
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.training.options import CONCATENATIONS, DISTANCES, OBJECTIVES
+from sbert_app.training.options import CONCATENATIONS, DISTANCES, OBJECTIVES, RANGES, TrainingOptions
 from sbert_app.ui.fine_tune import view
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import Values
@@ -130,10 +130,12 @@ class PlanPanel:
         self.estimate = gr.HTML(elem_id="estimate", js_on_load=None)
         with gr.Accordion("All settings", open=False, elem_id="all-settings"):
             with gr.Row():
-                self._epochs = gr.Number(4, label="Epochs (1 to 100)", elem_id="epochs")
-                self._batch_size = gr.Number(16, label="Batch size (2 to 1,024)", elem_id="batch-size")
-                self._rate = gr.Number(2e-5, label="Learning rate", elem_id="rate")
-                self._seed = gr.Number(0, label="Seed (0 or more)", elem_id="seed")
+                usual, within = TrainingOptions(), "{} ({:,} to {:,})"
+                epochs, batch = within.format("Epochs", *RANGES["epochs"]), within.format("Batch size", *RANGES["batch_size"])
+                self._epochs = gr.Number(usual.epochs, label=epochs, elem_id="epochs")
+                self._batch_size = gr.Number(usual.batch_size, label=batch, elem_id="batch-size")
+                self._rate = gr.Number(usual.learning_rate, label="Learning rate", elem_id="rate")
+                self._seed = gr.Number(usual.seed, label="Seed (0 or more)", elem_id="seed")
             with gr.Row():
                 self._concatenation = gr.Dropdown(
                     list(CONCATENATIONS), label="Softmax input (Table 6 of the paper)", elem_id="concatenation"

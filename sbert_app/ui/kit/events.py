@@ -13,7 +13,7 @@ from typing import Any
 import gradio as gr
 from gradio.context import LocalContext
 
-from sbert_app.errors import UserError
+from sbert_app.errors import OUR_FAULT, UserError
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.sessions import SessionKey
 from sbert_app.runtime.stop import Visitor, network_address
@@ -25,7 +25,7 @@ PRIVATE: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden
 Values = dict[Any, Any]  # component -> value, the argument of a handler with a set of inputs
 Updates = dict[Any, Any]  # component -> its new value or state; other components are unchanged
 
-INTERNAL_ERROR = "Something went wrong on our side. It has been logged; please try again."
+INTERNAL_ERROR = f"{OUR_FAULT} Please try again."
 
 
 def handler(function: Callable[..., Any], early: bool = False) -> Callable[..., Any]:

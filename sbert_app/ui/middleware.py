@@ -43,7 +43,7 @@ HEADERS = {
 }
 
 
-class Doors:
+class Guard:
     """Passes a request to the app, or answers with one sentence and 403 (foreign host or site) or 404 (closed route)."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
