@@ -174,7 +174,7 @@ def shared_page(request, kept, shared_context, app_url):
         bad: list[str] = []
         kept.append((opened(stranger(shared_context, app_url), bad, app_url), bad))
     (page, bad), failed = kept[0], request.session.testsfailed
-    page.evaluate("document.querySelectorAll('.toast-close').forEach(button => button.click())")
+    page.evaluate("document.querySelectorAll('.toast-close').forEach(button => button.click()), scrollTo(0, 0)")
     if page.viewport_size != {"width": 1280, "height": 900} or page.locator("body.dark").count():
         put_on(page, "light", 1280)
     yield page

@@ -434,7 +434,7 @@ def test_another_model_moves_the_points_and_a_slider_goes_between(drawn, saved_m
     page.locator("#map-compare-start").click()
     expect(page.locator("#map-moved")).to_contain_text("All rows have the same neighbours")
     page.locator("#map-share input[type=range]").wait_for()
-    assert seen_whole(page, "#map-plot") and seen_whole(page, "#map-share")  # what the slider moves is seen beside it
+    until(page, lambda: seen_whole(page, "#map-plot") and seen_whole(page, "#map-share"))  # what the slider moves is seen beside it
     page.wait_for_function(f"([old]) => Math.abs(({PLACE})([0, 0])[0] - old) > 0.5", arg=[first[0]])
     slide = "(s, to) => { s.value = to; s.dispatchEvent(new Event('input', {bubbles: true})); }"
     page.locator("#map-share input[type=range]").evaluate(slide, 0)
