@@ -55,8 +55,8 @@ def upload(bench: Workbench, session: Session, folder: Path, number: int) -> Non
 
 def attack(bench: Workbench, folder: Path) -> bool:
     sessions = bench.sessions
-    others = [sessions.open(Visitor(f"tab {number}", f"10.0.0.{number}")).id for number in range(20)]
-    attacker = sessions.open(Visitor("attacker", "10.1.0.1")).id
+    others = [sessions.open(Visitor(f"tab {number}", f"10.0.0.{number}")) for number in range(20)]
+    attacker = sessions.open(Visitor("attacker", "10.1.0.1"))
 
     def measure() -> tuple[float, float]:
         clicks = [click(bench, others[number % len(others)], number) for number in range(COMPARISONS)]
