@@ -230,8 +230,8 @@ def test_runs_are_a_table_and_delete_asks_first(visit, small_run):
     expect(page.locator("#step-verdict")).not_to_be_visible()
 
 
-def test_the_main_button_stays_where_it_is(shared_tab):
-    page = shared_tab
+def test_the_main_button_stays_where_it_is(page):
+    open_tab(page)
     page.locator("#example-requests_scored").click()
     expect(page.locator("#estimate")).to_contain_text("Extrapolated")
 

@@ -96,9 +96,8 @@ class LongJob:
                     buttons |= {button: step[button] for button in (*self.starts, self.stop) if button in step}
                     if session.id in self._asked:
                         self._stop(session)
-                    if session.id in self._asked and self.stop in buttons and buttons[self.stop].visible:
-                        buttons[self.stop] = gr.Button(STOPPING, visible=True, interactive=False)
-                    yield step | buttons
+                        buttons.pop(self.stop, None)  # it says "Stopping …"
+                    yield buttons | step
             finally:
                 self._asked.discard(session.id)
 
