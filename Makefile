@@ -15,7 +15,7 @@ test: .venv/dev chromium
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 --ignore=tests/browser --cov=sbert_app --cov-report=
 	@echo "Coverage of sbert_app without the browser tests, per cent:" && $(BIN)/coverage report --format=total
-	@echo "Coverage of services and below, per cent (at least 90):" && \
+	@echo "Coverage of jobs and below, per cent (at least 90):" && \
 		$(BIN)/coverage report --format=total --fail-under=90 --omit='sbert_app/ui/*,sbert_app/cli/*'
 	$(BIN)/python -m pytest -n 2 tests/browser
 

@@ -1,1 +1,0 @@
-"""Tests of collections that are opened in the app."""
