@@ -131,12 +131,12 @@ def score_opened(bench: Workbench, session: Session, columns: PairColumns, model
     The last step has the result or is stopped. Raises UserError for a missing column, labels that cannot be compared, or a file
     without a usable row.
     """
-    kept = session.get(PairTable)
-    if kept is None:
+    opened = session.get(PairTable)
+    if opened is None:
         raise UserError("There is no file of pairs yet. Upload one, or open the example.")
-    reading, labels = _read(bench, kept.table, columns)
+    reading, labels = _read(bench, opened.table, columns)
     stop = session.begin(SCORING)
-    for step in _steps(bench, kept.table, reading, labels, model, stop, session.get(ScoredPairs)):
+    for step in _steps(bench, opened.table, reading, labels, model, stop, session.get(ScoredPairs)):
         if step.result is None or session.put(step.result, stop):
             yield step
         else:  # another file was scored meanwhile
@@ -164,8 +164,8 @@ def _steps(
     earlier: ScoredPairs | None = None,
 ) -> Iterator[Step[ScoredPairs]]:
     """Wait in the queue and score, unless an earlier result has these scores; then compare with the labels."""
-    kept = earlier and earlier.table is table and (earlier.model, earlier.reading.mapping) == (model, reading.mapping)
-    scored = earlier if kept else None
+    same = earlier and earlier.table is table and (earlier.model, earlier.reading.mapping) == (model, reading.mapping)
+    scored = earlier if same else None
     if scored is None:
         with bench.lines.corpora.join(stop) as waiting:
             for before in waiting:

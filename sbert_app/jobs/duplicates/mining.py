@@ -62,8 +62,8 @@ def mine(bench: Workbench, session: Session) -> Iterator[Step[Mined]]:
             step = replace(step, seconds=time.perf_counter() - start)
             if step.result:
                 mined = replace(step.result, seconds={MINE: step.seconds})
-                kept = session.put(mined, stop)
-                yield replace(step, stopped=not kept, result=mined if kept else None)
+                stored = session.put(mined, stop)
+                yield replace(step, stopped=not stored, result=mined if stored else None)
             elif stop.is_set():
                 yield replace(step, stopped=True)
                 return

@@ -46,10 +46,10 @@ def current_selection(session: Session) -> Selection | None:
 
 def named(library: Library, session: Session, corpus_map: CorpusMap) -> CorpusMap:
     """The map with the names that its clusters were given before."""
-    kept, key = session.get(GivenNames) or GivenNames(), _key(corpus_map)
-    given = kept.by_clustering.get(key, _saved(library, corpus_map).get(key, {}))
+    earlier, key = session.get(GivenNames) or GivenNames(), _key(corpus_map)
+    names = earlier.by_clustering.get(key, _saved(library, corpus_map).get(key, {}))
     numbers = {str(number) for number in range(corpus_map.clustering.count)}
-    return replace(corpus_map, given_names={int(n): name[:NAME_LENGTH] for n, name in given.items() if n in numbers})
+    return replace(corpus_map, given_names={int(n): name[:NAME_LENGTH] for n, name in names.items() if n in numbers})
 
 
 def keep_names(library: Library, session: Session, corpus_map: CorpusMap) -> None:

@@ -63,7 +63,7 @@ class IndexingPanel:
     def _indexing(self, session: Session, name: str, steps: Iterator[Step[IndexedCorpus]]) -> Iterator[Updates]:
         """Show the rows encoded so far while rows are encoded, then the corpus. name: of the file."""
         shown = partial(view.progress, name=name)
-        for step, state in self.job.following(steps, lambda step: step.result is not None, shown, None):
+        for step, state in self.job.following(steps, shown, None):
             if step.result:
                 state |= self._show(session) | {self.progress: view.ready(step.result)}
             encoding = step.stage == ENCODING

@@ -68,7 +68,7 @@ class OverlapPanel:
         with uploaded(file, "Choose the other file.") as path:
             table = read_table(path, self._bench.settings.limits)
         steps, stopped = compare_file(self._bench, session, table), html.status(STOPPED)
-        for step, state in self.job.following(steps, lambda step: step.result is not None, _progress, stopped):
+        for step, state in self.job.following(steps, _progress, stopped):
             shown = {self.result: gr.Column(visible=True), **self._shown(session, threshold)} if step.result else {}
             yield state | shown
 

@@ -128,7 +128,7 @@ class _DuplicatesPanel:
 
     def _on_find(self, session: Session, threshold: float, remove: str) -> Iterator[Updates]:
         steps, stopped = mining.mine(self._bench, session), html.status(view.STOPPED)
-        for step, state in self.job.following(steps, lambda step: step.result is not None, view.progress, stopped):
+        for step, state in self.job.following(steps, view.progress, stopped):
             yield state | (self._mined(session, threshold, remove) if step.result else {})
 
     def _mined(self, session: Session, threshold: float, remove: str) -> Updates:

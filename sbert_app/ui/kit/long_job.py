@@ -4,28 +4,20 @@ import functools
 import inspect
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import gradio as gr
 from markupsafe import Markup
 
 from sbert_app.runtime.session import Session
+from sbert_app.step import Step
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 
 REFRESH_SECONDS = 0.2  # between two updates of the progress bar
 STOPPING = "Stopping …"
 
 Item = TypeVar("Item")
-
-
-class Stoppable(Protocol):
-    """A step of a job that says whether the job was stopped."""
-
-    @property
-    def stopped(self) -> bool: ...
-
-
-Event = TypeVar("Event", bound=Stoppable)
+Result = TypeVar("Result")
 
 
 class LongJob:
@@ -47,17 +39,17 @@ class LongJob:
         return self._state(False) | {self.stage: stage}
 
     def following(
-        self, events: Iterable[Event], ended: Callable[[Event], bool], progress: Callable[[Event], Markup], stopped: Markup | None
-    ) -> Iterator[tuple[Event, Updates]]:
-        """Yield the events that are worth showing, with the controls: busy until the job has ended or was stopped.
+        self, steps: Iterable[Step[Result]], progress: Callable[[Step[Result]], Markup], stopped: Markup | None
+    ) -> Iterator[tuple[Step[Result], Updates]]:
+        """Yield the steps that are worth showing, with the controls: busy until the job has a result or was stopped.
 
         stopped: the last stage of a job that was stopped; None: its progress.
         """
-        for event in throttled(events, lambda event: event.stopped or ended(event)):
-            if event.stopped:
-                yield event, self.idle(progress(event) if stopped is None else stopped)
+        for step in throttled(steps, lambda step: step.stopped or step.result is not None):
+            if step.stopped:
+                yield step, self.idle(progress(step) if stopped is None else stopped)
             else:
-                yield event, self.idle() if ended(event) else self.busy(progress(event))
+                yield step, self.busy(progress(step)) if step.result is None else self.idle()
 
     def listen(
         self, trigger: Any, work: Callable[..., Any], inputs: list[Any], outputs: list[Any], stop: Callable[[Session], None] | None

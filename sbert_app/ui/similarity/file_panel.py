@@ -106,7 +106,7 @@ class FilePanel:
     ) -> Iterator[Updates]:
         """offered: what the columns' dropdowns get besides, at each step: a busy page may lose the first of two."""
         events, stopped = score_opened(self._bench, session, columns, model), html.status(view.STOPPED)
-        for step, state in self.job.following(events, lambda step: step.result is not None, view.progress, stopped):
+        for step, state in self.job.following(events, view.progress, stopped):
             dropdowns = zip(self._chosen, offered, strict=True)
             interactive = step.stopped or step.result is not None  # then the columns can be changed, and the file scored again
             chosen = {column: gr.Dropdown(interactive=interactive, **values) for column, values in dropdowns}
