@@ -16,8 +16,8 @@ from gradio_client.client import Job
 from sbert_app.runs.runs import Runs
 from tests.attacks.server import CROSS, MODEL, RefusedError, Server, call, serving
 
-LIMIT = 3  # seconds of one job, where there is a limit
-LEAVING = 1.0  # seconds after which the client leaves
+LIMIT = 1  # seconds of one job, where there is a limit
+LEAVING = 0.5  # seconds after which the client leaves
 FREE = (
     8.0  # seconds until its place is free, on a machine that does other things too: 3 on a quiet one; the job would take 20 or more
 )
