@@ -33,13 +33,9 @@
     return JSON.stringify({ ...values, session, left_by });
   }
 
-  // Open a tab by the name on it, or by its name in the address. On a phone it may be in the menu behind the three dots.
+  // Open a tab by the name on it, or by its name in the address.
   function tab(name) {
-    const named = button => button.textContent.trim().toLowerCase() === name.toLowerCase();
-    const button = tabs('#tabs').find(named);
-    if (button) { button.click(); return; }
-    document.querySelector('#tabs > .tab-wrapper .overflow-menu > button')?.click();
-    setTimeout(() => [...document.querySelectorAll('#tabs > .tab-wrapper .overflow-dropdown button')].find(named)?.click(), 50);
+    tabs('#tabs').find(button => button.textContent.trim().toLowerCase() === name.toLowerCase())?.click();
   }
 
   // The next load of this page begins a new session.
@@ -66,6 +62,7 @@
   // Called when a tab is chosen. What was said when the corpus was opened has been read by then.
   function selected(tab, line) {
     place({ tab });
+    document.querySelector('#tabs > .tab-wrapper [aria-selected=true]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
     return line?.includes('role="status"') ? '' : line;
   }
 
@@ -110,7 +107,8 @@
       else if (corpus === 'ask') target.closest('.card').classList.add('asking');
       else if (corpus === 'cancel') target.closest('.card').classList.remove('asking');
       else window.studio.pick({ [corpus]: name });
-    }
+    } else if (event.target.closest('#tabs')) unfold(false);
+    if (event.target.closest('#index-again')) unfold(true);  // there is its progress
     const way = event.target.closest('button[data-tab]');
     if (way) tab(way.dataset.tab);
     const more = event.target.closest('button[data-unfold]');

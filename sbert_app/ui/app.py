@@ -1,4 +1,4 @@
-"""Build the page: a header with corpus and model, one tab per feature, and the API endpoints."""
+"""Build the page: a bar with corpus and model, one tab per feature, and the API endpoints."""
 
 import secrets
 from typing import Any
@@ -15,7 +15,7 @@ from sbert_app.ui.corpus.panel import CorpusPanel
 from sbert_app.ui.duplicates import tab as duplicates
 from sbert_app.ui.evaluation import tab as evaluation
 from sbert_app.ui.fine_tune import tab as fine_tune
-from sbert_app.ui.header import LOGO, TITLE, ModelPicker, build_drawer
+from sbert_app.ui.header import LOGO, TITLE, ModelPicker
 from sbert_app.ui.kit.endpoints import add_endpoint
 from sbert_app.ui.kit.events import PRIVATE, handler
 from sbert_app.ui.map.tab import MapTab
@@ -45,9 +45,8 @@ def build_app(bench: Workbench) -> gr.Blocks:
         model = picker.in_use
         corpus = CorpusPanel(bench, session, model, picker.menu)
         opened = corpus.opened
-        build_drawer()
         tabs = {}
-        with gr.Tabs(elem_id="tabs") as all_tabs:
+        with gr.Tabs(elem_id="tabs", overflow_behavior="wrap") as all_tabs:
             with gr.Tab("Similarity", id="similarity") as tabs["similarity"]:
                 similarity.build(bench, session, model, opened)
             with gr.Tab("Search", id="search") as tabs["search"]:

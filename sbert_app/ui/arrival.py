@@ -76,13 +76,13 @@ class Arrival:
         # The session comes at once, so that a click in the first second is served; loading the model may take several.
         place = [key, self._place, query, self._all_tabs]
         arrived = app.load(handler(self._on_arrival), [self._place, model], place, js=READ, **PRIVATE)
-        outputs = [*self._picker.outputs, *self._panel.shown, self._panel.progress]
+        outputs = [*self._picker.outputs, *self._panel.shown, self._panel.notice]
         arrived.then(None, self._place, None, js=KEEP, **PRIVATE)
         restored = arrived.then(handler(self._restore), [key, model], outputs, **PRIVATE)
         restored.then(None, None, None, js=ARRIVE, **PRIVATE)
         model.change(handler(self._on_model), [key, model], None, **PRIVATE)
         for name, tab in self._tabs.items():
-            tab.select(None, self._panel.progress, self._panel.progress, js=f"line => studio.selected('{name}', line)", **PRIVATE)
+            tab.select(None, self._panel.notice, self._panel.notice, js=f"line => studio.selected('{name}', line)", **PRIVATE)
 
     def _on_arrival(self, text: str, _: str, request: gr.Request) -> Updates:
         place, bench = Place.read(text), self._bench
@@ -102,7 +102,7 @@ class Arrival:
         if session.get(IndexedCorpus) is None and not open_collection.open_key(self._bench, session, place.corpus):
             open_key(self._bench, session, place.corpus, model)
         if place.corpus and session.get(IndexedCorpus) is None:
-            updates[self._panel.progress] = view.missing(place.corpus, self._bench.settings.hosted)
+            updates[self._panel.notice] = view.missing(place.corpus, self._bench.settings.hosted)
         return updates | self._panel.show(session, place.corpus)
 
     def _model(self, session: Session, model: str) -> Updates:

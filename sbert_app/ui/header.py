@@ -1,4 +1,4 @@
-"""The header: logo, title, the corpus menu, the picker of the model that all tabs use, the drawer "What is this?".
+"""The bar on top: logo, the corpus menu, the picker of the model that all tabs use, "?" and "⋯"; and what is said about the model.
 
 And the dropdowns of tabs that choose a cross-encoder or poly-encoder, each named with what it was trained for.
 """
@@ -37,18 +37,19 @@ class ModelPicker:
         self._bench = bench
         custom = not bench.settings.hosted
         self.in_use = gr.State(DEFAULT_ENCODER)
-        with gr.Row(elem_id="header", equal_height=True):
+        with gr.Row(elem_id="header"):
             gr.HTML(render("header.html", title=TITLE), js_on_load=None)
             self.menu = gr.HTML(corpus_menu(None, ""), elem_id="corpus-menu", js_on_load=MENU_SCRIPT)
             # The registry would list them, but it imports torch: the page would come two seconds later. `refresh` asks it.
             names = [DEFAULT_ENCODER, *bench.settings.allowed_models, *DESIGNS]
             self._picker = gr.Dropdown(
                 names, value=DEFAULT_ENCODER, label="Model", info=LOADING, allow_custom_value=custom, filterable=custom,
-                elem_id="model",
+                elem_id="model", elem_classes="custom" if custom else None,
             )  # fmt: skip
+            gr.HTML(render("what_is_this.html"), elem_id="what-is-this", js_on_load=None)
         if bench.settings.temporary and not bench.settings.hosted:
-            gr.HTML(Markup('<p class="model-note" role="alert">{}</p>').format(TEMPORARY), js_on_load=None)
-        self._note = gr.HTML(elem_id="model-note", js_on_load=None)
+            gr.HTML(Markup('<p role="alert">{}</p>').format(TEMPORARY), elem_id="temporary", elem_classes="notice", js_on_load=None)
+        self._note = gr.HTML(elem_id="model-note", elem_classes="notice", js_on_load=None)
         self.outputs = [self._picker, self.in_use, self._note]  # what `use` updates
         self._picker.input(self._on_pick, [self._picker, self.in_use], self.outputs, api_visibility="private")
 
@@ -64,7 +65,7 @@ class ModelPicker:
         """Use a model in all tabs. Raises UserError if it cannot be loaded."""
         encoder = self._bench.registry.encoder(name)
         facts = f"{encoder.name}: {encoder.dim} dimensions, up to {encoder.max_length} tokens. {encoder.note}"
-        note = Markup() if name == DEFAULT_ENCODER and not encoder.note else Markup('<p class="model-note">{}</p>').format(facts)
+        note = Markup() if name == DEFAULT_ENCODER and not encoder.note else Markup('<p title="{0}">{0}</p>').format(facts)
         names = self.names()
         choices = names if name in names else [*names, name]
         picker = gr.Dropdown(choices=choices, value=name, info=self._place(name))
@@ -80,11 +81,6 @@ class ModelPicker:
         except UserError as error:
             gr.Warning(str(error), title="Model not changed")
             return {self._picker: in_use, self.in_use: in_use}
-
-
-def build_drawer() -> None:
-    """Build the drawer, closed: what an embedding, the cosine and a cross-encoder are, in one picture and a few words."""
-    gr.HTML(render("what_is_this.html"), elem_id="what-is-this", js_on_load=None)
 
 
 def scorer_label(name: str, trained_for: str) -> str:

@@ -6,7 +6,7 @@ from sbert_app.settings import ASSETS
 from sbert_app.ui.kit.html import render
 
 STYLE = ASSETS / "style.css"
-SCRIPTS = tuple(ASSETS / f"{name}.js" for name in ("page", "map_names", "take_home", "present", "keep_session", "tour"))
+SCRIPTS = tuple(ASSETS / f"{name}.js" for name in ("page", "bar", "map_names", "take_home", "present", "keep_session", "tour"))
 ACCENT = "#0f766e"  # SBERT's colour on the page; figures use a lighter teal, readable on light and dark
 
 SHADES = {  # on a light and on a dark page

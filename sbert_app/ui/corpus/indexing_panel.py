@@ -31,17 +31,21 @@ class IndexingPanel:
                 elem_id="so-far-query",
             )  # fmt: skip
             self.hits = gr.HTML(elem_id="so-far-hits", js_on_load=None)
-        with gr.Row(elem_id="stale-row", visible=False) as self.stale_row:
+
+    def draw_notices(self) -> None:
+        """What is said of the open corpus, below the bar; assets/style.css shows one notice at a time."""
+        self.notice = gr.HTML(elem_id="corpus-notice", elem_classes="notice", js_on_load=None)
+        with gr.Row(elem_id="stale-row", elem_classes="notice", visible=False) as self.stale_row:
             self.stale = gr.HTML(elem_id="stale", js_on_load=None)
-            self.again = gr.Button("Index again", size="sm", scale=0, min_width=260, elem_id="index-again")
-        self.job = LongJob(self.stop, self.progress, index, self.again)
+            self.again = gr.Button("Index again", size="sm", scale=0, elem_id="index-again")
+        self.job = LongJob(self.stop, self.progress, self._index, self.again)
 
     def listen(
         self, columns: gr.Dropdown, model: gr.State, opened: gr.State, shown: list[Any], show: Callable[[Session], Updates]
     ) -> None:
         """Connect events. shown: the components that `show` updates once the corpus is indexed."""
         self._show = show
-        session, with_model, outputs = [self._session], [self._session, model], [*shown, self.so_far, self.hits]
+        session, with_model, outputs = [self._session], [self._session, model], [*shown, self.notice, self.so_far, self.hits]
         inputs, stop = [*session, columns, model], lambda session: session.stop(INDEXING)
         for run in (
             self.job.listen(self._index.click, self._on_index, inputs, outputs, stop),
@@ -65,7 +69,7 @@ class IndexingPanel:
         shown = partial(view.progress, name=name)
         for step, state in self.job.following(steps, shown, None):
             if step.result:
-                state |= self._show(session) | {self.progress: view.ready(step.result)}
+                state |= self._show(session) | {self.progress: "", self.notice: view.ready(step.result)}
             encoding = step.stage == ENCODING
             yield {**state, self.so_far: gr.Column(visible=encoding), **({} if encoding else {self.hits: ""})}
 

@@ -1,4 +1,4 @@
-"""The panel below the header to load a corpus: recent, examples, upload or pasted lines; choose its text columns, index, export."""
+"""The panel that hangs from the bar's corpus button, to load a corpus: recent, examples, upload or pasted lines; choose its text columns, index, export."""
 
 import secrets
 from functools import partial
@@ -49,8 +49,9 @@ class CorpusPanel:
             self.collection = CollectionPanel(bench, session)
             self._draw_choose()
             self._draw_export()
-        self.indexing = IndexingPanel(bench, session, self.index)
-        self.progress = self.indexing.progress
+            self.indexing = IndexingPanel(bench, session, self.index)
+        self.indexing.draw_notices()
+        self.notice = self.indexing.notice
 
     def _draw_sources(self) -> None:
         with gr.Row(elem_id="corpus-sources"):
@@ -100,8 +101,8 @@ class CorpusPanel:
         self.use_pasted.click(handler(self._on_pasted), [*session, self.pasted], table, **PRIVATE)
         self.cancel.click(lambda: gr.Column(visible=False), None, self.choose, **PRIVATE)
         self.other_columns.click(handler(self._on_other_columns), session, table, **PRIVATE)
-        self.collection.listen([*self.shown, self.progress], self._on_opening)
-        self._menu.picked(handler(self._on_picked), with_model, [*self.shown, self.progress], **PRIVATE)
+        self.collection.listen([*self.shown, self.notice], self._on_opening)
+        self._menu.picked(handler(self._on_picked), with_model, [*self.shown, self.notice], **PRIVATE)
         self.indexing.listen(self.columns, self._model, self.opened, self.shown, self.show)
         exported = [self.export, self.other_columns, *self.downloads.values()]
         self.opened.change(handler(self._on_opened), session, exported, **PRIVATE)
@@ -167,7 +168,7 @@ class CorpusPanel:
     def _on_opening(self, session: Session) -> Updates:
         """A corpus or a collection was opened."""
         ready = view.ready(session.get(IndexedCorpus), session.get(OpenCollection))
-        return {**self.show(session), self.progress: ready}
+        return {**self.show(session), self.notice: ready}
 
     def _on_opened(self, session: Session) -> Updates:
         is_open = (indexed := session.get(IndexedCorpus)) is not None and not indexed.corpus.store

@@ -40,7 +40,7 @@ def passages(count: int) -> str:
 
 
 def menu(indexed: IndexedCorpus | None, opened: str, collection: OpenCollection | None = None, wanted: str = "") -> Markup:
-    """The button in the header. opened: changes whenever another corpus is opened, which closes the panel.
+    """The button in the bar. opened: changes whenever another corpus is opened, which closes the panel.
 
     wanted: the name in the page's address, which stays there while no corpus is open.
     """
@@ -161,7 +161,7 @@ def ready(indexed: IndexedCorpus | None, collection: OpenCollection | None = Non
         return Markup()
     button = Markup('<button type="button" class="small" data-tab="{}">{}</button>')
     buttons = Markup().join(button.format(tab, name) for tab, name in NEXT.items())
-    line = Markup('<p class="ready" role="status"><span><b>{}</b> is ready: {}.</span> {}</p>')
+    line = Markup('<p class="ready" role="status"><b>{}</b> is ready: {}. {}</p>')
     name, count = (collection.name, collection.rows) if collection else (indexed.corpus.name, len(indexed.corpus))
     return line.format(name, rows(count), buttons)
 
@@ -169,7 +169,7 @@ def ready(indexed: IndexedCorpus | None, collection: OpenCollection | None = Non
 def missing(name: str, hosted: bool) -> Markup:
     """That the corpus of the page's address cannot be opened."""
     where = "none of the examples" if hosted else "neither an example nor kept on this machine"
-    line = Markup('<p class="stale" role="status">There is no corpus <b>{}</b> here: it is {}. Add its file under “Corpus”.</p>')
+    line = Markup('<p role="status">There is no corpus <b>{}</b> here: it is {}. Add its file under “Corpus”.</p>')
     return line.format(html.short(name, 60), where)
 
 
@@ -191,15 +191,14 @@ def stale(other: OtherIndex | None) -> Markup:
         return Markup()
     if other.is_collection:
         return Markup(
-            '<p class="stale" role="status">The collection <b>{}</b> was made with {}, which Search, Duplicates and Map use. '
+            '<p role="status">The collection <b>{}</b> was made with {}, which Search, Duplicates and Map use. '
             "The chosen model is {}.</p>"
         ).format(other.name, other.model, other.other_model)
     return Markup(
-        '<p class="stale" role="status"><b>{}</b> is indexed with {}; the chosen model is {}. '
-        "Search, Duplicates and Map use {} until you index again.{}</p>"
-    ).format(other.name, other.model, other.other_model, other.model, f" {other.loss}" if other.loss else "")
+        '<p role="status"><b>{}</b> is indexed with {}, which Search, Duplicates and Map use until you index again.{}</p>'
+    ).format(other.name, other.model, f" {other.loss}" if other.loss else "")
 
 
 def index_again(other: OtherIndex) -> str:
     """The label of the button that indexes with the chosen model."""
-    return f"Index again with {other.other_model} ({rows(other.rows)}, about {duration(other.seconds)})"
+    return f"Index again with {_short(other.other_model)} (about {duration(other.seconds)})"

@@ -1,0 +1,42 @@
+// The bar: its two menus, and the keys that work anywhere outside of fields.
+(() => {
+  const menus = () => [...document.querySelectorAll('#what-is-this details')];
+  const tabs = () => [...document.querySelectorAll('#tabs > .tab-wrapper [role=tab]')];
+  const ACTS = {
+    api: () => document.querySelector('footer .show-api')?.click(),
+    theme() {
+      const url = new URL(location.href);
+      url.searchParams.set('__theme', document.body.classList.toggle('dark') ? 'dark' : 'light');
+      history.replaceState(history.state, '', url);
+    },
+  };
+
+  // The next or previous of what the tab lists.
+  function step(by) {
+    const rows = [...document.querySelectorAll('#hits .hit, .dup-group, #map-clusters [data-group]')].filter(row => row.offsetParent);
+    const next = rows[Math.max(0, Math.min(rows.length - 1, rows.indexOf(document.activeElement) + by))];
+    if (next?.matches('li')) next.tabIndex = -1;
+    next?.focus();
+    next?.scrollIntoView({ block: 'nearest' });
+  }
+
+  const KEYS = {
+    '/': () => { studio.tab('Search'); setTimeout(() => document.querySelector('#query :is(input, textarea)')?.focus(), 50); },
+    '?': () => menus()[0]?.querySelector('summary').click(),
+    j: () => step(1),
+    k: () => step(-1),
+  };
+
+  document.addEventListener('click', event => {
+    for (const menu of menus()) if (!menu.contains(event.target) || event.target.closest('[data-act], [data-tour], [data-keep-session]')) menu.open = false;
+    ACTS[event.target.closest?.('[data-act]')?.dataset.act]?.();
+  });
+  document.addEventListener('keydown', event => {
+    if (event.key === 'Escape') for (const menu of menus().filter(each => each.open)) { menu.open = false; menu.querySelector('summary').focus(); }
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.('input, textarea, select, [contenteditable], .present')) return;
+    const act = KEYS[event.key] ?? (/^[1-9]$/.test(event.key) && (() => tabs()[event.key - 1]?.click()));
+    if (!act) return;
+    event.preventDefault();
+    act();
+  });
+})();
