@@ -57,8 +57,8 @@ def test_a_file_dropped_anywhere_is_taken_and_the_corpus_is_the_same_on_every_ta
 def test_another_model_in_the_header_says_which_one_the_index_is_of(page, other_model):
     open_example(page, "Household advice")
     choose_model(page, other_model)
-    expect(page.locator("#stale")).to_contain_text("field_notes.csv is indexed with all-MiniLM-L6-v2; the chosen model is")
-    expect(page.locator("#index-again")).to_contain_text(re.compile(r"Index again with .* \(450 rows, about .* s\)"))
+    expect(page.locator("#stale")).to_contain_text("field_notes.csv is indexed with all-MiniLM-L6-v2, which Search")
+    expect(page.locator("#index-again")).to_contain_text(re.compile(r"Index again with first-token \(about .* s\)"))
     page.locator("#index-again").click()
     expect(page.locator("#stale")).to_be_hidden()
     go_to(page, "Search")
@@ -176,10 +176,10 @@ def test_a_bookmark_names_a_file_of_this_machine(shared_page, visit, app_url, pl
 
 def test_a_bookmark_of_no_corpus_says_so_and_stays_until_one_is_opened(visit, app_url):
     bookmark = visit(url=f"{app_url}?tab=search&corpus=nowhere.csv&query=kettle")
-    expect(bookmark.locator("#progress")).to_contain_text("There is no corpus nowhere.csv here")
+    expect(bookmark.locator("#corpus-notice")).to_contain_text("There is no corpus nowhere.csv here")
     assert "corpus=nowhere.csv" in bookmark.url and "query=kettle" in bookmark.url
     open_example(bookmark, "Household advice")
-    expect(bookmark.locator("#progress")).not_to_contain_text("nowhere.csv")
+    expect(bookmark.locator("#corpus-notice")).not_to_contain_text("nowhere.csv")
     expect(bookmark).to_have_url(re.compile(r"corpus=field_notes\.csv"))
 
 
@@ -187,8 +187,8 @@ def test_that_a_corpus_is_ready_is_said_until_the_next_tab(shared_page):
     page = shared_page
     go_to(page, "Similarity")
     open_example(page, "Household advice")
-    expect(page.locator("#progress")).to_contain_text("field_notes.csv is ready: 450 rows.")
-    page.locator("#progress").get_by_role("button", name="Draw its map").click()
+    expect(page.locator("#corpus-notice")).to_contain_text("field_notes.csv is ready: 450 rows.")
+    page.locator("#corpus-notice").get_by_role("button", name="Draw its map").click()
     for tab in ("Fine-tune", "Evaluation", "Similarity"):
         go_to(page, tab)
         expect(page.locator(".ready")).to_have_count(0)
@@ -196,7 +196,7 @@ def test_that_a_corpus_is_ready_is_said_until_the_next_tab(shared_page):
     expect(page.locator("#corpus-menu")).to_contain_text("field_notes.csv")
     expect(page.locator(".ready")).to_have_count(0)
     open_example(page, "Household advice")
-    expect(page.locator("#progress")).to_contain_text("field_notes.csv is ready: 450 rows.")
+    expect(page.locator("#corpus-notice")).to_contain_text("field_notes.csv is ready: 450 rows.")
 
 
 def test_hosted_an_address_opens_nobody_elses_corpus(visit, hosted_url):

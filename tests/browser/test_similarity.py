@@ -158,7 +158,7 @@ def test_another_model_clears_the_scores_and_offers_to_score_again(page, other_m
 
 
 def test_the_drawer_explains_in_one_picture(page):
-    drawer = page.locator("#what-is-this")
+    drawer = page.locator("#help")
     expect(drawer.locator("svg").first).to_be_hidden()
     drawer.locator("summary").press("Enter")
     expect(drawer.get_by_role("img")).to_have_count(3)

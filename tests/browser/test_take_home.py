@@ -130,6 +130,7 @@ def test_a_kept_session_opens_without_network_and_its_commands_make_the_same_res
     expect(page.locator("#map-draw")).to_have_text("Draw again")
     expect(page.locator("#map-draw")).to_be_enabled()
     score = page.locator("#hits .hit-score b").first.inner_text()
+    page.get_by_label("More", exact=True).click()
     _, content = saved(page, "[data-keep-session]")
     (tmp_path / "session.html").write_bytes(content)
     asked, errors = [], []

@@ -12,6 +12,7 @@ def tell(page: Page, step: int) -> None:
 
 
 def begin(page: Page) -> None:
+    page.get_by_label("More", exact=True).click()
     page.get_by_role("button", name="Tour, 60 seconds", exact=True).click()
     tell(page, 1)
 

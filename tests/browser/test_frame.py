@@ -1,0 +1,97 @@
+"""The bar: as high as promised, in one place on every tab, and what hangs from it never moves the page."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.chromium import go_to, put_on
+from tests.browser.corpus import choose_model, open_example
+from tests.browser.test_accessibility import TABS
+
+# The boxes of the bar's parts, and where the open tab's own content begins.
+BOXES = """() => ['#header .brand svg', '#corpus-menu button', '#model', '#help', '#more', '#tabs > .tab-wrapper'].map(name => {
+  const { x, y, width, height } = document.querySelector(name).getBoundingClientRect();
+  return [x, y, width, height].map(Math.round);
+})"""
+CONTENT = "() => Math.min(...[...document.querySelectorAll('#tabs > .tabitem')].filter(each => each.offsetParent).map(each => each.getBoundingClientRect().top + scrollY))"
+SHIFTS = """() => {
+  window.shifted = 0;
+  new PerformanceObserver(list => { for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifted += entry.value; })
+    .observe({ type: 'layout-shift', buffered: false });
+}"""
+
+
+def frames(page: Page) -> list[tuple[str, list[list[int]], float]]:
+    found = []
+    for tab in TABS:
+        go_to(page, tab)
+        page.evaluate("scrollTo(0, 0)")
+        found.append((tab, page.evaluate(BOXES), page.evaluate(CONTENT)))
+    return found
+
+
+def test_the_bar_is_low_and_the_same_on_every_tab_with_and_without_corpus_and_notice(page, other_model):
+    for state in ("nothing open", "a corpus", "a corpus and a notice"):
+        if state == "a corpus":
+            open_example(page, "Household advice")
+        if state == "a corpus and a notice":
+            choose_model(page, other_model)
+            expect(page.locator("#stale-row")).to_be_visible()
+        for width, most in ((1280, 96), (1920, 96), (390, 104)):
+            put_on(page, "light", width)
+            parts = frames(page)
+            assert {tab: top for tab, _, top in parts if top > most} == {}, (state, width)
+            assert [boxes for _, boxes, _ in parts] == [parts[0][1]] * len(TABS), (state, width)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+        put_on(page, "light", 1280)
+
+
+def test_nothing_moves_while_an_example_is_opened_searched_and_another_one_indexed(page, tmp_path):
+    page.evaluate(SHIFTS)
+    open_example(page, "Household advice")
+    go_to(page, "Search")
+    expect(page.locator("#hits .hit").first).to_be_visible()
+    page.get_by_label("Query", exact=True).fill("bread goes stale")
+    page.keyboard.press("Enter")
+    expect(page.locator("#hits .hit").first).to_contain_text("Bread")
+    go_to(page, "Similarity")
+    open_example(page, "Support tickets")
+    expect(page.locator("#corpus-notice")).to_contain_text("is ready")
+    assert page.evaluate("shifted") <= 0.02
+
+
+def test_keys_open_tabs_and_search_and_are_dead_in_fields(page):
+    page.locator("body").press("4")
+    expect(page.get_by_role("tab", name="Map", exact=True)).to_have_attribute("aria-selected", "true")
+    page.locator("body").press("/")
+    expect(page.get_by_role("tab", name="Search", exact=True)).to_have_attribute("aria-selected", "true")
+    page.locator("body").press("?")
+    expect(page.locator("#help .popover-card")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#help .popover-card")).to_be_hidden()
+    open_example(page, "Household advice")
+    query = page.get_by_label("Query", exact=True)
+    query.fill("")
+    query.press("4")
+    query.press("j")
+    expect(query).to_have_value("4j")
+    expect(page.get_by_role("tab", name="Search", exact=True)).to_have_attribute("aria-selected", "true")
+    query.press("Enter")
+    expect(page.locator("#hits [data-query='4j']")).to_be_visible()
+    query.blur()
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    expect(page.locator("#hits .hit").nth(1)).to_be_focused()
+    page.keyboard.press("k")
+    expect(page.locator("#hits .hit").first).to_be_focused()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_theme_changes_from_the_menu_and_stays_over_a_reload(visit, theme):
+    page, other = visit(theme=theme), {"light": "dark", "dark": "light"}[theme]
+    page.get_by_label("More", exact=True).click()
+    page.get_by_role("button", name="Light or dark").click()
+    expect(page.locator("#more .popover-card")).to_be_hidden()
+    assert f"__theme={other}" in page.url
+    page.reload()
+    page.locator("body.arrived").wait_for()
+    assert page.evaluate("document.body.classList.contains('dark')") == (other == "dark")
