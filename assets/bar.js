@@ -1,6 +1,6 @@
-// The bar: its two menus, and the keys that work anywhere outside of fields.
+// Cards that hang from a button, such as the bar's two menus, and the keys that work anywhere outside of fields.
 (() => {
-  const menus = () => [...document.querySelectorAll('#what-is-this details')];
+  const menus = () => [...document.querySelectorAll('details[name]')]  // they open a card over the page;
   const tabs = () => [...document.querySelectorAll('#tabs > .tab-wrapper [role=tab]')];
   const ACTS = {
     api: () => document.querySelector('footer .show-api')?.click(),
@@ -22,7 +22,7 @@
 
   const KEYS = {
     '/': () => { studio.tab('Search'); setTimeout(() => document.querySelector('#query :is(input, textarea)')?.focus(), 50); },
-    '?': () => menus()[0]?.querySelector('summary').click(),
+    '?': () => document.querySelector('#help summary').click(),
     j: () => step(1),
     k: () => step(-1),
   };

@@ -15,6 +15,8 @@ from sbert_app.errors import UserError
 LABEL_COLUMNS, LABEL_LENGTH = 4, 60  # columns; characters of the longest value
 BLANK = "(blank)"  # how an empty cell is shown
 FACET_VALUES = 100  # a column with more distinct values is filtered by text or range, not by a list
+LISTED_NUMBERS = 12  # a column of numbers or dates with more distinct values is filtered by range
+SAMPLED, BARS = 2_000, 16  # rows in which a range is looked for; parts of a range
 
 
 @dataclass(frozen=True)
@@ -109,10 +111,39 @@ def facets(metadata: pd.DataFrame) -> dict[str, dict[str, int]]:
     return {column: {str(value): int(rows) for value, rows in counted.items()} for column, counted in few.items()}
 
 
-def facet_list(metadata: pd.DataFrame) -> list[tuple[str, str, int]]:
-    """(column, value, rows) of each facet, the columns with the fewest values first."""
-    fewest_first = sorted(facets(metadata).items(), key=lambda item: len(item[1]))
-    return [(column, *counted) for column, counts in fewest_first for counted in counts.items()]
+@dataclass(frozen=True)
+class FilterColumn:
+    """How the rows of a corpus can be filtered by a column: by its values if they are few, within a range, or by a text in it.
+
+    values: the ways in which a value is written, which differ in case only, and its rows; most rows first. ends: a low and a high
+    cell of numbers, dates or times; bars: rows in equal parts between them.
+    """
+
+    name: str
+    values: tuple[tuple[tuple[str, ...], int], ...] = ()
+    ends: tuple[str, str] | None = None
+    bars: tuple[int, ...] = ()
+
+
+def filter_columns(metadata: pd.DataFrame) -> list[FilterColumn]:
+    """How each column can be filtered by: those with few values first, then those with a range, then texts."""
+    few = facets(metadata)
+    columns = [_filter_column(metadata[name], few.get(str(name), {})) for name in metadata.columns]
+    return sorted(columns, key=lambda column: (not column.values, column.ends is None, len(column.values)))
+
+
+def _filter_column(cells: "pd.Series[str]", counts: Mapping[str, int]) -> FilterColumn:
+    if not counts or len(counts) > LISTED_NUMBERS:
+        sample = cells.iloc[:: -(-len(cells) // SAMPLED) or 1]
+        if (numbers := read(sample)) and np.isfinite(numbers.values).any():
+            low, high = (str(sample.iloc[int(pick(numbers.values))]) for pick in (np.nanargmin, np.nanargmax))
+            bars, _ = np.histogram(numbers.values[np.isfinite(numbers.values)], BARS)
+            return FilterColumn(str(cells.name), ends=(low, high), bars=tuple(bars.tolist()))
+    alike: dict[str, list[str]] = {}
+    for value in counts:
+        alike.setdefault(value.casefold(), []).append(value)
+    values = [(tuple(forms), sum(counts[form] for form in forms)) for forms in alike.values()]
+    return FilterColumn(str(cells.name), tuple(sorted(values, key=lambda value: -value[1])))
 
 
 def in_words(filters: Mapping[str, Any]) -> str:

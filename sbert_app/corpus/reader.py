@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from sbert_app.corpus.filters import FilterColumn, filter_columns
 from sbert_app.errors import UserError
 from sbert_app.settings import Limits
 from sbert_app.tables import SPREADSHEET, Form, Skip, Table
@@ -54,6 +55,11 @@ class Corpus:
     def nbytes(self) -> int:
         """Approximate memory in bytes: of the texts, the words of their index, and the metadata."""
         return 3 * (sum(map(len, self.sentences)) + int(self.metadata.memory_usage(deep=True).sum()))
+
+    @cached_property
+    def filter_columns(self) -> list[FilterColumn]:
+        """How rows can be filtered by the metadata and by the sentences."""
+        return filter_columns(self.filterable())
 
     @cached_property
     def distinct(self) -> int:

@@ -47,3 +47,11 @@ def index(page: Any, name: str) -> None:
     page.locator("#index").click()
     expect(page.locator("#corpus-menu")).to_contain_text(name)
     expect(page.locator("#corpus-panel")).to_be_hidden()
+
+
+def choose_filter(page: Any, column: str, value: str, menus: str = "#filters") -> None:
+    """Open a column's menu and tick a value."""
+    menu = page.locator(f"{menus} details[data-column='{column}']")
+    if menu.get_attribute("open") is None:
+        menu.locator("summary").click()
+    menu.get_by_label(value).check()

@@ -1,13 +1,11 @@
 """A collection on the page: opened, searched, filtered, mapped; hosted only those that the administrator lists."""
 
-import re
-
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chromium import go_to
 from tests.browser.conftest import served
-from tests.browser.corpus import open_example, open_menu
+from tests.browser.corpus import choose_filter, open_example, open_menu
 from tests.jobs.collection.made import make
 
 
@@ -52,10 +50,9 @@ def test_a_collection_is_opened_searched_filtered_and_mapped(page, store, sample
     expect(page.locator("#hits")).to_contain_text("ranked by meaning, then the best 50 word by word")
     for hidden in ("#judging", "#standing"):
         expect(page.locator(hidden)).to_be_hidden()
-    page.get_by_role("button", name="Options and filters").click()
+    page.get_by_role("button", name="Options", exact=True).click()
     expect(page.get_by_label("Words alone (BM25)")).to_have_count(0)
-    page.locator("#facets input").click()
-    page.get_by_role("option", name=re.compile("team: Billing")).click()
+    choose_filter(page, "team", "Billing")
     expect(page.locator("#hits")).to_contain_text("10 of 300, of those that fit the filters")
     page.locator("#hits .more").first.click()
     expect(page.locator("#hits [data-query]")).not_to_have_attribute("data-query", "charged two times")

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chromium import go_to
-from tests.browser.corpus import choose_model, index, open_example, open_menu, paste, upload
+from tests.browser.corpus import choose_filter, choose_model, index, open_example, open_menu, paste, upload
 
 DROP = """([name, text]) => {
   const files = new DataTransfer();
@@ -63,7 +63,7 @@ def test_another_model_in_the_header_says_which_one_the_index_is_of(page, other_
     expect(page.locator("#stale")).to_be_hidden()
     go_to(page, "Search")
     expect(page.locator("#corpus-status")).to_contain_text("first-token")
-    page.get_by_role("button", name="Options and filters").click()
+    page.get_by_role("button", name="Options", exact=True).click()
     page.get_by_label("the index before, all-MiniLM-L6-v2").check()
     expect(page.locator(".beside h3").last).to_have_text("By meaning, all-MiniLM-L6-v2")
     expect(page.locator(".beside .moved").first).to_have_text(re.compile("same rank|rank .* there|only here"))
@@ -77,15 +77,14 @@ def test_a_filter_in_force_is_shown_though_it_is_folded_away_and_goes_with_one_c
     page.get_by_label("Query", exact=True).fill("old walk")
     page.get_by_label("Query", exact=True).press("Enter")
     expect(page.locator("#hits")).to_contain_text("10 of 120")
-    page.get_by_role("button", name="Options and filters").click()
-    page.locator("#facets input").click()
-    page.get_by_role("option", name="domain: food (30)", exact=True).click()
+    choose_filter(page, "domain", "food 30")
     expect(page.locator("#hits")).to_contain_text("10 of 30 that fit (120 in all)")
+    page.get_by_role("button", name="Options", exact=True).click()
     page.locator("#beside-hits").get_by_label("words alone (BM25)").check()
     expect(page.locator(".beside")).to_contain_text("By words (BM25)")
     page.locator("#ranking").get_by_label("Meaning alone").check()
     expect(page.locator("#hits")).to_have_attribute("aria-busy", "false")
-    page.get_by_role("button", name="Options and filters").click()
+    page.get_by_role("button", name="Options", exact=True).click()
     expect(page.locator(".chip")).to_have_count(3)
     page.get_by_role("button", name="Remove: domain: food", exact=True).click()
     expect(page.locator("#hits")).to_contain_text("10 of 120")
@@ -129,10 +128,9 @@ def test_a_reload_brings_back_tab_corpus_query_and_duplicates(shared_page, place
     page.get_by_label("Query", exact=True).fill("walking about")
     page.get_by_label("Query", exact=True).press("Enter")
     expect(page.locator(".hit").first).to_be_visible()
-    page.get_by_role("button", name="Options and filters").click()
+    page.get_by_role("button", name="Options", exact=True).click()
     page.locator("#ranking").get_by_label("Meaning and words", exact=True).check()
-    page.locator("#facets input").click()
-    page.get_by_role("option", name="domain: food (30)", exact=True).click()
+    choose_filter(page, "domain", "food 30")
     expect(page.locator(".chip")).to_have_text(["Meaning and words ×", "domain: food ×"])
     go_to(page, "Duplicates")
     page.locator("#find-duplicates").click()

@@ -12,11 +12,14 @@ BOXES = """() => ['#header .brand svg', '#corpus-menu button', '#model', '#help'
   const { x, y, width, height } = document.querySelector(name).getBoundingClientRect();
   return [x, y, width, height].map(Math.round);
 })"""
-CONTENT = "() => Math.min(...[...document.querySelectorAll('#tabs > .tabitem')].filter(each => each.offsetParent).map(each => each.getBoundingClientRect().top + scrollY))"
+CONTENT = """() => {
+  const shown = [...document.querySelectorAll('#tabs > .tabitem')].filter(each => each.offsetParent);
+  return Math.min(...shown.map(each => each.getBoundingClientRect().top + scrollY));
+}"""
 SHIFTS = """() => {
   window.shifted = 0;
-  new PerformanceObserver(list => { for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifted += entry.value; })
-    .observe({ type: 'layout-shift', buffered: false });
+  const add = list => { for (const { hadRecentInput, value } of list.getEntries()) if (!hadRecentInput) window.shifted += value; };
+  new PerformanceObserver(add).observe({ type: 'layout-shift', buffered: false });
 }"""
 
 

@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.corpus import index, open_example, open_menu, paste, upload
+from tests.browser.corpus import choose_filter, index, open_example, open_menu, paste, upload
 
 
 def open_search(page: Page) -> None:
@@ -71,9 +71,7 @@ def test_upload_index_search_filter_more_and_download(page, corpus_file):
     page.get_by_role("button", name="More like this: row 121", exact=True).click()
     expect(page.get_by_label("Query", exact=True)).to_have_value("a penguin swims through cold water")
     expect(page.locator(".hit").first).to_contain_text("a seal swims under the ice")
-    page.get_by_role("button", name=re.compile("Options and filters")).click()
-    page.locator("#facets input").click()
-    page.get_by_role("option", name="topic: weather (120)", exact=True).click()
+    choose_filter(page, "topic", "weather 120")
     expect(page.locator(".hit").first).to_contain_text("weather")
     with page.expect_download() as download:
         page.locator("#hits").get_by_role("link", name="jsonl", exact=True).click()

@@ -14,7 +14,7 @@ from sbert_app.jobs.map import drawing
 from sbert_app.jobs.map.drawing import ClusterOptions
 from tests.browser.chromium import go_to, until
 from tests.browser.conftest import SERVED
-from tests.browser.corpus import index, open_example, upload
+from tests.browser.corpus import choose_filter, index, open_example, upload
 
 PLOT = "#map-plot .js-plotly-plot"
 # Where row i of the first trace is on the screen: x, y, its row.
@@ -380,23 +380,21 @@ def test_a_cluster_is_renamed_in_place_and_the_map_stays_where_it_is(drawn):
 def test_a_filter_fades_the_other_points_and_another_selection_ends_it(drawn):
     page = drawn
     page.locator("#map-filter > button").click()
-    page.locator("#map-facets input").click()
-    page.get_by_role("option", name="team: Billing").click()
+    choose_filter(page, "team", "Billing", "#map-filters")
     expect(page.locator("#map-told")).to_have_text(re.compile(r"\d+ sentences with team: Billing"))
     expect(page.locator("#map-filter > button.open")).to_contain_text("Filter: 1")  # it stays open for the next choice
     billing = int(re.match(r"[\d,]+", page.locator("#map-told").inner_text().strip()).group())
     page.wait_for_function(f"() => document.querySelector('{PLOT}')._fullData[0].selectedpoints")
     assert 0 < bright(page) == billing < 926
-    page.keyboard.press("Tab")  # the list of values closes
-    page.locator("#map-filter-column input").click()
-    page.get_by_role("option", name="text", exact=True).click()
-    page.locator("#map-filter-contains input, #map-filter-contains textarea").first.fill("zzzz")
+    text = page.locator("#map-filters [data-column=text]")
+    text.locator("summary").click()
+    text.locator("input").fill("zzzz")
     page.keyboard.press("Enter")
     expect(page.locator("#map-told")).to_contain_text("No sentences with team: Billing, “zzzz” in text")
     expect(page.locator("#map-selection")).to_contain_text("Remove a filter")
     page.wait_for_function(f"() => document.querySelector('{PLOT}')._fullData[0].selectedpoints?.length === 0")
     assert bright(page) == 0
-    page.locator("#map-filter-contains input, #map-filter-contains textarea").first.fill("")
+    text.locator("input").fill("")
     page.keyboard.press("Enter")
     expect(page.locator("#map-told")).not_to_contain_text("zzzz")
     page.keyboard.press("Escape")
@@ -407,7 +405,7 @@ def test_a_filter_fades_the_other_points_and_another_selection_ends_it(drawn):
     page.locator("#map-all").click()
     expect(page.locator("#map-selection")).to_contain_text("Click a point")
     expect(page.locator("#map-filter > button")).not_to_contain_text("1")
-    assert bright(page) == 926 and page.locator("#map-facets .token").count() == 0
+    assert bright(page) == 926 and page.locator("#map-filters :checked").count() == 0
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 
 from sbert_app.corpus import index as module
 from sbert_app.corpus.faiss_index import SCANN, TARGET_RECALL, FaissIndex
-from sbert_app.corpus.filters import facets, label_columns, matching_rows
+from sbert_app.corpus.filters import facets, filter_columns, label_columns, matching_rows
 from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.indexed import HYBRID, IndexedCorpus
 from sbert_app.corpus.ranking.lexical import LexicalIndex, best_rows, tokenize, word_overlap
@@ -209,3 +209,18 @@ def test_hybrid_lifts_the_row_whose_words_match(indexed):
 
 def test_no_row_is_asked_for_and_none_comes():
     assert len(best_rows(np.array([1.0, 2.0], dtype=np.float32), 0)) == 0
+
+
+def test_a_column_is_filtered_by_its_values_by_a_range_or_by_a_text():
+    frame = pd.DataFrame({
+        "note": [f"note number {i}, unlike the others" for i in range(60)],
+        "stars": [str(i % 5) for i in range(60)],
+        "sum": [f"{i},50" for i in range(60)],
+        "team": [["Billing", "billing", "BILLING", "Sales"][i % 4] for i in range(60)],
+    })  # fmt: skip
+    team, stars, amount, note = filter_columns(frame)
+    assert team.values == ((("Billing", "billing", "BILLING"), 45), (("Sales",), 15)) and team.ends is None
+    assert [rows for _, rows in stars.values] == [12] * 5  # few numbers are listed
+    assert amount.ends == ("0,50", "59,50") and sum(amount.bars) == 60 and not amount.values
+    assert (note.name, note.values, note.ends) == ("note", (), None)
+    assert int(matching_rows(frame, {"team": list(team.values[0][0])}).mask.sum()) == 45

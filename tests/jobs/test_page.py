@@ -19,13 +19,13 @@ COMPONENTS = {
     "similarity": {"sentence1": "sentence1", "sentence2": "sentence2", "model": "model", "cross_encoder": "pair-cross"},
     "score_pairs": {"first_column": "pair-first", "second_column": "pair-second", "label_column": "pair-labels", "model": "model"},
     "search": {
-        "query": "query", "top": "top", "ranking": "ranking", "hybrid": "", "rerank": "", "filters": "facets", "cross_encoder": "",
+        "query": "query", "top": "top", "ranking": "ranking", "hybrid": "", "rerank": "", "filters": "filters", "cross_encoder": "",
     },
     "duplicates": {
         "threshold": "duplicates-threshold", "top": "", "against": "overlap-file", "remove": "",
         "cross_encoder": "duplicates-cross",
     },
-    "why_not": {"query": "query", "expected": "expected", "top": "top", "ranking": "ranking", "filters": "facets"},
+    "why_not": {"query": "query", "expected": "expected", "top": "top", "ranking": "ranking", "filters": "filters"},
     "cluster_map": {
         "clusters": "map-count", "method": "map-method", "outliers": "map-outliers", "colour": "map-colour", "places": "",
     },

@@ -9,6 +9,7 @@ import pytest
 
 from sbert_app.corpus_map.colouring import CLUSTERS
 from sbert_app.jobs.map.kept import current_map
+from sbert_app.ui.corpus.filters import Filtering
 from sbert_app.ui.map import lists
 from sbert_app.ui.map.tab import MapTab
 from tests.corpus_map.maps import small_map
@@ -36,12 +37,10 @@ def bright(updates, tab):
     return np.frombuffer(base64.b64decode(json.loads(updates[tab.answers.bridge])["highlight"]), np.int32).tolist()
 
 
-def filtered(tab, session, **values):
-    """The answer to these values of the filters, the others empty."""
-    names = ["facets", "column", "contains", "low", "high"]
-    components = dict(zip(names, tab.bar.filter.components, strict=True))
-    chosen = {components[name]: values.get(name, "") for name in names}
-    return tab.answers._on_filter({tab._session: session, tab.shown_colour: CLUSTERS, **chosen})
+def filtered(tab, session, **filters):
+    """The answer to these filters."""
+    values = {tab._session: session, tab.shown_colour: CLUSTERS, tab.bar.filter.state: Filtering()}
+    return tab.answers._on_filter(values, sent(filters=filters))
 
 
 def test_a_new_name_is_in_the_list_on_the_map_in_the_selection_and_in_the_files(tab, session):
@@ -70,26 +69,28 @@ def test_only_clusters_can_be_renamed(tab, session):
 
 def test_a_filter_is_a_selection_until_something_else_is_selected(tab, session):
     panel, box = tab.panel, tab.bar.filter.box
-    billing = filtered(tab, session, facets=['["team", "Billing"]'])
+    billing = filtered(tab, session, team=["Billing"])
     assert bright(billing, tab) == [0, 1, 2, 3, 7] and "5 sentences with team: Billing" in billing[tab.answers.status]
     assert "Distinctive words" in billing[panel.selection] and "selection.csv" in billing[panel.selection]
     assert billing[box].label == "Filter: 1"
-    nobody = filtered(tab, session, column="amount", low="500")
+    nobody = filtered(tab, session, amount={"from": "500"})
     assert bright(nobody, tab) == [-1]  # all fade
     assert "No sentences with amount from 500" in nobody[tab.answers.status] and "Remove a filter" in nobody[panel.selection]
     everything = filtered(tab, session)
     assert bright(everything, tab) == [] and "Click a point" in everything[panel.selection] and everything[box].label == "Filter"
-    filtered(tab, session, facets=['["team", "Billing"]'])
+    filtered(tab, session, team=["Billing"])
     other = tab.answers._on_listed(session, CLUSTERS, sent(group=1))
-    assert other[box].label == "Filter" and other[tab.bar.filter.components[0]] == []
+    assert other[box].label == "Filter" and " checked" not in other[tab.bar.filter.menus]
 
 
 def test_the_filter_is_offered_for_the_columns_of_the_map(tab, session):
     corpus_map = current_map(session)
     offered = tab.bar.filter.offered(corpus_map)
-    facets, column = (offered[component] for component in tab.bar.filter.components[:2])
-    listed = [label for label, _ in facets.choices]
-    assert listed == ["team: Technical (6)", "team: Billing (5)", "team: Shipping (2)", "team: (blank) (1)"]
-    assert offered[tab.bar.filter.box].visible and [label for label, _ in column.choices] == ["team", "amount", "text"]
-    corpus_map.projection.indexed.corpus.metadata.drop(columns=["team", "amount"], inplace=True)
+    team, amount, text = offered[tab.bar.filter.state].columns
+    assert [(*forms, rows) for forms, rows in team.values] == [("Technical", 6), ("Billing", 5), ("Shipping", 2), ("", 1)]
+    assert "<b>(blank)</b><span>1</span>" in offered[tab.bar.filter.menus]
+    assert offered[tab.bar.filter.box].visible and amount.ends and not text.values and not text.ends
+    corpus = corpus_map.projection.indexed.corpus
+    corpus.metadata.drop(columns=["team", "amount"], inplace=True)
+    vars(corpus).pop("filter_columns")
     assert tab.bar.filter.offered(corpus_map)[tab.bar.filter.box].visible is False

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sbert_app.collections.opened import OpenCollection
-from sbert_app.corpus.filters import facet_list
+from sbert_app.corpus.filters import FilterColumn, filter_columns
 from sbert_app.corpus.hits import RANKINGS
 from sbert_app.corpus.indexing import FormerIndex
 from sbert_app.jobs.search.job import OFFERED
@@ -27,15 +27,13 @@ class Offered:
     """What an open corpus can be searched with.
 
     former_model: of the index before, or ""; rerankers: cross-encoders at hand that may rank answers; rankings: of RANKINGS.
-    facets: (column, value, rows) of columns with few values, the fewest first; columns: all that can be filtered by. sampled: of a
-    collection, the rows of the sample that values are counted in, else 0.
+    columns: how rows can be filtered. sampled: of a collection, the rows of the sample that values are counted in, else 0.
     """
 
     former_model: str
     rerankers: Sequence[str]
     rankings: Sequence[str]
-    facets: Sequence[tuple[str, str, int]]
-    columns: Sequence[str]
+    columns: Sequence[FilterColumn]
     sampled: int = 0
 
 
@@ -44,11 +42,10 @@ def offered(bench: Workbench, session: Session) -> Offered:
     corpus, collection, former = session.corpus().corpus, session.get(OpenCollection), session.get(FormerIndex)
     models = former.indexed.model if former else "", bench.registry.rerankers()
     if collection is None:
-        return Offered(*models, tuple(RANKINGS), facet_list(corpus.metadata), list(corpus.filterable().columns))
+        return Offered(*models, tuple(RANKINGS), corpus.filter_columns)
     columns = list(collection.facts.columns)  # those that the store can filter by
     sampled = len(corpus) if collection.is_sampled else 0
-    facets = facet_list(corpus.metadata[columns])
-    return Offered(*models, OFFERED, facets, [*columns, collection.facts.sentence], sampled)
+    return Offered(*models, OFFERED, [*filter_columns(corpus.metadata[columns]), FilterColumn(collection.facts.sentence)], sampled)
 
 
 def cautions(bench: Workbench, session: Session) -> tuple[str, ...]:

@@ -1,86 +1,108 @@
-"""Filters over the corpus's columns: values of columns with few values, and one column by a text it contains or a range."""
+"""Filters over the corpus's columns: a menu for each, with its values and their rows, its range, or a text that it contains."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import gradio as gr
+from markupsafe import Markup
 
-from sbert_app.corpus.filters import BLANK
-from sbert_app.errors import UserError
-from sbert_app.ui.kit.events import Updates, Values
+from sbert_app.corpus.filters import BLANK, FilterColumn, in_words
+from sbert_app.ui.kit import html
+from sbert_app.ui.kit.events import Updates, Values, sent
 
 HOW = "Within a column: any of these. Across columns: all of these."
-COLUMN = "column"  # the name of the chip of the one column; the chips of values are named by their JSON
+MOST_MENUS = 12  # the columns of most use come first
+CHIP = "filter "  # before a column, the name of its chip
+# "chosen" is a custom event: all filters, as jobs take them, whenever one is changed.
+CHOSEN = """
+element.addEventListener('change', () => {
+  const filters = {};
+  for (const menu of element.querySelectorAll('[data-column]')) {
+    const values = [...menu.querySelectorAll('input:checked')].flatMap(box => JSON.parse(box.value));
+    const fields = [...menu.querySelectorAll('input[data-end]')];
+    const ends = fields.map(field => [field.dataset.end, field.value.trim()]).filter(end => end[1]);
+    if (values.length) filters[menu.dataset.column] = values;
+    else if (ends.length) filters[menu.dataset.column] = Object.fromEntries(ends);
+    menu.classList.toggle('on', menu.dataset.column in filters);
+  }
+  trigger('chosen', { filters });
+});
+"""
+
+
+@dataclass(frozen=True)
+class Filtering:
+    """The columns of a corpus, and the filters in force, as jobs take them. sampled: rows that were counted, if not all."""
+
+    columns: Sequence[FilterColumn] = ()
+    filters: Mapping[str, Any] = field(default_factory=dict)
+    sampled: int = 0
 
 
 class Filters:
     """The components, and what their values mean. prefix: of their elem_ids, for each tab another."""
 
     def __init__(self, prefix: str = "") -> None:
-        self.facets = gr.Dropdown(label="Only rows where", multiselect=True, elem_id=f"{prefix}facets", info=HOW)
-        with gr.Row():
-            self.column = gr.Dropdown(label="Column", elem_id=f"{prefix}filter-column")
-            self.contains = gr.Textbox(label="Contains", elem_id=f"{prefix}filter-contains")
-            self.low = gr.Textbox(label="From", placeholder="number or date", elem_id=f"{prefix}filter-from")
-            self.high = gr.Textbox(label="To", placeholder="number or date", elem_id=f"{prefix}filter-to")
-        self.components: list[Any] = [self.facets, self.column, self.contains, self.low, self.high]
-        # The events after which the filters are in force.
-        self.changes = [self.facets.input, self.contains.submit, self.low.submit, self.high.submit]
+        self.menus = gr.HTML(elem_id=f"{prefix}filters", js_on_load=CHOSEN)
+        self.state = gr.State(Filtering())
+        self.outputs: list[Any] = [self.menus, self.state]
 
-    def of_corpus(
-        self, facets: Sequence[tuple[str, str, int]], columns: Sequence[str], values: Values, sampled: int = 0
-    ) -> Updates:
-        """Offer a corpus's filters. facets: (column, value, rows); values: what is chosen.
+    def show(self, filtering: Filtering) -> Updates:
+        """Offer a corpus's filters, with these in force."""
+        return {self.state: filtering, self.menus: menus(filtering)}
 
-        sampled: the number of rows that were counted, if not all.
-        """
-        choices = [(f"{column}: {value or BLANK} ({rows:,})", json.dumps([column, value])) for column, value, rows in facets]
-        info = f"{HOW} Values and numbers are those of the sample of {sampled:,} rows." if sampled else HOW
-        listed = gr.Dropdown(choices=choices, value=values[self.facets] or [], multiselect=True, info=info)
-        return {self.facets: listed, self.column: gr.Dropdown(choices=columns, value=values[self.column])}
-
-    def removed(self) -> Values:
-        """The components to change so that no filter is in force."""
-        return {self.facets: [], **self._without_column()}
-
-    def chosen(self, values: Values) -> dict[str, Any]:
-        """The filters as jobs take them."""
-        filters: dict[str, Any] = {}
-        for facet in values[self.facets] or []:
-            name, value = _pair(facet)
-            filters.setdefault(name, []).append(value)
-        bounds = self._bounds(values)
-        if values[self.column] and bounds:
-            filters[values[self.column]] = bounds
-        return filters
+    def changed(self, values: Values, event: gr.EventData) -> Values:
+        """The filters that were chosen on the page, where the menus show them already."""
+        filters = sent(event).get("filters")
+        return {self.state: Filtering(values[self.state].columns, filters if isinstance(filters, dict) else {})}
 
     def active(self, values: Values) -> dict[str, str]:
         """Chip name -> label, of each filter in force."""
-        chips = {facet: f"{name}: {value or BLANK}" for facet in values[self.facets] or [] for name, value in [_pair(facet)]}
-        bounds = self._bounds(values)
-        if values[self.column] and bounds:
-            chips[COLUMN] = " ".join([values[self.column], *(f"{name} {value}" for name, value in bounds.items())])
-        return chips
+        return {f"{CHIP}{column}": in_words({column: condition}) for column, condition in values[self.state].filters.items()}
 
-    def without(self, values: Values, name: Any) -> Values:
+    def without(self, values: Values, name: Any) -> Updates:
         """The components to change so that the filter of this chip is gone."""
-        if name == COLUMN:
-            return self._without_column()
-        return {self.facets: [facet for facet in values[self.facets] or [] if facet != name]}
-
-    def _without_column(self) -> Values:
-        return {self.column: None, self.contains: "", self.low: "", self.high: ""}
-
-    def _bounds(self, values: Values) -> dict[str, Any]:
-        bounds = {"contains": values[self.contains], "from": values[self.low], "to": values[self.high]}
-        return {key: value for key, value in bounds.items() if value}
+        before: Filtering = values[self.state]
+        left = {column: condition for column, condition in before.filters.items() if f"{CHIP}{column}" != name}
+        return self.show(Filtering(before.columns, left, before.sampled))
 
 
-def _pair(facet: Any) -> tuple[str, str]:
-    """Column and value of a choice. Raises UserError for anything else."""
-    try:
-        name, value = json.loads(facet)
-    except (TypeError, ValueError) as error:
-        raise UserError("This filter is not in the list. Choose one from the list.") from error
-    return str(name), str(value)
+def menus(filtering: Filtering) -> Markup:
+    """A menu for each column; nothing for a corpus without."""
+    if not filtering.columns:
+        return Markup()
+    each = Markup().join(_menu(column, filtering.filters.get(column.name)) for column in filtering.columns[:MOST_MENUS])
+    note = f"{HOW} Values and numbers are those of the sample of {filtering.sampled:,} rows." if filtering.sampled else HOW
+    return Markup('<div class="filters" role="group" aria-label="Only rows where" title="{}">{}</div>').format(note, each)
+
+
+def _menu(column: FilterColumn, chosen: Any) -> Markup:
+    if column.values:
+        body = Markup("<ul>{}</ul>").format(Markup().join(_value(*value, chosen) for value in column.values))
+    elif column.ends:
+        most = max(column.bars)
+        bars = Markup().join(Markup('<i style="height:{:.0f}%"></i>').format(100 * rows / most) for rows in column.bars)
+        ends = (_field(column, end, cell, chosen) for end, cell in zip(("from", "to"), column.ends, strict=True))
+        body = Markup('<div class="histogram" aria-hidden="true">{}</div>').format(bars) + Markup().join(ends)
+    else:
+        body = _field(column, "contains", "", chosen)
+    return Markup(
+        '<details name="filters" data-column="{name}"{on}><summary>{name}</summary><div class="popover-card">{body}</div></details>'
+    ).format(name=column.name, on=Markup(' class="on"') if chosen else "", body=body)
+
+
+def _value(forms: Sequence[str], rows: int, chosen: Any) -> Markup:
+    checked = Markup(" checked") if isinstance(chosen, list) and forms[0] in chosen else ""
+    label = html.short(forms[0], 60) or BLANK
+    return Markup('<li><label><input type="checkbox" value="{}"{}><b>{}</b><span>{:,}</span></label></li>').format(
+        json.dumps(forms, ensure_ascii=False), checked, label, rows
+    )
+
+
+def _field(column: FilterColumn, end: str, example: str, chosen: Any) -> Markup:
+    value = chosen.get(end, "") if isinstance(chosen, Mapping) else ""
+    return Markup('<label>{} <input type="text" data-end="{}" value="{}" placeholder="{}" aria-label="{}, {}"></label>').format(
+        end, end, value, html.short(example, 20), column.name, end
+    )

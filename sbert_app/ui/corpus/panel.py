@@ -1,4 +1,4 @@
-"""The panel that hangs from the bar's corpus button, to load a corpus: recent, examples, upload or pasted lines; choose its text columns, index, export."""
+"""The panel that hangs from the corpus button: recent, examples, upload or pasted lines; choose text columns, index, export."""
 
 import secrets
 from functools import partial

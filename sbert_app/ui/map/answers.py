@@ -46,8 +46,8 @@ class MapAnswers:
         outputs = [self.bridge, panel.groups, panel.tabs, *self.deselecting]
         panel.groups.picked(handler(self._on_listed), session, outputs, **PRIVATE)
         self.bridge.picked(handler(self._on_picked), session, outputs, trigger_mode="always_last", **PRIVATE)
-        inputs = {*session, *self._filter.components}
-        gr.on(self._filter.changes, handler(self._on_filter), inputs, outputs, trigger_mode="always_last", **PRIVATE)
+        inputs = {*session, self._filter.state}
+        self._filter.menus.chosen(handler(self._on_filter), inputs, outputs, trigger_mode="always_last", **PRIVATE)
         renamed = [self.bridge, panel.groups, panel.numbers, panel.selection, self.status]
         panel.groups.renamed(handler(self._on_renamed), session, renamed, trigger_mode="multiple", **PRIVATE)
 
@@ -55,14 +55,14 @@ class MapAnswers:
         """Clear the selection."""
         session.drop(Selection)
         listed = {self.panel.selection: html.empty(view.NOTHING_CHOSEN), self.status: view.status(), self.pointed: ""}
-        return {**listed, **self._filter.removed()}
+        return {**listed, **self._filter.offered(session.get(CorpusMap))}
 
     def show_query(self, session: Session, corpus_map: CorpusMap) -> Updates:
         """Select the rows nearest to the query on the map; of a sample, list those nearest in the whole collection."""
         if corpus_map.query and corpus_map.query.nearest:
             return self._show_nearest(session, corpus_map, corpus_map.query, corpus_map.query.nearest)
         listed = {self.panel.groups: lists.cluster_list(corpus_map), self.bridge: message(**highlight(None))}
-        return {**listed, **self._filter.removed(), **self._listed(session, corpus_map, selection.near_query(corpus_map))}
+        return {**listed, **self._filter.offered(corpus_map), **self._listed(session, corpus_map, selection.near_query(corpus_map))}
 
     def _show_nearest(self, session: Session, corpus_map: CorpusMap, query: QueryOnMap, nearest: PlacedRows) -> Updates:
         """List rows of a collection, and ring where they are."""
@@ -79,7 +79,7 @@ class MapAnswers:
         """A cluster or a value was chosen in the list: its rows stay bright."""
         corpus_map, group = current_map(session), sent(event).get("group")
         selected = self._selected(session, corpus_map, selection.of_group(corpus_map, colour, group))
-        return {**selected, **self._filter.removed(), self.panel.groups: lists.colour_list(corpus_map, colour, group)}
+        return {**selected, **self._filter.offered(corpus_map), self.panel.groups: lists.colour_list(corpus_map, colour, group)}
 
     def _on_picked(self, session: Session, colour: str, event: gr.EventData) -> Updates:
         """An event of the plot: hover, click, lasso, or all (a double-click, which clears the selection)."""
@@ -89,7 +89,7 @@ class MapAnswers:
         rows = selection.known_rows(corpus_map, sent(event).get("rows"))
         if kind == "hover":
             return {self.pointed: view.hovered(corpus_map, int(rows[0])) if len(rows) else ""}
-        unlisted = {self.panel.groups: lists.colour_list(corpus_map, colour), **self._filter.removed()}
+        unlisted = {self.panel.groups: lists.colour_list(corpus_map, colour), **self._filter.offered(corpus_map)}
         if kind == "all" or not len(rows):
             return {**self.deselected(session), **unlisted}
         if kind == "lasso":
@@ -98,15 +98,16 @@ class MapAnswers:
         ringed = {self.bridge: message(**highlight(None, corpus_map.projection.points[neighbours.rows]))}
         return {**ringed, **self._listed(session, corpus_map, neighbours), **unlisted}
 
-    def _on_filter(self, values: Values) -> Updates:
+    def _on_filter(self, values: Values, event: gr.EventData) -> Updates:
         """Select the rows that match the filters; without one, clear the selection."""
-        session, filters = values[self._session], self._filter.chosen(values)
+        session, chosen = values[self._session], self._filter.changed(values, event)
+        filters = dict(chosen[self._filter.state].filters)
         corpus_map = current_map(session)
         unlisted = {self.panel.groups: lists.colour_list(corpus_map, values[self._colour])}
         if not filters:
             return {**self.deselected(session), **unlisted, self.bridge: message(**highlight(None))}
         selected = selection.matching(corpus_map, filters)
-        return {**self._selected(session, corpus_map, selected), **unlisted, **self._filter.in_force(filters)}
+        return {**self._selected(session, corpus_map, selected), **unlisted, **chosen, **self._filter.in_force(filters)}
 
     def _on_renamed(self, session: Session, colour: str, event: gr.EventData) -> Updates:
         """A cluster got another name: change it wherever it is, without drawing the points again."""

@@ -5,7 +5,6 @@ from typing import Any
 import gradio as gr
 import numpy as np
 
-from sbert_app.corpus.filters import facet_list
 from sbert_app.corpus_map import colouring
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.jobs.map.drawing import AUTO, DEFAULT_OUTLIERS
@@ -14,9 +13,9 @@ from sbert_app.jobs.map.kept import current_map
 from sbert_app.mapping.clusters import METHODS
 from sbert_app.runtime.session import Session
 from sbert_app.tables.table import csv_file
-from sbert_app.ui.corpus.filters import Filters
+from sbert_app.ui.corpus.filters import Filtering, Filters
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import Updates, Values
+from sbert_app.ui.kit.events import Updates
 from sbert_app.ui.kit.files import FileButton
 from sbert_app.ui.kit.take_home import commands, input_of, pictures, present, row
 from sbert_app.ui.map import view
@@ -63,18 +62,12 @@ class MapFilters(Filters):
         with gr.Accordion(LABEL, open=False, visible=False, elem_id="map-filter", elem_classes="popover") as self.box:
             super().__init__("map-")
             gr.HTML(html.hint(ENTER), js_on_load=None)
-        self.outputs = [self.box, *self.components]
+        self.outputs.append(self.box)
 
-    def offered(self, corpus_map: CorpusMap) -> Updates:
+    def offered(self, corpus_map: CorpusMap | None) -> Updates:
         """Offer the columns of the map's corpus, with no filter in force."""
-        corpus, removed = corpus_map.projection.indexed.corpus, self.removed()
-        columns = list(corpus.filterable().columns) if len(corpus.metadata.columns) else []
-        listed = self.of_corpus(facet_list(corpus.metadata), columns, removed)
-        return {**removed, **listed, self.box: gr.Accordion(label=LABEL, visible=bool(columns))}
-
-    def removed(self) -> Values:
-        """Something else is selected, or nothing."""
-        return {**super().removed(), self.box: gr.Accordion(label=LABEL)}
+        columns = corpus_map.projection.indexed.corpus.filter_columns if corpus_map else ()
+        return {**self.show(Filtering(columns)), self.box: gr.Accordion(label=LABEL, visible=len(columns) > 1)}
 
     def in_force(self, filters: dict[str, Any]) -> Updates:
         """The number of filtered columns on the button."""

@@ -8,7 +8,7 @@ from sbert_app.corpus.hits import DEFAULT_RANKING, FORMER_MODEL, MAXSIM
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS
 from sbert_app.jobs.search.job import RERANKED
 from sbert_app.jobs.search.offered import Offered
-from sbert_app.ui.corpus.filters import Filters
+from sbert_app.ui.corpus.filters import Filtering, Filters
 from sbert_app.ui.kit.events import Updates, Values
 
 NOTHING = ""
@@ -34,7 +34,8 @@ BESIDE = [("nothing", NOTHING), *((label[0].lower() + label[1:], name) for label
 class SearchControls:
     """The components, and what their values mean."""
 
-    def __init__(self) -> None:
+    def __init__(self, filters: Filters) -> None:
+        self.filters = filters
         self.top = gr.Slider(1, 100, 10, step=1, label="Hits", elem_id="top")
         self.ranking = gr.Radio(
             RANKINGS, value=DEFAULT_RANKING, label="Rank by", elem_id="ranking",
@@ -48,16 +49,15 @@ class SearchControls:
             info="One trained to rank answers: a name on the Hub, such as cross-encoder/ms-marco-MiniLM-L6-v2, or a folder.",
             elem_id="search-cross",
         )  # fmt: skip
-        self.filters = Filters()
         # Name of the chip -> component, its value when off, and the label of the chip for each other value.
         self._switches: dict[str, tuple[Any, Any, dict[Any, str]]] = {
             "ranking": (self.ranking, DEFAULT_RANKING, {name: label for name, label in CHIPS.items() if name != DEFAULT_RANKING}),
             "cross": (self.cross, NOTHING, {}),
             "beside": (self.beside, NOTHING, {name: f"Beside: {label.lower()}" for name, label in CHIPS.items()}),
         }
-        self.components: list[Any] = [self.top, self.ranking, self.cross, self.beside, *self.filters.components]
+        self.components: list[Any] = [self.top, self.ranking, self.cross, self.beside, self.filters.state]
         # The events after which the corpus is searched again.
-        self.changes = [self.top.release, self.ranking.input, self.cross.input, self.beside.input, *self.filters.changes]
+        self.changes = [self.top.release, self.ranking.input, self.cross.input, self.beside.input]
 
     def of_corpus(self, offered: Offered, values: Values) -> Updates:
         """Offer what a corpus can be searched with. values: what is chosen."""
@@ -74,7 +74,8 @@ class SearchControls:
             self.cross: gr.Dropdown(choices=[NO_CROSS, *((name, name) for name in offered.rerankers)], value=values[self.cross]),
         }
         chosen = {component: values[component] for component in self.components}
-        return chosen | choices | self.filters.of_corpus(offered.facets, offered.columns, values, offered.sampled)
+        filters = values[self.filters.state].filters
+        return chosen | choices | self.filters.show(Filtering(offered.columns, filters, offered.sampled))
 
     def active(self, values: Values) -> dict[str, str]:
         """Chip name -> label, of each option and filter in force."""

@@ -16,6 +16,7 @@ from sbert_app.jobs.search.offered import cautions, first_query, offered, weak_b
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.corpus.collection_panel import card as collection_card
+from sbert_app.ui.corpus.filters import Filters
 from sbert_app.ui.corpus.panel import corpus_start
 from sbert_app.ui.corpus.view import card
 from sbert_app.ui.kit import html
@@ -66,12 +67,15 @@ class SearchTab:
         self.status = gr.HTML(elem_id="status", js_on_load=None)
         with gr.Row(elem_classes="query-row"):
             self.query = gr.Textbox(
-                label="Query", placeholder="What are you looking for?", max_lines=1, scale=6, min_width=260, elem_id="query"
-            )
+                label="Query", show_label=False, placeholder="What are you looking for?", max_lines=1, scale=6, min_width=220,
+                elem_id="query",
+            )  # fmt: skip
             self.go = gr.Button("Search", variant="primary", scale=0, min_width=120, elem_id="search")
+        with gr.Row(elem_id="search-filters"):
+            filters = Filters()
+            with gr.Accordion("Options", open=False, elem_id="options", elem_classes="popover"):
+                self.options = SearchControls(filters)
         self.chips = gr.HTML(elem_id="chips", js_on_load=PICKED)
-        with gr.Accordion("Options and filters", open=False, elem_id="options"):
-            self.options = SearchControls()
         self.hits = gr.HTML(elem_id=HITS, js_on_load=PICKED + JUDGED)
 
     def _listen(self, opened: gr.State) -> None:
@@ -79,13 +83,16 @@ class SearchTab:
         everything = {self._session, self.query, *options}
         answer = [self.chips, self.hits]
         judged = [self.judging.row, self.standing.block, *self.judging.outputs]
-        outputs = [self.body, self.status, self.query, *answer, *options, *judged]
+        filters = self.options.filters
+        outputs = [self.body, self.status, self.query, *answer, *options, filters.menus, *judged]
         opened.change(handler(self._on_opened), {self._session, self.query}, outputs, **PRIVATE)
         triggers = [self.query.submit, self.go.click, *self.options.changes]
         searched = gr.on(triggers, handler(self._on_search), everything, answer, trigger_mode="always_last", **busy(HITS))
         no_longer_busy(searched, HITS)
+        filtered = filters.menus.chosen(handler(self._on_filters), everything, [filters.state, *answer], **busy(HITS))
+        no_longer_busy(filtered, HITS)
         self.hits.picked(handler(self._on_more_like), everything, [self.query, *answer], **PRIVATE)
-        self.chips.picked(handler(self._on_removed), everything, [*options, *answer], **PRIVATE)
+        self.chips.picked(handler(self._on_removed), everything, [*options, filters.menus, *answer], **PRIVATE)
         self.judging.listen(self.hits)
         self.standing.listen(self._request, everything, self.options, self.hits)
 
@@ -119,6 +126,10 @@ class SearchTab:
         updates = self._search(values)
         values[self._session].put(ChosenOptions(self.options.by_name(values)))
         return updates
+
+    def _on_filters(self, values: Values, event: gr.EventData) -> Updates:
+        chosen = self.options.filters.changed(values, event)
+        return chosen | self._on_search(values | chosen)
 
     def _search(self, values: Values) -> Updates:
         options = self.options
@@ -158,4 +169,4 @@ class SearchTab:
     def _request(self, values: Values) -> tuple[Session, str, int, dict[str, Any]]:
         """Session, query, number of hits, filters."""
         options = self.options
-        return values[self._session], values[self.query], values[options.top], options.filters.chosen(values)
+        return values[self._session], values[self.query], values[options.top], dict(values[options.filters.state].filters)

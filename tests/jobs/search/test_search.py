@@ -102,12 +102,12 @@ def test_metadata_comes_with_the_hits_and_filters_them(shared_bench):
     session = shared_bench.sessions.open()
     open_example(shared_bench, session, "support_tickets.csv")
     choices = offered(shared_bench, session)
-    values, columns = choices.facets, choices.columns
-    assert columns == ["team", "product", "priority", "date", "text"]
-    assert {column for column, _, _ in values} == {"team", "product", "priority"}
+    columns = {column.name: column for column in choices.columns}
+    assert list(columns) == ["product", "priority", "team", "date", "text"]
+    assert columns["date"].ends == ("2026-01-05", "2026-10-30") and sum(columns["date"].bars) == 926
     beacon = {"product": ["Beacon"]}
     fitting = search(shared_bench, session, "the app crashes", 20, beacon).fitting
-    assert ("product", "Beacon", fitting) in values and 20 < fitting < 926
+    assert (("Beacon",), fitting) in columns["product"].values and 20 < fitting < 926
     hits = search(shared_bench, session, "the app crashes", 20, beacon | {"date": {"from": "2026-06"}}).hits
     assert len(hits) == 20 and all(h.metadata["product"] == "Beacon" and h.metadata["date"] >= "2026-06" for h in hits)
     assert search(shared_bench, session, "x", 5, {"product": ["None such"]}).hits == []
