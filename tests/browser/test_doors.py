@@ -48,6 +48,7 @@ def test_the_page_lives_within_its_policy_also_where_it_is_hosted(visit, hosted_
         page = visit(url=url)
         for tab in ("Search", "Map", "Fine-tune", "Timing", "Similarity"):
             go_to(page, tab)
+        page.get_by_label("More", exact=True).click()
         page.get_by_role("button", name="Use via API").click()
         page.get_by_text("API documentation").first.wait_for()
 

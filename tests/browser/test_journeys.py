@@ -119,6 +119,7 @@ def test_a_bad_file_gets_a_sentence_and_the_corpus_before_stays(page, corpus_fil
     bad.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4)
     upload(page, bad)
     expect(page.get_by_test_id("toast-body")).to_contain_text("'photo.csv' is a binary file")
+    page.locator("#corpus-menu button").click()
     search(page, "bread goes stale")
     expect(page.locator(".hit").first).to_contain_text("Bread goes stale")
 

@@ -161,7 +161,7 @@ def ready(indexed: IndexedCorpus | None, collection: OpenCollection | None = Non
         return Markup()
     button = Markup('<button type="button" class="small" data-tab="{}">{}</button>')
     buttons = Markup().join(button.format(tab, name) for tab, name in NEXT.items())
-    line = Markup('<p class="ready" role="status"><b>{}</b> is ready: {}. {}</p>')
+    line = Markup('<p class="ready" role="status"><span><b>{}</b> is ready: {}.</span> {}</p>')
     name, count = (collection.name, collection.rows) if collection else (indexed.corpus.name, len(indexed.corpus))
     return line.format(name, rows(count), buttons)
 
