@@ -1,6 +1,7 @@
 """What the app does before its first page is there: little enough that the page comes at once."""
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -56,6 +57,17 @@ def served(tmp_path_factory):
 def test_a_page_is_served_before_any_slow_library_is_imported(served):
     modules = set(served[0])
     assert "gradio" in modules and modules & SLOW == set()
+
+
+def test_a_command_imports_no_page_and_with_the_bundled_encoder_no_transformers(tmp_path):
+    (tmp_path / "sentences.txt").write_text("A cat.\nA dog.\n", encoding="utf-8")
+    command = [sys.executable, "-X", "importtime", "-m", "sbert_app", "encode", "sentences.txt", "--out", "out.npy"]
+    env = os.environ | {"PYTHONPATH": str(ROOT), "SBERT_STUDIO_HOME": str(tmp_path / "home"), "SBERT_STUDIO_DEVICE": "cpu"}
+    run = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120, check=True)
+    imported = {line.rpartition("|")[2].strip() for line in run.stderr.splitlines() if line.startswith("import time:")}
+    assert "sbert_app.models.bundled" in imported and (tmp_path / "out.npy").exists()
+    unneeded = SLOW - {"torch", "tokenizers", "safetensors"} | {"gradio", "jinja2"}
+    assert {name for name in imported if name.partition(".")[0] in unneeded or name.startswith("sbert_app.ui")} == set()
 
 
 def test_an_idle_app_wakes_seldom(served):

@@ -15,7 +15,6 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from sbert_app.corpus_map import colouring
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import INDEX_CORPUS
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, outcome_of
@@ -29,8 +28,6 @@ from sbert_app.step import Step
 from sbert_app.storage import writing_to
 from sbert_app.tables import read_table
 from sbert_app.tables.table import csv_file
-from sbert_app.ui.map.chart import map_figure
-from sbert_app.ui.map.view import page
 
 FORMATS = "csv, tsv, jsonl, json, parquet, xlsx or txt; text formats also as .gz."
 
@@ -177,6 +174,10 @@ def show(job: Job, outcome: Outcome, as_json: bool) -> None:
 
 
 def _write_map(result: Any, options: MapOptions, out: Path) -> None:
+    from sbert_app.corpus_map import colouring  # the other commands import nothing of a page
+    from sbert_app.ui.map.chart import map_figure
+    from sbert_app.ui.map.view import page
+
     if out.suffix == ".csv":
         text = csv_file(result.records(np.arange(len(result.projection.points))))
     else:

@@ -14,6 +14,7 @@ import torch
 
 from sbert_app.errors import UserError
 from sbert_app.models.acceleration import PATIENCE, Acceleration
+from sbert_app.models.bundled import bundled_cross_encoder, bundled_encoder
 from sbert_app.models.checks import check_kind, tested
 from sbert_app.models.converted import refuse_draft
 from sbert_app.models.cross_encoder import CrossEncoder
@@ -66,7 +67,8 @@ class Registry:
 
     def encoder(self, name: str = DEFAULT_ENCODER) -> Encoder:
         """The encoder of that name, loaded at most once. Raises UserError for an unknown name."""
-        return self._get("encoder", name, Encoder.from_folder)
+        known = finding.plain_name(name) in ("", DEFAULT_ENCODER) and self.hardware.device.type == "cpu"
+        return self._get("encoder", name, bundled_encoder if known else Encoder.from_folder)
 
     def encoder_of(self, name: str, fingerprint: str) -> Encoder:
         """The encoder that embedded a corpus. Raises UserError if the model of that name has changed since."""
@@ -78,7 +80,7 @@ class Registry:
     def cross_encoder(self, name: str) -> CrossEncoder:
         """The cross-encoder of that name, loaded at most once. Raises UserError for an unknown name."""
         name = finding.plain_name(name)
-        load = CrossEncoder.from_folder if name != DEFAULT_CROSS_ENCODER else finding.bundled_cross_encoder
+        load = CrossEncoder.from_folder if name != DEFAULT_CROSS_ENCODER else bundled_cross_encoder
         return self._get("cross-encoder", name, load)
 
     def pair_scorer(self, name: str) -> PairScorer:

@@ -17,7 +17,8 @@ import numpy as np
 import torch
 
 from sbert_app.models.cross_encoder import CrossEncoder
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
+from sbert_app.models.encoder import Encoder
 from sbert_app.models.registry import Registry
 from sbert_app.settings import Settings
 from tests.attacks.bound import bounded
@@ -25,7 +26,7 @@ from tests.attacks.bound import bounded
 ROOT = Path(__file__).parents[2]
 SENTENCES = ["The parcel never came.", "My package did not arrive.", "How do I change my password?"]
 LOADS: dict[str, Callable[[Registry], Any]] = {
-    "encoder": lambda registry: registry.encoder(),
+    "encoder": lambda registry: Encoder.from_folder(registry.folder(DEFAULT_ENCODER), registry.hardware),
     "copy": lambda registry: registry.trainable(),
     "cross": lambda registry: registry.cross_encoder(DEFAULT_CROSS_ENCODER),
 }

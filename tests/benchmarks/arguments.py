@@ -22,9 +22,10 @@ from sbert_app.grid.support_vectors import FOLDS, Folds, cut, predict_folds
 from sbert_app.grid.systems import CROSS, SBERT, SVR, TF_IDF, WORD_VECTORS, Choice
 from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.groups import column_groups, pair_groups
+from sbert_app.models.bundled import bundled_cross_encoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
-from sbert_app.models.files.finding import CROSS_ENCODER, bundled_cross_encoder, bundled_folder
+from sbert_app.models.files.finding import CROSS_ENCODER, bundled_folder
 from sbert_app.runtime.workbench import close, open_workbench
 from sbert_app.settings import settings_from_environment
 from sbert_app.training.objectives import build_objective

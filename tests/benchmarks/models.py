@@ -5,11 +5,12 @@ from threading import Event
 from typing import TypeVar
 
 from sbert_app.models.acceleration import Acceleration
+from sbert_app.models.bundled import bundled_cross_encoder
 from sbert_app.models.converted import network
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware
-from sbert_app.models.files.finding import CROSS_ENCODER, bundled_cross_encoder, checked_bundled_folder
+from sbert_app.models.files.finding import CROSS_ENCODER, checked_bundled_folder
 
 HOME = Path(".bench") / "openvino"
 

@@ -36,7 +36,8 @@ def test_two_models_are_the_first_thing_a_process_loads(couple):
 
 def test_other_threads_keep_their_number_type_while_a_model_loads(registry):
     """A softmax head that a training makes while the page loads its bf16 encoder is fp32."""
-    registry.encoder()
+    folder = registry.folder(DEFAULT_ENCODER)
+    Encoder.from_folder(folder, registry.hardware)
     types, done = set(), threading.Event()
 
     def compute():
@@ -46,7 +47,7 @@ def test_other_threads_keep_their_number_type_while_a_model_loads(registry):
     thread = threading.Thread(target=compute)
     thread.start()
     for _ in range(5):
-        Registry(registry.settings).encoder()
+        Encoder.from_folder(folder, registry.hardware)
     done.set()
     thread.join()
     assert types == {torch.float32}

