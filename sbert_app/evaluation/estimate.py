@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.evaluation.metrics import Array, Metric
+from sbert_app.evaluation.metrics import Metric
+from sbert_app.vectors import Array
 
 RESAMPLES = 2_000
 CONFIDENCE = 0.95

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from sbert_app.vectors import Array
+
 Metric = Callable[[Array, Array, Array], Array]
 
 

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from sbert_app.errors import UserError
-from sbert_app.models.converted import ConversionError, network, run_as_draft
+from sbert_app.models.converted import ConversionError, network
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.hardware import Hardware, has_int8_instructions, machine
+from sbert_app.models.engine.hardware import Hardware, machine
 from sbert_app.models.engine.openvino_engine import OpenVinoEngine
 from sbert_app.models.files.layout import first_line
 from sbert_app.models.poly_encoder import PolyEncoder
@@ -24,7 +23,6 @@ PROOF = "proof.json"  # beside a network: where it gave what torch gives, and th
 PATIENCE = 15.0  # seconds before a model is converted: the first page has the processor for itself
 CLOSING_SECONDS = 5  # for a network that is being compiled, which nothing can stop
 SAMPLES = ("Does this model read a sentence?", "Two sentences are one batch, and this one is the longer of both by some words.")
-NO_DRAFTS = "A draft in int8 is for CPUs with OpenVINO, which is not in use here: choose the model itself."
 LEAST_COSINE, MOST_DIFFERENCE = 0.999, 0.02  # to torch, of the samples: between embeddings; between scores
 
 
@@ -67,17 +65,6 @@ class Acceleration:
             return OpenVinoEngine(path, self._hardware), str(proof["fingerprint"])
         except Exception:  # whatever it is: it is loaded as if it had never been converted, which says what is wrong
             return None
-
-    @property
-    def drafts(self) -> bool:
-        """Whether drafts in int8 can be made here, and are faster than their models."""
-        return self._active and has_int8_instructions() and find_spec("nncf") is not None
-
-    def draft(self, model: Encoder | CrossEncoder, folder: Path) -> None:
-        """Let a model that was loaded from `folder` compute in int8 from now on, which can take a minute. Raises UserError."""
-        if not self._active:
-            raise UserError(NO_DRAFTS)
-        run_as_draft(model, folder, self._home, self._closed)
 
     def wait(self, seconds: float | None = None) -> None:
         """Wait until every model that was begun has its engine, or `seconds` for each."""

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from sbert_app.errors import UserError
 from sbert_app.models.encoder import WINDOW
-from sbert_app.models.engine.batching import Rows, token_budget_batches
+from sbert_app.models.engine.batching import token_budget_batches
 from sbert_app.models.engine.engine import OnEngine
 from sbert_app.models.engine.forward import Features, Fetch, attention_mask, forward_batches, pad_rows
 from sbert_app.models.engine.hardware import Hardware, use_fastest_attention
@@ -20,7 +20,7 @@ from sbert_app.models.files.layout import quoted, read_json
 from sbert_app.models.files.soundness import cast, fingerprint
 from sbert_app.models.files.trained_for import SHARE, UNKNOWN, Bounds, label_names, purpose, read_card, trained_for
 from sbert_app.models.loading import CLASSIFIER_CLASS, LOADING, length_limit, load_transformer, load_without_weights
-from sbert_app.vectors import Vectors, in_order
+from sbert_app.vectors import Rows, Vectors, in_order
 
 Pair = tuple[str, str]
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"Sigmoid": torch.sigmoid, "Identity": lambda logits: logits}

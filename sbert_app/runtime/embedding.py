@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sbert_app.corpus.cache import EmbeddingCache
-from sbert_app.models.engine.batching import Rows
 from sbert_app.runtime.device_queue import Device
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Rows, Vectors
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder

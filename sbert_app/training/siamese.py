@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from sbert_app.evaluation.verdict import primary_metric
 from sbert_app.labelled.example_set import Examples
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.batching import Rows, token_budget_batches
+from sbert_app.models.engine.batching import token_budget_batches
 from sbert_app.models.engine.engine import at_once
 from sbert_app.models.engine.forward import forward_batches
 from sbert_app.models.engine.hardware import Hardware
@@ -21,7 +21,7 @@ from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.training.objectives import Classification, MultipleNegativesRanking, build_objective
 from sbert_app.training.options import ObjectiveOptions, check_of_similarity
 from sbert_app.training.vocabulary import Ids, Vocabulary, lengths_of
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Rows, Vectors
 
 POOL = 32  # batches whose rows are sorted by length together: enough to save padding, few enough to keep the order random
 FOLDER = "softmax_head"

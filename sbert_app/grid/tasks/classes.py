@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.evaluation.estimate import resampled
-from sbert_app.evaluation.metrics import Array, share_positive
+from sbert_app.evaluation.metrics import share_positive
 from sbert_app.evaluation.verdict import METRICS, measure
 from sbert_app.grid.systems import System
 from sbert_app.grid.tasks.task import CLASSES, CLUSTERS, PAIR_CLASSES, Mistake, Task, TaskResult, embedder, short
 from sbert_app.labelled.example_set import normalise
 from sbert_app.labelled.labelled_sentences import LabelledSentences
-from sbert_app.vectors import Vectors, unit_rows
+from sbert_app.vectors import Array, Vectors, unit_rows
 
 if TYPE_CHECKING:
     from sbert_app.training.transfer import Transfer

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sbert_app.models.engine.batching import Rows
+from sbert_app.vectors import Rows
 
 log = logging.getLogger(__name__)
 
