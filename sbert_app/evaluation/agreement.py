@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.evaluation import metrics
-from sbert_app.evaluation.estimate import MetricEstimate, estimate, resamples_for
-from sbert_app.evaluation.metrics import best_cut
+from sbert_app.evaluation.metrics import MetricEstimate, best_cut, estimate, resamples_for
 from sbert_app.evaluation.verdict import METRICS, measure
 from sbert_app.vectors import Array, Vectors
 

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.evaluation import metrics
-from sbert_app.evaluation.estimate import RESAMPLES, MetricEstimate, interval, resample_weights
-from sbert_app.evaluation.metrics import Metric
+from sbert_app.evaluation.metrics import RESAMPLES, Metric, MetricEstimate, interval, resample_weights
 from sbert_app.vectors import COSINE, Array, Similarity, Vectors
 
 LEAST_HELD_OUT = 20  # rows; fewer never give a verdict

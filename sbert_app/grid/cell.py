@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.evaluation.estimate import interval
+from sbert_app.evaluation.metrics import interval
 from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.systems import System
 from sbert_app.grid.tasks.task import Mistake

@@ -19,7 +19,7 @@ from sbert_app.labelled.columns import ColumnRoles
 from sbert_app.labelled.examples import Reading, check_columns, read_examples
 from sbert_app.labelled.pair_columns import PairColumns, PairLabels, choose_pair_columns, guess_pair_columns, read_pair_labels
 from sbert_app.labelled.scored_pairs import ScoredPairs, ShownPair
-from sbert_app.models.engine.batching import distinct
+from sbert_app.models.engine.forward import distinct
 from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop

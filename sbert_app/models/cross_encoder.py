@@ -12,9 +12,8 @@ from torch import Tensor
 
 from sbert_app.errors import UserError
 from sbert_app.models.encoder import WINDOW
-from sbert_app.models.engine.batching import token_budget_batches
 from sbert_app.models.engine.engine import OnEngine
-from sbert_app.models.engine.forward import Features, Fetch, attention_mask, forward_batches, pad_rows
+from sbert_app.models.engine.forward import Features, Fetch, attention_mask, forward_batches, pad_rows, token_budget_batches
 from sbert_app.models.engine.hardware import Hardware, use_fastest_attention
 from sbert_app.models.files.layout import quoted, read_json
 from sbert_app.models.files.soundness import cast, fingerprint

@@ -13,9 +13,17 @@ from torch import Tensor, nn
 from sbert_app.explain.attribution import TokenVectors, by_word
 from sbert_app.explain.cautions import SAMPLE
 from sbert_app.models.dense import Dense, read_dense, write_dense
-from sbert_app.models.engine.batching import distinct, token_budget_batches
 from sbert_app.models.engine.engine import OnEngine
-from sbert_app.models.engine.forward import Features, Fetch, Start, attention_mask, forward_batches, pad_rows
+from sbert_app.models.engine.forward import (
+    Features,
+    Fetch,
+    Start,
+    attention_mask,
+    distinct,
+    forward_batches,
+    pad_rows,
+    token_budget_batches,
+)
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.card import write_card
 from sbert_app.models.files.layout import WORDS, Layout, read_layout, write_layout

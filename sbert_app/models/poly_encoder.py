@@ -13,8 +13,7 @@ from torch import Tensor, nn
 from sbert_app.models.cross_encoder import CrossEncoder, Pair
 from sbert_app.models.defaults import NEW_POLY
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.batching import distinct
-from sbert_app.models.engine.forward import Features
+from sbert_app.models.engine.forward import Features, distinct
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.card import POLY_USAGE
 from sbert_app.models.files.layout import CODES, POLY, check_files, damaged, first_line

@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
+import numpy as np
 import torch
 
 from sbert_app.errors import UserError
 from sbert_app.models.acceleration import PATIENCE, Acceleration
-from sbert_app.models.checks import check_kind, tested
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, NEW_POLY, RUN_NAME
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware, choose_hardware
 from sbert_app.models.files import finding
-from sbert_app.models.files.layout import POLY, kind_of, quoted
+from sbert_app.models.files.layout import POLY, first_line, kind_of, quoted
 from sbert_app.models.files.listing import ModelInfo, listed, rerankers
 from sbert_app.models.poly_encoder import PairScorer, PolyEncoder, PolyScorer
 from sbert_app.models.words.untrained import is_untrained, untrained
@@ -28,6 +28,7 @@ from sbert_app.settings import Settings
 
 log = logging.getLogger(__name__)
 
+SAMPLE = "Does this model read a sentence?"
 LOADED_MODELS = 3  # kept in memory, least recently used dropped first
 
 Model = TypeVar("Model", PolyEncoder, Encoder, CrossEncoder)
@@ -195,3 +196,20 @@ def _kind_of(name: str, folder: Path) -> str:
 
 def _poly_loader(name: str) -> Callable[..., PolyEncoder]:
     return PolyEncoder.untrained if name == NEW_POLY else PolyEncoder.from_folder
+
+
+def tested(model: Model) -> Model:
+    """Return the model after running a test sentence. Raises UserError if that fails or returns NaN or infinity."""
+    try:
+        outputs = model.score([(SAMPLE, SAMPLE)]) if isinstance(model, CrossEncoder) else model.encode([SAMPLE])
+    except Exception as error:  # a broken model can raise anything
+        raise UserError(f"The model {quoted(model.name)} fails on a test sentence: {first_line(error)}. Choose another.") from error
+    if len(outputs) != 1 or not np.isfinite(outputs).all():
+        raise UserError(f"The model {quoted(model.name)} returns NaN or infinity. Save or download it again, or choose another.")
+    return model
+
+
+def check_kind(kind: str, name: str, actual: str) -> None:
+    """Raise UserError unless a model is of the kind that is needed."""
+    if actual != kind:
+        raise UserError(f"The model {quoted(name)} is of kind {actual}; this needs a model of kind {kind}.")

@@ -29,6 +29,12 @@ class Embedder:
     def job(self, encoder: "Encoder", sentences: Sequence[str]) -> "EmbeddingJob":
         return EmbeddingJob(self._device, self._cache, encoder, sentences)
 
+    def embed(self, encoder: "Encoder", sentences: Sequence[str]) -> Vectors:
+        """The embeddings of all sentences, (n, dim)."""
+        job = self.job(encoder, sentences)
+        deque(job.run(), maxlen=0)  # run to the end
+        return job.embeddings
+
 
 class EmbeddingJob:
     """`run` yields the number of sentences done after each batch; then `embeddings` (n, dim) is complete. done: which are, (n,).

@@ -112,7 +112,7 @@ def _learnt(learner: "ManyHeads | Regressions", data: LabelledSentences, folds: 
 
 @dataclass(frozen=True)
 class ManyHeads:
-    """SentEval's classifiers, trained by steps; all parts at once. features (n, dim), scaled; strength: what is chosen, in words."""
+    """SentEval's classifiers, trained by steps; all parts at once. features: (n, dim), scaled; strength: what is chosen."""
 
     features: Vectors
     targets: Targets

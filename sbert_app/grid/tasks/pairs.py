@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.evaluation.agreement import rank_shares
-from sbert_app.evaluation.estimate import resampled
+from sbert_app.evaluation.metrics import resampled
 from sbert_app.evaluation.verdict import METRICS, measure
 from sbert_app.grid.systems import System
 from sbert_app.grid.tasks.task import Mistake, Task, TaskResult, short
