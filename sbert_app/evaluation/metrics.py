@@ -56,8 +56,7 @@ def best_accuracy(predicted: Array, gold: Array, weights: Array) -> Array:
     hits, rows = _cumulated(predicted, gold, weights)
     correct = 2 * hits - rows + (rows[:, -1:] - hits[:, -1:])  # positives above the threshold, negatives below it
     negatives = rows[:, -1] - hits[:, -1]
-    accuracy: Array = np.maximum(correct.max(1), negatives) / rows[:, -1]
-    return accuracy
+    return np.maximum(correct.max(1), negatives) / rows[:, -1]
 
 
 def best_f1(predicted: Array, gold: Array, weights: Array) -> Array:
@@ -83,14 +82,12 @@ def best_cut(predicted: Array, gold: Array) -> tuple[float, float]:
 
 def share_positive(predicted: Array, gold: Array, weights: Array) -> Array:
     """Share of rows whose predicted margin is above zero, 0..1: triplet accuracy."""
-    share: Array = (weights * (predicted > 0)).sum(1) / weights.sum(1)
-    return share
+    return (weights * (predicted > 0)).sum(1) / weights.sum(1)
 
 
 def mean(predicted: Array, gold: Array, weights: Array) -> Array:
     """Mean of the rows' values, such as of a measure of each query."""
-    average: Array = (weights * predicted).sum(1) / weights.sum(1)
-    return average
+    return (weights * predicted).sum(1) / weights.sum(1)
 
 
 def share_equal(predicted: Array, gold: Array, weights: Array) -> Array:
@@ -114,8 +111,7 @@ def _entropy(labels: NDArray[np.int64], weights: Array) -> Array:
     """The entropy of the labels in each resample, in nats. (n,), (R, n) -> (R,)."""
     _, _, order, starts = _groups(labels.astype(np.float64))
     shares = np.add.reduceat(weights[:, order], starts, axis=1) / weights.sum(1, keepdims=True)
-    entropy: Array = -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(1)
-    return entropy
+    return -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(1)
 
 
 def _ranks(values: Array, weights: Array) -> Array:

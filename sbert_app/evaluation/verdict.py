@@ -61,8 +61,7 @@ def predict(kind: str, columns: Sequence[Vectors], similarity: Similarity = COSI
         scores = similarity.all(anchor, others[0])
         partner = scores.diagonal().copy()
         same = np.isclose(scores, partner[:, None], rtol=0, atol=1e-9)  # the partner, and others with the same text
-        lead: Array = partner - np.where(same, -np.inf, scores).max(1, initial=-1.0)
-        return lead
+        return partner - np.where(same, -np.inf, scores).max(1, initial=-1.0)
     first, *second = [similarity.pairs(anchor, other) for other in others]
     return first - second[0] if kind == "triplets" else first
 

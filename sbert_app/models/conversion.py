@@ -34,8 +34,7 @@ class Outputs(nn.Module):
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
         """(B, T) int64 each."""
         types = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
-        outputs: Tensor = getattr(self.transformer(input_ids=input_ids, attention_mask=attention_mask, **types), self.output)
-        return outputs
+        return getattr(self.transformer(input_ids=input_ids, attention_mask=attention_mask, **types), self.output)
 
 
 def convert(kind: str, out: Path, folder: Path, adapter: Path | None = None) -> None:

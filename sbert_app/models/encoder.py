@@ -27,8 +27,7 @@ from sbert_app.models.engine.forward import (
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.card import write_card
 from sbert_app.models.files.layout import WORDS, Layout, read_layout, write_layout
-from sbert_app.models.files.soundness import fingerprint
-from sbert_app.models.loading import length_limit, load_transformer, load_without_weights
+from sbert_app.models.loading import fingerprint, length_limit, load_transformer, load_without_weights
 from sbert_app.models.pooling import POOLINGS
 from sbert_app.vectors import COSINE, Rows, Similarity, Vectors, in_order
 
@@ -134,8 +133,7 @@ class Encoder(OnEngine):
 
     def encodings(self, sentences: Sequence[str], prompt: str = "") -> list[Any]:
         """The tokeniser's encodings, one per sentence, with the place of each token in the text; cut at `max_length`."""
-        encodings: list[Any] = self._backend.encode_batch([self._clean(prompt + sentence) for sentence in sentences])
-        return encodings
+        return self._backend.encode_batch([self._clean(prompt + sentence) for sentence in sentences])
 
     def hidden(self, ids: Sequence[Sequence[int]]) -> list[Vectors]:
         """The vectors before pooling of each row, (T or more, width), padding included."""
@@ -200,8 +198,7 @@ class Encoder(OnEngine):
 
     def _hidden(self, features: Features) -> Tensor:
         """(B, T) ids -> (B, T, dim) token vectors."""
-        hidden: Tensor = self.transformer(**features).last_hidden_state
-        return hidden
+        return self.transformer(**features).last_hidden_state
 
     def embed(self, features: Features) -> Tensor:
         """(B, T) ids -> (B, dim), on torch with gradients: what training uses."""

@@ -17,8 +17,8 @@ from sbert_app.models.engine.forward import Features, distinct
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.card import POLY_USAGE
 from sbert_app.models.files.layout import CODES, POLY, check_files, damaged, first_line
-from sbert_app.models.files.soundness import fingerprint
 from sbert_app.models.files.trained_for import COSINE, UNKNOWN, Bounds, purpose
+from sbert_app.models.loading import fingerprint
 from sbert_app.models.pooling import POOLINGS
 from sbert_app.vectors import Array, Rows, Vectors, in_order
 

@@ -166,8 +166,7 @@ class Registry:
         if is_untrained(name):
             check_kind(kind, name, "encoder")
             encoder: Any = untrained(name, hardware, files=not self.settings.hosted)
-            model: Model = tested(encoder)
-            return model
+            return tested(encoder)
         folder = self.folder(name)
         check_kind(kind, name, _kind_of(name, folder))
         return tested(load(folder, hardware, name))

@@ -63,8 +63,7 @@ class Siamese:
         return embeddings.view(self.towers, len(rows), -1).transpose(0, 1)
 
     def loss(self, outputs: Tensor, rows: Rows) -> Tensor:
-        loss: Tensor = self.objective(outputs.unbind(1), self._targets[torch.from_numpy(rows)])
-        return loss
+        return self.objective(outputs.unbind(1), self._targets[torch.from_numpy(rows)])
 
     def evaluate(self) -> Iterator[float | None]:
         """Yield None per batch of dev examples, then the metric that decides the verdict."""

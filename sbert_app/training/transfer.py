@@ -137,8 +137,7 @@ class ManyHeads:
     def _fit(self, parts: Sequence[Part], l2: Sequence[float]) -> Heads:
         own, held = (torch.from_numpy(np.stack(masks)) for masks in zip(*parts, strict=True))
         x, y = torch.from_numpy(self.features), torch.from_numpy(self.targets)
-        heads: Heads = fit_heads(x, y, own, held, torch.tensor(l2), SEED, self.tick)
-        return heads
+        return fit_heads(x, y, own, held, torch.tensor(l2), SEED, self.tick)
 
 
 @dataclass(frozen=True)

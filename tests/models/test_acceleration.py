@@ -16,8 +16,7 @@ import pytest
 import torch
 from filelock import FileLock
 
-from sbert_app.models.acceleration import PROOF, Acceleration
-from sbert_app.models.converted import NETWORK, ConversionError, network
+from sbert_app.models.acceleration import NETWORK, PROOF, Acceleration, ConversionError, network
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.models.encoder import Encoder
