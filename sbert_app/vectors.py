@@ -1,6 +1,6 @@
-"""Cosine arithmetic on arrays. Scores lie in -1..1, higher is closer."""
+"""Arrays of embeddings and row numbers, and the cosine. Scores lie in -1..1, higher is closer."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -23,6 +23,13 @@ def in_order(batches: Iterable[tuple[NDArray[np.int64], Vectors]], *shape: int) 
     for rows, part in batches:
         values[rows] = part
     return values
+
+
+def distinct(sentences: Sequence[str]) -> tuple[list[str], Rows]:
+    """Return (unique sentences, inverse (n,)), where `unique[inverse[i]] == sentences[i]`."""
+    positions: dict[str, int] = {}
+    inverse = np.fromiter((positions.setdefault(s, len(positions)) for s in sentences), np.int64, len(sentences))
+    return list(positions), inverse
 
 
 def cosine(u: Vectors, v: Vectors) -> float:

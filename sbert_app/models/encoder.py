@@ -14,22 +14,13 @@ from sbert_app.explain.attribution import TokenVectors, by_word
 from sbert_app.explain.cautions import SAMPLE
 from sbert_app.models.dense import Dense, read_dense, write_dense
 from sbert_app.models.engine.engine import OnEngine
-from sbert_app.models.engine.forward import (
-    Features,
-    Fetch,
-    Start,
-    attention_mask,
-    distinct,
-    forward_batches,
-    pad_rows,
-    token_budget_batches,
-)
+from sbert_app.models.engine.forward import Features, Fetch, Start, attention_mask, forward_batches, pad_rows, token_budget_batches
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.card import write_card
 from sbert_app.models.files.layout import WORDS, Layout, read_layout, write_layout
 from sbert_app.models.loading import fingerprint, length_limit, load_transformer, load_without_weights
 from sbert_app.models.pooling import POOLINGS
-from sbert_app.vectors import COSINE, Rows, Similarity, Vectors, in_order
+from sbert_app.vectors import COSINE, Rows, Similarity, Vectors, distinct, in_order
 
 WINDOW = 16_384  # sentences tokenised at a time: bounds memory, and the first batch starts at once
 SPECIAL_TOKENS = 2  # that a tokenizer adds to a sentence, at least

@@ -101,10 +101,3 @@ def _cut(order: Rows, lengths: Sequence[int], budget: int) -> Iterator[Rows]:
             start = end
     if start < len(order):
         yield order[start:]
-
-
-def distinct(sentences: Sequence[str]) -> tuple[list[str], Rows]:
-    """Return (unique sentences, inverse (n,)), where `unique[inverse[i]] == sentences[i]`."""
-    positions: dict[str, int] = {}
-    inverse = np.fromiter((positions.setdefault(s, len(positions)) for s in sentences), np.int64, len(sentences))
-    return list(positions), inverse
