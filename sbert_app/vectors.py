@@ -1,11 +1,13 @@
-"""Cosine arithmetic on arrays. Scores lie in -1..1, higher is closer."""
+"""Arrays of embeddings and row numbers, and the cosine. Scores lie in -1..1, higher is closer."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 Vectors = NDArray[np.float32]
+Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 
@@ -23,6 +25,36 @@ def in_order(batches: Iterable[tuple[NDArray[np.int64], Vectors]], *shape: int) 
     return values
 
 
+def distinct(sentences: Sequence[str]) -> tuple[list[str], Rows]:
+    """Return (unique sentences, inverse (n,)), where `unique[inverse[i]] == sentences[i]`."""
+    positions: dict[str, int] = {}
+    inverse = np.fromiter((positions.setdefault(s, len(positions)) for s in sentences), np.int64, len(sentences))
+    return list(positions), inverse
+
+
 def cosine(u: Vectors, v: Vectors) -> float:
     """Cosine similarity of two vectors, (dim,) and (dim,)."""
     return float(unit_rows(u[None])[0] @ unit_rows(v[None])[0])
+
+
+class Similarity(Protocol):
+    """Scores of embeddings, -1..1, higher is closer: the cosine, or a model's own."""
+
+    def pairs(self, u: Vectors, v: Vectors) -> Array:
+        """Compare row by row. (n, dim), (n, dim) -> (n,)."""
+
+    def all(self, u: Vectors, v: Vectors) -> Array:
+        """Compare each row of u with each of v. (n, dim), (k, dim) -> (n, k)."""
+
+
+class Cosine:
+    """The cosine, computed in float64."""
+
+    def pairs(self, u: Vectors, v: Vectors) -> Array:
+        return np.asarray(np.einsum("nd,nd->n", *(unit_rows(side).astype(np.float64) for side in (u, v))))
+
+    def all(self, u: Vectors, v: Vectors) -> Array:
+        return unit_rows(u).astype(np.float64) @ unit_rows(v).astype(np.float64).T
+
+
+COSINE = Cosine()

@@ -42,8 +42,8 @@ LEAST_LINES, MOST_LINES = 60, 220
 # A module is one idea of 60 to 220 lines. These are smaller: no further one may be, and some may still go to a neighbour.
 SMALL = """
 cli.main corpus.ranking.fusion errors evaluation.paper jobs.map.job jobs.models labelled.example_set mapping.neighbours
-models.checks models.defaults models.engine.batching models.files.card models.pooling step tables.child training.vocabulary
-ui.kit.figures ui.quick_import ui.theme vectors
+models.defaults models.dense models.files.card models.pooling step tables.child training.vocabulary
+ui.kit.figures ui.quick_import ui.theme
 """.split()
 
 
@@ -179,12 +179,11 @@ def test_readme_tells_the_truth_about_versions_and_commands():
 
 
 def test_everything_imported_is_pinned():
-    pinned, for_tests, for_scale = (
+    pinned, for_scale = (
         {re.split(r"==|\[", line)[0].lower().replace("-", "_") for line in (ROOT / name).read_text().splitlines() if "==" in line}
-        for name in ("requirements.txt", "requirements-dev.txt", "requirements-scale.txt")
+        for name in ("requirements.txt", "requirements-scale.txt")
     )
-    extras = {"nncf"}  # the app says where it is missing
     known = {"faiss": "faiss_cpu", "sklearn": "scikit_learn", "umap": "umap_learn", "grpc": "grpcio"}
     tree = {module.split(".")[0] for path in [ROOT / "app.py", *FILES] for module in imports(path)}
     third_party = tree - set(sys.stdlib_module_names) - {"sbert_app"}
-    assert {known.get(name, name) for name in third_party} <= pinned | for_scale | extras and extras <= for_tests
+    assert {known.get(name, name) for name in third_party} <= pinned | for_scale

@@ -23,7 +23,7 @@ from sbert_app.bulk.encoding import Encoded, Shards, encode_shard, load_encoder
 from sbert_app.bulk.pieces import Piece
 from sbert_app.collections.collection import SENTENCE
 from sbert_app.errors import UserError
-from sbert_app.models.defaults import DEFAULT_ENCODER, is_draft
+from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.settings import Settings
 from sbert_app.storage import writing
 
@@ -95,8 +95,8 @@ class RayEngine:
         on_gpu = encoder.hardware.device.type == "cuda" and gpus > 0
         workers = min(self._workers or (gpus if on_gpu else max(1, cpus // THREADS)), pieces)
         threads = max(1, min(THREADS, cpus // workers))
-        by_name = encoder.name == DEFAULT_ENCODER or is_draft(encoder.name) or encoder.folder is None
-        settings = replace(self._settings, precision="auto" if encoder.hardware.int8 else encoder.hardware.precision)
+        by_name = encoder.name == DEFAULT_ENCODER or encoder.folder is None
+        settings = replace(self._settings, precision=encoder.hardware.precision)
         model = encoder.name if by_name else str(encoder.folder)
         constructor = settings, model, encoder.fingerprint, threads, str(self._shards.folder)
         return constructor, workers, {"num_gpus": 1} if on_gpu else {"num_cpus": threads}

@@ -54,13 +54,13 @@ class Segment:
 
     @cached_property
     def ids(self) -> Rows:
-        return self.rows.column(ROW).to_numpy()  # type: ignore[no-any-return]
+        return self.rows.column(ROW).to_numpy()
 
     @cached_property
     def embeddings(self) -> np.ndarray:
         """(n, dim) float16."""
         column = self.rows.column(EMBEDDING)
-        return column.chunk(0).flatten().to_numpy(zero_copy_only=True).reshape(len(self), column.type.list_size)  # type: ignore[no-any-return]
+        return column.chunk(0).flatten().to_numpy(zero_copy_only=True).reshape(len(self), column.type.list_size)
 
 
 class Segments:

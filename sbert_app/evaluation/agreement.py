@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.evaluation import metrics
-from sbert_app.evaluation.estimate import MetricEstimate, estimate, resamples_for
-from sbert_app.evaluation.metrics import Array, best_cut
+from sbert_app.evaluation.metrics import MetricEstimate, best_cut, estimate, resamples_for
 from sbert_app.evaluation.verdict import METRICS, measure
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Array, Vectors
 
 TOP = 10
 

@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.evaluation import metrics
-from sbert_app.evaluation.estimate import RESAMPLES, MetricEstimate, interval, resample_weights
-from sbert_app.evaluation.metrics import Array, Metric
-from sbert_app.evaluation.similarity import COSINE, Similarity
-from sbert_app.vectors import Vectors
+from sbert_app.evaluation.metrics import RESAMPLES, Metric, MetricEstimate, interval, resample_weights
+from sbert_app.vectors import COSINE, Array, Similarity, Vectors
 
 LEAST_HELD_OUT = 20  # rows; fewer never give a verdict
 
@@ -63,8 +61,7 @@ def predict(kind: str, columns: Sequence[Vectors], similarity: Similarity = COSI
         scores = similarity.all(anchor, others[0])
         partner = scores.diagonal().copy()
         same = np.isclose(scores, partner[:, None], rtol=0, atol=1e-9)  # the partner, and others with the same text
-        lead: Array = partner - np.where(same, -np.inf, scores).max(1, initial=-1.0)
-        return lead
+        return partner - np.where(same, -np.inf, scores).max(1, initial=-1.0)
     first, *second = [similarity.pairs(anchor, other) for other in others]
     return first - second[0] if kind == "triplets" else first
 

@@ -86,13 +86,8 @@ def quantities(sentence: str) -> Iterator[Quantity]:
     while position < len(tokens):
         token = tokens[position]
         if token in NAMES:
-            yield Quantity(
-                NAMES[token],
-                float([*WEEKDAYS, *MONTHS, *DAYS].index(token)),
-                "",
-                0.0,
-                token.capitalize() if NAMES[token] != "day" else token,
-            )
+            shown = token if NAMES[token] == "day" else token.capitalize()
+            yield Quantity(NAMES[token], float(list(NAMES).index(token)), "", 0.0, shown)
         elif (token in ORDINALS and position and tokens[position - 1] in DETERMINERS) or re.fullmatch(r"\d+(st|nd|rd|th)", token):
             yield Quantity("ordinal", ORDINALS.get(token) or float(token[:-2]), "", 0.0, token)
         elif length := _number_length(tokens, position):

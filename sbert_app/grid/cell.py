@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.evaluation.estimate import interval
-from sbert_app.evaluation.metrics import Array
+from sbert_app.evaluation.metrics import interval
 from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.systems import System
 from sbert_app.grid.tasks.task import Mistake
 from sbert_app.storage import replacing
+from sbert_app.vectors import Array
 
 Values = NDArray[np.float32]
 VERSION = 2  # of how cells are measured: another one makes all kept cells unknown

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sbert_app.corpus.ranking.lexical import tf_idf_cosines, ticking, word_overlap
-from sbert_app.evaluation.metrics import Array
 from sbert_app.evaluation.verdict import predict
 from sbert_app.grid import systems
 from sbert_app.grid.rankers import Stream, Tick, embedded, joined, load_ranker, pair_scores, streamed
@@ -25,7 +24,7 @@ from sbert_app.labelled.queries import Rows as BestRows
 from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.models.words.vectors import WordVectors, words
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Array, Vectors
 
 if TYPE_CHECKING:
     from sbert_app.models.cross_encoder import Pair

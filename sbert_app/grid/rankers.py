@@ -9,16 +9,14 @@ from sbert_app.corpus.ranking.fusion import Scores
 from sbert_app.corpus.ranking.lexical import LexicalIndex
 from sbert_app.corpus.ranking.maxsim import TokenCache
 from sbert_app.errors import UserError
-from sbert_app.evaluation.metrics import Array
 from sbert_app.grid.systems import BM25, HYBRID, MAXSIM, Choice, System
 from sbert_app.grid.tasks.ranking import Compare, PairScores, by_both, by_maxsim, by_vectors, by_words, reranked
 from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.queries import Queries
 from sbert_app.labelled.queries import Rows as BestRows
-from sbert_app.models.engine.batching import Rows
 from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.vectors import Vectors, in_order
+from sbert_app.vectors import Array, Rows, Vectors, in_order
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from sbert_app.evaluation.estimate import MetricEstimate, interval
+from sbert_app.evaluation.metrics import MetricEstimate, interval
 from sbert_app.grid.cell import Cell
 from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.tasks.task import RETRIEVAL, UNITS

@@ -7,14 +7,13 @@ from pathlib import Path
 import numpy as np
 
 from sbert_app.errors import UserError
-from sbert_app.evaluation.metrics import Array
 from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.groups import Digests
 from sbert_app.labelled.queries import Queries, Rows
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.models.pooling import POOLINGS
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Array, Vectors
 
 SBERT, CROSS, WORD_VECTORS, TF_IDF, OVERLAP = "sbert", "cross-encoder", "word-vectors", "tf-idf", "word-overlap"
 SVR, LEARNS = "svr", "learns from the other folds of the same data"

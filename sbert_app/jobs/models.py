@@ -19,7 +19,7 @@ def models(call: Call, options: ModelsOptions) -> Steps:
     """List the models that other jobs accept by name.
 
     Returns:
-        A list of objects: name, kind ("encoder", "cross-encoder" or "poly-encoder"), origin ("bundled", "draft", "hub",
+        A list of objects: name, kind ("encoder", "cross-encoder" or "poly-encoder"), origin ("bundled", "hub",
         "untrained" or "saved"), dim, available, trained_for (of a cross-encoder or poly-encoder: "likeness", "answers", or "" if
         unknown), labels (outputs of a cross-encoder; only one with a single label scores pairs).
     """

@@ -19,7 +19,6 @@ from sbert_app.labelled.columns import ColumnRoles
 from sbert_app.labelled.examples import Reading, check_columns, read_examples
 from sbert_app.labelled.pair_columns import PairColumns, PairLabels, choose_pair_columns, guess_pair_columns, read_pair_labels
 from sbert_app.labelled.scored_pairs import ScoredPairs, ShownPair
-from sbert_app.models.engine.batching import distinct
 from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
@@ -27,7 +26,7 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
 from sbert_app.tables import Table
 from sbert_app.tables.table import csv_file, skipped_summary
-from sbert_app.vectors import Vectors, unit_rows
+from sbert_app.vectors import Vectors, distinct, unit_rows
 from sbert_app.wording import plural, rounded
 
 MOST_LISTED = 100  # the answer lists the scores of up to this many rows

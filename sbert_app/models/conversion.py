@@ -1,6 +1,6 @@
 """`python -m sbert_app.models.conversion KIND OUT.xml FOLDER [ADAPTER]`: convert a model for OpenVINO. Needs no network.
 
-KIND is "encoder", "cross-encoder", or "draft": an encoder in int8, which needs NNCF.
+KIND is "encoder" or "cross-encoder".
 """
 
 import os
@@ -12,7 +12,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sbert_app.models.converted import quantised
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
@@ -35,12 +34,11 @@ class Outputs(nn.Module):
     def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
         """(B, T) int64 each."""
         types = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
-        outputs: Tensor = getattr(self.transformer(input_ids=input_ids, attention_mask=attention_mask, **types), self.output)
-        return outputs
+        return getattr(self.transformer(input_ids=input_ids, attention_mask=attention_mask, **types), self.output)
 
 
 def convert(kind: str, out: Path, folder: Path, adapter: Path | None = None) -> None:
-    """Write a model's network to `out`, in fp32 or as a draft. Raises ValueError if its outputs in fp32 are not those of torch."""
+    """Write a model's network to `out`, in fp32. Raises ValueError if its outputs are not those of torch."""
     import openvino
 
     module, inputs = _module(kind, folder, adapter)
@@ -49,14 +47,11 @@ def convert(kind: str, out: Path, folder: Path, adapter: Path | None = None) -> 
         network = openvino.convert_model(module, example_input=small)
         expected = module(**large).numpy()
     network.reshape({port: openvino.PartialShape([-1, -1]) for port in network.inputs})
-    if kind == "draft":
-        network = quantised(network, Encoder.from_folder(folder, choose_hardware("cpu", "fp32")))
     try:
         openvino.save_model(network, out, compress_to_fp16=False)
     except RuntimeError as error:  # it gives no reason
         raise OSError("the network cannot be written: perhaps the disk is full") from error
-    if kind != "draft":  # its loss is measured on each person's own sentences
-        _check(out, kind, large, expected)
+    _check(out, kind, large, expected)
 
 
 def _check(out: Path, kind: str, batch: dict[str, Tensor], expected: np.ndarray) -> None:

@@ -12,15 +12,21 @@ from torch import Tensor
 
 from sbert_app.errors import UserError
 from sbert_app.models.encoder import WINDOW
-from sbert_app.models.engine.batching import Rows, token_budget_batches
 from sbert_app.models.engine.engine import OnEngine
-from sbert_app.models.engine.forward import Features, Fetch, attention_mask, forward_batches, pad_rows
+from sbert_app.models.engine.forward import Features, Fetch, attention_mask, forward_batches, pad_rows, token_budget_batches
 from sbert_app.models.engine.hardware import Hardware, use_fastest_attention
 from sbert_app.models.files.layout import quoted, read_json
-from sbert_app.models.files.soundness import cast, fingerprint
 from sbert_app.models.files.trained_for import SHARE, UNKNOWN, Bounds, label_names, purpose, read_card, trained_for
-from sbert_app.models.loading import CLASSIFIER_CLASS, LOADING, length_limit, load_transformer, load_without_weights
-from sbert_app.vectors import Vectors, in_order
+from sbert_app.models.loading import (
+    CLASSIFIER_CLASS,
+    LOADING,
+    cast,
+    fingerprint,
+    length_limit,
+    load_transformer,
+    load_without_weights,
+)
+from sbert_app.vectors import Rows, Vectors, in_order
 
 Pair = tuple[str, str]
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"Sigmoid": torch.sigmoid, "Identity": lambda logits: logits}
@@ -38,7 +44,6 @@ class CrossEncoder(OnEngine):
         super().__init__(model, self.logits, hardware)
         self.name = name
         self.tokenizer = tokenizer
-        self.hardware = hardware
         self.trained_for = trained_for
         self.labels = int(model.config.num_labels)
         self.label_names: Sequence[str] = label_names(model.config.to_dict())
@@ -108,21 +113,22 @@ class CrossEncoder(OnEngine):
     def stream(self, pairs: Sequence[Pair]) -> Iterator[tuple[Rows, Vectors]]:
         """Yield (row numbers, scores (b, k)) batch by batch; close the iterator to stop."""
         for start in range(0, len(pairs), WINDOW):
-            encodings = self.tokenize(pairs[start : start + WINDOW])
-            lengths = [len(encoding.ids) for encoding in encodings]
-            batches = token_budget_batches(lengths, self.engine.token_budget(sum(lengths)))
-            for rows, scores in forward_batches(batches, self._padder(encodings), self._start, self.ahead):
+            window = pairs[start : start + WINDOW]
+            for rows, scores in self._batches(self.tokenize(window)):
                 yield rows + start, scores
+
+    def _batches(self, encodings: Sequence[Any]) -> Iterator[tuple[Rows, Vectors]]:
+        lengths = [len(encoding.ids) for encoding in encodings]
+        batches = token_budget_batches(lengths, self.engine.token_budget(sum(lengths)))
+        return forward_batches(batches, lambda rows: self.pad([encodings[i] for i in rows]), self._start, self.ahead)
 
     def tokenize(self, pairs: Sequence[Pair]) -> list[Any]:
         """The tokeniser's encodings (`ids`, `type_ids`), one per pair, cut at `max_length`."""
-        encodings: list[Any] = self._backend.encode_batch_fast(list(pairs))
-        return encodings
+        return self._backend.encode_batch_fast(list(pairs))
 
     def logits(self, features: Features) -> Tensor:
         """(B, T) ids -> (B, k), before the activation."""
-        logits: Tensor = self.model(**features).logits.float()
-        return logits
+        return self.model(**features).logits.float()
 
     def save(self, folder: Path) -> None:
         """Write a folder that sentence-transformers' CrossEncoder loads. Needs fp32 weights."""
@@ -131,9 +137,6 @@ class CrossEncoder(OnEngine):
         folder.mkdir(parents=True, exist_ok=True)
         self.model.save_pretrained(folder, safe_serialization=True)
         self.tokenizer.save_pretrained(folder)
-
-    def _padder(self, encodings: Sequence[Any]) -> Callable[[Rows], Features]:
-        return lambda rows: self.pad([encodings[i] for i in rows])
 
     def pad(self, encodings: Sequence[Any]) -> Features:
         """A batch on the device, padded to its longest pair."""

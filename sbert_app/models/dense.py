@@ -29,8 +29,7 @@ class Dense(nn.Module):
         self.activation, self._activate = activation, ACTIVATIONS[activation]()
 
     def forward(self, pooled: Tensor) -> Tensor:
-        output: Tensor = self._activate(self.linear(pooled))
-        return output
+        return self._activate(self.linear(pooled))
 
 
 def read_dense(folder: Path, name: str) -> Dense:

@@ -10,20 +10,17 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from sbert_app.evaluation.similarity import COSINE, Similarity
 from sbert_app.explain.attribution import TokenVectors, by_word
 from sbert_app.explain.cautions import SAMPLE
 from sbert_app.models.dense import Dense, read_dense, write_dense
-from sbert_app.models.engine.batching import Rows, distinct, token_budget_batches
 from sbert_app.models.engine.engine import OnEngine
-from sbert_app.models.engine.forward import Features, Fetch, Start, attention_mask, forward_batches, pad_rows
+from sbert_app.models.engine.forward import Features, Fetch, Start, attention_mask, forward_batches, pad_rows, token_budget_batches
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.card import write_card
 from sbert_app.models.files.layout import WORDS, Layout, read_layout, write_layout
-from sbert_app.models.files.soundness import fingerprint
-from sbert_app.models.loading import length_limit, load_transformer, load_without_weights
+from sbert_app.models.loading import fingerprint, length_limit, load_transformer, load_without_weights
 from sbert_app.models.pooling import POOLINGS
-from sbert_app.vectors import Vectors, in_order
+from sbert_app.vectors import COSINE, Rows, Similarity, Vectors, distinct, in_order
 
 WINDOW = 16_384  # sentences tokenised at a time: bounds memory, and the first batch starts at once
 SPECIAL_TOKENS = 2  # that a tokenizer adds to a sentence, at least
@@ -43,7 +40,6 @@ class Encoder(OnEngine):
         self.layout = layout
         self.dense, self._layers = nn.Sequential(*dense).to(hardware.device), tuple(dense)  # fp32, as pooling
         self.folder: Path | None = None  # where it was loaded from; may hold a softmax head too
-        self.network_seal = ""  # what a draft computes with: other bytes, other embeddings
         if self.of_words:
             self.hardware = replace(hardware, dtype=torch.float32)
             transformer.freeze()
@@ -84,7 +80,7 @@ class Encoder(OnEngine):
     def fingerprint(self) -> str:
         """Hash of weights, layout and precision: differs between encoders whose embeddings differ. 16 hex digits."""
         activations = "".join(layer.activation for layer in self._layers)
-        settings = f"{self.layout}{self.max_length}{self.hardware.precision}{activations}{self.network_seal}"
+        settings = f"{self.layout}{self.max_length}{self.hardware.precision}{activations}"
         return fingerprint(settings, self.transformer, self.dense)
 
     @cached_property
@@ -128,8 +124,7 @@ class Encoder(OnEngine):
 
     def encodings(self, sentences: Sequence[str], prompt: str = "") -> list[Any]:
         """The tokeniser's encodings, one per sentence, with the place of each token in the text; cut at `max_length`."""
-        encodings: list[Any] = self._backend.encode_batch([self._clean(prompt + sentence) for sentence in sentences])
-        return encodings
+        return self._backend.encode_batch([self._clean(prompt + sentence) for sentence in sentences])
 
     def hidden(self, ids: Sequence[Sequence[int]]) -> list[Vectors]:
         """The vectors before pooling of each row, (T or more, width), padding included."""
@@ -194,8 +189,7 @@ class Encoder(OnEngine):
 
     def _hidden(self, features: Features) -> Tensor:
         """(B, T) ids -> (B, T, dim) token vectors."""
-        hidden: Tensor = self.transformer(**features).last_hidden_state
-        return hidden
+        return self.transformer(**features).last_hidden_state
 
     def embed(self, features: Features) -> Tensor:
         """(B, T) ids -> (B, dim), on torch with gradients: what training uses."""

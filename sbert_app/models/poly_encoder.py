@@ -10,19 +10,17 @@ import torch.nn.functional as F  # noqa: N812
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from sbert_app.evaluation.metrics import Array
 from sbert_app.models.cross_encoder import CrossEncoder, Pair
 from sbert_app.models.defaults import NEW_POLY
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.batching import Rows, distinct
 from sbert_app.models.engine.forward import Features
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.card import POLY_USAGE
 from sbert_app.models.files.layout import CODES, POLY, check_files, damaged, first_line
-from sbert_app.models.files.soundness import fingerprint
 from sbert_app.models.files.trained_for import COSINE, UNKNOWN, Bounds, purpose
+from sbert_app.models.loading import fingerprint
 from sbert_app.models.pooling import POOLINGS
-from sbert_app.vectors import Vectors, in_order
+from sbert_app.vectors import Array, Rows, Vectors, distinct, in_order
 
 NEW_CODES = 16  # m; the paper tries 16, 64 and 360
 SEED = 7

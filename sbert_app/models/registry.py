@@ -10,19 +10,18 @@ from pathlib import Path
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
+import numpy as np
 import torch
 
 from sbert_app.errors import UserError
 from sbert_app.models.acceleration import PATIENCE, Acceleration
 from sbert_app.models.bundled import bundled_cross_encoder, bundled_encoder
-from sbert_app.models.checks import check_kind, tested
-from sbert_app.models.converted import refuse_draft
 from sbert_app.models.cross_encoder import CrossEncoder
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, NEW_POLY, RUN_NAME, full_name, is_draft
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, NEW_POLY, RUN_NAME
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware, choose_hardware
 from sbert_app.models.files import finding
-from sbert_app.models.files.layout import POLY, kind_of, quoted
+from sbert_app.models.files.layout import POLY, first_line, kind_of, quoted
 from sbert_app.models.files.listing import ModelInfo, listed, rerankers
 from sbert_app.models.poly_encoder import PairScorer, PolyEncoder, PolyScorer
 from sbert_app.models.words.untrained import is_untrained, untrained
@@ -30,6 +29,7 @@ from sbert_app.settings import Settings
 
 log = logging.getLogger(__name__)
 
+SAMPLE = "Does this model read a sentence?"
 LOADED_MODELS = 3  # kept in memory, least recently used dropped first
 
 Model = TypeVar("Model", PolyEncoder, Encoder, CrossEncoder)
@@ -50,7 +50,7 @@ class Registry:
 
     def list(self) -> list[ModelInfo]:
         """The bundled models, the allowed Hub models, the untrained networks and, in local mode, the saved models."""
-        return listed(self.settings, self.acceleration.drafts)
+        return listed(self.settings)
 
     def encoders(self, untrained: bool = False) -> Sequence[str]:
         """The names of the encoders available without a download; untrained: also of those that are there to be trained."""
@@ -92,7 +92,7 @@ class Registry:
     def kind(self, name: str) -> str:
         """Whether the model of that name is an encoder, a cross-encoder or a poly-encoder. Raises UserError for an unknown name."""
         name = finding.plain_name(name)
-        return "encoder" if is_untrained(name) else _kind_of(full_name(name), self.folder(name))
+        return "encoder" if is_untrained(name) else _kind_of(name, self.folder(name))
 
     def runs_on(self, name: str) -> str:
         """Device and precision, and the engine once the encoder of that name is in memory: "CPU, bf16, OpenVINO"."""
@@ -117,7 +117,6 @@ class Registry:
     def trainable(self, name: str = DEFAULT_ENCODER) -> Encoder:
         """A separate fp32 copy of an encoder or poly-encoder, for training: the shared one is never changed."""
         name = finding.plain_name(name) or DEFAULT_ENCODER
-        refuse_draft(name, "training")
         fp32 = replace(self.hardware, dtype=torch.float32)
         if self.kind(name) == POLY:
             return self._read(POLY, name, _poly_loader(name), fp32)
@@ -150,7 +149,7 @@ class Registry:
 
     def _load(self, kind: str, name: str, load: Callable[..., Model]) -> Model:
         private = self.settings.hosted and RUN_NAME.fullmatch(name)  # a deleted run leaves no copy
-        if private or is_untrained(name) or is_draft(name):
+        if private or is_untrained(name):
             return self._read(kind, name, load, self.hardware)
         base: tuple[Path, ...] = (finding.checked_bundled_folder(),) if name == DEFAULT_CROSS_ENCODER else ()
         folders = (*base, self.folder(name))
@@ -166,22 +165,17 @@ class Registry:
         return model
 
     def _read(self, kind: str, name: str, load: Callable[..., Model], hardware: Hardware) -> Model:
-        if is_untrained(name) or is_draft(name):
-            check_kind(kind, name, "encoder")
         if is_untrained(name):
+            check_kind(kind, name, "encoder")
             encoder: Any = untrained(name, hardware, files=not self.settings.hosted)
-            model: Model = tested(encoder)
-            return model
+            return tested(encoder)
         folder = self.folder(name)
-        check_kind(kind, name, _kind_of(full_name(name), folder))
-        model = load(folder, hardware, name)
-        if is_draft(name):
-            self.acceleration.draft(model, folder)
-        return tested(model)
+        check_kind(kind, name, _kind_of(name, folder))
+        return tested(load(folder, hardware, name))
 
     def folder(self, name: str) -> Path:
         """Where the model of that name is. Raises UserError for an unknown name."""
-        name = full_name(finding.plain_name(name)) or DEFAULT_ENCODER
+        name = finding.plain_name(name) or DEFAULT_ENCODER
         if name in (DEFAULT_ENCODER, NEW_POLY):
             return finding.checked_bundled_folder()
         if name == DEFAULT_CROSS_ENCODER:
@@ -203,3 +197,20 @@ def _kind_of(name: str, folder: Path) -> str:
 
 def _poly_loader(name: str) -> Callable[..., PolyEncoder]:
     return PolyEncoder.untrained if name == NEW_POLY else PolyEncoder.from_folder
+
+
+def tested(model: Model) -> Model:
+    """Return the model after running a test sentence. Raises UserError if that fails or returns NaN or infinity."""
+    try:
+        outputs = model.score([(SAMPLE, SAMPLE)]) if isinstance(model, CrossEncoder) else model.encode([SAMPLE])
+    except Exception as error:  # a broken model can raise anything
+        raise UserError(f"The model {quoted(model.name)} fails on a test sentence: {first_line(error)}. Choose another.") from error
+    if len(outputs) != 1 or not np.isfinite(outputs).all():
+        raise UserError(f"The model {quoted(model.name)} returns NaN or infinity. Save or download it again, or choose another.")
+    return model
+
+
+def check_kind(kind: str, name: str, actual: str) -> None:
+    """Raise UserError unless a model is of the kind that is needed."""
+    if actual != kind:
+        raise UserError(f"The model {quoted(name)} is of kind {actual}; this needs a model of kind {kind}.")

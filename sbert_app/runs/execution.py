@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
-from sbert_app.evaluation.metrics import Array
 from sbert_app.evaluation.verdict import judge, predict
 from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.groups import remember, trained_on
@@ -26,6 +25,7 @@ from sbert_app.training.objectives import Classification
 from sbert_app.training.siamese import Siamese, build_siamese, embed, finish, save_head
 from sbert_app.training.trainee import BatchLoss, Evaluation, Pause
 from sbert_app.training.trainer import Trainer
+from sbert_app.vectors import Array
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sbert_app.evaluation.estimate import MetricEstimate, examples_needed
+from sbert_app.evaluation.metrics import MetricEstimate, examples_needed
 from sbert_app.evaluation.verdict import LEAST_HELD_OUT, UNCLEAR, Verdict
 from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.groups import shared_warning

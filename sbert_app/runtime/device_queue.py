@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from sbert_app.models.engine.batching import Rows
 from sbert_app.models.files.trained_for import check_one_score
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Rows, Vectors
 
 if TYPE_CHECKING:
     from sbert_app.models.cross_encoder import Pair

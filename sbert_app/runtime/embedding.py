@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sbert_app.corpus.cache import EmbeddingCache
-from sbert_app.models.engine.batching import Rows
 from sbert_app.runtime.device_queue import Device
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Rows, Vectors, in_order
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
@@ -29,6 +28,12 @@ class Embedder:
 
     def job(self, encoder: "Encoder", sentences: Sequence[str]) -> "EmbeddingJob":
         return EmbeddingJob(self._device, self._cache, encoder, sentences)
+
+    def embed(self, encoder: "Encoder", sentences: Sequence[str]) -> Vectors:
+        """The embeddings of all sentences, (n, dim)."""
+        job = self.job(encoder, sentences)
+        deque(job.run(), maxlen=0)  # run to the end
+        return job.embeddings
 
 
 class EmbeddingJob:
@@ -130,9 +135,8 @@ class DynamicBatcher:
         if not requests:
             return
         sentences = [sentence for request in requests for sentence in request.sentences]
-        embeddings = np.empty((len(sentences), requests[0].encoder.dim), dtype=np.float32)
-        for rows, vectors in self._device.stream(requests[0].encoder, sentences, short=self._short):
-            embeddings[rows] = vectors
+        encoder = requests[0].encoder
+        embeddings = in_order(self._device.stream(encoder, sentences, short=self._short), len(sentences), encoder.dim)
         ends = np.cumsum([len(request.sentences) for request in requests])
         for request, part in zip(requests, np.split(embeddings, ends[:-1]), strict=True):
             request.embeddings.set_result(part)

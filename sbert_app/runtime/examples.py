@@ -1,9 +1,10 @@
 """What all visitors share of each encoder: the example corpora, indexed once, and how it scores the reference pairs."""
 
 import threading
-from collections import OrderedDict, deque
+from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -28,18 +29,19 @@ FIRST_QUERIES = {
     "support_tickets.csv": "charged two times for the same thing",
     "field_notes.csv": "my kettle has white stuff inside",
 }
-KEPT = 8  # indexed corpora in memory: two for each of a few models
-KEPT_REFERENCES = 8  # encoders; a few kilobytes each
+REFERENCES = "reference pairs"
+KEPT = 12  # in memory: two indexed corpora and the reference pairs' scores, for each of a few models
+
+Made = TypeVar("Made")
 
 
 class ExampleCorpora:
-    """Example corpora by name and encoder. Each has its own lock, so that embedding one does not block the others."""
+    """Example corpora by name and encoder, and each encoder's scores of the reference pairs. Embedding one blocks no other."""
 
     def __init__(self, embedder: Embedder, limits: Limits) -> None:
         self._embedder, self._limits = embedder, limits
-        self._references = ReferenceScores(embedder, limits)
-        self._indexed: OrderedDict[tuple[str, str], IndexedCorpus] = OrderedDict()
-        self._indexing: WeakValueDictionary[tuple[str, str], Any] = WeakValueDictionary()  # locks, as long as somebody waits
+        self._kept: OrderedDict[tuple[str, str], Any] = OrderedDict()
+        self._making: WeakValueDictionary[tuple[str, str], Any] = WeakValueDictionary()  # locks, as long as somebody waits
         self._lock = threading.Lock()
 
     @property
@@ -52,28 +54,20 @@ class ExampleCorpora:
 
     def table(self, name: str) -> Table:
         """An example as a table. Raises UserError for an unknown name."""
-        self._check(name)
+        if name not in self.names():
+            raise UserError(f"There is no example {name!r}. Choose one of {', '.join(self.names())}.")
         return read_table(FOLDER / name, self._limits)
 
     def indexed(self, name: str, encoder: "Encoder") -> IndexedCorpus:
         """An example, embedded and indexed with this encoder. Raises UserError for an unknown name."""
-        self._check(name)  # unknown names must not pile up
-        key = name, encoder.fingerprint
-        with self._lock:
-            indexing = self._indexing.setdefault(key, threading.Lock())
-        with indexing:
-            indexed = self._indexed.get(key) or self._index(name, encoder)
-        with self._lock:
-            self._indexed[key] = indexed
-            self._indexed.move_to_end(key)
-            while len(self._indexed) > KEPT:
-                self._indexed.popitem(last=False)
-        return indexed
+        return self._once(name, encoder, lambda: self._index(name, encoder))
 
     def calibration(self, encoder: "Encoder", corpus: IndexedCorpus | None = None) -> Calibration | None:
         """Calibration from this corpus if the encoder embedded it, else from the example support tickets."""
-        calibration = corpus.calibration if corpus is not None and corpus.fingerprint == encoder.fingerprint else None
-        return calibration or self._example_calibration(encoder)
+        if corpus is not None and corpus.fingerprint == encoder.fingerprint and corpus.calibration:
+            return corpus.calibration
+        calibration = self.indexed(CALIBRATION_EXAMPLE, encoder).calibration
+        return replace(calibration, example=True) if calibration else None
 
     def scale(self, encoder: "Encoder", corpus: IndexedCorpus | None = None) -> Scale | None:
         """What this encoder's scores mean: random pairs as in `calibration`, and the reference pairs."""
@@ -82,50 +76,33 @@ class ExampleCorpora:
 
     def references(self, encoder: "Encoder") -> References:
         """How this encoder scores the reference pairs."""
-        return self._references.of(encoder)
+        return self._once(REFERENCES, encoder, lambda: self._references(encoder))
 
-    def _example_calibration(self, encoder: "Encoder") -> Calibration | None:
-        calibration = self.indexed(CALIBRATION_EXAMPLE, encoder).calibration
-        return replace(calibration, example=True) if calibration else None
-
-    def _check(self, name: str) -> None:
-        if name not in self.names():
-            raise UserError(f"There is no example {name!r}. Choose one of {', '.join(self.names())}.")
+    def _once(self, name: str, encoder: "Encoder", make: Callable[[], Made]) -> Made:
+        """What is kept under this name for this encoder, made at its first use."""
+        key = name, encoder.fingerprint
+        with self._lock:
+            making = self._making.setdefault(key, threading.Lock())
+        with making:
+            made: Made = self._kept.get(key) or make()
+            with self._lock:
+                self._kept[key] = made
+                self._kept.move_to_end(key)
+                while len(self._kept) > KEPT:
+                    self._kept.popitem(last=False)
+        return made
 
     def _index(self, name: str, encoder: "Encoder") -> IndexedCorpus:
         table = self.table(name)
         corpus = read_corpus(table, [guess_column(table.frame)], self._limits)
         corpus = replace(corpus, first_query=FIRST_QUERIES.get(name, ""))
-        job = self._embedder.job(encoder, corpus.sentences)
-        deque(job.run(), maxlen=0)  # run to the end
-        return IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, job.embeddings)
+        embeddings = self._embedder.embed(encoder, corpus.sentences)
+        return IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, embeddings)
 
-
-class ReferenceScores:
-    """Scores of the reference pairs by encoder."""
-
-    def __init__(self, embedder: Embedder, limits: Limits) -> None:
-        self._embedder, self._limits = embedder, limits
-        self._measured: OrderedDict[str, References] = OrderedDict()
-        self._measuring = threading.Lock()  # one encoder at a time
-
-    def of(self, encoder: "Encoder") -> References:
-        """The scores under this encoder, measured at its first use."""
-        if (known := self._measured.get(encoder.fingerprint)) is not None:
-            return known
-        with self._measuring:
-            if encoder.fingerprint not in self._measured:
-                self._measured[encoder.fingerprint] = self._measure(encoder)
-                while len(self._measured) > KEPT_REFERENCES:
-                    self._measured.popitem(last=False)
-            return self._measured[encoder.fingerprint]
-
-    def _measure(self, encoder: "Encoder") -> References:
+    def _references(self, encoder: "Encoder") -> References:
         return References(*(self._scores(encoder, pairs) for pairs in reference_pairs(self._limits)))
 
     def _scores(self, encoder: "Encoder", pairs: Pairs) -> NDArray[np.float32]:
         """The cosine of each pair, rising, (n,)."""
-        job = self._embedder.job(encoder, [sentence for pair in pairs for sentence in pair])
-        deque(job.run(), maxlen=0)  # run to the end
-        unit = unit_rows(job.embeddings)
+        unit = unit_rows(self._embedder.embed(encoder, [sentence for pair in pairs for sentence in pair]))
         return np.sort(np.einsum("nd,nd->n", unit[0::2], unit[1::2]))

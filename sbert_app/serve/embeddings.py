@@ -1,9 +1,12 @@
-"""Check requests for embeddings in OpenAI's form, and encode those that arrive together in one call."""
+"""Check requests for embeddings in OpenAI's form, encode those that arrive together in one call, and write their answers."""
 
-from collections.abc import Mapping
+import base64
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
 
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
@@ -38,6 +41,18 @@ class EmbeddingRequest:
     base64: bool
     tokens: int
 
+    def answer(self, vectors: Vectors) -> bytes:
+        """The body of the answer. vectors: (n, dim) float32."""
+        rows = np.ascontiguousarray(vectors, dtype="<f4")
+        values = [base64.b64encode(row).decode() for row in rows] if self.base64 else rows
+        answer = {
+            "object": "list",
+            "data": [{"object": "embedding", "index": i, "embedding": value} for i, value in enumerate(values)],
+            "model": self.encoder.name,
+            "usage": {"prompt_tokens": self.tokens, "total_tokens": self.tokens},
+        }
+        return orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY)
+
 
 class EmbeddingService:
     """Embeddings by the name of an encoder. Short requests are gathered apart: they do not wait for the end of long ones."""
@@ -61,11 +76,15 @@ class EmbeddingService:
         """Check a request's fields; loads the model if it is new. Raises RefusedError."""
         if not isinstance(fields, dict):
             raise RefusedError("The request must be a JSON object with the fields model and input.")
-        base64 = _is_base64(fields)
+        if (wanted := fields.get("encoding_format") or FORMATS[0]) not in FORMATS:
+            raise RefusedError(f"The encoding_format must be one of {', '.join(FORMATS)}.", "encoding_format")
         sentences = self._sentences(fields.get("input"))
         encoder = self._encoder(fields.get("model"))
-        _check_dimensions(fields.get("dimensions"), encoder)
-        return EmbeddingRequest(encoder, sentences, base64, sum(map(len, encoder.tokenize(sentences))))
+        dimensions = fields.get("dimensions")
+        if dimensions is not None and (isinstance(dimensions, bool) or dimensions != encoder.dim):
+            text = f"The model {quoted(encoder.name)} has {encoder.dim} dimensions, which cannot be changed: leave dimensions out."
+            raise RefusedError(text, "dimensions")
+        return EmbeddingRequest(encoder, sentences, wanted == "base64", sum(map(len, encoder.tokenize(sentences))))
 
     def encode(self, request: EmbeddingRequest) -> "Future[Vectors]":
         """The embeddings of a request, later: (n, dim) float32 in the order of its sentences, as the encoder returns them."""
@@ -113,16 +132,3 @@ class EmbeddingService:
 
 def _unknown(text: str) -> RefusedError:
     return RefusedError(text, "model", 404, "model_not_found")
-
-
-def _is_base64(fields: Mapping[str, Any]) -> bool:
-    wanted = fields.get("encoding_format") or FORMATS[0]
-    if wanted not in FORMATS:
-        raise RefusedError(f"The encoding_format must be one of {', '.join(FORMATS)}.", "encoding_format")
-    return bool(wanted == "base64")
-
-
-def _check_dimensions(value: Any, encoder: "Encoder") -> None:
-    if value is not None and (isinstance(value, bool) or value != encoder.dim):
-        text = f"The model {quoted(encoder.name)} has {encoder.dim} dimensions, which cannot be changed: leave dimensions out."
-        raise RefusedError(text, "dimensions")

@@ -7,20 +7,21 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import orjson
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from sbert_app.errors import OUR_FAULT, UserError
 from sbert_app.runtime.stop import network_address
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.serve import bodies
 from sbert_app.serve.embeddings import EmbeddingRequest, EmbeddingService, RefusedError
-from sbert_app.settings import Limits
+from sbert_app.settings import MEGABYTE, Limits
 
+MOST_BYTES = 8 * MEGABYTE
+BODY_SECONDS = 30  # to send a body in
 THREADS = 16  # that check requests and load models; none is held while a request waits for the device
 INLINE_BYTES = 4_096  # requests of up to so many bytes are checked by the event loop itself: sooner than a thread begins
 INLINE_ROWS = 64  # answers of up to so many embeddings are written by it too
@@ -82,40 +83,41 @@ class Api:
                 with self._places.take(self._address(request)):
                     return await handler(request)
             except RefusedError as error:
-                return bodies.refusal(str(error), error.status, error.param, error.code)
+                return refusal(str(error), error.status, error.param, error.code)
             except UserError as error:
-                return bodies.refusal(str(error), 400)
+                return refusal(str(error), 400)
             except ClientDisconnect:
                 return Response(status_code=400)  # nobody reads it
             except Exception:
                 log.exception("%s failed", request.url.path)
-                return bodies.refusal(OUR_FAULT, 500)
+                return refusal(OUR_FAULT, 500)
 
         return answer
 
     async def embeddings(self, request: Request) -> Response:
-        body = await bodies.read_body(request)
+        body = await read_body(request)
         checked = await self._checked(body)
         vectors = await asyncio.wrap_future(self._service.encode(checked))
-        if len(vectors) <= INLINE_ROWS:
-            return bodies.as_json(bodies.embeddings(checked, vectors))
-        return bodies.as_json(await self._in_thread(lambda: bodies.embeddings(checked, vectors)))
+        inline = len(vectors) <= INLINE_ROWS
+        answer = checked.answer(vectors) if inline else await self._in_thread(lambda: checked.answer(vectors))
+        return Response(answer, media_type="application/json")
 
     async def models(self, request: Request) -> Response:
-        return bodies.as_json(await self._in_thread(lambda: bodies.models(self._bench.registry.encoders())))
+        names = await self._in_thread(lambda: self._bench.registry.encoders())
+        return JSONResponse({"object": "list", "data": [_model(name) for name in names]})
 
     async def model(self, request: Request) -> Response:
         name = request.path_params["name"]
         await self._in_thread(lambda: self._service.check_name(name))
-        return bodies.as_json(orjson.dumps(bodies.model(name)))
+        return JSONResponse(_model(name))
 
     async def _in_thread(self, work: Callable[[], Result]) -> Result:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
     async def _checked(self, body: bytes) -> EmbeddingRequest:
-        if len(body) <= INLINE_BYTES and self._service.is_quick(fields := bodies.parsed(body)):
+        if len(body) <= INLINE_BYTES and self._service.is_quick(fields := parsed(body)):
             return self._service.check(fields)
-        return await self._in_thread(lambda: self._service.check(bodies.parsed(body)))
+        return await self._in_thread(lambda: self._service.check(parsed(body)))
 
     def _check_key(self, request: Request) -> None:
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
@@ -128,3 +130,43 @@ class Api:
         """The visitor's network address if the app is hosted, else ""."""
         client = request.client.host if request.client else ""
         return network_address(request.headers.get("x-forwarded-for", ""), client) if self._hosted else ""
+
+
+async def read_body(request: Request) -> bytes:
+    """The body, at most MOST_BYTES. Raises RefusedError for a longer or a slow one, and for what is not sent as JSON.
+
+    The type matters: a form of a web page elsewhere cannot send it.
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise RefusedError("Send JSON, with the header Content-Type: application/json.", status=415)
+    body, size = bytearray(), 0
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for chunk in request.stream():
+                size += len(chunk)  # what is too much is read to its end and dropped: a client reads no answer while it sends
+                body += chunk if size <= MOST_BYTES else b""
+    except TimeoutError:
+        raise RefusedError(f"The body did not arrive within {BODY_SECONDS} seconds. Send it again.", status=408) from None
+    if size > MOST_BYTES:
+        megabytes = MOST_BYTES // MEGABYTE
+        raise RefusedError(f"The body is larger than {megabytes} MB. Send fewer or shorter texts at a time.", "input", 413)
+    return bytes(body)
+
+
+def parsed(body: bytes) -> Any:
+    """The values of a JSON body. Raises RefusedError."""
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise RefusedError(f"The body is not JSON: {error}.") from None
+
+
+def refusal(text: str, status: int, param: str | None = None, code: str | None = None) -> Response:
+    """An error in OpenAI's shape."""
+    kind = "server_error" if status >= 500 else "invalid_request_error"
+    content = {"error": {"message": text, "type": kind, "param": param, "code": code}}
+    return JSONResponse(content, status, {"WWW-Authenticate": "Bearer"} if status == 401 else None)
+
+
+def _model(name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "sbert-studio"}

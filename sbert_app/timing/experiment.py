@@ -8,7 +8,6 @@ from datetime import date
 import torch
 
 from sbert_app.evaluation.agreement import agreement
-from sbert_app.models.converted import refuse_draft
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.models.encoder import Encoder
@@ -52,7 +51,6 @@ def cross_encoder_like(registry: Registry, encoder: Encoder, name: str = "") -> 
 
     name: which; "": the bundled one or, where that has another backbone, the encoder's with an untrained head.
     """
-    refuse_draft(encoder.name, "timing")
     chosen = registry.cross_encoder(name or DEFAULT_CROSS_ENCODER)
     check_one_score(chosen)
     if name or same_backbone(encoder, chosen) or encoder.folder is None or encoder.of_words:
@@ -65,7 +63,6 @@ def cross_encoder_like(registry: Registry, encoder: Encoder, name: str = "") -> 
 
 def on_each_device(registry: Registry, name: str) -> Iterator[Encoder]:
     """Yield the encoder on the app's device, and if that is a GPU, on the CPU too."""
-    refuse_draft(name, "timing")
     encoder = registry.encoder(name)
     yield encoder
     if encoder.hardware.device.type != "cpu" and encoder.folder is not None:

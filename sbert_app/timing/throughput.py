@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sbert_app.evaluation.estimate import RESAMPLES, interval
+from sbert_app.evaluation.metrics import RESAMPLES, interval
 
 LEAST_TURNS = 4  # fewer give no confidence interval
 

@@ -44,8 +44,7 @@ class Classification(nn.Module):
 
     def logits(self, u: Tensor, v: Tensor) -> Tensor:
         """(B, dim), (B, dim) -> (B, labels), before the softmax."""
-        logits: Tensor = self.head(torch.cat(CONCATENATIONS[self.concatenation](u, v), 1))
-        return logits
+        return self.head(torch.cat(CONCATENATIONS[self.concatenation](u, v), 1))
 
     def forward(self, embeddings: Sequence[Tensor], labels: Tensor) -> Tensor:
         """embeddings: u and v; labels: (B,) int64 -> mean cross-entropy."""

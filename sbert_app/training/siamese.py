@@ -12,16 +12,15 @@ from torch import Tensor, nn
 from sbert_app.evaluation.verdict import primary_metric
 from sbert_app.labelled.example_set import Examples
 from sbert_app.models.encoder import Encoder
-from sbert_app.models.engine.batching import Rows, token_budget_batches
 from sbert_app.models.engine.engine import at_once
-from sbert_app.models.engine.forward import forward_batches
+from sbert_app.models.engine.forward import forward_batches, token_budget_batches
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.models.files.layout import damaged, first_line, read_json, write_json
 from sbert_app.models.poly_encoder import PolyEncoder
 from sbert_app.training.objectives import Classification, MultipleNegativesRanking, build_objective
 from sbert_app.training.options import ObjectiveOptions, check_of_similarity
 from sbert_app.training.vocabulary import Ids, Vocabulary, lengths_of
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Rows, Vectors
 
 POOL = 32  # batches whose rows are sorted by length together: enough to save padding, few enough to keep the order random
 FOLDER = "softmax_head"
@@ -64,8 +63,7 @@ class Siamese:
         return embeddings.view(self.towers, len(rows), -1).transpose(0, 1)
 
     def loss(self, outputs: Tensor, rows: Rows) -> Tensor:
-        loss: Tensor = self.objective(outputs.unbind(1), self._targets[torch.from_numpy(rows)])
-        return loss
+        return self.objective(outputs.unbind(1), self._targets[torch.from_numpy(rows)])
 
     def evaluate(self) -> Iterator[float | None]:
         """Yield None per batch of dev examples, then the metric that decides the verdict."""

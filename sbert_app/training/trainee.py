@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sbert_app.models.engine.batching import Rows
+from sbert_app.vectors import Rows
 
 
 @dataclass(frozen=True)

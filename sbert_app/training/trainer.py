@@ -13,10 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from sbert_app.errors import UserError
-from sbert_app.models.engine.batching import Rows
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.training.options import TrainingOptions
 from sbert_app.training.trainee import BatchLoss, Evaluation, Event, Pause, Trainee
+from sbert_app.vectors import Rows
 
 log = logging.getLogger(__name__)
 

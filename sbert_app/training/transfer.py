@@ -1,23 +1,44 @@
-"""Transfer: how well a linear classifier learns from embeddings, by the protocol of SentEval (Conneau & Kiela 2018).
+"""Transfer: how well a linear classifier learns from embeddings or words, by the protocol of SentEval (Conneau & Kiela 2018).
 
 One thing differs: embeddings are scaled to a mean length of √dim. The learning rate was chosen for embeddings that are not
 normalised; from those of length 1 the classifiers would learn too slowly and stop too early.
+
+The quick form is scikit-learn's logistic regression, as SentEval's own for a first look (usepytorch off, kfold 5). Its figures can
+be points away from those of the real protocol, as C is high for features of this length: compare quick with quick ones.
 """
 
+import threading
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+from threadpoolctl import threadpool_limits
 
+from sbert_app.corpus.ranking.lexical import WORD
+from sbert_app.errors import UserError
+from sbert_app.labelled.labelled_sentences import LabelledSentences
 from sbert_app.training.linear_heads import Heads, Tick, fit_heads
 from sbert_app.vectors import Vectors
 
-FOLDS, SEED, DEV_SHARE = 10, 1111, 0.05
+FOLDS, QUICK_FOLDS, SEED, DEV_SHARE = 10, 5, 1111, 0.05
 L2 = (1e-5, 1e-4, 1e-3, 1e-2)
+C = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # inverse strengths; SentEval's for nested folds and for a dev part
+C_OF_FOLDS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)  # its own where folds of a train part choose
+MOST_STEPS = 100  # scikit-learn's default, as in SentEval
+QUICK = "quick: scikit-learn's logistic regression, "
+OF_WORDS = "tf-idf of the training rows, scikit-learn's logistic regression, "
 Targets = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+Part = tuple[Mask, Mask]  # the rows to learn from, and the rows to predict
+
+# One fit at a time: the number of BLAS's threads and the filters of warnings belong to the process, and two that overlap would
+# restore each other's. The only mutable object here.
+FITTING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -35,41 +56,122 @@ class Transfer:
     protocol: str
 
 
-def cross_validated(features: Vectors, targets: Targets, folds: int = FOLDS, tick: Tick = lambda: None) -> Transfer:
-    """Nested cross-validation, for data without a test part: in each fold the weight decay is chosen by folds of the rest.
+def learn(features: Vectors, data: LabelledSentences, quick: bool = False, tick: Tick = lambda: None, folds: int = 0) -> Transfer:
+    """How well the classes are learnt from features (n, dim). Each class has `folds` rows or more; tick may raise."""
+    folds, features = folds or (QUICK_FOLDS if quick else FOLDS), scaled(features)
+    if not quick:
+        return _learnt(ManyHeads(features, data.targets, tick), data, folds)
+    strengths = C_OF_FOLDS if data.test is not None and data.dev is None else C
+    own = Regressions(QUICK, strengths, lambda train, rows: (features[train], features[rows]), data.targets, tick)
+    return _learnt(own, data, folds)
 
-    features (n, dim), targets (n,), 0..C-1, each class in `folds` rows or more.
+
+def learn_words(counts: Any, data: LabelledSentences, quick: bool = False, tick: Tick = lambda: None) -> Transfer:
+    """How well the classes are learnt: the folds of the embeddings' protocol, the strength chosen by folds of the training rows.
+
+    As scikit-learn's TfidfVectorizer fitted to the training rows of each fold: words and their rarity are theirs alone.
     """
-    x, y = torch.from_numpy(scaled(features)), torch.from_numpy(targets)
-    tests = stratified(targets, np.arange(len(targets)), folds)
-    inner = [stratified(targets, np.flatnonzero(~test), folds) for test in tests]
-    train = [~test & ~dev for test, devs in zip(tests, inner, strict=True) for dev in devs]
-    dev = [part for devs in inner for part in devs]
-    chosen = _choose(x, y, train, dev, groups=folds, tick=tick)
-    held = [_dev_part(~test) for test in tests]
-    heads = _fit(x, y, [~test & ~part for test, part in zip(tests, held, strict=True)], held, chosen, tick)
-    predicted = heads.predict(x).numpy()[np.arange(len(targets)), np.argmax(tests, axis=0)]
+
+    def features(train: Mask, rows: Mask) -> tuple[Any, Any]:
+        known = np.flatnonzero(counts[train].getnnz(axis=0))
+        own = counts[train][:, known]
+        rarity = TfidfTransformer().fit(own)
+        return rarity.transform(own), rarity.transform(counts[rows][:, known])
+
+    learner = Regressions(OF_WORDS, C_OF_FOLDS, features, data.targets, tick)
+    return _learnt(learner, data, QUICK_FOLDS if quick else FOLDS)
+
+
+def count_words(data: LabelledSentences) -> Any:
+    """How often each word occurs in each sentence, sparse (n, words). Raises UserError for pairs, and without any word."""
+    if data.partners:
+        raise UserError("Learns classes of sentences from their words, not of pairs.")
+    try:
+        return CountVectorizer(token_pattern=WORD.pattern).fit_transform(data.sentences).tocsr()
+    except ValueError as error:
+        raise UserError("No sentence has a word.") from error
+
+
+def _learnt(learner: "ManyHeads | Regressions", data: LabelledSentences, folds: int) -> Transfer:
+    """On the test part, or without one by nested folds. The strength is chosen by folds of the rest, or on the dev part."""
+    targets, dev = data.targets, data.dev if data.test is not None else None
+    tests = stratified(targets, np.arange(len(targets)), folds) if data.test is None else [data.test]
+    rests = [~test if dev is None else ~test & ~dev for test in tests]
+    devs = [stratified(targets, np.flatnonzero(rest), folds) if dev is None else [dev] for rest in rests]
+    chosen = learner.best([[(rest & ~part, part) for part in parts] for rest, parts in zip(rests, devs, strict=True)])
+    parts = learner.predict(list(zip(rests, tests, strict=True)), chosen, dev)
+    predicted = np.empty_like(targets)
+    for test, part in zip(tests, parts, strict=True):
+        predicted[test] = part
     shares = [float((predicted == targets)[test].mean()) for test in tests]
-    protocol = f"nested cross-validation, {folds} folds"
-    return Transfer(float(np.mean(shares)), shares, chosen, predicted, protocol)
-
-
-def with_test_part(
-    features: Vectors, targets: Targets, test: Mask, dev: Mask | None = None, folds: int = FOLDS, tick: Tick = lambda: None
-) -> Transfer:
-    """For data with a test part: the weight decay is chosen by folds of the rest, or on the dev part if there is one.
-
-    test, dev: boolean (n,).
-    """
-    x, y = torch.from_numpy(scaled(features)), torch.from_numpy(targets)
     how = f"by {folds} folds of the rest" if dev is None else "on the dev part"
-    devs = stratified(targets, np.flatnonzero(~test), folds) if dev is None else [dev]
-    chosen = _choose(x, y, [~test & ~part for part in devs], devs, groups=1, tick=tick)
-    dev = _dev_part(~test) if dev is None else dev
-    heads = _fit(x, y, [~test & ~dev], [dev], chosen, tick)
-    predicted = heads.predict(x[torch.from_numpy(test)]).numpy()[:, 0]
-    accuracy = float((predicted == targets[test]).mean())
-    return Transfer(accuracy, [accuracy], chosen, predicted, f"test part, weight decay chosen {how}")
+    nested = f"nested cross-validation, {folds} folds"
+    protocol = learner.name + (nested if data.test is None else f"test part, {learner.strength} chosen {how}")
+    return Transfer(float(np.mean(shares)), shares, chosen, predicted[data.tested], protocol)
+
+
+@dataclass(frozen=True)
+class ManyHeads:
+    """SentEval's classifiers, trained by steps; all parts at once. features: (n, dim), scaled; strength: what is chosen."""
+
+    features: Vectors
+    targets: Targets
+    tick: Tick
+    name = ""
+    strength = "weight decay"
+
+    def best(self, parts: Sequence[Sequence[Part]]) -> list[float]:
+        """The strength of the highest mean accuracy on each sequence of parts, all equally long."""
+        every = [part for group in parts for part in group]
+        heads = self._fit([part for part in every for _ in L2], list(L2) * len(every))
+        means = heads.dev.view(len(parts), -1, len(L2)).mean(1)
+        return [L2[int(best)] for best in means.argmax(1)]
+
+    def predict(self, parts: Sequence[Part], chosen: Sequence[float], held: Mask | None) -> list[Targets]:
+        """The classes of each part's rows, by its chosen strength. held: further rows, by which a fit may be stopped."""
+        stopped_by = [_share(train) if held is None else held for train, _ in parts]
+        heads = self._fit([(train & ~own, own) for (train, _), own in zip(parts, stopped_by, strict=True)], chosen)
+        predicted = heads.predict(torch.from_numpy(self.features)).numpy()
+        return [predicted[rows, number] for number, (_, rows) in enumerate(parts)]
+
+    def _fit(self, parts: Sequence[Part], l2: Sequence[float]) -> Heads:
+        own, held = (torch.from_numpy(np.stack(masks)) for masks in zip(*parts, strict=True))
+        x, y = torch.from_numpy(self.features), torch.from_numpy(self.targets)
+        return fit_heads(x, y, own, held, torch.tensor(l2), SEED, self.tick)
+
+
+@dataclass(frozen=True)
+class Regressions:
+    """scikit-learn's classifiers, one after the other. features: (training rows, other rows) -> the features of both."""
+
+    name: str
+    strengths: tuple[float, ...]
+    features: Callable[[Mask, Mask], tuple[Any, Any]]
+    targets: Targets
+    tick: Tick
+    strength = "C"
+
+    def best(self, parts: Sequence[Sequence[Part]]) -> list[float]:
+        right = [[self._fit(part, self.strengths) == self.targets[part[1]] for part in group] for group in parts]
+        return [self.strengths[int(np.mean([part.mean(1) for part in group], axis=0).argmax())] for group in right]
+
+    def predict(self, parts: Sequence[Part], chosen: Sequence[float], held: Mask | None) -> list[Targets]:
+        return [self._fit(part, (c,))[0] for part, c in zip(parts, chosen, strict=True)]
+
+    def _fit(self, part: Part, strengths: Sequence[float]) -> Targets:
+        """The classes of the part's rows by a classifier for each C, (C, rows)."""
+        own, others = self.features(*part)
+        return np.stack([self._predicted(c, own, self.targets[part[0]], others) for c in strengths])
+
+    def _predicted(self, c: float, own: Any, targets: Targets, others: Any) -> Targets:
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.linear_model import LogisticRegression
+
+        self.tick()
+        with FITTING, threadpool_limits(1), warnings.catch_warnings():  # milliseconds: threads wait longer than they compute
+            warnings.simplefilter("ignore", ConvergenceWarning)  # a hundred steps are meant
+            model: Any = LogisticRegression(C=c, max_iter=MOST_STEPS, random_state=SEED).fit(own, targets)
+            return np.asarray(model.predict(others), np.int64)
 
 
 def scaled(features: Vectors) -> Vectors:
@@ -82,30 +184,18 @@ def stratified(targets: Targets, rows: NDArray[np.int64], folds: int) -> list[Ma
     """The rows cut in parts with the same share of each class, as masks over all rows."""
     from sklearn.model_selection import StratifiedKFold
 
-    masks = []
-    for _, part in StratifiedKFold(folds, shuffle=True, random_state=SEED).split(np.zeros(len(rows)), targets[rows]):
-        mask = np.zeros(len(targets), bool)
-        mask[rows[part]] = True
-        masks.append(mask)
-    return masks
+    parts = StratifiedKFold(folds, shuffle=True, random_state=SEED).split(np.zeros(len(rows)), targets[rows])
+    return [_mask(rows[part], len(targets)) for _, part in parts]
 
 
-def _dev_part(rest: Mask) -> Mask:
+def _share(rest: Mask) -> Mask:
     """A share of these rows by which the last fit is stopped."""
     rows = np.flatnonzero(rest)
-    mask = np.zeros(len(rest), bool)
-    mask[np.random.default_rng(SEED).choice(rows, max(1, round(DEV_SHARE * len(rows))), replace=False)] = True
+    count = max(1, round(DEV_SHARE * len(rows)))
+    return _mask(np.random.default_rng(SEED).choice(rows, count, replace=False), len(rest))
+
+
+def _mask(rows: NDArray[np.int64], count: int) -> Mask:
+    mask = np.zeros(count, bool)
+    mask[rows] = True
     return mask
-
-
-def _choose(x: Tensor, y: Tensor, train: list[Mask], dev: list[Mask], groups: int, tick: Tick) -> list[float]:
-    """The best weight decay of each group of equally many parts, by the mean accuracy on their dev rows."""
-    heads = _fit(x, y, [mask for mask in train for _ in L2], [mask for mask in dev for _ in L2], list(L2) * len(train), tick)
-    means = heads.dev.view(groups, -1, len(L2)).mean(1)
-    return [L2[int(best)] for best in means.argmax(1)]
-
-
-def _fit(x: Tensor, y: Tensor, train: list[Mask], dev: list[Mask], l2: list[float], tick: Tick) -> Heads:
-    own, held = (torch.from_numpy(np.stack(parts)) for parts in (train, dev))
-    heads: Heads = fit_heads(x, y, own, held, torch.tensor(l2), SEED, tick)
-    return heads

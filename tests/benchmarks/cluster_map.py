@@ -171,9 +171,7 @@ def browser(bench: Workbench) -> dict[str, Any]:
     sentences = data.many_sentences(MANY)
     encoder = bench.registry.encoder(DEFAULT_ENCODER)
     # It stands where the example does, which is what a visitor without a corpus sees.
-    bench.examples._indexed[(CALIBRATION_EXAMPLE, encoder.fingerprint)] = indexed(
-        bench, sentences, [str(i % 7) for i in range(MANY)]
-    )
+    bench.examples._kept[(CALIBRATION_EXAMPLE, encoder.fingerprint)] = indexed(bench, sentences, [str(i % 7) for i in range(MANY)])
     app = build_app(bench)
     options = {"server_name": "127.0.0.1", "server_port": free_port(), "prevent_thread_lock": True, "quiet": True}
     _, url, _ = app.launch(**options, **launch_options(bench))

@@ -9,13 +9,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from threadpoolctl import threadpool_limits
 
-from sbert_app.grid.tasks.classes import learn
 from sbert_app.labelled.labelled_sentences import LabelledSentences, read_labelled_sentences
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.files.finding import bundled_folder
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
+from sbert_app.training.transfer import learn
 from sbert_app.vectors import Vectors
 from tests.benchmarks import data
 

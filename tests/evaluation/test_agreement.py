@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import bootstrap, pearsonr, spearmanr
 from sklearn.metrics import average_precision_score
 
-from sbert_app.evaluation import estimate as estimating
+from sbert_app.evaluation import metrics as estimating
 from sbert_app.evaluation.agreement import best_threshold, disagreements, label_agreement, shortest_between, spearman
 from sbert_app.evaluation.metrics import pearson
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sbert_app.evaluation.estimate import MOST, examples_needed, needed_sentence
+from sbert_app.evaluation.metrics import MOST, examples_needed, needed_sentence
 from sbert_app.evaluation.verdict import judge
 
 

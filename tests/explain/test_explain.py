@@ -1,8 +1,12 @@
+"""What a score means and which words add to it: shares, places on the scale, words of two sentences that belong together."""
+
 import numpy as np
 import pytest
 
-from sbert_app.explain.attribution import TokenVectors, is_special, leave_one_out, split_mean_pooled
-from sbert_app.explain.scale import Calibration
+from sbert_app.explain.attribution import EXACT, Attribution, TokenVectors, is_special, leave_one_out, split_mean_pooled
+from sbert_app.explain.cautions import LANGUAGE, NEGATION, NUMBERS, ORDER
+from sbert_app.explain.scale import WORDS, Calibration, References, Scale
+from sbert_app.explain.words import has_content, matched_pairs, shared_content, spans, stem
 from sbert_app.vectors import cosine, unit_rows
 
 PAIRS = [
@@ -69,3 +73,68 @@ def test_percentile_is_the_share_of_random_pairs_below():
 
 def test_one_sentence_has_nothing_to_be_calibrated_on():
     assert Calibration.from_embeddings("c", np.ones((1, 4), dtype=np.float32)) is None
+
+
+def scale(random, related, paraphrases):
+    scores = [np.sort(np.array(values, dtype=np.float32)) for values in (random, related, paraphrases)]
+    return Scale(Calibration("notes.csv", scores[0]), References(scores[1], scores[2], scores[1]))
+
+
+@pytest.fixture
+def usual():
+    return scale([-0.1, 0.0, 0.1, 0.2, 0.3], [0.3, 0.4, 0.5, 0.6, 0.7], [0.8, 0.85, 0.9, 0.95, 1.0])
+
+
+def test_the_marks_are_medians(usual):
+    assert [(m.name, round(m.score, 2), m.pairs) for m in usual.marks] == [
+        ("random", 0.1, 5),
+        ("related", 0.5, 5),
+        ("paraphrase", 0.9, 5),
+    ]
+
+
+@pytest.mark.parametrize(("score", "word"), [(0.95, 0), (0.75, 1), (0.5, 2), (0.35, 3), (0.1, 4), (-0.3, 4), (1.0, 0)])
+def test_a_score_has_a_word(usual, score, word):
+    assert usual.word(score) == WORDS[word]
+
+
+def test_words_never_rise_while_the_score_falls(usual):
+    odd = scale([0.7, 0.8, 0.9], [0.1, 0.2, 0.3], [0.15, 0.2, 0.25])  # an untrained model: everything is alike
+    for one in (usual, odd):
+        order = [WORDS.index(one.word(score)) for score in np.linspace(1, -1, 101)]
+        assert order == sorted(order)
+
+
+@pytest.mark.parametrize("kind", [NEGATION, NUMBERS, ORDER])
+def test_what_may_contradict_does_not_mean_the_same(usual, kind):
+    assert usual.verdict(0.95, [kind]) == "Close in topic" and usual.verdict(0.1, [kind]) == "Unrelated"
+    assert usual.verdict(0.95, []) == "Same meaning" and usual.verdict(0.95, [LANGUAGE]) == "Uncertain"
+
+
+def test_the_sentence_has_word_and_place(usual):
+    assert usual.sentence(0.25) == "Unrelated: higher than 80.0 % of random pairs of notes.csv"
+
+
+def test_special_tokens_punctuation_and_function_words_have_no_content():
+    words = ["[CLS]", "The", "cat", "did", "not", "sleep", ".", "😀", "[SEP]"]
+    assert has_content(words).tolist() == [False, False, True, False, True, True, False, True, False]
+    assert has_content(["[CLS]", "to", "be", "[SEP]"]).tolist() == [False, True, True, False]
+
+
+def test_endings_do_not_make_a_word_another():
+    assert len({stem(word) for word in ("love", "loves", "loved", "loving")}) == 1
+    assert stem("stopped") == stem("stop") and stem("dress") != stem("dr")
+    assert shared_content("Print the report", "Please print both reports") == 1.0
+
+
+def test_words_are_found_in_the_sentence_in_order():
+    sentence = "No, no: don't İstanbul"
+    places = spans(sentence, ["[CLS]", "No", ",", "no", "missing", "İstanbul"])
+    assert [place and sentence[slice(*place)] for place in places] == [None, "No", ",", "no", None, "İstanbul"]
+    assert places[1] != places[3]
+
+
+def test_each_word_is_in_one_matched_pair():
+    shares = np.array([[0.9, 0.9, 0.9], [0.9, 0.3, 0.2], [0.9, 0.2, 0.25], [0.9, 0.01, 0.01]], dtype=np.float32)
+    attribution = Attribution(EXACT, ["[CLS]", "cat", "nap", "mat"], ["[CLS]", "kitten", "sleep"], shares, 0.5)
+    assert [(p.first, p.second, round(p.share, 2)) for p in matched_pairs(attribution)] == [(1, 1, 0.3), (2, 2, 0.25)]

@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from sbert_app.errors import UserError
-from sbert_app.evaluation.estimate import resampled
-from sbert_app.evaluation.metrics import pearson, share_positive
+from sbert_app.evaluation.metrics import pearson, resampled, share_positive
 from sbert_app.grid.cell import CellStore, disagreements, measure_cell, mistakes
 from sbert_app.grid.data_sets import DataSet, read_data_set
 from sbert_app.grid.loading import load_system

@@ -16,8 +16,7 @@ import pytest
 import torch
 from filelock import FileLock
 
-from sbert_app.models.acceleration import PROOF, Acceleration
-from sbert_app.models.converted import NETWORK, ConversionError, network
+from sbert_app.models.acceleration import NETWORK, PROOF, Acceleration, ConversionError, network
 from sbert_app.models.cross_encoder import CrossEncoder
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.models.encoder import Encoder
@@ -58,11 +57,9 @@ def copied(home, tmp_path) -> Path:
 
 @pytest.fixture
 def fast(home, model_folder, cpu) -> Encoder:
-    """The bundled encoder on OpenVINO."""
+    """The bundled encoder on OpenVINO: at once, as for a command, which lives for one job, if nothing is converted."""
     encoder = Encoder.from_folder(model_folder, cpu)
-    acceleration = Acceleration(home, cpu, converts=False)
-    acceleration.begin(encoder, (model_folder,))
-    acceleration.wait()
+    Acceleration(home, cpu, converts=False).begin(encoder, (model_folder,))
     assert encoder.runs_on == "CPU, fp32, OpenVINO" and encoder.note == ""
     return encoder
 
@@ -81,9 +78,7 @@ def test_the_scores_are_those_of_torch(home, model_folder, cpu, sentences):
     cross = CrossEncoder.from_adapter(model_folder, CROSS_ENCODER, cpu)
     pairs = list(zip(sentences[:60], [*sentences[60:115], *ODD], strict=True))
     expected = cross.score(pairs)
-    acceleration = Acceleration(home, cpu, converts=False)
-    acceleration.begin(cross, (model_folder, CROSS_ENCODER))
-    acceleration.wait()
+    Acceleration(home, cpu, converts=False).begin(cross, (model_folder, CROSS_ENCODER))
     assert cross.engine.name == "OpenVINO"
     np.testing.assert_allclose(cross.score(pairs), expected, atol=5e-6)
 
@@ -133,17 +128,8 @@ def test_a_race_of_pairs_gives_every_core_a_batch_too(home, model_folder, cpu, s
     cross = CrossEncoder.from_adapter(model_folder, CROSS_ENCODER, cpu)
     stream = cross.stream(list(zip(sentences[:300], reversed(sentences[:300]), strict=True)))
     next(stream)
-    acceleration = Acceleration(home, cpu, converts=False)
-    acceleration.begin(cross, (model_folder, CROSS_ENCODER))
-    acceleration.wait()
+    Acceleration(home, cpu, converts=False).begin(cross, (model_folder, CROSS_ENCODER))
     assert max(len(cross.engine._running) for _ in stream) == cross.engine.ahead > 0
-
-
-def test_a_process_that_converts_nothing_has_its_engine_before_the_first_sentence(home, model_folder, cpu):
-    """A command lives for one job: two engines that compute at once, or a job that begins on the slower one, cost it more."""
-    model = Encoder.from_folder(model_folder, cpu)
-    Acceleration(home, cpu, converts=False).begin(model, (model_folder,))
-    assert model.engine.name == "OpenVINO"
 
 
 def test_a_process_that_converts_nothing_does_not_wait_for_one_that_converts(tmp_path, model_folder):
@@ -186,7 +172,7 @@ def test_weights_that_are_being_read_when_the_engine_comes_are_given_up_too(cpu)
 
 
 def test_a_registry_converts_in_the_background_and_finds_it_again(home, tmp_path):
-    settings = Settings(home=tmp_path / "home", device="cpu", precision="fp32", engine="auto")
+    settings = settings_of(tmp_path / "home")
     shutil.copytree(home, settings.cache / "openvino")
     registry = Registry(settings, converts=False)
     encoder, cross = registry.encoder(), registry.cross_encoder("cross-MiniLM-L6-stsb")
@@ -268,9 +254,7 @@ def test_a_network_of_another_model_is_not_used(home, model_folder, cpu):
     """What is computed is compared with torch before it is used, whatever the files claim."""
     model = Encoder.from_folder(model_folder, cpu)
     model.transformer.embeddings.word_embeddings.weight.data[:] = model.transformer.embeddings.word_embeddings.weight.data.flip(0)
-    acceleration = Acceleration(home, cpu, converts=False)
-    acceleration.begin(model, (model_folder,))
-    acceleration.wait()
+    Acceleration(home, cpu, converts=False).begin(model, (model_folder,))
     assert model.engine.name == "torch" and "cosine" in model.note
 
 

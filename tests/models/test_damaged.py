@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +16,6 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.registry import Registry
 from sbert_app.models.words.untrained import DESIGNS
-from sbert_app.settings import Settings
 
 NAMES = {
     "newline at its end": f"{DEFAULT_ENCODER}\n",
@@ -50,22 +50,12 @@ ROTTEN = {
 }
 
 
-@pytest.fixture(params=[False, True], ids=["local", "hosted"])
-def registry(request, tmp_path):
-    return Registry(Settings(home=tmp_path / "home", device="cpu", precision="fp32", hosted=request.param))
-
-
 @pytest.fixture
-def local(tmp_path):
-    return Registry(Settings(home=tmp_path / "home", device="cpu", precision="fp32"))
-
-
-@pytest.fixture
-def mine(local, model_folder):
+def mine(registry, model_folder):
     """A copy of the bundled folder under models/, and a whole one beside it."""
     for name in ("mine", "whole"):
-        shutil.copytree(model_folder, local.settings.models / name)
-    return local.settings.models / "mine"
+        shutil.copytree(model_folder, registry.settings.models / name)
+    return registry.settings.models / "mine"
 
 
 def refusal(call, *args):
@@ -76,85 +66,81 @@ def refusal(call, *args):
     return text
 
 
+@pytest.mark.parametrize("hosted", [False, True], ids=["local", "hosted"])
 @pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
-def test_a_name_that_leads_nowhere_is_a_sentence_and_leaves_nothing_behind(registry, name):
+def test_a_name_that_leads_nowhere_is_a_sentence_and_leaves_nothing_behind(registry, name, hosted):
+    registry = Registry(replace(registry.settings, hosted=hosted))
     for call in (registry.encoder, registry.cross_encoder, registry.trainable):
         refusal(call, name)
     assert not registry._loading and not registry._loaded
 
 
-def test_blanks_around_a_name_do_not_matter_and_a_blank_one_is_the_default(local):
-    assert local.encoder("") is local.encoder(f" {DEFAULT_ENCODER} ")
+def test_blanks_around_a_name_do_not_matter_and_a_blank_one_is_the_default(registry):
+    assert registry.encoder("") is registry.encoder(f" {DEFAULT_ENCODER} ")
 
 
-def test_a_long_name_is_cut_in_the_message(local):
-    assert "x" * 79 + "…" in refusal(local.encoder, "org/" + "x" * 900).replace("org/" + "x" * 75, "x" * 79)
+def test_a_long_name_is_cut_in_the_message(registry):
+    assert "x" * 79 + "…" in refusal(registry.encoder, "org/" + "x" * 900).replace("org/" + "x" * 75, "x" * 79)
 
 
 @pytest.mark.parametrize("content", ROTTEN.values(), ids=ROTTEN)
-def test_a_rotten_config_is_listed_as_damaged_and_named_when_it_is_loaded(local, mine, content):
+def test_a_rotten_config_is_listed_as_damaged_and_named_when_it_is_loaded(registry, mine, content):
     (mine / "config.json").write_bytes(content)
-    kinds = {model.name: (model.kind, model.available) for model in local.list()}
+    kinds = {model.name: (model.kind, model.available) for model in registry.list()}
     assert kinds["mine"] == ("damaged", False) and kinds["whole"] == ("encoder", True)
-    for call in (local.encoder, local.cross_encoder, local.trainable):
+    for call in (registry.encoder, registry.cross_encoder, registry.trainable):
         text = refusal(call, "mine")
         assert text.startswith("The model 'mine' is damaged (") and text.endswith("Delete its folder or save the model again.")
-    assert not local._loading and not local._loaded
+    assert not registry._loading and not registry._loaded
 
 
 @pytest.mark.parametrize("name", ["config.json", "modules.json", "1_Pooling/config.json", "model.safetensors", "tokenizer.json"])
-def test_a_folder_in_the_place_of_a_file_is_a_sentence(local, mine, name):
+def test_a_folder_in_the_place_of_a_file_is_a_sentence(registry, mine, name):
     (mine / name).unlink()
     (mine / name).mkdir()
-    assert {model.name for model in local.list()} >= {"mine", "whole"}
-    refusal(local.encoder, "mine")
+    assert {model.name for model in registry.list()} >= {"mine", "whole"}
+    refusal(registry.encoder, "mine")
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"null", b"{}", b"[]", b"7", b'[{"path": 1}]', b'["a"]', b'[{"type": 1, "path": ""}]', b"\xff", b"[" * 100_000]
-)
-@pytest.mark.parametrize("name", ["modules.json", "1_Pooling/config.json"])
-def test_rotten_modules_are_a_sentence(local, mine, name, content):
-    (mine / name).write_bytes(content)
-    assert "'mine'" in refusal(local.encoder, "mine")
+LISTS = [b"", b"null", b"{}", b"[]", b"7", b'[{"path": 1}]', b'["a"]', b'[{"type": 1, "path": ""}]', b"\xff", b"[" * 100_000]
+OTHER_KINDS = [
+    ("sentence_bert_config.json", b"[]"),
+    ("sentence_bert_config.json", b'{"max_seq_length": "many"}'),
+    ("sentence_bert_config.json", b'{"max_seq_length": -3}'),
+    ("config_sentence_transformers.json", b"null"),
+    ("config_sentence_transformers.json", b'{"prompts": [1]}'),
+    ("config_sentence_transformers.json", b'{"prompts": {"query": 7}}'),
+    ("1_Pooling/config.json", b'{"pooling_mode": 7}'),
+    ("1_Pooling/config.json", b'{"pooling_mode": [[]]}'),
+]
+TOKENIZERS = [b"", b"null", b"{}", b"not json", b'{"version": "1.0", "model": {}}']
 
 
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("sentence_bert_config.json", []),
-        ("sentence_bert_config.json", {"max_seq_length": "many"}),
-        ("sentence_bert_config.json", {"max_seq_length": -3}),
-        ("config_sentence_transformers.json", None),
-        ("config_sentence_transformers.json", {"prompts": [1]}),
-        ("config_sentence_transformers.json", {"prompts": {"query": 7}}),
-        ("1_Pooling/config.json", {"pooling_mode": 7}),
-        ("1_Pooling/config.json", {"pooling_mode": [[]]}),
+        *((name, content) for name in ("modules.json", "1_Pooling/config.json") for content in LISTS),
+        *OTHER_KINDS,
+        *(("tokenizer.json", content) for content in TOKENIZERS),
     ],
 )
-def test_values_of_another_kind_are_a_sentence(local, mine, name, content):
-    (mine / name).write_text(json.dumps(content))
-    assert "'mine'" in refusal(local.encoder, "mine")
+def test_a_rotten_file_is_a_sentence(registry, mine, name, content):
+    (mine / name).write_bytes(content)
+    assert "'mine'" in refusal(registry.encoder, "mine")
 
 
-def test_a_lost_modules_file_is_noticed(local, mine):
+def test_a_lost_modules_file_is_noticed(registry, mine):
     (mine / "modules.json").unlink()
-    assert "modules.json is missing" in refusal(local.encoder, "mine")
+    assert "modules.json is missing" in refusal(registry.encoder, "mine")
 
 
-@pytest.mark.parametrize("content", [b"", b"null", b"{}", b"not json", b'{"version": "1.0", "model": {}}'])
-def test_a_rotten_tokenizer_is_a_sentence(local, mine, content):
-    (mine / "tokenizer.json").write_bytes(content)
-    refusal(local.encoder, "mine")
-
-
-def test_rotten_weights_are_a_sentence(local, mine):
+def test_rotten_weights_are_a_sentence(registry, mine):
     weights = (mine / "model.safetensors").read_bytes()
     flipped = bytearray(weights)
     flipped[0] ^= 0xFF
     for content in (b"", weights[:100], weights[: len(weights) // 2], bytes(flipped), b"null"):
         (mine / "model.safetensors").write_bytes(content)
-        assert "'mine'" in refusal(local.encoder, "mine")
+        assert "'mine'" in refusal(registry.encoder, "mine")
 
 
 def rewrite(folder, change):
@@ -164,47 +150,47 @@ def rewrite(folder, change):
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_weights_that_are_no_numbers_are_refused(local, mine, value):
+def test_weights_that_are_no_numbers_are_refused(registry, mine, value):
     rewrite(mine, lambda weights: weights["encoder.layer.3.output.dense.weight"][5].fill_(value))
-    assert "encoder.layer.3.output.dense.weight contain NaN or infinite values" in refusal(local.encoder, "mine")
+    assert "encoder.layer.3.output.dense.weight contain NaN or infinite values" in refusal(registry.encoder, "mine")
 
 
-def test_missing_weights_are_refused_and_not_replaced_by_random_ones(local, mine):
+def test_missing_weights_are_refused_and_not_replaced_by_random_ones(registry, mine):
     rewrite(mine, lambda weights: weights.pop("encoder.layer.3.output.dense.weight"))
-    assert "1 weights are missing, such as encoder.layer.3.output.dense.weight" in refusal(local.encoder, "mine")
+    assert "1 weights are missing, such as encoder.layer.3.output.dense.weight" in refusal(registry.encoder, "mine")
 
 
-def test_a_missing_pooler_is_no_fault_of_an_encoder(local, mine):
-    before = local.encoder("whole").encode(["a sentence"])
+def test_a_missing_pooler_is_no_fault_of_an_encoder(registry, mine):
+    before = registry.encoder("whole").encode(["a sentence"])
     rewrite(mine, lambda weights: [weights.pop(key) for key in list(weights) if key.startswith("pooler")])
-    assert np.array_equal(local.encoder("mine").encode(["a sentence"]), before)
+    assert np.array_equal(registry.encoder("mine").encode(["a sentence"]), before)
 
 
-def test_a_cross_encoder_without_its_head_is_refused(local, mine):
-    cross, folder = local.cross_encoder(DEFAULT_CROSS_ENCODER), local.settings.models / "cross"
+def test_a_cross_encoder_without_its_head_is_refused(registry, mine):
+    cross, folder = registry.cross_encoder(DEFAULT_CROSS_ENCODER), registry.settings.models / "cross"
     cross.save(folder)
-    assert local.cross_encoder("cross").labels == 1
+    assert registry.cross_encoder("cross").labels == 1
     rewrite(folder, lambda weights: weights.pop("classifier.weight"))
-    other = Registry(local.settings)
+    other = Registry(registry.settings)
     assert "such as classifier.weight" in refusal(other.cross_encoder, "cross")
 
 
-def test_layers_that_the_config_does_not_know_are_refused(local, mine):
+def test_layers_that_the_config_does_not_know_are_refused(registry, mine):
     config = json.loads((mine / "config.json").read_text())
     (mine / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 4}))
-    assert "config.json has no place for 32 weights" in refusal(local.encoder, "mine")
+    assert "config.json has no place for 32 weights" in refusal(registry.encoder, "mine")
 
 
-def test_the_tokenizer_of_a_larger_model_is_refused(local, mine):
+def test_the_tokenizer_of_a_larger_model_is_refused(registry, mine):
     rewrite(mine, lambda weights: weights.update({"embeddings.word_embeddings.weight": torch.zeros(30_000, 384)}))
     config = json.loads((mine / "config.json").read_text())
     (mine / "config.json").write_text(json.dumps(config | {"vocab_size": 30_000}))
-    assert "30,000 word vectors, its tokenizer 30,522 tokens" in refusal(local.encoder, "mine")
+    assert "30,000 word vectors, its tokenizer 30,522 tokens" in refusal(registry.encoder, "mine")
 
 
 @pytest.mark.parametrize("kind", ["missing", "a file", "unreadable"])
-def test_the_list_survives_whatever_the_models_folder_is(local, kind):
-    models = local.settings.models
+def test_the_list_survives_whatever_the_models_folder_is(registry, kind):
+    models = registry.settings.models
     models.parent.mkdir(parents=True, exist_ok=True)
     if kind == "a file":
         models.write_text("not a folder")
@@ -212,14 +198,14 @@ def test_the_list_survives_whatever_the_models_folder_is(local, kind):
         if os.geteuid() == 0:
             pytest.skip("root reads everything")
         models.mkdir(mode=0)
-    assert [model.name for model in local.list()] == [DEFAULT_ENCODER, DEFAULT_CROSS_ENCODER, *DESIGNS, NEW_POLY]
+    assert [model.name for model in registry.list()] == [DEFAULT_ENCODER, DEFAULT_CROSS_ENCODER, *DESIGNS, NEW_POLY]
     if kind == "unreadable":
         models.chmod(0o700)
 
 
-def test_a_half_written_model_is_not_listed(local, mine):
+def test_a_half_written_model_is_not_listed(registry, mine):
     shutil.copytree(mine, mine.parent / ".0a1b2c")
-    assert "0a1b2c" not in str(local.list())
+    assert "0a1b2c" not in str(registry.list())
 
 
 def test_an_encoder_of_a_folder_is_whole_after_all(mine, encoder):

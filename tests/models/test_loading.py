@@ -11,8 +11,7 @@ from sbert_app.errors import UserError
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
-from sbert_app.models.files import soundness
-from sbert_app.models.loading import LOADING
+from sbert_app.models.loading import LOADING, cast
 from sbert_app.models.registry import Registry
 from sbert_app.settings import Settings
 from tests.attacks.loading import COUPLES, alone, double_load, faults, fresh_process
@@ -86,7 +85,7 @@ def test_a_model_that_fails_its_first_batch_is_not_kept(registry, monkeypatch):
 
 def test_a_number_type_that_is_not_the_wanted_one_is_an_error(model_folder):
     model = Encoder.from_folder(model_folder, choose_hardware("cpu", "fp32")).transformer
-    soundness.cast(model, torch.bfloat16)
+    cast(model, torch.bfloat16)
     assert {p.dtype for p in model.parameters()} == {torch.bfloat16}
 
     class Stubborn(torch.nn.Linear):
@@ -94,13 +93,13 @@ def test_a_number_type_that_is_not_the_wanted_one_is_an_error(model_folder):
             return {}
 
     with pytest.raises(RuntimeError, match="expected torch.bfloat16"):
-        soundness.cast(Stubborn(2, 2), torch.bfloat16)
+        cast(Stubborn(2, 2), torch.bfloat16)
 
 
 def test_what_is_computed_and_never_saved_keeps_its_digits():
     module = torch.nn.Linear(2, 2)
     module.register_buffer("angles", torch.tensor([0.1]), persistent=False)
-    soundness.cast(module, torch.bfloat16)
+    cast(module, torch.bfloat16)
     assert module.angles.dtype == torch.float32 and module.weight.dtype == torch.bfloat16
 
 

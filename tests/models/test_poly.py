@@ -11,31 +11,17 @@ from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.files.layout import CODES
 from sbert_app.models.poly_encoder import PolyEncoder, PolyScorer, windows
 from sbert_app.models.registry import Registry
-from sbert_app.settings import Settings
-from tests.attacks.small_home import tiny_model
 
 PAIRS = [("A man plays a guitar.", "Someone is playing music."), ("A red car", "The bill is due on the first day of each month.")]
 PAIRS += [(b, a) for a, b in PAIRS] + [PAIRS[0], ("same", "same"), ("", "blank"), ("long " * 600, "short")]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tiny")
-    tiny_model(folder)
-    return folder
-
-
 @pytest.fixture
-def poly(folder, cpu):
+def poly(tiny, cpu):
     """A tiny encoder with large codes: attention far from uniform."""
-    encoder = PolyEncoder.untrained(folder, cpu)
+    encoder = PolyEncoder.untrained(tiny, cpu)
     encoder.codes.weight.data *= 20
     return encoder
-
-
-@pytest.fixture
-def registry(tmp_path):
-    return Registry(Settings(home=tmp_path, device="cpu", precision="fp32"))
 
 
 def softmax(values):
@@ -132,7 +118,7 @@ def test_sentence_transformers_opens_its_folder_as_the_encoder(poly, tmp_path):
     assert np.abs(theirs - poly.encode(["a sentence"])[:, : poly.width]).max() < 1e-5
 
 
-def test_bf16_scores_are_close(folder, poly, tmp_path):
+def test_bf16_scores_are_close(poly, tmp_path):
     poly.save(tmp_path)
     rounded = PolyEncoder.from_folder(tmp_path, choose_hardware("cpu", "bf16"))
     assert rounded.codes.weight.dtype == torch.float32

@@ -11,12 +11,14 @@ import torch
 
 from sbert_app.errors import UserError
 from sbert_app.labelled.splits import split
+from sbert_app.runs import execution
 from sbert_app.runs import run as run_module
+from sbert_app.runs.execution import Clock
 from sbert_app.runs.plan import PAPER, PRESETS, QUICK, Plan, preset
 from sbert_app.runs.records import Kept, RunResult, from_json
 from sbert_app.runs.run import FINISHED, INTERRUPTED, RUNNING, Run
 from sbert_app.runs.runs import Runs
-from sbert_app.runs.sealed_files import BEST, CHECKPOINT
+from sbert_app.runs.sealed_files import BEST, CHECKPOINT, RunFiles
 from sbert_app.storage import read_object, sweep
 from sbert_app.training.options import TrainingOptions
 from tests.runs.test_records import SAVED
@@ -71,16 +73,6 @@ def test_a_run_that_ends_between_the_look_at_its_state_and_at_its_lock_is_not_in
 
     monkeypatch.setattr(run, "locked", ended_now)
     assert (run.info().state, run.info().message) == (FINISHED, "done")
-
-
-def test_a_half_written_event_is_no_event(run):
-    run.add_event(Kept(1, 0.25))
-    run.add_event(Kept(9, 0.25))
-    with (run.folder / "events.jsonl").open("a") as file:
-        file.write('{"type": "st')
-    assert [event.step for event in run.events()] == [1, 9]
-    run.forget_events_after(5)
-    assert [event.step for event in run.events()] == [1]
 
 
 def test_owners_see_their_own_runs_and_nobody_elses(tmp_path, run, scored):
@@ -257,3 +249,50 @@ def test_a_plan_that_does_not_fit_is_refused():
         Plan("base", "magic")
     with pytest.raises(UserError, match="Unknown preset 'best'"):
         preset("best", "scored", 100, "base")
+
+
+def test_events_come_back_without_those_that_were_damaged(tmp_path):
+    run, path = RunFiles(tmp_path), tmp_path / "events.jsonl"
+    assert run.events() == []
+    written = [Kept(step, 1 / step) for step in range(1, 6)]
+    for event in written:
+        run.add_event(event)
+    lines = path.read_bytes().split(b"\n")
+    lines[1] = lines[1].replace(b"0.5", b"0.6")  # a flipped bit
+    path.write_bytes(b"\n".join(lines[:4]) + b'\n{"type": "st')  # and a process that was killed while it wrote
+    assert run.events() == [written[0], written[2], written[3]]
+    run.forget_events_after(3)
+    assert run.events() == [written[0], written[2]]
+
+
+def test_a_folder_in_the_place_of_the_events_is_replaced(tmp_path):
+    run, path = RunFiles(tmp_path), tmp_path / "events.jsonl"
+    path.mkdir()
+    assert run.events() == []
+    run.forget_events_after(3)
+    run.add_event(Kept(4, 0.5))
+    assert len(run.events()) == 1
+
+
+def test_one_holds_a_run_at_a_time(tmp_path):
+    run = RunFiles(tmp_path)
+    assert not run.locked()
+    lock = run.hold()
+    assert run.locked()
+    with pytest.raises(UserError, match="already being worked on"):
+        run.hold()
+    lock.release()
+    assert not run.locked()
+
+
+def test_the_clock_counts_computing_and_not_waiting(hand_clock, monkeypatch):
+    def slow():
+        for item in range(3):
+            hand_clock.sleep(0.25)
+            yield item
+
+    monkeypatch.setattr(execution, "time", hand_clock)
+    clock = Clock()
+    for _ in clock.each(slow()):
+        hand_clock.sleep(5)
+    assert clock.seconds == 0.75

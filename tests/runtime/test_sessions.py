@@ -49,16 +49,20 @@ def clock(monkeypatch):
 
 
 @pytest.fixture
-def session(clock):
-    return Sessions(Limits()).open()
+def sessions():
+    return Sessions(Limits())
+
+
+@pytest.fixture
+def session(clock, sessions):
+    return sessions.open()
 
 
 def gone(sessions: Sessions, session_id: str) -> bool:
     return session_id not in sessions._sessions
 
 
-def test_ids_cannot_be_guessed_and_lead_to_one_session(clock):
-    sessions = Sessions(Limits())
+def test_ids_cannot_be_guessed_and_lead_to_one_session(sessions):
     ids = {sessions.open().id for _ in range(50)}
     assert len(ids) == 50 and all(len(name) >= 20 for name in ids)
     assert all(sessions.get(name).id == name for name in ids)
@@ -154,8 +158,7 @@ def test_memory_is_bounded_in_bytes(clock):
     assert gone(sessions, old.id) and running.revoked and not gone(sessions, new.id)
 
 
-def test_a_look_up_counts_no_bytes(clock):
-    sessions = Sessions(Limits())
+def test_a_look_up_counts_no_bytes(sessions):
     session = sessions.open()
     session.put(value := Counted())
     for _ in range(100):
@@ -202,8 +205,7 @@ def test_a_session_that_was_evicted_takes_nothing_more(clock, shared_bench):
     assert not evicted.open(shared_bench.examples.indexed("field_notes.csv", shared_bench.registry.encoder()))
 
 
-def test_the_last_request_of_a_closed_page_does_not_keep_its_session(clock):
-    sessions = Sessions(Limits())
+def test_the_last_request_of_a_closed_page_does_not_keep_its_session(sessions, clock):
     session = sessions.open(Visitor("page"))
     sessions.leave("page")
     clock[0] += 1
@@ -213,8 +215,7 @@ def test_the_last_request_of_a_closed_page_does_not_keep_its_session(clock):
         sessions.get(session.id)
 
 
-def test_a_page_that_wakes_up_keeps_its_session(clock):
-    sessions = Sessions(Limits())
+def test_a_page_that_wakes_up_keeps_its_session(sessions, clock):
     session = sessions.open(Visitor("phone"))
     sessions.leave("phone")
     clock[0] += module.GRACE_SECONDS - 10
@@ -223,8 +224,7 @@ def test_a_page_that_wakes_up_keeps_its_session(clock):
     assert sessions.get(session.id) is session
 
 
-def test_a_reloaded_page_resumes_its_session_and_nobody_takes_one_that_is_in_use():
-    sessions = Sessions(Limits())
+def test_a_reloaded_page_resumes_its_session_and_nobody_takes_one_that_is_in_use(sessions):
     session = sessions.open(Visitor("page"))
     session.put("what it holds")
     assert sessions.resume(session.id, Visitor("a copy of the tab"), patience=0) is None
@@ -236,8 +236,7 @@ def test_a_reloaded_page_resumes_its_session_and_nobody_takes_one_that_is_in_use
     assert sessions.resume(session.id, Visitor("a second one"), patience=0) is None
 
 
-def test_a_reload_resumes_at_once_though_the_end_of_its_old_connection_is_seen_late():
-    sessions = Sessions(Limits())
+def test_a_reload_resumes_at_once_though_the_end_of_its_old_connection_is_seen_late(sessions):
     session = sessions.open(Visitor("page"))
     work = session.begin("job")
     for left in ("", "another page", None, 7):
@@ -250,8 +249,7 @@ def test_a_reload_resumes_at_once_though_the_end_of_its_old_connection_is_seen_l
     assert sessions.resume(session.id, Visitor("a second one"), "page", patience=0) is None
 
 
-def test_a_closed_tab_stops_its_work_and_may_come_back_for_a_while(clock):
-    sessions = Sessions(Limits())
+def test_a_closed_tab_stops_its_work_and_may_come_back_for_a_while(sessions, clock):
     mine, other = sessions.open(Visitor("tab 1")), sessions.open(Visitor("tab 2"))
     work, others_work = mine.begin("job"), other.begin("job")
     sessions.leave("tab 1")
@@ -265,15 +263,13 @@ def test_a_closed_tab_stops_its_work_and_may_come_back_for_a_while(clock):
     assert sessions.get(other.id)
 
 
-def test_a_client_without_a_connection_leaves_nobody_elses_work(clock):
-    sessions = Sessions(Limits())
+def test_a_client_without_a_connection_leaves_nobody_elses_work(sessions):
     work = sessions.open(Visitor()).begin("job")
     sessions.leave("")
     assert not work.is_set()
 
 
-def test_what_a_closed_page_held_is_freed_though_nobody_else_comes(clock):
-    sessions = Sessions(Limits())
+def test_what_a_closed_page_held_is_freed_though_nobody_else_comes(sessions, clock):
     session = sessions.open(Visitor("page"))
     session.put(held := Held())
     freed = weakref.ref(held)

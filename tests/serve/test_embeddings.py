@@ -19,8 +19,7 @@ import pytest
 from openai import OpenAI
 
 from sbert_app.runtime.workbench import Workbench, open_workbench
-from sbert_app.serve import bodies
-from sbert_app.serve.embeddings import RefusedError
+from sbert_app.serve.embeddings import EmbeddingRequest, RefusedError
 from sbert_app.serve.routes import RequestPlaces
 from sbert_app.settings import HOSTED_LIMITS, Limits, Settings
 from sbert_app.ui.app import build_app, launch_options
@@ -267,7 +266,7 @@ def test_a_fault_of_ours_is_logged_and_admitted_without_detail(
     def fail(*_: Any) -> bytes:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(bodies, "embeddings", fail)
+    monkeypatch.setattr(EmbeddingRequest, "answer", fail)
     with pytest.raises(openai.InternalServerError, match="Something went wrong on our side") as error:
         app.openai.embeddings.create(model=MODEL, input="a")
     assert error.value.status_code == 500 and "secret" not in str(error.value)

@@ -1,8 +1,10 @@
-"""Rates, bands, extrapolation and durations: arithmetic on numbers that are known."""
+"""Rates, bands, disturbance, extrapolation and durations: arithmetic on numbers that are known."""
+
+import json
 
 import pytest
 
-from sbert_app.timing.throughput import Extrapolation, Throughput, Turn, extrapolate, pairs_of, power_law
+from sbert_app.timing.throughput import Extrapolation, Throughput, Turn, disturbed, extrapolate, pairs_of, power_law, spread
 from sbert_app.wording import spoken
 
 
@@ -95,3 +97,33 @@ def test_the_power_law_with_one_point_stays_where_it_is():
 )
 def test_durations_in_words(seconds, words):
     assert spoken(seconds) == words
+
+
+def of_batches(*values):
+    return Throughput(tuple(Turn(9, 0.5, batches) for batches in values))
+
+
+@pytest.mark.parametrize(
+    ("batches", "seconds", "expected"),
+    [
+        ([100, 104, 98], [0.5, 0.5, 0.5], 104 / 98),
+        ([100, 100, 45], [0.5, 0.5, 0.5], 100 / 45),
+        ([100, 50], [0.5, 0.25], 1),  # half the work in half the time
+        ([100, 100, 1], [0.5, 0.5, 0.05], 1),  # a turn cut off at the end
+        ([3], [0.5], 1),
+    ],
+)
+def test_the_fastest_turn_over_the_slowest_without_tiny_ones(batches, seconds, expected):
+    assert spread(batches, seconds) == pytest.approx(expected)
+
+
+def test_turns_of_long_and_of_short_sentences_are_equally_fast():
+    assert not disturbed(Throughput((Turn(500, 0.5, 10), Turn(60, 0.5, 10), Turn(61, 0.5, 9))))
+
+
+def test_one_uneven_system_is_enough_and_even_ones_are_not():
+    even, uneven = of_batches(100, 110, 60, 95), of_batches(100, 110, 49, 95)
+    assert disturbed(even, uneven) and disturbed(uneven, even)
+    assert not disturbed(even, even)
+    assert not disturbed(of_batches(49, 100, 110, 60, 95))  # its first turn started batches that it did not fetch
+    assert json.dumps(disturbed(even)) == "false"

@@ -9,11 +9,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
-from sbert_app.grid.tasks.classes import features_of, learn, measures_of, pair_features
+from sbert_app.grid.tasks.classes import features_of, measures_of, pair_features
 from sbert_app.labelled.labelled_sentences import LabelledSentences
-from sbert_app.training import linear_heads, quick_transfer
+from sbert_app.training import linear_heads
 from sbert_app.training.linear_heads import fit_heads
-from sbert_app.training.transfer import L2, cross_validated, with_test_part
+from sbert_app.training.transfer import L2, C, learn
 
 
 def blobs(rows: int = 400, dim: int = 12, classes: int = 3, spread: float = 1.6) -> tuple[np.ndarray, np.ndarray]:
@@ -22,6 +22,10 @@ def blobs(rows: int = 400, dim: int = 12, classes: int = 3, spread: float = 1.6)
     targets = random.integers(classes, size=rows)
     features = random.standard_normal((classes, dim))[targets] + spread * random.standard_normal((rows, dim))
     return features.astype(np.float32), targets.astype(np.int64)
+
+
+def labelled(targets: np.ndarray, test: np.ndarray | None = None, dev: np.ndarray | None = None) -> LabelledSentences:
+    return LabelledSentences([str(i) for i in range(len(targets))], targets, ["a", "b", "c"], test, dev)
 
 
 @pytest.fixture
@@ -75,7 +79,7 @@ def nested(features: np.ndarray, targets: np.ndarray, strengths: list[float], fo
 def test_nested_cross_validation_is_as_good_as_scikit_learns():
     features, targets = blobs(2_000, dim=100, classes=2, spread=4)
     rounds: list[int] = []
-    result = cross_validated(features, targets, folds=5, tick=lambda: rounds.append(1))
+    result = learn(features, labelled(targets), folds=5, tick=lambda: rounds.append(1))
     expected = nested(features, targets, [1e-3, 1e-2, 0.1, 1.0], 5)
     assert result.accuracy == pytest.approx(np.mean(expected), abs=0.01) and result.protocol == "nested cross-validation, 5 folds"
     assert len(result.folds) == len(result.chosen) == 5 and set(result.chosen) <= set(L2) and rounds
@@ -84,7 +88,7 @@ def test_nested_cross_validation_is_as_good_as_scikit_learns():
 
 def test_the_length_of_embeddings_does_not_matter():
     features, targets = blobs(600, dim=30, classes=2)
-    short, long = (cross_validated(features * scale, targets, folds=3) for scale in (np.float32(0.01), np.float32(100)))
+    short, long = (learn(features * scale, labelled(targets), folds=3) for scale in (np.float32(0.01), np.float32(100)))
     assert short.accuracy == pytest.approx(long.accuracy, abs=0.01) and short.accuracy > 0.9
 
 
@@ -95,8 +99,8 @@ def test_a_test_part_is_never_learnt_from():
     shuffled = targets.copy()
     shuffled[900:] = np.random.default_rng(1).permutation(targets[900:])
     for part in (None, dev):
-        right = with_test_part(features, targets, test, part, folds=5)
-        wrong = with_test_part(features, shuffled, test, part, folds=5)
+        right = learn(features, labelled(targets, test, part), folds=5)
+        wrong = learn(features, labelled(shuffled, test, part), folds=5)
         assert right.accuracy > 0.7 and wrong.accuracy < 0.5
         assert right.chosen == wrong.chosen  # chosen on the same rows
 
@@ -111,13 +115,12 @@ def test_heads_learn_on_one_thread_and_give_the_others_back(parts, monkeypatch):
 
 def test_the_quick_form_is_scikit_learns_nested_search():
     features, targets = blobs(300)
-    data = LabelledSentences([str(i) for i in range(300)], targets, ["a", "b", "c"], None, None)
     ticks: list[int] = []
-    quick = learn(features, data, quick=True, tick=lambda: ticks.append(1))
+    quick = learn(features, labelled(targets), quick=True, tick=lambda: ticks.append(1))
     scaled = features * np.float32(12**0.5 / np.linalg.norm(features, axis=1).mean())
-    assert quick.folds == pytest.approx(nested(scaled, targets, list(quick_transfer.C), 5), abs=1e-6)
+    assert quick.folds == pytest.approx(nested(scaled, targets, list(C), 5), abs=1e-6)
     assert quick.protocol == "quick: scikit-learn's logistic regression, nested cross-validation, 5 folds"
-    assert set(quick.chosen) <= set(quick_transfer.C) and len(ticks) == 5 * (6 * 5 + 1)
+    assert set(quick.chosen) <= set(C) and len(ticks) == 5 * (6 * 5 + 1)
 
 
 def related(rows: int = 900, dim: int = 20) -> tuple[np.ndarray, LabelledSentences]:

@@ -17,8 +17,7 @@ from sbert_app.grid.loading import load_system
 from sbert_app.grid.systems import OVERLAP, TF_IDF, Choice
 from sbert_app.grid.tasks.classes import Classes
 from sbert_app.labelled.labelled_sentences import LabelledSentences
-from sbert_app.training.quick_transfer import C_OF_FOLDS, FOLDS, MOST_STEPS, count_words, learn_words
-from sbert_app.training.transfer import SEED
+from sbert_app.training.transfer import C_OF_FOLDS, MOST_STEPS, QUICK_FOLDS, SEED, count_words, learn_words
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +35,7 @@ def by_scikit_learn(sentences, targets, train, rows):
     """The classes of the rows, C chosen by folds of the training rows."""
     learner = LogisticRegression(max_iter=MOST_STEPS, random_state=SEED)
     pipeline = make_pipeline(TfidfVectorizer(token_pattern=WORD.pattern), learner)
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=SEED)
+    folds = StratifiedKFold(QUICK_FOLDS, shuffle=True, random_state=SEED)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         search = GridSearchCV(pipeline, {"logisticregression__C": C_OF_FOLDS}, cv=folds)
@@ -46,7 +45,7 @@ def by_scikit_learn(sentences, targets, train, rows):
 def test_each_fold_is_predicted_as_by_scikit_learn(data):
     result = learn_words(count_words(data), data, quick=True)
     sentences, predicted = np.array(data.sentences), np.empty_like(data.targets)
-    for train, rows in StratifiedKFold(FOLDS, shuffle=True, random_state=SEED).split(sentences, data.targets):
+    for train, rows in StratifiedKFold(QUICK_FOLDS, shuffle=True, random_state=SEED).split(sentences, data.targets):
         predicted[rows] = by_scikit_learn(sentences, data.targets, train, rows)
     assert (result.predicted == predicted).all() and 0.7 < result.accuracy < 1
     assert "tf-idf of the training rows" in result.protocol

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from sbert_app.corpus.indexing import Indexing
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.errors import UserError
-from sbert_app.evaluation.estimate import MetricEstimate
+from sbert_app.evaluation.metrics import MetricEstimate
 from sbert_app.evaluation.verdict import Change
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.fine_tune import preparing, running

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.evaluation.estimate import resampled
-from sbert_app.evaluation.metrics import Array, share_positive
+from sbert_app.evaluation.metrics import resampled, share_positive
 from sbert_app.evaluation.verdict import METRICS, measure
 from sbert_app.grid.systems import System
 from sbert_app.grid.tasks.task import CLASSES, CLUSTERS, PAIR_CLASSES, Mistake, Task, TaskResult, embedder, short
 from sbert_app.labelled.example_set import normalise
 from sbert_app.labelled.labelled_sentences import LabelledSentences
-from sbert_app.vectors import Vectors, unit_rows
+from sbert_app.vectors import Array, Vectors, unit_rows
 
 if TYPE_CHECKING:
     from sbert_app.training.transfer import Transfer
@@ -69,13 +68,13 @@ class Classes(Task):
 
     def features(self, system: System) -> Any:
         """What a classifier learns from: the system's embeddings, or how often each word occurs."""
-        from sbert_app.training.quick_transfer import count_words
+        from sbert_app.training.transfer import count_words
 
         return count_words(self.data) if system.words else features_of(self.data, embedder(system))
 
     def learnt(self, system: System, features: Any, tick: Callable[[], None]) -> "Transfer":
         """How well a classifier learns from the system's features. tick: called between steps, may raise."""
-        from sbert_app.training.quick_transfer import learn_words
+        from sbert_app.training.transfer import learn, learn_words
 
         return (learn_words if system.words else learn)(features, self.data, self.quick, tick)
 
@@ -131,22 +130,11 @@ def pair_features(u: Vectors, v: Vectors) -> Vectors:
 
     Embeddings have a mean length of √dim before: of those of length 1 the products would be far smaller than the differences.
     """
-    from sbert_app.training import transfer
+    from sbert_app.training.transfer import scaled
 
-    both = transfer.scaled(np.concatenate([u, v]))
+    both = scaled(np.concatenate([u, v]))
     u, v = both[: len(u)], both[len(u) :]
     return np.concatenate([np.abs(u - v), u * v], axis=1)
-
-
-def learn(features: Vectors, data: LabelledSentences, quick: bool = False, tick: Callable[[], None] = lambda: None) -> "Transfer":
-    """How well a linear classifier learns the classes from features (n, dim). tick: called between steps, may raise."""
-    from sbert_app.training import quick_transfer, transfer
-
-    if quick:
-        return quick_transfer.learn(features, data, tick)
-    if data.test is None:
-        return transfer.cross_validated(features, data.targets, tick=tick)
-    return transfer.with_test_part(features, data.targets, data.test, data.dev, tick=tick)
 
 
 def measures_of(data: LabelledSentences, result: "Transfer") -> dict[str, float]:

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.evaluation.agreement import rank_shares
-from sbert_app.evaluation.estimate import resampled
-from sbert_app.evaluation.metrics import Array
+from sbert_app.evaluation.metrics import resampled
 from sbert_app.evaluation.verdict import METRICS, measure
 from sbert_app.grid.systems import System
 from sbert_app.grid.tasks.task import Mistake, Task, TaskResult, short
 from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.groups import digests
+from sbert_app.vectors import Array
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,11 @@ from sbert_app.corpus.ranking.fusion import Scores, compared_order, hybrid
 from sbert_app.corpus.ranking.lexical import LexicalIndex, best_rows, ticking
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.errors import UserError
-from sbert_app.evaluation.estimate import interval, resampled
-from sbert_app.evaluation.metrics import Array, mean
+from sbert_app.evaluation.metrics import interval, mean, resampled
 from sbert_app.grid.systems import System
 from sbert_app.grid.tasks.task import RETRIEVAL, Mistake, Task, TaskResult, short
 from sbert_app.labelled.queries import Queries, Rows
-from sbert_app.vectors import Vectors, unit_rows
+from sbert_app.vectors import Array, Vectors, unit_rows
 
 DEPTH = 100  # documents of a ranking
 RERANKED = 30  # of them that a cross-encoder reads again, as in Search

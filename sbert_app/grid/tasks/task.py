@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.errors import UserError
-from sbert_app.evaluation.metrics import Array
 from sbert_app.grid.systems import Embed, System
+from sbert_app.vectors import Array
 
 RETRIEVAL, CLASSES, PAIR_CLASSES, CLUSTERS = "retrieval", "classes", "pair classes", "clusters"
 TASKS = {  # what a system has to do

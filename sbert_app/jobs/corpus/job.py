@@ -2,8 +2,7 @@
 
 import logging
 import time
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -15,11 +14,10 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.indexing import EncodedSoFar, FormerIndex, Indexing, LongTexts
 from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
 from sbert_app.errors import UserError
-from sbert_app.evaluation.similarity import draft_loss
 from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
 from sbert_app.jobs.search.offered import cautions
-from sbert_app.models.defaults import DEFAULT_ENCODER, full_name, is_draft
+from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
@@ -27,7 +25,6 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
 from sbert_app.tables import Table
 from sbert_app.tables.table import skipped_summary
-from sbert_app.vectors import Vectors
 from sbert_app.wording import plural
 
 if TYPE_CHECKING:
@@ -37,7 +34,6 @@ log = logging.getLogger(__name__)
 
 INDEXING = "indexing"  # job name
 ENCODING = "Encoding"  # the stage in which rows are searched already
-SAMPLE = 200  # sentences, spread over the corpus, for the loss of a draft
 
 
 @dataclass(frozen=True)
@@ -133,8 +129,8 @@ def _index(bench: Workbench, session: Session, corpus: Corpus, model: str, stop:
     saved = None if bench.settings.hosted else bench.library.find(corpus, encoder.fingerprint)
     if saved:
         seconds, passages = time.perf_counter() - start, len(saved.passages or ())
-        total, loss = len(corpus) + passages, loss_in_words(bench, encoder, corpus.sentences)
-        yield Step("Opened", total, total, seconds, total, saved, (loss,) if loss else (), unit=_unit(passages))
+        total = len(corpus) + passages
+        yield Step("Opened", total, total, seconds, total, saved, unit=_unit(passages))
         return
     long_texts = LongTexts(encoder, corpus.sentences)
     for _ in long_texts.cut():
@@ -164,32 +160,14 @@ def _encode(
     rows, rest = np.split(job.embeddings, [count])
     passages = long_texts.passages(rest)
     indexed = IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, rows, long_texts.count, passages)
-    notes = [loss_in_words(bench, encoder, corpus.sentences)]
     if not bench.settings.hosted and not corpus.first_query:  # an example need not be saved
         try:
             indexed = replace(indexed, saved_id=bench.library.save(indexed))
         except OSError as error:  # such as a full disk: the corpus can be used all the same
             log.warning("corpus not saved: %s", error)
-            notes.append(f"Ready to search, but not saved for next time: {error.strerror or error}.")
-    yield replace(step, stage="Indexed", result=indexed, notes=tuple(filter(None, notes)))
+            step = replace(step, notes=(f"Ready to search, but not saved for next time: {error.strerror or error}.",))
+    yield replace(step, stage="Indexed", result=indexed)
 
 
 def _unit(passages: int) -> str:
     return "sentences and passages" if passages else "sentences"
-
-
-def loss_in_words(bench: Workbench, encoder: "Encoder", sentences: Sequence[str]) -> str:
-    """A sentence with the measured loss, "" for an encoder that is no draft. Embeds the sample with both models."""
-    if not is_draft(encoder.name):
-        return ""
-    distinct = list(dict.fromkeys(sentences))
-    sample = distinct[:: -(-len(distinct) // SAMPLE)]
-    full = bench.registry.encoder(full_name(encoder.name))
-    return f"Draft in int8, {draft_loss(_embedded(bench, full, sample), _embedded(bench, encoder, sample))}."
-
-
-def _embedded(bench: Workbench, encoder: "Encoder", sentences: Sequence[str]) -> Vectors:
-    """As a corpus is embedded, so that the cache serves both."""
-    job = bench.embedder.job(encoder, sentences)
-    deque(job.run(), maxlen=0)  # run to the end
-    return job.embeddings

@@ -8,7 +8,6 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
-from sbert_app.jobs.corpus.job import loss_in_words
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -79,7 +78,7 @@ def _checked_id(bench: Workbench, corpus_id: str) -> str:
 
 @dataclass(frozen=True)
 class OtherIndex:
-    """An open corpus that another model could index: both models, rows, the seconds extrapolated from a sample, a draft's loss.
+    """An open corpus that another model could index: both models, rows, the seconds extrapolated from a sample.
 
     is_collection: then it stays with its model.
     """
@@ -89,7 +88,6 @@ class OtherIndex:
     other_model: str
     rows: int
     seconds: float
-    loss: str = ""
     is_collection: bool = False
 
 
@@ -109,5 +107,4 @@ def other_index(bench: Workbench, session: Session, model: str) -> OtherIndex | 
         start = time.perf_counter()  # without waiting for others
         encoder.encode(sample)
         seconds = (time.perf_counter() - start) / len(sample) * (len(sentences) + len(indexed.passages or ()))
-    loss = loss_in_words(bench, encoder, sentences)
-    return OtherIndex(indexed.corpus.name, indexed.model, encoder.name, len(sentences), seconds, loss)
+    return OtherIndex(indexed.corpus.name, indexed.model, encoder.name, len(sentences), seconds)

@@ -1,4 +1,4 @@
-"""Run batches of token ids on an engine, some ahead of the one fetched; halve a batch that does not fit into CUDA memory."""
+"""Cut sentences into batches of similar length (paper, section 7), and run them on an engine, some ahead of the one fetched."""
 
 import logging
 from collections import deque
@@ -9,7 +9,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sbert_app.models.engine.batching import Rows
+from sbert_app.vectors import Rows
+
+GOLDEN = (5**0.5 - 1) / 2  # its multiples, modulo 1, fill 0..1 more evenly than random numbers do
 
 log = logging.getLogger(__name__)
 
@@ -21,7 +23,7 @@ Start = Callable[[Features], Fetch]  # begins to compute a batch
 def forward_batches(
     batches: Iterable[Rows], pad: Callable[[Rows], Features], start: Start, ahead: Callable[[], int] = lambda: 0
 ) -> Iterator[tuple[Rows, NDArray[np.float32]]]:
-    """Yield (row numbers, outputs), each row once; close to stop.
+    """Yield (row numbers, outputs), each row once; close to stop. A batch that does not fit into CUDA memory is halved.
 
     ahead: batches to start before fetching an earlier output, asked at each batch: the engine may change between two.
     """
@@ -77,3 +79,25 @@ def attention_mask(rows: Sequence[Sequence[int]], device: torch.device) -> Tenso
 def _to_device(tensor: Tensor, device: torch.device) -> Tensor:
     """Copy to the device, from pinned memory so that the copy is asynchronous."""
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor
+
+
+def token_budget_batches(lengths: Iterable[int], budget: int) -> list[Rows]:
+    """Cut rows into batches of at most `budget` padded tokens; a longer row is a batch of its own.
+
+    lengths: tokens per row, (n,). Returns row numbers, each once. Lengths are mixed, so that the speed so far predicts the rest.
+    """
+    lengths = list(lengths)
+    order = np.argsort(np.asarray(lengths, dtype=np.int64), kind="stable")
+    batches = list(_cut(order, lengths, budget))
+    return [batches[i] for i in np.argsort(np.arange(1, len(batches) + 1) * GOLDEN % 1, kind="stable")]
+
+
+def _cut(order: Rows, lengths: Sequence[int], budget: int) -> Iterator[Rows]:
+    start = 0
+    for end, row in enumerate(order):
+        # Rows are sorted by length, so the newest row sets the width of its batch.
+        if end > start and (end - start + 1) * lengths[row] > budget:
+            yield order[start:end]
+            start = end
+    if start < len(order):
+        yield order[start:]

@@ -23,7 +23,6 @@ class Hardware:
 
     device: torch.device
     dtype: torch.dtype
-    int8: bool = False  # a draft, quantised
 
     @property
     def token_budget(self) -> int:
@@ -36,8 +35,6 @@ class Hardware:
 
     @property
     def precision(self) -> str:
-        if self.int8:
-            return "int8"
         return "bf16" if self.dtype == torch.bfloat16 else "fp32"
 
     def __str__(self) -> str:
@@ -73,12 +70,6 @@ def _has_native_bf16(device: torch.device) -> bool:
         return torch.cuda.get_device_capability(device) >= (8, 0)
     capabilities = torch.cpu.get_capabilities()
     return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
-
-
-def has_int8_instructions() -> bool:
-    """Whether this processor multiplies int8 faster than fp32: with AVX2 alone, int8 reached 0.8 times the rate of fp32."""
-    capabilities = torch.cpu.get_capabilities()
-    return any(capabilities.get(name) for name in ("avx512_vnni", "avx_vnni", "amx_int8"))
 
 
 def cores() -> int:

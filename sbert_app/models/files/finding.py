@@ -69,29 +69,20 @@ def subfolders(models: Path) -> list[Path]:
 
 def local_copy(name: str) -> Path | None:
     """The copy of a Hub model on this machine, None if there is none."""
-    from sbert_app.models.loading import LOADING
-
-    with LOADING:  # huggingface_hub imports its modules at first use, as transformers does
-        from huggingface_hub import snapshot_download
-    try:
-        return Path(snapshot_download(name, allow_patterns=HUB_FILES, local_files_only=True))
-    except (OSError, ValueError):
-        return None
+    with suppress(OSError, ValueError):
+        return _snapshot(name, local_files_only=True)
+    return None
 
 
 def from_hub(name: str) -> Path:
     """The local copy of a Hub model, downloaded if missing. Pickled weights are never downloaded."""
-    copy = local_copy(name)
-    if copy is not None:
+    if (copy := local_copy(name)) is not None:
         return copy
-    from sbert_app.models.loading import LOADING
+    from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
 
     log.info("%s is not on this machine, trying the Hub", quoted(name))
-    with LOADING:
-        from huggingface_hub import snapshot_download
-        from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
     try:
-        return Path(snapshot_download(name, allow_patterns=HUB_FILES))
+        return _snapshot(name)
     except RepositoryNotFoundError as error:
         raise UserError(f"The Hub has no model named {quoted(name)}. Check the spelling: 'org/model'.") from error
     except (HfHubHTTPError, OSError, ValueError) as error:
@@ -100,6 +91,14 @@ def from_hub(name: str) -> Path:
             f"The model {quoted(name)} is not on this machine and the Hub cannot be reached. "
             f"Connect to the internet once, type a model folder, or use the bundled one."
         ) from error
+
+
+def _snapshot(name: str, local_files_only: bool = False) -> Path:
+    from sbert_app.models.loading import LOADING
+
+    with LOADING:  # huggingface_hub imports its modules at first use, as transformers does
+        from huggingface_hub import snapshot_download
+    return Path(snapshot_download(name, allow_patterns=HUB_FILES, local_files_only=local_files_only))
 
 
 def bundled_folder() -> Path | None:

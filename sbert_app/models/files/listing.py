@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sbert_app.errors import UserError
-from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, NEW_POLY, PREFIX
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER, NEW_POLY
 from sbert_app.models.files.finding import CROSS_ENCODER, bundled_folder, local_copy, subfolders
 from sbert_app.models.files.layout import POLY, kind_of, read_config, read_layout
 from sbert_app.models.files.trained_for import LIKENESS, label_count, purpose, trained_for
@@ -22,7 +22,7 @@ class ModelInfo:
 
     name: str
     kind: str  # "encoder", "cross-encoder", "poly-encoder" or "damaged"
-    origin: str  # "bundled", "draft", "hub", "untrained" or "saved"
+    origin: str  # "bundled", "hub", "untrained" or "saved"
     dim: int | None
     available: bool
     trained_for: str = ""  # "likeness", "answers" or, if unknown and for encoders, ""
@@ -34,14 +34,12 @@ class ModelInfo:
         return self.available and self.kind in ("cross-encoder", POLY) and self.labels in (1, None)
 
 
-def listed(settings: Settings, drafts: bool) -> list[ModelInfo]:
+def listed(settings: Settings) -> list[ModelInfo]:
     """The bundled models, the allowed Hub models, the untrained networks and, in local mode, the saved models."""
     bundled = bundled_folder()
     dim, there = 384 if bundled else None, bundled is not None
     models = [ModelInfo(DEFAULT_ENCODER, "encoder", "bundled", dim, there)]
     models.append(ModelInfo(DEFAULT_CROSS_ENCODER, "cross-encoder", "bundled", None, CROSS_ENCODER.is_dir(), LIKENESS, 1))
-    if drafts and bundled:
-        models.append(ModelInfo(f"{PREFIX}{DEFAULT_ENCODER}", "encoder", "draft", 384, True))
     models += map(of_hub, settings.allowed_models)
     models += [ModelInfo(name, "encoder", "untrained", design.dim, there) for name, design in DESIGNS.items()]
     models.append(ModelInfo(NEW_POLY, POLY, "untrained", dim, there))

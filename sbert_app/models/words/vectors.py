@@ -10,8 +10,7 @@ import numpy as np
 
 from sbert_app.corpus.ranking.lexical import WORD
 from sbert_app.errors import UserError
-from sbert_app.models.engine.batching import Rows
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Rows, Vectors
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder

@@ -13,7 +13,6 @@ from sbert_app.corpus.library import SavedCorpus
 from sbert_app.jobs.corpus.job import ENCODING
 from sbert_app.jobs.corpus.opening import OtherIndex
 from sbert_app.jobs.open_collection import key_of
-from sbert_app.models.defaults import is_draft
 from sbert_app.step import Step
 from sbert_app.tables import Table
 from sbert_app.tables.table import skipped_summary
@@ -104,9 +103,8 @@ def _saved(entry: SavedCorpus, deletable: bool) -> Markup:
 
 
 def _short(model: str) -> str:
-    """A model without the folder that it is in; a draft is called one."""
-    name = PurePath(model).name
-    return f"{name} (draft)" if is_draft(model) else name
+    """A model without the folder that it is in."""
+    return PurePath(model).name
 
 
 def table_summary(table: Table, column: str, prose: bool) -> Markup:
@@ -195,8 +193,8 @@ def stale(other: OtherIndex | None) -> Markup:
             "The chosen model is {}.</p>"
         ).format(other.name, other.model, other.other_model)
     return Markup(
-        '<p role="status"><b>{}</b> is indexed with {}, which Search, Duplicates and Map use until you index again.{}</p>'
-    ).format(other.name, other.model, f" {other.loss}" if other.loss else "")
+        '<p role="status"><b>{}</b> is indexed with {}, which Search, Duplicates and Map use until you index again.</p>'
+    ).format(other.name, other.model)
 
 
 def index_again(other: OtherIndex) -> str:

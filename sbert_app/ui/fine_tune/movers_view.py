@@ -7,10 +7,10 @@ import numpy as np
 from markupsafe import Markup
 
 from sbert_app.evaluation.agreement import MARGINS, gains, rank_shares
-from sbert_app.evaluation.metrics import Array
 from sbert_app.labelled.example_set import Examples
 from sbert_app.ui.fine_tune.view import target
 from sbert_app.ui.kit import html
+from sbert_app.vectors import Array
 
 RANKED = (
     "Closer than: the share of the held-out pairs with a lower cosine, because the cosines of two models are not on one scale. {} "

@@ -12,7 +12,7 @@ from sbert_app.corpus.indexing import FormerIndex, Indexing
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index, index_again
 from sbert_app.jobs.corpus.opening import open_example, open_key, other_index, read_lines
-from sbert_app.jobs.search.job import beside
+from sbert_app.jobs.search.job import beside, search
 from sbert_app.jobs.search.offered import offered
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.encoder import Encoder
@@ -76,6 +76,17 @@ def test_a_key_opens_examples_and_saved_corpora_and_nothing_else(bench):
         assert open_key(bench, later, unknown) is None
     assert later.get(IndexedCorpus).key == key
     assert open_key(bench, later, "field_notes.csv").key == "field_notes.csv"
+
+
+def test_a_corpus_saved_with_a_model_that_is_gone_opens_and_says_which_model_is_missing(bench, encoder):
+    """Such as a draft in int8, which earlier versions made."""
+    gone = f"draft/{DEFAULT_ENCODER}"
+    example = bench.examples.indexed("field_notes.csv", encoder)
+    session = bench.sessions.open()
+    key = bench.library.save(replace(example, model=gone, fingerprint="0" * 16))
+    assert open_key(bench, session, key).model == gone
+    with pytest.raises(UserError, match=rf"The model '{gone}' is not on this machine .* or use the bundled one"):
+        search(bench, session, "rain", 3)
 
 
 def test_a_file_name_opens_the_newest_saved_corpus_of_that_name(bench, write):

@@ -138,7 +138,7 @@ def test_who_leaves_the_page_leaves_the_line(shared_bench, session):
 def test_a_map_of_the_example_is_drawn_though_the_example_leaves_the_cache(shared_bench, session):
     steps = draw(shared_bench, session, ClusterOptions())
     next(steps)
-    shared_bench.examples._indexed.clear()  # as other models' examples would
+    shared_bench.examples._kept.clear()  # as other models' examples would
     *_, last = steps
     assert current_map(session) is last
 

@@ -2,7 +2,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sbert_app.models.engine.batching import distinct, token_budget_batches
+from sbert_app.models.engine.forward import token_budget_batches
+from sbert_app.vectors import distinct
 
 
 @given(st.lists(st.integers(1, 300), max_size=200), st.integers(1, 2_000))

@@ -1,4 +1,4 @@
-"""Csv, tsv and txt: delimiters, headers, quotes, blank and ragged rows."""
+"""Text files: delimiters, headers, quotes, blank and ragged rows; JSON, one object a line, or a list."""
 
 from dataclasses import replace
 
@@ -8,25 +8,19 @@ from sbert_app.errors import UserError
 from sbert_app.tables import Skip, read_table
 from tests.tables.files import HOSTED, LIMITS
 
-
-def test_txt_is_one_sentence_a_line_and_cuts_only_at_line_ends(write):
-    table = read_table(write("a.txt", "one\r\ntwo\u2028still two\x0cstill\nthree"), LIMITS)
-    assert table.frame["text"].tolist() == ["one", "two\u2028still two\x0cstill", "three"]
-
-
-def test_words_that_look_like_missing_values_stay_words(write):
-    table = read_table(write("a.csv", "text,n\nnull,NA\nNaN,nan\nNone,\n"), LIMITS)
-    assert table.frame.to_numpy().tolist() == [["null", "NA"], ["NaN", "nan"], ["None", ""]]
+CELLS = {
+    "a line is cut only at its end": ("a.txt", "one\r\nwe\u2028are\x0cstill\nthree", ["one", "we\u2028are\x0cstill", "three"]),
+    "words that look like missing values": ("a.csv", "text,n\nnull,NA\nNaN,nan\nNone,\n", ["null", "NA", "NaN", "nan", "None", ""]),
+    "a stray quotation mark": ("a.tsv", 'text\n"Open the door\nsaid "no"\nlast"\n', ['"Open the door', 'said "no"', 'last"']),
+    "a line break inside a quoted cell": ("a.csv", 'text,n\n"two\nlines",1\nnext,2\n', ["two\nlines", "1", "next", "2"]),
+    "prose with commas": ("a.csv", "text\nhello, you\none, two, three\nnone\n", ["hello, you", "one, two, three", "none"]),
+}  # fmt: skip
 
 
-def test_a_stray_quotation_mark_in_a_tsv_swallows_no_lines(write):
-    table = read_table(write("a.tsv", 'text\tlabel\n"Open the door\t1\nsaid "no"\t0\nlast"\t1\n'), LIMITS)
-    assert table.frame["text"].tolist() == ['"Open the door', 'said "no"', 'last"']
-
-
-def test_line_breaks_inside_quoted_csv_cells_stay_one_row(write):
-    table = read_table(write("a.csv", 'text,n\n"two\nlines",1\nnext,2\n'), LIMITS)
-    assert table.frame["text"].tolist() == ["two\nlines", "next"]
+@pytest.mark.parametrize("case", CELLS)
+def test_cells_are_read_as_they_were_meant(case, write):
+    name, content, cells = CELLS[case]
+    assert read_table(write(name, content), LIMITS).frame.to_numpy().ravel().tolist() == cells
 
 
 def test_ragged_rows_are_skipped_with_their_numbers(write):
@@ -76,11 +70,6 @@ def test_decimal_commas_do_not_pass_for_the_delimiter(write):
     assert table.frame["price"][3] == "3.53"
 
 
-def test_one_column_of_prose_with_commas_is_not_torn(write):
-    table = read_table(write("a.csv", "text\nhello, you\none, two, three\nnone\n"), LIMITS)
-    assert table.frame["text"].tolist() == ["hello, you", "one, two, three", "none"]
-
-
 def test_a_million_character_cell_is_read(write):
     assert len(read_table(write("a.csv", "text,n\n" + "x" * 1_000_000 + ",1\n"), LIMITS).frame["text"][0]) == 1_000_000
 
@@ -110,3 +99,41 @@ def test_cells_are_counted_too(write):
 
 def test_a_strange_separator_line_is_data(write):
     assert len(read_table(write("a.csv", 'sep="\ntext\nfirst\n'), LIMITS).frame) >= 1
+
+
+def test_json_values_become_text_and_missing_ones_empty(write):
+    table = read_table(
+        write("a.jsonl", '{"text": "a", "n": 1, "deep": {"x": [1]}}\n{"text": "b", "n": NaN}\n"just a sentence"\n'), LIMITS
+    )
+    assert table.frame.to_dict("records") == [
+        {"text": "a", "n": "1", "deep": '{"x": [1]}'},
+        {"text": "b", "n": "", "deep": ""},
+        {"text": "just a sentence", "n": "", "deep": ""},
+    ]
+
+
+def test_broken_json_lines_are_skipped_with_their_numbers(write):
+    table = read_table(write("a.jsonl", '{"text": "a"}\nnot json\n{"text": "b"}\n'), LIMITS)
+    assert table.rows.tolist() == [1, 3] and table.skipped == (Skip(2, "not valid JSON"),)
+
+
+def test_columns_stop_at_the_limit_while_they_come_up(write):
+    keys = "".join(f'{{"key{i}": 1}}\n' for i in range(50_000))
+    with pytest.raises(UserError, match="'a.jsonl' has more than 200 columns, the limit is 200"):
+        read_table(write("a.jsonl", keys), LIMITS)
+
+
+def test_empty_objects_say_so(write):
+    with pytest.raises(UserError, match="'a.json' has rows without any value"):
+        read_table(write("a.json", "[{}, {}]"), LIMITS)
+
+
+def test_a_value_that_is_nested_too_deeply_is_skipped(write):
+    deep = "[" * 900 + "]" * 900
+    table = read_table(write("a.jsonl", f'{{"text": "a"}}\n{{"text": {deep}}}\n'), LIMITS)
+    assert table.frame["text"][0] == "a" and len(table.frame) + len(table.skipped) == 2
+
+
+def test_keys_and_values_lose_what_cannot_be_stored(write):
+    table = read_table(write("a.jsonl", '{"te\\u0000xt": "a\\u0000", "\\ud83d": "\\ud83d"}\n'), LIMITS)
+    assert table.frame.to_dict("records") == [{"text": "a", "?": "?"}]

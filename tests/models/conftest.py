@@ -1,0 +1,12 @@
+"""What the tests of models share."""
+
+import pytest
+
+from sbert_app.models.registry import Registry
+from sbert_app.settings import Settings
+
+
+@pytest.fixture
+def registry(tmp_path):
+    """A registry of its own home, in fp32 on the CPU."""
+    return Registry(Settings(home=tmp_path / "home", device="cpu", precision="fp32"))
