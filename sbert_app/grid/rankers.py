@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sbert_app.corpus.ranking.fusion import Scores
-from sbert_app.corpus.ranking.lexical import LexicalIndex
-from sbert_app.corpus.ranking.maxsim import TokenCache
+from sbert_app.corpus.ranking.lexical import LexicalIndex, Scores
+from sbert_app.corpus.ranking.maxsim import QueryTokens, TokenCache
 from sbert_app.errors import UserError
 from sbert_app.evaluation.metrics import Array
 from sbert_app.grid.systems import BM25, HYBRID, MAXSIM, Choice, System
@@ -60,7 +59,7 @@ def load_ranker(bench: Workbench, name: str, choice: Choice, tick: Tick) -> Syst
 
 def _comparing(bench: Workbench, encoder: "Encoder", data: Queries, tick: Tick) -> Compare:
     """Compare queries with documents token by token, as Search does; the device is released after each query."""
-    from sbert_app.models.tokens import QueryTokens, own_token_vectors  # imports torch
+    from sbert_app.models.tokens import own_token_vectors  # imports torch
 
     known = TokenCache()
 

@@ -12,8 +12,7 @@ from sbert_app.collections.opened import OpenCollection, refuse_collection
 from sbert_app.corpus.filters import in_words, matching_rows
 from sbert_app.corpus.hits import DEFAULT_RANKING, MAXSIM, RANKINGS
 from sbert_app.corpus.indexed import DENSE, FUSED_DEPTH, HYBRID, WORDS, IndexedCorpus, Ranking
-from sbert_app.corpus.ranking.fusion import compared_order
-from sbert_app.corpus.ranking.late_interaction import TokenComparison
+from sbert_app.corpus.ranking.lexical import compared_order
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.corpus.ranking.missed import BM25, MEANING, TOGETHER, WORD_BY_WORD, HidingFilter, Miss, Standing
 from sbert_app.corpus.ranking.standing import place_of_row, place_of_text, position, query_words, rank_of
@@ -189,7 +188,7 @@ def _fused(bench: Workbench, encoder: "Encoder", search: _Search, place: int) ->
     compared = head if place in head else [*head, place]
     _, passages = search.indexed.cosines(search.vector, np.array(compared))
     with bench.device.hold(short=True):
-        comparison = TokenComparison(encoder, search.indexed, search.query, compared, passages.tolist())
+        comparison = search.indexed.compared(encoder, search.query, compared, passages.tolist())
     scores = comparison.matches.scores
     own = float(scores[head.index(place)] if place in head else scores[-1])
     order = compared_order(fused, scores[: len(head)], ranked.coverage)

@@ -5,9 +5,8 @@ import pytest
 
 from sbert_app.corpus.hits import MAXSIM
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
-from sbert_app.corpus.passages import sentence_spans
-from sbert_app.corpus.ranking.late_interaction import TokenComparison, best_sentence
-from sbert_app.corpus.ranking.maxsim import match
+from sbert_app.corpus.ranking.lexical import sentence_spans
+from sbert_app.corpus.ranking.maxsim import best_sentence, match
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import read_lines
@@ -64,7 +63,7 @@ def test_a_prompt_leaves_only_the_sentences_own_tokens(encoder):
 
 def test_the_words_that_match_are_the_maxima_and_their_places_are_right(opened, shared_bench):
     encoder = shared_bench.registry.encoder()
-    comparison = TokenComparison(encoder, opened[1], QUERY, [0, 2])
+    comparison = opened[1].compared(encoder, QUERY, [0, 2])
     for number, row in enumerate((0, 2)):
         matches = comparison.words(row)
         assert all(TEXTS[row][m.start : m.end] == m.word for m in matches)
@@ -76,7 +75,7 @@ def test_the_words_that_match_are_the_maxima_and_their_places_are_right(opened, 
 
 
 def test_a_row_without_words_is_compared_too(opened, shared_bench):
-    comparison = TokenComparison(shared_bench.registry.encoder(), opened[1], QUERY, [3])
+    comparison = opened[1].compared(shared_bench.registry.encoder(), QUERY, [3])
     assert comparison.words(3) and np.isfinite(comparison.matches.scores).all()
 
 
