@@ -18,7 +18,6 @@ from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross
 from sbert_app.jobs.declaring.option import choice, flag, json_object, option, sentence, whole
 from sbert_app.jobs.search.ranked_hits import (
     HINT,
-    checked_query,
     different_texts,
     encode_query,
     encoder_of,
@@ -65,7 +64,7 @@ def search_job(call: Call, options: SearchOptions) -> Steps:
         not read, and on a query in a language that the model does not read; of a collection its name, kind of index and recall; of
         several files, row is an id, and row_name its file and row.
     """
-    ranking = HYBRID if options.hybrid else options.ranking
+    ranking = HYBRID if options.hybrid else options.ranking or DEFAULT_RANKING
     cross_encoder = options.cross_encoder if options.rerank else None
     result = search(call.bench, call.session, options.query, options.top, options.filters, ranking, cross_encoder)
     lines = [f"{hit.score:.3f}  row {hit.row_name or hit.row:<6} {_shown(hit)}" for hit in result.hits]
@@ -89,11 +88,10 @@ def search(
     ranking: str = DEFAULT_RANKING,
     cross_encoder: str | None = None,
 ) -> SearchResult:
-    """Find what answers the query in the open corpus. Raises UserError without a corpus or with a blank query.
+    """Find what answers the query in the open corpus. Raises UserError without a corpus.
 
     ranking: one of RANKINGS. cross_encoder: orders the best hits by its score of query and sentence.
     """
-    query, top = checked_query(bench, query), _top(bench, top)
     if cross_encoder is None:
         result = _ranked(bench, _opened(session), query, top, filters, ranking)
     else:
@@ -109,9 +107,8 @@ def beside(
     bench: Workbench, session: Session, other: str, query: str, top: int = 10, filters: Mapping[str, Any] | None = None
 ) -> SearchResult:
     """Search in another way, to compare: one of RANKINGS, or FORMER_MODEL by meaning under the former index."""
-    opened, query, top = _opened(session), checked_query(bench, query), _top(bench, top)
     if other != FORMER_MODEL:
-        return _ranked(bench, opened, query, top, filters, other)
+        return _ranked(bench, _opened(session), query, top, filters, validation.one_of(other, "ranking", RANKINGS) or DENSE)
     former = session.get(FormerIndex)
     if former is None:
         raise UserError("There is no other index to compare with yet. Choose another model and index the corpus again.")
@@ -132,18 +129,13 @@ def more_like(
     """
     opened = _opened(session)
     most = MOST_ID if isinstance(opened, OpenCollection) else int(opened.corpus.rows[-1])
-    top, row = _top(bench, top), validation.whole_number(row, "row", 1, most)
-    return _ranked(bench, opened, "", top, filters, ranking, row)
+    return _ranked(bench, opened, "", top, filters, ranking, validation.whole_number(row, "row", 1, most))
 
 
 def _opened(session: Session) -> IndexedCorpus | OpenCollection:
     """What is searched: the open collection, else the corpus. Raises UserError without either."""
     indexed = session.corpus()
     return session.get(OpenCollection) or indexed
-
-
-def _top(bench: Workbench, top: int) -> int:
-    return validation.whole_number(top, "number of hits", 1, bench.settings.limits.hits)
 
 
 def _ranked(
@@ -159,7 +151,6 @@ def _ranked(
     filters = filters or {}
     if isinstance(opened, OpenCollection):
         return _ranked_collection(bench, opened, query, top, filters, ranking, like)
-    ranking = validation.one_of(ranking, "ranking", RANKINGS) or DEFAULT_RANKING
     encoder = bench.registry.encoder_of(opened.model, opened.fingerprint)
     own = None if like is None else opened.corpus.index_of(like)
     if own is None:
@@ -186,7 +177,6 @@ def _ranked_collection(
     like: int | None = None,
 ) -> SearchResult:
     """The best rows of the `top` best texts. like: the id of a row that is itself the query, and is left out. Raises UserError."""
-    ranking = validation.one_of(ranking, "ranking", RANKINGS) or OFFERED[0]
     if ranking not in OFFERED:
         raise UserError(
             "A collection is ranked by meaning (dense) or by meaning and then word by word (maxsim): it has no index of words. "

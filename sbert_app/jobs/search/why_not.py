@@ -16,12 +16,10 @@ from sbert_app.corpus.ranking.lexical import compared_order
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.corpus.ranking.missed import BM25, MEANING, TOGETHER, WORD_BY_WORD, HidingFilter, Miss, Standing
 from sbert_app.corpus.ranking.standing import place_of_row, place_of_text, position, query_words, rank_of
-from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps
 from sbert_app.jobs.declaring.option import choice, json_object, option, sentence, whole
 from sbert_app.jobs.search.job import WAYS
 from sbert_app.jobs.search.ranked_hits import HINT as QUERY_HINT
-from sbert_app.jobs.search.ranked_hits import checked_query
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import Vectors, unit_rows
@@ -55,7 +53,8 @@ def why_not_job(call: Call, options: WhyNotOptions) -> Steps:
         the hits, standings (by meaning, words, together, word by word: rank, score), words of the query that it shares and lacks
         and those that look like typos, filters that hide it, read and length (characters that the model reads, and all), skipped.
     """
-    miss = why_not(call.bench, call.session, options.query, options.expected, options.top, options.filters, options.ranking)
+    ranking = options.ranking or DEFAULT_RANKING
+    miss = why_not(call.bench, call.session, options.query, options.expected, options.top, options.filters, ranking)
     summary = {"reason": miss.reason, "in_words": miss.in_words, **asdict(miss)}
     yield Outcome(summary, miss.lines)
 
@@ -73,12 +72,8 @@ def why_not(
 
     expected: the number of a row in the file, or a text. top, filters, ranking: as `search` takes them.
     """
-    indexed, limits = session.corpus(), bench.settings.limits
+    indexed = session.corpus()
     refuse_collection(session.get(OpenCollection), "This")
-    query = checked_query(bench, query)
-    expected = validation.sentence(expected, "expected row or text", limits, HINT)
-    top = validation.whole_number(top, "number of hits", 1, limits.hits)
-    ranking = validation.one_of(ranking, "ranking", RANKINGS) or DEFAULT_RANKING
     mask = matching_rows(indexed.corpus.filterable(), filters).mask if filters else None
     encoder = bench.registry.encoder_of(indexed.model, indexed.fingerprint)
     place, in_corpus = None, True

@@ -105,16 +105,12 @@ def compare(
     other: str = "",
     wait: bool = True,
 ) -> Comparison:
-    """Score two sentences and explain the score. Raises UserError for a blank sentence or an unknown model.
+    """Score two sentences and explain the score. Raises UserError for an unknown model.
 
     cross_encoder, other: a cross-encoder or poly-encoder and an encoder that score the pair too. wait: False leaves out the
     bundled cross-encoder until the app has loaded it in the background.
     """
-    limits, hint = bench.settings.limits, "Type something to compare."
-    pair = (
-        validation.sentence(sentence1, "first sentence", limits, hint),
-        validation.sentence(sentence2, "second sentence", limits, hint),
-    )
+    pair = sentence1, sentence2
     compared = _explained(bench, session, pair, bench.registry.encoder(model))
     ready = wait or cross_encoder != DEFAULT_CROSS_ENCODER or bench.registry.was_loaded("cross-encoder", cross_encoder)
     if cross_encoder and ready:

@@ -10,7 +10,8 @@ from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.hits import SearchResult
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.indexing import Indexing
-from sbert_app.jobs.search.job import SEARCH, beside, more_like, search
+from sbert_app.jobs.declaring.option import read
+from sbert_app.jobs.search.job import SEARCH, SearchOptions, beside, more_like, search
 from sbert_app.jobs.search.judging import judgements
 from sbert_app.jobs.search.offered import cautions, first_query, offered, weak_below
 from sbert_app.runtime.session import Session
@@ -87,7 +88,7 @@ class SearchTab:
         self.hits.picked(handler(self._on_more_like), everything, [self.query, *answer], **PRIVATE)
         self.chips.picked(handler(self._on_removed), everything, [*options, *answer], **PRIVATE)
         self.judging.listen(self.hits)
-        self.standing.listen(self._request, everything, self.options, self.hits)
+        self.standing.listen(self._asked, self._session, everything, self.hits)
 
     def _on_opened(self, values: Values) -> Updates:
         """Show the corpus and its filters; search it with the typed query or, for an example, with the example's.
@@ -121,27 +122,27 @@ class SearchTab:
         return updates
 
     def _search(self, values: Values) -> Updates:
-        options = self.options
-        session, query, top, filters = self._request(values)
-        result = search(self._bench, session, query, top, filters, values[options.ranking], values[options.cross] or None)
+        options, session, asked = self.options, values[self._session], self._read(values)
+        searched = asked.query, asked.top, asked.filters
+        result = search(self._bench, session, *searched, asked.ranking, values[options.cross] or None)
         way = values[options.beside]
-        other = beside(self._bench, session, way, query, top, filters) if way else None
-        links = self._links(session, query, top, filters, values) if result.hits else Markup()
+        other = beside(self._bench, session, way, *searched) if way else None
+        links = self._links(session, asked, values[options.cross]) if result.hits else Markup()
         return {self.hits: self._results(session, result, other) + links, self.chips: view.chips(options.active(values))}
 
-    def _links(self, session: Session, query: str, top: int, filters: dict[str, Any], values: Values) -> Markup:
+    def _links(self, session: Session, asked: SearchOptions, cross: str) -> Markup:
         """The links under the hits: full screen, commands."""
         indexed = session.corpus()
-        request = {"query": query, "top": top, "filters": filters or None, "ranking": values[self.options.ranking]}
-        if cross := values[self.options.cross]:
+        request = {"query": asked.query, "top": asked.top, "filters": asked.filters or None, "ranking": asked.ranking}
+        if cross:
             request |= {"rerank": True, "cross_encoder": cross}
         copies = commands(SEARCH, request, input_of(indexed))
-        return row(Caption.of(f"Search: {query}", indexed.corpus.name, indexed.model), [HITS], present(), copies)
+        return row(Caption.of(f"Search: {asked.query}", indexed.corpus.name, indexed.model), [HITS], present(), copies)
 
     def _on_more_like(self, values: Values, event: gr.EventData) -> Updates:
-        row = sent(event).get("row")
-        session, _, top, filters = self._request(values)
-        result = more_like(self._bench, session, row, top, filters, values[self.options.ranking])
+        row, session = sent(event).get("row"), values[self._session]
+        asked = self._read(values | {self.query: f"row {row}"})
+        result = more_like(self._bench, session, row, asked.top, asked.filters, asked.ranking)
         chips = view.chips(self.options.active(values))
         return {self.query: result.query, self.hits: self._results(session, result), self.chips: chips}
 
@@ -155,7 +156,11 @@ class SearchTab:
         result = replace(result, weak=weak_below(self._bench, session))
         return view.results(result, other, judgements(session).of_query(result.query))
 
-    def _request(self, values: Values) -> tuple[Session, str, int, dict[str, Any]]:
-        """Session, query, number of hits, filters."""
-        options = self.options
-        return values[self._session], values[self.query], values[options.top], options.filters.chosen(values)
+    def _asked(self, values: Values) -> dict[str, Any]:
+        """What is searched for and how, by the names of the options."""
+        own = self.options
+        names = {"query": self.query, "top": own.top, "ranking": own.ranking}
+        return {name: values[component] for name, component in names.items()} | {"filters": own.filters.chosen(values)}
+
+    def _read(self, values: Values) -> SearchOptions:
+        return read(SearchOptions, self._asked(values), self._bench.settings.limits)

@@ -7,7 +7,6 @@ from sbert_app.corpus.hits import MAXSIM
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
 from sbert_app.corpus.ranking.lexical import sentence_spans
 from sbert_app.corpus.ranking.maxsim import best_sentence, match
-from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.jobs.search.job import more_like, search
@@ -102,11 +101,6 @@ def test_every_ranking_obeys_number_and_filters_and_gives_the_same_twice(opened,
 def test_more_like_this_leaves_the_row_itself_out(opened, shared_bench):
     hits = more_like(shared_bench, opened[0], 3, 2, ranking=MAXSIM).hits
     assert len(hits) == 2 and 3 not in {hit.row for hit in hits} and hits[0].row in {1, 5}
-
-
-def test_an_unknown_ranking_is_refused(opened, shared_bench):
-    with pytest.raises(UserError, match="ranking"):
-        search(shared_bench, opened[0], QUERY, ranking="best")
 
 
 @pytest.mark.parametrize(
