@@ -21,9 +21,9 @@ def store(tmp_path_factory, shared_bench):
 @pytest.fixture
 def sampled(monkeypatch):
     """Only 100 rows of a collection are in memory; the app runs in this process."""
-    from sbert_app.collections import sample
+    from sbert_app.collections.opened import read_sample
 
-    monkeypatch.setattr(sample.read_sample, "__defaults__", (100,))
+    monkeypatch.setattr(read_sample, "__defaults__", (100,))
 
 
 def open_collection(page, address):

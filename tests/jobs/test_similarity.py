@@ -9,8 +9,7 @@ from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.jobs.declaring.option import read
-from sbert_app.jobs.similarity.compare import LEAVE_ONE_OUT_WORDS, compare, compare_lists
-from sbert_app.jobs.similarity.job import SimilarityOptions
+from sbert_app.jobs.similarity.job import LEAVE_ONE_OUT_WORDS, SimilarityOptions, compare, compare_lists
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, NEW_POLY
 from sbert_app.models.files.layout import read_layout, write_layout
 from sbert_app.runtime.session import Session

@@ -12,11 +12,11 @@ import transformers
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.opening import open_example
 from sbert_app.jobs.fine_tune import preparing
+from sbert_app.jobs.fine_tune.preparing import example_table
 from sbert_app.jobs.search.job import search
 from sbert_app.jobs.search.ranked_hits import WAITED
 from sbert_app.jobs.timing import EXAMPLE_NAME, TIMING, labelled_pairs, race, race_corpus, race_session, table_7
 from sbert_app.labelled.columns import ColumnRoles
-from sbert_app.labelled.training_data import example_table
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop

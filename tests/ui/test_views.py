@@ -18,9 +18,10 @@ from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.jobs.score_pairs import open_pairs, score_opened
 from sbert_app.jobs.search.job import search as find
-from sbert_app.jobs.similarity.compare import ListComparison, compare
+from sbert_app.jobs.similarity.compared import ListComparison
+from sbert_app.jobs.similarity.job import compare
+from sbert_app.labelled.example_set import Separation
 from sbert_app.labelled.examples import Examples
-from sbert_app.labelled.groups import Separation
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import Baseline, LearningCurve, Loss
