@@ -53,41 +53,30 @@ def why_not_job(call: Call, options: WhyNotOptions) -> Steps:
         the hits, standings (by meaning, words, together, word by word: rank, score), words of the query that it shares and lacks
         and those that look like typos, filters that hide it, read and length (characters that the model reads, and all), skipped.
     """
-    ranking = options.ranking or DEFAULT_RANKING
-    miss = why_not(call.bench, call.session, options.query, options.expected, options.top, options.filters, ranking)
+    miss = why_not(call.bench, call.session, options)
     summary = {"reason": miss.reason, "in_words": miss.in_words, **asdict(miss)}
     yield Outcome(summary, miss.lines)
 
 
-def why_not(
-    bench: Workbench,
-    session: Session,
-    query: str,
-    expected: str,
-    top: int = 10,
-    filters: Mapping[str, Any] | None = None,
-    ranking: str = DEFAULT_RANKING,
-) -> Miss:
-    """Find out why the expected row is not among the hits of this search. Raises UserError without a corpus.
-
-    expected: the number of a row in the file, or a text. top, filters, ranking: as `search` takes them.
-    """
-    indexed = session.corpus()
+def why_not(bench: Workbench, session: Session, asked: WhyNotOptions) -> Miss:
+    """Find out why the expected row, its number in the file or a text, is not among the hits. Raises UserError without a corpus."""
+    indexed, filters = session.corpus(), asked.filters or {}
     refuse_collection(session.get(OpenCollection), "This")
     mask = matching_rows(indexed.corpus.filterable(), filters).mask if filters else None
     encoder = bench.registry.encoder_of(indexed.model, indexed.fingerprint)
     place, in_corpus = None, True
-    if number := ROW_NUMBER.fullmatch(expected):
+    if number := ROW_NUMBER.fullmatch(asked.expected):
         place = place_of_row(indexed.corpus, row := int(number[1].replace(",", "")))
         if place is None:
             skipped = (skip.reason for skip in indexed.corpus.skipped if skip.row == row)
-            return Miss(query, row, skipped=next(skipped, "it could not be read"))
+            return Miss(asked.query, row, skipped=next(skipped, "it could not be read"))
     else:
-        place = place_of_text(indexed.corpus.sentences, expected, mask)
+        place = place_of_text(indexed.corpus.sentences, asked.expected, mask)
     if place is None:
-        in_corpus, place = False, int((indexed.embeddings @ _embedded(bench, encoder, expected, encoder.document_prompt)).argmax())
-    vector = _embedded(bench, encoder, query, encoder.prompt("query"))
-    search = _Search(indexed, query, vector, top, filters or {}, ranking, mask)
+        closeness = indexed.embeddings @ _embedded(bench, encoder, asked.expected, encoder.document_prompt)
+        in_corpus, place = False, int(closeness.argmax())
+    vector = _embedded(bench, encoder, asked.query, encoder.prompt("query"))
+    search = _Search(indexed, asked.query, vector, asked.top, filters, asked.ranking or DEFAULT_RANKING, mask)
     return replace(_miss(bench, encoder, search, place), in_corpus=in_corpus)
 
 

@@ -98,9 +98,8 @@ class StandingPanel:
         """Answer for the search that the inputs describe; other hits take the answer away."""
 
         def on_asked(values: Values) -> Updates:
-            o = read(WhyNotOptions, asked(values) | {"expected": values[self.expected]}, self._bench.settings.limits)
-            miss = why_not(self._bench, values[session], o.query, o.expected, o.top, o.filters, o.ranking)
-            return {self.answer: answer(miss)}
+            search = read(WhyNotOptions, asked(values) | {"expected": values[self.expected]}, self._bench.settings.limits)
+            return {self.answer: answer(why_not(self._bench, values[session], search))}
 
         triggers = [self.expected.submit, self.go.click]
         answered = gr.on(triggers, handler(on_asked), {*inputs, self.expected}, [self.answer], **busy(ANSWER))

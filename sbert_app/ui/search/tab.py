@@ -123,26 +123,24 @@ class SearchTab:
 
     def _search(self, values: Values) -> Updates:
         options, session, asked = self.options, values[self._session], self._read(values)
-        searched = asked.query, asked.top, asked.filters
-        result = search(self._bench, session, *searched, asked.ranking, values[options.cross] or None)
-        way = values[options.beside]
-        other = beside(self._bench, session, way, *searched) if way else None
-        links = self._links(session, asked, values[options.cross]) if result.hits else Markup()
+        result = search(self._bench, session, asked)
+        other = beside(self._bench, session, values[options.beside], asked) if values[options.beside] else None
+        links = self._links(session, asked) if result.hits else Markup()
         return {self.hits: self._results(session, result, other) + links, self.chips: view.chips(options.active(values))}
 
-    def _links(self, session: Session, asked: SearchOptions, cross: str) -> Markup:
+    def _links(self, session: Session, asked: SearchOptions) -> Markup:
         """The links under the hits: full screen, commands."""
         indexed = session.corpus()
         request = {"query": asked.query, "top": asked.top, "filters": asked.filters or None, "ranking": asked.ranking}
-        if cross:
-            request |= {"rerank": True, "cross_encoder": cross}
+        if asked.rerank:
+            request |= {"rerank": True, "cross_encoder": asked.cross_encoder}
         copies = commands(SEARCH, request, input_of(indexed))
         return row(Caption.of(f"Search: {asked.query}", indexed.corpus.name, indexed.model), [HITS], present(), copies)
 
     def _on_more_like(self, values: Values, event: gr.EventData) -> Updates:
         row, session = sent(event).get("row"), values[self._session]
         asked = self._read(values | {self.query: f"row {row}"})
-        result = more_like(self._bench, session, row, asked.top, asked.filters, asked.ranking)
+        result = more_like(self._bench, session, row, asked)
         chips = view.chips(self.options.active(values))
         return {self.query: result.query, self.hits: self._results(session, result), self.chips: chips}
 
@@ -163,4 +161,6 @@ class SearchTab:
         return {name: values[component] for name, component in names.items()} | {"filters": own.filters.chosen(values)}
 
     def _read(self, values: Values) -> SearchOptions:
-        return read(SearchOptions, self._asked(values), self._bench.settings.limits)
+        cross = values[self.options.cross]
+        scored = {"rerank": True, "cross_encoder": cross} if cross else {}
+        return read(SearchOptions, self._asked(values) | scored, self._bench.settings.limits)

@@ -9,9 +9,9 @@ from sbert_app.corpus.ranking.lexical import sentence_spans
 from sbert_app.corpus.ranking.maxsim import best_sentence, match
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import read_lines
-from sbert_app.jobs.search.job import more_like, search
 from sbert_app.models.tokens import own_token_vectors, places
 from sbert_app.vectors import unit_rows
+from tests.searching import more_like, search
 
 QUERY = "my parcel never arrived"
 TEXTS = [

@@ -13,10 +13,10 @@ from sbert_app.corpus.ranking import missed as miss
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import read_lines
-from sbert_app.jobs.search.job import search
-from sbert_app.jobs.search.why_not import why_not
 from sbert_app.runtime.examples import FOLDER
 from sbert_app.tables import read_table
+from tests.searching import explain as why_not
+from tests.searching import search
 
 KETTLE = "my kettle has white stuff inside"
 URN = "Descale the tea urn or boiler with diluted citric acid once mineral deposits crust its element."
