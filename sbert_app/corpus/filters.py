@@ -52,8 +52,6 @@ def conditions(filters: Mapping[str, Any], columns: Sequence[str]) -> list[Condi
     A filter is a value, a list of values, {"contains": text} or, for numbers, dates or times, {"from": low, "to": high}, one end
     optional.
     """
-    if not isinstance(filters, Mapping):
-        raise UserError("Filters must be an object of column names: a value, a list of values, contains, from or to.")
     try:
         json.dumps(filters, ensure_ascii=False, default=str).encode()
     except UnicodeEncodeError as error:

@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass
 
-from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, Ranking
-from sbert_app.corpus.passages import Passages, Span
-from sbert_app.corpus.ranking.late_interaction import WordMatch
-from sbert_app.corpus.reader import Corpus
+from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS
+from sbert_app.corpus.ranking.lexical import Span
+from sbert_app.corpus.ranking.maxsim import WordMatch
 
 MAXSIM = "maxsim"  # a way to rank: hybrid, and the best hits compared token by token
 RANKINGS = {
@@ -99,49 +98,3 @@ class SearchResult:
     weak: float = -1.0  # 19 of 20 pairs written to be related score higher under this model; -1: not measured
     store: Store | None = None
     cautions: tuple[str, ...] = ()
-
-
-def result_of(
-    query: str,
-    corpus: Corpus,
-    model: str,
-    ranked: Ranking,
-    before: dict[str, float],
-    ranking: str,
-    passages: Passages | None = None,
-) -> SearchResult:
-    """The rows of a ranking as hits. before: milliseconds of earlier stages; passages: those that the ranking numbers."""
-    records = corpus.metadata.iloc[ranked.rows].to_dict("records")
-    bm25 = [None] * len(ranked.rows) if ranked.words is None else ranked.words.tolist()
-    copies = _copies(corpus, ranked)
-    columns = zip(ranked.rows, ranked.scores, ranked.passages.tolist(), bm25, records, strict=True)
-    hits = [
-        Hit(
-            rank=place + 1,
-            row=int(corpus.rows[row]),
-            score=float(score),
-            sentence=corpus.sentences[row],
-            metadata={str(key): value for key, value in record.items()},
-            title=corpus.title(row),
-            row_name=corpus.row_names.get(int(corpus.rows[row]), ""),
-            bm25=words,
-            copies=len(copies[place]),
-            copy_rows=tuple(copies[place][:NAMED]),
-            passage=passages.span(passage) if passages and passage >= 0 else None,
-            context=passages.around(passage) if passages and passage >= 0 else None,
-        )
-        for place, (row, score, passage, words, record) in enumerate(columns)
-    ]
-    milliseconds = before | ranked.milliseconds
-    return SearchResult(query, hits, milliseconds, model, len(corpus), ranked.fitting, ranking, cautions=ranked.notes)
-
-
-def _copies(corpus: Corpus, ranked: Ranking) -> list[list[int | str]]:
-    """For each row of a ranking the other rows with its text, of those that fit the filters."""
-    rows = ranked.rows.tolist()
-    texts: dict[str, list[int]] = {corpus.sentences[row]: [] for row in rows}
-    for other, sentence in enumerate(corpus.sentences):
-        if sentence in texts and (ranked.mask is None or ranked.mask[other]):
-            texts[sentence].append(other)
-    labels = corpus.rows.tolist()
-    return [[corpus.row_label(labels[other]) for other in texts[corpus.sentences[row]] if other != row] for row in rows]

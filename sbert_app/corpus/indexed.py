@@ -1,25 +1,27 @@
 """A corpus ready for search: sentences, unit embeddings, vector and word index; and the ranking over them."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.corpus.filters import matching_rows
 from sbert_app.corpus.index import VectorIndex
-from sbert_app.corpus.passages import COST, Passages, Span
-from sbert_app.corpus.ranking.fusion import Scores, best_first, hybrid
-from sbert_app.corpus.ranking.lexical import LexicalIndex, best_rows
-from sbert_app.corpus.ranking.maxsim import TokenCache
+from sbert_app.corpus.passages import COST, Passages
+from sbert_app.corpus.ranking.lexical import LexicalIndex, Scores, best_first, best_rows, hybrid
+from sbert_app.corpus.ranking.maxsim import Part, TokenCache, TokenComparison
 from sbert_app.corpus.reader import Corpus
 from sbert_app.explain.scale import Calibration
 from sbert_app.vectors import Rows, Vectors, unit_rows
+
+if TYPE_CHECKING:
+    from sbert_app.models.encoder import Encoder
 
 DENSE, WORDS, HYBRID = "dense", "words", "hybrid"  # ways to rank: by cosine, by BM25, by the sum of the z-scores of both
 FUSION, BM25 = "BM25 and fusion", "BM25"  # stages
@@ -124,9 +126,14 @@ class IndexedCorpus:
         further = scores > beginning
         return np.where(further, scores, beginning), np.where(further, passages, -1)
 
-    def context(self, passage: int) -> Span | None:
-        """The characters of a passage with its neighbours, None for -1: what is compared token by token."""
-        return self.passages.around(passage) if self.passages and passage >= 0 else None
+    def compared(self, encoder: "Encoder", query: str, rows: Sequence[int], passages: Sequence[int] = ()) -> TokenComparison:
+        """Compare a query with rows token by token, around the passage of each; of -1, or without any, with the row as read."""
+        parts = []
+        for row, number in zip(rows, passages or [-1] * len(rows), strict=True):
+            text = self.corpus.sentences[row]
+            start, end = self.passages.around(number) if self.passages and number >= 0 else (0, len(text))
+            parts.append(Part(row, row if number < 0 else len(self.corpus) + number, start, text[start:end]))
+        return TokenComparison(encoder, query, parts, self.lexical, self.tokens)
 
     def write_embeddings(self, path: Path) -> None:
         """Write the unit embeddings to a file: .npy for numpy.load, or .parquet with the row's number, sentence and metadata."""

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus.passages import Passages, Span
+from sbert_app.corpus.passages import Passages
+from sbert_app.corpus.ranking.lexical import Span
 from sbert_app.corpus.reader import Corpus
 from sbert_app.vectors import Vectors
 
@@ -27,6 +28,7 @@ class EncodedSoFar:
     fingerprint: str
     embeddings: Vectors
     done: NDArray[np.bool_]
+    passages: ClassVar[None] = None
     of_corpus: ClassVar[bool] = True
 
 

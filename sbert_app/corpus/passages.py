@@ -1,6 +1,5 @@
-"""Passages of long texts: where sentences end, and the vectors of the parts of a text that is longer than a model reads."""
+"""Passages: the vectors of the parts of a text that is longer than a model reads."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,24 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.corpus.index import VectorIndex
+from sbert_app.corpus.ranking.lexical import Span
 from sbert_app.vectors import Rows, Vectors, unit_rows
 
-SENTENCE_END = re.compile(r"(?<=[.!?…])(?P<quotes>[\"'”’)\]]*)\s+|(?<=[。！？])|\n+")
 # Taken off a passage's cosine: the best of many short passages is high by chance. Chosen on SciFact's train claims, where 0.06
 # and 0.1 are alike (nDCG@10 66.2 and 65.9; without it 63.2, by the beginning alone 63.9).
 COST = 0.08
 BEFORE, AFTER = 2, 3  # neighbours of a passage: with it about 200 tokens, which models read at once
 DEEPER = 4  # times as many passages are read next, if those read belong to too few rows
-
-Span = tuple[int, int]  # first character, last character + 1
-
-
-def sentence_spans(text: str) -> list[Span]:
-    """The sentences of a text, in order, without the blanks between them."""
-    breaks = list(SENTENCE_END.finditer(text))
-    starts = [0, *(gap.end() for gap in breaks)]
-    ends = [*(gap.start() + len(gap["quotes"] or "") for gap in breaks), len(text)]
-    return [(start, end) for start, end in zip(starts, ends, strict=True) if text[start:end].strip()]
 
 
 @dataclass(frozen=True)

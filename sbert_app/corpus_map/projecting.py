@@ -14,8 +14,7 @@ from sbert_app.corpus.filters import label_columns
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus_map.result import ModelComparison, Projection
 from sbert_app.mapping import projection
-from sbert_app.mapping.neighbours import NeighbourIndex, Neighbours
-from sbert_app.mapping.projection import NEIGHBOURS, Points, UmapLayout
+from sbert_app.mapping.projection import NEIGHBOURS, NeighbourIndex, Neighbours, Points, UmapLayout
 from sbert_app.mapping.quality import drift, same_label
 from sbert_app.runtime.embedding import EmbeddingJob
 from sbert_app.runtime.line import Line, place_in_line

@@ -14,8 +14,7 @@ from sbert_app.corpus_map.placed import PlacedRows
 from sbert_app.errors import UserError
 from sbert_app.mapping import keywords
 from sbert_app.mapping.clusters import Clustering, with_fewer_outliers
-from sbert_app.mapping.neighbours import Neighbours
-from sbert_app.mapping.projection import Points
+from sbert_app.mapping.projection import Neighbours, Points
 from sbert_app.mapping.quality import Accord, Drift, accord, silhouettes
 from sbert_app.vectors import Vectors
 

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.ranking.lexical import WORD, ticking, tokenize
 from sbert_app.errors import UserError
-from sbert_app.labelled.example_set import Examples
-from sbert_app.labelled.groups import column_groups, pair_groups
+from sbert_app.labelled.example_set import Examples, column_groups, pair_groups
 from sbert_app.vectors import Array
 
 if TYPE_CHECKING:

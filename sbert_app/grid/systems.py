@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from sbert_app.errors import UserError
-from sbert_app.labelled.example_set import Examples
-from sbert_app.labelled.groups import Digests
+from sbert_app.labelled.example_set import Digests, Examples
 from sbert_app.labelled.queries import Queries, Rows
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.models.pooling import POOLINGS

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from sbert_app.collections import open_collection
 from sbert_app.collections.address import parse
 from sbert_app.collections.collection import Collection, CollectionError
-from sbert_app.collections.opened import OpenCollection, reading
-from sbert_app.collections.sample import read_sample
+from sbert_app.collections.opened import OpenCollection, read_sample, reading
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps

@@ -15,8 +15,8 @@ from sbert_app.grid.loading import of_cross_encoder, of_encoder
 from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
 from sbert_app.jobs.declaring.option import flag, option, text, whole
+from sbert_app.jobs.fine_tune.preparing import TrainingData
 from sbert_app.labelled.examples import Examples, read_examples
-from sbert_app.labelled.training_data import TrainingData
 from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop

@@ -1,9 +1,29 @@
-"""Labelled examples as arrays, without the table readers: a machine that only trains does not need those."""
+"""Labelled examples as arrays, without the table readers, which a machine that only trains need not have; which belong together."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sbert_app.corpus.cache import keys_of
+from sbert_app.wording import plural
+
+Groups = NDArray[np.int64]  # (n,) each example's group, counted from 0
+
+SENTENCES, PAIRS, COLUMN = "sentences", "pairs", "column"
+SPLITS = (SENTENCES, PAIRS)  # a column is chosen by its name
+GIVEN = "file"  # a part that is a file of its own
+NAMES = {SENTENCES: "by sentences", PAIRS: "by pairs", GIVEN: "a file of its own"}
+MEANINGS = {
+    SENTENCES: "Examples that share a sentence stay together, so no held-out sentence occurs in training.",
+    PAIRS: "No pair is in two parts, but a held-out sentence may occur in training, in another pair.",
+    GIVEN: "The held-out part is your own file. Training examples with a pair of it were removed.",
+    COLUMN: "Each value of the column '{}' is in one part only, so the verdict is about values not trained on.",
+}
+FILE = "training_pairs.npy"
+Digests = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -45,3 +65,92 @@ class Examples:
 def normalise(text: str) -> str:
     """The text without differences of case and spaces."""
     return " ".join(text.casefold().split())
+
+
+def sentence_groups(examples: Examples) -> Groups:
+    """Examples that are connected by equal sentences, directly or through other examples, are one group."""
+    from scipy.sparse import coo_matrix  # a third of a second
+    from scipy.sparse.csgraph import connected_components
+
+    count, towers = len(examples), len(examples.sentences)
+    normalised = [sentence for column in examples.normalised for sentence in column]
+    node = _numbered(normalised).reshape(towers, count)
+    anchors = np.tile(node[0], towers - 1)
+    edges = coo_matrix((np.ones(len(anchors), dtype=bool), (anchors, node[1:].ravel())), shape=(node.max() + 1,) * 2)
+    _, component = connected_components(edges, directed=False)
+    return _numbered(component[node[0]].tolist())
+
+
+def pair_groups(examples: Examples) -> Groups:
+    """Examples of the same pair are one group; of triplets, the pair is anchor and positive."""
+    return _numbered([examples.pairs_of(position)[0] for position in range(len(examples))])
+
+
+def column_groups(values: Sequence[str]) -> Groups:
+    """Examples of the same value are one group; case and spaces do not matter."""
+    return _numbered([normalise(value) for value in values])
+
+
+def _numbered(keys: Sequence[object]) -> Groups:
+    """Number equal keys equally, in order of appearance."""
+    numbers: dict[object, int] = {}
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Separation:
+    """How the held-out and the dev part were cut. `connected`: examples in one group, if that prevented the wanted split."""
+
+    wanted: str = PAIRS  # SENTENCES, PAIRS or COLUMN
+    held_out: str = PAIRS  # the same, or GIVEN
+    dev: str = PAIRS
+    column: str = ""
+    connected: int = 0
+
+    @property
+    def name(self) -> str:
+        """How the held-out part was cut, in a few words."""
+        return f"by the values of '{self.column}'" if self.held_out == COLUMN else NAMES[self.held_out]
+
+    def sentences(self) -> list[str]:
+        """What the held-out part does not share with training, and what could not be done as wanted."""
+        meaning = MEANINGS[self.held_out].format(self.column)
+        if self.wanted == SENTENCES and self.held_out == PAIRS:
+            reason = (
+                f"A split by sentences is not possible: {self.connected:,} examples are connected by shared sentences, so too few "
+                "are left to hold out. The data is split by pairs."
+            )
+            return [reason, meaning]
+        if self.dev not in (self.wanted, GIVEN):
+            return [meaning, f"The part for choosing the checkpoint is split {NAMES[self.dev]}."]
+        return [meaning]
+
+
+def shared_warning(shared: int) -> str:
+    """The warning about held-out sentences that also occur in training, "" if there are none."""
+    if not shared:
+        return ""
+    occur = plural(shared, "sentence occurs", "sentences occur")
+    return f"{shared:,} held-out {occur} also in training, in other pairs: on new sentences the result may be lower."
+
+
+def digests(examples: Examples) -> Digests:
+    """One digest for each example's pair, (n,), whatever its order, case and spaces; of triplets anchor and positive."""
+    return keys_of(["\0".join(examples.pairs_of(position)[0]) for position in range(len(examples))])
+
+
+def trained_on(folder: Path | None) -> Digests:
+    """The digests beside a model's weights; none if they are not known."""
+    nothing: Digests = np.empty(0, np.uint64)
+    if folder is None:
+        return nothing
+    try:
+        known: Digests = np.load(folder / FILE, allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return nothing
+    return known if known.dtype == np.uint64 and known.ndim == 1 else nothing
+
+
+def remember(folder: Path, examples: Examples, before: Digests) -> None:
+    """Write the digests of these examples and of what the model was trained on before."""
+    np.save(folder / FILE, np.unique(np.concatenate([before, digests(examples)])))

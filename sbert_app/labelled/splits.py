@@ -12,8 +12,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from sbert_app.errors import UserError
-from sbert_app.labelled.example_set import Examples, normalise
-from sbert_app.labelled.groups import COLUMN, GIVEN, PAIRS, SENTENCES, Separation, column_groups, pair_groups, sentence_groups
+from sbert_app.labelled.example_set import (
+    COLUMN,
+    GIVEN,
+    PAIRS,
+    SENTENCES,
+    Examples,
+    Separation,
+    column_groups,
+    normalise,
+    pair_groups,
+    sentence_groups,
+)
 
 HELD_OUT_SHARE, HELD_OUT_MOST = 0.2, 2_000
 DEV_SHARE, DEV_MOST = 0.1, 1_000

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.mapping.neighbours import Neighbours
-from sbert_app.mapping.projection import Points
+from sbert_app.mapping.projection import Neighbours, Points
 from sbert_app.vectors import Vectors
 
 Labels = NDArray[np.int32]  # (n,) the cluster of each row, largest first from 0; -1 is an outlier

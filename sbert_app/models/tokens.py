@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.corpus.passages import Span, sentence_spans
-from sbert_app.corpus.ranking.lexical import LexicalIndex
-from sbert_app.corpus.ranking.maxsim import TokenMatches, match, token_weights, words_at
+from sbert_app.corpus.ranking.lexical import Span, sentence_spans
 from sbert_app.models.encoder import SPECIAL_TOKENS, Encoder
 from sbert_app.vectors import Vectors, unit_rows
 
@@ -32,23 +30,6 @@ class Places:
 
     spans: NDArray[np.int64]
     words: NDArray[np.int64]
-
-
-class QueryTokens:
-    """A query's own tokens: vectors, words and weights, to be matched with those of rows."""
-
-    def __init__(self, encoder: Encoder, lexical: LexicalIndex, query: str) -> None:
-        """lexical: the words of the rows, by which a word of the query is rare."""
-        prompt = encoder.prompt("query")
-        tokens = places(encoder, query, prompt)
-        self.word = tokens.words
-        self.texts = words_at(query, tokens.words, tokens.spans)
-        self.weights = token_weights(lexical, self.texts, tokens.words)
-        self._vectors = own_token_vectors(encoder, [query], prompt)[0]
-
-    def match(self, rows: Sequence[Vectors]) -> TokenMatches:
-        """Match with the token vectors of each row, (T, width)."""
-        return match(self._vectors, self.weights, rows)
 
 
 def own_token_vectors(encoder: Encoder, sentences: Sequence[str], prompt: str = "") -> list[Vectors]:

@@ -10,8 +10,7 @@ import numpy as np
 import torch
 
 from sbert_app.evaluation.verdict import judge, predict
-from sbert_app.labelled.example_set import Examples
-from sbert_app.labelled.groups import remember, trained_on
+from sbert_app.labelled.example_set import Examples, remember, trained_on
 from sbert_app.labelled.splits import Split
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware

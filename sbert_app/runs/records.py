@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, fields, is_dataclass
 from typing import Any, TypeVar, get_args, get_type_hints
 
 from sbert_app.evaluation.verdict import Change, Verdict
-from sbert_app.labelled.groups import Separation
+from sbert_app.labelled.example_set import Separation
 
 Record = TypeVar("Record")
 

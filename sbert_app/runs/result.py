@@ -8,8 +8,7 @@ import numpy as np
 
 from sbert_app.evaluation.metrics import MetricEstimate, examples_needed
 from sbert_app.evaluation.verdict import LEAST_HELD_OUT, UNCLEAR, Verdict
-from sbert_app.labelled.example_set import Examples
-from sbert_app.labelled.groups import shared_warning
+from sbert_app.labelled.example_set import Examples, shared_warning
 from sbert_app.labelled.splits import Split
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import HeadAccuracy, RunResult

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from sbert_app.errors import UserError
-from sbert_app.labelled.groups import Separation
+from sbert_app.labelled.example_set import Separation
 from sbert_app.labelled.splits import Split, from_frame, to_frame
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import Event, RunResult, from_json

@@ -21,12 +21,12 @@ import numpy as np
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.opening import delete_saved, open_saved
 from sbert_app.jobs.fine_tune import running
-from sbert_app.jobs.search.job import search
 from sbert_app.runs.run import FINISHED
 from sbert_app.runtime.workbench import Workbench, open_workbench
 from sbert_app.runtime.worker import INTERNAL_ERROR
 from tests.attacks.bound import bounded
 from tests.attacks.small_home import BASE, SAVED, SENTENCES, Ids, build, index, plan, settings, training_data
+from tests.searching import search
 
 QUERY = "the card cannot be found"
 WAIT_SECONDS = 60

@@ -13,7 +13,7 @@ from sbert_app.jobs.corpus import job
 from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.jobs.fine_tune.job import FineTuneOptions, plan_of
-from sbert_app.labelled.training_data import TrainingData, example_table
+from sbert_app.jobs.fine_tune.preparing import TrainingData, example_table
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.files.finding import bundled_folder
 from sbert_app.models.files.layout import Layout, write_layout

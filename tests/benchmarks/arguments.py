@@ -20,8 +20,7 @@ from sbert_app.evaluation.verdict import judge, predict
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.support_vectors import FOLDS, Folds, cut, predict_folds
 from sbert_app.grid.systems import CROSS, SBERT, SVR, TF_IDF, WORD_VECTORS, Choice
-from sbert_app.labelled.example_set import Examples
-from sbert_app.labelled.groups import column_groups, pair_groups
+from sbert_app.labelled.example_set import Examples, column_groups, pair_groups
 from sbert_app.models.bundled import bundled_cross_encoder
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware

@@ -17,12 +17,11 @@ from sklearn.neighbors import KDTree
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import Corpus
 from sbert_app.corpus_map.result import CorpusMap
-from sbert_app.jobs.map.drawing import ClusterOptions, draw_corpus
+from sbert_app.jobs.map.job import ClusterOptions, draw_corpus
 from sbert_app.mapping import projection
 from sbert_app.mapping.clusters import METHODS, cluster
 from sbert_app.mapping.keywords import Words
-from sbert_app.mapping.neighbours import NeighbourIndex
-from sbert_app.mapping.projection import NEIGHBOURS, Points, UmapLayout
+from sbert_app.mapping.projection import NEIGHBOURS, NeighbourIndex, Points, UmapLayout
 from sbert_app.mapping.quality import accord
 from sbert_app.mapping.word_forms import akin
 from sbert_app.models.defaults import DEFAULT_ENCODER
@@ -41,7 +40,7 @@ FIRST_USE = """
 import sys, time, json
 import numpy as np
 from sbert_app.mapping import projection
-from sbert_app.mapping.neighbours import NeighbourIndex
+from sbert_app.mapping.projection import NeighbourIndex
 vectors = np.load(sys.argv[1])
 start = time.perf_counter()
 layout = projection.UmapLayout(projection.preview(vectors))

@@ -18,8 +18,7 @@ from sentence_transformers.evaluation import EmbeddingSimilarityEvaluator, Infor
 
 from sbert_app.grid.cell import measure_cell
 from sbert_app.grid.data_sets import DataSet, read_data_set, read_folder
-from sbert_app.grid.loading import of_encoder
-from sbert_app.grid.rankers import joined
+from sbert_app.grid.loading import joined, of_encoder
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.files.finding import bundled_folder

@@ -10,8 +10,7 @@ import pandas as pd
 from sbert_app.corpus.hits import MAXSIM
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
 from sbert_app.corpus.indexing import LongTexts
-from sbert_app.corpus.ranking.fusion import compared_order
-from sbert_app.corpus.ranking.late_interaction import TokenComparison
+from sbert_app.corpus.ranking.lexical import compared_order
 from sbert_app.corpus.ranking.maxsim import COMPARED, TokenCache
 from sbert_app.corpus.reader import Corpus
 from sbert_app.grid.tasks.ranking import measures
@@ -99,7 +98,7 @@ def rankings(encoder: Encoder, indexed: IndexedCorpus, query: str, vector: Vecto
     best = {way: indexed.rank(vector, query, DEPTH, {}, way) for way in (DENSE, WORDS, HYBRID)}
     both = best[HYBRID]
     head = both.rows[:COMPARED]
-    comparison = TokenComparison(encoder, indexed, query, head.tolist(), both.passages[:COMPARED].tolist())
+    comparison = indexed.compared(encoder, query, head.tolist(), both.passages[:COMPARED].tolist())
     order = compared_order(both.fused, comparison.matches.scores, both.coverage)
     rows = {way: ranking.rows for way, ranking in best.items()} | {MAXSIM: both.rows[order]}
     same = [row for row in head.tolist() if indexed.corpus.sentences[row] == query]
@@ -145,7 +144,7 @@ def stage(encoder: Encoder, words: int, rows: int = 1_000) -> dict[str, float]:
         indexed.__dict__["tokens"] = TokenCache(TOKEN_BYTES)
         for kind in times:
             begin = time.perf_counter()
-            TokenComparison(encoder, indexed, query, chosen)
+            indexed.compared(encoder, query, chosen)
             times[kind].append(1e3 * (time.perf_counter() - begin))
     tokens = float(np.mean([len(ids) for ids in encoder.tokenize(indexed.corpus.sentences)]))
     per_row = indexed.tokens.nbytes / COMPARED

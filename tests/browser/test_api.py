@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from gradio_client import Client, handle_file
 
-from sbert_app.labelled.training_data import EXAMPLES
+from sbert_app.jobs.fine_tune.preparing import EXAMPLES
 
 pytestmark = pytest.mark.usefixtures("no_training_left", "quick_estimates", "short_checks")
 LABELLED = handle_file(str(EXAMPLES / "messages_triplets.csv"))

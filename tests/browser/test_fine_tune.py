@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from sbert_app.jobs.fine_tune import preparing, running
-from sbert_app.labelled.training_data import EXAMPLES, example_table
+from sbert_app.jobs.fine_tune.preparing import EXAMPLES, example_table
 from tests.attacks.small_home import planned, tiny_model
 from tests.browser.chromium import go_to
 from tests.browser.conftest import SERVED

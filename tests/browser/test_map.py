@@ -10,8 +10,8 @@ import shutil
 import pytest
 from playwright.sync_api import Page, expect
 
-from sbert_app.jobs.map import drawing
-from sbert_app.jobs.map.drawing import ClusterOptions
+from sbert_app.jobs.map import kept
+from sbert_app.jobs.map.job import ClusterOptions
 from tests.browser.chromium import go_to, until
 from tests.browser.conftest import SERVED
 from tests.browser.corpus import choose_filter, index, open_example, upload
@@ -168,8 +168,8 @@ def bar_at_rest(page: Page) -> dict:
 
 
 def test_a_small_corpus_is_drawn_once_when_the_tab_opens_and_the_bar_above_each_map_of_a_session_is_the_same(page, monkeypatch):
-    begins, answers = drawing.begins, []
-    monkeypatch.setattr(drawing, "begins", lambda session: answers.append(begins(session)) or answers[-1])
+    begins, answers = kept.begins, []
+    monkeypatch.setattr(kept, "begins", lambda session: answers.append(begins(session)) or answers[-1])
     open_example(page, "Household advice")
     go_to(page, "Map")
     expect(page.locator("#map-course")).to_contain_text("450 sentences")

@@ -10,7 +10,8 @@ import pytest
 from sbert_app.corpus import index as index_module
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
 from sbert_app.corpus.library import Library
-from sbert_app.corpus.passages import COST, Passages, sentence_spans
+from sbert_app.corpus.passages import COST, Passages
+from sbert_app.corpus.ranking.lexical import sentence_spans
 from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError
 from sbert_app.vectors import unit_rows
@@ -94,7 +95,7 @@ def test_an_approximate_index_of_passages_finds_them(indexed, monkeypatch):
 
 def test_without_passages_nothing_changes(plain):
     ranking = plain.rank(QUERIES[2], "x", 9, {}, DENSE)
-    assert plain.passages is None and not plain.lacks_passages and plain.context(-1) is None
+    assert plain.passages is None and not plain.lacks_passages
     assert ranking.rows.tolist() == plain.index.search(QUERIES[2:3], 9)[1][0].tolist()
     assert ranking.passages.tolist() == [-1] * 9
 

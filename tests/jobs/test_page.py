@@ -9,7 +9,7 @@ from sbert_app.jobs import JOBS
 from sbert_app.jobs.declaring.option import arguments
 from sbert_app.jobs.duplicates.mining import mine
 from sbert_app.jobs.fine_tune import preparing
-from sbert_app.labelled.training_data import example_table
+from sbert_app.jobs.fine_tune.preparing import example_table
 from tests.jobs.test_surfaces import CASES
 from tests.ui.page import Page
 

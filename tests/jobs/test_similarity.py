@@ -8,7 +8,8 @@ import pytest
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import read_lines
-from sbert_app.jobs.similarity.compare import LEAVE_ONE_OUT_WORDS, compare, compare_lists
+from sbert_app.jobs.declaring.option import read
+from sbert_app.jobs.similarity.job import LEAVE_ONE_OUT_WORDS, SimilarityOptions, compare, compare_lists
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, NEW_POLY
 from sbert_app.models.files.layout import read_layout, write_layout
 from sbert_app.runtime.session import Session
@@ -39,9 +40,8 @@ def test_rivals_score_the_same_pair(compared, encoder):
     assert other.score == pytest.approx(result.score, abs=5e-3) and other.scale.random.percentile(other.score) > 99
     poly = compared(*pair, cross_encoder=NEW_POLY).cross_encoder
     assert poly.score == pytest.approx(other.score, abs=0.1) and poly.score != other.score and poly.model == NEW_POLY
-    for wrong in (lambda: compared("", "b", cross_encoder=NEW_POLY), lambda: compared("a", "b", other="./nowhere")):
-        with pytest.raises(UserError):
-            wrong()
+    with pytest.raises(UserError):
+        compared("a", "b", other="./nowhere")
 
 
 def test_any_cross_encoder_gives_a_second_opinion_and_says_how_to_read_it(compared, cross_folder, tmp_path):
@@ -134,15 +134,13 @@ def test_the_marks_tell_random_related_and_paraphrased_pairs_apart(compared):
     assert random.pairs == 20_000 and related.pairs > 50 < paraphrase.pairs
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\0", "\n\t"])
-def test_blank_sentences_are_told(compared, text):
-    with pytest.raises(UserError, match="The second sentence is blank. Type something to compare"):
-        compared("something", text)
-
-
-def test_odd_sentences_get_a_score(compared):
+def test_odd_sentences_get_a_score_and_blank_ones_a_sentence(shared_bench, compared):
     for odd in ("😀", "مرحبا", "\ud83d half", "a\0b", "x" * 1_000_000, "word " * 200_000):
-        assert -1 <= compared("hello", odd).score <= 1
+        asked = read(SimilarityOptions, {"sentence1": "hello", "sentence2": odd}, shared_bench.settings.limits)
+        assert -1 <= compared(asked.sentence1, asked.sentence2).score <= 1
+    for blank in ("", "   ", "\0", "\n\t"):
+        with pytest.raises(UserError, match="The second sentence is blank. Type something to compare"):
+            read(SimilarityOptions, {"sentence1": "hello", "sentence2": blank}, shared_bench.settings.limits)
     assert "first 256 tokens" in compared("hello", "word " * 200_000).cautions[0]
 
 

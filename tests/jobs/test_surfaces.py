@@ -32,6 +32,7 @@ CASES = {
     "search": [
         ({"query": " "}, "The query is blank. Type what you are looking for."),
         ({"query": "x", "top": 0}, "The number of hits must be a whole number in 1..1,000, got 0."),
+        ({"query": "x", "ranking": "best"}, "Unknown ranking 'best'. Must be one of maxsim, hybrid, dense, words."),
         ({"query": "x", "filters": "[1]"}, "The filter must be a JSON object."),
         ({"query": "x", "filters": '{"nowhere": "a"}'}, "nowhere"),
         ({"query": "x", "rerank": True, "cross_encoder": "./nowhere"}, "There is no model folder"),

@@ -12,11 +12,10 @@ import transformers
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.opening import open_example
 from sbert_app.jobs.fine_tune import preparing
-from sbert_app.jobs.search.job import search
+from sbert_app.jobs.fine_tune.preparing import example_table
 from sbert_app.jobs.search.ranked_hits import WAITED
 from sbert_app.jobs.timing import EXAMPLE_NAME, TIMING, labelled_pairs, race, race_corpus, race_session, table_7
 from sbert_app.labelled.columns import ColumnRoles
-from sbert_app.labelled.training_data import example_table
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.stop import Stop
@@ -27,6 +26,7 @@ from sbert_app.timing.race import DONE, STOPPED, RaceCorpus
 from sbert_app.timing.report import EXTRAPOLATED, MEASURED, PUBLISHED, figures
 from sbert_app.timing.result import CROSS, SBERT, TimingResult
 from sbert_app.ui.timing import numbers_view, race_view, view
+from tests.searching import search
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import System
 from sbert_app.grid.tasks.pairs import PairTask
-from sbert_app.labelled.groups import FILE, digests, remember, trained_on
+from sbert_app.labelled.example_set import FILE, digests, remember, trained_on
 from sbert_app.models.files.finding import CROSS_ENCODER
 
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sbert_app.errors import UserError
+from sbert_app.labelled.example_set import COLUMN, GIVEN, PAIRS, SENTENCES
 from sbert_app.labelled.examples import Examples
-from sbert_app.labelled.groups import COLUMN, GIVEN, PAIRS, SENTENCES
 from sbert_app.labelled.splits import Column, from_frame, split, to_frame
 
 

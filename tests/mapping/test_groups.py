@@ -6,7 +6,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from sbert_app.mapping import clusters, keywords
 from sbert_app.mapping.clusters import AGGLOMERATIVE, DENSITY, K_MEANS, METHODS, OUTLIER, Clustering, cluster, with_fewer_outliers
-from sbert_app.mapping.neighbours import NeighbourIndex, Neighbours
+from sbert_app.mapping.projection import NeighbourIndex, Neighbours
 from sbert_app.mapping.quality import accord, aligned, drift, same_label, silhouettes
 from sbert_app.vectors import unit_rows
 

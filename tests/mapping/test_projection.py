@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from sbert_app.mapping import projection
-from sbert_app.mapping.neighbours import NeighbourIndex
-from sbert_app.mapping.projection import NEIGHBOURS, Stopped, UmapLayout, placed, preview, scaled
+from sbert_app.mapping.projection import NEIGHBOURS, NeighbourIndex, Stopped, UmapLayout, placed, preview, scaled
 from sbert_app.vectors import unit_rows
 
 
@@ -99,7 +98,7 @@ def test_own_coordinates_are_stretched_into_the_square():
 
 def test_beyond_the_exact_limit_most_neighbours_are_still_found(vectors, monkeypatch):
     exact = NeighbourIndex(vectors).search(vectors, 5)
-    monkeypatch.setattr("sbert_app.mapping.neighbours.EXACT_ROWS", 100)
+    monkeypatch.setattr("sbert_app.mapping.projection.EXACT_ROWS", 100)
     index = NeighbourIndex(vectors)
     found = index.search(vectors, 5)
     assert not index.exact

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from sbert_app.corpus.passages import sentence_spans
+from sbert_app.corpus.ranking.lexical import sentence_spans
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.tokens import JOINED_TOKENS, LONGEST_SENTENCE, passage_spans
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sbert_app.evaluation.verdict import UNCLEAR, Change
-from sbert_app.labelled.groups import SENTENCES
+from sbert_app.labelled.example_set import SENTENCES
 from sbert_app.runs.records import Baseline, CurveBegun, DevScore, HeadAccuracy, Kept, LearningCurve, Loss, RunResult, from_json
 from sbert_app.runs.result import summary, warnings
 from sbert_app.runs.run import Run

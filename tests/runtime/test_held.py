@@ -10,13 +10,13 @@ from sbert_app.corpus.duplicates import find_duplicates
 from sbert_app.corpus.findings import Mined
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.indexing import FormerIndex
-from sbert_app.corpus.overlap import FileOverlap, Overlap
 from sbert_app.corpus.reader import Corpus
 from sbert_app.grid.data_sets import read_data_set
+from sbert_app.jobs.duplicates.overlap import FileOverlap, Overlap
 from sbert_app.jobs.evaluate.grid import Uploaded
+from sbert_app.jobs.fine_tune.preparing import read_training_data
 from sbert_app.jobs.score_pairs import PairTable
 from sbert_app.labelled.columns import guess_mapping
-from sbert_app.labelled.training_data import read_training_data
 from sbert_app.runtime.sessions import Sessions
 from sbert_app.settings import Limits
 from sbert_app.tables import Table

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from sbert_app.corpus.hits import Hit
-from sbert_app.corpus.ranking.late_interaction import WordMatch
+from sbert_app.corpus.ranking.maxsim import WordMatch
 from sbert_app.ui.search.hit_view import card
 
 TEXT = "The <courier> lost the parcel in a depot."

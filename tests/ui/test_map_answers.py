@@ -88,7 +88,7 @@ def test_the_filter_is_offered_for_the_columns_of_the_map(tab, session):
     offered = tab.bar.filter.offered(corpus_map)
     team, amount, text = offered[tab.bar.filter.state].columns
     assert [(*forms, rows) for forms, rows in team.values] == [("Technical", 6), ("Billing", 5), ("Shipping", 2), ("", 1)]
-    assert "<b>(blank)</b><span>1</span>" in offered[tab.bar.filter.menus]
+    assert "<b>(blank)</b> <span>1</span>" in offered[tab.bar.filter.menus]
     assert offered[tab.bar.filter.box].visible and amount.ends and not text.values and not text.ends
     corpus = corpus_map.projection.indexed.corpus
     corpus.metadata.drop(columns=["team", "amount"], inplace=True)

@@ -10,7 +10,8 @@ from sbert_app.corpus_map.result import CorpusMap, ModelComparison
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import read_lines
-from sbert_app.jobs.map.drawing import ClusterOptions, draw, preview
+from sbert_app.jobs.map.job import ClusterOptions, draw
+from sbert_app.jobs.map.kept import preview
 from sbert_app.mapping.quality import Drift
 from sbert_app.timing.result import Conditions, TimingResult
 from sbert_app.timing.throughput import Throughput, Turn

@@ -17,10 +17,10 @@ from sbert_app.evaluation.verdict import Change
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.jobs.score_pairs import open_pairs, score_opened
-from sbert_app.jobs.search.job import search as find
-from sbert_app.jobs.similarity.compare import ListComparison, compare
+from sbert_app.jobs.similarity.compared import ListComparison
+from sbert_app.jobs.similarity.job import compare
+from sbert_app.labelled.example_set import Separation
 from sbert_app.labelled.examples import Examples
-from sbert_app.labelled.groups import Separation
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import Baseline, LearningCurve, Loss
@@ -43,6 +43,7 @@ from sbert_app.ui.similarity import view as similarity
 from sbert_app.ui.similarity.lists_panel import heat_map, pair_records
 from sbert_app.wording import duration
 from tests.attacks.small_home import planned
+from tests.searching import search as find
 
 ATTACK = '<img src=x onerror="alert(1)">'
 

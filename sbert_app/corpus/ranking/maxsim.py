@@ -4,12 +4,16 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.corpus.ranking.lexical import WORD, LexicalIndex
+from sbert_app.corpus.ranking.lexical import WORD, LexicalIndex, Span, sentence_spans
 from sbert_app.vectors import Vectors
+
+if TYPE_CHECKING:
+    from sbert_app.models.encoder import Encoder
 
 COMPARED = 50  # the best rows of a hybrid ranking, which are compared with the query token by token
 CACHE_BYTES = 32 * 1024**2  # of 384 dimensions: 85,000 tokens, the rows of a person's last twenty queries or more
@@ -107,3 +111,93 @@ def _rounded(vectors: Vectors) -> Rounded:
 
 def _size(rounded: Rounded) -> int:
     return sum(part.nbytes for part in rounded)
+
+
+class QueryTokens:
+    """A query's own tokens: vectors, words and weights, to be matched with those of rows."""
+
+    def __init__(self, encoder: "Encoder", lexical: LexicalIndex, query: str) -> None:
+        """lexical: the words of the rows, by which a word of the query is rare."""
+        from sbert_app.models.tokens import own_token_vectors, places  # imports torch
+
+        prompt = encoder.prompt("query")
+        tokens = places(encoder, query, prompt)
+        self.word = tokens.words
+        self.texts = words_at(query, tokens.words, tokens.spans)
+        self.weights = token_weights(lexical, self.texts, tokens.words)
+        self._vectors = own_token_vectors(encoder, [query], prompt)[0]
+
+    def match(self, rows: Sequence[Vectors]) -> TokenMatches:
+        """Match with the token vectors of each row, (T, width)."""
+        return match(self._vectors, self.weights, rows)
+
+
+@dataclass(frozen=True)
+class WordMatch:
+    """A word of the query and the word of a hit that its tokens are most similar to.
+
+    start, end: characters of that word in the hit's sentence. similarity: cosine of the token vectors. weight: the query
+    word's share, 0..1, by how rare it is in the corpus; weight times similarity, summed over the query, is the MaxSim score.
+    """
+
+    query_word: str
+    word: str
+    start: int
+    end: int
+    similarity: float
+    weight: float
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is compared of a row: a text of it that begins at character `start`. key: under which its vectors are kept."""
+
+    row: int
+    key: int
+    start: int
+    text: str
+
+
+class TokenComparison:
+    """A query compared with parts of rows, token by token. The caller holds the device."""
+
+    def __init__(self, encoder: "Encoder", query: str, parts: Sequence[Part], lexical: LexicalIndex, kept: TokenCache) -> None:
+        from sbert_app.models.tokens import own_token_vectors, places  # imports torch
+
+        prompt, texts = encoder.document_prompt, {part.key: part.text for part in parts}
+        self._places = lambda text: places(encoder, text, prompt)
+        self._parts = {part.row: (number, part) for number, part in enumerate(parts)}
+        self._query = QueryTokens(encoder, lexical, query)
+        known = kept.vectors(list(texts), lambda new: own_token_vectors(encoder, [texts[key] for key in new], prompt))
+        self.matches: TokenMatches = self._query.match(known)
+
+    def words(self, row: int) -> tuple[WordMatch, ...]:
+        """Which words met, the heaviest first; a query word without weight is left out."""
+        number, part = self._parts[row]
+        places = self._places(part.text)
+        total = float(self._query.weights.sum()) or 1.0
+        matches = []
+        for word, query_word in self._query.texts.items():
+            pieces = np.flatnonzero(self._query.word == word)
+            weight = float(self._query.weights[pieces].sum()) / total
+            best = pieces[int(self.matches.similarities[number, pieces].argmax())]
+            token = int(self.matches.tokens[number, best])
+            if weight > 0 and token >= 0:
+                start, end = extent(places.spans[places.words == places.words[token]])
+                similarity = float(self.matches.similarities[number, pieces].mean())
+                own = part.text[start:end], part.start + start, part.start + end
+                matches.append(WordMatch(query_word, *own, similarity, weight))
+        return tuple(sorted(matches, key=lambda entry: -entry.weight * entry.similarity))
+
+
+def best_sentence(text: str, matches: Sequence[WordMatch], part: Span | None = None) -> Span:
+    """The sentence of a text, or of a part of it, that holds most of what met; all of it if it is one sentence."""
+    begin, end = part or (0, len(text))
+    spans = [(begin + first, begin + last) for first, last in sentence_spans(text[begin:end])]
+    if len(spans) < 2 or not matches:
+        return begin, end
+
+    def share(span: Span) -> float:
+        return sum(entry.weight * entry.similarity for entry in matches if span[0] <= entry.start < span[1])
+
+    return max(spans, key=share)

@@ -13,8 +13,7 @@ from sbert_app.evaluation.metrics import resampled
 from sbert_app.evaluation.verdict import METRICS, measure
 from sbert_app.grid.systems import System
 from sbert_app.grid.tasks.task import Mistake, Task, TaskResult, short
-from sbert_app.labelled.example_set import Examples
-from sbert_app.labelled.groups import digests
+from sbert_app.labelled.example_set import Examples, digests
 from sbert_app.vectors import Array
 
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.corpus.ranking.fusion import Scores, compared_order, hybrid
-from sbert_app.corpus.ranking.lexical import LexicalIndex, best_rows, ticking
+from sbert_app.corpus.ranking.lexical import LexicalIndex, Scores, best_rows, compared_order, hybrid, ticking
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.errors import UserError
 from sbert_app.evaluation.metrics import interval, mean, resampled

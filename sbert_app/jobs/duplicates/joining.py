@@ -8,8 +8,7 @@ import pandas as pd
 import pyarrow as pa
 
 from sbert_app.collections.collection import EMBEDDING, ROW, SENTENCE, embeddings_of
-from sbert_app.collections.opened import OpenCollection
-from sbert_app.collections.sample import corpus_of
+from sbert_app.collections.opened import OpenCollection, corpus_of
 from sbert_app.corpus.duplicates import Copies, Duplicates
 from sbert_app.corpus.findings import Joined, Mined
 from sbert_app.corpus.mining import COMPARING, EQUAL, FLOOR, SimilarPairs

@@ -9,7 +9,7 @@ from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell
 from sbert_app.grid.data_sets import DataSet, plain_name, read_data_set, read_folder, read_pairs
 from sbert_app.grid.export import as_markdown, check_known, write_files
-from sbert_app.grid.rankers import joined, streamed
+from sbert_app.grid.loading import joined, streamed
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import BERT, SBERT, SYSTEMS, Choice, check_names
 from sbert_app.grid.tasks.chosen import by_tasks, check_tasks

@@ -11,9 +11,9 @@ from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option, remarks
 from sbert_app.jobs.declaring.option import choice, flag, number, option, output, text, upload, whole
 from sbert_app.jobs.fine_tune import running
+from sbert_app.jobs.fine_tune.preparing import SplitChoice, TrainingData, read_training_data
 from sbert_app.labelled.columns import guess_mapping
-from sbert_app.labelled.groups import COLUMN, GIVEN, SENTENCES, SPLITS
-from sbert_app.labelled.training_data import SplitChoice, TrainingData, read_training_data
+from sbert_app.labelled.example_set import COLUMN, GIVEN, SENTENCES, SPLITS
 from sbert_app.runs.plan import PRESETS, QUICK, Plan, preset
 from sbert_app.runs.records import Baseline, DevScore, Loss, RunResult
 from sbert_app.runs.result import summary, warnings

@@ -1,4 +1,4 @@
-"""What a session keeps of its map: the map, what is selected on it, and the names that its visitor gave to clusters.
+"""What a session has of a map: before it is drawn, the map, what is selected on it, the names that its visitor gave to clusters.
 
 The same clustering has these names again when its corpus is opened or drawn again; with a saved corpus they are on disk.
 """
@@ -7,15 +7,23 @@ import hashlib
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
+from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.library import Library
+from sbert_app.corpus_map.projecting import Points2D, fitted_rows
 from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap
 from sbert_app.corpus_map.selection import Selection
 from sbert_app.errors import UserError
+from sbert_app.mapping.projection import preview as first_points
+from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
 from sbert_app.runtime.session import Session
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.storage import read_object, reading, write_object, writing
 
 FILE = "cluster_names.json"  # in the folder of a saved corpus, and deleted with it
+DRAWN_AT_ONCE = 20_000  # rows; a larger corpus is drawn when its visitor asks for it
 MOST_CLUSTERINGS = 50  # of a visitor or a saved corpus: the oldest are forgotten first
 
 log = logging.getLogger(__name__)
@@ -26,6 +34,53 @@ class GivenNames:
     """The names by clustering, and by cluster."""
 
     by_clustering: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DrawingBegun:
+    """In the session while its corpus is drawn, so that opening the tab does not begin another drawing."""
+
+    of_corpus: ClassVar[bool] = True
+
+
+def mapped_corpus(bench: Workbench, session: Session, model: str = DEFAULT_ENCODER) -> IndexedCorpus:
+    """The session's corpus, or the example tickets embedded with this model."""
+    corpus = session.get(IndexedCorpus)
+    return corpus or bench.examples.indexed(CALIBRATION_EXAMPLE, bench.registry.encoder(model))
+
+
+def own_model(session: Session, model: str) -> str:
+    """The model of the session's map, else of its corpus; without both `model`, the header's, which embeds the example."""
+    current, indexed = session.get(CorpusMap), session.get(IndexedCorpus)
+    return current.model if current else indexed.model if indexed else model
+
+
+def other_models(bench: Workbench, session: Session, model: str) -> list[str]:
+    """The encoders to compare the map with: all available ones and `model`, the header's, except the map's own."""
+    own = own_model(session, model)
+    return [name for name in dict.fromkeys([*bench.registry.encoders(), model]) if name != own]
+
+
+def preview(bench: Workbench, session: Session, model: str = DEFAULT_ENCODER) -> Points2D | None:
+    """The first two principal components of the session's corpus, computed in milliseconds; None if the session has a map."""
+    if session.get(CorpusMap) is not None:
+        return None
+    indexed = mapped_corpus(bench, session, model)
+    drawn = fitted_rows(len(indexed.embeddings))
+    return Points2D("Preview", drawn, first_points(indexed.embeddings[drawn]))
+
+
+def begins(session: Session) -> bool:
+    """Whether to draw the open corpus now, without a click: once for each corpus of at most DRAWN_AT_ONCE rows."""
+    indexed = session.get(IndexedCorpus)
+    if indexed is None or len(indexed.corpus) > DRAWN_AT_ONCE or session.get(CorpusMap) is not None:
+        return False
+    return session.put_first(DrawingBegun())
+
+
+def draws(session: Session) -> bool:
+    """Whether the first map of the open corpus is being drawn."""
+    return session.get(DrawingBegun) is not None and session.get(CorpusMap) is None
 
 
 def current_map(session: Session) -> CorpusMap:

@@ -1,6 +1,5 @@
 """The job search: find the sentences of a corpus or a collection closest to a query, by meaning, by words, or both."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -18,7 +17,6 @@ from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross
 from sbert_app.jobs.declaring.option import choice, flag, json_object, option, sentence, whole
 from sbert_app.jobs.search.ranked_hits import (
     HINT,
-    checked_query,
     different_texts,
     encode_query,
     encoder_of,
@@ -53,6 +51,11 @@ class SearchOptions:
     cross_encoder: str = cross_encoder_option(DEFAULT_CROSS_ENCODER, FOR_ANSWERS)
     ranking: str = option(f"How hits are ranked: {WAYS}.", choice("ranking", RANKINGS), DEFAULT_RANKING)
 
+    @property
+    def way(self) -> str:
+        """One of RANKINGS."""
+        return HYBRID if self.hybrid else self.ranking or DEFAULT_RANKING
+
 
 def search_job(call: Call, options: SearchOptions) -> Steps:
     """Search an indexed corpus by meaning.
@@ -65,9 +68,7 @@ def search_job(call: Call, options: SearchOptions) -> Steps:
         not read, and on a query in a language that the model does not read; of a collection its name, kind of index and recall; of
         several files, row is an id, and row_name its file and row.
     """
-    ranking = HYBRID if options.hybrid else options.ranking
-    cross_encoder = options.cross_encoder if options.rerank else None
-    result = search(call.bench, call.session, options.query, options.top, options.filters, ranking, cross_encoder)
+    result = search(call.bench, call.session, options)
     lines = [f"{hit.score:.3f}  row {hit.row_name or hit.row:<6} {_shown(hit)}" for hit in result.hits]
     collection = {"collection": asdict(result.store)} if result.store else {}
     answer = {"hits": [asdict(hit) for hit in result.hits], "milliseconds": result.milliseconds, "cautions": list(result.cautions)}
@@ -80,60 +81,38 @@ def _shown(hit: Hit) -> str:
     return text + (f" (and in {hit.copies:,} other {plural(hit.copies, 'row', 'rows')})" if hit.copies else "")
 
 
-def search(
-    bench: Workbench,
-    session: Session,
-    query: str,
-    top: int = 10,
-    filters: Mapping[str, Any] | None = None,
-    ranking: str = DEFAULT_RANKING,
-    cross_encoder: str | None = None,
-) -> SearchResult:
-    """Find what answers the query in the open corpus. Raises UserError without a corpus or with a blank query.
-
-    ranking: one of RANKINGS. cross_encoder: orders the best hits by its score of query and sentence.
-    """
-    query, top = checked_query(bench, query), _top(bench, top)
-    if cross_encoder is None:
-        result = _ranked(bench, _opened(session), query, top, filters, ranking)
-    else:
-        cross = bench.registry.pair_scorer(cross_encoder)
+def search(bench: Workbench, session: Session, asked: SearchOptions) -> SearchResult:
+    """Find what answers the query in the open corpus. Raises UserError without a corpus."""
+    if asked.rerank:
+        cross = bench.registry.pair_scorer(asked.cross_encoder)
         check_one_score(cross)
-        wide = _ranked(bench, _opened(session), query, max(top, RERANKED), filters, ranking)
-        result = reranked(bench.device, wide, top, cross)
-    unread = query_caution(encoder_of(bench, session), query) if ranking != WORDS else ()
+        wide = _ranked(bench, _opened(session), replace(asked, top=max(asked.top, RERANKED)))
+        result = reranked(bench.device, wide, asked.top, cross)
+    else:
+        result = _ranked(bench, _opened(session), asked)
+    unread = query_caution(encoder_of(bench, session), asked.query) if asked.way != WORDS else ()
     return replace(result, cautions=(*unread, *result.cautions))
 
 
-def beside(
-    bench: Workbench, session: Session, other: str, query: str, top: int = 10, filters: Mapping[str, Any] | None = None
-) -> SearchResult:
+def beside(bench: Workbench, session: Session, other: str, asked: SearchOptions) -> SearchResult:
     """Search in another way, to compare: one of RANKINGS, or FORMER_MODEL by meaning under the former index."""
-    opened, query, top = _opened(session), checked_query(bench, query), _top(bench, top)
     if other != FORMER_MODEL:
-        return _ranked(bench, opened, query, top, filters, other)
+        ranking = validation.one_of(other, "ranking", RANKINGS) or DENSE
+        return _ranked(bench, _opened(session), replace(asked, ranking=ranking))
     former = session.get(FormerIndex)
     if former is None:
         raise UserError("There is no other index to compare with yet. Choose another model and index the corpus again.")
-    return _ranked(bench, former.indexed, query, top, filters, DENSE)
+    return _ranked(bench, former.indexed, replace(asked, ranking=DENSE))
 
 
-def more_like(
-    bench: Workbench,
-    session: Session,
-    row: int | None,
-    top: int = 10,
-    filters: Mapping[str, Any] | None = None,
-    ranking: str = DENSE,
-) -> SearchResult:
-    """Find the sentences closest to a row of the corpus (numbered as in the file), without the row itself.
+def more_like(bench: Workbench, session: Session, row: int | None, asked: SearchOptions) -> SearchResult:
+    """Find the sentences closest to a row of the corpus (numbered as in the file), without the row itself, instead of to the query.
 
     Of a collection the id of the row is meant, which for its first file is that number.
     """
     opened = _opened(session)
     most = MOST_ID if isinstance(opened, OpenCollection) else int(opened.corpus.rows[-1])
-    top, row = _top(bench, top), validation.whole_number(row, "row", 1, most)
-    return _ranked(bench, opened, "", top, filters, ranking, row)
+    return _ranked(bench, opened, asked, validation.whole_number(row, "row", 1, most))
 
 
 def _opened(session: Session) -> IndexedCorpus | OpenCollection:
@@ -142,69 +121,44 @@ def _opened(session: Session) -> IndexedCorpus | OpenCollection:
     return session.get(OpenCollection) or indexed
 
 
-def _top(bench: Workbench, top: int) -> int:
-    return validation.whole_number(top, "number of hits", 1, bench.settings.limits.hits)
-
-
 def _ranked(
-    bench: Workbench,
-    opened: IndexedCorpus | OpenCollection,
-    query: str,
-    top: int,
-    filters: Mapping[str, Any] | None,
-    ranking: str,
-    like: int | None = None,
+    bench: Workbench, opened: IndexedCorpus | OpenCollection, asked: SearchOptions, like: int | None = None
 ) -> SearchResult:
-    """The best rows of the `top` best texts. like: a row that is itself the query, and is left out."""
-    filters = filters or {}
-    if isinstance(opened, OpenCollection):
-        return _ranked_collection(bench, opened, query, top, filters, ranking, like)
-    ranking = validation.one_of(ranking, "ranking", RANKINGS) or DEFAULT_RANKING
-    encoder = bench.registry.encoder_of(opened.model, opened.fingerprint)
-    own = None if like is None else opened.corpus.index_of(like)
-    if own is None:
-        vector, before = encode_query(bench.device, query, encoder)
-    else:
-        query, vector, before = opened.corpus.sentences[own], opened.embeddings[own], {}
-    compared = ranking == MAXSIM
-
-    def rank(depth: int) -> tuple[IndexedCorpus, Ranking]:
-        ranked = opened.rank(vector, query, depth + (own is not None), filters, HYBRID if compared else ranking)
-        return opened, ranked.taking(np.flatnonzero(ranked.rows != own)) if own is not None else ranked
-
-    _, ranked = different_texts(rank, max(top, COMPARED) if compared else top)
-    return hits_of(bench.device, query, opened, encoder, ranked, top, before, ranking)
-
-
-def _ranked_collection(
-    bench: Workbench,
-    opened: OpenCollection,
-    query: str,
-    top: int,
-    filters: Mapping[str, Any],
-    ranking: str,
-    like: int | None = None,
-) -> SearchResult:
-    """The best rows of the `top` best texts. like: the id of a row that is itself the query, and is left out. Raises UserError."""
-    ranking = validation.one_of(ranking, "ranking", RANKINGS) or OFFERED[0]
-    if ranking not in OFFERED:
+    """The best rows of the `top` best texts. like: a row, of a collection its id, that is itself the query, and is left out."""
+    collection, filters = opened if isinstance(opened, OpenCollection) else None, asked.filters or {}
+    if collection and asked.way not in OFFERED:
         raise UserError(
             "A collection is ranked by meaning (dense) or by meaning and then word by word (maxsim): it has no index of words. "
             "Choose one of these."
         )
-    encoder = bench.registry.encoder_of(opened.sample.model, opened.sample.fingerprint)
+    indexed = opened.sample if isinstance(opened, OpenCollection) else opened
+    encoder = bench.registry.encoder_of(indexed.model, indexed.fingerprint)
     if like is None:
-        vector, before = encode_query(bench.device, query, encoder)
+        query, (vector, before) = asked.query, encode_query(bench.device, asked.query, encoder)
     else:
         (query, vector), before = _row(opened, like), {}
-    depth = max(top, COMPARED) if ranking == MAXSIM else top
-    hits, ranked = different_texts(lambda depth: opened.closest(vector, depth, filters, like), depth)
-    result = hits_of(bench.device, query, hits, encoder, ranked, top, before, ranking)
-    return replace(result, searched=ranked.fitting, store=opened.store(bool(filters)))
+    depth = max(asked.top, COMPARED) if asked.way == MAXSIM else asked.top
+    if collection:
+        hits, ranked = different_texts(lambda depth: collection.closest(vector, depth, filters, like), depth)
+        result = hits_of(bench.device, query, hits, encoder, ranked, asked.top, before, asked.way)
+        return replace(result, searched=ranked.fitting, store=collection.store(bool(filters)))
+
+    own = -1 if like is None else indexed.corpus.index_of(like)
+    way = HYBRID if asked.way == MAXSIM else asked.way
+
+    def rank(depth: int) -> tuple[IndexedCorpus, Ranking]:
+        ranked = indexed.rank(vector, query, depth + (own >= 0), filters, way)
+        return indexed, ranked.taking(np.flatnonzero(ranked.rows != own))
+
+    _, ranked = different_texts(rank, depth)
+    return hits_of(bench.device, query, indexed, encoder, ranked, asked.top, before, asked.way)
 
 
-def _row(opened: OpenCollection, row: int) -> tuple[str, Vectors]:
-    """The text of a row and its unit embedding, (dim,). Raises UserError if the collection does not have it."""
+def _row(opened: IndexedCorpus | OpenCollection, row: int) -> tuple[str, Vectors]:
+    """The text of a row and its unit embedding, (dim,). Raises UserError if what is open does not have it."""
+    if isinstance(opened, IndexedCorpus):
+        place = opened.corpus.index_of(row)
+        return opened.corpus.sentences[place], opened.embeddings[place]
     with opened.reading():
         table = opened.collection.fetch([row])
     if not len(table):

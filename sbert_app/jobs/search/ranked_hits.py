@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sbert_app.corpus.hits import MAXSIM, Hit, SearchResult, result_of
+from sbert_app.corpus.hits import MAXSIM, NAMED, Hit, SearchResult
 from sbert_app.corpus.indexed import DENSE, IndexedCorpus, Ranking
 from sbert_app.corpus.indexing import EncodedSoFar
-from sbert_app.corpus.ranking.fusion import best_first, compared_order
-from sbert_app.corpus.ranking.late_interaction import TokenComparison, best_sentence
-from sbert_app.corpus.ranking.maxsim import COMPARED
+from sbert_app.corpus.ranking.lexical import best_first, compared_order
+from sbert_app.corpus.ranking.maxsim import COMPARED, TokenComparison, best_sentence
+from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError
 from sbert_app.explain.cautions import pieces_of, unread
 from sbert_app.jobs import validation
@@ -80,16 +80,16 @@ def hits_of(
     """The `top` hits of a ranking, for MAXSIM compared word by word. before: milliseconds of earlier stages."""
     if ranking != MAXSIM or not len(ranked.rows):
         best = ranked.taking(np.arange(min(top, len(ranked.rows))))
-        return result_of(query, indexed.corpus, indexed.model, best, before, ranking, indexed.passages)
+        return _result(query, indexed, best, before, ranking)
     start = time.perf_counter()
     head = ranked.rows[:COMPARED]
     with device.hold(short=True) as waited:
-        comparison = TokenComparison(encoder, indexed, query, head.tolist(), ranked.passages[:COMPARED].tolist())
+        comparison = indexed.compared(encoder, query, head.tolist(), ranked.passages[:COMPARED].tolist())
     maxsim = comparison.matches.scores
     fused = np.zeros(len(ranked.rows)) if ranked.fused is None else ranked.fused
     order = compared_order(fused, maxsim, ranked.coverage)[:top]
     stage = f"{MAXSIM_STAGE}, {len(head)} {plural(len(head), 'row', 'rows')}"
-    result = result_of(query, indexed.corpus, indexed.model, ranked.taking(order), before, MAXSIM, indexed.passages)
+    result = _result(query, indexed, ranked.taking(order), before, MAXSIM)
     hits = [
         _explained(hit, comparison, int(row), float(maxsim[place])) if place < len(head) else hit
         for hit, row, place in zip(result.hits, ranked.rows[order], order.tolist(), strict=True)
@@ -129,7 +129,7 @@ def search_so_far(bench: Workbench, session: Session, query: str) -> SearchResul
     cosines = unit_rows(so_far.embeddings[rows]) @ vector
     order = best_first(cosines)[:TOP]
     ranking = Ranking(rows[order], cosines[order], np.full(len(order), -1), {}, len(rows))
-    return result_of(query, so_far.corpus, so_far.model, ranking, {}, DENSE)
+    return _result(query, so_far, ranking, {}, DENSE)
 
 
 def query_caution(encoder: "Encoder", query: str) -> tuple[str, ...]:
@@ -141,3 +141,44 @@ def query_caution(encoder: "Encoder", query: str) -> tuple[str, ...]:
 def unread_reason(encoder: "Encoder", text: str) -> str:
     """Why a model hardly reads a text, "" if it does."""
     return unread(text, pieces_of(encoder.split(text), encoder.pieces_a_sample_word))
+
+
+def _result(
+    query: str, indexed: IndexedCorpus | EncodedSoFar, ranked: Ranking, before: dict[str, float], ranking: str
+) -> SearchResult:
+    """The rows of a ranking as hits. before: milliseconds of earlier stages."""
+    corpus, passages = indexed.corpus, indexed.passages
+    records = corpus.metadata.iloc[ranked.rows].to_dict("records")
+    bm25 = [None] * len(ranked.rows) if ranked.words is None else ranked.words.tolist()
+    copies = _copies(corpus, ranked)
+    columns = zip(ranked.rows, ranked.scores, ranked.passages.tolist(), bm25, records, strict=True)
+    hits = [
+        Hit(
+            rank=place + 1,
+            row=int(corpus.rows[row]),
+            score=float(score),
+            sentence=corpus.sentences[row],
+            metadata={str(key): value for key, value in record.items()},
+            title=corpus.title(row),
+            row_name=corpus.row_names.get(int(corpus.rows[row]), ""),
+            bm25=words,
+            copies=len(copies[place]),
+            copy_rows=tuple(copies[place][:NAMED]),
+            passage=passages.span(passage) if passages and passage >= 0 else None,
+            context=passages.around(passage) if passages and passage >= 0 else None,
+        )
+        for place, (row, score, passage, words, record) in enumerate(columns)
+    ]
+    milliseconds = before | ranked.milliseconds
+    return SearchResult(query, hits, milliseconds, indexed.model, len(corpus), ranked.fitting, ranking, cautions=ranked.notes)
+
+
+def _copies(corpus: Corpus, ranked: Ranking) -> list[list[int | str]]:
+    """For each row of a ranking the other rows with its text, of those that fit the filters."""
+    rows = ranked.rows.tolist()
+    texts: dict[str, list[int]] = {corpus.sentences[row]: [] for row in rows}
+    for other, sentence in enumerate(corpus.sentences):
+        if sentence in texts and (ranked.mask is None or ranked.mask[other]):
+            texts[sentence].append(other)
+    labels = corpus.rows.tolist()
+    return [[corpus.row_label(labels[other]) for other in texts[corpus.sentences[row]] if other != row] for row in rows]

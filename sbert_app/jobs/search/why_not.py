@@ -12,17 +12,14 @@ from sbert_app.collections.opened import OpenCollection, refuse_collection
 from sbert_app.corpus.filters import in_words, matching_rows
 from sbert_app.corpus.hits import DEFAULT_RANKING, MAXSIM, RANKINGS
 from sbert_app.corpus.indexed import DENSE, FUSED_DEPTH, HYBRID, WORDS, IndexedCorpus, Ranking
-from sbert_app.corpus.ranking.fusion import compared_order
-from sbert_app.corpus.ranking.late_interaction import TokenComparison
+from sbert_app.corpus.ranking.lexical import compared_order
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.corpus.ranking.missed import BM25, MEANING, TOGETHER, WORD_BY_WORD, HidingFilter, Miss, Standing
 from sbert_app.corpus.ranking.standing import place_of_row, place_of_text, position, query_words, rank_of
-from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps
 from sbert_app.jobs.declaring.option import choice, json_object, option, sentence, whole
 from sbert_app.jobs.search.job import WAYS
 from sbert_app.jobs.search.ranked_hits import HINT as QUERY_HINT
-from sbert_app.jobs.search.ranked_hits import checked_query
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import Vectors, unit_rows
@@ -56,44 +53,30 @@ def why_not_job(call: Call, options: WhyNotOptions) -> Steps:
         the hits, standings (by meaning, words, together, word by word: rank, score), words of the query that it shares and lacks
         and those that look like typos, filters that hide it, read and length (characters that the model reads, and all), skipped.
     """
-    miss = why_not(call.bench, call.session, options.query, options.expected, options.top, options.filters, options.ranking)
+    miss = why_not(call.bench, call.session, options)
     summary = {"reason": miss.reason, "in_words": miss.in_words, **asdict(miss)}
     yield Outcome(summary, miss.lines)
 
 
-def why_not(
-    bench: Workbench,
-    session: Session,
-    query: str,
-    expected: str,
-    top: int = 10,
-    filters: Mapping[str, Any] | None = None,
-    ranking: str = DEFAULT_RANKING,
-) -> Miss:
-    """Find out why the expected row is not among the hits of this search. Raises UserError without a corpus.
-
-    expected: the number of a row in the file, or a text. top, filters, ranking: as `search` takes them.
-    """
-    indexed, limits = session.corpus(), bench.settings.limits
+def why_not(bench: Workbench, session: Session, asked: WhyNotOptions) -> Miss:
+    """Find out why the expected row, its number in the file or a text, is not among the hits. Raises UserError without a corpus."""
+    indexed, filters = session.corpus(), asked.filters or {}
     refuse_collection(session.get(OpenCollection), "This")
-    query = checked_query(bench, query)
-    expected = validation.sentence(expected, "expected row or text", limits, HINT)
-    top = validation.whole_number(top, "number of hits", 1, limits.hits)
-    ranking = validation.one_of(ranking, "ranking", RANKINGS) or DEFAULT_RANKING
     mask = matching_rows(indexed.corpus.filterable(), filters).mask if filters else None
     encoder = bench.registry.encoder_of(indexed.model, indexed.fingerprint)
     place, in_corpus = None, True
-    if number := ROW_NUMBER.fullmatch(expected):
+    if number := ROW_NUMBER.fullmatch(asked.expected):
         place = place_of_row(indexed.corpus, row := int(number[1].replace(",", "")))
         if place is None:
             skipped = (skip.reason for skip in indexed.corpus.skipped if skip.row == row)
-            return Miss(query, row, skipped=next(skipped, "it could not be read"))
+            return Miss(asked.query, row, skipped=next(skipped, "it could not be read"))
     else:
-        place = place_of_text(indexed.corpus.sentences, expected, mask)
+        place = place_of_text(indexed.corpus.sentences, asked.expected, mask)
     if place is None:
-        in_corpus, place = False, int((indexed.embeddings @ _embedded(bench, encoder, expected, encoder.document_prompt)).argmax())
-    vector = _embedded(bench, encoder, query, encoder.prompt("query"))
-    search = _Search(indexed, query, vector, top, filters or {}, ranking, mask)
+        closeness = indexed.embeddings @ _embedded(bench, encoder, asked.expected, encoder.document_prompt)
+        in_corpus, place = False, int(closeness.argmax())
+    vector = _embedded(bench, encoder, asked.query, encoder.prompt("query"))
+    search = _Search(indexed, asked.query, vector, asked.top, filters, asked.ranking or DEFAULT_RANKING, mask)
     return replace(_miss(bench, encoder, search, place), in_corpus=in_corpus)
 
 
@@ -189,7 +172,7 @@ def _fused(bench: Workbench, encoder: "Encoder", search: _Search, place: int) ->
     compared = head if place in head else [*head, place]
     _, passages = search.indexed.cosines(search.vector, np.array(compared))
     with bench.device.hold(short=True):
-        comparison = TokenComparison(encoder, search.indexed, search.query, compared, passages.tolist())
+        comparison = search.indexed.compared(encoder, search.query, compared, passages.tolist())
     scores = comparison.matches.scores
     own = float(scores[head.index(place)] if place in head else scores[-1])
     order = compared_order(fused, scores[: len(head)], ranked.coverage)

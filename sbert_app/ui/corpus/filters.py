@@ -1,6 +1,7 @@
 """Filters over the corpus's columns: a menu for each, with its values and their rows, its range, or a text that it contains."""
 
 import json
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,8 +16,13 @@ from sbert_app.ui.kit.events import Updates, Values, sent
 HOW = "Within a column: any of these. Across columns: all of these."
 MOST_MENUS = 12  # the columns of most use come first
 CHIP = "filter "  # before a column, the name of its chip
-# "chosen" is a custom event: all filters, as jobs take them, whenever one is changed.
+# "chosen" is a custom event: all filters, as jobs take them, whenever one is changed. Gradio patches html in place, which leaves
+# boxes ticked: what is drawn anew shows what it says.
 CHOSEN = """
+new MutationObserver(() => {
+  for (const box of element.querySelectorAll('input[type=checkbox]')) box.checked = box.hasAttribute('checked');
+  for (const field of element.querySelectorAll('input[data-end]')) field.value = field.getAttribute('value');
+}).observe(element, { childList: true, subtree: true, attributes: true, attributeFilter: ['data-drawn'] });
 element.addEventListener('change', () => {
   const filters = {};
   for (const menu of element.querySelectorAll('[data-column]')) {
@@ -75,7 +81,9 @@ def menus(filtering: Filtering) -> Markup:
         return Markup()
     each = Markup().join(_menu(column, filtering.filters.get(column.name)) for column in filtering.columns[:MOST_MENUS])
     note = f"{HOW} Values and numbers are those of the sample of {filtering.sampled:,} rows." if filtering.sampled else HOW
-    return Markup('<div class="filters" role="group" aria-label="Only rows where" title="{}">{}</div>').format(note, each)
+    return Markup('<div class="filters" role="group" aria-label="Only rows where" title="{}" data-drawn="{}">{}</div>').format(
+        note, secrets.token_hex(4), each
+    )
 
 
 def _menu(column: FilterColumn, chosen: Any) -> Markup:
@@ -96,7 +104,7 @@ def _menu(column: FilterColumn, chosen: Any) -> Markup:
 def _value(forms: Sequence[str], rows: int, chosen: Any) -> Markup:
     checked = Markup(" checked") if isinstance(chosen, list) and forms[0] in chosen else ""
     label = html.short(forms[0], 60) or BLANK
-    return Markup('<li><label><input type="checkbox" value="{}"{}><b>{}</b><span>{:,}</span></label></li>').format(
+    return Markup('<li><label><input type="checkbox" value="{}"{}><b>{}</b> <span>{:,}</span></label></li>').format(
         json.dumps(forms, ensure_ascii=False), checked, label, rows
     )
 

@@ -8,9 +8,8 @@ from markupsafe import Markup
 
 from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.mining import FLOOR
-from sbert_app.corpus.overlap import FileOverlap, Match
 from sbert_app.jobs.duplicates.mining import DEFAULT_THRESHOLD
-from sbert_app.jobs.duplicates.overlap import OVERLAP, compare_file, matches_of
+from sbert_app.jobs.duplicates.overlap import OVERLAP, FileOverlap, Match, compare_file, matches_of
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step

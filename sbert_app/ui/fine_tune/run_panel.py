@@ -7,7 +7,7 @@ import gradio as gr
 from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import BETTER
 from sbert_app.jobs.fine_tune import running
-from sbert_app.labelled.training_data import TrainingData
+from sbert_app.jobs.fine_tune.preparing import TrainingData
 from sbert_app.runs.records import DevScore
 from sbert_app.runs.run import RunState
 from sbert_app.runtime.session import Session

@@ -7,10 +7,10 @@ import gradio as gr
 
 from sbert_app.errors import UserError
 from sbert_app.jobs.fine_tune import preparing
+from sbert_app.jobs.fine_tune.preparing import DEV, TEST, TrainingData
 from sbert_app.jobs.validation import one_of
 from sbert_app.labelled.columns import KINDS, chosen_mapping
-from sbert_app.labelled.groups import PAIRS, SENTENCES
-from sbert_app.labelled.training_data import DEV, TEST, TrainingData
+from sbert_app.labelled.example_set import PAIRS, SENTENCES
 from sbert_app.runs.plan import PRESETS, QUICK, Plan
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.training.options import CONCATENATIONS, DISTANCES, OBJECTIVES, RANGES, TrainingOptions

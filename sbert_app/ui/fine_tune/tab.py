@@ -11,7 +11,7 @@ from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.jobs.fine_tune.job import FineTuneOptions, plan_of
-from sbert_app.labelled.training_data import SplitChoice, TrainingData, example_table
+from sbert_app.jobs.fine_tune.preparing import SplitChoice, TrainingData, example_table
 from sbert_app.models.words.untrained import is_untrained
 from sbert_app.runs.plan import Plan, preset
 from sbert_app.runtime.session import Session

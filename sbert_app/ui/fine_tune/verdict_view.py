@@ -8,7 +8,7 @@ from sbert_app.evaluation.metrics import needed_sentence
 from sbert_app.evaluation.verdict import BETTER, LEAST_HELD_OUT, UNCLEAR, Change
 from sbert_app.jobs.declaring.recipe import Input
 from sbert_app.jobs.fine_tune.job import FINE_TUNE, options_of
-from sbert_app.labelled.training_data import EXAMPLES
+from sbert_app.jobs.fine_tune.preparing import EXAMPLES
 from sbert_app.runs.records import HeadAccuracy, LearningCurve, RunResult
 from sbert_app.runs.result import needed_for, warnings
 from sbert_app.runs.run import RunState

@@ -6,10 +6,9 @@ import numpy as np
 from markupsafe import Markup
 
 from sbert_app.evaluation.verdict import LEAST_HELD_OUT
+from sbert_app.jobs.fine_tune.preparing import TrainingData
 from sbert_app.labelled.columns import KINDS
-from sbert_app.labelled.example_set import Examples
-from sbert_app.labelled.groups import shared_warning
-from sbert_app.labelled.training_data import TrainingData
+from sbert_app.labelled.example_set import Examples, shared_warning
 from sbert_app.runs.plan import Plan, TrainingEstimate
 from sbert_app.runs.records import Baseline, CurveBegun, DevScore, Kept, Loss
 from sbert_app.runs.result import dev_warning

@@ -9,7 +9,7 @@ from sbert_app.corpus_map import selection
 from sbert_app.corpus_map.placed import PlacedRows
 from sbert_app.corpus_map.result import CorpusMap, QueryOnMap
 from sbert_app.corpus_map.selection import Selection
-from sbert_app.jobs.map.drawing import rename
+from sbert_app.jobs.map.job import rename
 from sbert_app.jobs.map.kept import current_map, current_selection
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench

@@ -9,8 +9,8 @@ from markupsafe import Markup
 from sbert_app.corpus_map import colouring
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.errors import UserError
-from sbert_app.jobs.map.drawing import MAP, compare_model, other_models, own_model
-from sbert_app.jobs.map.kept import current_map
+from sbert_app.jobs.map.job import MAP, compare_model
+from sbert_app.jobs.map.kept import current_map, other_models, own_model
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import ASSETS

@@ -10,8 +10,8 @@ import gradio as gr
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus_map import colouring
 from sbert_app.corpus_map.result import CorpusMap
-from sbert_app.jobs.map import drawing
-from sbert_app.jobs.map.drawing import ClusterOptions
+from sbert_app.jobs.map import kept
+from sbert_app.jobs.map.job import MAP, ClusterOptions, draw, place_query, regroup, remove_query
 from sbert_app.jobs.map.kept import current_map
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -63,7 +63,7 @@ class MapTab:
             for event, js in ((tab.select, OPENED_TAB), (shown.then, OPENED_CORPUS))
         ]
         inputs = [*session, self._model, self.reduced_motion, *bar.options.values]
-        self.job.listen(bar.start.click, self._on_draw, inputs, outputs, lambda session: session.stop(drawing.MAP))
+        self.job.listen(bar.start.click, self._on_draw, inputs, outputs, lambda session: session.stop(MAP))
         for event in begun:
             trigger = functools.partial(event.then, trigger_mode="multiple")
             self.job.listen(trigger, self._on_in_view, [*inputs, self.in_view], outputs, None)
@@ -80,8 +80,8 @@ class MapTab:
 
     def _on_opened(self, session: Session, model: str) -> Updates:
         """Show what the session holds: its corpus, and the map of it if one was drawn before the page was reloaded."""
-        updates: Updates = {self.bar.corpus_line: view.corpus_line(drawing.mapped_corpus(self._bench, session, model))}
-        if drawing.draws(session):
+        updates: Updates = {self.bar.corpus_line: view.corpus_line(kept.mapped_corpus(self._bench, session, model))}
+        if kept.draws(session):
             return updates  # the tab was opened at the same time
         updates |= {**self._cleared(), **self.job.idle()}
         if (corpus_map := session.get(CorpusMap)) is None:
@@ -108,9 +108,9 @@ class MapTab:
     ) -> Iterator[Updates]:
         """The tab is opened, or a corpus while the tab is open: draw a corpus that is not large; of others show a preview,
         which also initialises plotly and WebGL."""
-        if in_view is True and drawing.begins(session):
+        if in_view is True and kept.begins(session):
             yield from self._on_draw(session, model, still, method, count, outliers)
-        elif in_view is True and not drawing.draws(session) and (shown := drawing.preview(self._bench, session, model)):
+        elif in_view is True and not kept.draws(session) and (shown := kept.preview(self._bench, session, model)):
             yield {self.plot: chart.layout_figure(shown.points, shown.drawn), self.stage: view.PREVIEW}
         else:
             yield {self.plot: gr.skip()}  # Gradio clears the outputs of a generator that yields nothing
@@ -123,7 +123,7 @@ class MapTab:
         grouping = ClusterOptions.read(method, count, outliers)
         yield self.job.busy(html.progress(0, 1, "Starting …", ""))
         shown, seconds = 0.0, math.inf if still else REFRESH_SECONDS
-        for step in drawing.draw(self._bench, session, grouping, model):
+        for step in draw(self._bench, session, grouping, model):
             if isinstance(step, CorpusMap):
                 yield {**self.job.idle(), **self._grouped(session, step), **self._with_map(step)}
                 return
@@ -133,7 +133,7 @@ class MapTab:
                 shown = time.monotonic()
             else:
                 yield {self.stage: view.stage(step)}
-        if not drawing.draws(session):  # else another corpus was opened, which is being drawn
+        if not kept.draws(session):  # else another corpus was opened, which is being drawn
             yield self.job.idle()
 
     def _grouped(self, session: Session, corpus_map: CorpusMap) -> Updates:
@@ -156,7 +156,7 @@ class MapTab:
         grouping = ClusterOptions.read(method, count, outliers)
         if session.get(CorpusMap) is None:
             return {self.plot: gr.skip()}  # the options are for the map that will be drawn
-        return self._grouped(session, drawing.regroup(self._bench, session, grouping))
+        return self._grouped(session, regroup(self._bench, session, grouping))
 
     def _on_colour(self, session: Session, column: str, shown: str) -> Updates:
         """Recolour the map. Gradio sends each choice twice; the second is ignored, because the points are megabytes."""
@@ -170,7 +170,7 @@ class MapTab:
         """Place the query and select the rows near it; an empty query removes the star."""
         if isinstance(text, str) and not text.strip():
             return {**self.answers.deselected(session), **self._without_query(session, shown)}
-        corpus_map = drawing.place_query(self._bench, session, text)
+        corpus_map = place_query(self._bench, session, text)
         return {**self._coloured(corpus_map, colouring.QUERY), **self.answers.show_query(session, corpus_map)}
 
     def _on_all(self, session: Session, shown: str) -> Updates:
@@ -180,6 +180,6 @@ class MapTab:
         return {**self.answers.deselected(session), **listed, **self._without_query(session, shown)}
 
     def _without_query(self, session: Session, shown: str) -> Updates:
-        corpus_map = drawing.remove_query(session)
+        corpus_map = remove_query(session)
         clusters = self._coloured(corpus_map, colouring.CLUSTERS) if shown == colouring.QUERY else {}
         return {self.answers.bridge: message(**highlight(None), **star(None)), **clusters}

@@ -7,8 +7,7 @@ import numpy as np
 
 from sbert_app.corpus_map import colouring
 from sbert_app.corpus_map.result import CorpusMap
-from sbert_app.jobs.map.drawing import AUTO, DEFAULT_OUTLIERS
-from sbert_app.jobs.map.job import CLUSTER_MAP
+from sbert_app.jobs.map.job import AUTO, CLUSTER_MAP, DEFAULT_OUTLIERS
 from sbert_app.jobs.map.kept import current_map
 from sbert_app.mapping.clusters import METHODS
 from sbert_app.runtime.session import Session

@@ -8,8 +8,7 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus_map.projecting import Points2D
 from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap
 from sbert_app.jobs.declaring import recipe
-from sbert_app.jobs.map.drawing import AUTO
-from sbert_app.jobs.map.job import CLUSTER_MAP
+from sbert_app.jobs.map.job import AUTO, CLUSTER_MAP
 from sbert_app.mapping.quality import SAMPLE
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.figures import PAGE_CONFIG, Figure

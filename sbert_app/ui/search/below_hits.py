@@ -7,14 +7,14 @@ import gradio as gr
 from markupsafe import Markup
 
 from sbert_app.corpus.ranking.missed import BM25, CUT, MEANING, TOGETHER, WORD_BY_WORD, Miss, Standing, quoted
+from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.search.judging import FILE, Judgements, as_csv, judge, judgements
-from sbert_app.jobs.search.why_not import why_not
+from sbert_app.jobs.search.why_not import WhyNotOptions, why_not
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_longer_busy, sent
 from sbert_app.ui.kit.files import FileButton
-from sbert_app.ui.search.options import SearchControls
 from sbert_app.wording import plural
 
 # "judged" is a custom event of the hits: a row, its grade (null: taken back), and the query that the hits are of.
@@ -39,7 +39,7 @@ WAYS = {
     TOGETHER: "Both together (sum of z-scores)",
     WORD_BY_WORD: "Word by word (MaxSim)",
 }
-Request = Callable[[Values], tuple[Session, str, int, dict[str, Any]]]  # values -> session, query, number of hits, filters
+Asked = Callable[[Values], dict[str, Any]]  # what is searched for and how, by the names of the options
 
 
 class JudgingPanel:
@@ -94,13 +94,12 @@ class StandingPanel:
                 self.go = gr.Button("Why was it not found?", scale=0, min_width=190, elem_id="why-not")
             self.answer = gr.HTML(elem_id=ANSWER, js_on_load=None)
 
-    def listen(self, request: Request, inputs: set[Any], options: SearchControls, hits: gr.HTML) -> None:
+    def listen(self, asked: Asked, session: gr.State, inputs: set[Any], hits: gr.HTML) -> None:
         """Answer for the search that the inputs describe; other hits take the answer away."""
 
         def on_asked(values: Values) -> Updates:
-            session, query, top, filters = request(values)
-            miss = why_not(self._bench, session, query, values[self.expected], top, filters, values[options.ranking])
-            return {self.answer: answer(miss)}
+            search = read(WhyNotOptions, asked(values) | {"expected": values[self.expected]}, self._bench.settings.limits)
+            return {self.answer: answer(why_not(self._bench, values[session], search))}
 
         triggers = [self.expected.submit, self.go.click]
         answered = gr.on(triggers, handler(on_asked), {*inputs, self.expected}, [self.answer], **busy(ANSWER))

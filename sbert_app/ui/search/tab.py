@@ -10,7 +10,8 @@ from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.hits import SearchResult
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.indexing import Indexing
-from sbert_app.jobs.search.job import SEARCH, beside, more_like, search
+from sbert_app.jobs.declaring.option import read
+from sbert_app.jobs.search.job import SEARCH, SearchOptions, beside, more_like, search
 from sbert_app.jobs.search.judging import judgements
 from sbert_app.jobs.search.offered import cautions, first_query, offered, weak_below
 from sbert_app.runtime.session import Session
@@ -94,7 +95,7 @@ class SearchTab:
         self.hits.picked(handler(self._on_more_like), everything, [self.query, *answer], **PRIVATE)
         self.chips.picked(handler(self._on_removed), everything, [*options, filters.menus, *answer], **PRIVATE)
         self.judging.listen(self.hits)
-        self.standing.listen(self._request, everything, self.options, self.hits)
+        self.standing.listen(self._asked, self._session, everything, self.hits)
 
     def _on_opened(self, values: Values) -> Updates:
         """Show the corpus and its filters; search it with the typed query or, for an example, with the example's.
@@ -132,27 +133,25 @@ class SearchTab:
         return chosen | self._on_search(values | chosen)
 
     def _search(self, values: Values) -> Updates:
-        options = self.options
-        session, query, top, filters = self._request(values)
-        result = search(self._bench, session, query, top, filters, values[options.ranking], values[options.cross] or None)
-        way = values[options.beside]
-        other = beside(self._bench, session, way, query, top, filters) if way else None
-        links = self._links(session, query, top, filters, values) if result.hits else Markup()
+        options, session, asked = self.options, values[self._session], self._read(values)
+        result = search(self._bench, session, asked)
+        other = beside(self._bench, session, values[options.beside], asked) if values[options.beside] else None
+        links = self._links(session, asked) if result.hits else Markup()
         return {self.hits: self._results(session, result, other) + links, self.chips: view.chips(options.active(values))}
 
-    def _links(self, session: Session, query: str, top: int, filters: dict[str, Any], values: Values) -> Markup:
+    def _links(self, session: Session, asked: SearchOptions) -> Markup:
         """The links under the hits: full screen, commands."""
         indexed = session.corpus()
-        request = {"query": query, "top": top, "filters": filters or None, "ranking": values[self.options.ranking]}
-        if cross := values[self.options.cross]:
-            request |= {"rerank": True, "cross_encoder": cross}
+        request = {"query": asked.query, "top": asked.top, "filters": asked.filters or None, "ranking": asked.ranking}
+        if asked.rerank:
+            request |= {"rerank": True, "cross_encoder": asked.cross_encoder}
         copies = commands(SEARCH, request, input_of(indexed))
-        return row(Caption.of(f"Search: {query}", indexed.corpus.name, indexed.model), [HITS], present(), copies)
+        return row(Caption.of(f"Search: {asked.query}", indexed.corpus.name, indexed.model), [HITS], present(), copies)
 
     def _on_more_like(self, values: Values, event: gr.EventData) -> Updates:
-        row = sent(event).get("row")
-        session, _, top, filters = self._request(values)
-        result = more_like(self._bench, session, row, top, filters, values[self.options.ranking])
+        row, session = sent(event).get("row"), values[self._session]
+        asked = self._read(values | {self.query: f"row {row}"})
+        result = more_like(self._bench, session, row, asked)
         chips = view.chips(self.options.active(values))
         return {self.query: result.query, self.hits: self._results(session, result), self.chips: chips}
 
@@ -166,7 +165,14 @@ class SearchTab:
         result = replace(result, weak=weak_below(self._bench, session))
         return view.results(result, other, judgements(session).of_query(result.query))
 
-    def _request(self, values: Values) -> tuple[Session, str, int, dict[str, Any]]:
-        """Session, query, number of hits, filters."""
-        options = self.options
-        return values[self._session], values[self.query], values[options.top], dict(values[options.filters.state].filters)
+    def _asked(self, values: Values) -> dict[str, Any]:
+        """What is searched for and how, by the names of the options."""
+        own = self.options
+        names = {"query": self.query, "top": own.top, "ranking": own.ranking}
+        filters = dict(values[own.filters.state].filters)
+        return {name: values[component] for name, component in names.items()} | {"filters": filters}
+
+    def _read(self, values: Values) -> SearchOptions:
+        cross = values[self.options.cross]
+        scored = {"rerank": True, "cross_encoder": cross} if cross else {}
+        return read(SearchOptions, self._asked(values) | scored, self._bench.settings.limits)

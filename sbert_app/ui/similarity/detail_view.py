@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sbert_app.explain.attribution import EXACT, Attribution, Link, is_special
 from sbert_app.explain.words import has_content
-from sbert_app.jobs.similarity.compare import Comparison
+from sbert_app.jobs.similarity.compared import Comparison
 from sbert_app.models.files.trained_for import in_words
 from sbert_app.ui.kit import html
 from sbert_app.ui.similarity.view import TOO_LONG

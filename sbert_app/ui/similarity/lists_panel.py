@@ -7,7 +7,8 @@ import gradio as gr
 import numpy as np
 from markupsafe import Markup
 
-from sbert_app.jobs.similarity.compare import ListComparison, compare_lists
+from sbert_app.jobs.similarity.compared import ListComparison
+from sbert_app.jobs.similarity.job import compare_lists
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler

@@ -4,7 +4,8 @@ from typing import Any
 
 import gradio as gr
 
-from sbert_app.jobs.similarity.compare import compare
+from sbert_app.jobs.declaring.option import read
+from sbert_app.jobs.similarity.job import SimilarityOptions, compare
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -84,9 +85,10 @@ class _PairPanel:
     ) -> Updates:
         if not typed_text(sentence1) or not typed_text(sentence2):
             return {self.result: html.empty(EMPTY), self.details: html.hint(EMPTY)}
-        compared = compare(
-            self._bench, session, sentence1, sentence2, model, cross_encoder or DEFAULT_CROSS_ENCODER, other or "", wait=False
-        )
+        pair = {"sentence1": sentence1, "sentence2": sentence2}
+        asked = read(SimilarityOptions, pair, self._bench.settings.limits)
+        first, second, cross = asked.sentence1, asked.sentence2, cross_encoder or DEFAULT_CROSS_ENCODER
+        compared = compare(self._bench, session, first, second, model, cross, other or "", wait=False)
         answer = view.comparison(compared, model) + view.links(sentence1, sentence2, model, compared.cross_encoder)
         return {self.result: answer, self.details: detail_view.details(compared, model)}
 

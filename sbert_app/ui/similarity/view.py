@@ -7,7 +7,7 @@ from markupsafe import Markup
 from sbert_app.explain.scale import Scale
 from sbert_app.explain.words import matched_pairs, spans
 from sbert_app.jobs.declaring.recipe import Input
-from sbert_app.jobs.similarity.compare import Comparison, ModelScore
+from sbert_app.jobs.similarity.compared import Comparison, ModelScore
 from sbert_app.jobs.similarity.job import SIMILARITY
 from sbert_app.models.files.trained_for import how_to_read, in_words
 from sbert_app.ui.kit import html

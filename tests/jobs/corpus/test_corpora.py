@@ -12,13 +12,13 @@ from sbert_app.corpus.indexing import FormerIndex, Indexing
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index, index_again
 from sbert_app.jobs.corpus.opening import open_example, open_key, other_index, read_lines
-from sbert_app.jobs.search.job import beside, search
 from sbert_app.jobs.search.offered import offered
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.encoder import Encoder
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.settings import Settings
 from sbert_app.tables import read_table
+from tests.searching import beside, search
 
 
 @pytest.fixture

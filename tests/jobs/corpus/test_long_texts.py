@@ -11,11 +11,11 @@ from sbert_app.corpus.indexed import DENSE, HYBRID, IndexedCorpus
 from sbert_app.corpus.indexing import Indexing
 from sbert_app.jobs.corpus.job import INDEXING, index
 from sbert_app.jobs.corpus.opening import open_saved, read_lines, saved_corpora
-from sbert_app.jobs.search.job import more_like, search
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.tables import read_table
 from sbert_app.ui.corpus import view as corpus_view
 from sbert_app.ui.search import view as search_view
+from tests.searching import more_like, search
 
 ANSWER = "The key of the boat house hangs behind the blue door of the boiler room."
 QUERY = "where can I find the key to the boat house"

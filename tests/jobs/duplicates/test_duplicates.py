@@ -6,14 +6,13 @@ import pytest
 
 from sbert_app.corpus import mining
 from sbert_app.corpus.findings import Mined
-from sbert_app.corpus.overlap import FileOverlap
 from sbert_app.corpus.reader import guess_column
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import open_example, open_saved
 from sbert_app.jobs.duplicates import mining as module
 from sbert_app.jobs.duplicates.mining import MINING, SecondOpinion, findings_of, keep_group, mine, score_borderline
-from sbert_app.jobs.duplicates.overlap import OVERLAP, compare_file, matches_of
+from sbert_app.jobs.duplicates.overlap import OVERLAP, FileOverlap, compare_file, matches_of
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table

@@ -8,8 +8,8 @@ import pytest
 from sbert_app.evaluation.verdict import judge
 from sbert_app.jobs.fine_tune import running
 from sbert_app.jobs.fine_tune.job import FineTuneOptions, options_of, plan_of
+from sbert_app.jobs.fine_tune.preparing import SplitChoice, example_table, read_training_data
 from sbert_app.labelled.columns import guess_mapping
-from sbert_app.labelled.training_data import SplitChoice, example_table, read_training_data
 from sbert_app.runs.plan import PAPER, QUICK, THOROUGH
 from sbert_app.runs.records import Parts, RunResult
 from tests.attacks.small_home import planned

@@ -5,7 +5,7 @@ import pytest
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.jobs.fine_tune import preparing, running
-from sbert_app.labelled.training_data import example_table
+from sbert_app.jobs.fine_tune.preparing import example_table
 from tests.attacks.small_home import planned
 
 

@@ -13,8 +13,8 @@ from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.jobs.fine_tune.job import FineTuneOptions, plan_of
-from sbert_app.labelled.groups import PAIRS, shared_warning
-from sbert_app.labelled.training_data import DEV, TEST, SplitChoice, example_table
+from sbert_app.jobs.fine_tune.preparing import DEV, TEST, SplitChoice, example_table
+from sbert_app.labelled.example_set import PAIRS, shared_warning
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.registry import Registry
 from sbert_app.runs import plan as plans

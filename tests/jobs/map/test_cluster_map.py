@@ -27,21 +27,17 @@ from sbert_app.corpus_map.result import CorpusMap, ModelComparison
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import open_example
-from sbert_app.jobs.map import drawing as cluster_map
-from sbert_app.jobs.map.drawing import (
+from sbert_app.jobs.map import kept
+from sbert_app.jobs.map.job import (
     MAP,
     ClusterOptions,
-    begins,
     compare_model,
     draw,
-    draws,
-    other_models,
     place_query,
-    preview,
     regroup,
     remove_query,
 )
-from sbert_app.jobs.map.kept import current_map
+from sbert_app.jobs.map.kept import begins, current_map, draws, other_models, preview
 from sbert_app.mapping.clusters import AGGLOMERATIVE, DENSITY, K_MEANS
 from sbert_app.models.encoder import Encoder
 from sbert_app.runtime.session import Session
@@ -165,7 +161,7 @@ def test_a_small_corpus_begins_once_unless_its_page_was_left_and_a_large_one_wai
     drawn(shared_bench, session)
     assert not begins(session) and not draws(session)
     open_example(shared_bench, session, "field_notes.csv")
-    monkeypatch.setattr(cluster_map, "DRAWN_AT_ONCE", 449)
+    monkeypatch.setattr(kept, "DRAWN_AT_ONCE", 449)
     assert not begins(session)
 
 
@@ -220,7 +216,7 @@ def test_beyond_the_limit_a_sample_is_projected_and_the_others_are_placed(shared
 
 
 def test_approximate_neighbours_are_told(shared_bench, session, monkeypatch):
-    monkeypatch.setattr("sbert_app.mapping.neighbours.EXACT_ROWS", 500)
+    monkeypatch.setattr("sbert_app.mapping.projection.EXACT_ROWS", 500)
     assert drawn(shared_bench, session).projection.method.endswith("the neighbours approximate")
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from sbert_app.jobs.corpus.opening import delete_saved, open_saved, saved_corpora
-from sbert_app.jobs.map.drawing import ClusterOptions, regroup, rename
+from sbert_app.jobs.map.job import ClusterOptions, regroup, rename
 from sbert_app.jobs.map.kept import FILE
 from sbert_app.runtime.workbench import close, open_workbench
 from sbert_app.settings import Settings

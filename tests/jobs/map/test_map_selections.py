@@ -8,7 +8,7 @@ from sbert_app.corpus_map import selection
 from sbert_app.corpus_map.colouring import CLUSTERS, COLUMN
 from sbert_app.corpus_map.result import NAME_LENGTH
 from sbert_app.errors import UserError
-from sbert_app.jobs.map.drawing import ClusterOptions, regroup, rename
+from sbert_app.jobs.map.job import ClusterOptions, regroup, rename
 from sbert_app.jobs.map.kept import current_map, current_selection
 from sbert_app.mapping.clusters import DENSITY
 from tests.corpus_map.maps import small_map

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from sbert_app.collections import sample
+from sbert_app.collections.opened import read_sample
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import read_lines
-from sbert_app.jobs.map.drawing import ClusterOptions, draw, mapped_corpus, place_query
+from sbert_app.jobs.map.job import ClusterOptions, draw, place_query
+from sbert_app.jobs.map.kept import mapped_corpus
 from sbert_app.jobs.open_collection import open_address
 from sbert_app.ui.map import lists
 from tests.jobs.collection.made import make, tickets
@@ -15,7 +16,7 @@ from tests.jobs.collection.made import make, tickets
 @pytest.fixture
 def mapped(shared_bench, tmp_path, monkeypatch):
     """A session with a map of 60 of 200 rows."""
-    monkeypatch.setattr(sample.read_sample, "__defaults__", (60,))
+    monkeypatch.setattr(read_sample, "__defaults__", (60,))
     make(tmp_path / "tickets", shared_bench.registry.encoder())
     session = shared_bench.sessions.open()
     open_address(shared_bench, session, str(tmp_path / "tickets"))

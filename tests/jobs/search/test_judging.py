@@ -15,8 +15,8 @@ from sbert_app.grid.result import difference
 from sbert_app.grid.systems import BM25, HYBRID, MAXSIM, SBERT, Choice
 from sbert_app.jobs.corpus.opening import open_example
 from sbert_app.jobs.evaluate.grid import choose, fill_session, upload
-from sbert_app.jobs.search.job import search
 from sbert_app.jobs.search.judging import as_csv, judge, judgements
+from tests.searching import search
 
 QUERIES = ("my kettle has white stuff inside", "how can I adapt to a different time zone after flying", "moss in the lawn")
 

@@ -9,10 +9,10 @@ from sbert_app.corpus.indexed import WORDS
 from sbert_app.explain.cautions import Pieces, unread
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import read_lines
-from sbert_app.jobs.search.job import search
 from sbert_app.jobs.search.offered import cautions, corpus_caution
 from sbert_app.jobs.search.ranked_hits import query_caution
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
+from tests.searching import search
 
 EXAMPLES = Path(__file__).parents[3] / "assets" / "examples"
 GERMAN = [

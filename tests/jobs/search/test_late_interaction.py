@@ -5,15 +5,13 @@ import pytest
 
 from sbert_app.corpus.hits import MAXSIM
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
-from sbert_app.corpus.passages import sentence_spans
-from sbert_app.corpus.ranking.late_interaction import TokenComparison, best_sentence
-from sbert_app.corpus.ranking.maxsim import match
-from sbert_app.errors import UserError
+from sbert_app.corpus.ranking.lexical import sentence_spans
+from sbert_app.corpus.ranking.maxsim import best_sentence, match
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import read_lines
-from sbert_app.jobs.search.job import more_like, search
 from sbert_app.models.tokens import own_token_vectors, places
 from sbert_app.vectors import unit_rows
+from tests.searching import more_like, search
 
 QUERY = "my parcel never arrived"
 TEXTS = [
@@ -64,7 +62,7 @@ def test_a_prompt_leaves_only_the_sentences_own_tokens(encoder):
 
 def test_the_words_that_match_are_the_maxima_and_their_places_are_right(opened, shared_bench):
     encoder = shared_bench.registry.encoder()
-    comparison = TokenComparison(encoder, opened[1], QUERY, [0, 2])
+    comparison = opened[1].compared(encoder, QUERY, [0, 2])
     for number, row in enumerate((0, 2)):
         matches = comparison.words(row)
         assert all(TEXTS[row][m.start : m.end] == m.word for m in matches)
@@ -76,7 +74,7 @@ def test_the_words_that_match_are_the_maxima_and_their_places_are_right(opened, 
 
 
 def test_a_row_without_words_is_compared_too(opened, shared_bench):
-    comparison = TokenComparison(shared_bench.registry.encoder(), opened[1], QUERY, [3])
+    comparison = opened[1].compared(shared_bench.registry.encoder(), QUERY, [3])
     assert comparison.words(3) and np.isfinite(comparison.matches.scores).all()
 
 
@@ -103,11 +101,6 @@ def test_every_ranking_obeys_number_and_filters_and_gives_the_same_twice(opened,
 def test_more_like_this_leaves_the_row_itself_out(opened, shared_bench):
     hits = more_like(shared_bench, opened[0], 3, 2, ranking=MAXSIM).hits
     assert len(hits) == 2 and 3 not in {hit.row for hit in hits} and hits[0].row in {1, 5}
-
-
-def test_an_unknown_ranking_is_refused(opened, shared_bench):
-    with pytest.raises(UserError, match="ranking"):
-        search(shared_bench, opened[0], QUERY, ranking="best")
 
 
 @pytest.mark.parametrize(

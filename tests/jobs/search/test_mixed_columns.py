@@ -12,8 +12,8 @@ from sbert_app.corpus.reader import Corpus
 from sbert_app.corpus_map.colouring import ColourScale, _column
 from sbert_app.errors import UserError
 from sbert_app.jobs.open_collection import open_address
-from sbert_app.jobs.search.job import search
 from tests.mixed_columns import COLUMNS, EXPECTED
+from tests.searching import search
 
 WEATHER = "rain snow wind sun fog hail storm frost dew ice heat cold"
 TEXTS = [f"Note {number} about {word}" for number, word in enumerate(WEATHER.split())]

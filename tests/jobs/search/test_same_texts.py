@@ -5,8 +5,8 @@ import pytest
 from sbert_app.corpus.hits import RANKINGS
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import read_lines
-from sbert_app.jobs.search.job import search
 from sbert_app.tables import read_table
+from tests.searching import search
 
 TOPICS = "refund parcel password invoice printer keyboard battery screen".split()
 

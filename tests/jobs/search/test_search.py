@@ -14,13 +14,15 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import ENCODING, INDEXING, index
 from sbert_app.jobs.corpus.opening import delete_saved, open_example, open_saved, read_lines, saved_corpora
-from sbert_app.jobs.search.job import more_like, search
+from sbert_app.jobs.declaring.option import read
+from sbert_app.jobs.search.job import SearchOptions
 from sbert_app.jobs.search.offered import first_query, offered, weak_below
 from sbert_app.jobs.search.ranked_hits import search_so_far
 from sbert_app.models.defaults import NEW_POLY
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.settings import Settings
 from sbert_app.tables import Table, read_table
+from tests.searching import more_like, search
 
 QUERIES = Path(__file__).parents[2] / "corpus" / "field_notes_queries.csv"
 
@@ -195,17 +197,12 @@ def test_bad_requests_are_told(bench):
     with pytest.raises(UserError, match="There is no example 'passwd'"):
         open_example(bench, session, "passwd")
     session, _ = indexed(bench, ["a", "b"])
-    with pytest.raises(UserError, match="The query is blank"):
-        search(bench, session, " ")
     for top in (0, -1, 10**9, 2.5, float("nan"), float("inf"), "abc", None, True):
         with pytest.raises(UserError, match=r"number of hits must be a whole number in 1..1,000"):
-            search(bench, session, "x", top)
+            read(SearchOptions, {"query": "x", "top": top}, bench.settings.limits)
     for query in (None, 5, ["x"]):
         with pytest.raises(UserError, match="The query must be text"):
-            search(bench, session, query)
-    for filters in ([1], "x"):
-        with pytest.raises(UserError, match="Filters must be an object"):
-            search(bench, session, "x", 5, filters)
+            read(SearchOptions, {"query": query}, bench.settings.limits)
     with pytest.raises(UserError, match="There are no lines yet. Type or paste one sentence per line"):
         read_lines(" \n ", bench.settings.limits)
     with pytest.raises(UserError, match="The text with the lines must be text"):
