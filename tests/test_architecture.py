@@ -3,11 +3,14 @@
 import ast
 import re
 import sys
+from dataclasses import fields
 from functools import cache
 from pathlib import Path
 
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
+
+from sbert_app.settings import HOSTED_LIMITS, MEGABYTE, Limits
 
 ROOT = Path(__file__).parents[1]
 FILES = sorted((ROOT / "sbert_app").rglob("*.py"))
@@ -160,21 +163,51 @@ def test_every_file_says_first_what_it_is():
     assert [path for path in FILES if not ast.get_docstring(tree_of(path))] == []
 
 
-def test_readme_tells_the_truth_about_versions_and_commands():
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]  # what a person reads
+
+
+def test_the_pages_name_commands_that_exist_and_all_of_them():
+    from sbert_app.jobs import JOBS
+
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.M))
+    commands = {job.command for job in JOBS if job.command} | {"index"}
+    named = set()
+    for page in PAGES:
+        code = "\n".join(re.findall(r"```.*?```|`[^`\n]+`", page.read_text(encoding="utf-8"), re.S))
+        assert set(re.findall(r"\bmake ([\w-]+)", code)) <= targets, page
+        here = set(re.findall(r"python -m sbert_app ([\w-]+)", code))
+        assert here <= commands, page
+        named |= here
+    assert named == commands, "docs/automation.md shows every command"
+
+
+def test_the_pages_link_to_files_and_headings_that_exist():
+    def anchors(text: str) -> set[str]:
+        return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in re.findall(r"^#+ (.+)", text, re.M)}
+
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for link, anchor in re.findall(r'(?:\]\(|(?:src|srcset)=")([^)"#:]*)(?:#([^)]+))?[)"]', text):
+            target = page.parent / link if link else page
+            assert target.exists(), f"{page.name} links to {link}"
+            assert not anchor or anchor in anchors(target.read_text(encoding="utf-8")), f"{page.name} links to {link}#{anchor}"
+
+
+def test_the_page_of_settings_has_every_variable_and_limit():
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    source = (ROOT / "sbert_app" / "settings.py").read_text(encoding="utf-8")
+    assert set(re.findall(r"SBERT_STUDIO_[A-Z_]+", source)) == set(re.findall(r"SBERT_STUDIO_[A-Z_]+", page))
+    for limit in fields(Limits):
+        unit = MEGABYTE if limit.name.endswith("_bytes") else 1
+        local, hosted = (getattr(limits, limit.name) // unit for limits in (Limits(), HOSTED_LIMITS))
+        assert re.search(rf"^\| `{limit.name}` \| .+ \| {local:,} \| {hosted:,} \|$", page, re.M), limit.name
+
+
+def test_readme_tells_the_truth_about_versions():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     pinned = dict(re.findall(r"^([\w-]+)==(\S+)$", (ROOT / "requirements.txt").read_text(), re.M))
     assert f"sdk_version: {pinned['gradio']}" in readme
     assert len(re.search(r"short_description: (.+)", readme).group(1)) <= 60
-    makefile = (ROOT / "Makefile").read_text()
-    for target in re.findall(r"\bmake (\w+)", readme):
-        assert re.search(rf"^{target}:", makefile, re.M), f"README names `make {target}`"
-    from typer.main import get_command
-
-    from sbert_app.cli.main import app
-
-    commands = set(get_command(app).commands)
-    named = set(re.findall(r"python -m sbert_app (\w+)", readme))
-    assert named == commands
     assert (ROOT / ".ci" / "run").read_text().strip().endswith("make test")
 
 

@@ -1,5 +1,7 @@
 """A collection on the page: opened, searched, filtered, mapped; hosted only those that the administrator lists."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
