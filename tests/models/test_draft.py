@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sbert_app.corpus.indexing import Indexing
+from sbert_app.corpus.hits import Indexing
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index, index_again
 from sbert_app.jobs.corpus.opening import other_index, read_lines

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sbert_app.collections.opened import OpenCollection, refuse_collection
+from sbert_app.corpus.hits import EncodedSoFar, FormerIndex, Indexing
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus.indexing import EncodedSoFar, FormerIndex, Indexing, LongTexts
+from sbert_app.corpus.passages import LongTexts
 from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.evaluation.similarity import draft_loss
