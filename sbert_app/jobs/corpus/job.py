@@ -105,8 +105,7 @@ def _run(bench: Workbench, session: Session, corpus: Corpus, model: str) -> Iter
     """Wait in the queue, index, and open the result, unless the run was revoked, as another corpus was opened."""
     stop = session.begin(INDEXING)
     with bench.lines.corpora.join(stop) as waiting:
-        for before in waiting:
-            yield _step(place_in_line(before, "job"), corpus)
+        yield from (_step(place_in_line(before, "job"), corpus) for before in waiting)
         for step in _index(bench, session, corpus, model, stop):
             if step.result is None or _open(session, step.result, step, stop):
                 yield step
