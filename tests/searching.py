@@ -1,8 +1,32 @@
-"""Searches as tests ask for them: by their values instead of a job's options."""
+"""Corpora and searches as tests ask for them: by lines and by values instead of files and a job's options."""
 
 from sbert_app.corpus.hits import DEFAULT_RANKING
 from sbert_app.corpus.indexed import DENSE
+from sbert_app.jobs.corpus.job import index
+from sbert_app.jobs.corpus.opening import open_example, read_lines
 from sbert_app.jobs.search import job, why_not
+
+
+def brought(bench, lines):
+    """A new session in which lines, or a table, wait to be indexed."""
+    session = bench.sessions.open()
+    text = "\n".join(lines) if isinstance(lines, list) else lines
+    session.put(read_lines(text, bench.settings.limits) if isinstance(text, str) else text)
+    return session
+
+
+def indexed(bench, lines):
+    """A new session whose corpus is these lines, or the column "text" of a table."""
+    session = brought(bench, lines)
+    list(index(bench, session, ["text"]))
+    return session
+
+
+def of_example(bench, name, *model):
+    """A new session whose corpus is an example."""
+    session = bench.sessions.open()
+    open_example(bench, session, name, *model)
+    return session
 
 
 def asked(query="", top=10, filters=None, ranking=DEFAULT_RANKING, cross_encoder=""):

@@ -146,13 +146,13 @@ def _filter_column(cells: "pd.Series[str]", counts: Mapping[str, int]) -> Filter
 
 def in_words(filters: Mapping[str, Any]) -> str:
     """Filters that `matching_rows` accepts, as a phrase: "team: Billing or Technical, amount from 3 to 5"."""
-    return ", ".join(_phrase(column, condition) for column, condition in filters.items())
+    return ", ".join(map(_phrase, conditions(filters, list(filters))))
 
 
-def _phrase(column: str, condition: Any) -> str:
-    if not isinstance(condition, Mapping):
-        values = condition if isinstance(condition, list) else [condition]
-        return f"{column}: {' or '.join(str(value) or BLANK for value in values)}"
-    text = f"“{condition['contains']}” in {column}" if condition.get("contains") else ""
-    bounds = [f"{end} {condition[end]}" for end in ("from", "to") if condition.get(end) not in (None, "")]
+def _phrase(condition: Condition) -> str:
+    column = condition.column
+    if condition.values is not None:
+        return f"{column}: {' or '.join(value or BLANK for value in condition.values)}"
+    text = f"“{condition.contains}” in {column}" if condition.contains else ""
+    bounds = [f"{end} {bound}" for end, bound in (("from", condition.low), ("to", condition.high)) if bound is not None]
     return ", ".join(filter(None, [text, " ".join([column, *bounds]) if bounds else ""]))

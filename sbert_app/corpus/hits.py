@@ -1,10 +1,16 @@
-"""What a search gives: hits with their scores and metadata, and the ways to rank them."""
+"""What a search gives, and the ways to rank; what a session keeps of an indexing, which can be searched besides the open corpus."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS
+import numpy as np
+from numpy.typing import NDArray
+
+from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
 from sbert_app.corpus.ranking.lexical import Span
 from sbert_app.corpus.ranking.maxsim import WordMatch
+from sbert_app.corpus.reader import Corpus
+from sbert_app.vectors import Vectors
 
 MAXSIM = "maxsim"  # a way to rank: hybrid, and the best hits compared token by token
 RANKINGS = {
@@ -98,3 +104,34 @@ class SearchResult:
     weak: float = -1.0  # 19 of 20 pairs written to be related score higher under this model; -1: not measured
     store: Store | None = None
     cautions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class EncodedSoFar:
+    """What a running indexing has encoded: embeddings (n, dim), of the rows that `done`, (n,), names. Both change meanwhile."""
+
+    corpus: Corpus
+    model: str
+    fingerprint: str
+    embeddings: Vectors
+    done: NDArray[np.bool_]
+    passages: ClassVar[None] = None
+    of_corpus: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class FormerIndex:
+    """The index that the open corpus had before it was indexed again, to compare the two models."""
+
+    indexed: IndexedCorpus
+    of_corpus: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class Indexing:
+    """How the open corpus was indexed: seconds, sentences encoded a second, 0 if all came from the cache; and what to note."""
+
+    seconds: float
+    rate: float
+    notes: tuple[str, ...] = ()
+    of_corpus: ClassVar[bool] = True

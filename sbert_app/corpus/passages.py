@@ -1,9 +1,10 @@
-"""Passages: the vectors of the parts of a text that is longer than a model reads."""
+"""Passages: the parts of texts that are longer than a model reads, cut, then searched by vectors of their own."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +13,14 @@ from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.ranking.lexical import Span
 from sbert_app.vectors import Rows, Vectors, unit_rows
 
+if TYPE_CHECKING:
+    from sbert_app.models.encoder import Encoder
+
 # Taken off a passage's cosine: the best of many short passages is high by chance. Chosen on SciFact's train claims, where 0.06
 # and 0.1 are alike (nDCG@10 66.2 and 65.9; without it 63.2, by the beginning alone 63.9).
 COST = 0.08
 BEFORE, AFTER = 2, 3  # neighbours of a passage: with it about 200 tokens, which models read at once
+AT_ONCE = 4_000_000  # characters tokenised between two looks at the stop button: a second or two
 DEEPER = 4  # times as many passages are read next, if those read belong to too few rows
 
 
@@ -96,3 +101,47 @@ class Passages:
         if not len(rows) == len(spans) == len(embeddings) == index.report.rows:
             raise ValueError("its files differ in their number of passages")
         return cls(rows, spans, embeddings, index)
+
+
+class LongTexts:
+    """`cut` finds the passages; then `texts` are to be encoded. rows: the row of each passage; spans: its characters."""
+
+    def __init__(self, encoder: "Encoder", sentences: Sequence[str]) -> None:
+        self._encoder, self._sentences = encoder, sentences
+        self.rows: list[int] = []
+        self.spans: list[Span] = []
+
+    @property
+    def count(self) -> int:
+        """The number of texts that are longer than the model reads."""
+        return len(set(self.rows))
+
+    @property
+    def texts(self) -> list[str]:
+        """The text of each passage."""
+        return [self._sentences[row][slice(*span)] for row, span in zip(self.rows, self.spans, strict=True)]
+
+    def cut(self) -> Iterator[int]:
+        """Cut the texts in their order; yield after each part how many were read."""
+        from sbert_app.models.tokens import passage_spans  # imports torch
+
+        for first, last in self._parts():
+            for number, spans in passage_spans(self._encoder, self._sentences[first:last]).items():
+                self.rows += [first + number] * len(spans)
+                self.spans += spans
+            yield last
+
+    def passages(self, embeddings: Vectors) -> Passages | None:
+        """The passages with their embeddings, (m, dim); None if no text is too long."""
+        return Passages.build(self.rows, self.spans, embeddings) if self.rows else None
+
+    def _parts(self) -> Iterator[tuple[int, int]]:
+        """First sentence and last + 1 of parts of at most about AT_ONCE characters."""
+        first = characters = 0
+        for number, sentence in enumerate(self._sentences, 1):
+            characters += len(sentence)
+            if characters >= AT_ONCE:
+                yield first, number
+                first, characters = number, 0
+        if first < len(self._sentences):
+            yield first, len(self._sentences)

@@ -11,9 +11,8 @@ import numpy as np
 
 from sbert_app.errors import UserError
 from sbert_app.grid.tasks.classes import Classes
-from sbert_app.grid.tasks.pairs import PairTask
 from sbert_app.grid.tasks.ranking import Retrieval
-from sbert_app.grid.tasks.task import Task
+from sbert_app.grid.tasks.task import PairTask, Task
 from sbert_app.labelled.columns import guess_mapping, has_pairs
 from sbert_app.labelled.examples import Examples, Reading, read_examples
 from sbert_app.labelled.labelled_sentences import read_labelled_pairs, read_labelled_sentences

@@ -35,8 +35,7 @@ def encode(call: Call, options: EncodeOptions) -> Steps:
     encoder = bench.registry.encoder(options.model)
     embeddings = np.empty((len(corpus), encoder.dim), dtype=np.float32)
     with bench.lines.corpora.join(call.stop) as waiting:
-        for before in waiting:
-            yield Step(place_in_line(before, "job"))
+        yield from (Step(place_in_line(before, "job")) for before in waiting)
         start = time.perf_counter()
         for rows, vectors in bench.device.stream(encoder, corpus.sentences, encoder.document_prompt):
             embeddings[rows] = vectors

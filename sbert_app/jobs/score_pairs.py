@@ -167,8 +167,7 @@ def _steps(
     scored = earlier if same else None
     if scored is None:
         with bench.lines.corpora.join(stop) as waiting:
-            for before in waiting:
-                yield Step(place_in_line(before, "job"))
+            yield from (Step(place_in_line(before, "job")) for before in waiting)
             scored = yield from _scored(bench, table, reading, model, stop)
     if scored is not None:
         yield Step("Comparing with the labels" if labels else "Sorting")

@@ -260,3 +260,16 @@ def test_library_opens_no_path_and_forgets_on_delete(indexed, tmp_path):
     assert library.list() == []
     with pytest.raises(UserError, match="no longer exists"):
         library.load(saved)
+
+
+def test_both_files_hold_the_unit_embeddings_in_file_order(tmp_path):
+    vectors = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
+    metadata = pd.DataFrame({"row": ["x", "y", "z"], "embedding": ["a", "b", ""]})
+    indexed = IndexedCorpus.build(Corpus("c", ("text",), ["one", "two", "three"], metadata, np.array([1, 3, 4])), "m", "f", vectors)
+    for suffix in (".npy", ".parquet"):
+        indexed.write_embeddings(tmp_path / f"e{suffix}")
+    assert (np.load(tmp_path / "e.npy") == indexed.embeddings).all()
+    frame = pd.read_parquet(tmp_path / "e.parquet")
+    assert list(frame.columns) == ["row", "row_", "embedding_", "text", "embedding"]
+    assert frame["row"].tolist() == [1, 3, 4] and frame["text"].tolist() == ["one", "two", "three"]
+    assert (np.stack(frame["embedding"]) == indexed.embeddings).all()

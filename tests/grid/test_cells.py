@@ -14,7 +14,7 @@ from sbert_app.grid.loading import load_system
 from sbert_app.grid.result import Grid, difference
 from sbert_app.grid.systems import OVERLAP, SBERT, TF_IDF, Choice, System
 from sbert_app.grid.tasks.chosen import own_data_sets
-from sbert_app.grid.tasks.pairs import PairTask
+from sbert_app.grid.tasks.task import PairTask
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 

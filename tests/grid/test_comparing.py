@@ -11,7 +11,7 @@ from sbert_app.grid.loading import load_system
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import BM25, CROSS, OVERLAP, SBERT, Choice
 from sbert_app.grid.tasks.chosen import own_data_sets
-from sbert_app.grid.tasks.pairs import PairTask
+from sbert_app.grid.tasks.task import PairTask
 from sbert_app.settings import Limits
 from sbert_app.ui.evaluation import grid_view
 from sbert_app.ui.evaluation.below_view import chart

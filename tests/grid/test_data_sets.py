@@ -9,8 +9,7 @@ from sbert_app.errors import UserError
 from sbert_app.grid.data_sets import DataSet, read_data_set, read_folder
 from sbert_app.grid.export import in_paper, published
 from sbert_app.grid.tasks.chosen import by_tasks, own_data_sets
-from sbert_app.grid.tasks.pairs import PairTask
-from sbert_app.grid.tasks.task import CLASSES, PAIR_CLASSES
+from sbert_app.grid.tasks.task import CLASSES, PAIR_CLASSES, PairTask
 from sbert_app.labelled.example_set import Examples
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table

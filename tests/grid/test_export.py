@@ -16,8 +16,7 @@ from sbert_app.grid.loading import load_system
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import OVERLAP, TF_IDF, Choice
 from sbert_app.grid.tasks.chosen import own_data_sets
-from sbert_app.grid.tasks.pairs import PairTask
-from sbert_app.grid.tasks.task import CLASSES
+from sbert_app.grid.tasks.task import CLASSES, PairTask
 from sbert_app.settings import Limits
 
 

@@ -13,8 +13,8 @@ from sbert_app.grid.loading import load_system
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import OVERLAP, SBERT, TF_IDF, WORD_VECTORS, Choice
 from sbert_app.grid.tasks.chosen import own_data_sets
-from sbert_app.grid.tasks.pairs import PairTask
 from sbert_app.grid.tasks.ranking import Retrieval
+from sbert_app.grid.tasks.task import PairTask
 from sbert_app.labelled.queries import Queries
 from sbert_app.settings import ASSETS, Limits
 

@@ -10,9 +10,8 @@ from sbert_app.grid.data_sets import DataSet, read_folder
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.systems import BM25, CROSS, HYBRID, MAXSIM, OVERLAP, RERANKED, SBERT, Choice
 from sbert_app.grid.tasks import ranking
-from sbert_app.grid.tasks.pairs import PairTask
 from sbert_app.grid.tasks.ranking import Retrieval
-from sbert_app.grid.tasks.task import RETRIEVAL
+from sbert_app.grid.tasks.task import RETRIEVAL, PairTask
 from sbert_app.labelled.queries import Queries
 from sbert_app.settings import Limits
 

@@ -12,7 +12,7 @@ from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.support_vectors import LEAST_TRAINED, MOST_TRAINED, cut, out_of_fold, predict_folds
 from sbert_app.grid.systems import LEARNS, SVR, Choice
-from sbert_app.grid.tasks.pairs import PairTask
+from sbert_app.grid.tasks.task import PairTask
 from sbert_app.labelled.example_set import Examples
 
 WORDS = "cat dog hotel bill tree cloud river train stone paper glass music winter apple lamp".split()

@@ -29,6 +29,13 @@ from sbert_app.tables import Table
 
 LIMITS = Limits()
 
+FIRST = {
+    "search": ["query", "top", "filters", "hybrid", "rerank", "cross_encoder"],
+    "duplicates": ["threshold", "top", "against", "clean", "remove"],
+    "timing": ["sentences", "seconds", "model", "table_7"],
+    "similarity": ["sentence1", "sentence2", "model", "cross_encoder"],
+}
+
 
 @dataclass(frozen=True)
 class Options:
@@ -102,3 +109,9 @@ def test_an_outcome_comes_after_the_steps():
     assert [step.stage for step in steps] == ["a", "b"]
     with pytest.raises(RuntimeError, match="without an outcome"):
         outcome_of(iter([Step("a")]))
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_arguments_that_were_released_keep_their_places(name):
+    job = next(job for job in JOBS if job.name == name)
+    assert [argument.name for argument in arguments(job.options)][: len(FIRST[name])] == FIRST[name]

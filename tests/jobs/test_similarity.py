@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from sbert_app.errors import UserError
-from sbert_app.jobs.corpus.job import index
-from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.similarity.job import LEAVE_ONE_OUT_WORDS, SimilarityOptions, compare, compare_lists
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, NEW_POLY
 from sbert_app.models.files.layout import read_layout, write_layout
 from sbert_app.runtime.session import Session
 from sbert_app.ui.similarity import detail_view, view
+from tests.searching import indexed
 
 
 @pytest.fixture(scope="module")
@@ -94,16 +93,12 @@ def test_the_score_is_symmetric_and_one_for_equal_sentences(compared):
 
 
 def test_the_percentile_is_of_the_visitors_own_corpus_once_there_is_one(shared_bench):
-    session = shared_bench.sessions.open()
-    session.put(read_lines("cats\ndogs\nbirds\nfish", shared_bench.settings.limits))
-    list(index(shared_bench, session, ["text"]))
+    session = indexed(shared_bench, "cats\ndogs\nbirds\nfish")
     assert compare(shared_bench, session, "a", "b").calibrated_on == "pasted: cats"
 
 
 def test_a_corpus_of_one_sentence_leaves_the_examples_to_calibrate(shared_bench):
-    session = shared_bench.sessions.open()
-    session.put(read_lines("only one", shared_bench.settings.limits))
-    list(index(shared_bench, session, ["text"]))
+    session = indexed(shared_bench, "only one")
     assert compare(shared_bench, session, "a", "b").calibrated_on == "support_tickets.csv"
 
 

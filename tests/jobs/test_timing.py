@@ -26,7 +26,7 @@ from sbert_app.timing.race import DONE, STOPPED, RaceCorpus
 from sbert_app.timing.report import EXTRAPOLATED, MEASURED, PUBLISHED, figures
 from sbert_app.timing.result import CROSS, SBERT, TimingResult
 from sbert_app.ui.timing import numbers_view, race_view, view
-from tests.searching import search
+from tests.searching import of_example, search
 
 
 @pytest.fixture(autouse=True)
@@ -156,8 +156,7 @@ def test_a_race_ends_with_its_corpus(shared_bench):
 
 
 def test_the_sessions_corpus_is_raced_and_its_labelled_pairs_are_measured(shared_bench):
-    session = shared_bench.sessions.open()
-    open_example(shared_bench, session, "field_notes.csv")
+    session = of_example(shared_bench, "field_notes.csv")
     table = example_table("requests_scored.csv", Limits())
     preparing.load(shared_bench, session, replace(table, frame=table.frame.head(80), rows=table.rows[:80]))
     assert race_corpus(shared_bench, session).name == "field_notes.csv" and len(labelled_pairs(shared_bench, session)) == 80
@@ -181,8 +180,7 @@ def test_what_is_raced_is_different_and_enough(shared_bench):
 
 
 def test_whether_a_corpus_can_race_is_answered_without_drawing_its_sentences(shared_bench):
-    session = shared_bench.sessions.open()
-    open_example(shared_bench, session, "field_notes.csv")
+    session = of_example(shared_bench, "field_notes.csv")
     corpus = race_corpus(shared_bench, session)
     assert not corpus.problem and "sentences" not in vars(corpus)
     assert "distinct" in vars(session.corpus().corpus)  # counted once
@@ -200,8 +198,7 @@ def test_another_backbone_races_against_its_like_with_an_untrained_head(racing, 
 
 
 def test_waiting_for_others_is_told_and_not_counted(shared_bench):
-    session = shared_bench.sessions.open()
-    open_example(shared_bench, session, "support_tickets.csv")
+    session = of_example(shared_bench, "support_tickets.csv")
     assert WAITED not in search(shared_bench, session, "refund").milliseconds
     held, device = threading.Event(), shared_bench.device
 

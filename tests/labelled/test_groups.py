@@ -9,7 +9,7 @@ from sbert_app.grid.cell import measure_cell
 from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import System
-from sbert_app.grid.tasks.pairs import PairTask
+from sbert_app.grid.tasks.task import PairTask
 from sbert_app.labelled.example_set import FILE, digests, remember, trained_on
 from sbert_app.models.files.finding import CROSS_ENCODER
 

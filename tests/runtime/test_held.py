@@ -8,8 +8,8 @@ import pytest
 
 from sbert_app.corpus.duplicates import find_duplicates
 from sbert_app.corpus.findings import Mined
+from sbert_app.corpus.hits import FormerIndex
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus.indexing import FormerIndex
 from sbert_app.corpus.reader import Corpus
 from sbert_app.grid.data_sets import read_data_set
 from sbert_app.jobs.duplicates.overlap import FileOverlap, Overlap

@@ -9,7 +9,7 @@ from sbert_app.grid.cell import measure_cell
 from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.systems import Choice
-from sbert_app.grid.tasks.pairs import PairTask
+from sbert_app.grid.tasks.task import PairTask
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.labelled.example_set import Examples
 from sbert_app.models.defaults import NEW_POLY

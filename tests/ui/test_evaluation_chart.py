@@ -9,7 +9,7 @@ from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import OVERLAP, SBERT, SYSTEMS, Choice
-from sbert_app.grid.tasks.pairs import PairTask
+from sbert_app.grid.tasks.task import PairTask
 from sbert_app.ui.evaluation.below_view import chart
 
 

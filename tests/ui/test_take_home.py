@@ -13,7 +13,7 @@ from sbert_app.grid.data_sets import DataSet
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import TF_IDF, Choice
-from sbert_app.grid.tasks.pairs import PairTask
+from sbert_app.grid.tasks.task import PairTask
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.jobs.declaring.recipe import Input

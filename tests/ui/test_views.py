@@ -9,7 +9,7 @@ import pytest
 from jinja2 import UndefinedError
 from markupsafe import Markup
 
-from sbert_app.corpus.indexing import Indexing
+from sbert_app.corpus.hits import Indexing
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.errors import UserError
 from sbert_app.evaluation.metrics import MetricEstimate

@@ -51,26 +51,19 @@ def match(query: Vectors, weights: NDArray[np.floating], rows: Sequence[Vectors]
     return TokenMatches(scores, similarities, tokens)
 
 
-def words_at(text: str, words: NDArray[np.int64], spans: NDArray[np.int64]) -> dict[int, str]:
-    """Number of a word -> its characters. words: the word's number of each token, (T,); spans: the token's characters, (T, 2)."""
-    return {word: text[slice(*extent(spans[words == word]))] for word in dict.fromkeys(words.tolist())}
-
-
-def extent(spans: NDArray[np.int64]) -> tuple[int, int]:
-    """From the first to the last character of several tokens, (t, 2)."""
-    return int(spans[:, 0].min()), int(spans[:, 1].max())
-
-
 def token_weights(lexical: LexicalIndex, texts: dict[int, str], words: NDArray[np.int64]) -> NDArray[np.float64]:
     """How rare each token's word is, divided among its tokens, (T,); 0 for punctuation and stop words.
 
-    texts: as `words_at` gives them. words: the word's number of each token, (T,).
+    texts: number of a word -> its characters; words: the word's number of each token, (T,).
     """
-    rarity = {}
-    for number, text in texts.items():
-        parts = WORD.findall(text.lower())
-        rarity[number] = float(lexical.rarity(parts).max()) if parts else 0.0
+    parts = {number: WORD.findall(text.lower()) for number, text in texts.items()}
+    rarity = {number: float(lexical.rarity(own).max()) if own else 0.0 for number, own in parts.items()}
     return np.array([rarity[number] / int((words == number).sum()) for number in words.tolist()])
+
+
+def extent(spans: NDArray[np.int64]) -> Span:
+    """From the first to the last character of several tokens, (t, 2)."""
+    return int(spans[:, 0].min()), int(spans[:, 1].max())
 
 
 class TokenCache:
@@ -123,7 +116,9 @@ class QueryTokens:
         prompt = encoder.prompt("query")
         tokens = places(encoder, query, prompt)
         self.word = tokens.words
-        self.texts = words_at(query, tokens.words, tokens.spans)
+        self.texts = {
+            word: query[slice(*extent(tokens.spans[tokens.words == word]))] for word in dict.fromkeys(tokens.words.tolist())
+        }
         self.weights = token_weights(lexical, self.texts, tokens.words)
         self._vectors = own_token_vectors(encoder, [query], prompt)[0]
 

@@ -10,8 +10,7 @@ import numpy as np
 from sbert_app.errors import UserError
 from sbert_app.grid.data_sets import DataSet, read_data_set
 from sbert_app.grid.tasks.classes import Classes, Clusters
-from sbert_app.grid.tasks.pairs import PairTask
-from sbert_app.grid.tasks.task import CLASSES, CLUSTERS, TASKS
+from sbert_app.grid.tasks.task import CLASSES, CLUSTERS, TASKS, PairTask
 from sbert_app.labelled.example_set import Examples
 from sbert_app.labelled.labelled_sentences import LabelledSentences, read_labelled_sentences
 from sbert_app.settings import ASSETS, Limits

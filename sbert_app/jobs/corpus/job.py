@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sbert_app.collections.opened import OpenCollection, refuse_collection
+from sbert_app.corpus.hits import EncodedSoFar, FormerIndex, Indexing
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus.indexing import EncodedSoFar, FormerIndex, Indexing, LongTexts
+from sbert_app.corpus.passages import LongTexts
 from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
@@ -100,8 +101,7 @@ def _run(bench: Workbench, session: Session, corpus: Corpus, model: str) -> Iter
     """Wait in the queue, index, and open the result, unless the run was revoked, as another corpus was opened."""
     stop = session.begin(INDEXING)
     with bench.lines.corpora.join(stop) as waiting:
-        for before in waiting:
-            yield _step(place_in_line(before, "job"), corpus)
+        yield from (_step(place_in_line(before, "job"), corpus) for before in waiting)
         for step in _index(bench, session, corpus, model, stop):
             if step.result is None or _open(session, step.result, step, stop):
                 yield step

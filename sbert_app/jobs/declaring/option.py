@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.settings import Limits
-from sbert_app.tables import Table, read_table
+from sbert_app.tables import read_table
 
 Options = TypeVar("Options")
 Check = Callable[[Any, Limits], Any]
@@ -93,7 +93,11 @@ def text(name: str) -> Kind:
 
 def whole(name: str, low: int, high: int | str) -> Kind:
     """A whole number in low..high; `high` may name one of the limits."""
-    return Kind(int, lambda value, limits: validation.whole_number(value, name, low, _most(high, limits)))
+
+    def check(value: Any, limits: Limits) -> int:
+        return validation.whole_number(value, name, low, getattr(limits, high) if isinstance(high, str) else high)
+
+    return Kind(int, check)
 
 
 def number(name: str, low: float, high: float) -> Kind:
@@ -145,13 +149,8 @@ def json_object(name: str) -> Kind:
 def upload() -> Kind:
     """A file, read at once, so that the upload can be deleted while the job waits."""
 
-    def check(value: Any, limits: Limits) -> Table:
-        path = Path(value)
-        if not path.is_file():
-            raise UserError(f"There is no file '{path}'. Check the path.")
-        return read_table(path, limits)
-
-    return Kind(Path, check, upload=True)
+    path = local_file()
+    return Kind(Path, lambda value, limits: read_table(path.check(value, limits), limits), upload=True)
 
 
 def local_file() -> Kind:
@@ -184,7 +183,3 @@ def output(*suffixes: str, reason: str = "") -> Kind:
         return path
 
     return Kind(Path, check, output=True)
-
-
-def _most(high: int | str, limits: Limits) -> int:
-    return int(getattr(limits, high)) if isinstance(high, str) else high

@@ -54,8 +54,7 @@ def mine(bench: Workbench, session: Session) -> Iterator[Step[Mined]]:
     indexed = session.corpus()
     stop = session.begin(MINING)
     with bench.lines.corpora.join(stop) as waiting:
-        for before in waiting:
-            yield Step(place_in_line(before, "job"))
+        yield from (Step(place_in_line(before, "job")) for before in waiting)
         start = time.perf_counter()
         yield Step(COMPARING, 0, 1)
         for step in _mined(bench, indexed, session.get(OpenCollection)):

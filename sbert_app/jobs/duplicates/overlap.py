@@ -114,8 +114,7 @@ def compare_file(bench: Workbench, session: Session, table: Table) -> Iterator[S
     other = read_corpus(table, columns, bench.settings.limits)
     stop = session.begin(OVERLAP)
     with bench.lines.corpora.join(stop) as waiting:
-        for before in waiting:
-            yield Step(place_in_line(before, "job"), 0, len(other))
+        yield from (Step(place_in_line(before, "job"), 0, len(other)) for before in waiting)
         for step in _compared(bench, indexed, other):
             finished = step.result is not None and session.put(step.result, stop)
             if stop.is_set() and not finished:

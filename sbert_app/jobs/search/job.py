@@ -7,9 +7,8 @@ import numpy as np
 
 from sbert_app.collections.collection import SENTENCE, embeddings_of
 from sbert_app.collections.opened import MOST_ID, OpenCollection
-from sbert_app.corpus.hits import DEFAULT_RANKING, FORMER_MODEL, MAXSIM, RANKINGS, Hit, SearchResult
+from sbert_app.corpus.hits import DEFAULT_RANKING, FORMER_MODEL, MAXSIM, RANKINGS, FormerIndex, Hit, SearchResult
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus, Ranking
-from sbert_app.corpus.indexing import FormerIndex
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation

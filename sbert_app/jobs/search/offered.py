@@ -8,8 +8,7 @@ import numpy as np
 
 from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.filters import FilterColumn, filter_columns
-from sbert_app.corpus.hits import RANKINGS
-from sbert_app.corpus.indexing import FormerIndex
+from sbert_app.corpus.hits import RANKINGS, FormerIndex
 from sbert_app.jobs.search.job import OFFERED
 from sbert_app.jobs.search.ranked_hits import encoder_of, unread_reason
 from sbert_app.runtime.session import Session

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sbert_app.corpus.hits import MAXSIM, NAMED, Hit, SearchResult
+from sbert_app.corpus.hits import MAXSIM, NAMED, EncodedSoFar, Hit, SearchResult
 from sbert_app.corpus.indexed import DENSE, IndexedCorpus, Ranking
-from sbert_app.corpus.indexing import EncodedSoFar
 from sbert_app.corpus.ranking.lexical import best_first, compared_order
 from sbert_app.corpus.ranking.maxsim import COMPARED, TokenComparison, best_sentence
 from sbert_app.corpus.reader import Corpus

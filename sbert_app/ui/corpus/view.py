@@ -6,9 +6,8 @@ from pathlib import PurePath
 from markupsafe import Markup
 
 from sbert_app.collections.opened import OpenCollection
-from sbert_app.corpus.hits import SearchResult
+from sbert_app.corpus.hits import Indexing, SearchResult
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus.indexing import Indexing
 from sbert_app.corpus.library import SavedCorpus
 from sbert_app.jobs.corpus.job import ENCODING
 from sbert_app.jobs.corpus.opening import OtherIndex

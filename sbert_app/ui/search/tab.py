@@ -7,9 +7,8 @@ import gradio as gr
 from markupsafe import Markup
 
 from sbert_app.collections.opened import OpenCollection
-from sbert_app.corpus.hits import SearchResult
+from sbert_app.corpus.hits import Indexing, SearchResult
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus.indexing import Indexing
 from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.search.job import SEARCH, SearchOptions, beside, more_like, search
 from sbert_app.jobs.search.judging import judgements

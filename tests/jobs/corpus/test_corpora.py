@@ -6,9 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sbert_app.corpus.hits import FORMER_MODEL
+from sbert_app.corpus.hits import FORMER_MODEL, FormerIndex, Indexing
 from sbert_app.corpus.indexed import WORDS, IndexedCorpus
-from sbert_app.corpus.indexing import FormerIndex, Indexing
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index, index_again
 from sbert_app.jobs.corpus.opening import open_example, open_key, other_index, read_lines
@@ -18,7 +17,7 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.settings import Settings
 from sbert_app.tables import read_table
-from tests.searching import beside, search
+from tests.searching import beside, indexed, search
 
 
 @pytest.fixture
@@ -49,9 +48,7 @@ def test_an_open_corpus_is_indexed_again_with_another_model(bench, other_model):
 
 
 def test_a_corpus_opened_while_another_is_stored_gets_nothing_of_it(bench, other_model, monkeypatch):
-    session = bench.sessions.open()
-    session.put(read_lines("a red car\na green apple\na blue boat", bench.settings.limits))
-    list(index(bench, session, ["text"]))
+    session = indexed(bench, "a red car\na green apple\na blue boat")
     store = session.open
 
     def store_and_be_overtaken(*values, **options):
@@ -100,9 +97,7 @@ def test_a_file_name_opens_the_newest_saved_corpus_of_that_name(bench, write):
 
 
 def test_hosted_a_key_opens_examples_only(bench):
-    session = bench.sessions.open()
-    session.put(read_lines("a red car\na green apple", bench.settings.limits))
-    list(index(bench, session, ["text"]))
+    session = indexed(bench, "a red car\na green apple")
     hosted = open_workbench(Settings(home=bench.settings.home, device="cpu", hosted=True))
     visitor = hosted.sessions.open()
     assert open_key(hosted, visitor, session.get(IndexedCorpus).key) is None

@@ -6,16 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sbert_app.corpus.hits import MAXSIM
+from sbert_app.corpus.hits import MAXSIM, Indexing
 from sbert_app.corpus.indexed import DENSE, HYBRID, IndexedCorpus
-from sbert_app.corpus.indexing import Indexing
 from sbert_app.jobs.corpus.job import INDEXING, index
-from sbert_app.jobs.corpus.opening import open_saved, read_lines, saved_corpora
+from sbert_app.jobs.corpus.opening import open_saved, saved_corpora
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.tables import read_table
 from sbert_app.ui.corpus import view as corpus_view
 from sbert_app.ui.search import view as search_view
-from tests.searching import more_like, search
+from tests.searching import brought, indexed, more_like, search
 
 ANSWER = "The key of the boat house hangs behind the blue door of the boiler room."
 QUERY = "where can I find the key to the boat house"
@@ -34,8 +33,7 @@ def lines(sentences, long_text):
 
 
 def opened(bench, lines):
-    session = bench.sessions.open()
-    session.put(read_lines("\n".join(lines), bench.settings.limits))
+    session = brought(bench, lines)
     return session, list(index(bench, session, ["text"]))
 
 
@@ -88,9 +86,7 @@ def test_more_like_a_long_text_leaves_it_out_with_all_its_passages(shared_bench,
 
 def test_filters_and_the_cross_encoder_read_the_passage(bench, lines, write):
     rows = pd.DataFrame({"text": lines, "odd": np.arange(len(lines)) % 2})
-    session = bench.sessions.open()
-    session.put(read_table(write("long.csv", rows.to_csv(index=False)), bench.settings.limits))
-    list(index(bench, session, ["text"]))
+    session = indexed(bench, read_table(write("long.csv", rows.to_csv(index=False)), bench.settings.limits))
     for ranking in (DENSE, MAXSIM):
         hit = search(bench, session, QUERY, 1, {"odd": "0"}, ranking).hits[0]
         assert hit.row == 31 and hit.compared.endswith(ANSWER)
@@ -142,8 +138,7 @@ def test_a_corpus_saved_without_passages_gets_them_when_it_is_indexed_again(benc
 
 def test_stopping_among_the_passages_keeps_them_for_the_next_time(bench, sentences):
     texts = [f"{' '.join(sentences[10 * i : 10 * i + 120])} Number {i}." for i in range(8)]
-    session = bench.sessions.open()
-    session.put(read_lines("\n".join(texts), bench.settings.limits))
+    session = brought(bench, texts)
     events = []
     for event in index(bench, session, ["text"]):
         events.append(event)
@@ -155,8 +150,7 @@ def test_stopping_among_the_passages_keeps_them_for_the_next_time(bench, sentenc
 
 
 def test_stopping_while_texts_are_cut_encodes_nothing(bench, lines):
-    session = bench.sessions.open()
-    session.put(read_lines("\n".join(lines), bench.settings.limits))
+    session = brought(bench, lines)
     events = []
     for event in index(bench, session, ["text"]):
         events.append(event)

@@ -17,14 +17,14 @@ from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 from sbert_app.ui.duplicates import view
+from tests.searching import of_example
 
 LIMITS = Limits()
 
 
 @pytest.fixture
 def session(shared_bench):
-    session = shared_bench.sessions.open()
-    open_example(shared_bench, session, "support_tickets.csv")
+    session = of_example(shared_bench, "support_tickets.csv")
     return session
 
 

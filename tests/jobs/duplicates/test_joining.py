@@ -7,11 +7,11 @@ import pytest
 
 from sbert_app.collections.opened import OpenCollection, read_sample
 from sbert_app.corpus.findings import Mined
-from sbert_app.jobs.corpus.opening import open_example
 from sbert_app.jobs.duplicates import joining
 from sbert_app.jobs.duplicates.mining import MINING, findings_of, mine
 from sbert_app.jobs.open_collection import open_address
 from tests.jobs.collection.made import make, tickets
+from tests.searching import of_example
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +31,7 @@ def session(shared_bench, folder, monkeypatch):
 
 
 def test_the_whole_collection_has_the_pairs_of_its_rows_in_memory(shared_bench, session):
-    other = shared_bench.sessions.open()
-    open_example(shared_bench, other, "support_tickets.csv")
+    other = of_example(shared_bench, "support_tickets.csv")
     list(mine(shared_bench, other))
     events = list(mine(shared_bench, session))
     assert events[-1].result is not None and (shares := [event.done / event.total for event in events]) == sorted(shares)

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 from sbert_app.collections.opened import read_sample
-from sbert_app.jobs.corpus.job import index
-from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.jobs.map.job import ClusterOptions, draw, place_query
 from sbert_app.jobs.map.kept import mapped_corpus
 from sbert_app.jobs.open_collection import open_address
 from sbert_app.ui.map import lists
 from tests.jobs.collection.made import make, tickets
+from tests.searching import indexed
 
 
 @pytest.fixture
@@ -44,8 +43,6 @@ def test_hits_outside_the_sample_lie_amid_their_nearest_sampled_rows(shared_benc
 
 
 def test_of_an_ordinary_corpus_the_map_lists_its_own_rows(shared_bench):
-    session = shared_bench.sessions.open()
-    session.put(read_lines("\n".join(row["text"] for row in tickets(40)), shared_bench.settings.limits))
-    list(index(shared_bench, session, ["text"]))
+    session = indexed(shared_bench, "\n".join(row["text"] for row in tickets(40)))
     list(draw(shared_bench, session, ClusterOptions.read()))
     assert place_query(shared_bench, session, "login").query.nearest is None

@@ -16,15 +16,14 @@ from sbert_app.grid.systems import BM25, HYBRID, MAXSIM, SBERT, Choice
 from sbert_app.jobs.corpus.opening import open_example
 from sbert_app.jobs.evaluate.grid import choose, fill_session, upload
 from sbert_app.jobs.search.judging import as_csv, judge, judgements
-from tests.searching import search
+from tests.searching import of_example, search
 
 QUERIES = ("my kettle has white stuff inside", "how can I adapt to a different time zone after flying", "moss in the lawn")
 
 
 @pytest.fixture
 def session(shared_bench):
-    session = shared_bench.sessions.open()
-    open_example(shared_bench, session, "field_notes.csv")
+    session = of_example(shared_bench, "field_notes.csv")
     return session
 
 
@@ -41,8 +40,7 @@ def test_a_grade_is_kept_changed_and_taken_back(shared_bench, session):
 
 def test_judgements_belong_to_their_corpus_and_their_visitor(session, shared_bench):
     judge(shared_bench, session, "moss", 3, 2)
-    other = shared_bench.sessions.open()
-    open_example(shared_bench, other, "field_notes.csv")
+    other = of_example(shared_bench, "field_notes.csv")
     assert judgements(other).of_query("moss") == {}
     open_example(shared_bench, session, "support_tickets.csv")
     assert judgements(session).of_query("moss") == {}

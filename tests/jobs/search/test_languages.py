@@ -7,12 +7,10 @@ import pytest
 
 from sbert_app.corpus.indexed import WORDS
 from sbert_app.explain.cautions import Pieces, unread
-from sbert_app.jobs.corpus.job import index
-from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.jobs.search.offered import cautions, corpus_caution
 from sbert_app.jobs.search.ranked_hits import query_caution
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
-from tests.searching import search
+from tests.searching import indexed, search
 
 EXAMPLES = Path(__file__).parents[3] / "assets" / "examples"
 GERMAN = [
@@ -34,9 +32,7 @@ def encoder(shared_bench):
 
 @pytest.fixture(scope="module")
 def searched(shared_bench):
-    session = shared_bench.sessions.open()
-    session.put(read_lines("\n".join([*sentences("support_tickets.csv")[:20], *GERMAN]), shared_bench.settings.limits))
-    list(index(shared_bench, session, ["text"]))
+    session = indexed(shared_bench, [*sentences("support_tickets.csv")[:20], *GERMAN])
     return session
 
 

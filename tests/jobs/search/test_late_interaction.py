@@ -7,11 +7,9 @@ from sbert_app.corpus.hits import MAXSIM
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
 from sbert_app.corpus.ranking.lexical import sentence_spans
 from sbert_app.corpus.ranking.maxsim import best_sentence, match
-from sbert_app.jobs.corpus.job import index
-from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.models.tokens import own_token_vectors, places
 from sbert_app.vectors import unit_rows
-from tests.searching import more_like, search
+from tests.searching import indexed, more_like, search
 
 QUERY = "my parcel never arrived"
 TEXTS = [
@@ -26,9 +24,7 @@ TEXTS = [
 @pytest.fixture(scope="module")
 def opened(shared_bench):
     """The session of an indexed corpus of TEXTS, and the corpus."""
-    session = shared_bench.sessions.open()
-    session.put(read_lines("\n".join(TEXTS), shared_bench.settings.limits))
-    list(index(shared_bench, session, ["text"]))
+    session = indexed(shared_bench, TEXTS)
     return session, session.get(IndexedCorpus)
 
 

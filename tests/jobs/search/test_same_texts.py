@@ -3,10 +3,8 @@
 import pytest
 
 from sbert_app.corpus.hits import RANKINGS
-from sbert_app.jobs.corpus.job import index
-from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.tables import read_table
-from tests.searching import search
+from tests.searching import indexed, search
 
 TOPICS = "refund parcel password invoice printer keyboard battery screen".split()
 
@@ -14,11 +12,7 @@ TOPICS = "refund parcel password invoice printer keyboard battery screen".split(
 @pytest.fixture(scope="module")
 def searched(shared_bench):
     """Eight texts of a column, the first of them in 90 rows, the others in five."""
-    session = shared_bench.sessions.open()
-    lines = [f"Please help with my {topic}" for topic in [TOPICS[0]] * 89 + TOPICS * 5]
-    session.put(read_lines("\n".join(lines), shared_bench.settings.limits))
-    list(index(shared_bench, session, ["text"]))
-    return session
+    return indexed(shared_bench, [f"Please help with my {topic}" for topic in [TOPICS[0]] * 89 + TOPICS * 5])
 
 
 @pytest.mark.parametrize("ranking", RANKINGS)
@@ -31,9 +25,7 @@ def test_so_many_texts_are_found_as_are_asked_for_though_rows_repeat(shared_benc
 
 
 def test_copies_are_counted_among_the_rows_that_fit_the_filters(shared_bench, tmp_path):
-    session = shared_bench.sessions.open()
     (tmp_path / "a.csv").write_text("text,team\n" + "".join(f"Please help with my {TOPICS[i % 4]},{i % 3}\n" for i in range(24)))
-    session.put(read_table(tmp_path / "a.csv", shared_bench.settings.limits))
-    list(index(shared_bench, session, ["text"]))
+    session = indexed(shared_bench, read_table(tmp_path / "a.csv", shared_bench.settings.limits))
     hits = search(shared_bench, session, "refund", 10, {"team": "0"}).hits
     assert [hit.copies for hit in hits] == [1, 1, 1, 1]

@@ -22,15 +22,14 @@ from sbert_app.models.defaults import NEW_POLY
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.settings import Settings
 from sbert_app.tables import Table, read_table
-from tests.searching import more_like, search
+from tests.searching import brought, more_like, of_example, search
 
 QUERIES = Path(__file__).parents[2] / "corpus" / "field_notes_queries.csv"
 
 
 def indexed(bench, lines, columns=("text",)):
     """Index lines in a new session; the session and the events."""
-    session = bench.sessions.open()
-    session.put(read_lines("\n".join(lines), bench.settings.limits))
+    session = brought(bench, lines)
     return session, list(index(bench, session, list(columns)))
 
 
@@ -72,8 +71,7 @@ def test_stopping_keeps_what_was_encoded_and_the_corpus_before(bench, unknown):
 
 
 def test_closing_the_generator_keeps_what_was_encoded(bench, unknown):
-    session = bench.sessions.open()
-    session.put(read_lines("\n".join(unknown[:300]), bench.settings.limits))
+    session = brought(bench, unknown[:300])
     work = index(bench, session, ["text"])
     event = next(event for event in work if event.done > 50)
     work.close()
@@ -82,8 +80,7 @@ def test_closing_the_generator_keeps_what_was_encoded(bench, unknown):
 
 
 def test_meaning_is_found_where_no_word_overlaps(shared_bench):
-    session = shared_bench.sessions.open()
-    open_example(shared_bench, session, "field_notes.csv")
+    session = of_example(shared_bench, "field_notes.csv")
     with QUERIES.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     found = [search(shared_bench, session, row["query"], 3) for row in rows]
@@ -101,8 +98,7 @@ def test_a_poly_encoder_re_ranks_by_its_own_scores(bench):
 
 
 def test_metadata_comes_with_the_hits_and_filters_them(shared_bench):
-    session = shared_bench.sessions.open()
-    open_example(shared_bench, session, "support_tickets.csv")
+    session = of_example(shared_bench, "support_tickets.csv")
     choices = offered(shared_bench, session)
     columns = {column.name: column for column in choices.columns}
     assert list(columns) == ["product", "priority", "team", "date", "text"]
@@ -116,16 +112,14 @@ def test_metadata_comes_with_the_hits_and_filters_them(shared_bench):
 
 
 def test_the_sentences_themselves_can_be_filtered(shared_bench):
-    session = shared_bench.sessions.open()
-    open_example(shared_bench, session, "support_tickets.csv")
+    session = of_example(shared_bench, "support_tickets.csv")
     hits = search(shared_bench, session, "money", 50, {"text": {"contains": "invoice"}}).hits
     assert hits and all("invoice" in hit.sentence.lower() for hit in hits)
     assert "text" in offered(shared_bench, session).columns
 
 
 def test_opening_another_corpus_stops_the_indexing_that_runs(bench, sentences):
-    session = bench.sessions.open()
-    session.put(read_lines("\n".join(sentences), bench.settings.limits))
+    session = brought(bench, sentences)
     events = []
     for event in index(bench, session, ["text"]):
         events.append(event)
@@ -135,8 +129,7 @@ def test_opening_another_corpus_stops_the_indexing_that_runs(bench, sentences):
 
 
 def test_a_corpus_opened_while_the_index_is_built_stays(bench, sentences):
-    session = bench.sessions.open()
-    session.put(read_lines("\n".join(sentences[:50]), bench.settings.limits))
+    session = brought(bench, sentences[:50])
     for event in index(bench, session, ["text"]):
         if event.stage == "Building the index":
             open_example(bench, session, "field_notes.csv")
@@ -144,8 +137,7 @@ def test_a_corpus_opened_while_the_index_is_built_stays(bench, sentences):
 
 
 def test_a_new_start_does_not_revive_what_was_stopped(bench, sentences):
-    session = bench.sessions.open()
-    session.put(read_lines("\n".join(sentences), bench.settings.limits))
+    session = brought(bench, sentences)
     first, second = index(bench, session, ["text"]), index(bench, session, ["text"])
     next(first)
     session.stop(INDEXING)
@@ -321,8 +313,7 @@ def test_two_visitors_at_once_see_their_own_corpus_only(bench):
 
 
 def test_weak_hits_score_lower_than_nearly_all_related_pairs(shared_bench):
-    session = shared_bench.sessions.open()
-    open_example(shared_bench, session, "field_notes.csv", "all-MiniLM-L6-v2")
+    session = of_example(shared_bench, "field_notes.csv", "all-MiniLM-L6-v2")
     with QUERIES.open(newline="", encoding="utf-8") as stream:
         wanted = {row["query"]: row["expected_text"] for row in csv.DictReader(stream)}
     for query, text in wanted.items():
@@ -333,8 +324,7 @@ def test_weak_hits_score_lower_than_nearly_all_related_pairs(shared_bench):
 
 
 def test_what_is_encoded_so_far_answers_while_the_rest_is_encoded(bench, unknown):
-    session = bench.sessions.open()
-    session.put(read_lines("\n".join(unknown), bench.settings.limits))
+    session = brought(bench, unknown)
     answers = []
     for event in index(bench, session, ["text"]):
         if event.stage == ENCODING and 0 < event.done < len(unknown):
@@ -348,8 +338,7 @@ def test_what_is_encoded_so_far_answers_while_the_rest_is_encoded(bench, unknown
 
 
 def test_a_failed_or_stopped_indexing_leaves_nothing_to_search(bench, unknown):
-    session = bench.sessions.open()
-    session.put(read_lines("\n".join(unknown), bench.settings.limits))
+    session = brought(bench, unknown)
     for event in index(bench, session, ["text"]):
         if event.done:
             session.stop(INDEXING)

@@ -11,12 +11,10 @@ from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS, IndexedCorpus
 from sbert_app.corpus.ranking import missed as miss
 from sbert_app.errors import UserError
-from sbert_app.jobs.corpus.job import index
-from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.runtime.examples import FOLDER
 from sbert_app.tables import read_table
 from tests.searching import explain as why_not
-from tests.searching import search
+from tests.searching import indexed, search
 
 KETTLE = "my kettle has white stuff inside"
 URN = "Descale the tea urn or boiler with diluted citric acid once mineral deposits crust its element."
@@ -37,9 +35,7 @@ def session(shared_bench, tmp_path_factory):
         csv.writer(file).writerows(
             [*rows, [LONG, "club", "any", "easy"], [" ", "club", "any", "easy"], ["The end.", "club", "", ""]]
         )
-    session = shared_bench.sessions.open()
-    session.put(read_table(path, shared_bench.settings.limits))
-    list(index(shared_bench, session, ["text"]))
+    session = indexed(shared_bench, read_table(path, shared_bench.settings.limits))
     session.put(replace(session.get(IndexedCorpus), passages=None))  # as an earlier version saved it: long texts are cut
     return session
 
@@ -149,8 +145,6 @@ def test_mistakes_are_sentences(session, shared_bench):
 
 
 def test_the_end_of_a_long_text_is_searched_too_where_it_has_passages(shared_bench):
-    session = shared_bench.sessions.open()
-    session.put(read_lines("\n".join([LONG, MOSS, URN]), shared_bench.settings.limits))
-    list(index(shared_bench, session, ["text"]))
+    session = indexed(shared_bench, [LONG, MOSS, URN])
     answer = why_not(shared_bench, session, "zeppelin hangar", "1", 10, {}, DENSE)
     assert answer.reason == miss.HIT and answer.rank == 1 and answer.read == len(LONG)
