@@ -8,12 +8,14 @@ from sbert_app.corpus.findings import Findings, Mined
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross_encoder_option
 from sbert_app.jobs.declaring.option import choice, number, option, output, upload, whole
-from sbert_app.jobs.duplicates.mining import DEFAULT_THRESHOLD, MOST_LISTED, findings_of, mine, score_borderline
+from sbert_app.jobs.duplicates.mining import MOST_LISTED, findings_of, mine, score_borderline
 from sbert_app.jobs.duplicates.overlap import compare_file
 from sbert_app.models.files.trained_for import how_to_read
 from sbert_app.step import Step
 from sbert_app.storage import writing_to
 from sbert_app.tables import Table
+
+DEFAULT_THRESHOLD = 0.85  # a cosine
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,6 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
 
 # On 10,000 labelled Quora pairs: precision 0.8 and recall 0.6 at 0.85; precision 0.75 and recall 0.86 at 0.75.
-DEFAULT_THRESHOLD = 0.85
 MOST_LISTED = 100_000  # pairs in one answer
 MOST_SCORED = 100  # pairs scored by the cross-encoder, one forward pass each
 MINE, GROUP = "compare", "group"  # stages

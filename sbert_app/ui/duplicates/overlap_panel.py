@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.mining import FLOOR
-from sbert_app.jobs.duplicates.mining import DEFAULT_THRESHOLD
+from sbert_app.jobs.duplicates.job import DEFAULT_THRESHOLD
 from sbert_app.jobs.duplicates.overlap import OVERLAP, FileOverlap, Match, compare_file, matches_of
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench

@@ -12,7 +12,8 @@ from sbert_app.corpus.findings import Findings, Mined
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.errors import UserError
 from sbert_app.jobs.duplicates import mining
-from sbert_app.jobs.duplicates.mining import DEFAULT_THRESHOLD, MOST_LISTED, SecondOpinion, findings_of
+from sbert_app.jobs.duplicates.job import DEFAULT_THRESHOLD
+from sbert_app.jobs.duplicates.mining import MOST_LISTED, SecondOpinion, findings_of
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
