@@ -1,6 +1,6 @@
 """The Evaluation tab: systems × data sets, a grid that fills while one looks, and the errors of each figure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import gradio as gr
@@ -8,7 +8,20 @@ from markupsafe import Markup
 
 from sbert_app.errors import UserError
 from sbert_app.grid.result import Grid
-from sbert_app.grid.systems import BM25, CROSS, HYBRID, MAXSIM, OVERLAP, POOLED, SBERT, SYSTEMS, TF_IDF, WORD_VECTORS, Choice
+from sbert_app.grid.systems import (
+    BM25,
+    CROSS,
+    HYBRID,
+    MAXSIM,
+    OVERLAP,
+    POOLED,
+    RERANKED,
+    SBERT,
+    SYSTEMS,
+    TF_IDF,
+    WORD_VECTORS,
+    Choice,
+)
 from sbert_app.grid.tasks.task import RETRIEVAL
 from sbert_app.jobs.evaluate.grid import ShownGrid, choose, data_sets, fill_session, halt, unfinished, upload
 from sbert_app.runtime.session import Session
@@ -22,6 +35,15 @@ from sbert_app.ui.kit.files import uploaded
 from sbert_app.ui.kit.long_job import LongJob
 
 LEAD = "How good is a model, and is a difference real? Measure **systems** side by side, on **data with known answers**."
+RANKINGS = (BM25, HYBRID, MAXSIM, RERANKED)
+GROUPS = {  # of systems, and what they cost or are for
+    "This model": ((SBERT, *POOLED), "Reads each sentence once; other poolings as in Table 6 of the paper."),
+    "Compared with": (
+        tuple(name for name in SYSTEMS if name not in (SBERT, *POOLED, *RANKINGS)),
+        "A cross-encoder reads every pair: the slowest. tf-idf, word overlap and the regressor need no model.",
+    ),
+    "Ways to search": (RANKINGS, "For questions with judged answers."),
+}
 AT_FIRST = [SBERT, CROSS, WORD_VECTORS, TF_IDF, OVERLAP]
 WAYS_TO_RANK = [SBERT, BM25, HYBRID, MAXSIM]  # chosen when queries with judged documents are added
 SETS_AT_FIRST = 2  # of the data sets that come with the app
@@ -69,9 +91,16 @@ class _EvaluationTab:
     def _draw_choices(self, custom: bool) -> None:
         with gr.Row(elem_id="eval-choices"):
             with gr.Column(min_width=300):
-                named = [(grid_view.name_of(name), name) for name in SYSTEMS if name not in POOLED]
-                pooled = [(grid_view.name_of(name), name) for name in POOLED]
-                self.systems = gr.CheckboxGroup([*named, *pooled], value=AT_FIRST, label="Systems", elem_id="eval-systems")
+                with gr.Column(elem_id="eval-systems"):
+                    self.systems = {
+                        gr.CheckboxGroup(
+                            [(grid_view.name_of(name), name) for name in names],
+                            value=[name for name in names if name in AT_FIRST],
+                            label=label,
+                            info=info,
+                        ): names
+                        for label, (names, info) in GROUPS.items()
+                    }
                 self.models = gr.Dropdown(
                     list(self._bench.settings.allowed_models), value=[], multiselect=True, allow_custom_value=custom,
                     label="Other models", elem_id="eval-models",
@@ -83,7 +112,7 @@ class _EvaluationTab:
                     names, value=names[:SETS_AT_FIRST], label="Data sets", info=MADE_FOR_FINE_TUNE, elem_id="eval-sets"
                 )
                 self.file = gr.File(label="Add a data set", height=150, elem_id="eval-file", elem_classes="drop-zone")
-                gr.HTML(html.hint(FILE_HELP), js_on_load=None)
+                gr.HTML(Markup('<p class="hint">Formats {}</p>').format(html.info(FILE_HELP)), js_on_load=None)
 
     def listen(self, tab: gr.Tab) -> None:
         session = [self._session]
@@ -91,9 +120,9 @@ class _EvaluationTab:
         arrived = self._session.change(handler(self._on_arrival), session, [self.sets, *results], **PRIVATE)
         tab.select(handler(self._on_tab_opened), session, [self.models, self.chart], **PRIVATE)
         self.file.upload(
-            handler(self._on_file), [*session, self.file, self.sets], [self.systems, self.sets, self.file, self.stage], **PRIVATE
+            handler(self._on_file), [*session, self.file, self.sets], [*self.systems, self.sets, self.file, self.stage], **PRIVATE
         )
-        inputs = [*session, self._model, self.systems, self.models, self.sets]
+        inputs = [*session, self._model, self.sets, self.models, *self.systems]
         self.job.listen(self.start.click, self._on_start, inputs, results, halt)
         self.job.listen(arrived.then, self._on_resume, session, results, None)
         self.table.picked(handler(self._on_picked), session, self.errors, **PRIVATE)
@@ -116,13 +145,18 @@ class _EvaluationTab:
         with uploaded(file, NO_FILE) as path:
             data = upload(self._bench, session, path, path.name)
         names = list(data_sets(self._bench, session))
-        ranking = {self.systems: WAYS_TO_RANK} if data.task == RETRIEVAL else {}
+        ranking = self._chosen(WAYS_TO_RANK) if data.task == RETRIEVAL else {}
         others = [] if ranking else chosen or []  # the ways to rank have no figures on pairs
         values = list(dict.fromkeys([*others, data.name]))
         return {**ranking, self.sets: gr.CheckboxGroup(names, value=values), self.file: None, self.stage: html.notes(data.notes)}
 
-    def _on_start(self, session: Session, model: str, systems: list[str], models: list[str], sets: list[str]) -> Iterator[Updates]:
-        grid = choose(self._bench, session, [*(systems or []), *(models or [])], sets or [])
+    def _chosen(self, systems: Sequence[str]) -> Updates:
+        """Choose these systems."""
+        return {group: [name for name in names if name in systems] for group, names in self.systems.items()}
+
+    def _on_start(self, session: Session, model: str, sets: list[str], models: list[str], *groups: list[str]) -> Iterator[Updates]:
+        systems = [name for group in (*groups, models) for name in group or []]
+        grid = choose(self._bench, session, systems, sets or [])
         yield from self._fill(session, grid, Choice(model))
 
     def _on_resume(self, session: Session) -> Iterator[Updates]:
