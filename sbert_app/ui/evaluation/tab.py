@@ -112,7 +112,7 @@ class _EvaluationTab:
                     names, value=names[:SETS_AT_FIRST], label="Data sets", info=MADE_FOR_FINE_TUNE, elem_id="eval-sets"
                 )
                 self.file = gr.File(label="Add a data set", height=150, elem_id="eval-file", elem_classes="drop-zone")
-                gr.HTML(Markup('<p class="hint">Formats {}</p>').format(html.info(FILE_HELP)), js_on_load=None)
+                gr.HTML(Markup('<div class="hint">Formats {}</div>').format(html.info(FILE_HELP)), js_on_load=None)
 
     def listen(self, tab: gr.Tab) -> None:
         session = [self._session]
