@@ -1,6 +1,7 @@
 // Cards that hang from a button, such as the bar's two menus, and the keys that work anywhere outside of fields.
 (() => {
   const menus = () => [...document.querySelectorAll('details[name]')]  // they open a card over the page;
+  const unfolded = () => document.querySelectorAll('.popover > button.label-wrap.open');
   const tabs = () => [...document.querySelectorAll('#tabs > .tab-wrapper [role=tab]')];
   const ACTS = {
     api: () => document.querySelector('footer .show-api')?.click(),
@@ -27,11 +28,19 @@
     k: () => step(-1),
   };
 
+  // What is open closes when the visitor goes on elsewhere.
+  let pressed = [];  // where the pointer went down: a list of choices, or a chip that is removed, is gone when the click comes
+  document.addEventListener('pointerdown', event => { pressed = event.composedPath(); }, true);
   document.addEventListener('click', event => {
-    for (const menu of menus()) if (!menu.contains(event.target) || event.target.closest('[data-act], [data-tour], [data-keep-session]')) menu.open = false;
+    const path = event.isTrusted ? [...pressed, ...event.composedPath()] : event.composedPath();
+    pressed = [];
+    const done = event.target.closest?.('[data-act], [data-tour], [data-keep-session]');
+    for (const menu of menus()) if (done || !path.includes(menu)) menu.open = false;
+    for (const button of unfolded()) if (!path.includes(button.parentElement)) button.click();
     ACTS[event.target.closest?.('[data-act]')?.dataset.act]?.();
   });
   document.addEventListener('keydown', event => {
+    if (event.key === 'Escape') for (const button of unfolded()) { button.click(); button.focus(); }
     if (event.key === 'Escape') for (const menu of menus().filter(each => each.open)) { menu.open = false; menu.querySelector('summary').focus(); }
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.('input, textarea, select, [contenteditable], .present')) return;
     const act = KEYS[event.key] ?? (/^[1-9]$/.test(event.key) && (() => tabs()[event.key - 1]?.click()));

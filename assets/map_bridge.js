@@ -43,19 +43,6 @@ function measure() {
 new ResizeObserver(measure).observe(document.body);
 addEventListener('resize', measure);
 
-// A menu of the toolbar closes when the visitor goes on elsewhere.
-const unfolded = () => document.querySelectorAll('.popover > button.label-wrap.open');
-let pressed = []; // where the pointer went down: a list of choices, or a chip that is removed, is gone when the click comes
-document.addEventListener('pointerdown', event => { pressed = event.composedPath(); }, true);
-document.addEventListener('click', event => {
-  const path = event.isTrusted ? [...pressed, ...event.composedPath()] : event.composedPath();
-  pressed = [];
-  for (const button of unfolded()) if (!path.includes(button.parentElement)) button.click();
-});
-document.addEventListener('keydown', event => {
-  if (event.key === 'Escape') for (const button of unfolded()) { button.click(); button.focus(); }
-});
-
 function restore(gd) {
   if (meta(gd).figure === drawn?.figure) return;
   const same = meta(gd).map && meta(gd).map === drawn?.map;

@@ -91,7 +91,9 @@ def test_a_signal_ends_the_app_and_what_was_going_on_can_go_on(app):
     client.submit(handle_file(LABELLED), "regression", "thorough", "all-MiniLM-L6-v2", "", api_name="/fine_tune")
     runs = Runs(app.home / "runs")
     app.wait_for(lambda: "loaded encoder" in app.log and [info.state for info in runs.list()] == ["running"])
-    time.sleep(2)  # let the indexing encode something
+    (run,) = runs.list()
+    app.wait_for(lambda: len(runs.get(run.id).events()) > 3)  # they take turns: the indexing has encoded something, too
+    time.sleep(1)
     ended_well(app, "SIGTERM")
     assert [info.state for info in runs.list()] == ["interrupted"]
     assert list((app.home / "cache" / "embeddings").glob("*/[!.]*"))  # what was encoded is kept

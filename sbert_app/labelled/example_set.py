@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.corpus.cache import keys_of
 from sbert_app.wording import plural
 
 Groups = NDArray[np.int64]  # (n,) each example's group, counted from 0
@@ -136,6 +135,8 @@ def shared_warning(shared: int) -> str:
 
 def digests(examples: Examples) -> Digests:
     """One digest for each example's pair, (n,), whatever its order, case and spaces; of triplets anchor and positive."""
+    from sbert_app.corpus.cache import keys_of  # it knows the data home, which a bare GPU machine has not
+
     return keys_of(["\0".join(examples.pairs_of(position)[0]) for position in range(len(examples))])
 
 
