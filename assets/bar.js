@@ -1,6 +1,6 @@
 // Cards that hang from a button, such as the bar's two menus, and the keys that work anywhere outside of fields.
 (() => {
-  const menus = () => [...document.querySelectorAll('details[name]')]  // they open a card over the page;
+  const menus = () => [...document.querySelectorAll('details[name]')];  // they open a card over the page
   const unfolded = () => document.querySelectorAll('.popover > button.label-wrap.open');
   const tabs = () => [...document.querySelectorAll('#tabs > .tab-wrapper [role=tab]')];
   const ACTS = {
