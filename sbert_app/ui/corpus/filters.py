@@ -3,7 +3,7 @@
 import json
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import gradio as gr
@@ -14,7 +14,7 @@ from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import Updates, Values, sent
 
 HOW = "Within a column: any of these. Across columns: all of these."
-MOST_MENUS = 12  # the columns of most use come first
+SHOWN_MENUS = 12  # the columns of most use come first; the others are folded
 CHIP = "filter "  # before a column, the name of its chip
 # "chosen" is a custom event: all filters, as jobs take them, whenever one is changed. Gradio patches html in place, which leaves
 # boxes ticked: what is drawn anew shows what it says.
@@ -62,27 +62,38 @@ class Filters:
     def changed(self, values: Values, event: gr.EventData) -> Values:
         """The filters that were chosen on the page, where the menus show them already."""
         filters = sent(event).get("filters")
-        return {self.state: Filtering(values[self.state].columns, filters if isinstance(filters, dict) else {})}
+        return {self.state: replace(values[self.state], filters=filters if isinstance(filters, dict) else {})}
 
     def active(self, values: Values) -> dict[str, str]:
         """Chip name -> label, of each filter in force."""
-        return {f"{CHIP}{column}": in_words({column: condition}) for column, condition in values[self.state].filters.items()}
+        filters = values[self.state].filters.items()
+        return {f"{CHIP}{column}": in_words({column: _written_once(condition)}) for column, condition in filters}
 
     def without(self, values: Values, name: Any) -> Updates:
         """The components to change so that the filter of this chip is gone."""
         before: Filtering = values[self.state]
         left = {column: condition for column, condition in before.filters.items() if f"{CHIP}{column}" != name}
-        return self.show(Filtering(before.columns, left, before.sampled))
+        return self.show(replace(before, filters=left))
+
+
+def _written_once(condition: Any) -> Any:
+    """A list of values with one way of writing each; any other condition as it is."""
+    if not isinstance(condition, list):
+        return condition
+    return list({str(value).casefold(): value for value in reversed(condition)}.values())[::-1]
 
 
 def menus(filtering: Filtering) -> Markup:
     """A menu for each column; nothing for a corpus without."""
     if not filtering.columns:
         return Markup()
-    each = Markup().join(_menu(column, filtering.filters.get(column.name)) for column in filtering.columns[:MOST_MENUS])
+    each = [_menu(column, filtering.filters.get(column.name)) for column in filtering.columns]
+    shown, rest = Markup().join(each[:SHOWN_MENUS]), Markup().join(each[SHOWN_MENUS:])
+    if rest:
+        shown += Markup('<details class="rest"><summary>more columns</summary><div class="filters">{}</div></details>').format(rest)
     note = f"{HOW} Values and numbers are those of the sample of {filtering.sampled:,} rows." if filtering.sampled else HOW
     return Markup('<div class="filters" role="group" aria-label="Only rows where" title="{}" data-drawn="{}">{}</div>').format(
-        note, secrets.token_hex(4), each
+        note, secrets.token_hex(4), shown
     )
 
 
