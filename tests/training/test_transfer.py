@@ -1,6 +1,9 @@
 """Linear classifiers on embeddings: many at once learn what each would learn alone, and as well as scikit-learn's."""
 
+import time
+import warnings
 from dataclasses import replace
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -121,6 +124,29 @@ def test_the_quick_form_is_scikit_learns_nested_search():
     assert quick.folds == pytest.approx(nested(scaled, targets, list(C), 5), abs=1e-6)
     assert quick.protocol == "quick: scikit-learn's logistic regression, nested cross-validation, 5 folds"
     assert set(quick.chosen) <= set(C) and len(ticks) == 5 * (6 * 5 + 1)
+
+
+def test_quick_fits_of_two_visitors_take_turns_and_change_nothing_of_the_process(monkeypatch):
+    """Threads of BLAS and filters of warnings belong to the process: two that overlap would restore each other's."""
+    features, targets = blobs(60)
+    test, fit, running, most = np.arange(60) >= 40, LogisticRegression.fit, [], []
+
+    def watched(model, *data):
+        running.append(model)
+        most.append(len(running))
+        time.sleep(0.002)
+        fitted = fit(model, *data)
+        running.pop()
+        return fitted
+
+    monkeypatch.setattr(LogisticRegression, "fit", watched)
+    before = list(warnings.filters)
+    threads = [Thread(target=learn, args=(features, labelled(targets, test), True)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(most) > 3 and set(most) == {1} and list(warnings.filters) == before
 
 
 def related(rows: int = 900, dim: int = 20) -> tuple[np.ndarray, LabelledSentences]:
