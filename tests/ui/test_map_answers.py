@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from sbert_app.corpus_map.colouring import CLUSTERS
-from sbert_app.jobs.map.kept import current_map
+from sbert_app.jobs.map.kept import current_map, own_model
+from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.ui.corpus.filters import Filtering
 from sbert_app.ui.map import lists
 from sbert_app.ui.map.tab import MapTab
@@ -94,3 +95,12 @@ def test_the_filter_is_offered_for_the_columns_of_the_map(tab, session):
     corpus.metadata.drop(columns=["team", "amount"], inplace=True)
     vars(corpus).pop("filter_columns")
     assert tab.bar.filter.offered(corpus_map)[tab.bar.filter.box].visible is False
+
+
+def test_a_model_typed_while_the_list_is_fetched_stays(tab, session):
+    """What the page sent is older than what stands in the field when the answer comes."""
+    compare = tab.panel.compare
+    for sent_before in (None, "models/another"):
+        assert "value" not in compare._on_models(session, DEFAULT_ENCODER, sent_before)._constructor_args[0]
+    own = own_model(session, DEFAULT_ENCODER)
+    assert compare._on_models(session, DEFAULT_ENCODER, own)._constructor_args[0]["value"] is None

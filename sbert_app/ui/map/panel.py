@@ -73,9 +73,10 @@ class ComparePanel:
         self.share.change(None, self.share, None, js=MORPH, **PRIVATE)
 
     def _on_models(self, session: Session, model: str, chosen: str | None) -> Any:
-        """List the models that are available now; a chosen or typed one stays, unless it is the map's own."""
+        """List the models that are available now; one that is chosen or typed, also meanwhile, stays unless it is the map's own."""
         others, own = other_models(self._bench, session, model), own_model(session, model)
-        return gr.Dropdown(choices=others, value=None if chosen == own else chosen, info=ABOUT if others else NO_OTHER)
+        emptied: dict[str, Any] = {"value": None} if chosen and chosen == own else {}
+        return gr.Dropdown(choices=others, info=ABOUT if others else NO_OTHER, **emptied)
 
     def _on_compare(self, session: Session, model: str | None) -> Iterator[Updates]:
         """Show progress, then morph the map to the other model's layout."""
