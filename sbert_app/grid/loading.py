@@ -172,7 +172,7 @@ def _comparing(bench: Workbench, encoder: "Encoder", data: Queries, tick: Tick) 
     """Compare queries with documents token by token, as Search does; the device is released after each query."""
     from sbert_app.models.tokens import own_token_vectors  # imports torch
 
-    known = TokenCache()
+    cache = TokenCache()
 
     def tokens(rows: Sequence[int]) -> list[Vectors]:
         return own_token_vectors(encoder, [data.documents[row] for row in rows], encoder.document_prompt)
@@ -181,7 +181,7 @@ def _comparing(bench: Workbench, encoder: "Encoder", data: Queries, tick: Tick) 
         tick()
         with bench.device.hold():
             query = QueryTokens(encoder, index, data.queries[number])
-            return query.match(known.vectors(rows.tolist(), tokens)).scores
+            return query.match(cache.vectors(rows.tolist(), tokens)).scores
 
     return compare
 

@@ -67,8 +67,8 @@ class Registry:
 
     def encoder(self, name: str = DEFAULT_ENCODER) -> Encoder:
         """The encoder of that name, loaded at most once. Raises UserError for an unknown name."""
-        known = finding.plain_name(name) in ("", DEFAULT_ENCODER) and self.hardware.device.type == "cpu"
-        return self._get("encoder", name, bundled_encoder if known else Encoder.from_folder)
+        is_bundled = finding.plain_name(name) in ("", DEFAULT_ENCODER) and self.hardware.device.type == "cpu"
+        return self._get("encoder", name, bundled_encoder if is_bundled else Encoder.from_folder)
 
     def encoder_of(self, name: str, fingerprint: str) -> Encoder:
         """The encoder that embedded a corpus. Raises UserError if the model of that name has changed since."""

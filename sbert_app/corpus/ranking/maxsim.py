@@ -163,8 +163,8 @@ class TokenComparison:
         self._places = lambda text: places(encoder, text, prompt)
         self._parts = {part.row: (number, part) for number, part in enumerate(parts)}
         self._query = QueryTokens(encoder, lexical, query)
-        known = kept.vectors(list(texts), lambda new: own_token_vectors(encoder, [texts[key] for key in new], prompt))
-        self.matches: TokenMatches = self._query.match(known)
+        vectors = kept.vectors(list(texts), lambda new: own_token_vectors(encoder, [texts[key] for key in new], prompt))
+        self.matches: TokenMatches = self._query.match(vectors)
 
     def words(self, row: int) -> tuple[WordMatch, ...]:
         """Which words met, the heaviest first; a query word without weight is left out."""
