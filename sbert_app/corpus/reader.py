@@ -124,13 +124,8 @@ def read_corpus(table: Table, columns: Sequence[str], limits: Limits) -> Corpus:
 
     Blank sentences are skipped, over-long ones cut; both are reported.
     """
-    missing = [column for column in columns if column not in table.frame.columns]
-    if missing or not columns:
-        problem = f"no column '{missing[0]}'" if missing else "no sentence column chosen"
-        raise UserError(f"'{table.name}' has {problem}. Its columns are: {', '.join(table.frame.columns)}.")
-    columns = [column for column in table.frame.columns if column in columns]
-    parts = [table.frame[column].str.strip() for column in columns]
-    texts = parts[0] if len(parts) == 1 else pd.Series([" ".join(filter(None, row)) for row in zip(*parts, strict=True)])
+    columns = existing(table, columns)
+    texts = joined(table.frame, columns)
     filled = (texts != "").to_numpy()
     if not filled.any():
         raise UserError(f"Every row of column '{', '.join(columns)}' is blank. Choose another sentence column.")
@@ -145,9 +140,26 @@ def read_corpus(table: Table, columns: Sequence[str], limits: Limits) -> Corpus:
         rows=rows,
         skipped=tuple(sorted((*table.skipped, *blank), key=lambda skip: skip.row)),
         notes=(*table.notes, *_remarks(texts[filled].tolist(), sentences, rows, limits)),
-        title_ends=np.array(parts[0].str.len(), dtype=np.int64)[filled] if len(columns) > 1 else None,
+        title_ends=np.array(joined(table.frame, columns[:1]).str.len(), dtype=np.int64)[filled] if len(columns) > 1 else None,
         place=list(table.frame.columns).index(columns[0]),
         form=table.form,
+    )
+
+
+def existing(table: Table, columns: Sequence[str]) -> list[str]:
+    """These columns in the order of the file. Raises UserError for none, or one that the table does not have."""
+    missing = [column for column in columns if column not in table.frame.columns]
+    if missing or not columns:
+        problem = f"no column '{missing[0]}'" if missing else "no sentence column chosen"
+        raise UserError(f"'{table.name}' has {problem}. Its columns are: {', '.join(table.frame.columns)}.")
+    return [column for column in table.frame.columns if column in columns]
+
+
+def joined(frame: pd.DataFrame, columns: Sequence[str]) -> "pd.Series[str]":
+    """The text of each row: the cells of these columns without outer blanks; "" for none."""
+    parts = [frame[column].str.strip() for column in columns]
+    return (
+        parts[0] if len(parts) == 1 else pd.Series([" ".join(filter(None, row)) for row in zip(*parts, strict=True)], dtype=object)
     )
 
 

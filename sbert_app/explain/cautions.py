@@ -94,10 +94,10 @@ def unread(sentence: str, pieces: Pieces) -> str:
         most = LETTERS_A_PIECE_DENSE if DENSE.search(sentence) else LETTERS_A_PIECE
         return "is in a script that this model reads letter by letter, not as words" if letters / count <= most else ""
     fragmented = count >= PIECES_A_WORD * len(written) or pieces.a_sample_word >= PIECES_A_SAMPLE_WORD
-    return "is not in English, and this model knows few of its words" if fragmented and _is_foreign(sentence) else ""
+    return "is not in English, and this model knows few of its words" if fragmented and is_foreign(sentence) else ""
 
 
-def _is_foreign(sentence: str) -> bool:
+def is_foreign(sentence: str) -> bool:
     """Whether a sentence in Latin script has frequent words or letters of other languages, and hardly any English ones."""
     words = set(words_of(sentence))  # once each: "com" of addresses is Portuguese, too
     english, known = sum(word in FUNCTION_WORDS for word in words), sum(word in OTHER_LANGUAGES for word in words)

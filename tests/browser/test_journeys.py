@@ -124,9 +124,29 @@ def test_a_bad_file_gets_a_sentence_and_the_corpus_before_stays(page, corpus_fil
     expect(page.locator(".hit").first).to_contain_text("Bread goes stale")
 
 
+def test_what_is_wrong_with_a_file_is_said_and_mended_only_if_asked(page, tmp_path):
+    messy = tmp_path / "messy.csv"
+    messy.write_text("text,day\n<p>a cat</p>,2026-03-05\na cat,05.03.2026\na dog,2026-03-06\n,2026-03-07\n", encoding="utf-8")
+    upload(page, messy)
+    dates = "The dates of “day” are written in several ways, 1 not as 2026-03-31"
+    expect(page.locator(".faults summary")).to_have_text(["1 row has no text and will be left out", "1 row holds HTML", dates])
+    expect(page.locator("#index")).to_have_text("Read 3 rows")
+    page.get_by_label("Take out HTML").check()
+    expect(page.locator("#preview")).not_to_contain_text("<p>")
+    index(page, "messy.csv")
+    search(page, "cat")
+    expect(page.locator(".hit")).to_have_count(2)  # two rows with one text
+    open_menu(page)
+    page.locator("#other-columns").click()
+    expect(page.get_by_label("Take out HTML")).not_to_be_checked()
+    index(page, "messy.csv")
+    search(page, "cat")
+    expect(page.locator(".hit")).to_have_count(3)
+
+
 def test_the_panel_offers_only_what_would_be_indexed(page, corpus_file):
     upload(page, corpus_file)
-    expect(page.locator("#index")).to_have_text("Index 122 rows")
+    expect(page.locator("#index")).to_have_text("Read 122 rows")
     page.locator("#index-cancel").click()
     expect(page.locator("#index")).to_be_hidden()
     expect(page.locator("#corpus-choices")).to_be_visible()

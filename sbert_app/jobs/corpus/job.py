@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -12,11 +12,13 @@ import numpy as np
 from sbert_app.collections.opened import OpenCollection, refuse_collection
 from sbert_app.corpus.hits import EncodedSoFar, FormerIndex, Indexing
 from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.corpus.mending import MENDS, mended
 from sbert_app.corpus.passages import LongTexts
-from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
+from sbert_app.corpus.reader import Corpus, existing, guess_column, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
+from sbert_app.jobs.declaring.option import names, option
 from sbert_app.jobs.search.offered import cautions
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.line import place_in_line
@@ -40,6 +42,9 @@ ENCODING = "Encoding"  # the stage in which rows are searched already
 @dataclass(frozen=True)
 class IndexOptions:
     model: str = model_option()
+    mend: list[str] = option(
+        f"what to mend before reading, of {', '.join(MENDS)} (repeats: rows with the text of an earlier row)", names("mends"), []
+    )
 
 
 def index_corpus(call: Call, options: IndexOptions) -> Steps:
@@ -52,7 +57,7 @@ def index_corpus(call: Call, options: IndexOptions) -> Steps:
     session, table = call.bench.sessions.open(call.stop.visitor), call.required_table()
     session.put(table)
     step = Step[IndexedCorpus]("")
-    for step in index(call.bench, session, call.columns or [guess_column(table.frame)], options.model):
+    for step in index(call.bench, session, call.columns or [guess_column(table.frame)], options.model, options.mend):
         yield step
     if step.result is None:
         return
@@ -84,9 +89,18 @@ def waiting_table(session: Session) -> Table:
     return table
 
 
-def index(bench: Workbench, session: Session, columns: list[str], model: str = DEFAULT_ENCODER) -> Iterator[Step[IndexedCorpus]]:
-    """Index the session's table. The last step has the corpus or is `stopped`; until then the previous corpus stays open."""
-    corpus = read_corpus(waiting_table(session), validation.names(columns, "sentence columns"), bench.settings.limits)
+def index(
+    bench: Workbench, session: Session, columns: list[str], model: str = DEFAULT_ENCODER, mends: Sequence[str] = ()
+) -> Iterator[Step[IndexedCorpus]]:
+    """Index the session's table. The last step has the corpus or is `stopped`; until then the previous corpus stays open.
+
+    mends: what to mend before, of MENDS.
+    """
+    columns, table = validation.names(columns, "sentence columns"), waiting_table(session)
+    for mend in mends:
+        validation.one_of(mend, "mend", MENDS)
+    table = mended(table, existing(table, columns), mends) if mends else table
+    corpus = read_corpus(table, columns, bench.settings.limits)
     yield from _run(bench, session, corpus, model)
 
 

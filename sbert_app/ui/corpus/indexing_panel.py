@@ -41,12 +41,12 @@ class IndexingPanel:
         self.job = LongJob(self.stop, self.progress, self._index, self.again)
 
     def listen(
-        self, columns: gr.Dropdown, model: gr.State, opened: gr.State, shown: list[Any], show: Callable[[Session], Updates]
+        self, chosen: list[Any], model: gr.State, opened: gr.State, shown: list[Any], show: Callable[[Session], Updates]
     ) -> None:
-        """Connect events. shown: the components that `show` updates once the corpus is indexed."""
+        """Connect events. chosen: text columns and mends; shown: the components that `show` updates once the corpus is indexed."""
         self._show = show
         session, with_model, outputs = [self._session], [self._session, model], [*shown, self.notice, self.so_far, self.hits]
-        inputs, stop = [*session, columns, model], lambda session: session.stop(INDEXING)
+        inputs, stop = [*session, *chosen, model], lambda session: session.stop(INDEXING)
         for run in (
             self.job.listen(self._index.click, self._on_index, inputs, outputs, stop),
             self.job.listen(self.again.click, self._on_index_again, with_model, outputs, None),
@@ -58,8 +58,8 @@ class IndexingPanel:
             [self.stale_row, self.stale, self.again], trigger_mode="always_last", **PRIVATE,
         )  # fmt: skip
 
-    def _on_index(self, session: Session, columns: list[str], model: str) -> Iterator[Updates]:
-        yield from self._indexing(session, waiting_table(session).name, index(self._bench, session, columns, model))
+    def _on_index(self, session: Session, columns: list[str], mends: list[str], model: str) -> Iterator[Updates]:
+        yield from self._indexing(session, waiting_table(session).name, index(self._bench, session, columns, model, mends))
 
     def _on_index_again(self, session: Session, model: str) -> Iterator[Updates]:
         yield from self._indexing(session, session.corpus().corpus.name, index_again(self._bench, session, model))

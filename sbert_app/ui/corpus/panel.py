@@ -8,7 +8,8 @@ import gradio as gr
 
 from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus.reader import guess_column, looks_like_prose
+from sbert_app.corpus.mending import findings, mended
+from sbert_app.corpus.reader import existing, guess_column, joined, looks_like_prose
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import waiting_table
 from sbert_app.jobs.corpus.opening import delete_saved, open_example, open_saved, read_lines, saved_corpora
@@ -72,8 +73,12 @@ class CorpusPanel:
                 label="Text column(s)", info="Several columns are joined, in the order of the file.", multiselect=True,
                 elem_id="columns",
             )  # fmt: skip
+            self.mends = gr.CheckboxGroup(
+                label="Mend before reading", info="Only in the copy that is searched. Without a tick nothing is changed.",
+                visible=False, elem_id="mends",
+            )  # fmt: skip
             with gr.Row(elem_classes="examples"):
-                self.index = gr.Button("Index", variant="primary", elem_id="index")
+                self.index = gr.Button("Read", variant="primary", elem_id="index")
                 self.cancel = gr.Button("Cancel", elem_id="index-cancel")
             self.preview = gr.Dataframe(label="First rows", interactive=False, wrap=True, elem_id="preview")
 
@@ -95,15 +100,18 @@ class CorpusPanel:
         self._starts = starts
         self.shown: list[Any] = [self.opened, self._menu, self.choose, self.choices, *starts]  # what `show` updates
         session, with_model = [self._session], [self._session, self._model]
-        table = [self.choose, self.summary, self.columns, self.preview, self.file, self.index]
+        table = [self.choose, self.summary, self.columns, self.mends, self.preview, self.file, self.index]
+        chosen = [*session, self.columns, self.mends]
         uploaded = self.file.upload(handler(self._on_file), [*session, self.file], table, **PRIVATE)
         uploaded.failure(lambda: None, None, self.file, **PRIVATE)  # so that another file can be uploaded
         self.use_pasted.click(handler(self._on_pasted), [*session, self.pasted], table, **PRIVATE)
         self.cancel.click(lambda: gr.Column(visible=False), None, self.choose, **PRIVATE)
         self.other_columns.click(handler(self._on_other_columns), session, table, **PRIVATE)
+        self.columns.input(handler(self._on_columns), chosen, table, trigger_mode="always_last", **PRIVATE)
+        self.mends.input(handler(self._on_mends), chosen, [self.preview, self.index], trigger_mode="always_last", **PRIVATE)
         self.collection.listen([*self.shown, self.notice], self._on_opening)
         self._menu.picked(handler(self._on_picked), with_model, [*self.shown, self.notice], **PRIVATE)
-        self.indexing.listen(self.columns, self._model, self.opened, self.shown, self.show)
+        self.indexing.listen([self.columns, self.mends], self._model, self.opened, self.shown, self.show)
         exported = [self.export, self.other_columns, *self.downloads.values()]
         self.opened.change(handler(self._on_opened), session, exported, **PRIVATE)
         for kind, button in self.makes.items():
@@ -143,13 +151,30 @@ class CorpusPanel:
         """Show the table, to confirm its text columns."""
         table = waiting_table(session)
         column = guess_column(table.frame)
+        choices = gr.Dropdown(choices=list(table.frame.columns), value=[column])
+        return {**self._on_columns(session, [column], []), self.choose: gr.Column(visible=True), self.columns: choices}
+
+    def _on_columns(self, session: Session, columns: list[str], mends: list[str]) -> Updates:
+        """Show what is wrong with the texts of these columns."""
+        table = waiting_table(session)
+        faults = [*findings(table, existing(table, columns))]
+        choices = {fault.mend: view.MENDS[fault.mend] for fault in faults if fault.mend}
+        chosen = [mend for mend in mends if mend in choices]
+        offered = [(label, mend) for mend, label in choices.items()]
         return {
-            self.choose: gr.Column(visible=True),
-            self.summary: view.table_summary(table, column, looks_like_prose(table.frame, column)),
-            self.columns: gr.Dropdown(choices=list(table.frame.columns), value=[column]),
-            self.preview: table.frame.head(PREVIEW_ROWS).map(lambda cell: html.short(cell, PREVIEW_LENGTH)),
-            self.index: gr.Button(f"Index {view.rows(len(table.frame))}"),
+            self.summary: view.table_summary(table, columns[0], looks_like_prose(table.frame, columns[0]), faults),
+            self.mends: gr.CheckboxGroup(choices=offered, value=chosen, visible=bool(choices)),
+            **self._on_mends(session, columns, chosen),
         }
+
+    def _on_mends(self, session: Session, columns: list[str], mends: list[str]) -> Updates:
+        """Show the table as it would be read."""
+        table = waiting_table(session)
+        columns = existing(table, columns)
+        frame = mended(table, columns, mends).frame if mends else table.frame
+        filled = int((joined(frame, columns) != "").sum())
+        preview = frame.head(PREVIEW_ROWS).map(lambda cell: html.short(cell, PREVIEW_LENGTH))
+        return {self.preview: preview, self.index: gr.Button(f"Read {view.rows(filled)}")}
 
     def _on_picked(self, session: Session, model: str, event: gr.EventData) -> Updates:
         """A corpus was chosen or deleted, here or on a tab without a corpus."""

@@ -9,6 +9,7 @@ from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.hits import Indexing, SearchResult
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.library import SavedCorpus
+from sbert_app.corpus.mending import DATES, MARKUP, REPEATS, SPACES, Finding
 from sbert_app.jobs.corpus.job import ENCODING
 from sbert_app.jobs.corpus.opening import OtherIndex
 from sbert_app.jobs.open_collection import key_of
@@ -16,7 +17,7 @@ from sbert_app.step import Step
 from sbert_app.tables import Table
 from sbert_app.tables.table import skipped_summary
 from sbert_app.ui.kit import html
-from sbert_app.wording import duration, plural
+from sbert_app.wording import duration, plural, row_list
 
 EXAMPLES = {
     "support_tickets.csv": ("Support tickets", "926 short messages with team, product, priority and date"),
@@ -24,6 +25,13 @@ EXAMPLES = {
 }
 NO_CORPUS = "Add a file, or try an example"
 RECENT_SHOWN = 5
+FAULT_LENGTH = 120  # characters of an example of what is wrong
+MENDS = {
+    MARKUP: "Take out HTML",
+    SPACES: "Tidy spaces",
+    DATES: "Write dates as 2026-03-31",
+    REPEATS: "Keep one row of each text",
+}
 SO_FAR_LENGTH = 160  # characters of a hit while a corpus is being indexed
 NEXT = {"Search": "Search it", "Duplicates": "Find duplicates", "Map": "Draw its map"}  # tab -> what to do there
 FORMATS = "csv, tsv, txt, jsonl, json, parquet or xlsx; the text formats also as .gz"
@@ -106,14 +114,26 @@ def _short(model: str) -> str:
     return PurePath(model).name
 
 
-def table_summary(table: Table, column: str, prose: bool) -> Markup:
-    """What was read from a file, and the guessed text column."""
+def table_summary(table: Table, column: str, prose: bool, faults: Sequence[Finding]) -> Markup:
+    """What was read from a file, the guessed text column, and what is wrong, each with its rows and examples."""
     guess = "The text seems to be in" if prose else "No column looks like sentences; the closest is"
     columns = len(table.frame.columns)
-    lines = [*table.notes, *skipped_summary(table.skipped)]
     size = f"{rows(len(table.frame))}, {columns} {plural(columns, 'column', 'columns')}"
     head = Markup('<p class="read"><b>{}</b>: {}. {} <b>{}</b>.</p>').format(table.name, size, guess, column)
-    return head + html.notes(lines)
+    found = Markup('<ul class="faults">{}</ul>').format(Markup().join(map(_fault, faults))) if faults else Markup()
+    return head + found + html.notes([*table.notes, *skipped_summary(table.skipped)])
+
+
+def _fault(fault: Finding) -> Markup:
+    arrow, line = Markup('<i aria-label="becomes">→</i> {}'), Markup('<p dir="auto">{} {}</p>')
+    examples = [line.format(_cell(now), arrow.format(_cell(then)) if now != then else "") for now, then in fault.examples]
+    listed = Markup('<p class="hint">In {}.</p>').format(row_list(fault.rows.tolist()))
+    return Markup("<li><details><summary>{}</summary>{}{}</details></li>").format(fault.text, listed, Markup().join(examples))
+
+
+def _cell(text: str) -> str:
+    """An example of a cell, its invisible characters and line breaks as symbols."""
+    return html.short("".join(letter if letter.isprintable() else "·" for letter in text), FAULT_LENGTH)
 
 
 def progress(step: Step[IndexedCorpus], name: str) -> Markup:

@@ -1,0 +1,160 @@
+"""What is wrong with a table that is to be read as a corpus, with the rows of each fault; and how it is mended, if one asks."""
+
+import html
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from sbert_app.corpus.reader import joined
+from sbert_app.corpus.values import read
+from sbert_app.explain.cautions import is_foreign
+from sbert_app.tables import Skip, Table
+from sbert_app.wording import plural
+
+MENDS = MARKUP, SPACES, DATES, REPEATS = "html", "spaces", "dates", "repeats"
+EXAMPLES = 3
+HEAD = 200  # rows that show whether a column holds dates
+BEGINNING = 300  # characters that show the language
+REPEATED = "repeats an earlier text"
+HIDDEN = re.compile(r"<(script|style)\b[^<>]*>[^<]*</\1\s*>|<!--[^<>]*-->", re.IGNORECASE)  # in linear time
+TAG = re.compile(
+    r"</?(?:a|abbr|article|b|blockquote|body|br|button|center|code|dd|div|dl|dt|em|font|footer|form|h[1-6]|head|header|hr|html|i|img|"
+    r"input|label|li|link|main|meta|nav|ol|option|p|pre|s|section|select|small|span|strike|strong|sub|sup|table|tbody|td|tfoot|th|"
+    r"thead|title|tr|tt|u|ul|video)(?:\s[^<>]*)?/?>",
+    re.IGNORECASE,
+)
+INLINE = re.compile(r"</?(?:a|abbr|b|code|em|font|i|s|small|span|strike|strong|sub|sup|tt|u)\b", re.IGNORECASE)
+ENTITY = re.compile(r"&(?:[a-z][a-z0-9]*|#\d+|#x[0-9a-f]+);", re.IGNORECASE)
+INVISIBLE = re.compile(r"[\u00ad\u200b\u2060\ufeff]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+GAPS = re.compile(r"[^\S\r\n]{2,}|[^\S\r\n ]")
+ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """rows: as numbered in the file; examples: texts of some of them, as they are and mended; mend: one of MENDS, "" for none."""
+
+    text: str
+    rows: NDArray[np.int64]
+    examples: Sequence[tuple[str, str]] = ()
+    mend: str = ""
+
+
+def without_html(cell: str) -> str:
+    """The text of a cell without tags, scripts and comments, its entities as characters."""
+    if "<" not in cell and "&" not in cell:
+        return cell
+    text = TAG.sub(lambda tag: "" if INLINE.match(tag[0]) else " ", HIDDEN.sub(" ", cell))
+    unescaped = ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
+    return cell if unescaped == cell else _tidy(unescaped)
+
+
+def _tidy(cell: str) -> str:
+    """A cell with single spaces, without invisible characters, and none of either at its ends. Lines stay."""
+    return GAPS.sub(" ", INVISIBLE.sub("", cell)).strip()
+
+
+def in_iso(cells: "pd.Series[str]") -> "pd.Series[str] | None":
+    """A column of dates that are written in several ways, each as 2026-03-31, with its time if it has one; None for other columns.
+
+    What is no date, could be two dates, or is a whole month or year, stays.
+    """
+    head = read(cells.head(HEAD))
+    column = read(cells) if head and head.scale.startswith("date") else None
+    if column is None:
+        return None
+    filled = np.isfinite(column.values)
+    if cells[filled].str.strip().str.replace(r"\d+", "", regex=True).str.slice(0, 2).nunique() < 2:
+        return None
+    other = filled & ~cells.str.match(ISO).to_numpy() & (cells.str.len() > len("2026-03")).to_numpy()
+    moments = zip(cells, column.values.tolist(), other, strict=True)
+    return pd.Series([_moment(cell, seconds) if changes else cell for cell, seconds, changes in moments], dtype=object)
+
+
+def _moment(cell: str, seconds: float) -> str:
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return f"{moment:%Y-%m-%d %H:%M:%S}" if ":" in cell or moment.time() != datetime.min.time() else f"{moment:%Y-%m-%d}"
+
+
+CELLS: Mapping[str, Callable[[str], str]] = {MARKUP: without_html, SPACES: _tidy}
+
+
+def findings(table: Table, columns: Sequence[str]) -> Iterator[Finding]:
+    """Yield what is wrong with these text columns, and with other columns of dates, that are written in several forms."""
+    texts = joined(table.frame, columns)
+    filled = (texts != "").to_numpy()
+    if not filled.all():
+        empty = table.rows[~filled]
+        yield Finding(f"{len(empty):,} {plural(len(empty), 'row has', 'rows have')} no text and will be left out", empty)
+    yield from _repeats(table, columns, texts)
+    for mend, has in ((MARKUP, "holds HTML"), (SPACES, "holds odd spaces or invisible characters")):
+        yield from _changes(table, columns, mend, has)
+    for column in table.frame.columns:
+        yield from _dates(table, column) if column not in columns else ()
+    foreign = texts.str.slice(0, BEGINNING).map(is_foreign).to_numpy(bool)
+    if foreign.any():
+        shown = _pairs(texts[foreign], texts[foreign])
+        yield Finding(f"{_rows(foreign.sum(), 'does', 'do')} not look English", table.rows[foreign], shown)
+
+
+def _repeats(table: Table, columns: Sequence[str], texts: "pd.Series[str]") -> Iterator[Finding]:
+    again = _again(texts)
+    if again.any():
+        others = table.frame.drop(columns=list(columns))
+        differing = int((again & ~pd.concat([texts, others], axis=1).duplicated().to_numpy()).sum())
+        differ = f"; {differing:,} of them {plural(differing, 'differs', 'differ')} in other columns" if differing else ""
+        text = f"{_rows(again.sum(), 'repeats', 'repeat')} an earlier text{differ}"
+        yield Finding(text, table.rows[again], _pairs(texts[again], texts[again]), REPEATS)
+
+
+def _changes(table: Table, columns: Sequence[str], mend: str, has: str) -> Iterator[Finding]:
+    """The rows that a mend of single cells would change."""
+    before = joined(table.frame, columns)
+    after = joined(pd.DataFrame({column: _each(CELLS[mend], table.frame[column]) for column in columns}), columns)
+    if (changed := (before != after).to_numpy()).any():
+        text = _rows(changed.sum(), has, has.replace("holds", "hold"))
+        yield Finding(text, table.rows[changed], _pairs(before[changed], after[changed]), mend)
+
+
+def _dates(table: Table, column: str) -> Iterator[Finding]:
+    cells = table.frame[column]
+    written = in_iso(cells)
+    if written is not None and (changed := (cells != written).to_numpy()).any():
+        text = f"The dates of “{column}” are written in several ways, {changed.sum():,} not as 2026-03-31"
+        yield Finding(text, table.rows[changed], _pairs(cells[changed], written[changed]), DATES)
+
+
+def mended(table: Table, columns: Sequence[str], mends: Collection[str]) -> Table:
+    """A table with these of MENDS done: the first two to its text columns, DATES to all others. The given table stays as it is."""
+    frame = table.frame.copy()
+    for column in frame.columns:
+        for mend in CELLS if column in columns else ():
+            if mend in mends:
+                frame[column] = _each(CELLS[mend], frame[column])
+        if DATES in mends and column not in columns and (written := in_iso(frame[column])) is not None:
+            frame[column] = written
+    again = _again(joined(frame, columns)) if REPEATS in mends else np.zeros(len(frame), bool)
+    skipped = (*table.skipped, *(Skip(row, REPEATED) for row in table.rows[again].tolist()))
+    return replace(table, frame=frame[~again].reset_index(drop=True), rows=table.rows[~again], skipped=skipped)
+
+
+def _again(texts: "pd.Series[str]") -> NDArray[np.bool_]:
+    """Which rows have a text that an earlier row has."""
+    return (texts.duplicated() & (texts != "")).to_numpy()
+
+
+def _each(clean: Callable[[str], str], cells: "pd.Series[str]") -> "pd.Series[str]":
+    return pd.Series([clean(cell) for cell in cells], cells.index, dtype=object)
+
+
+def _rows(count: int, one: str, many: str) -> str:
+    return f"{count:,} {plural(count, f'row {one}', f'rows {many}')}"
+
+
+def _pairs(before: "pd.Series[str]", after: "pd.Series[str]") -> list[tuple[str, str]]:
+    return list(zip(before.head(EXAMPLES), after.head(EXAMPLES), strict=True))
