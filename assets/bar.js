@@ -21,8 +21,10 @@
     next?.scrollIntoView({ block: 'nearest' });
   }
 
+  const query = () => document.querySelector('#query :is(input, textarea)');
+  const write = () => setTimeout(() => query()?.focus(), 50);  // once the tab is visible
   const KEYS = {
-    '/': () => { studio.tab('Search'); setTimeout(() => document.querySelector('#query :is(input, textarea)')?.focus(), 50); },
+    '/': () => { studio.tab('Search'); write(); },
     '?': () => document.querySelector('#help summary').click(),
     j: () => step(1),
     k: () => step(-1),
@@ -37,9 +39,12 @@
     const done = event.target.closest?.('[data-act], [data-tour], [data-keep-session]');
     for (const menu of menus()) if (done || !path.includes(menu)) menu.open = false;
     for (const button of unfolded()) if (!path.includes(button.parentElement)) button.click();
+    const tab = event.target.closest?.('#tabs [role=tab]')?.textContent.trim();
+    if (tab === 'Search' && event.detail && matchMedia('(pointer: fine)').matches) write();  // by mouse: keys go on with keys
     ACTS[event.target.closest?.('[data-act]')?.dataset.act]?.();
   });
   document.addEventListener('keydown', event => {
+    if (event.key === 'Escape' && event.target === query()) query().blur();
     if (event.key === 'Escape') for (const button of unfolded()) { button.click(); button.focus(); }
     if (event.key === 'Escape') for (const menu of menus().filter(each => each.open)) { menu.open = false; menu.querySelector('summary').focus(); }
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.('input, textarea, select, [contenteditable], .present')) return;

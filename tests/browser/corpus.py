@@ -49,6 +49,12 @@ def index(page: Any, name: str) -> None:
     expect(page.locator("#corpus-panel")).to_be_hidden()
 
 
+def choose(page: Any, menu: str, choice: str) -> None:
+    """Choose from a menu, such as "#ranking"."""
+    page.locator(f"{menu} input").click()
+    page.get_by_role("option", name=choice, exact=True).click()
+
+
 def choose_filter(page: Any, column: str, value: str, menus: str = "#filters") -> None:
     """Open a column's menu and tick a value."""
     menu = page.locator(f"{menus} details[data-column='{column}']")

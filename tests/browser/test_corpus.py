@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.chromium import go_to
-from tests.browser.corpus import choose_filter, choose_model, index, open_example, open_menu, paste, upload
+from tests.browser.corpus import choose, choose_filter, choose_model, index, open_example, open_menu, paste, upload
 
 DROP = """([name, text]) => {
   const files = new DataTransfer();
@@ -63,8 +63,7 @@ def test_another_model_in_the_header_says_which_one_the_index_is_of(page, other_
     expect(page.locator("#stale")).to_be_hidden()
     go_to(page, "Search")
     expect(page.locator("#corpus-status")).to_contain_text("first-token")
-    page.get_by_role("button", name=re.compile("^Options")).click()
-    page.get_by_label("the index before, all-MiniLM-L6-v2").check()
+    choose(page, "#beside-hits", "the index before, all-MiniLM-L6-v2")
     expect(page.locator(".beside h3").last).to_have_text("By meaning, all-MiniLM-L6-v2")
     expect(page.locator(".beside .moved").first).to_have_text(re.compile("same rank|rank .* there|only here"))
 
@@ -79,18 +78,18 @@ def test_a_filter_in_force_is_shown_though_it_is_folded_away_and_goes_with_one_c
     expect(page.locator("#hits")).to_contain_text("10 of 120")
     choose_filter(page, "domain", "food 30")
     expect(page.locator("#hits")).to_contain_text("10 of 30 that fit (120 in all)")
-    page.get_by_role("button", name=re.compile("^Options")).click()
-    page.locator("#beside-hits").get_by_label("words alone (BM25)").check()
+    page.get_by_role("button", name="Compare with words alone").click()
     expect(page.locator(".beside")).to_contain_text("By words (BM25)")
-    page.locator("#ranking").get_by_label("Meaning alone").check()
-    expect(page.locator("#hits")).to_have_attribute("aria-busy", "false")
-    page.get_by_role("button", name=re.compile("^Options")).click()
-    expect(page.locator(".chip")).to_have_count(3)
+    expect(page.locator("#beside-hits input")).to_have_value("Words (BM25)")
+    choose(page, "#ranking", "Meaning")
+    expect(page.locator(".beside h3").first).to_contain_text("By meaning")
     page.get_by_role("button", name="Remove: domain: food", exact=True).click()
     expect(page.locator("#hits")).to_contain_text("10 of 120")
-    for left in (1, 0):
-        page.locator(".chip").nth(left).click()
-        expect(page.locator(".chip")).to_have_count(left)
+    expect(page.locator(".chip")).to_have_count(0)
+    choose(page, "#beside-hits", "nothing")
+    for more in (20, 50):
+        page.get_by_role("button", name="More hits", exact=True).click()
+        expect(page.locator(".hit")).to_have_count(more)
 
 
 def test_a_menu_opened_before_the_page_is_loaded_stays_open(shared_page):
@@ -128,10 +127,9 @@ def test_a_reload_brings_back_tab_corpus_query_and_duplicates(shared_page, place
     page.get_by_label("Query", exact=True).fill("walking about")
     page.get_by_label("Query", exact=True).press("Enter")
     expect(page.locator(".hit").first).to_be_visible()
-    page.get_by_role("button", name=re.compile("^Options")).click()
-    page.locator("#ranking").get_by_label("Meaning and words", exact=True).check()
+    choose(page, "#ranking", "Meaning and words")
     choose_filter(page, "domain", "food 30")
-    expect(page.locator(".chip")).to_have_text(["Meaning and words ×", "domain: food ×"])
+    expect(page.locator(".chip")).to_have_text("domain: food ×")
     go_to(page, "Duplicates")
     page.locator("#find-duplicates").click()
     expect(page.locator("#duplicates-headline")).to_contain_text("cosine ≥")
@@ -142,7 +140,8 @@ def test_a_reload_brings_back_tab_corpus_query_and_duplicates(shared_page, place
     go_to(page, "Search")
     expect(page.get_by_label("Query", exact=True)).to_have_value("walking about")
     expect(page.locator("#hits")).to_contain_text("10 of 30 that fit (120 in all)")
-    expect(page.locator(".chip")).to_have_text(["Meaning and words ×", "domain: food ×"])
+    expect(page.locator(".chip")).to_have_text("domain: food ×")
+    expect(page.locator("#ranking input")).to_have_value("Meaning and words")
     page.get_by_role("button", name="Remove: domain: food", exact=True).click()
     expect(page.locator("#hits")).to_contain_text("10 of 120")
     assert "session" not in page.url

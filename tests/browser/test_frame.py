@@ -86,6 +86,11 @@ def test_keys_open_tabs_and_search_and_are_dead_in_fields(page):
     expect(page.locator("#hits .hit").nth(1)).to_be_focused()
     page.keyboard.press("k")
     expect(page.locator("#hits .hit").first).to_be_focused()
+    page.get_by_role("tab", name="Map", exact=True).click()
+    page.get_by_role("tab", name="Search", exact=True).click()
+    expect(query).to_be_focused()
+    query.press("Escape")
+    expect(query).not_to_be_focused()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

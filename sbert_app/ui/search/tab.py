@@ -16,7 +16,6 @@ from sbert_app.jobs.search.offered import cautions, first_query, offered, weak_b
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.corpus.collection_panel import card as collection_card
-from sbert_app.ui.corpus.filters import Filters
 from sbert_app.ui.corpus.panel import corpus_start
 from sbert_app.ui.corpus.view import card
 from sbert_app.ui.kit import html
@@ -28,11 +27,13 @@ from sbert_app.ui.search.options import SearchControls
 
 HITS = "hits"  # the element of the result
 LEAD = "Find sentences by what they **mean**, in your own file: different words, same idea."
-# "picked" is a custom event: a row to look for more like it, or a filter to remove.
+# "picked" is a custom event: a row to look for more like it, a number of hits, a ranking to compare with, or a filter to remove.
 PICKED = """
 element.addEventListener('click', event => {
-  const button = event.target.closest('button[data-row], button[data-filter]');
-  if (button) trigger('picked', {row: Number(button.dataset.row), filter: button.dataset.filter});
+  const button = event.target.closest('button:is([data-row], [data-top], [data-beside], [data-filter])');
+  if (!button) return;
+  const { row, top, beside, filter } = button.dataset;
+  trigger('picked', { row: Number(row), top: Number(top), beside, filter });
 });
 studio.follow(element);
 """
@@ -72,9 +73,7 @@ class SearchTab:
             )  # fmt: skip
             self.go = gr.Button("Search", variant="primary", scale=0, min_width=120, elem_id="search")
         with gr.Row(elem_id="search-filters"):
-            filters = Filters()
-            with gr.Accordion("Options", open=False, elem_id="options", elem_classes="popover"):
-                self.options = SearchControls(filters)
+            self.options = SearchControls()
         self.chips = gr.HTML(elem_id="chips", js_on_load=PICKED)
         self.hits = gr.HTML(elem_id=HITS, js_on_load=PICKED + JUDGED)
 
@@ -91,7 +90,7 @@ class SearchTab:
         no_longer_busy(searched, HITS)
         filtered = filters.menus.chosen(handler(self._on_filters), everything, [filters.state, *answer], **busy(HITS))
         no_longer_busy(filtered, HITS)
-        self.hits.picked(handler(self._on_more_like), everything, [self.query, *answer], **PRIVATE)
+        self.hits.picked(handler(self._on_picked), everything, [self.query, self.options.beside, *answer], **PRIVATE)
         self.chips.picked(handler(self._on_removed), everything, [*options, filters.menus, *answer], **PRIVATE)
         self.judging.listen(self.hits)
         self.standing.listen(self._asked, self._session, everything, self.hits)
@@ -131,8 +130,8 @@ class SearchTab:
         chosen = self.options.filters.changed(values, event)
         return chosen | self._on_search(values | chosen)
 
-    def _search(self, values: Values) -> Updates:
-        options, session, asked = self.options, values[self._session], self._read(values)
+    def _search(self, values: Values, **more: Any) -> Updates:
+        options, session, asked = self.options, values[self._session], self._read(values, **more)
         result = search(self._bench, session, asked)
         other = beside(self._bench, session, values[options.beside], asked) if values[options.beside] else None
         links = self._links(session, asked) if result.hits else Markup()
@@ -147,12 +146,21 @@ class SearchTab:
         copies = commands(SEARCH, request, input_of(indexed))
         return row(Caption.of(f"Search: {asked.query}", indexed.corpus.name, indexed.model), [HITS], present(), copies)
 
-    def _on_more_like(self, values: Values, event: gr.EventData) -> Updates:
-        row, session = sent(event).get("row"), values[self._session]
-        asked = self._read(values | {self.query: f"row {row}"})
-        result = more_like(self._bench, session, row, asked)
-        chips = view.chips(self.options.active(values))
-        return {self.query: result.query, self.hits: self._results(session, result), self.chips: chips}
+    def _on_picked(self, values: Values, event: gr.EventData) -> Updates:
+        """More hits, those of another ranking beside them, or rows like one of them."""
+        picked, options = sent(event), self.options
+        if top := picked.get("top"):
+            return self._search(values, top=top)
+        if beside := picked.get("beside"):
+            changed = {options.beside: beside}
+            return changed | self._on_search(values | changed)
+        row = picked.get("row")
+        result = more_like(self._bench, values[self._session], row, self._read(values | {self.query: f"row {row}"}))
+        return {
+            self.query: result.query,
+            self.hits: self._results(values[self._session], result),
+            self.chips: view.chips(options.active(values)),
+        }
 
     def _on_removed(self, values: Values, event: gr.EventData) -> Updates:
         """Remove the filter or switch off the option whose chip was clicked, and search again."""
@@ -167,11 +175,11 @@ class SearchTab:
     def _asked(self, values: Values) -> dict[str, Any]:
         """What is searched for and how, by the names of the options."""
         own = self.options
-        names = {"query": self.query, "top": own.top, "ranking": own.ranking}
+        names = {"query": self.query, "ranking": own.ranking}
         filters = dict(values[own.filters.state].filters)
         return {name: values[component] for name, component in names.items()} | {"filters": filters}
 
-    def _read(self, values: Values) -> SearchOptions:
+    def _read(self, values: Values, **more: Any) -> SearchOptions:
         cross = values[self.options.cross]
         scored = {"rerank": True, "cross_encoder": cross} if cross else {}
-        return read(SearchOptions, self._asked(values) | scored, self._bench.settings.limits)
+        return read(SearchOptions, self._asked(values) | scored | more, self._bench.settings.limits)

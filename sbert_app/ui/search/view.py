@@ -14,6 +14,8 @@ from sbert_app.wording import plural
 NO_QUERY = "Type what you are looking for, in any words, and press Enter."
 NO_HITS = "No row fits the filters. Remove one to see hits."
 NO_WORDS = "Nothing beside the hits: word search needs a word of the query, and no row holds one."
+COMPARE = Markup('<button type="button" class="unfold" data-beside="{}">Compare with words alone</button>').format(WORDS)
+MORE = {10: 20, 20: 50, 50: 100}  # hits that are shown -> then
 WEAK, ALL_WEAK = "Weak matches from here on", "No strong match: even the best are weak"
 TITLES = {
     DENSE: "By meaning",
@@ -41,10 +43,11 @@ def results(result: SearchResult, other: SearchResult | None = None, judged: Map
     records = [hit_record(hit) for hit in result.hits]
     total = f"{_amount(result)} in {sum(result.milliseconds.values()):,.0f} ms{_ranked_by(result)}"
     index = f"{result.store.index} · " if result.store else ""
-    facts = Markup("{} {}").format(total, html.info(index + html.milliseconds(result.milliseconds)))
+    compare = "" if other or result.store or result.ranking == WORDS else COMPARE
+    facts = Markup("{} {} {}").format(total, html.info(index + html.milliseconds(result.milliseconds)), compare)
     head = html.head(facts, html.downloads("hits", records)) + html.cautions(result.cautions)
     if other is None:
-        return query.format(result.query, head + _hits(result, judged))
+        return query.format(result.query, head + _hits(result, judged) + _more(result))
     if not other.hits:
         return query.format(result.query, html.empty(NO_WORDS) + head + _hits(result, judged))
     sections = (
@@ -52,6 +55,14 @@ def results(result: SearchResult, other: SearchResult | None = None, judged: Map
         for side, against in ((result, other), (other, result))
     )
     return query.format(result.query, head + Markup('<div class="beside">{}</div>').format(Markup().join(sections)))
+
+
+def _more(result: SearchResult) -> Markup:
+    """A button for more hits, if there are any."""
+    texts, rows = len(result.hits), sum(1 + hit.copies for hit in result.hits)
+    if texts not in MORE or rows >= result.fitting:
+        return Markup()
+    return Markup('<button type="button" class="small" data-top="{}">More hits</button>').format(MORE[texts])
 
 
 def _title(result: SearchResult) -> str:
