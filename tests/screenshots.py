@@ -1,8 +1,13 @@
-"""Take the README's pictures of the real app: `make screenshots`. They are written to docs/images, light and dark."""
+"""Take the README's pictures of the real app: `make screenshots`. They are written to docs/images, light and dark.
+
+`python -m tests.screenshots FOLDER` takes every tab at three widths instead, to look at after a change of looks.
+"""
 
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,7 +20,8 @@ from tests.browser.chromium import chromium, go_to
 from tests.browser.conftest import served
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
-SIZE = {"width": 1280, "height": 800}
+SIZE = (1280, 800)
+SIZES = ((1280, 900), (1920, 1080), (390, 844))  # to look at
 PATIENCE = 180_000  # milliseconds
 
 
@@ -31,10 +37,22 @@ def search(page: Page) -> None:
     page.locator(".hit").first.wait_for()
 
 
+def duplicates(page: Page) -> None:
+    go_to(page, "Duplicates")
+    page.locator("#find-duplicates").click()
+    page.locator(".dup-group").first.wait_for()
+
+
 def cluster_map(page: Page) -> None:
     go_to(page, "Map")
     page.locator("#map-clusters [data-group]").first.wait_for()
     page.locator("#map-plot .annotation").first.wait_for()
+
+
+def fine_tune(page: Page) -> None:
+    go_to(page, "Fine-tune")
+    page.locator("#example-requests_scored").click()
+    page.locator("#estimate p").wait_for()
 
 
 def timing(page: Page) -> None:
@@ -49,9 +67,13 @@ def evaluation(page: Page) -> None:
     page.locator("#eval-grid").evaluate("grid => window.scrollTo(0, grid.getBoundingClientRect().top + scrollY - 24)")
 
 
+TABS = (similarity, search, duplicates, cluster_map, fine_tune, timing, evaluation)
+
+
 @contextmanager
-def opened(browser: Browser, url: str, theme: str) -> Iterator[Page]:
-    context = browser.new_context(viewport=SIZE, device_scale_factor=1.5, reduced_motion="reduce")
+def opened(browser: Browser, url: str, theme: str, size: tuple[int, int], scale: float) -> Iterator[Page]:
+    width, height = size
+    context = browser.new_context(viewport={"width": width, "height": height}, device_scale_factor=scale, reduced_motion="reduce")
     page = context.new_page()
     page.set_default_timeout(PATIENCE)
     page.goto(f"{url}?__theme={theme}&corpus=support_tickets.csv")
@@ -60,21 +82,24 @@ def opened(browser: Browser, url: str, theme: str) -> Iterator[Page]:
     context.close()
 
 
-def main() -> None:
-    IMAGES.mkdir(exist_ok=True)
+def main(folder: Path, sizes: Sequence[tuple[int, int]], scale: float) -> None:
+    folder.mkdir(exist_ok=True)
     with TemporaryDirectory() as home, sync_playwright() as playwright:
         app = served(Path(home), hosted=False)
         url = next(app)
         browser = playwright.chromium.launch(**chromium())
-        for theme in ("light", "dark"):
-            for show in (similarity, search, cluster_map, timing, evaluation):
-                with opened(browser, url, theme) as page:
-                    show(page)
-                    page.wait_for_timeout(1_500)  # until nothing moves
-                    page.screenshot(path=IMAGES / f"{show.__name__}-{theme}.png")
+        for theme, size, show in product(("light", "dark"), sizes, TABS):
+            with opened(browser, url, theme, size, scale) as page:
+                show(page)
+                page.wait_for_timeout(1_500)  # until nothing moves
+                width = f"-{size[0]}" if len(sizes) > 1 else ""
+                page.screenshot(path=folder / f"{show.__name__}{width}-{theme}.png")
         browser.close()
         next(app, None)
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) > 1:
+        main(Path(sys.argv[1]), SIZES, 1.0)
+    else:
+        main(IMAGES, [SIZE], 1.5)
