@@ -40,7 +40,7 @@ def test_nothing_serious_on_any_tab_and_nothing_sideways_on_a_phone(visit):
     for tab in TABS:
         go_to(page, tab)
         if tab == "Similarity":  # the example becomes what its score is compared with
-            expect(page.locator("#score-words")).to_contain_text("field_notes")
+            expect(page.locator("#comparison")).to_contain_text("field_notes")
         if tab == "Fine-tune":
             page.locator("#example-requests_scored").click()
             expect(page.locator("#start")).to_be_visible()
