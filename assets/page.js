@@ -146,7 +146,7 @@
     if (!hasFiles(event) || hasZone(event)) return;
     event.preventDefault();
     const labelled = input('#labelled-file');
-    const target = labelled?.closest('.block')?.offsetParent ? labelled : input('#corpus-file');
+    const target = labelled?.closest('#step-data')?.offsetParent ? labelled : input('#corpus-file');
     if (!target) return;
     if (target !== labelled) unfold(true);
     target.files = event.dataTransfer.files;

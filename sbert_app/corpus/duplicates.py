@@ -5,8 +5,8 @@ with score 1. The list of pairs holds each copy once, paired with the first row 
 the first rows: m copies are m - 1 pairs, not m(m-1)/2.
 """
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -155,6 +155,7 @@ class Member:
     """One row of a group, numbered as in the file. score: cosine to the centre, 1 for the centre.
 
     copy_of: the first row with the same text, None if this is the first. name, name_of_copied: both rows as they are written.
+    values: the row's values in the columns in which the rows of its group differ.
     """
 
     row: int
@@ -164,6 +165,7 @@ class Member:
     copy_of: int | None
     name: int | str = ""
     name_of_copied: int | str = ""
+    values: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

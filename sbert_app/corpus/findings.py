@@ -1,6 +1,6 @@
 """Mined duplicates at one threshold, as sentences and row numbers of the file, for the screen, the shell or a file."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -14,6 +14,7 @@ from sbert_app.corpus.groups import Grouping
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import Corpus
 from sbert_app.tables.table import BYTE_ORDER_MARK, skipped_summary, to_csv
+from sbert_app.vectors import Rows
 
 LABEL_AGREEMENT = 2 / 3  # the share of the groups within which a label is the same, at least
 
@@ -115,7 +116,7 @@ class Findings:
     def groups(self, most: int | None = None) -> list[Group]:
         """The groups, largest first, at most `most`."""
         groups = [self.grouping.group(number) for number in range(len(self.grouping))[:most]]
-        members = [[*map(self._member, rows.tolist(), scores.tolist())] for rows, scores in groups]
+        members = [[*map(self._member, rows.tolist(), scores.tolist(), self._values(rows))] for rows, scores in groups]
         return [Group(own, self.always.issuperset(rows.tolist())) for own, (rows, _) in zip(members, groups, strict=True)]
 
     def pairs(self, most: int | None = None) -> list[SentencePair]:
@@ -200,12 +201,19 @@ class Findings:
         """Each row as tables write it: its number, or its name."""
         return [self.corpus.row_label(row) for row in self.corpus.rows.tolist()]
 
-    def _member(self, i: int, score: float) -> Member:
+    def _values(self, rows: Rows) -> list[dict[str, str]]:
+        """Of each of these rows its values in the columns in which the rows differ."""
+        metadata = self.corpus.metadata.iloc[rows]
+        records = metadata.loc[:, metadata.nunique() > 1].to_dict("records")
+        return [{str(key): value for key, value in record.items()} for record in records]
+
+    def _member(self, i: int, score: float, values: Mapping[str, str]) -> Member:
         corpus, copies = self.corpus, self.mined.duplicates.copies
         first = int(copies.first[copies.node[i]])
         row, original = int(corpus.rows[i]), int(corpus.rows[first])
         copy_of, keep = None if first == i else original, bool(self.decided.keep[i])
-        return Member(row, score, corpus.sentences[i], keep, copy_of, corpus.row_label(row), corpus.row_label(original))
+        names = corpus.row_label(row), corpus.row_label(original)
+        return Member(row, score, corpus.sentences[i], keep, copy_of, *names, values)
 
     def _pairs(self, pairs: Pairs) -> list[SentencePair]:
         rows, texts, cross = self._labels, self.corpus.sentences, self.mined.cross_scores

@@ -28,6 +28,7 @@ def hosted_url(app_url, tmp_path_factory) -> Iterator[str]:
 
 PATIENCE = 120_000  # milliseconds for whatever is waited for: a busy machine is slow, not wrong
 SERVED: list[Any] = []  # the workbenches of the apps that run
+APPS: list[Any] = []
 
 
 @pytest.fixture
@@ -42,11 +43,18 @@ def no_training_left() -> Iterator[None]:
             time.sleep(0.1)
 
 
+def wait_until_idle() -> None:
+    """Wait for the events of all apps: what a handler returns, such as gr.HTML(visible=False), would become part of an app being built."""
+    while any(job for app in APPS for job in app._queue.active_jobs):
+        time.sleep(0.1)
+
+
 def served(home: Path, hosted: bool, collections: tuple[str, ...] = ()) -> Iterator[str]:
     from sbert_app.runtime.workbench import close, open_workbench, warm_up
     from sbert_app.settings import Settings
     from sbert_app.ui.app import build_app, launch_options
 
+    wait_until_idle()
     bench = open_workbench(Settings(home=home, device="cpu", hosted=hosted, collections=collections))
     if not hosted:
         warm_up(bench)
@@ -54,7 +62,9 @@ def served(home: Path, hosted: bool, collections: tuple[str, ...] = ()) -> Itera
     options = {"server_name": "127.0.0.1", "server_port": free_port(), "prevent_thread_lock": True, "quiet": True}
     _, url, _ = app.launch(**options, **launch_options(bench))
     SERVED.append(bench)
+    APPS.append(app)
     yield url
+    APPS.remove(app)
     app.close()
     close(bench)
 

@@ -48,7 +48,7 @@ def test_nothing_serious_on_any_tab_and_nothing_sideways(visit, tmp_path):
     for tab in TABS:
         go_to(page, tab)
         if tab == "Similarity":  # the example becomes what its score is compared with
-            expect(page.locator("#score-words")).to_contain_text("field_notes")
+            expect(page.locator("#comparison")).to_contain_text("field_notes")
         if tab == "Duplicates":
             page.locator("#find-duplicates").click()
             expect(page.locator(".dup-group").first).to_be_visible()

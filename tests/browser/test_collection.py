@@ -1,6 +1,5 @@
 """A collection on the page: opened, searched, filtered, mapped; hosted only those that the administrator lists."""
 
-
 import pytest
 from playwright.sync_api import expect
 

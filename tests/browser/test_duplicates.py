@@ -8,6 +8,19 @@ from playwright.sync_api import Page, expect
 from tests.browser.chromium import go_to
 from tests.browser.corpus import index, open_example, paste, upload
 
+# The mark of what unfolds, of an accordion or of a <details>: what it is, its size and which way it points; and that it is first.
+MARK = """name => {
+  const fold = document.querySelector(name), icon = fold.querySelector('.icon');
+  const style = icon ? getComputedStyle(icon) : getComputedStyle(fold, '::before');
+  const first = !icon || icon.getBoundingClientRect().left < fold.querySelector('span').getBoundingClientRect().left;
+  return [icon?.textContent ?? JSON.parse(style.content), style.fontSize, style.transform, style.color, first];
+}"""
+BUTTON = """name => {
+  const style = getComputedStyle(document.querySelector(name));
+  return ['borderTopWidth', 'borderTopColor', 'borderRadius', 'fontSize', 'fontWeight', 'color', 'padding']
+    .map(each => style[each]);
+}"""
+
 
 def open_panel(page: Page) -> None:
     go_to(page, "Duplicates")
@@ -51,6 +64,18 @@ def test_duplicates_from_click_to_cleaned_corpus(page, write, sentences):
     expect(page.locator(".dup-group")).to_have_count(26)
     expect(page.locator(".dup-group").first.locator(".verdict")).to_have_text(["keep", "keep"])
     expect(page.locator(".dup-group").first.locator(".reason")).to_have_text(["", re.compile(r"0\.\d\d similar")])
+    expect(page.locator(".dup-group .differing mark").first).to_have_attribute("title", re.compile(r"Not as in row \d+: "))
+    in_order = ["#duplicates-threshold", "#duplicates-groups", "#duplicates-check", "#overlap-box"]
+    places = [page.locator(name).bounding_box()["y"] for name in in_order]
+    assert places == sorted(places)
+    page.evaluate("scrollTo(0, 0)")
+    foot = page.locator("#duplicates-foot").bounding_box()
+    assert places[2] > 900 and 899 <= foot["y"] + foot["height"] <= 901  # in sight, though the groups fill more than the window
+    marks = [page.evaluate(MARK, each) for each in ("#duplicates-check .label-wrap", ".dup-more summary")]
+    assert marks[0] == marks[1]
+    assert [page.evaluate(BUTTON, f"#duplicates-foot {each}") for each in ("#duplicates-cleaned", ".take-home button")] == [
+        page.evaluate(BUTTON, "#duplicates-pairs")
+    ] * 2
     expect(page.locator(".dup-group").nth(9)).to_be_visible()
     expect(page.locator(".dup-group").nth(10)).to_be_hidden()
     remove_similar_too(page)

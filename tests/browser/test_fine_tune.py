@@ -19,6 +19,7 @@ from tests.browser.chromium import go_to
 from tests.browser.conftest import SERVED
 from tests.browser.corpus import open_example
 from tests.browser.present import smallest_presented
+from tests.browser.test_corpus import DROP
 
 pytestmark = pytest.mark.usefixtures("no_training_left", "quick_estimates")
 
@@ -44,10 +45,14 @@ def settings(page: Page, curve: bool = False, **values: float) -> None:
 
 
 def upload(page: Page, path) -> None:
-    clear = page.locator("#labelled-file").get_by_label("Clear")
-    if clear.is_visible():
-        clear.click()
     page.locator("#labelled-file input[type=file]").set_input_files(str(path))
+
+
+def change(page: Page) -> None:
+    """Open step 1, which is one line once data is read."""
+    expect(page.locator("#data-fold > .label-wrap")).to_have_text(re.compile("Change"))
+    if not page.locator("#labelled").is_visible():
+        page.locator("#data-fold > .label-wrap").click()
 
 
 def run_row(page: Page, name: str) -> Locator:
@@ -93,9 +98,10 @@ def test_a_warning_of_step_1_stays_in_the_verdict(page, tmp_path):
     """One short run: what it was trained on, its one number, the rest folded, and what the message claims."""
     open_tab(page)
     upload(page, connected(tmp_path / "letters.csv", 120))
+    change(page)
     page.locator("#split-by").get_by_label(re.compile("By pairs only")).check()
     warning = re.compile(r"\d+ held-out sentences occur also in training, in other pairs: on new sentences the result may be lower")
-    expect(page.locator("#labelled")).to_contain_text(warning)
+    expect(page.locator("#data-notes")).to_contain_text(warning)
     settings(page, epochs=1)
     page.locator("#start").click()
     expect(page.locator("#run-title")).to_contain_text("Run letters, from letters.csv, 20")
@@ -126,13 +132,59 @@ def test_a_warning_of_step_1_stays_in_the_verdict(page, tmp_path):
         )
 
 
+def test_step_1_folds_to_one_line_once_data_is_read(page, tmp_path):
+    open_tab(page)
+    line, file = page.locator("#data-fold > .label-wrap"), page.locator("#labelled-file")
+    expect(line).to_be_hidden()
+    expect(file).to_be_visible()
+    page.locator("#example-instructions_labelled").click()
+    expect(line).to_contain_text("instructions_labelled.csv · 420 labelled pairs · labels opposite, other, same · Change")
+    for part in (file, page.locator("#split-by"), page.locator("#mapping")):
+        expect(part).to_be_hidden()
+    line.click()
+    for part in (file, page.locator("#split-by"), page.locator("#mapping")):
+        expect(part).to_be_visible()
+    page.locator("#split-by").get_by_label(re.compile("By pairs only")).check()
+    expect(page.locator("#labelled")).to_contain_text("sentence")
+    expect(file).to_be_visible()  # while something is changed
+    upload(page, connected(tmp_path / "letters.csv", 60))
+    expect(line).to_contain_text("letters.csv · 60 scored pairs · Change")
+    expect(file).to_be_hidden()
+    expect(page.locator("#data-notes")).to_contain_text("Only 12 held-out examples")
+    page.evaluate(DROP, ["dropped.csv", (tmp_path / "letters.csv").read_text()])  # on the folded step
+    expect(line).to_contain_text("dropped.csv")
+
+
+def test_a_large_window_shows_a_training_beside_its_steps(visit, small_run):
+    name = small_run()
+    page = visit(1920)
+    open_tab(page)
+    page.locator("#example-requests_scored").click()
+    expect(page.locator("#estimate")).to_contain_text("Extrapolated")
+    page.get_by_role("button", name=re.compile("All runs")).click()
+    run_row(page, name).locator("input").check()
+    page.locator("#run-open").click()
+    expect(page.locator("#run-curve .js-plotly-plot")).to_be_visible()
+
+    def beside():
+        left, right = (page.locator(part).bounding_box() for part in ("#step-settings", "#step-live"))
+        return left["x"] + left["width"] <= right["x"] and right["y"] < left["y"] + left["height"]
+
+    assert beside() and page.evaluate("getComputedStyle(document.documentElement).fontSize") == "17px"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1920
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.wait_for_function("innerWidth === 1280")
+    assert not beside() and page.evaluate("getComputedStyle(document.documentElement).fontSize") == "16px"
+
+
 def test_the_split_is_by_sentences_by_pairs_or_by_a_column(shared_tab, tmp_path):
     page = shared_tab
     upload(page, connected(tmp_path / "letters.csv", 120))
     read = page.locator("#labelled")
     expect(read).to_contain_text("so no held-out sentence occurs in training.")
-    expect(read).not_to_contain_text("on new sentences")
+    expect(page.locator("#data-notes")).not_to_contain_text("on new sentences")
     expect(read.locator(".split-legend")).to_contain_text("24 held out for the verdict")
+    change(page)
     page.locator("#split-column input").click()
     page.get_by_role("option", name="topic", exact=True).click()
     expect(read).to_contain_text("Each value of the column 'topic' is in one part only")
@@ -151,7 +203,8 @@ def test_a_test_file_of_ones_own_is_held_out(shared_tab, tmp_path):
     upload(page, connected(tmp_path / "letters.csv", 60))
     legend = page.locator("#labelled .split-legend")
     expect(legend).to_contain_text("12 held out for the verdict")
-    page.get_by_role("button", name=re.compile("^Own test or dev file")).click()
+    change(page)
+    page.get_by_role("button", name=re.compile("Own test or dev file")).click()
     for name, size in (("test", 40), ("dev", 30)):
         path = connected(tmp_path / f"own {name}.csv", size, own=name)
         page.locator(f"#{name}-file input[type=file]").set_input_files(str(path))
@@ -383,6 +436,8 @@ def test_shuffled_labels_are_not_called_better(page, tmp_path):
 
 def test_what_cannot_be_learnt_from_gets_a_message_and_the_data_before_stays(shared_tab, tmp_path):
     page = shared_tab
+    if page.locator("#step-settings").is_visible():
+        change(page)
     page.locator("#example-requests_scored").click()
     expect(page.locator("#labelled")).to_contain_text("400 examples")
     path = tmp_path / "same.csv"
@@ -402,7 +457,8 @@ def test_columns_can_be_chosen_again(shared_tab, tmp_path):
     path.write_text("left,right,label,strength\n" + "".join(rows))
     upload(page, path)
     expect(page.locator("#labelled")).to_contain_text("labelled pairs")
-    page.get_by_role("button", name=re.compile("^Columns")).click()
+    change(page)
+    page.get_by_role("button", name=re.compile("Columns")).click()
     page.locator("#target-column input").click()
     page.get_by_role("option", name="strength", exact=True).click()
     page.locator("#kind").get_by_label("Scored pairs").check()

@@ -103,3 +103,24 @@ def test_the_theme_changes_from_the_menu_and_stays_over_a_reload(visit, theme):
     page.reload()
     page.locator("body.arrived").wait_for()
     assert page.evaluate("document.body.classList.contains('dark')") == (other == "dark")
+
+
+# The colours of an element before and while a file is dragged over the page.
+DRAGGED = """async name => {
+  const colours = () => ['backgroundColor', 'borderTopColor'].map(each => getComputedStyle(document.querySelector(name))[each]);
+  const before = colours(), dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File(['a'], 'a.csv'));
+  document.querySelector('h1').dispatchEvent(new DragEvent('dragover', { dataTransfer, bubbles: true, cancelable: true }));
+  await new Promise(done => setTimeout(done, 100));
+  return [before, colours()];
+}"""
+
+
+def test_what_takes_a_file_lights_up_while_one_is_dragged_over_the_page(page):
+    page.emulate_media(reduced_motion="reduce")  # a colour that is still changing is judged as it is
+    for tab, place in {"Fine-tune": "#labelled-file", "Search": "button.drop"}.items():
+        go_to(page, tab)
+        expect(page.locator(place).locator("visible=true").first).to_be_visible()
+        before, during = page.evaluate(DRAGGED, place)
+        assert all(one != other for one, other in zip(before, during, strict=True)), place
+        expect(page.locator("body.dragging")).to_have_count(0)

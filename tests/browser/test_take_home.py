@@ -176,6 +176,7 @@ def test_a_chart_that_comes_late_is_presented_all_the_same(page):
     page.locator("#race-take-home [data-present]").click()
     expect(page.locator(".present-text")).to_contain_text("10,000 sentences are 49,995,000 pairs")
     assert page.locator("#race-chart .js-plotly-plot").count() == 0  # still on its way
+    assert page.locator("#race-chart").bounding_box()["height"] == 0  # and without a frame
     released.append(True)
     for route in late:
         route.continue_()

@@ -15,8 +15,9 @@ from sbert_app.ui.duplicates.groups_view import groups
 from sbert_app.vectors import unit_rows
 
 
-def findings(sentences, vectors, remove, always=frozenset()):
-    corpus = Corpus("c", ("text",), sentences, pd.DataFrame(index=range(len(sentences))), np.arange(1, len(sentences) + 1))
+def findings(sentences, vectors, remove, always=frozenset(), **metadata):
+    frame = pd.DataFrame(metadata, index=range(len(sentences)))
+    corpus = Corpus("c", ("text",), sentences, frame, np.arange(1, len(sentences) + 1))
     indexed = IndexedCorpus.build(corpus, "m", "f", unit_rows(np.array(vectors, np.float32)))
     *_, last = find_duplicates(sentences, indexed.embeddings)
     duplicates = last.result
@@ -43,6 +44,18 @@ def test_copies_of_a_row_share_a_line_with_the_reason_in_words(colours):
     assert first == [("keep", "", "row 1"), ("drop", "2 exact copies", "rows 2, 5"), ("keep", "0.96 similar", "row 3"),
                      ("drop", "exact copy of row 3", "row 4")]  # fmt: skip
     assert second == [("keep", "", "row 6"), ("keep", "0.98 similar", "row 7")]
+
+
+def test_where_the_rows_of_a_group_differ_is_shown_with_what_the_first_row_has():
+    """Rows 1 to 4 are copies: 1 and 2 have one team, 3 another, 4 none; all have one product."""
+    html = groups(findings(["red"] * 4, [(1, 0)] * 4, COPIES, team=["a", "a", "b", ""], product=["x"] * 4))
+    assert [reason for _, reason, _ in lines(html)[0]] == ["", "exact copy", "exact copy", "exact copy"]
+    shown = re.findall(r'<div class="differing">(.*?)</div>', html)
+    assert shown[:2] == ["<span>team a</span>"] * 2
+    assert shown[2:] == [f'<span>team <mark title="Not as in row 1: a">{value}</mark></span>' for value in ("b", "empty")]
+    many = {f"column {i}": list("1234") for i in range(6)}
+    assert groups(findings(["red"] * 4, [(1, 0)] * 4, COPIES, **many)).count("and 2 more columns") == 4
+    assert "differing" not in groups(findings(["red"] * 4, [(1, 0)] * 4, COPIES, product=["x"] * 4))
 
 
 def test_a_group_has_a_button_if_it_would_lose_a_row(colours):

@@ -7,7 +7,7 @@ import gradio as gr
 import numpy as np
 import pytest
 
-from sbert_app.evaluation.verdict import BETTER, UNCLEAR
+from sbert_app.evaluation.verdict import BETTER, UNCLEAR, WORSE
 from sbert_app.jobs.fine_tune import running
 from sbert_app.jobs.fine_tune.job import _lines
 from sbert_app.labelled.example_set import Examples
@@ -77,7 +77,12 @@ def test_a_run_that_stops_is_shown_as_stopping_after_a_reload_too(panel):
 
 
 @pytest.mark.parametrize(
-    ("word", "variant", "label"), [(BETTER, "primary", "Save and use"), (UNCLEAR, "secondary", "Save and use anyway")]
+    ("word", "variant", "label"),
+    [
+        (BETTER, "primary", "Save and use"),
+        (UNCLEAR, "secondary", "Save and use anyway"),
+        (WORSE, "secondary", "Save and use anyway"),
+    ],
 )
 def test_the_page_recommends_a_model_only_if_its_verdict_does(panel, word, variant, label):
     run = finished(panel)
@@ -85,6 +90,10 @@ def test_the_page_recommends_a_model_only_if_its_verdict_does(panel, word, varia
     run.save_result(replace(result, verdict=replace(result.verdict, word=word, examples=80)))
     _, updates = shown(panel, run)
     assert (updates[panel.use].variant, updates[panel.use].value) == (variant, label)
+    keep = updates[panel.keep]
+    assert (keep.value, keep.visible) == (f"Keep {run.plan.base}", word != BETTER)
+    updates = panel._on_keep(run.id, "")
+    assert run.plan.base in updates[panel.model_message] and updates[panel._picker.in_use] == run.plan.base
 
 
 def test_a_dev_part_that_is_perfect_before_training_is_called_what_it_is(panel):

@@ -12,7 +12,8 @@ from sbert_app.wording import plural, row_list, row_text
 
 FIRST, GROUPS_SHOWN, LINES_SHOWN = 10, 50, 8
 NUMBERS_SHOWN = 3  # rows named on one line
-SENTENCE_LENGTH = 400
+SENTENCE_LENGTH, VALUE_LENGTH = 400, 60
+COLUMNS_SHOWN = 4  # in which the rows of a group differ
 WHICH_COPIES = "The first row of each text stays. Rows that are only similar stay too."
 WHICH_SIMILAR = "One row of each group stays: the one to which all others of the group are similar."
 
@@ -53,9 +54,9 @@ def _group(number: int, group: Group) -> Markup:
     )
 
 
-def _line(member: Member) -> tuple[int, bool, bool]:
-    """What the members on one line have in common: exact copies of a row share a line."""
-    return member.copy_of or member.row, member.copy_of is None, member.keep
+def _line(member: Member) -> tuple[object, ...]:
+    """What the members on one line have in common: exact copies of a row share a line if they differ in no column."""
+    return member.copy_of or member.row, member.copy_of is None, member.keep, member.values
 
 
 def _keep(number: int, group: Group) -> Markup:
@@ -73,13 +74,29 @@ def _members(same: Sequence[Member], centre: Member) -> Markup:
     member, count = same[0], len(same)
     return Markup(
         '<li class="{verdict}"><span class="verdict">{verdict}</span><span class="reason">{reason}</span>'
-        '<p dir="auto">{sentence}</p><span class="file-row">{rows}</span></li>'
+        '<p dir="auto">{sentence}</p><span class="file-row">{rows}</span>{values}</li>'
     ).format(
         verdict="keep" if member.keep else "drop",
         reason=_reason(member, centre, count),
         sentence=html.short(member.sentence, SENTENCE_LENGTH),
         rows=row_list([other.name or other.row for other in same], NUMBERS_SHOWN),
+        values=_values(member, centre),
     )
+
+
+def _values(member: Member, centre: Member) -> Markup:
+    """The row's values in the columns in which its group differs, those that are not the first row's marked."""
+    if not member.values:
+        return Markup()
+    other, same = Markup('<span>{} <mark title="{}">{}</mark></span>'), Markup("<span>{0} {2}</span>")
+    shown = []
+    for column, value in list(member.values.items())[:COLUMNS_SHOWN]:
+        first = centre.values[column]
+        title = f"Not as in row {row_text(centre.name or centre.row)}: {html.short(first, VALUE_LENGTH) or 'empty'}"
+        shown.append((same if value == first else other).format(column, title, html.short(value, VALUE_LENGTH) or "empty"))
+    if (more := len(member.values) - COLUMNS_SHOWN) > 0:
+        shown.append(Markup("<span>and {} more {}</span>").format(more, plural(more, "column", "columns")))
+    return Markup('<div class="differing">{}</div>').format(Markup().join(shown))
 
 
 def _reason(member: Member, centre: Member, count: int) -> str:

@@ -53,9 +53,8 @@ def build(bench: Workbench, session: gr.State, opened: gr.State) -> gr.HTML:
     start = corpus_start(bench, opened)
     with gr.Column(visible=False) as body:
         duplicates = _DuplicatesPanel(bench, session)
-        OverlapPanel(bench, session, opened)
-        duplicates.draw_groups()
         duplicates.listen(opened)
+        OverlapPanel(bench, session, opened)
     opened.change(lambda opened: gr.Column(visible=bool(opened)), opened, body, **PRIVATE)
     return start
 
@@ -81,20 +80,17 @@ class _DuplicatesPanel:
                     info="A lower threshold finds more rows, also less similar ones.", elem_id="duplicates-threshold",
                 )  # fmt: skip
                 self.remove = gr.Radio(REMOVALS, value=COPIES, label="Remove", min_width=300, elem_id="duplicates-remove")
-            self.staying = gr.HTML(elem_id=view.STAYING, js_on_load=None)
-            with gr.Row(elem_classes="examples"):  # a file is made when its button is clicked
-                self.files = {name: FileButton(name, f"duplicates-{name.removesuffix('.csv')}") for name in FILES}
-            self.links = gr.HTML(elem_id="duplicates-take-home", js_on_load=None)
-
-    def draw_groups(self) -> None:
-        """Draw the lists, below what else the tab draws."""
-        with gr.Column(visible=False) as self.lists:
+            self.groups = gr.HTML(elem_id=view.GROUPS, js_on_load=PICKED)
             with gr.Accordion("Borderline pairs", open=False, elem_id="duplicates-check") as self.check:
                 with gr.Row(elem_id="duplicates-second"):
                     self.cross = second_opinion("duplicates-cross")
                     self.score = gr.Button("Score the pairs", size="sm", min_width=160, elem_id="duplicates-ask")
                 self.borderline = gr.HTML(elem_id="duplicates-borderline", js_on_load=None)
-            self.groups = gr.HTML(elem_id=view.GROUPS, js_on_load=PICKED)
+            with gr.Row(elem_id="duplicates-foot"):
+                self.staying = gr.HTML(elem_id=view.STAYING, js_on_load=None)
+                with gr.Row(elem_classes="examples"):  # a file is made when its button is clicked
+                    self.files = {name: FileButton(name, f"duplicates-{name.removesuffix('.csv')}") for name in FILES}
+                self.links = gr.HTML(elem_id="duplicates-take-home", js_on_load=None)
 
     def listen(self, opened: gr.State) -> None:
         session = [self._session]
@@ -102,7 +98,7 @@ class _DuplicatesPanel:
         chosen = [*with_threshold, self.remove]
         decided = [self.staying, self.groups, self.links, *(file.button for file in self.files.values())]
         outputs = [self.headline, self.borderline, *decided]
-        shown = [self.threshold, self.result, self.lists, *outputs]
+        shown = [self.threshold, self.result, *outputs]
         opened.change(handler(self._on_opened), chosen, [*self.job.outputs, self.remove, *shown], **PRIVATE)
         self.job.listen(self.find.click, self._on_find, chosen, shown, lambda session: session.stop(mining.MINING))
         self.threshold.change(handler(self._on_slide), chosen, outputs, trigger_mode="always_last", **PRIVATE)
@@ -124,7 +120,7 @@ class _DuplicatesPanel:
             self.headline: html.empty(view.not_yet(session.get(OpenCollection)) if can_mine else view.ONE_ROW),
             self.threshold: gr.Slider(minimum=FLOOR, value=DEFAULT_THRESHOLD, step=0.01),
             self.remove: COPIES,
-            **self._visible(False),
+            self.result: gr.Column(visible=False),
         }
 
     def _on_find(self, session: Session, threshold: float, remove: str) -> Iterator[Updates]:
@@ -140,10 +136,7 @@ class _DuplicatesPanel:
         step = 0.01 if floor < 0.9 else 0.001  # smaller if the range to 1 is short
         low = round(min(math.ceil(floor / step) * step, 1 - step), 3)
         slider = gr.Slider(minimum=low, value=round(max(threshold, low), 3), step=step)
-        return {self.threshold: slider, **self._visible(True), **shown}
-
-    def _visible(self, visible: bool) -> Updates:
-        return {column: gr.Column(visible=visible) for column in (self.result, self.lists)}
+        return {self.threshold: slider, self.result: gr.Column(visible=True), **shown}
 
     def _on_slide(self, session: Session, threshold: float, remove: str) -> Updates:
         """Show another threshold, unless the slider was reset because another corpus was opened."""

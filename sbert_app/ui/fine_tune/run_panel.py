@@ -15,11 +15,13 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.fine_tune import chart, movers_view, verdict_view, view
 from sbert_app.ui.fine_tune.runs_panel import RunsPanel
 from sbert_app.ui.header import ModelPicker
+from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.files import Shelf
 
 TICK_SECONDS = 1.0
 ZIPS_KEPT = 4
+NAME_LENGTH = 40  # of a model's name on a button
 CORPUS_STAYS = "An open corpus keeps the model it was indexed with until you index it again."
 ONE_DAY = "Download the model to keep it: a hosted app deletes runs after a day."
 
@@ -38,7 +40,7 @@ class RunPanel:
         self.runs = RunsPanel(bench, owner)
         live = [self.live, self.title, self.other_data, self.plan, self.progress, self.stop, self.curve, self.curve_links]
         verdict = [self.verdict, self.other_verdict, self.answer, self.spread, self.spread_links, self.movers]
-        model = [self.name, self.use, self.download, self.model_message]
+        model = [self.keep, self.name, self.use, self.download, self.model_message]
         # What `attach` updates.
         self.outputs = [self.run_id, self._shown, self._timer, *live, *verdict, *model, self.runs.table]
         self._listen()
@@ -60,6 +62,7 @@ class RunPanel:
             self.other_verdict = gr.HTML(elem_id="verdict-other-data", js_on_load=None)
             self.answer = gr.HTML(elem_id=verdict_view.VERDICT, js_on_load=None)
             with gr.Row(elem_classes="end-row", elem_id="keep"):
+                self.keep = gr.Button("Keep the previous model", variant="primary", visible=False, elem_id="keep-previous")
                 named = not self._bench.settings.hosted
                 self.name = gr.Textbox(label="Save as model", max_lines=1, visible=named, elem_id="model-name")
                 self.use = gr.Button("Use this model", elem_id="use-model")
@@ -75,6 +78,7 @@ class RunPanel:
         self._timer.tick(handler(self._on_tick), [*run, self._shown, self.runs.chosen], self.outputs, **PRIVATE)
         self.stop.click(handler(self._on_stop), run, self.stop, queue=False, **PRIVATE)
         self.use.click(handler(self._on_use), [*run, self.name], [*self._picker.outputs, self.model_message], **PRIVATE)
+        self.keep.click(handler(self._on_keep), run, [*self._picker.outputs, self.model_message], **PRIVATE)
         self.pack.click(handler(self._on_pack), run, self.download, **PRIVATE)
         self.runs.listen({"fn": handler(self._on_changed), "inputs": run, "outputs": self.outputs} | PRIVATE)
         for button, work in ((self.runs.open, self.attach), (self.runs.resume, self._on_resume)):
@@ -140,7 +144,9 @@ class RunPanel:
             self.spread: chart.distributions(held_out, result.before, result.after),
             self.spread_links: verdict_view.spread_links(run),
             self.movers: movers_view.movers(held_out, result.before, result.after),
-            self.use: gr.Button(title, variant="primary" if better else "secondary"),  # recommended only by its verdict
+            # Recommended is what the verdict says: the model, or the one before it.
+            self.keep: gr.Button(f"Keep {html.short(run.plan.base, NAME_LENGTH)}", visible=not better),
+            self.use: gr.Button(title, variant="primary" if better else "secondary"),
             self.name: running.free_name(self._bench, run.info.name),
         }
 
@@ -156,6 +162,10 @@ class RunPanel:
             chosen = running.save_model(self._bench, run_id, name, owner)
             text = f"Saved as {chosen} and chosen in the header. {CORPUS_STAYS}"
         return {**self._picker.use(chosen), self.model_message: view.model_message(text)}
+
+    def _on_keep(self, run_id: str, owner: str) -> Updates:
+        base = running.state(self._bench, run_id, owner).plan.base
+        return {**self._picker.use(base), self.model_message: view.model_message(f"{base} is chosen in the header.")}
 
     def _on_pack(self, run_id: str, owner: str) -> Any:
         path = running.zip_model(self._bench, run_id, self._zips.folder(), owner)

@@ -35,21 +35,24 @@ class DataPanel:
 
     def __init__(self, bench: Workbench, session: gr.State) -> None:
         self._bench, self.session = bench, session
-        gr.HTML(view.step(1, "Data"), js_on_load=None)
-        with gr.Row(elem_classes="examples"):
-            ids = {name: f"example-{Path(name).stem}" for name in EXAMPLES}
-            self.examples = {n: gr.Button(f"Example: {EXAMPLES[n]}", size="sm", elem_id=elem_id) for n, elem_id in ids.items()}
-        self.file = gr.File(label=FILE_LABEL, height=150, elem_id="labelled-file")
-        self.refused = gr.HTML(elem_id="refused", js_on_load=None)
-        self.summary = gr.HTML(html.empty(view.NO_DATA), elem_id="labelled", js_on_load=None)
-        self._draw_split()
-        self._draw_columns()
+        with gr.Column(elem_id="step-data"):
+            gr.HTML(view.step(1, "Data"), js_on_load=None)
+            with gr.Accordion("Choose labelled pairs", elem_id="data-fold") as self.fold:  # closed once data is read
+                with gr.Row(elem_classes="examples"):
+                    ids = {name: f"example-{Path(name).stem}" for name in EXAMPLES}
+                    self.examples = {n: gr.Button(f"Example: {EXAMPLES[n]}", size="sm", elem_id=i) for n, i in ids.items()}
+                self.file = gr.File(label=FILE_LABEL, height=150, elem_id="labelled-file")
+                self.summary = gr.HTML(html.empty(view.NO_DATA), elem_id="labelled", js_on_load=None)
+                self._draw_split()
+                self._draw_columns()
+            self.notes = gr.HTML(elem_id="data-notes", js_on_load=None)
+            self.refused = gr.HTML(elem_id="refused", js_on_load=None)
         self.columns = [self.kind, self.first, self.second, self.third, self.target, self.positive]
         self.split = [self.split_by, self.split_column]
         self.parts = {TEST: self.test_file, DEV: self.dev_file}
-        # What `show` and `hide` update.
-        folds: list[Any] = [self.summary, self.mapping, self.split_row, self.own_files]
-        self.outputs = [*folds, *self.columns, *self.split, *self.parts.values()]
+        self._hidden: list[Any] = [self.mapping, self.split_row, self.own_files]  # until data is read
+        # What `show` updates.
+        self.outputs = [self.fold, self.summary, self.notes, *self._hidden, *self.columns, *self.split, *self.parts.values()]
 
     def _draw_split(self) -> None:
         with gr.Row(visible=False, elem_id="split-choice") as self.split_row:
@@ -84,7 +87,8 @@ class DataPanel:
         positive = examples.labels[examples.positive] if labelled else None
         return {
             **self.show_split(data),
-            **self._foldable(True),
+            **{component: gr.update(visible=True) for component in self._hidden},
+            self.fold: gr.Accordion(view.data_line(data)),
             self.kind: mapping.kind,
             **{box: gr.update(choices=[*table.frame.columns], value=name, visible=seen) for box, (name, seen) in chosen.items()},
             self.positive: gr.update(choices=list(examples.labels), value=positive, visible=labelled),
@@ -95,20 +99,14 @@ class DataPanel:
         columns = [name for name in data.table.frame.columns if name != data.mapping.target]
         return {
             self.summary: view.training_data(data),
+            self.notes: view.data_notes(data),
             self.split_by: data.choice.by,
             self.split_column: gr.update(choices=[NO_COLUMN, *((name, name) for name in columns)], value=data.choice.column),
         }
 
-    def hide(self) -> Values:
-        """Nothing is loaded: hide what belongs to the data."""
-        return {self.summary: html.empty(view.NO_DATA), self.refused: "", **self._foldable(False), **self.without_files()}
-
-    def _foldable(self, visible: bool) -> Values:
-        return {component: gr.update(visible=visible) for component in (self.mapping, self.split_row, self.own_files)}
-
-    def without_files(self) -> Values:
-        """Empty the uploads of parts, whose data is gone."""
-        return dict.fromkeys(self.parts.values())
+    def loaded(self, data: TrainingData) -> Values:
+        """Fold the step, and empty the uploads: the line tells which file was read, and the parts of the data before are gone."""
+        return {self.fold: gr.Accordion(view.data_line(data), open=False)} | dict.fromkeys([self.file, *self.parts.values()])
 
     def read(self, values: Values) -> TrainingData:
         """Read the session's table with the columns and the split set on the page."""

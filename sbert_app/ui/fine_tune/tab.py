@@ -57,7 +57,6 @@ class _FineTuneTab:
         loaded = [*data.outputs, self.settings, *settings, data.refused, data.file]
         session = [self._session, plan.preset, self._model]
         upload = data.file.upload(handler(self._on_file), [*session, data.file], loaded, **PRIVATE)
-        cleared = data.file.clear(handler(self._on_clear), self._session, loaded, **PRIVATE)
         clicks = [(button.click, handler(partial(self._on_example, name))) for name, button in data.examples.items()]
         examples = [click(work, session, loaded, **PRIVATE) for click, work in clicks]
         remapped = self._on_change(data.columns, self._on_columns, [*data.outputs, self.settings, *settings])
@@ -69,7 +68,6 @@ class _FineTuneTab:
         for changed in (upload, *examples, remapped, split, *self._listen_to_parts()):
             changed.success(**estimating)
             panel.compare_after(changed)
-        panel.compare_after(cleared)
         preset = plan.preset.input(handler(self._on_preset), self._everything, settings, **PRIVATE)
         preset.success(**estimating)
         self._model.change(handler(self._on_model), self._everything, [*settings, plan.estimate], **PRIVATE)
@@ -104,16 +102,13 @@ class _FineTuneTab:
         gr.Warning(str(error), title="File not loaded")
         return {self.data.refused: view.refused(Path(file or "").name, str(error))}
 
-    def _on_clear(self, session: Session) -> Updates:
-        session.drop(TrainingData)
-        return {**self.data.hide(), self.settings: gr.Column(visible=False)}
-
     def _on_example(self, name: str, session: Session, preset: str, model: str) -> Updates:
         updates = self._load(session, example_table(name, self._bench.settings.limits), preset, model)
-        return {**updates, self.data.file: None, self.data.refused: ""}
+        return {**updates, self.data.refused: ""}
 
     def _load(self, session: Session, table: Table, preset: str, model: str) -> Updates:
-        return {**self._show(preparing.load(self._bench, session, table), preset, model), **self.data.without_files()}
+        data = preparing.load(self._bench, session, table)
+        return {**self._show(data, preset, model), **self.data.loaded(data)}
 
     def _on_part(self, part: str, component: gr.File, session: Session, file: str | None) -> Updates:
         try:
@@ -136,7 +131,8 @@ class _FineTuneTab:
         return updates
 
     def _on_split(self, values: Values) -> Updates:
-        return {self.data.summary: view.training_data(self.data.read(values))}
+        data = self.data.read(values)
+        return {self.data.summary: view.training_data(data), self.data.notes: view.data_notes(data)}
 
     def _split_in_use(self, session: Session) -> list[str]:
         """After a refusal: show the split that the data has."""

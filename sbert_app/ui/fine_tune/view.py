@@ -28,6 +28,7 @@ STATES = {
     DAMAGED: "Damaged",
 }
 FIRST_ROWS = 3
+LABELS_LENGTH = 60  # characters of the labels in a line
 NO_DATA = "No labelled pairs yet. Choose an example or upload a file. You need about 100 rows for a meaningful verdict."
 LEAKS = "{:,} {} removed, because the same pair is in the dev or held-out part."
 FEW = "Only {} held-out examples. Too few examples to judge. Upload at least 100 rows."
@@ -44,6 +45,23 @@ def step(number: int, title: str) -> Markup:
     return Markup('<h2 class="step"><b aria-hidden="true">{}</b>{}</h2>').format(number, title)
 
 
+def data_line(data: TrainingData) -> str:
+    """What was read, in the line that opens and closes the step."""
+    examples = data.reading.examples
+    parts = [data.reading.name, f"{len(examples):,} {KINDS[examples.kind].lower()}"]
+    if examples.kind == "labelled":
+        parts.append(html.short(f"labels {', '.join(examples.labels)}", LABELS_LENGTH))
+    return " · ".join([*parts, "Change"])
+
+
+def data_notes(data: TrainingData) -> Markup:
+    """What to mind of the data, in sight when it is folded."""
+    reading, split = data.reading, data.split
+    few = FEW.format(len(split.held_out)) if len(split.held_out) < LEAST_HELD_OUT else ""
+    gone = LEAKS.format(split.leaks, plural(split.leaks, "example", "examples")) if split.leaks else ""
+    return html.notes([few, gone, shared_warning(split.shared), *reading.notes, *skipped_summary(reading.skipped)])
+
+
 def training_data(data: TrainingData) -> Markup:
     """What was read, and how it is split."""
     reading, split = data.reading, data.split
@@ -58,11 +76,7 @@ def training_data(data: TrainingData) -> Markup:
         sizes = ", ".join(f"{counts[i]:,} × label {label}" for i, label in enumerate(examples.labels))
         facts.append(Markup("{}; “same meaning” is <b>{}</b>").format(sizes, examples.labels[examples.positive]))
     head = Markup('<p class="read"><b>{}</b>: {}</p>').format(reading.name, Markup(" · ").join(facts))
-    few = FEW.format(len(split.held_out)) if len(split.held_out) < LEAST_HELD_OUT else ""
-    gone = LEAKS.format(split.leaks, plural(split.leaks, "example", "examples")) if split.leaks else ""
-    notes = [few, gone, shared_warning(split.shared), *reading.notes, *skipped_summary(reading.skipped)]
-    meaning = html.hint(" ".join(split.separation.sentences()))
-    return Markup().join([head, _first_rows(examples), _split(data), meaning, html.notes(notes)])
+    return Markup().join([head, _first_rows(examples), _split(data), html.hint(" ".join(split.separation.sentences()))])
 
 
 def _split(data: TrainingData) -> Markup:

@@ -82,7 +82,7 @@ class FileButton:
 
     def __init__(self, name: str, elem_id: str, visible: bool = True) -> None:
         self.name, self._elem_id, self._shelf = name, elem_id, Shelf()
-        self.button = gr.Button(f"Download {name}", size="sm", elem_id=elem_id, visible=visible)
+        self.button = gr.Button(f"Download {name}", size="sm", elem_id=elem_id, elem_classes="download", visible=visible)
         self._file = gr.File(visible=False, label=name, elem_id=f"{elem_id}-file")
 
     def listen(self, content: Callable[..., str], inputs: list[Any]) -> None:

@@ -80,4 +80,4 @@ def _attributes(values: dict[str, str]) -> Markup:
 def _group(title: str, buttons: Mapping[str, dict[str, str]]) -> Markup:
     """buttons: label -> attributes."""
     each = (BUTTON.format(_attributes(attributes), label) for label, attributes in buttons.items())
-    return Markup('<span class="take">{} {}</span>').format(title, Markup(" · ").join(each))
+    return Markup('<span class="take">{} {}</span>').format(title, Markup(" ").join(each))

@@ -39,18 +39,18 @@ def links(sentence1: str, sentence2: str, model: str, cross_encoder: ModelScore 
 
 
 def _answer(result: Comparison, name: str) -> Markup:
-    listed = html.cautions(result.cautions)
-    score = _score(result, name, "sbert", "score", listed)
-    origin = html.hint(_origin(result.scale)) if result.scale else Markup()
-    return score + _cross_encoder(result.cross_encoder) + html.notes(result.notes) + origin
+    origin = html.info(_origin(result.scale)) if result.scale else Markup()
+    score = _score(result, Markup("{} {}").format(name, origin), "sbert", "score", html.cautions(result.cautions))
+    return score + _cross_encoder(result.cross_encoder) + html.notes(result.notes)
 
 
 def _score(scored: Comparison | ModelScore, name: str, kind: str, elem_id: str, cautions: Markup | None = None) -> Markup:
-    """The sentence in words, cautions, the number, and the bar with its marks."""
+    """The sentence in words, cautions, the number, and the bar with its marks. Whose the random pairs are is in `_origin`."""
     word, colon, place = scored.in_words.partition(": ")
+    place = place.removesuffix(f" of {scored.scale.random.whose}") if scored.scale else place
     line = Markup('<p class="in-words" id="{}-words"><b>{}</b> {}</p>')
     words = line.format(elem_id, word + colon.rstrip(), place and f"{place}.")
-    number = Markup('<p class="score-line"><span class="score" id="{}">{}</span> <span class="eyebrow">{}</span></p>')
+    number = Markup('<div class="score-line"><span class="score" id="{}">{}</span> <span class="eyebrow">{}</span></div>')
     return words + (cautions or "") + number.format(elem_id, rounded(scored.score), name) + _bar(scored.score, scored.scale, kind)
 
 
