@@ -212,8 +212,7 @@ class Findings:
         first = int(copies.first[copies.node[i]])
         row, original = int(corpus.rows[i]), int(corpus.rows[first])
         copy_of, keep = None if first == i else original, bool(self.decided.keep[i])
-        names = corpus.row_label(row), corpus.row_label(original)
-        return Member(row, score, corpus.sentences[i], keep, copy_of, *names, values)
+        return Member(row, score, corpus.sentences[i], keep, copy_of, corpus.row_label(row), corpus.row_label(original), values)
 
     def _pairs(self, pairs: Pairs) -> list[SentencePair]:
         rows, texts, cross = self._labels, self.corpus.sentences, self.mined.cross_scores
