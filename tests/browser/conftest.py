@@ -44,7 +44,7 @@ def no_training_left() -> Iterator[None]:
 
 
 def wait_until_idle() -> None:
-    """Wait for the events of all apps: what a handler returns, such as gr.HTML(visible=False), would become part of an app being built."""
+    """Wait for the handlers of all apps: what one returns, such as gr.HTML(visible=False), would be part of an app being built."""
     while any(job for app in APPS for job in app._queue.active_jobs):
         time.sleep(0.1)
 

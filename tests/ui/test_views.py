@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from sbert_app.corpus.hits import Indexing
 from sbert_app.corpus.library import SavedCorpus
+from sbert_app.corpus.mending import findings
 from sbert_app.errors import UserError
 from sbert_app.evaluation.metrics import MetricEstimate
 from sbert_app.evaluation.verdict import Change
@@ -54,7 +55,7 @@ def test_sentences_names_and_metadata_are_escaped(bench):
     pd.DataFrame({"text": [ATTACK, "plain"], ATTACK: ["<b>", ATTACK]}).to_csv(path, index=False)
     table = read_table(path, bench.settings.limits, f"{ATTACK}.csv")
     session.put(table)
-    shown = [corpus_view.table_summary(table, "text", prose=True)]
+    shown = [corpus_view.table_summary(table, "text", True, [*findings(table, ["text"])])]
     events = list(index(bench, session, ["text"]))
     shown += [corpus_view.card(events[-1].result, session.get(Indexing)), corpus_view.progress(events[-1], table.name)]
     shown.append(search.results(find(bench, session, "x")))

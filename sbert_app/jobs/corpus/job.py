@@ -18,7 +18,6 @@ from sbert_app.corpus.reader import Corpus, existing, guess_column, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
-from sbert_app.jobs.declaring.option import names, option
 from sbert_app.jobs.search.offered import cautions
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.line import place_in_line
@@ -42,9 +41,6 @@ ENCODING = "Encoding"  # the stage in which rows are searched already
 @dataclass(frozen=True)
 class IndexOptions:
     model: str = model_option()
-    mend: list[str] = option(
-        f"what to mend before reading, of {', '.join(MENDS)} (repeats: rows with the text of an earlier row)", names("mends"), []
-    )
 
 
 def index_corpus(call: Call, options: IndexOptions) -> Steps:
@@ -57,7 +53,7 @@ def index_corpus(call: Call, options: IndexOptions) -> Steps:
     session, table = call.bench.sessions.open(call.stop.visitor), call.required_table()
     session.put(table)
     step = Step[IndexedCorpus]("")
-    for step in index(call.bench, session, call.columns or [guess_column(table.frame)], options.model, options.mend):
+    for step in index(call.bench, session, call.columns or [guess_column(table.frame)], options.model):
         yield step
     if step.result is None:
         return

@@ -26,12 +26,7 @@ EXAMPLES = {
 NO_CORPUS = "Add a file, or try an example"
 RECENT_SHOWN = 5
 FAULT_LENGTH = 120  # characters of an example of what is wrong
-MENDS = {
-    MARKUP: "Take out HTML",
-    SPACES: "Tidy spaces",
-    DATES: "Write dates as 2026-03-31",
-    REPEATS: "Keep one row of each text",
-}
+MENDS = {MARKUP: "Take out HTML", SPACES: "Tidy spaces", DATES: "Write dates as 2026-03-31", REPEATS: "Keep one row of each text"}
 SO_FAR_LENGTH = 160  # characters of a hit while a corpus is being indexed
 NEXT = {"Search": "Search it", "Duplicates": "Find duplicates", "Map": "Draw its map"}  # tab -> what to do there
 FORMATS = "csv, tsv, txt, jsonl, json, parquet or xlsx; the text formats also as .gz"
