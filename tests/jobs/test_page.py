@@ -19,13 +19,13 @@ COMPONENTS = {
     "similarity": {"sentence1": "sentence1", "sentence2": "sentence2", "model": "model", "cross_encoder": "pair-cross"},
     "score_pairs": {"first_column": "pair-first", "second_column": "pair-second", "label_column": "pair-labels", "model": "model"},
     "search": {
-        "query": "query", "top": "top", "ranking": "ranking", "hybrid": "", "rerank": "", "filters": "filters", "cross_encoder": "",
+        "query": "query", "top": "", "ranking": "ranking", "hybrid": "", "rerank": "", "filters": "filters", "cross_encoder": "",
     },
     "duplicates": {
         "threshold": "duplicates-threshold", "top": "", "against": "overlap-file", "remove": "",
         "cross_encoder": "duplicates-cross",
     },
-    "why_not": {"query": "query", "expected": "expected", "top": "top", "ranking": "ranking", "filters": "filters"},
+    "why_not": {"query": "query", "expected": "expected", "top": "", "ranking": "ranking", "filters": "filters"},
     "cluster_map": {
         "clusters": "map-count", "method": "map-method", "outliers": "map-outliers", "colour": "map-colour", "places": "",
     },
@@ -87,7 +87,7 @@ def test_the_page_offers_what_the_job_accepts(page, job, argument):
         assert offered.value == argument.default
         ends = [offered.minimum, offered.maximum]
         assert [argument.kind.check(end, limits) for end in ends] == ends
-    elif isinstance(offered, gr.Radio):
+    elif isinstance(offered, gr.Radio) or argument.name == "ranking":
         assert offered.value == argument.default and offered.choices
         assert all(argument.kind.check(value, limits) == value for _, value in offered.choices)
     elif isinstance(offered, gr.Number):
