@@ -96,7 +96,7 @@ def _points(
     return go.Scattergl(
         x=np.ascontiguousarray(points[:, 0]), y=np.ascontiguousarray(points[:, 1]), customdata=rows.astype(np.int32),
         mode="markers", name=as_text(name), marker={"size": size, "color": colour, "opacity": 0.85 if size > 4 else 0.7},
-        unselected={"marker": {"opacity": 0.06}}, selected={"marker": {"opacity": 1.0}}, **hover,
+        unselected={"marker": {"color": GREY, "opacity": 0.35}}, selected={"marker": {"opacity": 1.0}}, **hover,
     )  # fmt: skip
 
 
