@@ -18,7 +18,7 @@ from tests.browser.test_map import PLOT, box_of, draw, group_into, show
 from tests.corpus_map.maps import grouped_map
 
 # Of each name that is shown: its box, whether it is within NEAR pixels of its group's hull, whether a line leads to it from there,
-# and how many points it covers. The hull of a group of clusters is that of the clusters nearest to its name's centre.
+# and how many points it covers. The hull of a group of clusters is that of the clusters nearest to its centre on the first map.
 NAMES = """selector => {
   const NEAR = 12, gd = document.querySelector(selector), origin = gd.querySelector('.main-svg').getBoundingClientRect();
   const {xaxis, yaxis, annotations, meta} = gd._fullLayout, traces = gd._fullData.slice(0, -2);
@@ -45,14 +45,16 @@ NAMES = """selector => {
   const lines = (gd.querySelector('.leaders')?.getAttribute('d') ?? '').split('M').map(part => part.split('L'));
   const ends = lines.filter(line => line[1]).map(([start]) => start.split(',').map(Number));
   const spread = trace => Array.from(trace.x, (x, i) => at(x, trace.y[i])), points = traces.flatMap(spread);
-  const far = (a, b) => Math.hypot(a.x - b.x, a.y - b.y), groups = annotations.slice(meta.clusters);
-  const of = index => (index < meta.clusters ? [index] : annotations.slice(0, meta.clusters).flatMap((cluster, i) => (
-    groups.every(group => far(cluster, group) >= far(cluster, annotations[index])) ? [i] : [])));
+  const {centres, clusters} = meta;
+  const far = (a, b) => Math.hypot(centres[a][0] - centres[b][0], centres[a][1] - centres[b][1]);
+  const numbers = centres.map((_, i) => i);
+  const own = i => numbers.slice(clusters).reduce((a, b) => (far(i, b) < far(i, a) ? b : a), clusters);
+  const of = index => (index < clusters ? [index] : numbers.slice(0, clusters).filter(i => own(i) === index));
   return [...gd.querySelectorAll('.annotation')].filter(name => name.style.visibility !== 'hidden').map(name => {
     const {left, top, right, bottom} = name.getBoundingClientRect(), index = Number(name.dataset.index);
     const centre = at(annotations[index].x, annotations[index].y);
-    const own = of(index).map(i => traces[i + traces.length - meta.clusters]);
-    const hull = hullOf(own.flatMap(spread)), [dx, dy] = [origin.left, origin.top];
+    const members = of(index).map(i => traces[i + traces.length - clusters]);
+    const hull = hullOf(members.flatMap(spread)), [dx, dy] = [origin.left, origin.top];
     const covered = points.filter(([x, y]) => x >= left - dx && x <= right - dx && y >= top - dy && y <= bottom - dy).length;
     const spot = (a, b) => [left + a * (right - left) - origin.left, top + b * (bottom - top) - origin.top];
     const spots = [0, 0.25, 0.5, 0.75, 1].flatMap(a => [0, 0.5, 1].map(b => spot(a, b)));
