@@ -31,6 +31,7 @@
       { ...name, font: { ...name.font, color: INK, weight: 700 }, bgcolor: 'rgba(255,255,255,0.82)' }));
     Object.assign(layout, { paper_bgcolor: '#fff', plot_bgcolor: '#fff', font: { ...layout.font, color: '#3f3f46', family: FONT }, autosize: false });
     if (layout.legend) layout.legend.font = { color: '#3f3f46' };
+    if (layout.meta?.map && width >= LEAST_WIDTH) layout.meta.steps = mapNames.stepsOf(chart);
     return { data, layout, width: Math.max(width, LEAST_WIDTH), height };
   }
 
@@ -52,9 +53,11 @@
   // A picture as a data: address, a PNG with two pixels for one. Only an svg has names that can be placed.
   async function drawn({ data, layout, width, height }, format) {
     const isMap = Boolean(layout.meta?.map), scale = format === 'png' ? 2 : 1;
-    const picture = await Plotly.toImage({ data, layout }, { format: isMap ? 'svg' : format, width, height, scale: isMap ? 1 : scale });
+    let plot; // plotly draws a copy, and calls setBackground with it
+    const setBackground = ({ _fullData, _fullLayout }) => { plot = { _fullData, _fullLayout }; };
+    const picture = await Plotly.toImage({ data, layout }, { format: isMap ? 'svg' : format, width, height, scale: isMap ? 1 : scale, setBackground });
     if (!isMap) return picture;
-    const named = mapNames.inPicture(await (await fetch(picture)).text(), { width, height, margin: layout.margin });
+    const named = mapNames.inPicture(await (await fetch(picture)).text(), plot);
     const address = `data:image/svg+xml,${encodeURIComponent(named)}`;
     return format === 'svg' ? address : asPng(address, width, height, scale);
   }

@@ -13,12 +13,13 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus_map.placed import PlacedRows
 from sbert_app.errors import UserError
 from sbert_app.mapping import keywords
-from sbert_app.mapping.clusters import Clustering, with_fewer_outliers
+from sbert_app.mapping.clusters import Clustering, merged, with_fewer_outliers
 from sbert_app.mapping.projection import Neighbours, Points
 from sbert_app.mapping.quality import Accord, Drift, accord, silhouettes
 from sbert_app.vectors import Vectors
 
 NEAREST = 10
+MANY, GROUPS = 25, 16  # with more clusters, near ones are merged into so many groups, whose names a map seen whole has
 NAME_LENGTH = 60  # characters of a name that a visitor gives
 OUTLIER_NAMES = ("outlier", "outliers")  # of a row, and of all of them
 
@@ -148,17 +149,23 @@ class CorpusMap:
     def name_of(self, label: int) -> str:
         return self.names[label] if label >= 0 else OUTLIER_NAMES[0]
 
+    @cached_property
+    def levels(self) -> list[Clustering]:
+        """The clusters, and, of many clusters, the groups of near ones."""
+        many = self.clustering.count > MANY
+        return [self.clustering, *([merged(self.clustering, self.projection.points, GROUPS)] if many else [])]
+
     def centres(self) -> list[list[float]]:
-        """The median point of each cluster."""
-        members = map(self.clustering.members, range(self.clustering.count))
+        """The median point of each cluster, then of each group of clusters."""
+        members = (level.members(number) for level in self.levels for number in range(level.count))
         return [np.median(self.projection.points[rows], axis=0).tolist() for rows in members]
 
     def other_centres(self) -> list[list[float]]:
-        """The median point of each cluster's drawn rows on the other model's map; its own centre if none of its rows is drawn."""
+        """`centres` of the drawn rows on the other model's map; the same centre where no row of a cluster is drawn."""
         if self.comparison is None:
             return []
-        labels, points = self.clustering.labels[self.projection.drawn], self.comparison.drift.points
-        members = [np.flatnonzero(labels == number) for number in range(self.clustering.count)]
+        points, drawn = self.comparison.drift.points, [(level.labels[self.projection.drawn], level.count) for level in self.levels]
+        members = [np.flatnonzero(labels == number) for labels, count in drawn for number in range(count)]
         return [np.median(points[m], axis=0).tolist() if len(m) else own for m, own in zip(members, self.centres(), strict=True)]
 
     def summary(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import pandas as pd
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import Corpus
 from sbert_app.corpus_map.result import CorpusMap, Projection
-from sbert_app.mapping.clusters import DENSITY, Clustering
+from sbert_app.mapping.clusters import DENSITY, K_MEANS, Clustering
 
 TOPICS = ("invoice paid twice", "parcel arrived broken", "password reset mail")
 LABELS = np.array([0] * 4 + [1] * 4 + [2] * 4 + [-1] * 2, np.int32)
@@ -25,3 +25,21 @@ def small_map(outliers: float = 1.0) -> CorpusMap:
     indexed = IndexedCorpus.build(corpus, "a-model", "", vectors)
     projection = Projection(indexed, points, np.arange(rows), "by hand", {})
     return CorpusMap.build(projection, Clustering(LABELS, DENSITY, "by hand"), outliers, (DENSITY, None))
+
+
+def grouped_map(clusters: int, rows: int, seed: int = 5) -> CorpusMap:
+    """A map of `clusters` round groups of different sizes, larger ones first, as far apart as on a drawn one."""
+    random = np.random.default_rng(seed)
+    side = int(np.ceil(clusters**0.5))
+    cells = random.permutation(side * side)[:clusters]
+    centres = np.stack([cells % side, cells // side], axis=1) + random.uniform(-0.25, 0.25, (clusters, 2))
+    weights = np.sort(random.uniform(0.3, 2, clusters))[::-1]
+    sizes = np.bincount(random.choice(clusters, rows - clusters, p=weights / weights.sum()), minlength=clusters) + 1
+    labels = np.repeat(np.arange(clusters, dtype=np.int32), np.sort(sizes)[::-1])
+    points = (centres[labels] + random.normal(size=(rows, 2)) * 0.12).astype(np.float32) * 20 / side
+    sentences = [f"theme{label} {'matter' if label % 2 else 'affair'}{label} {i}" for i, label in enumerate(labels)]
+    corpus = Corpus("groups.csv", ("text",), sentences, pd.DataFrame(index=range(rows)), np.arange(1, rows + 1))
+    vectors = np.hstack([points, np.ones((rows, 1))]).astype(np.float32)
+    indexed = IndexedCorpus.build(corpus, "a-model", "", vectors)
+    projection = Projection(indexed, points, np.arange(rows), "by hand", {})
+    return CorpusMap.build(projection, Clustering(labels, K_MEANS, "by hand"), 1.0, (K_MEANS, clusters))

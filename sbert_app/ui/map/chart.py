@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus_map.colouring import Categories, ColourScale
 from sbert_app.corpus_map.result import CorpusMap
-from sbert_app.mapping.keywords import LABEL, SEPARATOR
+from sbert_app.mapping.keywords import LABEL, SEPARATOR, names
 from sbert_app.mapping.projection import Points
 from sbert_app.ui.kit.figures import GREY, INK, PALETTE, TEAL, Figure, as_text, quiet
 from sbert_app.ui.kit.html import short
@@ -52,6 +52,7 @@ def map_figure(corpus_map: CorpusMap, colours: Categories | ColourScale, texts: 
     rings = query.nearest.points if query and query.nearest else None
     figure = _with_overlays(traces, query.point if query else None, rings)
     meta = {"texts": inside, "map": corpus_map.projection.id, "figure": secrets.token_hex(4), "centres": corpus_map.centres()}
+    meta |= {"clusters": corpus_map.clustering.count}  # the names after these are those of groups of clusters
     meta |= {"others": corpus_map.other_centres()} if corpus_map.comparison else {}
     # For categories of a column and rows without a value, not for clusters, named on the map.
     legend = colours.of_column if isinstance(colours, Categories) else not np.isfinite(colours.values).all()
@@ -96,7 +97,7 @@ def _points(
     return go.Scattergl(
         x=np.ascontiguousarray(points[:, 0]), y=np.ascontiguousarray(points[:, 1]), customdata=rows.astype(np.int32),
         mode="markers", name=as_text(name), marker={"size": size, "color": colour, "opacity": 0.85 if size > 4 else 0.7},
-        unselected={"marker": {"opacity": 0.06}}, selected={"marker": {"opacity": 1.0}}, **hover,
+        unselected={"marker": {"color": GREY, "opacity": 0.35}}, selected={"marker": {"opacity": 1.0}}, **hover,
     )  # fmt: skip
 
 
@@ -128,17 +129,22 @@ def _with_overlays(traces: list[Figure], query: NDArray[np.float32] | None = Non
 
 
 def _names(corpus_map: CorpusMap) -> list[dict[str, Any]]:
-    """Cluster names at the median of their points, largest cluster first; the page's script moves those that overlap."""
-    style = {"showarrow": False, "font": {"size": 13 if len(corpus_map.names) <= FEW_NAMES else 11, "color": INK}}
-    names = zip(corpus_map.centres(), labels(corpus_map), strict=True)
-    notes: list[dict[str, Any]] = [{"x": x, "y": y, "text": label, **style} for (x, y), label in names]
+    """Names of clusters, then of groups of clusters, at their median points, largest first; the page's script places them."""
+    sizes = [13 if level.count <= FEW_NAMES else 11 for level in corpus_map.levels for _ in range(level.count)]
+    placed = zip(corpus_map.centres(), labels(corpus_map), sizes, strict=True)
+    notes: list[dict[str, Any]] = [
+        {"x": x, "y": y, "text": label, "showarrow": False, "font": {"size": size, "weight": 700, "color": INK}}
+        for (x, y), label, size in placed
+    ]
     return notes if len(notes) > 1 else []
 
 
 def labels(corpus_map: CorpusMap) -> list[str]:
-    """The name of each cluster as it is on the map."""
-    given = corpus_map.given_names
-    return [_given(given[number]) if number in given else _label(name) for number, name in enumerate(corpus_map.made_names)]
+    """The name of each cluster as it is on the map, then of each group of clusters."""
+    given, words = corpus_map.given_names, corpus_map.projection.words
+    groups = [_label(name) for level in corpus_map.levels[1:] for name in names(words.keywords(level.labels))]
+    own = [_given(given[number]) if number in given else _label(name) for number, name in enumerate(corpus_map.made_names)]
+    return own + groups
 
 
 def _label(name: str) -> str:
