@@ -18,7 +18,7 @@ from sbert_app.wording import plural
 
 MENDS = MARKUP, SPACES, DATES, REPEATS = "html", "spaces", "dates", "repeats"
 EXAMPLES = 3
-HEAD = 200  # rows that show whether a column holds dates
+TRIED = 200  # rows that show whether a column holds dates
 BEGINNING = 300  # characters that show the language
 REPEATED = "repeats an earlier text"
 HIDDEN = re.compile(r"<(script|style)\b[^<>]*>[^<]*</\1\s*>|<!--[^<>]*-->", re.IGNORECASE)  # in linear time
@@ -64,8 +64,8 @@ def in_iso(cells: "pd.Series[str]") -> "pd.Series[str] | None":
 
     What is no date, could be two dates, or is a whole month or year, stays.
     """
-    head = read(cells.head(HEAD))
-    column = read(cells) if head and head.scale.startswith("date") else None
+    first = read(cells.head(TRIED))
+    column = read(cells) if first and first.scale.startswith("date") else None
     if column is None:
         return None
     filled = np.isfinite(column.values)
@@ -98,8 +98,8 @@ def findings(table: Table, columns: Sequence[str]) -> Iterator[Finding]:
         yield from _dates(table, column) if column not in columns else ()
     foreign = texts.str.slice(0, BEGINNING).map(is_foreign).to_numpy(bool)
     if foreign.any():
-        shown = _pairs(texts[foreign], texts[foreign])
-        yield Finding(f"{_rows(foreign.sum(), 'does', 'do')} not look English", table.rows[foreign], shown)
+        text = f"{_rows(foreign.sum(), 'does', 'do')} not look English"
+        yield Finding(text, table.rows[foreign], _pairs(texts[foreign], texts[foreign]))
 
 
 def _repeats(table: Table, columns: Sequence[str], texts: "pd.Series[str]") -> Iterator[Finding]:
@@ -123,10 +123,10 @@ def _changes(table: Table, columns: Sequence[str], mend: str, has: str) -> Itera
 
 def _dates(table: Table, column: str) -> Iterator[Finding]:
     cells = table.frame[column]
-    written = in_iso(cells)
-    if written is not None and (changed := (cells != written).to_numpy()).any():
+    in_one_form = in_iso(cells)
+    if in_one_form is not None and (changed := (cells != in_one_form).to_numpy()).any():
         text = f"The dates of “{column}” are written in several ways, {changed.sum():,} not as 2026-03-31"
-        yield Finding(text, table.rows[changed], _pairs(cells[changed], written[changed]), DATES)
+        yield Finding(text, table.rows[changed], _pairs(cells[changed], in_one_form[changed]), DATES)
 
 
 def mended(table: Table, columns: Sequence[str], mends: Collection[str]) -> Table:
@@ -136,8 +136,8 @@ def mended(table: Table, columns: Sequence[str], mends: Collection[str]) -> Tabl
         for mend in CELLS if column in columns else ():
             if mend in mends:
                 frame[column] = _each(CELLS[mend], frame[column])
-        if DATES in mends and column not in columns and (written := in_iso(frame[column])) is not None:
-            frame[column] = written
+        if DATES in mends and column not in columns and (in_one_form := in_iso(frame[column])) is not None:
+            frame[column] = in_one_form
     again = _again(joined(frame, columns)) if REPEATS in mends else np.zeros(len(frame), bool)
     skipped = (*table.skipped, *(Skip(row, REPEATED) for row in table.rows[again].tolist()))
     return replace(table, frame=frame[~again].reset_index(drop=True), rows=table.rows[~again], skipped=skipped)

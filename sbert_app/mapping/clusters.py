@@ -112,21 +112,13 @@ def with_fewer_outliers(clustering: Clustering, points: Points, share: float) ->
     return Clustering(_largest_first(joined), clustering.method, clustering.how)
 
 
-def merged(clustering: Clustering, points: Points, most: int) -> Clustering:
-    """Merge the clusters of points (n, 2) that are near each other, by Ward's criterion, until there are at most `most` groups."""
-    inside = np.flatnonzero(clustering.labels >= 0)
-    sizes, groups = clustering.sizes.astype(float), np.arange(clustering.count)
-    sums = np.stack([np.bincount(clustering.labels[inside], column, clustering.count) for column in points[inside].T], axis=1)
-    while (alive := np.flatnonzero(sizes)).size > most:
-        size, centres = sizes[alive], sums[alive] / sizes[alive, None]
-        apart = ((centres[:, None] - centres) ** 2).sum(axis=2) / (1 / size[:, None] + 1 / size)
-        np.fill_diagonal(apart, np.inf)
-        first, second = alive[list(divmod(int(apart.argmin()), alive.size))]
-        groups[groups == second] = first
-        for totals in (sizes, sums):
-            totals[first] += totals[second]
-            totals[second] = 0
-    labels = np.append(groups, OUTLIER)[clustering.labels]  # the last for outliers, -1
+def merged(clustering: Clustering, points: Points, groups: int) -> Clustering:
+    """Merge clusters whose centres on the map, points (n, 2), are near each other, by Ward's criterion, into so many groups."""
+    from scipy.cluster.hierarchy import fcluster, ward
+
+    centres = [np.median(points[clustering.members(number)], axis=0) for number in range(clustering.count)]
+    group_of = fcluster(ward(np.stack(centres)), groups, "maxclust")
+    labels = np.append(group_of, OUTLIER)[clustering.labels]  # the last for outliers, -1
     return Clustering(_largest_first(labels), clustering.method, clustering.how)
 
 

@@ -101,9 +101,9 @@ def test_each_fault_is_counted_and_its_mend_does_what_it_says(name, tmp_path):
     content, faults, mend, (column, cells) = FILES[name]
     table = table_of(tmp_path, content)
     before = table.frame.copy()
-    said = [(fault.text, fault.rows.tolist()) for fault in findings(table, ["text"])]
-    assert len(said) == len(faults), said
-    for (text, rows), (beginning, numbers) in zip(said, faults, strict=True):
+    listed = [(fault.text, fault.rows.tolist()) for fault in findings(table, ["text"])]
+    assert len(listed) == len(faults), listed
+    for (text, rows), (beginning, numbers) in zip(listed, faults, strict=True):
         assert text.startswith(beginning)
         assert rows == numbers
     assert mended(table, ["text"], [mend]).frame[column].tolist() == cells

@@ -85,13 +85,13 @@ def test_no_more_outliers_than_accepted_and_the_nearest_join_first():
     assert found.outliers == 3
 
 
-def test_near_clusters_are_merged_the_small_ones_first_and_outliers_stay():
-    places = np.array([[0, 0], [1, 0], [10, 0], [11, 0], [40, 0], [41.2, 0], [9, 9]], np.float32)
+def test_near_clusters_are_merged_and_outliers_stay():
+    places = np.array([[0, 0], [0.9, 0], [10, 0], [11, 0], [40, 0], [41.2, 0], [9, 9]], np.float32)
     labels = np.repeat(np.array([0, 1, 2, 3, 4, 5, OUTLIER], np.int32), [50, 40, 9, 8, 2, 1, 3])
     found, points = Clustering(labels, K_MEANS, ""), np.repeat(places, [50, 40, 9, 8, 2, 1, 3], axis=0)
     pairs = merged(found, points, 3)
     assert pairs.sizes.tolist() == [90, 17, 3] and pairs.outliers == 3
-    assert merged(found, points, 5).sizes.tolist() == [50, 40, 9, 8, 3]  # two rows and one are nearer to each other than 50 and 40
+    assert merged(found, points, 5).sizes.tolist() == [90, 9, 8, 2, 1]  # the two nearest, however large
     assert merged(found, points, 6).labels.tolist() == labels.tolist() and found.count == 6
 
 

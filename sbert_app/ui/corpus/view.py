@@ -115,8 +115,8 @@ def table_summary(table: Table, column: str, prose: bool, faults: Sequence[Findi
     columns = len(table.frame.columns)
     size = f"{rows(len(table.frame))}, {columns} {plural(columns, 'column', 'columns')}"
     head = Markup('<p class="read"><b>{}</b>: {}. {} <b>{}</b>.</p>').format(table.name, size, guess, column)
-    found = Markup('<ul class="faults">{}</ul>').format(Markup().join(map(_fault, faults))) if faults else Markup()
-    return head + found + html.notes([*table.notes, *skipped_summary(table.skipped)])
+    listed = Markup('<ul class="faults">{}</ul>').format(Markup().join(map(_fault, faults))) if faults else Markup()
+    return head + listed + html.notes([*table.notes, *skipped_summary(table.skipped)])
 
 
 def _fault(fault: Finding) -> Markup:
