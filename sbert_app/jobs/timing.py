@@ -153,7 +153,7 @@ def race(
         yield Step("Loading the models")
         encoder = bench.registry.encoder(model)
         cross, trained = cross_encoder_like(bench.registry, encoder, cross_encoder)
-        bench.registry.acceleration.wait(READY_SECONDS)
+        bench.registry.acceleration.wait(READY_SECONDS, stop.is_set)
         encoder, cross = on_one_engine(encoder, cross)
         conditions = conditions_of(corpus.name, corpus.sentences, encoder, cross, trained, corpus.notes)
         for step in experiment(Race(encoder, cross, corpus.sentences, bench.device.hold), conditions, seconds, stop.is_set):

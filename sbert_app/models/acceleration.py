@@ -5,6 +5,7 @@ A network is made once, in a process of its own, kept in the data home, and chec
 
 import hashlib
 import logging
+import math
 import os
 import re
 import subprocess
@@ -12,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -90,10 +92,12 @@ class Acceleration:
         except Exception:  # whatever it is: it is loaded as if it had never been converted, which says what is wrong
             return None
 
-    def wait(self, seconds: float | None = None) -> None:
-        """Wait until every model that was begun has its engine, or `seconds` for each."""
+    def wait(self, seconds: float = math.inf, stopping: Callable[[], bool] = lambda: False) -> None:
+        """Wait until every model that was begun has its engine, at most so many seconds, or until `stopping`."""
+        end = time.monotonic() + seconds
         for thread in self._threads:
-            thread.join(seconds)
+            while thread.is_alive() and time.monotonic() < end and not stopping():
+                thread.join(POLL_SECONDS)
 
     def close(self) -> None:
         """Stop converting: no thread computes while Python shuts down."""

@@ -95,8 +95,10 @@ def experiment(race: Race, conditions: Conditions, seconds: float, stopping: Cal
 
     seconds: of cross-encoder computing in the race. The last step's state holds the result, None if it was stopped too early.
     """
-    yield Step("Warming up, not counted")
-    race.warm_up()
+    for _ in race.warm_up():
+        yield Step("Warming up, not counted")
+        if stopping():
+            break
     with closing(race.run(seconds)) as states:
         for state in states:
             yield Step("Racing", result=replace(state, conditions=conditions))

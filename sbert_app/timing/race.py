@@ -15,7 +15,7 @@ from sbert_app.corpus.mining import ClosestPair, closest_pair
 from sbert_app.timing.lane import Device, Lane
 from sbert_app.timing.result import Conditions, TimingResult
 from sbert_app.timing.throughput import Throughput, Turn, pairs_of
-from sbert_app.vectors import Vectors, unit_rows
+from sbert_app.vectors import Rows, Vectors, unit_rows
 
 if TYPE_CHECKING:
     from sbert_app.models.cross_encoder import CrossEncoder, Pair
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 TURN_SECONDS = 0.5
 SBERT_TURNS = 8  # of SBERT after its first pass: enough to show the spread of its rate
 SAMPLE = 262_144  # pairs sampled for the cross-encoder: all of 724 sentences, more than a CPU scores in any race
+SPARE = 1_000  # pairs drawn besides, of which few are of one row twice
 CHUNK = 2_048  # pairs tokenised at a time: the longest that others wait for the device
-WARM_UP = 96  # items of each lane, not measured
+WARM_UP = 96  # items of each lane at least, not measured
 PRODUCT_ROWS, PRODUCT_TURNS = 4_000, 5
 LEAST_SENTENCES = 20
 DONE, STOPPED = FINAL_STAGES = "Done", "Stopped"  # stages of the last step
@@ -105,12 +106,13 @@ class Race:
         self.closest: ClosestPair | None = None
         self._closest_seconds = 0.0
 
-    def warm_up(self) -> None:
-        """Run both models a little, not measured: the first batches of a process are slower."""
-        with self.device():
-            self.encoder.encode(self.sentences[:WARM_UP])
-        with self.device():
-            self.cross_encoder.score([self._pair(i) for i in range(min(WARM_UP, len(self._pairs)))])
+    def warm_up(self) -> Iterator[None]:
+        """Run both models a little, not measured, yielding after each batch: the first ones of a process are slower."""
+        for lane in (self.sbert, self.cross):
+            while lane.done < WARM_UP and not lane.passes:
+                lane.advance()
+                yield
+            lane.reset()
 
     def run(self, seconds: float) -> Generator[RaceState, None, None]:
         """Alternate SBERT (all sentences once, then repeats to show the spread) and the cross-encoder for `seconds` of work."""
@@ -151,23 +153,20 @@ class Race:
                 yield len(rows)
 
     def _pair(self, i: int) -> "Pair":
-        row1, row2 = self._pairs[i]
+        row1, row2 = self._pairs[i].tolist()
         return self.sentences[row1], self.sentences[row2]
 
 
-def sample_pairs(sentences: int, most: int, seed: int = 0) -> list[tuple[int, int]]:
-    """Distinct pairs (row1 < row2) in random order: all of them, or a random sample of `most`."""
+def sample_pairs(sentences: int, most: int, seed: int = 0) -> Rows:
+    """Distinct pairs of rows, (p, 2), the lower one first, in random order: all of them, or a random sample of `most`."""
     random = np.random.default_rng(seed)
     total = pairs_of(sentences)
     if total <= 4 * most:
-        row1, row2 = np.triu_indices(sentences, 1)
-        chosen = random.permutation(total)[:most]
-        return list(zip(row1[chosen].tolist(), row2[chosen].tolist(), strict=True))
-    pairs: dict[tuple[int, int], None] = {}
-    while len(pairs) < most:
-        sample = random.integers(0, sentences, (most, 2))
-        pairs |= dict.fromkeys((min(pair), max(pair)) for pair in sample.tolist() if pair[0] != pair[1])
-    return list(pairs)[:most]
+        return np.stack(np.triu_indices(sentences, 1), axis=1)[random.permutation(total)[:most]]
+    drawn = np.sort(random.integers(0, sentences, (2 * most + SPARE, 2)), axis=1)  # more than enough: at most a quarter are repeats
+    drawn = drawn[drawn[:, 0] < drawn[:, 1]]
+    _, first = np.unique(drawn @ [sentences, 1], return_index=True)
+    return drawn[np.sort(first)[:most]]
 
 
 def product_throughput(dim: int, device: Device) -> Throughput:

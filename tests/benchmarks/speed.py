@@ -127,7 +127,8 @@ def extrapolation() -> list[dict[str, float]]:
     for start in range(0, len(everything), FULL):
         sentences = everything[start : start + FULL]
         race = Race(encoder, cross, sentences, nullcontext)
-        race.warm_up()
+        for _ in race.warm_up():
+            pass
         for _ in race.run(RACE_SECONDS):
             pass
         predicted = extrapolate(pairs_of(FULL), race.cross.throughput())
