@@ -105,9 +105,10 @@ def _line(pair: ShownPair) -> str:
 
 @dataclass(frozen=True)
 class PairTable:
-    """An uploaded table, kept in the session, so that other columns can be chosen."""
+    """An uploaded table, kept in the session, so that other columns can be chosen. model: that was last asked to score it."""
 
     table: Table
+    model: str = ""
 
 
 def open_pairs(session: Session, table: Table) -> PairColumns:
@@ -134,6 +135,7 @@ def score_opened(bench: Workbench, session: Session, columns: PairColumns, model
     if opened is None:
         raise UserError("There is no file of pairs yet. Upload one, or open the example.")
     reading, labels = _read(bench, opened.table, columns)
+    session.put(replace(opened, model=model))
     stop = session.begin(SCORING)
     for step in _steps(bench, opened.table, reading, labels, model, stop, session.get(ScoredPairs)):
         if step.result is None or session.put(step.result, stop):

@@ -95,8 +95,11 @@ class FilePanel:
 
     def _on_model(self, session: Session, first: str | None, model: str) -> Updates:
         """Scores of another model than the header's are not kept below its name. Scoring again may take long: it has a button."""
-        if not first or session.get(PairTable) is None:  # none, or that of the page before it was loaded again
+        opened = session.get(PairTable)
+        if not first or opened is None:  # none, or that of the page before it was loaded again
             return {self.stage: ""}
+        if opened.model == model:  # the event was late
+            return {self.stage: gr.skip()}
         session.stop(SCORING)
         button = gr.Button(f"Score with {model}", visible=True)
         return {**self._no_result(), self.score: button, self.stage: html.status(view.OTHER_MODEL)}
