@@ -62,6 +62,7 @@ class IndexedCorpus:
 
     Of a sentence longer than the model reads it is of the beginning; passages: parts of such sentences, with embeddings of their
     own, None if there are none. truncated: the number of such sentences. saved_id: its id in the library, "" if it is not saved.
+    among: which rows are searched, (n,), None for all.
     """
 
     corpus: Corpus
@@ -73,6 +74,7 @@ class IndexedCorpus:
     truncated: int = 0
     saved_id: str = ""
     passages: Passages | None = None
+    among: NDArray[np.bool_] | None = None
 
     @classmethod
     def build(
@@ -153,11 +155,11 @@ class IndexedCorpus:
     def rank(self, query: Vectors, text: str, top: int, filters: Mapping[str, Any], way: str = DENSE) -> Ranking:
         """The `top` rows for a unit query vector, (dim,), and its text, best first; `way`: DENSE, WORDS or HYBRID."""
         milliseconds: dict[str, float] = {}
-        mask, notes = None, tuple[str, ...]()
+        mask, notes = self.among, tuple[str, ...]()
         if filters:
             with _timed("filter", milliseconds):
                 matched = matching_rows(self.corpus.filterable(), filters)
-                mask, notes = matched.mask, matched.notes
+                mask, notes = matched.mask if mask is None else mask & matched.mask, matched.notes
         fitting = len(self.corpus) if mask is None else int(mask.sum())
         words, fused, coverage = None, None, 0.0
         if way != WORDS:

@@ -54,7 +54,9 @@ def build_app(bench: Workbench) -> gr.Blocks:
             with gr.Tab("Duplicates", id="duplicates") as tabs["duplicates"]:
                 starts = [search.start, duplicates.build(bench, session, opened)]
             with gr.Tab("Map", id="map") as tabs["map"]:
-                MapTab(bench, session, model).listen(opened, tabs["map"])
+                corpus_map = MapTab(bench, session, model)
+                corpus_map.listen(opened, tabs["map"])
+                search.listen(opened, corpus_map.panel.selection)
             with gr.Tab("Fine-tune", id="fine-tune") as tabs["fine-tune"]:
                 panel = fine_tune.build(bench, session, owner, picker)
             with gr.Tab("Timing", id="timing") as tabs["timing"]:

@@ -277,6 +277,21 @@ def test_a_choice_and_a_zoom_survive_other_colours_and_a_double_click_ends_both(
     assert bright(page) == 926
 
 
+def test_a_cluster_is_searched_alone_until_its_chip_is_removed(page):
+    open_example(page, "Support tickets")
+    go_to(page, "Map")
+    card = page.locator("#map-clusters [data-group]").nth(1)
+    rows = re.search(r"\b(\d+)\b", card.locator("span").inner_text())[1]
+    card.click()
+    page.locator("#map-selection").get_by_role("button", name="Search inside").click()
+    head = page.locator("#hits .hits-head")
+    expect(head).to_contain_text(f"10 of {rows} that fit (926 in all)")
+    expect(page.locator("#standing")).to_be_hidden()
+    page.locator("#chips").get_by_role("button", name=re.compile(f"^Remove: Inside: {rows} sentences in")).click()
+    expect(head).to_contain_text("10 of 926")
+    expect(page.locator("#standing")).to_be_visible()
+
+
 # Counts the figures that plotly draws, by the random number in each.
 COUNT_FIGURES = """() => {
   window.figures = new Set();

@@ -258,8 +258,8 @@ def test_names_lie_apart_and_at_their_groups_on_the_screen_and_in_whatever_is_ta
 
 def test_few_clusters_all_have_names_on_any_width_and_zooming_in_shows_those_of_smaller_ones(page):
     draw(page)
-    clusters(page, 20)
-    check(page, least=20)
+    clusters(page, 12)
+    check(page, least=12)
     widths = "gd => Array.from(gd.querySelectorAll('.annotation text'), text => text.getBoundingClientRect().width)"
     assert max(page.locator(PLOT).evaluate(widths)) < 220 and "…" not in page.locator(f"{PLOT} .infolayer").text_content()
     page.set_viewport_size({"width": 420, "height": 900})  # less room: some names move away from their clusters

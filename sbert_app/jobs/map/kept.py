@@ -9,12 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
+import numpy as np
+
+from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.library import Library
 from sbert_app.corpus_map.projecting import Points2D, fitted_rows
 from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap
 from sbert_app.corpus_map.selection import Selection
 from sbert_app.errors import UserError
+from sbert_app.jobs.search.job import Within
 from sbert_app.mapping.projection import preview as first_points
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
@@ -97,6 +101,22 @@ def current_selection(session: Session) -> Selection | None:
     if selected is None or corpus_map is None:
         return None
     return selected if selected.clustering is corpus_map.clustering else None  # else it is of a former map
+
+
+def is_searched(session: Session, corpus_map: CorpusMap) -> bool:
+    """Whether the Search tab searches the rows of this map: not for the example's map, and that of a sample of a collection."""
+    return session.get(OpenCollection) is None and session.get(IndexedCorpus) is corpus_map.projection.indexed
+
+
+def search_inside(session: Session) -> None:
+    """Search only the rows that are selected on the map, from now on. Raises UserError if none are."""
+    selected, corpus_map = current_selection(session), current_map(session)
+    if selected is None or not len(selected.rows) or not is_searched(session, corpus_map):
+        raise UserError("Nothing of the open corpus is selected on the map. Choose a cluster or draw around points first.")
+    indexed = corpus_map.projection.indexed
+    among = np.zeros(len(indexed.corpus), bool)
+    among[selected.rows] = True
+    session.put(Within(replace(indexed, among=among), selected.title(corpus_map)))
 
 
 def named(library: Library, session: Session, corpus_map: CorpusMap) -> CorpusMap:

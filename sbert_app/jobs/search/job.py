@@ -1,7 +1,7 @@
 """The job search: find the sentences of a corpus or a collection closest to a query, by meaning, by words, or both."""
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -34,6 +34,15 @@ FOR_ANSWERS = "The cross-encoder for re-ranking. The bundled one grades likeness
 WAYS = "; ".join(f"{name}, {meaning}" for name, meaning in RANKINGS.items())
 OFFERED = (MAXSIM, DENSE)  # ways to rank a collection, the first by default
 RERANKED = 30  # hits scored by the cross-encoder, one forward pass each
+
+
+@dataclass(frozen=True)
+class Within:
+    """A part of the open corpus, the only one that is searched as long as a session has it."""
+
+    indexed: IndexedCorpus
+    title: str
+    of_corpus: ClassVar[bool] = True
 
 
 @dataclass(frozen=True)
@@ -115,9 +124,9 @@ def more_like(bench: Workbench, session: Session, row: int | None, asked: Search
 
 
 def _opened(session: Session) -> IndexedCorpus | OpenCollection:
-    """What is searched: the open collection, else the corpus. Raises UserError without either."""
-    indexed = session.corpus()
-    return session.get(OpenCollection) or indexed
+    """What is searched: the open collection, else the corpus or the chosen part of it. Raises UserError without either."""
+    indexed, within = session.corpus(), session.get(Within)
+    return session.get(OpenCollection) or (within.indexed if within else indexed)
 
 
 def _ranked(

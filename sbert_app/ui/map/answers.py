@@ -10,7 +10,7 @@ from sbert_app.corpus_map.placed import PlacedRows
 from sbert_app.corpus_map.result import CorpusMap, QueryOnMap
 from sbert_app.corpus_map.selection import Selection
 from sbert_app.jobs.map.job import rename
-from sbert_app.jobs.map.kept import current_map, current_selection
+from sbert_app.jobs.map.kept import current_map, current_selection, is_searched
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import ASSETS
@@ -118,7 +118,7 @@ class MapAnswers:
             self.panel.groups: lists.colour_list(corpus_map, colour, selected.cluster if selected else None),
             self.panel.numbers: view.numbers(corpus_map),
         }
-        return {**renamed, **(self._titled(corpus_map, selected) if selected else {})}
+        return {**renamed, **(self._titled(session, corpus_map, selected) if selected else {})}
 
     def _selected(self, session: Session, corpus_map: CorpusMap, selected: Selection) -> Updates:
         """Highlight rows on the map and list them beside it."""
@@ -130,13 +130,13 @@ class MapAnswers:
     def _listed(self, session: Session, corpus_map: CorpusMap, selected: Selection) -> Updates:
         """Keep the selection, and show the list of its rows."""
         session.put(selected)
-        return {**self._titled(corpus_map, selected), self.panel.tabs: gr.Tabs(selected=SELECTION)}
+        return {**self._titled(session, corpus_map, selected), self.panel.tabs: gr.Tabs(selected=SELECTION)}
 
-    def _titled(self, corpus_map: CorpusMap, selected: Selection) -> Updates:
+    def _titled(self, session: Session, corpus_map: CorpusMap, selected: Selection) -> Updates:
         """The list of selected rows and the line on the map."""
         ranked = selected.scores is not None or not len(selected.rows)
         words = [] if ranked else corpus_map.projection.words.distinctive_words(selected.rows)
         return {
-            self.panel.selection: lists.selection(corpus_map, selected, words),
+            self.panel.selection: lists.selection(corpus_map, selected, words, is_searched(session, corpus_map)),
             self.status: view.status(selected.title(corpus_map)),
         }

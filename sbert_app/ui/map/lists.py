@@ -25,6 +25,7 @@ BUTTON = Markup(
     '<li><button type="button" data-group="{}" aria-pressed="{}"><i style="background:{}"></i><b dir="auto">{}</b><span>{}</span>{}'
     "</button>{}</li>"
 )
+INSIDE = Markup('<button type="button" class="unfold" data-tab="Search" data-inside>Search inside</button>')
 # assets/map_clusters.js turns the name into a text field, which shows data-made when it is empty.
 RENAME = Markup(
     '<button type="button" class="rename" data-rename="{}" data-name="{}" data-made="{}" data-most="{}" aria-label="Rename {}" '
@@ -80,8 +81,8 @@ def _button(
     return BUTTON.format(number, pressed, colour, html.short(name, NAME_LENGTH), f"{size:,}", share + detail, rename)
 
 
-def selection(corpus_map: CorpusMap, selected: Selection, words: Sequence[str] = ()) -> Markup:
-    """The selected rows as cards. words: the rows' distinctive words."""
+def selection(corpus_map: CorpusMap, selected: Selection, words: Sequence[str] = (), inside: bool = False) -> Markup:
+    """The selected rows as cards. words: the rows' distinctive words; inside: whether they can be searched."""
     rows, scores = selected.rows, selected.scores
     if not len(rows):
         return html.empty(NO_ROWS) + html.cautions(selected.notes)
@@ -90,7 +91,8 @@ def selection(corpus_map: CorpusMap, selected: Selection, words: Sequence[str] =
     if scores is not None:
         records = [{"score": round(float(score), 4), **record} for score, record in zip(scores, records, strict=True)]
     save = html.downloads("selection", records) if len(rows) <= SAVED_IN_PAGE else Markup()
-    head = html.head(Markup("<b>{}</b>").format(selected.title(corpus_map)), save) + html.cautions(selected.notes)
+    title = Markup("<b>{}</b> {}").format(selected.title(corpus_map), INSIDE if inside else "")
+    head = html.head(title, save) + html.cautions(selected.notes)
     about = html.hint(Markup("Distinctive words: <b>{}</b>").format(", ".join(words))) if words else ""
     labels = corpus_map.clustering.labels[listed].tolist()
     mark, shown = Markup('<span><i style="background:{}"></i>{}</span>'), zip(records[:SHOWN_ROWS], labels, strict=False)

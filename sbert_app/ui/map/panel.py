@@ -24,6 +24,8 @@ ABOUT = "Its map of the same rows, for instance to see what a training changed."
 NO_OTHER = "No other model is available yet. Save one in the Fine-tune tab, or type the name of one."
 LIST_SCRIPT = (ASSETS / "map_clusters.js").read_text(encoding="utf-8")
 CLUSTERS, SELECTION, COMPARE = "map-clusters-tab", "map-selection-tab", "map-compare-tab"
+# "inside" is a custom event: the corpus is to be searched inside the selection, in the Search tab.
+INSIDE = "element.addEventListener('click', event => { if (event.target.closest('[data-inside]')) trigger('inside'); })"
 MORPH = "share => window.studioMapMorph(share)"
 
 
@@ -103,6 +105,6 @@ class MapPanel:
                 with gr.Accordion("How good are the clusters?", open=False, elem_id="map-numbers-box"):  # hidden as the toolbar
                     self.numbers = gr.HTML(elem_id="map-numbers", js_on_load=None)
             with gr.Tab("Selection", id=SELECTION):
-                self.selection = gr.HTML(html.empty(view.NOTHING_CHOSEN), elem_id="map-selection", js_on_load=None)
+                self.selection = gr.HTML(html.empty(view.NOTHING_CHOSEN), elem_id="map-selection", js_on_load=INSIDE)
             with gr.Tab("Compare", id=COMPARE) as compare:
                 self.compare = ComparePanel(bench, session, bridge, compare)

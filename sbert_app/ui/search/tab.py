@@ -10,7 +10,8 @@ from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.hits import Indexing, SearchResult
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.jobs.declaring.option import read
-from sbert_app.jobs.search.job import SEARCH, SearchOptions, beside, more_like, search
+from sbert_app.jobs.map.kept import search_inside
+from sbert_app.jobs.search.job import SEARCH, SearchOptions, Within, beside, more_like, search
 from sbert_app.jobs.search.judging import judgements
 from sbert_app.jobs.search.offered import cautions, first_query, offered, weak_below
 from sbert_app.runtime.session import Session
@@ -26,6 +27,7 @@ from sbert_app.ui.search.below_hits import JUDGED, JudgingPanel, StandingPanel
 from sbert_app.ui.search.options import SearchControls
 
 HITS = "hits"  # the element of the result
+INSIDE = "inside"  # the chip of what is selected on the map
 LEAD = "Find sentences by what they **mean**, in your own file: different words, same idea."
 # "picked" is a custom event: a row to look for more like it, a number of hits, a ranking to compare with, or a filter to remove.
 PICKED = """
@@ -62,7 +64,6 @@ class SearchTab:
             self._draw()
             self.judging = JudgingPanel(bench, session)
             self.standing = StandingPanel(bench)
-        self._listen(opened)
 
     def _draw(self) -> None:
         self.status = gr.HTML(elem_id="status", js_on_load=None)
@@ -77,7 +78,8 @@ class SearchTab:
         self.chips = gr.HTML(elem_id="chips", js_on_load=PICKED)
         self.hits = gr.HTML(elem_id=HITS, js_on_load=PICKED + JUDGED)
 
-    def _listen(self, opened: gr.State) -> None:
+    def listen(self, opened: gr.State, selection: gr.HTML) -> None:
+        """Connect events. `opened` changes with the session's corpus; selection: of the map, in which one can search."""
         options = self.options.components
         everything = {self._session, self.query, *options}
         answer = [self.chips, self.hits]
@@ -91,9 +93,11 @@ class SearchTab:
         filtered = filters.menus.chosen(handler(self._on_filters), everything, [filters.state, *answer], **busy(HITS))
         no_longer_busy(filtered, HITS)
         self.hits.picked(handler(self._on_picked), everything, [self.query, self.options.beside, *answer], **PRIVATE)
-        self.chips.picked(handler(self._on_removed), everything, [*options, filters.menus, *answer], **PRIVATE)
+        removed = [*options, filters.menus, *answer, self.standing.block]
+        self.chips.picked(handler(self._on_removed), everything, removed, **PRIVATE)
         self.judging.listen(self.hits)
         self.standing.listen(self._asked, self._session, everything, self.hits)
+        selection.inside(handler(self._on_inside), everything, [self.chips, self.hits, self.standing.block], **PRIVATE)
 
     def _on_opened(self, values: Values) -> Updates:
         """Show the corpus and its filters; search it with the typed query or, for an example, with the example's.
@@ -114,11 +118,11 @@ class SearchTab:
             self.body: gr.Column(visible=True),
             self.status: status + html.cautions(cautions(self._bench, session)),
             self.judging.row: gr.Row(visible=collection is None),
-            self.standing.block: gr.Accordion(visible=collection is None),
+            self.standing.block: gr.Accordion(visible=collection is None and session.get(Within) is None),
             self.query: query if query != typed else gr.skip(),
             **self.options.of_corpus(offered(self._bench, session), values),
             **self.judging.shown(session),
-            **(self._search(values | {self.query: query}) if query else {self.chips: "", self.hits: html.empty(view.NO_QUERY)}),
+            **self._answered(values | {self.query: query}),
         }
 
     def _on_search(self, values: Values) -> Updates:
@@ -135,7 +139,7 @@ class SearchTab:
         result = search(self._bench, session, asked)
         other = beside(self._bench, session, values[options.beside], asked) if values[options.beside] else None
         links = self._links(session, asked) if result.hits else Markup()
-        return {self.hits: self._results(session, result, other) + links, self.chips: view.chips(options.active(values))}
+        return {self.hits: self._results(session, result, other) + links, self.chips: self._chips(values)}
 
     def _links(self, session: Session, asked: SearchOptions) -> Markup:
         """The links under the hits: full screen, commands."""
@@ -143,7 +147,7 @@ class SearchTab:
         request = {"query": asked.query, "top": asked.top, "filters": asked.filters or None, "ranking": asked.ranking}
         if asked.rerank:
             request |= {"rerank": True, "cross_encoder": asked.cross_encoder}
-        copies = commands(SEARCH, request, input_of(indexed))
+        copies = Markup() if session.get(Within) else commands(SEARCH, request, input_of(indexed))  # no command knows the map
         return row(Caption.of(f"Search: {asked.query}", indexed.corpus.name, indexed.model), [HITS], present(), copies)
 
     def _on_picked(self, values: Values, event: gr.EventData) -> Updates:
@@ -159,14 +163,32 @@ class SearchTab:
         return {
             self.query: result.query,
             self.hits: self._results(values[self._session], result),
-            self.chips: view.chips(options.active(values)),
+            self.chips: self._chips(values),
         }
 
     def _on_removed(self, values: Values, event: gr.EventData) -> Updates:
         """Remove the filter or switch off the option whose chip was clicked, and search again."""
         name = sent(event).get("filter")
+        if name == INSIDE:
+            values[self._session].drop(Within)
+            return {**self._answered(values), self.standing.block: gr.Accordion(visible=True)}
         changed = self.options.without(values, name)
         return {**changed, **self._on_search(values | changed)}
+
+    def _on_inside(self, values: Values) -> Updates:
+        """Search only what is selected on the map. "Expected another row?" looks in the whole corpus, so it is not there."""
+        search_inside(values[self._session])
+        return {**self._answered(values), self.standing.block: gr.Accordion(visible=False)}
+
+    def _answered(self, values: Values) -> Updates:
+        """The answer to the query, if there is one."""
+        nothing = {self.chips: self._chips(values), self.hits: html.empty(view.NO_QUERY)}
+        return self._search(values) if values[self.query] else nothing
+
+    def _chips(self, values: Values) -> Markup:
+        """The part of the corpus that is searched, options and filters in force."""
+        within = values[self._session].get(Within)
+        return view.chips(({INSIDE: f"Inside: {within.title}"} if within else {}) | self.options.active(values))
 
     def _results(self, session: Session, result: SearchResult, other: SearchResult | None = None) -> Markup:
         result = replace(result, weak=weak_below(self._bench, session))
