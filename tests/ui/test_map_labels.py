@@ -5,7 +5,7 @@ import numpy as np
 from sbert_app.corpus_map.colouring import colouring
 from sbert_app.corpus_map.result import GROUPS
 from sbert_app.ui.kit.figures import GREY
-from sbert_app.ui.map.chart import TERM_LENGTH, _given, _label, map_figure
+from sbert_app.ui.map.chart import TERM_LENGTH, _given, _label, layout_figure, map_figure
 from tests.corpus_map.maps import grouped_map, small_map
 
 
@@ -44,3 +44,9 @@ def test_points_that_are_not_selected_are_grey_but_seen():
     traces = map_figure(small_map(), colouring(small_map())).data[:-2]
     assert {trace.unselected.marker.color for trace in traces} == {GREY}
     assert all(0.25 <= trace.unselected.marker.opacity < 0.5 for trace in traces)
+
+
+def test_many_points_are_faint_so_that_they_show_their_density():
+    points = np.zeros((60_000, 2), np.float32)
+    opacity = {n: layout_figure(points[:n], np.arange(n)).data[0].marker.opacity for n in (1_000, 20_000, 60_000)}
+    assert opacity[1_000] > opacity[20_000] == 0.7 > opacity[60_000] >= 0.2

@@ -29,12 +29,13 @@ TERM_LENGTH, ONE_LINE = 24, 16  # characters of a term and of a name in one line
 BLANK = "rgba(138,138,148,0.35)"  # a row without a value
 BUTTONS = 34  # pixels above the points, for plotly's buttons
 LARGEST, SMALLEST = 8.0, 2.2  # point sizes in pixels
+FAINTEST = 0.2
 NO_ROW = -1  # alone, it fades all rows; the page takes an empty list for "all bright"
 
 
 def layout_figure(points: Points, rows: NDArray[np.int64]) -> Figure:
     """Points (m, 2) of these rows during the layout: uncoloured and not clickable."""
-    figure = _with_overlays([_points(points, rows, _size(len(rows)), GREY, "sentences")])
+    figure = _with_overlays([_points(points, rows, len(rows), GREY, "sentences")])
     figure.update_layout(meta={"preview": True, "figure": secrets.token_hex(4)})
     return figure
 
@@ -68,16 +69,16 @@ def _categories(points: Points, rows: NDArray[np.int64], categories: Categories,
         chosen = rows[codes == code]
         if len(chosen):
             colour, name = (GREY, categories.rest) if code < 0 else (PALETTE[code % len(PALETTE)], categories.names[code])
-            traces.append(_points(points[chosen], chosen, _size(len(rows)), colour, short(name, 40), sentences))
+            traces.append(_points(points[chosen], chosen, len(rows), colour, short(name, 40), sentences))
     return traces
 
 
 def _scaled(points: Points, rows: NDArray[np.int64], scale: ColourScale, sentences: Sequence[str] | None) -> list[Figure]:
     """Rows with a value in its colour, drawn above those without one."""
-    size, has_value = _size(len(rows)), np.isfinite(scale.values[rows])
+    total, has_value = len(rows), np.isfinite(scale.values[rows])
     blank, filled = rows[~has_value], rows[has_value]
-    blank_trace = _points(points[blank], blank, size, BLANK, f"no value ({len(blank):,})", sentences)
-    trace = _points(points[filled], filled, size, GREY, scale.title, sentences)
+    blank_trace = _points(points[blank], blank, total, BLANK, f"no value ({len(blank):,})", sentences)
+    trace = _points(points[filled], filled, total, GREY, scale.title, sentences)
     bar: dict[str, Any] = {"title": {"text": as_text(short(scale.title, 28)), "side": "top"}, "orientation": "h", "thickness": 8}
     bar |= {"len": 0.5, "x": 0.08, "xanchor": "left", "y": -0.01, "yanchor": "top", "outlinewidth": 0}
     bar |= {"tickvals": [value for value, _ in scale.ticks], "ticktext": [as_text(text) for _, text in scale.ticks]}
@@ -87,8 +88,9 @@ def _scaled(points: Points, rows: NDArray[np.int64], scale: ColourScale, sentenc
 
 
 def _points(
-    points: Points, rows: NDArray[np.int64], size: float, colour: str, name: str, sentences: Sequence[str] | None = None
+    points: Points, rows: NDArray[np.int64], total: int, colour: str, name: str, sentences: Sequence[str] | None = None
 ) -> Figure:
+    """A trace of these points, drawn as suits a map of `total` points."""
     import plotly.graph_objects as go
 
     hover: dict[str, Any] = {"hoverinfo": "none"}
@@ -96,7 +98,7 @@ def _points(
         hover = {"text": [_wrapped(sentences[row]) for row in rows.tolist()], "hovertemplate": "%{text}<extra></extra>"}
     return go.Scattergl(
         x=np.ascontiguousarray(points[:, 0]), y=np.ascontiguousarray(points[:, 1]), customdata=rows.astype(np.int32),
-        mode="markers", name=as_text(name), marker={"size": size, "color": colour, "opacity": 0.85 if size > 4 else 0.7},
+        mode="markers", name=as_text(name), marker={"size": _size(total), "color": colour, "opacity": _opacity(total)},
         unselected={"marker": {"color": GREY, "opacity": 0.35}}, selected={"marker": {"opacity": 1.0}}, **hover,
     )  # fmt: skip
 
@@ -162,6 +164,11 @@ def _given(name: str) -> str:
 def _size(points: int) -> float:
     """Point size in pixels, smaller for more points."""
     return float(np.clip(420 / max(1, points) ** 0.5, SMALLEST, LARGEST))
+
+
+def _opacity(points: int) -> float:
+    """Of many points so low that where they overlap they show how dense they lie."""
+    return 0.85 if points < 11_000 else float(np.clip(0.7 * TEXTS_UP_TO / points, FAINTEST, 0.7))
 
 
 def _wrapped(sentence: str) -> str:
