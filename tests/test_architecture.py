@@ -29,7 +29,7 @@ ORDER = [
     {"runtime"},
     {"runs"},
     {"training", "timing"},
-    {"labelled"},
+    {"labelled", "labelling"},
     {"bulk"},
     {"collections"},
     {"corpus", "models"},

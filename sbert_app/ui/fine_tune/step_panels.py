@@ -15,6 +15,7 @@ from sbert_app.runs.plan import PRESETS, QUICK, Plan
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.training.options import CONCATENATIONS, DISTANCES, OBJECTIVES, RANGES, TrainingOptions
 from sbert_app.ui.fine_tune import view
+from sbert_app.ui.fine_tune.label_panel import LabelPanel
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import Values
 
@@ -41,6 +42,8 @@ class DataPanel:
                 with gr.Row(elem_classes="examples"):
                     ids = {name: f"example-{Path(name).stem}" for name in EXAMPLES}
                     self.examples = {n: gr.Button(f"Example: {EXAMPLES[n]}", size="sm", elem_id=i) for n, i in ids.items()}
+                    self.label = gr.Button("No labels? Label pairs of the open corpus", size="sm", elem_id="label-pairs")
+                self.labels = LabelPanel(bench, session)
                 self.file = gr.File(label=FILE_LABEL, height=150, elem_id="labelled-file")
                 self.summary = gr.HTML(html.empty(view.NO_DATA), elem_id="labelled", js_on_load=None)
                 self._draw_split()

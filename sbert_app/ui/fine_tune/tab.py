@@ -12,6 +12,7 @@ from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.jobs.fine_tune.job import FineTuneOptions, plan_of
 from sbert_app.jobs.fine_tune.preparing import SplitChoice, TrainingData, example_table
+from sbert_app.jobs.labelling import train_on
 from sbert_app.models.words.untrained import is_untrained
 from sbert_app.runs.plan import Plan, preset
 from sbert_app.runtime.session import Session
@@ -59,6 +60,8 @@ class _FineTuneTab:
         upload = data.file.upload(handler(self._on_file), [*session, data.file], loaded, **PRIVATE)
         clicks = [(button.click, handler(partial(self._on_example, name))) for name, button in data.examples.items()]
         examples = [click(work, session, loaded, **PRIVATE) for click, work in clicks]
+        data.labels.listen(data.label)
+        examples.append(data.labels.use.click(handler(self._on_labels), session, loaded, **PRIVATE))
         remapped = self._on_change(data.columns, self._on_columns, [*data.outputs, self.settings, *settings])
         split = self._on_change(data.split, self._on_split, data.outputs)
         for changed in (remapped, split):
@@ -105,6 +108,10 @@ class _FineTuneTab:
     def _on_example(self, name: str, session: Session, preset: str, model: str) -> Updates:
         updates = self._load(session, example_table(name, self._bench.settings.limits), preset, model)
         return {**updates, self.data.refused: ""}
+
+    def _on_labels(self, session: Session, preset: str, model: str) -> Updates:
+        data = train_on(self._bench, session)
+        return {**self._show(data, preset, model), **self.data.loaded(data), self.data.refused: ""}
 
     def _load(self, session: Session, table: Table, preset: str, model: str) -> Updates:
         data = preparing.load(self._bench, session, table)

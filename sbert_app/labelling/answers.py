@@ -1,0 +1,144 @@
+"""Answers to "do these two mean the same?": one by one in a log on disk, as csv, and as a table to train on."""
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sbert_app.errors import UserError
+from sbert_app.storage import seal, unseal, writing
+from sbert_app.tables import Table
+
+LEARN, MEASURE, AGAIN = "to learn from", "to measure by", "asked again"  # why a pair was asked
+YES, NO, UNSURE = "yes", "no", "cannot say"
+GRADES = tuple(map(str, range(6)))
+LABELS = (YES, NO, UNSURE, *GRADES)
+SAME_FROM = 3  # of GRADES: from here on a pair counts as the same
+FIELDS = ("sentence1", "sentence2", "label", "row1", "row2", "time", "seconds", "why", "probability")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a person said of a pair.
+
+    row1, row2: as numbered in the file; time: when, ISO 8601; seconds: it took; why, probability: as of the Question; place: of the
+    pair among the candidates, -1 if it is not one of them.
+    """
+
+    sentence1: str
+    sentence2: str
+    label: str
+    row1: int
+    row2: int
+    time: str
+    seconds: float
+    why: str
+    probability: float = 0.0
+    place: int = -1
+
+    @property
+    def same(self) -> bool | None:
+        """Whether the pair means the same; None if the person could not say."""
+        if self.label == UNSURE:
+            return None
+        return int(self.label) >= SAME_FROM if self.label in GRADES else self.label == YES
+
+    @property
+    def texts(self) -> frozenset[str]:
+        return frozenset((self.sentence1, self.sentence2))
+
+
+class Log:
+    """Answers on disk, one line each: a process that is killed loses none that was said to be saved."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @classmethod
+    def of(cls, folder: Path, sentences: Sequence[str]) -> "Log":
+        """The log of a corpus, by its texts."""
+        digest = hashlib.blake2b("\0".join(sentences).encode(errors="surrogatepass"), digest_size=12).hexdigest()
+        return cls(folder / f"{digest}.jsonl")
+
+    def read(self) -> list[Answer]:
+        """All answers that were not taken back. A line that was cut off by a crash is skipped."""
+        answers: list[Answer] = []
+        for line in self._path.read_bytes().splitlines() if self._path.is_file() else ():
+            try:
+                content = unseal(line)
+                answers = answers[:-1] if content.get("undo") else [*answers, Answer(**content["answer"])]
+            except (ValueError, KeyError, TypeError):
+                continue
+        return answers
+
+    def add(self, answer: Answer) -> None:
+        self._append({"answer": asdict(answer)})
+
+    def undo(self) -> None:
+        """Take the last answer back."""
+        self._append({"undo": True})
+
+    def _append(self, content: Mapping[str, Any]) -> None:
+        with writing("The answer"):
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("ab") as file:
+                file.write(f"\n{seal(content)}\n".encode())  # on a line of its own, whatever a crash left before it
+                file.flush()
+                os.fsync(file.fileno())
+
+
+def one_each(answers: Iterable[Answer]) -> list[Answer]:
+    """Of each pair, in either order, the answer that was given first; none where a person could not say."""
+    first: dict[frozenset[str], Answer] = {}
+    for answer in answers:
+        if answer.same is not None:
+            first.setdefault(answer.texts, answer)
+    return list(first.values())
+
+
+def consistency(answers: Sequence[Answer]) -> tuple[int, int]:
+    """How many pairs were asked again, and how many of them got the same answer."""
+    before: dict[frozenset[str], bool] = {}
+    twice, equal = 0, 0
+    for answer in answers:
+        if answer.same is None:
+            continue
+        if answer.why == AGAIN and answer.texts in before:
+            twice, equal = twice + 1, equal + (before[answer.texts] == answer.same)
+        before.setdefault(answer.texts, answer.same)
+    return twice, equal
+
+
+def as_records(answers: Sequence[Answer]) -> list[dict[str, Any]]:
+    """One record for each answer, in the order of FIELDS."""
+    return [{name: getattr(answer, name) for name in FIELDS} for answer in answers]
+
+
+def as_table(name: str, answers: Sequence[Answer], why: Sequence[str]) -> Table:
+    """The labels that were asked for one of these reasons, as a table of sentence1, sentence2 and label.
+
+    Beside grades yes counts as 5 and no as 0.
+    """
+    chosen = [answer for answer in one_each(answers) if answer.why in why]
+    grades = {YES: GRADES[-1], NO: GRADES[0]} if any(answer.label in GRADES for answer in chosen) else {}
+    lines = [[answer.sentence1, answer.sentence2, grades.get(answer.label, answer.label)] for answer in chosen]
+    frame = pd.DataFrame(lines, columns=list(FIELDS[:3]), dtype=str)
+    return Table(name, frame, np.arange(1, len(frame) + 1))
+
+
+def read_answers(table: Table) -> list[Answer]:
+    """The answers of a file as it was downloaded. Raises UserError for other columns or labels."""
+    if missing := [name for name in FIELDS[:3] if name not in table.frame.columns]:
+        raise UserError(f"'{table.name}' is no file of labels: it has no column '{missing[0]}'. It needs {', '.join(FIELDS[:3])}.")
+    answers = []
+    for line in table.frame.to_dict("records"):
+        if (label := line["label"].strip()) not in LABELS:
+            raise UserError(f"'{table.name}' has the label '{label}'. Labels are: {', '.join(LABELS)}.")
+        why = line.get("why", "") if line.get("why") in (LEARN, MEASURE, AGAIN) else LEARN
+        answers.append(Answer(line["sentence1"], line["sentence2"], label, 0, 0, line.get("time", ""), 0.0, why))
+    return answers

@@ -1,0 +1,99 @@
+"""Precision and recall of "the same from this cosine on" over all candidates, from answers to pairs drawn in strata of the cosine.
+
+Each stratum is cut at the threshold. In each of the two parts the share of pairs that are the same has a Beta distribution, given
+the answers there, and counts as many pairs as the part has: the estimate is weighted back to all candidates (post-stratified, as in
+OASIS), and its interval is that of the draws. The best threshold is chosen by a logistic curve through the answers, not by draws:
+of what looks best by chance too much would be promised.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sbert_app.labelling.answers import MEASURE, Answer, one_each
+from sbert_app.labelling.candidates import STRATA, Candidates
+from sbert_app.vectors import Vectors
+
+DRAWS, THRESHOLDS = 2_000, 41
+PRIOR, BY_CURVE = (0.2, 0.4), 0.5  # answers (same, other) that a part is given, and those that are shared out as the curve says
+LEAST_EACH = 30  # answers of each kind, below which nothing is settled
+NARROW = 0.2  # the width of an interval that settles a figure
+LEVELS = (0.025, 0.5, 0.975)
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class AtThreshold:
+    """Precision and recall, 0..1, of calling a pair the same from this cosine on, each with its interval of 95 %."""
+
+    threshold: float
+    precision: float
+    recall: float
+    precision_within: Interval
+    recall_within: Interval
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """curve: by threshold, rising; best: that of the highest F1; same, other: the answers that it is made of."""
+
+    curve: Sequence[AtThreshold]
+    best: AtThreshold
+    same: int
+    other: int
+
+    def precise(self, least: float) -> AtThreshold | None:
+        """The lowest threshold from which on the precision is estimated at `least`; None if there is none."""
+        return next((point for point in self.curve if point.precision >= least), None)
+
+    @property
+    def missing(self) -> int:
+        """About how many further answers would settle the best threshold; 0 if it is settled."""
+        width = max(high - low for low, high in (self.best.precision_within, self.best.recall_within))
+        count = self.same + self.other
+        of_width = max(0.0, count * ((width / NARROW) ** 2 - 1))  # intervals narrow as the root of the answers
+        rare = max(1, min(self.same, self.other))
+        of_kind = max(0, LEAST_EACH - rare) * count / rare
+        return int(np.ceil(max(of_width, of_kind) / 10) * 10)
+
+
+def estimate(pairs: Candidates, answers: Sequence[Answer], scores: Vectors | None = None, seed: int = 0) -> Estimate | None:
+    """What the answers to measure by say of all candidates; None without one of each kind.
+
+    scores: the cosines that are judged, (m,), if not those of the candidates, by which the strata were made.
+    """
+    scores = pairs.scores if scores is None else scores
+    asked = [answer for answer in one_each(answers) if answer.why == MEASURE and answer.place >= 0]
+    places, same = np.array([a.place for a in asked], int), np.array([a.same for a in asked], bool)
+    if not same.any() or same.all():
+        return None
+    random, curve, f1 = np.random.default_rng(seed), list[AtThreshold](), list[float]()
+    chance = _chance_by_cosine(scores, places, same)
+    low, high = np.quantile(scores, [0.01, 0.999]).tolist()
+    for threshold in np.linspace(low, high, THRESHOLDS).tolist():
+        above = scores >= threshold
+        cell = pairs.strata + STRATA * above  # the upper part of each stratum follows the lower ones
+        size, yes, no = (np.bincount(cells, minlength=2 * STRATA) for cells in (cell, cell[places[same]], cell[places[~same]]))
+        curved = BY_CURVE * np.bincount(cell, chance, 2 * STRATA) / np.maximum(size, 1)
+        drawn = random.beta(yes + curved + PRIOR[0], no + BY_CURVE - curved + PRIOR[1], (DRAWS, 2 * STRATA)) * size
+        found, called = drawn[:, STRATA:].sum(axis=1), int(above.sum())
+        curve.append(_at(threshold, found / called, found / drawn.sum(axis=1)))
+        f1.append(2 * chance[above].sum() / (chance.sum() + called))
+    return Estimate(curve, curve[int(np.argmax(f1))], int(same.sum()), int((~same).sum()))
+
+
+def _chance_by_cosine(scores: Vectors, places: NDArray[np.int64], same: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """For each candidate the chance that it is the same, (m,), by a logistic curve through the answers."""
+    from sklearn.linear_model import LogisticRegression
+
+    fitted = LogisticRegression(C=100).fit(scores[places, None], same)
+    chances: NDArray[np.float64] = fitted.predict_proba(scores[:, None])[:, 1]
+    return chances
+
+
+def _at(threshold: float, precision: NDArray[np.float64], recall: NDArray[np.float64]) -> AtThreshold:
+    """The medians of the draws, with their intervals."""
+    (low1, middle1, high1), (low2, middle2, high2) = (np.quantile(drawn, LEVELS).tolist() for drawn in (precision, recall))
+    return AtThreshold(threshold, middle1, middle2, (low1, high1), (low2, high2))

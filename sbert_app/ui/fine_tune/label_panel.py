@@ -1,0 +1,149 @@
+"""Label pairs of the open corpus in step 1: one large pair, keys, what was answered, and what the labels say so far."""
+
+import secrets
+from collections.abc import Sequence
+
+import gradio as gr
+from markupsafe import Markup
+
+from sbert_app.jobs import labelling
+from sbert_app.jobs.labelling import Labelling
+from sbert_app.labelling.answers import GRADES, NO, UNSURE, YES, Answer, consistency, one_each
+from sbert_app.labelling.estimates import AtThreshold, Estimate
+from sbert_app.runtime.session import Session
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.settings import ASSETS
+from sbert_app.tables import read_table
+from sbert_app.ui.kit import html
+from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
+from sbert_app.ui.kit.files import FileButton, uploaded
+from sbert_app.wording import plural
+
+SCRIPT = (ASSETS / "label.js").read_text(encoding="utf-8")
+FILE = "labels.csv"
+ABOUT = (
+    "Half of the pairs are to learn from; the other half, drawn at random, is held out to measure by. All are near pairs, by "
+    "meaning or by words: two rows drawn at random hardly ever mean the same."
+)
+TEXT_LENGTH = 1_200  # characters of a text
+BUTTON = Markup('<button type="button" class="label-{0}" data-label="{1}" data-key="{2}">{3} <kbd>{4}</kbd></button>')
+ACT = Markup('<button type="button" class="small" data-act="{}" data-key="{}">{}</button>')
+YES_OR_NO = ((YES, "y", "Yes, the same", "y"), (NO, "n", "No", "n"), (UNSURE, " ", "Cannot say", "space"))
+GRADED = (*((grade, grade, "", grade) for grade in GRADES), (UNSURE, " ", "Cannot say", "space"))
+DONE = "Every pair of this corpus is labelled."
+LEAST_PRECISION = 0.95
+FEW, RARE = 400, "Pairs that mean the same are rare: only {} so far. It stays a rough figure."
+
+
+class LabelPanel:
+    """Components and event handlers. `begin`, a button, opens it; `use` makes the labels the training data."""
+
+    def __init__(self, bench: Workbench, session: gr.State) -> None:
+        self._bench, self._session = bench, session
+        with gr.Column(visible=False, elem_id="label-panel") as self.box:
+            self.card = gr.HTML(elem_id="label", js_on_load=SCRIPT)
+            with gr.Row(elem_classes="examples"):
+                self.use = gr.Button("Use these labels", variant="primary", size="sm", elem_id="use-labels")
+                self.download = FileButton(FILE, "labels-csv")
+                self.upload = gr.UploadButton("Add labels.csv", size="sm", elem_id="add-labels")
+            gr.HTML(html.hint(ABOUT), js_on_load=None)
+
+    def listen(self, begin: gr.Button) -> None:
+        """Connect events."""
+        session, outputs = [self._session], [self.box, self.card]
+        begin.click(handler(self._on_begin), session, outputs, **PRIVATE)
+        self.card.answered(handler(self._on_answered), session, self.card, trigger_mode="multiple", **PRIVATE)
+        self.card.undone(handler(self._on_undone), session, self.card, trigger_mode="multiple", **PRIVATE)
+        self.card.graded(handler(self._on_graded), session, self.card, **PRIVATE)
+        self.upload.upload(handler(self._on_upload), [*session, self.upload], self.card, **PRIVATE)
+        self.download.listen(labelling.as_csv, session)
+
+    def _on_begin(self, session: Session) -> Updates:
+        return {self.box: gr.Column(visible=True), self.card: view(labelling.begin(self._bench, session))}
+
+    def _on_answered(self, session: Session, event: gr.EventData) -> Markup:
+        told = sent(event)
+        return view(labelling.answer(session, told.get("label"), told.get("count"), told.get("seconds")))
+
+    def _on_undone(self, session: Session) -> Markup:
+        return view(labelling.undo(session))
+
+    def _on_graded(self, session: Session) -> Markup:
+        return view(labelling.grade(session, not labelling.labelling(session).graded))
+
+    def _on_upload(self, session: Session, file: str | None) -> Markup:
+        with uploaded(file, "Choose a file of labels.") as path:
+            return view(labelling.add(session, read_table(path, self._bench.settings.limits)))
+
+
+def view(current: Labelling) -> Markup:
+    """The question, the buttons, what was answered last, and what the labels say."""
+    answers = current.answers
+    parts = [_counts(answers), _question(current), _last(current), html.cautions([*labelling.remarks(current)])]
+    body = Markup().join([*parts, _so_far(current.estimate())])
+    card = Markup('<div class="label-card" data-count="{}" data-drawn="{}">{}</div>')
+    return card.format(len(answers), secrets.token_hex(4), body)
+
+
+def _counts(answers: Sequence[Answer]) -> Markup:
+    judged = [given.same for given in one_each(answers)]
+    same, unsure = sum(bool(one) for one in judged), sum(given.same is None for given in answers)
+    line = f"{same:,} the same, {len(judged) - same:,} different{f', {unsure:,} cannot say' if unsure else ''}"
+    twice, equal = consistency(answers)
+    again = f" {equal} of {twice} {plural(twice, 'pair', 'pairs')} asked again got the same answer." if twice else ""
+    return Markup('<p class="label-counts" role="status"><b>{}</b>{}{}</p>').format(line, ", saved." if answers else ".", again)
+
+
+def _question(current: Labelling) -> Markup:
+    if current.question is None:
+        return html.empty(DONE)
+    corpus, place = current.sentences, current.question.place
+    texts = [html.short(corpus[int(rows[place])], TEXT_LENGTH) for rows in (current.pairs.rows1, current.pairs.rows2)]
+    pair = Markup('<div class="label-pair"><p dir="auto">{}</p><p dir="auto">{}</p></div>').format(*texts)
+    choices = GRADED if current.graded else YES_OR_NO
+    buttons = Markup().join(BUTTON.format(label.replace(" ", "-"), label, key, name, shown) for label, key, name, shown in choices)
+    scale = ACT.format("graded", "", "Ask for yes or no" if current.graded else "Ask for 0 to 5")
+    undo = ACT.format("undone", "u", Markup("Undo <kbd>u</kbd>")) if current.answers else ""
+    asked = "How alike are they, from 0 (not at all) to 5 (the same)?" if current.graded else "Do these two mean the same?"
+    head, acts = (
+        Markup('<p class="label-asked">{}</p>').format(asked),
+        Markup('<div class="label-acts">{}{}</div>').format(undo, scale),
+    )
+    return head + pair + Markup('<div class="label-buttons">{}</div>').format(buttons) + acts
+
+
+def _last(current: Labelling) -> Markup:
+    """The last answer, with what the model thinks of the pair: before the answer it would sway it."""
+    if not current.answers or (last := current.answers[-1]).place < 0:
+        return Markup()
+    cosine, words = current.pairs.scores[last.place], current.pairs.words[last.place]
+    line = Markup(
+        '<p class="hint">Before: <b>{}</b>, {}. The model: cosine {:.2f}; {:.0f} % of the words in common. “{}” · “{}”</p>'
+    )
+    return line.format(last.label, last.why, cosine, 100 * words, html.short(last.sentence1, 80), html.short(last.sentence2, 80))
+
+
+def _so_far(estimate: Estimate | None) -> Markup:
+    if estimate is None:
+        return Markup()
+    best, precise = estimate.best, estimate.precise(LEAST_PRECISION)
+    more = "More labels would hardly change it."
+    if estimate.missing:
+        more = f"About {estimate.missing} more labels would settle it." if estimate.missing <= FEW else RARE.format(estimate.same)
+    lines = [("The best threshold", best)] + (
+        [(f"The first with a precision of {LEAST_PRECISION:.0%}", precise)] if precise else []
+    )
+    listed = Markup().join(Markup("<li>{}: {}</li>").format(title, _at(point)) for title, point in lines)
+    head = Markup("<p>Measured on {} pairs drawn at random, for all near pairs of this corpus, with 95 % intervals. {}</p>")
+    return Markup('<div class="label-so-far">{}<ul>{}</ul></div>').format(head.format(estimate.same + estimate.other, more), listed)
+
+
+def _at(point: AtThreshold) -> str:
+    return (
+        f"cosine {point.threshold:.2f}, precision {_share(point.precision, *point.precision_within)}, "
+        f"recall {_share(point.recall, *point.recall_within)}"
+    )
+
+
+def _share(value: float, low: float, high: float) -> str:
+    return f"{value:.2f} ({low:.2f} to {high:.2f})"

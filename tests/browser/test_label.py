@@ -1,0 +1,102 @@
+"""Labels made on the page: by keys and by touch, through a reload, into training."""
+
+import csv
+import io
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.chromium import go_to
+from tests.browser.corpus import index, upload
+
+SUBJECTS = ("parcel", "invoice", "password", "printer", "holiday", "coffee machine")
+FORMS = (
+    "The {0} is lost, number {1}.",
+    "I cannot find the {0} number {1}.",
+    "Where did {0} {1} go?",
+    "Please send a new {0}, it was {1}.",
+)
+
+
+@pytest.fixture
+def labelling(page, tmp_path, request) -> Page:
+    """A page on which pairs of an uploaded file are being labelled, of another one in each test: answers stay with the texts."""
+    path = tmp_path / "requests.csv"
+    path.write_text(
+        "\n".join(
+            ["text", *(f'"{form.format(s, n)} {request.node.name[5:11]}"' for s in SUBJECTS for n in range(10) for form in FORMS)]
+        )
+    )
+    upload(page, path)
+    index(page, "requests.csv")
+    go_to(page, "Fine-tune")
+    page.locator("#label-pairs").click()
+    expect(page.locator(".label-asked")).to_have_text("Do these two mean the same?")
+    return page
+
+
+def press(page: Page, count: int) -> None:
+    """Answer so many questions by keys: about the same subject is the same."""
+    for _ in range(count):
+        card = page.locator(".label-card")
+        before = card.get_attribute("data-count")
+        one, two = page.locator(".label-pair p").all_inner_texts()
+        same = any(subject in one and subject in two for subject in SUBJECTS)
+        page.keyboard.press("y" if same else "n")
+        expect(card).not_to_have_attribute("data-count", before)
+
+
+def counted(page: Page) -> list[int]:
+    return [int(number) for number in re.findall(r"(\d+) (?:the same|different)", page.locator(".label-counts").inner_text())]
+
+
+def test_sixty_pairs_by_keys_with_a_reload_become_training_data(labelling):
+    page = labelling
+    press(page, 30)
+    page.reload()
+    page.locator("body.arrived").wait_for()
+    go_to(page, "Fine-tune")
+    page.locator("#label-pairs").click()
+    expect(page.locator(".label-card")).to_have_attribute("data-count", "30")
+    press(page, 30)
+    assert 55 < sum(counted(page)) <= 60 and min(counted(page)) > 0
+    expect(page.locator(".label-so-far")).to_contain_text(re.compile(r"cosine 0\.\d\d, precision [01]\.\d\d \("))
+    with page.expect_download() as download:
+        page.locator("#labels-csv").click()
+    lines = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8"))))
+    assert len(lines) == 60 and {line["label"] for line in lines} == {"yes", "no"}
+    page.locator("#use-labels").click()
+    expect(page.locator("#data-fold")).to_contain_text(re.compile(r"labels of requests\.csv · \d\d labelled pairs"))
+    expect(page.locator("#start")).to_be_visible()
+
+
+def test_keys_are_dead_in_fields_and_backspace_does_nothing_and_undo_has_no_end(labelling):
+    page = labelling
+    press(page, 3)
+    page.keyboard.press("Backspace")
+    page.locator("#label-pairs").press("x")
+    page.get_by_label("Model", exact=True).press("n")  # a field
+    page.keyboard.press("Escape")
+    expect(page.locator(".label-card")).to_have_attribute("data-count", "3")
+    page.locator(".label-counts").click()
+    for left in ("2", "1", "0"):
+        page.keyboard.press("Control+z" if left == "1" else "u")
+        expect(page.locator(".label-card")).to_have_attribute("data-count", left)
+    expect(page.locator(".label-acts")).not_to_contain_text("Undo")
+    page.locator("[data-act=graded]").click()
+    expect(page.locator(".label-asked")).to_contain_text("from 0 (not at all) to 5")
+    page.keyboard.press("4")
+    expect(page.locator(".label-card")).to_have_attribute("data-count", "1")
+
+
+def test_on_a_phone_the_buttons_are_for_thumbs_and_what_the_model_thinks_comes_after(labelling):
+    page = labelling
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert "cosine" not in page.locator("#label").inner_text()
+    boxes = [button.bounding_box() for button in page.locator(".label-buttons button").all()]
+    assert len(boxes) == 3 and all(box["height"] >= 48 and box["width"] >= 48 for box in boxes)
+    page.locator(".label-buttons button").first.click()
+    expect(page.locator("#label .hint")).to_contain_text(re.compile(r"Before: yes, to .*cosine -?\d"))
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -1,0 +1,138 @@
+"""Labelling pairs of a corpus: saved at once, taken back, read from a file, and as training data."""
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from sbert_app.errors import UserError
+from sbert_app.jobs import labelling
+from sbert_app.jobs.corpus.opening import open_example
+from sbert_app.jobs.labelling import add, answer, as_csv, begin, grade, remarks, train_on, undo
+from sbert_app.labelling.answers import LEARN, MEASURE, UNSURE
+from sbert_app.tables import Table, read_table
+
+
+@pytest.fixture
+def session(bench):
+    """A session with the example tickets."""
+    session = bench.sessions.open()
+    open_example(bench, session, "support_tickets.csv")
+    return session
+
+
+def label(session, count, of=lambda current: "yes" if current.pairs.scores[current.question.place] > 0.6 else "no"):
+    """Answer so many questions."""
+    current = labelling.labelling(session)
+    for _ in range(count):
+        current = answer(session, of(current), len(current.answers), 1.0)
+    return current
+
+
+def test_candidates_are_near_pairs_of_different_texts(bench, session):
+    pairs = begin(bench, session).pairs
+    texts = session.corpus().corpus.sentences
+    assert 2_000 < len(pairs) < 20_000 and (pairs.rows1 < pairs.rows2).all()
+    assert len({*zip(pairs.rows1.tolist(), pairs.rows2.tolist(), strict=True)}) == len(pairs)
+    assert all(texts[one].casefold() != texts[two].casefold() for one, two in zip(pairs.rows1, pairs.rows2, strict=True))
+    indexed = session.corpus()
+    assert pairs.scores[0] == pytest.approx(indexed.embeddings[pairs.rows1[0]] @ indexed.embeddings[pairs.rows2[0]], abs=1e-5)
+    random = (indexed.embeddings[:400] * indexed.embeddings[400:800]).sum(axis=1).mean()
+    assert pairs.scores.mean() > random + 0.2 and abs(pairs.measured.mean() - 0.5) < 0.01
+
+
+def test_an_answer_is_on_disk_before_the_next_question_and_another_session_goes_on(bench, session):
+    begin(bench, session)
+    label(session, 5)
+    other = bench.sessions.open()
+    open_example(bench, other, "support_tickets.csv")
+    again = begin(bench, other)
+    assert again.answers == labelling.labelling(session).answers and again.question == labelling.labelling(session).question
+    hosted = replace(bench, settings=replace(bench.settings, hosted=True))
+    stranger = bench.sessions.open()
+    open_example(bench, stranger, "support_tickets.csv")
+    assert begin(hosted, stranger).answers == () and begin(hosted, stranger).log is None
+
+
+def test_two_keys_for_one_question_count_once_and_each_answer_can_be_taken_back(bench, session):
+    first = begin(bench, session).question
+    once = answer(session, "yes", 0, 1.0)
+    assert answer(session, "no", 0, 1.0) is once and [given.label for given in once.answers] == ["yes"]
+    label(session, 2)
+    for _ in range(5):
+        undo(session)
+    current = labelling.labelling(session)
+    assert current.answers == () and current.question == first and current.log.read() == []
+
+
+def test_a_full_disk_is_told_and_the_question_stays(bench, session, monkeypatch):
+    before = begin(bench, session)
+
+    def full(*_):
+        raise UserError("The disk is full.")
+
+    monkeypatch.setattr(type(before.log), "add", full)
+    with pytest.raises(UserError, match="disk is full"):
+        answer(session, "yes", 0, 1.0)
+    assert labelling.labelling(session) is before
+
+
+@pytest.mark.parametrize("wrong", ["maybe", "", None, 3, "6"])
+def test_what_is_no_label_is_refused(bench, session, wrong):
+    begin(bench, session)
+    with pytest.raises(UserError, match="label|answer"):
+        answer(session, wrong, 0)
+    assert labelling.labelling(session).answers == ()
+
+
+def test_labels_are_training_data_and_those_to_measure_by_are_held_out(bench, session):
+    begin(bench, session)
+    label(session, 15)
+    with pytest.raises(UserError, match=r"There are \d+ labels to learn from, at least 20 are needed"):
+        train_on(bench, session)
+    current = label(session, 75)
+    data = train_on(bench, session)
+    reasons = {given.texts: given.why for given in reversed(current.answers)}
+    kinds = [
+        {reasons[frozenset(pair)] for pair in zip(*part.sentences, strict=True)}
+        for part in (data.split.train, data.split.dev, data.split.held_out)
+    ]
+    assert kinds == [{LEARN}, {LEARN}, {MEASURE}]
+
+
+def test_grades_are_scored_pairs(bench, session):
+    begin(bench, session)
+    grade(session, True)
+    label(session, 60, lambda current: str(round(5 * max(0, float(current.pairs.scores[current.question.place])))))
+    assert train_on(bench, session).mapping.kind == "scored"
+
+
+def test_a_file_of_labels_comes_back_by_its_texts_and_changes_nothing_twice(bench, session, tmp_path):
+    begin(bench, session)
+    label(session, 45)
+    path = tmp_path / "labels.csv"
+    path.write_text(as_csv(session), encoding="utf-8")
+    table = read_table(path, bench.settings.limits)
+    assert len(add(session, table).answers) == 45
+    while labelling.labelling(session).answers:
+        undo(session)
+    back = add(session, table)
+    assert len(back.answers) == 44  # one pair was asked twice
+    assert all(given.place >= 0 for given in back.answers)
+    unknown = pd.DataFrame([{"sentence1": "of another corpus", "sentence2": "not here", "label": "no"}], dtype=str)
+    assert add(session, Table("other.csv", unknown, unknown.index.to_numpy())).answers[-1].place == -1
+
+
+def test_answers_of_one_kind_are_remarked_on(bench, session):
+    begin(bench, session)
+    (remark,) = remarks(label(session, 30, lambda _: "no"))
+    assert remark.startswith("Hardly any pair is the same so far")
+    assert not list(remarks(label(session, 20, lambda _: "yes")))
+    assert label(session, 1, lambda _: UNSURE).answers[-1].same is None
+
+
+def test_a_corpus_of_few_pairs_and_none_at_all_are_refused(bench):
+    session = bench.sessions.open()
+    for ask in (lambda: begin(bench, session), lambda: undo(session), lambda: as_csv(session)):
+        with pytest.raises(UserError, match="no corpus yet|No pairs are being labelled"):
+            ask()
