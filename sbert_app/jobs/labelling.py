@@ -180,6 +180,14 @@ def train_on(bench: Workbench, session: Session) -> TrainingData:
     return preparing.set_part(bench, session, TEST, measured) if held_out else data
 
 
+def best_threshold(session: Session) -> float:
+    """The cosine from which on pairs are best called the same. Raises UserError before both kinds were labelled."""
+    made = labelling(session).estimate()
+    if made is None:
+        raise UserError("There is no threshold yet: label some pairs that are the same and some that are not.")
+    return made.best.threshold
+
+
 def remarks(current: Labelling) -> Iterator[str]:
     """What a person should know of the labels so far: of one kind only, or against the cosine."""
     judged = [given.same for given in one_each(current.answers)]

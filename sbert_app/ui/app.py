@@ -52,20 +52,21 @@ def build_app(bench: Workbench) -> gr.Blocks:
             with gr.Tab("Search", id="search") as tabs["search"]:
                 search = SearchTab(bench, session, opened)
             with gr.Tab("Duplicates", id="duplicates") as tabs["duplicates"]:
-                starts = [search.start, duplicates.build(bench, session, opened)]
+                start, found = duplicates.build(bench, session, opened)
             with gr.Tab("Map", id="map") as tabs["map"]:
                 corpus_map = MapTab(bench, session, model)
                 corpus_map.listen(opened, tabs["map"])
                 search.listen(opened, corpus_map.panel.selection)
             with gr.Tab("Fine-tune", id="fine-tune") as tabs["fine-tune"]:
-                panel = fine_tune.build(bench, session, owner, picker)
+                panel, labels = fine_tune.build(bench, session, owner, picker)
+                found.take_threshold(labels)
             with gr.Tab("Timing", id="timing") as tabs["timing"]:
                 timing.build(bench, session, model, opened, tabs["timing"])
             with gr.Tab("Evaluation", id="evaluation") as tabs["evaluation"]:
                 evaluation.build(bench, session, model, tabs["evaluation"])
         for job in JOBS:
             add_endpoint(job, bench)
-        corpus.listen(starts)
+        corpus.listen([search.start, start])
         Arrival(bench, picker, corpus, tabs, all_tabs).listen(app, session, search.query)
 
         def leave(request: gr.Request) -> None:

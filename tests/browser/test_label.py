@@ -23,12 +23,9 @@ FORMS = (
 @pytest.fixture
 def labelling(page, tmp_path, request) -> Page:
     """A page on which pairs of an uploaded file are being labelled, of another one in each test: answers stay with the texts."""
-    path = tmp_path / "requests.csv"
-    path.write_text(
-        "\n".join(
-            ["text", *(f'"{form.format(s, n)} {request.node.name[5:11]}"' for s in SUBJECTS for n in range(10) for form in FORMS)]
-        )
-    )
+    path, word = tmp_path / "requests.csv", request.node.name[5:11]
+    texts = [form.format(subject, n) for subject in SUBJECTS for n in range(10) for form in FORMS]
+    path.write_text("\n".join(["text", *(f'"{text} {word}"' for text in texts)]))
     upload(page, path)
     index(page, "requests.csv")
     go_to(page, "Fine-tune")
@@ -63,6 +60,11 @@ def test_sixty_pairs_by_keys_with_a_reload_become_training_data(labelling):
     press(page, 30)
     assert 55 < sum(counted(page)) <= 60 and min(counted(page)) > 0
     expect(page.locator(".label-so-far")).to_contain_text(re.compile(r"cosine 0\.\d\d, precision [01]\.\d\d \("))
+    page.locator("[data-act=handed]").click()
+    page.locator("#find-duplicates").click()
+    threshold = re.search(r"Best threshold: cosine (0\.\d\d)", page.locator("#label").text_content())[1]
+    expect(page.locator("#duplicates-headline")).to_contain_text(f"(cosine ≥ {max(0.5, float(threshold)):g})")
+    go_to(page, "Fine-tune")
     with page.expect_download() as download:
         page.locator("#labels-csv").click()
     lines = list(csv.DictReader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8"))))

@@ -14,6 +14,7 @@ from sbert_app.errors import UserError
 from sbert_app.jobs.duplicates import mining
 from sbert_app.jobs.duplicates.job import DEFAULT_THRESHOLD
 from sbert_app.jobs.duplicates.mining import MOST_LISTED, SecondOpinion, findings_of
+from sbert_app.jobs.labelling import best_threshold
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -47,19 +48,19 @@ element.addEventListener('click', event => {
 """
 
 
-def build(bench: Workbench, session: gr.State, opened: gr.State) -> gr.HTML:
-    """Build the tab. `opened` changes with the corpus. Returns the choice of corpora shown while none is open."""
+def build(bench: Workbench, session: gr.State, opened: gr.State) -> tuple[gr.HTML, "DuplicatesPanel"]:
+    """Build the tab. `opened` changes with the corpus. Returns the choice of corpora shown while none is open, and the panel."""
     gr.Markdown(LEAD, elem_classes="lead")
     start = corpus_start(bench, opened)
     with gr.Column(visible=False) as body:
-        duplicates = _DuplicatesPanel(bench, session)
+        duplicates = DuplicatesPanel(bench, session)
         duplicates.listen(opened)
         OverlapPanel(bench, session, opened)
     opened.change(lambda opened: gr.Column(visible=bool(opened)), opened, body, **PRIVATE)
-    return start
+    return start, duplicates
 
 
-class _DuplicatesPanel:
+class DuplicatesPanel:
     """Mine once, move the threshold, check borderline pairs, export; the mined pairs are in the visitor's session."""
 
     def __init__(self, bench: Workbench, session: gr.State) -> None:
@@ -92,11 +93,13 @@ class _DuplicatesPanel:
                     self.files = {name: FileButton(name, f"duplicates-{name.removesuffix('.csv')}") for name in FILES}
                 self.links = gr.HTML(elem_id="duplicates-take-home", js_on_load=None)
 
+        self._decisions = [self.staying, self.groups, self.links, *(file.button for file in self.files.values())]
+
     def listen(self, opened: gr.State) -> None:
         session = [self._session]
         with_threshold = [*session, self.threshold]
         chosen = [*with_threshold, self.remove]
-        decided = [self.staying, self.groups, self.links, *(file.button for file in self.files.values())]
+        decided = self._decisions
         outputs = [self.headline, self.borderline, *decided]
         shown = [self.threshold, self.result, *outputs]
         opened.change(handler(self._on_opened), chosen, [*self.job.outputs, self.remove, *shown], **PRIVATE)
@@ -108,6 +111,15 @@ class _DuplicatesPanel:
         self.check.expand(self._on_check, None, self.cross, **PRIVATE)
         for name, file in self.files.items():
             file.listen(self._content(name), chosen)
+
+    def take_threshold(self, card: gr.HTML) -> None:
+        """Take the threshold that labels suggest whenever it is handed over. card: where pairs are labelled."""
+        outputs = [self.threshold, self.result, self.headline, self.borderline, *self._decisions]
+        card.handed(handler(self._on_handed), [self._session, self.remove], outputs, **PRIVATE)
+
+    def _on_handed(self, session: Session, remove: str) -> Updates:
+        threshold = round(max(FLOOR, best_threshold(session)), 2)
+        return self._mined(session, threshold, remove) if session.get(Mined) else {self.threshold: threshold}
 
     def _on_opened(self, session: Session, threshold: float, remove: str) -> Updates:
         """Show what the session holds: after a reload the pairs found before, after another corpus nothing."""

@@ -28,6 +28,7 @@ ABOUT = (
 TEXT_LENGTH = 1_200  # characters of a text
 BUTTON = Markup('<button type="button" class="label-{0}" data-label="{1}" data-key="{2}">{3} <kbd>{4}</kbd></button>')
 ACT = Markup('<button type="button" class="small" data-act="{}" data-key="{}">{}</button>')
+HAND_OVER = Markup('<button type="button" class="small" data-act="handed" data-tab="Duplicates">Use {:.2f} in Duplicates</button>')
 YES_OR_NO = ((YES, "y", "Yes, the same", "y"), (NO, "n", "No", "n"), (UNSURE, " ", "Cannot say", "space"))
 GRADED = (*((grade, grade, "", grade) for grade in GRADES), (UNSURE, " ", "Cannot say", "space"))
 DONE = "Every pair of this corpus is labelled."
@@ -116,10 +117,8 @@ def _last(current: Labelling) -> Markup:
     """The last answer, with what the model thinks of the pair: before the answer it would sway it."""
     if not current.answers or (last := current.answers[-1]).place < 0:
         return Markup()
-    cosine, words = current.pairs.scores[last.place], current.pairs.words[last.place]
-    line = Markup(
-        '<p class="hint">Before: <b>{}</b>, {}. The model: cosine {:.2f}; {:.0f} % of the words in common. “{}” · “{}”</p>'
-    )
+    cosine, words = round(float(current.pairs.scores[last.place]), 2) + 0.0, current.pairs.words[last.place]  # never -0.00
+    line = Markup('<p class="hint">Before: <b>{}</b>, {}. The model: cosine {:.2f}; {:.0f} % common words. “{}” · “{}”</p>')
     return line.format(last.label, last.why, cosine, 100 * words, html.short(last.sentence1, 80), html.short(last.sentence2, 80))
 
 
@@ -130,12 +129,13 @@ def _so_far(estimate: Estimate | None) -> Markup:
     more = "More labels would hardly change it."
     if estimate.missing:
         more = f"About {estimate.missing} more labels would settle it." if estimate.missing <= FEW else RARE.format(estimate.same)
-    lines = [("The best threshold", best)] + (
-        [(f"The first with a precision of {LEAST_PRECISION:.0%}", precise)] if precise else []
-    )
-    listed = Markup().join(Markup("<li>{}: {}</li>").format(title, _at(point)) for title, point in lines)
+    points = {"Best threshold": best, f"The first with a precision of {100 * LEAST_PRECISION:.0f} %": precise}
+    if precise == best:
+        points.popitem()
+    listed = Markup().join(Markup("<li>{}: {}</li>").format(title, _at(point)) for title, point in points.items() if point)
     head = Markup("<p>Measured on {} pairs drawn at random, for all near pairs of this corpus, with 95 % intervals. {}</p>")
-    return Markup('<div class="label-so-far">{}<ul>{}</ul></div>').format(head.format(estimate.same + estimate.other, more), listed)
+    told = head.format(estimate.same + estimate.other, more), listed, HAND_OVER.format(best.threshold)
+    return Markup('<div class="label-so-far">{}<ul>{}</ul>{}</div>').format(*told)
 
 
 def _at(point: AtThreshold) -> str:

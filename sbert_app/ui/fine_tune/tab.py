@@ -29,13 +29,13 @@ SHOW_RUN = "() => studio.show('step-live')"
 NO_FILE = "Choose a file with labelled pairs."
 
 
-def build(bench: Workbench, session: gr.State, owner: Any, picker: ModelPicker) -> RunPanel:
-    """Build the tab. Returns the run panel, which can show an active run after the page is loaded."""
+def build(bench: Workbench, session: gr.State, owner: Any, picker: ModelPicker) -> tuple[RunPanel, gr.HTML]:
+    """Build the tab. Returns the run panel, which can show an active run after the page is loaded, and where pairs are labelled."""
     gr.Markdown("Train the encoder on **your labelled pairs**, and see whether it got better.", elem_classes="lead")
     tab = _FineTuneTab(bench, session, owner, picker.in_use)
     panel = RunPanel(bench, session, owner, picker)
     tab.listen(panel)
-    return panel
+    return panel, tab.data.labels.card
 
 
 class _FineTuneTab:
