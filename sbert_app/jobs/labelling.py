@@ -24,7 +24,7 @@ from sbert_app.labelling.answers import (
     read_answers,
 )
 from sbert_app.labelling.candidates import Candidates, candidates
-from sbert_app.labelling.choosing import Question, next_question
+from sbert_app.labelling.choosing import Question, next_question, placed
 from sbert_app.labelling.estimates import Estimate, estimate
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -70,7 +70,8 @@ def begin(bench: Workbench, session: Session) -> Labelling:
     refuse_collection(session.get(OpenCollection), "Labelling pairs")
     pairs = candidates(indexed)
     log = None if bench.settings.hosted else Log.of(bench.settings.home / FOLDER, indexed.corpus.sentences)
-    begun = Labelling(indexed.corpus.sentences, pairs, None, log=log).answered(tuple(log.read()) if log else ())
+    before = placed(log.read(), indexed.corpus.sentences, pairs) if log else ()
+    begun = Labelling(indexed.corpus.sentences, pairs, None, log=log).answered(tuple(before))
     session.put(begun)
     return begun
 
@@ -140,23 +141,15 @@ def grade(session: Session, graded: bool) -> Labelling:
 def add(session: Session, table: Table) -> Labelling:
     """Add the labels of a file. Those of pairs that are labelled already are left out; others need not be in the corpus."""
     before = labelling(session)
-    known, numbers = {given.texts for given in before.answers}, _numbers(session, before.pairs)
-    new = []
-    for given in read_answers(table)[: MOST - len(before.answers)]:
+    known, new = {given.texts for given in before.answers}, []
+    for given in placed(read_answers(table), before.sentences, before.pairs)[: MOST - len(before.answers)]:
         if given.texts not in known:
             known.add(given.texts)
-            new.append(replace(given, place=numbers.get(given.texts, -1), why=LEARN if given.why == AGAIN else given.why))
+            new.append(replace(given, why=LEARN if given.why == AGAIN else given.why))
     after = before.answered((*before.answers, *new))
     session.put(after)
     _save(before, new)
     return after
-
-
-def _numbers(session: Session, pairs: Candidates) -> dict[frozenset[str], int]:
-    """The place of each candidate by its texts."""
-    texts = session.corpus().corpus.sentences
-    ends = zip(pairs.rows1.tolist(), pairs.rows2.tolist(), strict=True)
-    return {frozenset((texts[one], texts[two])): place for place, (one, two) in enumerate(ends)}
 
 
 def as_csv(session: Session) -> str:

@@ -66,7 +66,7 @@ class Log:
         return cls(folder / f"{digest}.jsonl")
 
     def read(self) -> list[Answer]:
-        """All answers that were not taken back. A line that was cut off by a crash is skipped."""
+        """All answers that were not taken back, without their places. A line that was cut off by a crash is skipped."""
         answers: list[Answer] = []
         for line in self._path.read_bytes().splitlines() if self._path.is_file() else ():
             try:
@@ -77,7 +77,7 @@ class Log:
         return answers
 
     def add(self, answer: Answer) -> None:
-        self._append({"answer": asdict(answer)})
+        self._append({"answer": {name: value for name, value in asdict(answer).items() if name != "place"}})
 
     def undo(self) -> None:
         """Take the last answer back."""

@@ -6,7 +6,7 @@ from are pairs spread over the cosines around the present boundary, as in dedupe
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,21 @@ def next_question(pairs: Candidates, answers: Sequence[Answer], scores: Vectors 
     if not learning.any():
         return None
     return _to_learn(pairs, answers, _fresh(pairs, answers, learning), pairs.scores if scores is None else scores, random)
+
+
+def placed(answers: Sequence[Answer], sentences: Sequence[str], pairs: Candidates) -> list[Answer]:
+    """These answers with their places among the candidates, found by their texts: another model or file has other candidates.
+
+    What was asked to measure by is to learn from where its pair was not drawn to measure by.
+    """
+    ends = zip(pairs.rows1.tolist(), pairs.rows2.tolist(), strict=True)
+    places = {frozenset((sentences[one], sentences[two])): place for place, (one, two) in enumerate(ends)}
+
+    def at(given: Answer, place: int) -> Answer:
+        drawn = given.why != MEASURE or (place >= 0 and bool(pairs.measured[place]))
+        return replace(given, place=place, why=given.why if drawn else LEARN)
+
+    return [at(given, places.get(given.texts, -1)) for given in answers]
 
 
 def _earlier(answers: Sequence[Answer]) -> list[int]:

@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.jobs import labelling
 from sbert_app.jobs.corpus.opening import open_example
@@ -52,6 +54,23 @@ def test_an_answer_is_on_disk_before_the_next_question_and_another_session_goes_
     stranger = bench.sessions.open()
     open_example(bench, stranger, "support_tickets.csv")
     assert begin(hosted, stranger).answers == () and begin(hosted, stranger).log is None
+
+
+def test_under_another_model_answers_are_found_by_their_texts(bench, session):
+    begin(bench, session)
+    answers = label(session, 60).answers
+    corpus = session.corpus().corpus
+    random = np.random.default_rng(0).normal(size=session.corpus().embeddings.shape).astype(np.float32)
+    session.open(IndexedCorpus.build(corpus, "another-model", "", random))
+    again = begin(bench, session)
+    assert [given.texts for given in again.answers] == [given.texts for given in answers]
+    there = [given for given in again.answers if given.place >= 0]
+    assert 0 < len(there) < 60  # near by words under both
+    for given in there:
+        ends = again.pairs.rows1[given.place], again.pairs.rows2[given.place]
+        assert given.texts == {corpus.sentences[row] for row in ends}
+        assert given.why != MEASURE or again.pairs.measured[given.place]
+    assert all(given.place >= 0 for given in again.answers if given.why == MEASURE)
 
 
 def test_two_keys_for_one_question_count_once_and_each_answer_can_be_taken_back(bench, session):

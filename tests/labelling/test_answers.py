@@ -40,9 +40,10 @@ def test_a_log_gives_back_what_was_answered_and_not_taken_back_whatever_a_crash_
     path = next((tmp_path / "labels").iterdir())
     with path.open("a", encoding="utf-8") as file:
         file.write('{"answer": {"sentence1": "cut o')
-    assert log.read() == [FIRST, SECOND]
+    first, second = replace(FIRST, place=-1), replace(SECOND, place=-1)  # another model has other places
+    assert log.read() == [first, second]
     log.add(SECOND)
-    assert log.read() == [FIRST, SECOND, SECOND]
+    assert log.read() == [first, second, second]
     assert Log.of(tmp_path / "labels", ["another"]).read() == []
 
 
