@@ -10,12 +10,13 @@ from sbert_app.errors import UserError
 from sbert_app.models.files.layout import check_files, damaged, first_line, quoted, read_config, write_json
 
 TANH = "torch.nn.modules.activation.Tanh"
+IDENTITY = "torch.nn.modules.linear.Identity"
 ACTIVATIONS = {
     TANH: nn.Tanh,
     "torch.nn.modules.activation.ReLU": nn.ReLU,
     "torch.nn.modules.activation.GELU": nn.GELU,
     "torch.nn.modules.activation.Sigmoid": nn.Sigmoid,
-    "torch.nn.modules.linear.Identity": nn.Identity,
+    IDENTITY: nn.Identity,
 }
 WEIGHTS = "model.safetensors"
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from sbert_app.explain.attribution import TokenVectors, by_word
 from sbert_app.explain.cautions import SAMPLE
-from sbert_app.models.dense import Dense, read_dense, write_dense
+from sbert_app.models.dense import IDENTITY, Dense, read_dense, write_dense
 from sbert_app.models.engine.engine import OnEngine
 from sbert_app.models.engine.forward import Features, Fetch, Start, attention_mask, forward_batches, pad_rows, token_budget_batches
 from sbert_app.models.engine.hardware import Hardware
@@ -168,6 +168,13 @@ class Encoder(OnEngine):
             write_dense(folder / path, layer)
         base = {"base model": self.name, "dimensions": f"{self.dim}", "tokens": f"{self.max_length}"}
         write_card(folder, title or folder.name, base | {"pooling": self.layout.pooling} | dict(facts or {}), own=self.of_words)
+
+    def with_layer(self, weight: Vectors) -> "Encoder":
+        """This encoder with a further dense layer, (outputs, dim), without bias or activation; the transformer is shared."""
+        layer = Dense(self.dim, len(weight), bias=False, activation=IDENTITY)
+        layer.linear.weight.data = torch.from_numpy(weight)
+        layout = replace(self.layout, dense=(*self.layout.dense, f"{2 + len(self.layout.dense)}_Dense"))
+        return Encoder(self.name, self.transformer, self.tokenizer, layout, self.hardware, [*self._layers, layer])
 
     def _clean(self, sentence: str) -> str:
         return sentence.lower() if self.layout.lower_case else sentence

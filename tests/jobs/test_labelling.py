@@ -8,11 +8,15 @@ import pytest
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
+from sbert_app.evaluation.verdict import WORSE
 from sbert_app.jobs import labelling
+from sbert_app.jobs.adapting import adapt
 from sbert_app.jobs.corpus.opening import open_example
 from sbert_app.jobs.labelling import add, answer, as_csv, begin, grade, remarks, train_on, undo
 from sbert_app.labelling.answers import LEARN, MEASURE, UNSURE
+from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.tables import Table, read_table
+from sbert_app.vectors import unit_rows
 
 
 @pytest.fixture
@@ -155,3 +159,26 @@ def test_a_corpus_of_few_pairs_and_none_at_all_are_refused(bench):
     for ask in (lambda: begin(bench, session), lambda: undo(session), lambda: as_csv(session)):
         with pytest.raises(UserError, match="no corpus yet|No pairs are being labelled"):
             ask()
+
+
+def test_a_model_from_labels_is_a_folder_that_sentence_transformers_loads(bench, session):
+    from sentence_transformers import SentenceTransformer
+
+    begin(bench, session)
+    with pytest.raises(UserError, match="at least 20 labels to learn from, of both kinds"):
+        adapt(bench, session)
+    texts = session.corpus().corpus.sentences
+    teams = session.corpus().corpus.metadata["team"].tolist()
+
+    def of_one_team(current):
+        place = current.question.place
+        return "yes" if teams[current.pairs.rows1[place]] == teams[current.pairs.rows2[place]] else "no"
+
+    label(session, 160, of_one_team)
+    made = adapt(bench, session)
+    assert made.model == f"{DEFAULT_ENCODER}-adapted" and made.tried[0] < max(made.tried.values())
+    assert made.verdict.word != WORSE and made.verdict.examples > 60
+    encoder = bench.registry.encoder(made.model)
+    theirs = SentenceTransformer(str(bench.settings.models / made.model), device="cpu").encode(texts[:20])
+    assert np.abs(unit_rows(encoder.encode(texts[:20])) - unit_rows(theirs)).max() < 0.02  # bf16 where the processor has it
+    assert np.abs(unit_rows(theirs) - session.corpus().embeddings[:20]).max() > 0.02

@@ -7,6 +7,7 @@ import gradio as gr
 from markupsafe import Markup
 
 from sbert_app.jobs import labelling
+from sbert_app.jobs.adapting import Adapted, adapt
 from sbert_app.jobs.labelling import Labelling
 from sbert_app.labelling.answers import GRADES, NO, UNSURE, YES, Answer, consistency, one_each
 from sbert_app.labelling.estimates import AtThreshold, Estimate
@@ -14,6 +15,7 @@ from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import ASSETS
 from sbert_app.tables import read_table
+from sbert_app.ui.header import ModelPicker
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
 from sbert_app.ui.kit.files import FileButton, uploaded
@@ -31,6 +33,7 @@ ACT = Markup('<button type="button" class="small" data-act="{}" data-key="{}">{}
 HAND_OVER = Markup('<button type="button" class="small" data-act="handed" data-tab="Duplicates">Use {:.2f} in Duplicates</button>')
 YES_OR_NO = ((YES, "y", "Yes, the same", "y"), (NO, "n", "No", "n"), (UNSURE, " ", "Cannot say", "space"))
 GRADED = (*((grade, grade, "", grade) for grade in GRADES), (UNSURE, " ", "Cannot say", "space"))
+NO_MODEL = "No model was made: these labels show no gain. Label more pairs, or train."
 DONE = "Every pair of this corpus is labelled."
 LEAST_PRECISION = 0.95
 FEW, RARE = 400, "Pairs that mean the same are rare: only {} so far. It stays a rough figure."
@@ -39,14 +42,16 @@ FEW, RARE = 400, "Pairs that mean the same are rare: only {} so far. It stays a 
 class LabelPanel:
     """Components and event handlers. `begin`, a button, opens it; `use` makes the labels the training data."""
 
-    def __init__(self, bench: Workbench, session: gr.State) -> None:
-        self._bench, self._session = bench, session
+    def __init__(self, bench: Workbench, session: gr.State, picker: ModelPicker) -> None:
+        self._bench, self._session, self._picker = bench, session, picker
         with gr.Column(visible=False, elem_id="label-panel") as self.box:
             self.card = gr.HTML(elem_id="label", js_on_load=SCRIPT)
             with gr.Row(elem_classes="examples"):
                 self.use = gr.Button("Use these labels", variant="primary", size="sm", elem_id="use-labels")
+                self.adapt = gr.Button("Make a model now", size="sm", elem_id="adapt")
                 self.download = FileButton(FILE, "labels-csv")
                 self.upload = gr.UploadButton("Add labels.csv", size="sm", elem_id="add-labels")
+            self.adapted = gr.HTML(elem_id="adapted", js_on_load=None)
             gr.HTML(html.hint(ABOUT), js_on_load=None)
 
     def listen(self, begin: gr.Button) -> None:
@@ -58,6 +63,7 @@ class LabelPanel:
         self.card.graded(handler(self._on_graded), session, self.card, **PRIVATE)
         self.upload.upload(handler(self._on_upload), [*session, self.upload], self.card, **PRIVATE)
         self.download.listen(labelling.as_csv, session)
+        self.adapt.click(handler(self._on_adapt), session, [self.adapted, *self._picker.outputs], **PRIVATE)
 
     def _on_begin(self, session: Session) -> Updates:
         return {self.box: gr.Column(visible=True), self.card: view(labelling.begin(self._bench, session))}
@@ -75,6 +81,23 @@ class LabelPanel:
     def _on_upload(self, session: Session, file: str | None) -> Markup:
         with uploaded(file, "Choose a file of labels.") as path:
             return view(labelling.add(session, read_table(path, self._bench.settings.limits)))
+
+    def _on_adapt(self, session: Session) -> Updates:
+        made = adapt(self._bench, session)
+        return {self.adapted: adapted_view(made), **(self._picker.use(made.model) if made.model else {})}
+
+
+def adapted_view(made: Adapted) -> Markup:
+    """What became of the labels: a model with its verdict, or why there is none."""
+    as_it_is, best = 100 * made.tried[0], 100 * max(made.tried.values())
+    lines = [NO_MODEL if not made.model else f"Saved as {made.model} and chosen in the header: index the corpus again to use it."]
+    if made.verdict:
+        change = made.verdict.changes[0]
+        values = [100 * value for value in (change.before.value, change.after.value, change.difference.low, change.difference.high)]
+        figures = "{:.1f} before, {:.1f} after (change {:+.1f} to {:+.1f})".format(*values)
+        lines.append(f"On the {made.verdict.examples} labels to measure by: {made.verdict.word}. Average precision ×100 {figures}.")
+    lines.append(f"Cross-validated on the labels to learn from: {as_it_is:.1f} as it is, {best:.1f} with an adapter.")
+    return html.status(" ".join(lines))
 
 
 def view(current: Labelling) -> Markup:

@@ -16,6 +16,7 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.training.options import CONCATENATIONS, DISTANCES, OBJECTIVES, RANGES, TrainingOptions
 from sbert_app.ui.fine_tune import view
 from sbert_app.ui.fine_tune.label_panel import LabelPanel
+from sbert_app.ui.header import ModelPicker
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import Values
 
@@ -34,7 +35,7 @@ LEARNING_CURVE = "Learning curve: also train on half of the examples, to see whe
 class DataPanel:
     """Step 1, without visitors' data."""
 
-    def __init__(self, bench: Workbench, session: gr.State) -> None:
+    def __init__(self, bench: Workbench, session: gr.State, picker: ModelPicker) -> None:
         self._bench, self.session = bench, session
         with gr.Column(elem_id="step-data"):
             gr.HTML(view.step(1, "Data"), js_on_load=None)
@@ -43,7 +44,7 @@ class DataPanel:
                     ids = {name: f"example-{Path(name).stem}" for name in EXAMPLES}
                     self.examples = {n: gr.Button(f"Example: {EXAMPLES[n]}", size="sm", elem_id=i) for n, i in ids.items()}
                     self.label = gr.Button("No labels? Label pairs of the open corpus", size="sm", elem_id="label-pairs")
-                self.labels = LabelPanel(bench, session)
+                self.labels = LabelPanel(bench, session, picker)
                 self.file = gr.File(label=FILE_LABEL, height=150, elem_id="labelled-file")
                 self.summary = gr.HTML(html.empty(view.NO_DATA), elem_id="labelled", js_on_load=None)
                 self._draw_split()

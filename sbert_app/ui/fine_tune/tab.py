@@ -32,7 +32,7 @@ NO_FILE = "Choose a file with labelled pairs."
 def build(bench: Workbench, session: gr.State, owner: Any, picker: ModelPicker) -> tuple[RunPanel, gr.HTML]:
     """Build the tab. Returns the run panel, which can show an active run after the page is loaded, and where pairs are labelled."""
     gr.Markdown("Train the encoder on **your labelled pairs**, and see whether it got better.", elem_classes="lead")
-    tab = _FineTuneTab(bench, session, owner, picker.in_use)
+    tab = _FineTuneTab(bench, session, owner, picker)
     panel = RunPanel(bench, session, owner, picker)
     tab.listen(panel)
     return panel, tab.data.labels.card
@@ -41,9 +41,9 @@ def build(bench: Workbench, session: gr.State, owner: Any, picker: ModelPicker) 
 class _FineTuneTab:
     """Steps 1 and 2, without visitors' data. Steps 3 and 4 are RunPanel."""
 
-    def __init__(self, bench: Workbench, session: gr.State, owner: Any, model: gr.State) -> None:
-        self._bench, self._session, self._owner, self._model = bench, session, owner, model
-        self.data = DataPanel(bench, session)
+    def __init__(self, bench: Workbench, session: gr.State, owner: Any, picker: ModelPicker) -> None:
+        self._bench, self._session, self._owner, self._model = bench, session, owner, picker.in_use
+        self.data = DataPanel(bench, session, picker)
         with gr.Column(visible=False, elem_id="step-settings") as self.settings:
             gr.HTML(view.step(2, "Settings"), js_on_load=None)
             self.plan = PlanPanel()

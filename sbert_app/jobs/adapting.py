@@ -1,0 +1,82 @@
+"""Make a model from labels in a second: the corpus's model with a linear adapter, judged by the labels to measure by."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sbert_app.errors import UserError
+from sbert_app.evaluation.verdict import WORSE, Verdict, judge, predict
+from sbert_app.jobs.fine_tune.running import free_name
+from sbert_app.jobs.labelling import labelling
+from sbert_app.labelling.answers import LEARN, MEASURE, Answer, one_each
+from sbert_app.runtime.session import Session
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.storage import atomic_folder, writing
+from sbert_app.vectors import Vectors
+
+LEAST = 20  # labels to learn from, of candidates
+
+
+@dataclass(frozen=True)
+class Adapted:
+    """model: its name among the saved ones, "" where none was made, because the labels show no gain, or harm.
+
+    tried: number of steps -> average precision, cross-validated on the labels to learn from; 0 steps is the model as it is.
+    verdict: on the labels to measure by, None if they are of one kind only.
+    """
+
+    model: str
+    tried: Mapping[int, float]
+    verdict: Verdict | None
+
+
+def adapt(bench: Workbench, session: Session) -> Adapted:
+    """Fit an adapter on the session's labels, and save the model that it makes. Raises UserError for too few labels."""
+    from sbert_app.training.adapter import fit_adapter
+
+    if bench.settings.hosted:
+        raise UserError("A hosted app saves no models. Use these labels for a training, and download its model.")
+    indexed, answers = session.corpus(), [given for given in one_each(labelling(session).answers) if given.place >= 0]
+    learnt, measured = ([given for given in answers if given.why == why] for why in (LEARN, MEASURE))
+    if len(learnt) < LEAST or len({given.same for given in learnt}) < 2:
+        raise UserError(
+            f"A model needs at least {LEAST} labels to learn from, of both kinds. There are {len(learnt)}: label some more."
+        )
+    adapter = fit_adapter(*_vectors(session, learnt), _same(learnt))
+    if adapter.weight is None:
+        return Adapted("", adapter.tried, None)
+    before, after = (_scores(session, measured, weight) for weight in (None, adapter.weight))
+    gold = _same(measured).astype(float)
+    verdict = judge("labelled", before, after, gold) if 0 < gold.sum() < len(gold) else None
+    harms = verdict is not None and verdict.word == WORSE
+    return Adapted("" if harms else _save(bench, indexed.model, adapter.weight, len(learnt)), adapter.tried, verdict)
+
+
+def _vectors(session: Session, answers: Sequence[Answer]) -> tuple[Vectors, Vectors]:
+    """The corpus's embeddings of both texts of each pair, (n, dim) each."""
+    pairs, embeddings = labelling(session).pairs, session.corpus().embeddings
+    places = [given.place for given in answers]
+    return embeddings[pairs.rows1[places]], embeddings[pairs.rows2[places]]
+
+
+def _same(answers: Sequence[Answer]) -> NDArray[np.bool_]:
+    return np.array([bool(given.same) for given in answers])
+
+
+def _scores(
+    session: Session, answers: Sequence[Answer], weight: Vectors | None
+) -> "np.ndarray[tuple[int, ...], np.dtype[np.float64]]":
+    """The cosine of each pair, (n,), under an adapter or as it is."""
+    vectors = _vectors(session, answers)
+    return predict("labelled", vectors if weight is None else [each @ weight.T for each in vectors])
+
+
+def _save(bench: Workbench, base: str, weight: Vectors, labels: int) -> str:
+    """Save a copy of the model with the adapter as its last layer. Returns its name."""
+    name = free_name(bench, f"{base}-adapted")
+    with writing("The model"), atomic_folder(bench.settings.models / name) as folder:
+        adapted = bench.registry.trainable(base).with_layer(weight)
+        adapted.save(folder, name, {"made by": f"a linear adapter fitted on {labels} labelled pairs"})
+    return name

@@ -1,0 +1,77 @@
+"""A linear adapter of embeddings from a few labelled pairs, in a second: W = I + U Vᵀ, or none where it does not help.
+
+Fitted on embeddings that are there already, by the pairwise loss of CoSENT, and stopped early: when, cross-validation says, which may
+also say "before it begins". As a dense layer after pooling it is part of a sentence-transformers model.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+from torch import Tensor
+
+from sbert_app.evaluation.metrics import average_precision
+from sbert_app.vectors import Vectors
+
+RANK, RATE, SPREAD, SCALE = 8, 0.003, 0.05, 20.0  # SPREAD: of U at the start; SCALE: of the cosines in the loss
+STEPS, MOST_STEPS = (0, 10, 20, 30), 30  # more lose what fewer have gained
+FOLDS = 5
+LEAST = 20  # labels
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """weight: (dim, dim), None where no adapter was found to be better; tried: number of steps -> average precision, held out."""
+
+    weight: Vectors | None
+    tried: dict[int, float]
+
+
+@threadpool_limits.wrap(limits=1, user_api="openmp")  # type: ignore[untyped-decorator]
+def fit_adapter(first: Vectors, second: Vectors, same: NDArray[np.bool_], seed: int = 0) -> Adapter:
+    """Fit on the embeddings of n pairs, (n, dim) each, and whether they are the same, (n,)."""
+    if len(same) < LEAST or same.all() or not same.any():
+        return Adapter(None, {})
+    folds = np.random.default_rng(seed).permutation(len(same)) % FOLDS
+    held_out = {steps: np.zeros(len(same)) for steps in STEPS}
+    for fold in range(FOLDS):
+        train, test = folds != fold, folds == fold
+        for steps, weight in _fit(first[train], second[train], same[train], seed):
+            held_out[steps][test] = _cosines(first[test] @ weight.T, second[test] @ weight.T)
+    once = np.ones((1, len(same)))
+    tried = {steps: float(average_precision(cosines, same.astype(float), once)[0]) for steps, cosines in held_out.items()}
+    best = max(tried, key=lambda steps: tried[steps])
+    weights = dict(_fit(first, second, same, seed)) if best else {}
+    return Adapter(weights.get(best), tried)
+
+
+def _fit(first: Vectors, second: Vectors, same: NDArray[np.bool_], seed: int) -> list[tuple[int, Vectors]]:
+    """The weight after each of STEPS."""
+    one, two, label = torch.from_numpy(first), torch.from_numpy(second), torch.from_numpy(same)
+    dim, found = one.shape[1], []
+    start = torch.randn((dim, RANK), generator=torch.Generator().manual_seed(seed)) * SPREAD
+    factors = [start.requires_grad_(), torch.zeros((dim, RANK), requires_grad=True)]
+    optimizer = torch.optim.Adam(factors, lr=RATE)
+    for step in range(MOST_STEPS + 1):
+        weight = torch.eye(dim) + factors[0] @ factors[1].T
+        if step in STEPS:
+            found.append((step, weight.detach().numpy().copy()))
+        cosines = torch.cosine_similarity(one @ weight.T, two @ weight.T)
+        loss = _cosent(cosines, label)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return found
+
+
+def _cosent(cosines: Tensor, same: Tensor) -> Tensor:
+    """log(1 + sum over pairs that are not the same and pairs that are of exp(SCALE (cosine - cosine)))."""
+    apart = SCALE * (cosines[~same][:, None] - cosines[same][None]).ravel()
+    return torch.logsumexp(torch.cat([torch.zeros(1), apart]), 0)
+
+
+def _cosines(one: Vectors, two: Vectors) -> Vectors:
+    cosines: Vectors = (one * two).sum(axis=1) / (np.linalg.norm(one, axis=1) * np.linalg.norm(two, axis=1))
+    return cosines

@@ -1,0 +1,56 @@
+"""The adapter from a few labels: it helps where labels and cosine disagree, and is none where they do not."""
+
+import numpy as np
+import pytest
+import torch
+
+from sbert_app.training.adapter import SCALE, _cosent, fit_adapter
+from sbert_app.vectors import unit_rows
+
+
+def pairs(count: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pairs that are alike in 40 of 384 dimensions if they are the same; and in one strong dimension, of style, by chance."""
+    random = np.random.default_rng(seed)
+    same = random.random(count) < 0.4
+    first = random.normal(size=(count, 40))
+    second = np.where(same[:, None], first + random.normal(size=(count, 40)), random.normal(size=(count, 40)))
+    noise = [np.hstack([6 * random.normal(size=(count, 1)), 0.3 * random.normal(size=(count, 343))]) for _ in range(2)]
+    vectors = [np.hstack(parts) for parts in zip((first, second), noise, strict=True)]
+    return *(unit_rows(each.astype(np.float32)) for each in vectors), same
+
+
+def margin(first: np.ndarray, second: np.ndarray, same: np.ndarray) -> float:
+    """How far apart the mean cosines of both kinds are, in their spread."""
+    cosines = (first * second).sum(axis=1) / np.linalg.norm(first, axis=1) / np.linalg.norm(second, axis=1)
+    return float((cosines[same].mean() - cosines[~same].mean()) / cosines.std())
+
+
+def test_what_the_labels_mean_counts_for_more_on_pairs_that_were_never_seen():
+    first, second, same = pairs(400, 0)
+    made = fit_adapter(first, second, same)
+    assert made.weight is not None and max(made.tried.values()) > made.tried[0]
+    first, second, same = pairs(2_000, 1)
+    assert margin(first @ made.weight.T, second @ made.weight.T, same) > margin(first, second, same) + 0.05
+
+
+def test_random_labels_harm_little_and_too_few_or_one_kind_make_none():
+    random, weights = np.random.default_rng(2), []
+    first, second, same = pairs(200, 2)
+    for _ in range(6):
+        weights.append(fit_adapter(first, second, random.random(200) < 0.4).weight)
+    for weight in weights:
+        if weight is not None:
+            assert margin(first @ weight.T, second @ weight.T, same) > 0.6 * margin(first, second, same)
+    assert any(weight is None for weight in weights)
+    assert fit_adapter(first[:19], second[:19], same[:19]).weight is None
+    assert fit_adapter(first, second, np.ones(200, bool)).weight is None
+
+
+def test_the_loss_and_its_gradient_are_those_of_the_formula():
+    cosines = torch.tensor([0.9, 0.2, 0.4], dtype=torch.float64, requires_grad=True)
+    loss = _cosent(cosines, torch.tensor([True, False, True]))
+    loss.backward()
+    terms = np.exp(SCALE * (0.2 - np.array([0.9, 0.4])))
+    assert loss.item() == pytest.approx(np.log1p(terms.sum()))
+    shares = SCALE * terms / (1 + terms.sum())
+    assert cosines.grad.tolist() == pytest.approx([-shares[0], shares.sum(), -shares[1]])
