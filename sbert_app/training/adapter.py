@@ -1,7 +1,7 @@
 """A linear adapter of embeddings from a few labelled pairs, in a second: W = I + U Vᵀ, or none where it does not help.
 
-Fitted on embeddings that are there already, by the pairwise loss of CoSENT, and stopped early: when, cross-validation says, which may
-also say "before it begins". As a dense layer after pooling it is part of a sentence-transformers model.
+Fitted on embeddings that are there already, by the pairwise loss of CoSENT, and stopped early: when, cross-validation says,
+which may also say "before it begins". As a dense layer after pooling it is part of a sentence-transformers model.
 """
 
 from dataclasses import dataclass
