@@ -22,6 +22,7 @@ document.addEventListener('keydown', event => {
   if (!card()?.offsetParent || event.altKey || event.repeat || event.target.closest?.('input, textarea, select, [contenteditable]')) return;
   const undo = (event.ctrlKey || event.metaKey) && event.key === 'z', key = undo ? 'u' : event.key.toLowerCase();
   if ((event.ctrlKey || event.metaKey) && !undo) return;
+  if (key === ' ' && event.target.closest?.('button, a, summary, label')) return; // which the space bar presses
   const button = card().querySelector(`button[data-key="${CSS.escape(key)}"]`);
   if (!button) return;
   event.preventDefault();

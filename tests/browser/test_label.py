@@ -81,6 +81,8 @@ def test_keys_are_dead_in_fields_and_backspace_does_nothing_and_undo_has_no_end(
     page.locator("#label-pairs").press("x")
     page.get_by_label("Model", exact=True).press("n")  # a field
     page.keyboard.press("Escape")
+    with page.expect_download():
+        page.locator("#labels-csv").press(" ")  # which a button takes
     expect(page.locator(".label-card")).to_have_attribute("data-count", "3")
     page.locator(".label-counts").click()
     for left in ("2", "1", "0"):
