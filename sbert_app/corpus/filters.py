@@ -113,8 +113,8 @@ def facets(metadata: pd.DataFrame) -> dict[str, dict[str, int]]:
 class FilterColumn:
     """How the rows of a corpus can be filtered by a column: by its values if they are few, within a range, or by a text in it.
 
-    values: the ways in which a value is written, which differ in case only, and its rows; most rows first. ends: a low and a high
-    cell of numbers, dates or times; bars: rows in equal parts between them.
+    values: the ways in which a value is written, which differ in case and outer blanks only, and its rows; numbers in their order,
+    others by their rows, most first. ends: a low and a high cell of numbers, dates or times; bars: rows in equal parts between them.
     """
 
     name: str
@@ -139,9 +139,13 @@ def _filter_column(cells: "pd.Series[str]", counts: Mapping[str, int]) -> Filter
             return FilterColumn(str(cells.name), ends=(low, high), bars=tuple(bars.tolist()))
     alike: dict[str, list[str]] = {}
     for value in counts:
-        alike.setdefault(value.casefold(), []).append(value)
+        alike.setdefault(value.strip().casefold(), []).append(value)
     values = [(tuple(forms), sum(counts[form] for form in forms)) for forms in alike.values()]
-    return FilterColumn(str(cells.name), tuple(sorted(values, key=lambda value: -value[1])))
+    try:  # numbers in their order, rows without one last
+        values.sort(key=lambda value: float(value[0][0].strip() or "inf"))
+    except ValueError:
+        values.sort(key=lambda value: -value[1])
+    return FilterColumn(str(cells.name), tuple(values))
 
 
 def in_words(filters: Mapping[str, Any]) -> str:

@@ -80,7 +80,7 @@ def _written_once(condition: Any) -> Any:
     """A list of values with one way of writing each; any other condition as it is."""
     if not isinstance(condition, list):
         return condition
-    return list({str(value).casefold(): value for value in reversed(condition)}.values())[::-1]
+    return list({str(value).strip().casefold(): value for value in reversed(condition)}.values())[::-1]
 
 
 def menus(filtering: Filtering) -> Markup:
