@@ -114,7 +114,8 @@ class FilterColumn:
     """How the rows of a corpus can be filtered by a column: by its values if they are few, within a range, or by a text in it.
 
     values: the ways in which a value is written, which differ in case and outer blanks only, and its rows; numbers in their order,
-    others by their rows, most first. ends: a low and a high cell of numbers, dates or times; bars: rows in equal parts between them.
+    others by their rows, most first. ends: a low and a high cell of numbers, dates or times; bars: rows in equal parts between
+    them.
     """
 
     name: str
