@@ -15,6 +15,7 @@ GRACE_SECONDS = 600  # a closed or sleeping tab may come back
 LAST_SECONDS = 30  # after a page was closed, in which its last requests end: a later one means that it came back
 SMALL_BYTES = 100_000  # of a session that holds no corpus nor other data, only what was chosen on its page
 RESUME_SECONDS = 1.5
+ARRIVAL_SECONDS = 10  # a click on a page that has just been loaded waits this long for the session of the page
 ENDED = "This session has ended. Reload the page, or index the corpus again."
 OPENING = "The page is still opening: try again in a moment."  # its session is on the way
 
@@ -60,11 +61,22 @@ class Sessions:
         with self._lock:
             session = self._living(session_id)
             if session is None:
-                raise UserError(OPENING if session_id == "" else ENDED)
+                raise UserError(ENDED)
             if session.left is None or time.monotonic() > session.left + LAST_SECONDS:
                 session.expires = self._expiry()
             self._sessions.move_to_end(session_id)
             return session
+
+    def arriving(self, connection: str) -> Session:
+        """The session of a page that is being opened, as soon as it is there. Raises UserError if it does not come."""
+        deadline = time.monotonic() + ARRIVAL_SECONDS
+        while connection and time.monotonic() < deadline:
+            with self._lock:
+                found = next((session for session in self._sessions.values() if session.visitor.connection == connection), None)
+            if found is not None:
+                return found
+            time.sleep(0.05)
+        raise UserError(OPENING)
 
     def leave(self, connection: str) -> None:
         """A connection was closed: stop its work now, drop its data after GRACE_SECONDS."""
@@ -145,9 +157,9 @@ class SessionKey:
     def __init__(self, sessions: Sessions, session_id: str = "") -> None:
         self._sessions, self.id = sessions, session_id
 
-    def session(self) -> Session:
-        """The session. Raises UserError if it has ended, or the page has not arrived yet."""
-        return self._sessions.get(self.id)
+    def session(self, connection: str = "") -> Session:
+        """The session; of a page that has not arrived yet, by its connection. Raises UserError if it has ended or does not come."""
+        return self._sessions.get(self.id) if self.id else self._sessions.arriving(connection)
 
     def __deepcopy__(self, memo: object) -> "SessionKey":
         return self  # Gradio copies the first value of a State for each page

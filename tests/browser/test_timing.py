@@ -2,10 +2,12 @@
 
 import csv
 import re
+import threading
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from sbert_app.runtime.sessions import Sessions
 from tests.browser.chromium import go_to, put_on
 from tests.browser.corpus import index, open_example, paste
 
@@ -145,13 +147,16 @@ def test_another_corpus_takes_its_place_and_a_small_one_says_what_it_needs(race)
     expect(page.locator("#race")).to_be_enabled()
 
 
-def test_a_reload_in_the_middle_frees_the_machine(page):
+def test_a_reload_in_the_middle_frees_the_machine_and_a_click_before_the_session_is_there_counts(page, monkeypatch):
     open_tab(page)
     start_long_race(page)
+    resume, clicked = Sessions.resume, threading.Event()
+    monkeypatch.setattr(Sessions, "resume", lambda *args: clicked.wait() and resume(*args))
     page.reload()
     open_tab(page)
-    expect(page.locator("#race")).to_be_enabled()
     page.locator("#race").click()
+    page.wait_for_timeout(500)
+    clicked.set()
     racing(page)
     page.locator("#race-stop").click()
     expect(page.locator("#race-words")).to_contain_text("against")

@@ -7,7 +7,7 @@ import pytest
 
 from sbert_app.errors import UserError
 from sbert_app.runtime import sessions as module
-from sbert_app.runtime.sessions import Sessions
+from sbert_app.runtime.sessions import SessionKey, Sessions
 from sbert_app.runtime.stop import Visitor
 from sbert_app.settings import HOSTED_LIMITS, Limits
 
@@ -282,6 +282,14 @@ def test_what_a_closed_page_held_is_freed_though_nobody_else_comes(sessions, clo
     assert freed() is None
 
 
-def test_a_click_before_the_page_has_its_session_is_told_to_wait():
-    with pytest.raises(UserError, match="still opening: try again"):
-        Sessions(Limits()).get("")
+def test_a_click_before_the_page_has_its_session_waits_for_it_and_is_told_if_it_does_not_come(monkeypatch):
+    sessions = Sessions(Limits())
+    others = sessions.open(Visitor("another page"))
+    opening = threading.Timer(0.2, lambda: sessions.open(Visitor("page")))
+    opening.start()
+    found = SessionKey(sessions).session("page")
+    assert found.visitor.connection == "page" and found is not others
+    monkeypatch.setattr(module, "ARRIVAL_SECONDS", 0.1)
+    for connection in ("", "no page"):
+        with pytest.raises(UserError, match="still opening: try again"):
+            SessionKey(sessions).session(connection)

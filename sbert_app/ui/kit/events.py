@@ -36,7 +36,8 @@ def handler(function: Callable[..., Any], early: bool = False) -> Callable[..., 
 
     def looked_up(value: Any) -> Any:
         if isinstance(value, SessionKey):
-            return Session() if early and not value.id else value.session()
+            request = LocalContext.request.get(None)
+            return Session() if early and not value.id else value.session(getattr(request, "session_hash", None) or "")
         return {key: looked_up(item) for key, item in value.items()} if _is_values(value) else value
 
     if inspect.isgeneratorfunction(function):
