@@ -5,6 +5,7 @@ from sbert_app.jobs.duplicates.job import DUPLICATES
 from sbert_app.jobs.encode import ENCODE
 from sbert_app.jobs.evaluate.job import EVALUATE
 from sbert_app.jobs.fine_tune.job import FINE_TUNE
+from sbert_app.jobs.label import LABEL
 from sbert_app.jobs.map.job import CLUSTER_MAP
 from sbert_app.jobs.models import MODELS
 from sbert_app.jobs.open_collection import OPEN_COLLECTION
@@ -25,6 +26,7 @@ JOBS = (
     WHY_NOT,
     DUPLICATES,
     CLUSTER_MAP,
+    LABEL,
     FINE_TUNE,
     EVALUATE,
     TRANSFER,

@@ -1,4 +1,4 @@
-"""Make a model from labels in a second: the corpus's model with a linear adapter, judged by the labels to measure by."""
+"""Use labels: as training data, or for a model in a second, the corpus's with a linear adapter. Judged by those to measure by."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,15 +8,19 @@ from numpy.typing import NDArray
 
 from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import WORSE, Verdict, judge, predict
+from sbert_app.jobs.fine_tune import preparing
+from sbert_app.jobs.fine_tune.preparing import TEST, TrainingData
 from sbert_app.jobs.fine_tune.running import free_name
 from sbert_app.jobs.labelling import labelling
-from sbert_app.labelling.answers import LEARN, MEASURE, Answer, one_each
+from sbert_app.labelled.examples import LEAST_ROWS
+from sbert_app.labelling.answers import LEARN, MEASURE, Answer, as_table, one_each
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.storage import atomic_folder, writing
 from sbert_app.vectors import Vectors
 
 LEAST = 20  # labels to learn from, of candidates
+NO_MODEL = "No model was made: these labels show no gain. Label more pairs, or train."
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,31 @@ class Adapted:
     model: str
     tried: Mapping[int, float]
     verdict: Verdict | None
+
+    @property
+    def in_words(self) -> str:
+        """What became of the labels: a model with its verdict, or why there is none."""
+        lines = [f"Saved as {self.model}: index the corpus again with it to use it." if self.model else NO_MODEL]
+        if verdict := self.verdict:
+            change = verdict.changes[0]
+            values = (change.before.value, change.after.value, change.difference.low, change.difference.high)
+            figures = "{:.1f} before, {:.1f} after (change {:+.1f} to {:+.1f})".format(*(100 * value for value in values))
+            lines.append(f"On the {verdict.examples} labels to measure by: {verdict.word}. Average precision ×100 {figures}.")
+        tried = f"{100 * self.tried[0]:.1f} as it is, {100 * max(self.tried.values()):.1f} with an adapter."
+        return f"{' '.join(lines)} Cross-validated on the labels to learn from: {tried}"
+
+
+def train_on(bench: Workbench, session: Session) -> TrainingData:
+    """Make the labels the training data; those to measure by are held out, if they are enough. Raises UserError for too few."""
+    answers = labelling(session).answers
+    name = f"labels of {session.corpus().corpus.name}"
+    measured = as_table(name, answers, (MEASURE,))
+    held_out = len(measured.rows) >= LEAST_ROWS and len(set(measured.frame["label"])) > 1
+    learnt = as_table(name, answers, (LEARN,) if held_out else (LEARN, MEASURE))
+    if (count := len(learnt.rows)) < LEAST_ROWS:
+        raise UserError(f"There are {count} labels to learn from, at least {LEAST_ROWS} are needed. Label some more pairs.")
+    data = preparing.load(bench, session, learnt)
+    return preparing.set_part(bench, session, TEST, measured) if held_out else data
 
 
 def adapt(bench: Workbench, session: Session) -> Adapted:

@@ -1,35 +1,34 @@
 """Label pairs of the open corpus one by one; the labels are training data, and half of them measure what they are worth."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from sbert_app.collections.opened import OpenCollection, refuse_collection
+from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
-from sbert_app.jobs.fine_tune import preparing
-from sbert_app.jobs.fine_tune.preparing import TEST, TrainingData
 from sbert_app.labelled.examples import LEAST_ROWS
 from sbert_app.labelling.answers import (
     AGAIN,
     LABELS,
     LEARN,
-    MEASURE,
+    UNSURE,
     Answer,
     Log,
     as_records,
-    as_table,
     one_each,
     read_answers,
 )
 from sbert_app.labelling.candidates import Candidates, candidates
-from sbert_app.labelling.choosing import Question, next_question, placed
+from sbert_app.labelling.choosing import BATCH, Question, next_question, placed, questions
 from sbert_app.labelling.estimates import Estimate, estimate
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.tables import Table
 from sbert_app.tables.table import csv_file
+from sbert_app.wording import plural
 
 FOLDER = "labels"  # in the data home
 MOST = 5_000  # answers of one visitor
@@ -42,6 +41,7 @@ class Labelling:
     """The labels of a session's corpus, and the pair of its sentences that is asked about now, None once all are answered.
 
     log: where the answers are on disk, None in a hosted app. graded: whether labels are 0 to 5 instead of yes and no.
+    notes: on the file of labels that was added last, until the next answer.
     """
 
     of_corpus: ClassVar[bool] = True
@@ -52,10 +52,11 @@ class Labelling:
     answers: tuple[Answer, ...] = ()
     graded: bool = False
     log: Log | None = field(default=None, compare=False)
+    notes: tuple[str, ...] = ()
 
     def answered(self, answers: tuple[Answer, ...]) -> "Labelling":
         """With these answers, and the question that follows them."""
-        return replace(self, answers=answers, question=next_question(self.pairs, answers))
+        return replace(self, answers=answers, question=next_question(self.pairs, answers), notes=())
 
     def estimate(self) -> Estimate | None:
         """Precision and recall by threshold, so far."""
@@ -94,29 +95,50 @@ def answer(session: Session, label: Any, count: Any, seconds: Any = 0.0) -> Labe
         raise UserError(f"Choose an answer: {', '.join(LABELS)}.")
     if before.question is None or count != len(before.answers):
         return before
-    if count >= MOST:
-        raise UserError(f"There are {MOST:,} labels, the most that are kept. Download them, or train with them.")
-    place = before.question.place
-    one, two = int(before.pairs.rows1[place]), int(before.pairs.rows2[place])
     took = min(float(seconds), MOST_SECONDS) if isinstance(seconds, int | float) and seconds > 0 else 0.0
-    given = Answer(
+    return _kept(session, before, [_given(before, corpus, before.question, label, took)]) or labelling(
+        session
+    )  # of two keys the first
+
+
+def record(session: Session, answers: Mapping[str, Any]) -> Labelling:
+    """Answer several of the next questions at once, by the places of their pairs. All or none are kept."""
+    before, corpus = labelling(session), session.corpus().corpus
+    asked = {str(question.place): question for question in questions(before.pairs, before.answers, BATCH)}
+    if unknown := answers.keys() - asked.keys():
+        raise UserError(f"No pair {min(unknown)!r} is asked now. Ask for pairs to label, and answer those by their ids.")
+    labels = {key: validation.one_of(label, "label", LABELS) for key, label in answers.items()}
+    return _all_kept(session, before, [_given(before, corpus, asked[key], label or UNSURE) for key, label in labels.items()])
+
+
+def _given(current: Labelling, corpus: Corpus, question: Question, label: str, seconds: float = 0.0) -> Answer:
+    one, two = int(current.pairs.rows1[question.place]), int(current.pairs.rows2[question.place])
+    return Answer(
         corpus.sentences[one], corpus.sentences[two], label, int(corpus.rows[one]), int(corpus.rows[two]),
-        datetime.now(UTC).isoformat(timespec="seconds"), round(took, 1), before.question.why, before.question.probability, place,
+        datetime.now(UTC).isoformat(timespec="seconds"), round(seconds, 1), question.why, question.probability, question.place,
     )  # fmt: skip
-    after = before.answered((*before.answers, given))
-    if not session.swap(before, after):  # two keys at once: the first counts
-        return labelling(session)
+
+
+def _kept(session: Session, before: Labelling, new: Sequence[Answer]) -> Labelling | None:
+    """Store further answers, on disk too. None, storing nothing, if others came meanwhile."""
+    if len(before.answers) + len(new) > MOST:
+        raise UserError(f"There are {MOST:,} labels, the most that are kept. Download them, or train with them.")
+    after = before.answered((*before.answers, *new))
+    if not session.swap(before, after):
+        return None
     try:
-        _save(before, [given])
+        if before.log:
+            before.log.add(new)
     except UserError:
         session.swap(after, before)
         raise
     return after
 
 
-def _save(current: Labelling, answers: Sequence[Answer]) -> None:
-    for given in answers if current.log else ():
-        current.log.add(given)  # type: ignore[union-attr]
+def _all_kept(session: Session, before: Labelling, new: Sequence[Answer]) -> Labelling:
+    if (after := _kept(session, before, new)) is None:
+        raise UserError("Another answer came at the same moment, so these were not kept: send them once more.")
+    return after
 
 
 def undo(session: Session) -> Labelling:
@@ -142,14 +164,28 @@ def add(session: Session, table: Table) -> Labelling:
     """Add the labels of a file. Those of pairs that are labelled already are left out; others need not be in the corpus."""
     before = labelling(session)
     known, new = {given.texts for given in before.answers}, []
-    for given in placed(read_answers(table), before.sentences, before.pairs)[: MOST - len(before.answers)]:
+    given_there = placed(read_answers(table), before.sentences, before.pairs)
+    for given in given_there:
         if given.texts not in known:
             known.add(given.texts)
             new.append(replace(given, why=LEARN if given.why == AGAIN else given.why))
-    after = before.answered((*before.answers, *new))
-    session.put(after)
-    _save(before, new)
-    return after
+    after = _all_kept(session, before, new)
+    notes = _of_file(given_there, len(given_there) - len(new), sum(given.place < 0 for given in new))
+    return session.update(Labelling, lambda now: replace(now or after, notes=tuple(notes)))
+
+
+def _of_file(answers: Sequence[Answer], left_out: int, elsewhere: int) -> Iterator[str]:
+    """What a person should know of the labels of a file."""
+    labels: dict[frozenset[str], set[str]] = {}
+    for given in answers:
+        labels.setdefault(given.texts, set()).add(given.label)
+    if left_out:
+        yield f"{left_out:,} {plural(left_out, 'row', 'rows')} of the file left out: such pairs are labelled already."
+    if twice := sum(len(different) > 1 for different in labels.values()):
+        yield f"{twice:,} {plural(twice, 'pair has', 'pairs have')} two different labels in the file: the first counts."
+    if elsewhere:
+        here = plural(elsewhere, "pair is", "pairs are")
+        yield f"{elsewhere:,} {here} not among those asked here: a training uses them, “Make a model now” does not."
 
 
 def as_csv(session: Session) -> str:
@@ -158,19 +194,6 @@ def as_csv(session: Session) -> str:
     if not answers:
         raise UserError("Nothing is labelled yet. Answer the first pair with y or n.")
     return csv_file(as_records(answers))
-
-
-def train_on(bench: Workbench, session: Session) -> TrainingData:
-    """Make the labels the training data; those to measure by are held out, if they are enough. Raises UserError for too few."""
-    answers = labelling(session).answers
-    name = f"labels of {session.corpus().corpus.name}"
-    measured = as_table(name, answers, (MEASURE,))
-    held_out = len(measured.rows) >= LEAST_ROWS and len(set(measured.frame["label"])) > 1
-    learnt = as_table(name, answers, (LEARN,) if held_out else (LEARN, MEASURE))
-    if (count := len(learnt.rows)) < LEAST_ROWS:
-        raise UserError(f"There are {count} labels to learn from, at least {LEAST_ROWS} are needed. Label some more pairs.")
-    data = preparing.load(bench, session, learnt)
-    return preparing.set_part(bench, session, TEST, measured) if held_out else data
 
 
 def best_threshold(session: Session) -> float:
@@ -183,6 +206,7 @@ def best_threshold(session: Session) -> float:
 
 def remarks(current: Labelling) -> Iterator[str]:
     """What a person should know of the labels so far: of one kind only, or against the cosine."""
+    yield from current.notes
     judged = [given.same for given in one_each(current.answers)]
     same = sum(bool(one) for one in judged)
     if len(judged) >= LEAST_ROWS and not LEAST_SHARE <= same / len(judged) <= 1 - LEAST_SHARE:

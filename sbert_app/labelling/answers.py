@@ -76,18 +76,19 @@ class Log:
                 continue
         return answers
 
-    def add(self, answer: Answer) -> None:
-        self._append({"answer": {name: value for name, value in asdict(answer).items() if name != "place"}})
+    def add(self, answers: Iterable[Answer]) -> None:
+        self._append({"answer": {name: value for name, value in asdict(each).items() if name != "place"}} for each in answers)
 
     def undo(self) -> None:
         """Take the last answer back."""
-        self._append({"undo": True})
+        self._append([{"undo": True}])
 
-    def _append(self, content: Mapping[str, Any]) -> None:
+    def _append(self, contents: Iterable[Mapping[str, Any]]) -> None:
         with writing("The answer"):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.open("ab") as file:
-                file.write(f"\n{seal(content)}\n".encode())  # on a line of its own, whatever a crash left before it
+                for content in contents:
+                    file.write(f"\n{seal(content)}\n".encode())  # on a line of its own, whatever a crash left before it
                 file.flush()
                 os.fsync(file.fileno())
 
@@ -132,12 +133,16 @@ def as_table(name: str, answers: Sequence[Answer], why: Sequence[str]) -> Table:
 
 
 def read_answers(table: Table) -> list[Answer]:
-    """The answers of a file as it was downloaded. Raises UserError for other columns or labels."""
+    """The answers of a file as it was downloaded, without rows that have no label. Raises UserError for other columns or labels."""
     if missing := [name for name in FIELDS[:3] if name not in table.frame.columns]:
         raise UserError(f"'{table.name}' is no file of labels: it has no column '{missing[0]}'. It needs {', '.join(FIELDS[:3])}.")
+    if set(table.frame["label"].str.strip()) - {""} == {"0", "1"}:
+        raise UserError(f"'{table.name}' has only the labels 0 and 1. Write {YES} and {NO}: numbers are grades from 0 to 5.")
     answers = []
     for line in table.frame.to_dict("records"):
-        if (label := line["label"].strip()) not in LABELS:
+        if not (label := line["label"].strip().lower()):
+            continue
+        if label not in LABELS:
             raise UserError(f"'{table.name}' has the label '{label}'. Labels are: {', '.join(LABELS)}.")
         why = line.get("why", "") if line.get("why") in (LEARN, MEASURE, AGAIN) else LEARN
         answers.append(Answer(line["sentence1"], line["sentence2"], label, 0, 0, line.get("time", ""), 0.0, why))

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.labelling.answers import AGAIN, LEARN, MEASURE, Answer
+from sbert_app.labelling.answers import AGAIN, LEARN, MEASURE, UNSURE, Answer
 from sbert_app.labelling.candidates import STRATA, Candidates
 from sbert_app.vectors import Vectors
 
 EVERY, LATER = 20, 20  # one pair in so many comes again, after at least so many others
 APART, OFTEN = 10, 3  # a row is not asked about in so many pairs in a row, nor more often than this to learn from
+BATCH = 100  # questions at once
 TRIED = 200  # pairs among which that with the largest disagreement is asked
 AROUND = 0.25  # of the range of cosines, on either side of the boundary
 
@@ -44,6 +45,16 @@ def next_question(pairs: Candidates, answers: Sequence[Answer], scores: Vectors 
     if not learning.any():
         return None
     return _to_learn(pairs, answers, _fresh(pairs, answers, learning), pairs.scores if scores is None else scores, random)
+
+
+def questions(pairs: Candidates, answers: Sequence[Answer], count: int) -> list[Question]:
+    """The next questions, at most `count` and BATCH, as they follow while nothing is known of the answers; each pair once."""
+    asked: dict[int, Question] = {}
+    supposed = list(answers)
+    while len(asked) < min(count, BATCH) and (question := next_question(pairs, supposed)):
+        asked.setdefault(question.place, question)
+        supposed.append(Answer("", "", UNSURE, 0, 0, "", 0.0, question.why, question.probability, question.place))
+    return list(asked.values())
 
 
 def placed(answers: Sequence[Answer], sentences: Sequence[str], pairs: Candidates) -> list[Answer]:

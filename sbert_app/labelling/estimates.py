@@ -20,6 +20,7 @@ DRAWS, THRESHOLDS = 2_000, 41
 PRIOR, BY_CURVE = (0.2, 0.4), 0.5  # answers (same, other) that a part is given, and those that are shared out as the curve says
 LEAST_EACH = 30  # answers of each kind, below which nothing is settled
 NARROW = 0.2  # the width of an interval that settles a figure
+FEW, RARE = 400, "Pairs that mean the same are rare: only {} so far. It stays a rough figure."
 LEVELS = (0.025, 0.5, 0.975)
 Interval = tuple[float, float]
 
@@ -33,6 +34,15 @@ class AtThreshold:
     recall: float
     precision_within: Interval
     recall_within: Interval
+
+    @property
+    def in_words(self) -> str:
+        figures = f"precision {_share(self.precision, self.precision_within)}, recall {_share(self.recall, self.recall_within)}"
+        return f"cosine {self.threshold:.2f}, {figures}"
+
+
+def _share(value: float, within: Interval) -> str:
+    return "{:.2f} ({:.2f} to {:.2f})".format(value, *within)
 
 
 @dataclass(frozen=True)
@@ -57,6 +67,13 @@ class Estimate:
         rare = max(1, min(self.same, self.other))
         of_kind = max(0, LEAST_EACH - rare) * count / rare
         return int(np.ceil(max(of_width, of_kind) / 10) * 10)
+
+    @property
+    def outlook(self) -> str:
+        """What more labels would do."""
+        if not self.missing:
+            return "More labels would hardly change it."
+        return f"About {self.missing} more labels would settle it." if self.missing <= FEW else RARE.format(self.same)
 
 
 def estimate(pairs: Candidates, answers: Sequence[Answer], scores: Vectors | None = None, seed: int = 0) -> Estimate | None:

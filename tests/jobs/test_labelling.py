@@ -10,9 +10,9 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import WORSE
 from sbert_app.jobs import labelling
-from sbert_app.jobs.adapting import adapt
+from sbert_app.jobs.adapting import adapt, train_on
 from sbert_app.jobs.corpus.opening import open_example
-from sbert_app.jobs.labelling import add, answer, as_csv, begin, grade, remarks, train_on, undo
+from sbert_app.jobs.labelling import add, answer, as_csv, begin, grade, remarks, undo
 from sbert_app.labelling.answers import LEARN, MEASURE, UNSURE
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.tables import Table, read_table

@@ -35,14 +35,14 @@ def test_a_log_gives_back_what_was_answered_and_not_taken_back_whatever_a_crash_
     log = Log.of(tmp_path / "labels", ["a cat", "a kitten"])
     assert log.read() == []
     for answer in (FIRST, SECOND, FIRST):
-        log.add(answer)
+        log.add([answer])
     log.undo()
     path = next((tmp_path / "labels").iterdir())
     with path.open("a", encoding="utf-8") as file:
         file.write('{"answer": {"sentence1": "cut o')
     first, second = replace(FIRST, place=-1), replace(SECOND, place=-1)  # another model has other places
     assert log.read() == [first, second]
-    log.add(SECOND)
+    log.add([SECOND])
     assert log.read() == [first, second, second]
     assert Log.of(tmp_path / "labels", ["another"]).read() == []
 

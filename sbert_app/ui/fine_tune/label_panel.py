@@ -7,10 +7,10 @@ import gradio as gr
 from markupsafe import Markup
 
 from sbert_app.jobs import labelling
-from sbert_app.jobs.adapting import Adapted, adapt
+from sbert_app.jobs.adapting import adapt
 from sbert_app.jobs.labelling import Labelling
 from sbert_app.labelling.answers import GRADES, NO, UNSURE, YES, Answer, consistency, one_each
-from sbert_app.labelling.estimates import AtThreshold, Estimate
+from sbert_app.labelling.estimates import Estimate
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import ASSETS
@@ -33,10 +33,8 @@ ACT = Markup('<button type="button" class="small" data-act="{}" data-key="{}">{}
 HAND_OVER = Markup('<button type="button" class="small" data-act="handed" data-tab="Duplicates">Use {:.2f} in Duplicates</button>')
 YES_OR_NO = ((YES, "y", "Yes, the same", "y"), (NO, "n", "No", "n"), (UNSURE, " ", "Cannot say", "space"))
 GRADED = (*((grade, grade, "", grade) for grade in GRADES), (UNSURE, " ", "Cannot say", "space"))
-NO_MODEL = "No model was made: these labels show no gain. Label more pairs, or train."
 DONE = "Every pair of this corpus is labelled."
 LEAST_PRECISION = 0.95
-FEW, RARE = 400, "Pairs that mean the same are rare: only {} so far. It stays a rough figure."
 
 
 class LabelPanel:
@@ -85,20 +83,7 @@ class LabelPanel:
 
     def _on_adapt(self, session: Session) -> Updates:
         made = adapt(self._bench, session)
-        return {self.adapted: adapted_view(made), **(self._picker.use(made.model) if made.model else {})}
-
-
-def adapted_view(made: Adapted) -> Markup:
-    """What became of the labels: a model with its verdict, or why there is none."""
-    as_it_is, best = 100 * made.tried[0], 100 * max(made.tried.values())
-    lines = [NO_MODEL if not made.model else f"Saved as {made.model} and chosen in the header: index the corpus again to use it."]
-    if made.verdict:
-        change = made.verdict.changes[0]
-        values = [100 * value for value in (change.before.value, change.after.value, change.difference.low, change.difference.high)]
-        figures = "{:.1f} before, {:.1f} after (change {:+.1f} to {:+.1f})".format(*values)
-        lines.append(f"On the {made.verdict.examples} labels to measure by: {made.verdict.word}. Average precision ×100 {figures}.")
-    lines.append(f"Cross-validated on the labels to learn from: {as_it_is:.1f} as it is, {best:.1f} with an adapter.")
-    return html.status(" ".join(lines))
+        return {self.adapted: html.status(made.in_words), **(self._picker.use(made.model) if made.model else {})}
 
 
 def view(current: Labelling) -> Markup:
@@ -150,24 +135,10 @@ def _so_far(estimate: Estimate | None) -> Markup:
     if estimate is None:
         return Markup()
     best, precise = estimate.best, estimate.precise(LEAST_PRECISION)
-    more = "More labels would hardly change it."
-    if estimate.missing:
-        more = f"About {estimate.missing} more labels would settle it." if estimate.missing <= FEW else RARE.format(estimate.same)
     points = {"Best threshold": best, f"The first with a precision of {100 * LEAST_PRECISION:.0f} %": precise}
     if precise == best:
         points.popitem()
-    listed = Markup().join(Markup("<li>{}: {}</li>").format(title, _at(point)) for title, point in points.items() if point)
+    listed = Markup().join(Markup("<li>{}: {}</li>").format(title, point.in_words) for title, point in points.items() if point)
     head = Markup("<p>Measured on {} pairs drawn at random, for all near pairs of this corpus, with 95 % intervals. {}</p>")
-    told = head.format(estimate.same + estimate.other, more), listed, HAND_OVER.format(best.threshold)
+    told = head.format(estimate.same + estimate.other, estimate.outlook), listed, HAND_OVER.format(best.threshold)
     return Markup('<div class="label-so-far">{}<ul>{}</ul>{}</div>').format(*told)
-
-
-def _at(point: AtThreshold) -> str:
-    return (
-        f"cosine {point.threshold:.2f}, precision {_share(point.precision, *point.precision_within)}, "
-        f"recall {_share(point.recall, *point.recall_within)}"
-    )
-
-
-def _share(value: float, low: float, high: float) -> str:
-    return f"{value:.2f} ({low:.2f} to {high:.2f})"

@@ -8,11 +8,11 @@ from typing import Any
 import gradio as gr
 
 from sbert_app.errors import UserError
+from sbert_app.jobs.adapting import train_on
 from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.jobs.fine_tune.job import FineTuneOptions, plan_of
 from sbert_app.jobs.fine_tune.preparing import SplitChoice, TrainingData, example_table
-from sbert_app.jobs.labelling import train_on
 from sbert_app.models.words.untrained import is_untrained
 from sbert_app.runs.plan import Plan, preset
 from sbert_app.runtime.session import Session
