@@ -116,6 +116,17 @@ def shortest_between(below: float, above: float) -> float:
     return above
 
 
+def neighbours_moved(before: Vectors, after: Vectors) -> float:
+    """The share of the TOP nearest rows of each row that are others after than before, 0..1. Unit vectors, (n, dim) each."""
+    top = min(TOP, len(before) - 1)
+    near = []
+    for vectors in (before, after):
+        cosines = vectors @ vectors.T
+        np.fill_diagonal(cosines, -np.inf)
+        near.append(np.argsort(-cosines, axis=1, kind="stable")[:, :top])
+    return float(1 - (near[0][:, :, None] == near[1][:, None]).any(axis=2).mean()) if top > 0 else 0.0
+
+
 def disagreements(predicted: Array, gold: Array, most: int) -> tuple[Positions, Positions]:
     """The positions of at most `most` pairs whose score ranks highest above their gold value, and lowest below it, worst first.
 

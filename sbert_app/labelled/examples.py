@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -12,12 +13,13 @@ from numpy.typing import NDArray
 from sbert_app.errors import UserError
 from sbert_app.labelled.columns import ColumnRoles, guess_positive, number
 from sbert_app.labelled.example_set import Examples as Examples
-from sbert_app.settings import Limits
-from sbert_app.tables import Skip, Table
+from sbert_app.settings import ASSETS, Limits
+from sbert_app.tables import Skip, Table, read_table
 from sbert_app.wording import plural, row_list
 
 LEAST_ROWS = 20  # fewer cannot be split and evaluated
 MOST_LABELS = 50
+GENERAL = ASSETS / "evaluation" / "everyday_pairs.csv"
 Targets = tuple[NDArray[np.float64], tuple[str, ...], int, tuple[float, float]]
 
 
@@ -60,6 +62,13 @@ def read_examples(table: Table, mapping: ColumnRoles, limits: Limits, repeats: b
     skipped.sort(key=lambda skip: skip.row)
     remarks = [*_label_remarks(examples, spellings, mapping), *_remarks(examples, columns, positions, most)]
     return Reading(table.name, mapping, examples, tuple(skipped), (*table.notes, *remarks))
+
+
+@cache
+def general_pairs() -> Examples:
+    """Everyday sentences in scored pairs, written for this project: what a model should still tell apart after any training."""
+    table = read_table(GENERAL, Limits())
+    return read_examples(table, ColumnRoles("scored", ("sentence1", "sentence2"), "score"), Limits()).examples
 
 
 def check_columns(table: Table, chosen: Sequence[str]) -> None:

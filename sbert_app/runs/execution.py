@@ -16,7 +16,7 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import Hardware
 from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import Baseline, CurveBegun, DevScore, Event, Kept, LearningCurve, Loss, Parts, RunResult
-from sbert_app.runs.result import card_facts, head_accuracy
+from sbert_app.runs.result import card_facts, harm, head_accuracy, look
 from sbert_app.runs.run import FINISHED, STOPPED, Run
 from sbert_app.runs.sealed_files import BEST, CHECKPOINT
 from sbert_app.storage import DamagedError, atomic_folder, discard
@@ -72,7 +72,7 @@ class Execution:
         held_out = split.held_out
         encoder = self._load(self._plan.base)
         yield None
-        before = predict(held_out.kind, (yield from embed(encoder, held_out, self._hardware)), encoder.similarity)
+        before = yield from look(encoder, held_out, self._hardware)
         siamese, trainer = self._prepare(encoder, split.train, split.dev)
         best_step = yield from self._train(trainer)
         if best_step is None:
@@ -84,20 +84,20 @@ class Execution:
             yield self._run.add_event(Kept(best_step, trainer.best))
         del trainer  # and AdamW's moments, twice the weights: the learning curve trains another copy
         finish(siamese)
-        columns = yield from embed(encoder, held_out, self._hardware)
-        after = predict(held_out.kind, columns, encoder.similarity)
+        after = yield from look(encoder, held_out, self._hardware)
         result = RunResult(
-            verdict=judge(held_out.kind, before, after, held_out.gold),
-            before=before.tolist(),
-            after=after.tolist(),
+            verdict=judge(held_out.kind, before.predicted, after.predicted, held_out.gold),
+            before=before.predicted.tolist(),
+            after=after.predicted.tolist(),
             parts=Parts(len(split.train), len(split.dev), len(held_out)),
             split=split.separation,
             shared=split.shared,
             dev_before=next((event.score for event in self._run.events() if isinstance(event, Baseline)), None),
             best_step=best_step,
             steps=steps,
-            curve=None if stopped else (yield from self._learning_curve(split, after)),
-            head=head_accuracy(siamese.objective, columns, held_out),
+            curve=None if stopped else (yield from self._learning_curve(split, after.predicted)),
+            head=head_accuracy(siamese.objective, after.columns, held_out),
+            harm=harm(before, after),
             seconds=self._clock.seconds,
             pairs_per_second=self._rate,
             device=str(self._hardware),

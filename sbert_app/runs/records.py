@@ -92,6 +92,14 @@ class HeadAccuracy:
     majority: float
 
 
+@dataclass(frozen=True)
+class Harm:
+    """What training changed beside its purpose. general: on everyday pairs; moved: the share of near neighbours that are others."""
+
+    general: Verdict
+    moved: float
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunResult:
     """What a run leaves beside its model. before, after: the prediction of each held-out example; seconds: of training.
@@ -110,6 +118,7 @@ class RunResult:
     steps: int
     curve: LearningCurve | None = None
     head: HeadAccuracy | None = None
+    harm: Harm | None = None
     seconds: float = 0.0
     pairs_per_second: float = 0.0
     device: str = ""

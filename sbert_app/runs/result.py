@@ -1,25 +1,73 @@
 """What a run's result means: what weakens it, facts for the model card, and the summary for scripts."""
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Generator, Sequence
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sbert_app.evaluation.agreement import neighbours_moved
 from sbert_app.evaluation.metrics import MetricEstimate, examples_needed
-from sbert_app.evaluation.verdict import LEAST_HELD_OUT, UNCLEAR, Verdict
+from sbert_app.evaluation.verdict import BETTER, LEAST_HELD_OUT, UNCLEAR, WORSE, Verdict, judge, predict
 from sbert_app.labelled.example_set import Examples, shared_warning
+from sbert_app.labelled.examples import general_pairs
 from sbert_app.labelled.splits import Split
 from sbert_app.runs.plan import Plan
-from sbert_app.runs.records import HeadAccuracy, RunResult
+from sbert_app.runs.records import Harm, HeadAccuracy, RunResult
 from sbert_app.training.options import OBJECTIVES
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Array, Vectors, unit_rows
 from sbert_app.wording import plural
 
 if TYPE_CHECKING:
     from torch import nn
 
+    from sbert_app.models.encoder import Encoder
+    from sbert_app.models.engine.hardware import Hardware
+
+MOST_MOVED = 1_000  # held-out sentences whose neighbours are compared
 PERFECT = 0.9995  # is shown as 100.0
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a model makes of the held-out examples: embeddings of each column, (n, dim), and scores, (n,).
+
+    general: the cosines of `general_pairs`.
+    """
+
+    columns: Sequence[Vectors]
+    predicted: Array
+    general: Array
+
+
+def look(encoder: "Encoder", held_out: Examples, hardware: "Hardware") -> Generator[None, None, Look]:
+    """Embed the held-out and the general examples. Yields between batches, as `embed`."""
+    from sbert_app.training.siamese import embed
+
+    columns = yield from embed(encoder, held_out, hardware)
+    general = yield from embed(encoder, general_pairs(), hardware)
+    return Look(columns, predict(held_out.kind, columns, encoder.similarity), predict("scored", general, encoder.similarity))
+
+
+def harm(before: Look, after: Look) -> Harm:
+    """What training changed beside its purpose."""
+    moved = neighbours_moved(*(unit_rows(look.columns[0][:MOST_MOVED]) for look in (before, after)))
+    return Harm(judge("scored", before.general, after.general, general_pairs().gold), moved)
+
+
+def harm_in_words(result: RunResult) -> list[str]:
+    """What training changed beside its purpose, one sentence each; nothing for results of older versions."""
+    if result.harm is None:
+        return []
+    change, count = result.harm.general.changes[0], result.harm.general.examples
+    word = {WORSE: "it got worse there", BETTER: "it got better there"}.get(result.harm.general.word, "no clear change there")
+    values = "{:.1f} → {:.1f} (change {:+.1f}, 95 % interval {:+.1f} to {:+.1f})".format(
+        *(100 * value for value in (change.before.value, change.after.value, *asdict(change.difference).values()))
+    )
+    return [
+        f"On {count} everyday pairs that are none of yours, Spearman ×100 is {values}: {word}.",
+        f"Of the ten nearest neighbours of a held-out sentence, {100 * result.harm.moved:.0f} % are others than before.",
+    ]
 
 
 def dev_warning(score: float | None) -> str:
@@ -61,6 +109,7 @@ def card_facts(plan: Plan, split: Split, result: RunResult) -> dict[str, str]:
         f"{change.metric} on {sizes.held_out:,} held-out examples": f"{_percent(change.before)} before, "
         f"{_percent(change.after)} after (95 % bootstrap intervals)",
         "verdict": result.verdict.word,
+        "beside its purpose": " ".join(harm_in_words(result)),
     }
 
 
@@ -85,7 +134,7 @@ def summary(result: RunResult) -> dict[str, Any]:
         "shared_sentences": result.shared,
         "dev_before": result.dev_before,
         "examples_needed": needed_for(result.verdict),
-        **{name: facts[name] for name in ("seconds", "pairs_per_second", "device", "best_step", "curve", "head")},
+        **{name: facts[name] for name in ("seconds", "pairs_per_second", "device", "best_step", "curve", "head", "harm")},
     }
 
 

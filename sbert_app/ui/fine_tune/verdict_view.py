@@ -10,7 +10,7 @@ from sbert_app.jobs.declaring.recipe import Input
 from sbert_app.jobs.fine_tune.job import FINE_TUNE, options_of
 from sbert_app.jobs.fine_tune.preparing import EXAMPLES
 from sbert_app.runs.records import HeadAccuracy, LearningCurve, RunResult
-from sbert_app.runs.result import needed_for, warnings
+from sbert_app.runs.result import harm_in_words, needed_for, warnings
 from sbert_app.runs.run import RunState
 from sbert_app.ui.fine_tune.view import run_title
 from sbert_app.ui.kit import html
@@ -52,7 +52,7 @@ def verdict(run: RunState) -> Markup:
     title, meaning = TOO_FEW if few else WORDS.get(word, WORSE)
     noun = "triplets" if run.kind == "triplets" else "pairs"
     needed = needed_sentence(needed_for(result.verdict), count, first.difference.value, noun)
-    advice = [meaning, needed, "" if few else _curve(result.curve)]
+    advice = [meaning, needed, "" if few else _curve(result.curve), *harm_in_words(result)]
     card = Markup(
         '<section class="verdict {kind}">{run}<div class="verdict-sides"><div><p class="word" id="verdict-word">{title}</p>'
         "{number}{advice}{warning}</div><div>{intervals}</div></div></section>"

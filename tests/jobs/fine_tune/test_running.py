@@ -7,7 +7,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 from sentence_transformers import SentenceTransformer
+from sklearn.metrics.pairwise import cosine_similarity
 
 from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.option import read
@@ -15,6 +17,7 @@ from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.jobs.fine_tune.job import FineTuneOptions, plan_of
 from sbert_app.jobs.fine_tune.preparing import DEV, TEST, SplitChoice, example_table
 from sbert_app.labelled.example_set import PAIRS, shared_warning
+from sbert_app.labelled.examples import general_pairs
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.registry import Registry
 from sbert_app.runs import plan as plans
@@ -96,6 +99,24 @@ def train(bench, name=SCORED, owner="", rows=100, base=DEFAULT_ENCODER, **change
     return wait(bench, run.id, owner)
 
 
+def check_harm(bench, progress):
+    """What training changed beside its purpose, computed again."""
+    harm, run = progress.result.harm, running.find(bench, progress.info.id)
+    models = [Registry(replace(bench.settings, precision="fp32")).encoder(name) for name in (DEFAULT_ENCODER, run.info().model)]
+    pairs = general_pairs()
+    for model, found in zip(models, (harm.general.changes[0].before, harm.general.changes[0].after), strict=True):
+        cosines = (model.encode(pairs.sentences[0]) * model.encode(pairs.sentences[1])).sum(axis=1)
+        assert found.value == pytest.approx(spearmanr(cosines, pairs.gold).statistic, abs=0.01)
+    near = []
+    for model in models:
+        cosines = cosine_similarity(model.encode(run.split().held_out.sentences[0]))
+        near.append([{*np.argsort(-row)[:11].tolist()} - {i} for i, row in enumerate(cosines)])
+    moved = 1 - np.mean([len(one & other) / 10 for one, other in zip(*near, strict=True)])
+    assert harm.moved == pytest.approx(moved, abs=0.03) and 0 < moved < 1
+    assert f"{100 * harm.moved:.0f} % are others than before" in verdict_view.verdict(progress)
+    assert "On 120 everyday pairs that are none of yours" in (run.model / "README.md").read_text()
+
+
 def test_a_run_is_judged_saved_and_loads_in_sentence_transformers(bench, tmp_path):
     shared = bench.registry.encoder(DEFAULT_ENCODER)
     fingerprint = shared.fingerprint
@@ -113,6 +134,8 @@ def test_a_run_is_judged_saved_and_loads_in_sentence_transformers(bench, tmp_pat
     card = (running.find(bench, progress.info.id).model / "README.md").read_text()
     assert "Cosine regression, 1 epoch," in card and "40 held-out examples" in card and DEFAULT_ENCODER in card
     assert "no held-out sentence occurs in training" in card and "on new sentences" not in card
+
+    check_harm(bench, progress)
 
     name = running.save_model(bench, progress.info.id, running.free_name(bench, progress.info.name))
     assert name in [info.name for info in bench.registry.list()]

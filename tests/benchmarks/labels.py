@@ -1,0 +1,147 @@
+"""What labels made in the app are worth, with gold answers: `python -m tests.benchmarks.labels [adapter]`.
+
+The candidates are half of the pairs of Quora dev, and those of half of the topics of UKP ASPECT; the others are the test. Once more
+of Quora with one yes in ten, as among the near pairs of a corpus. So many labels to learn from, chosen as the app chooses them or at
+random, train an adapter and, unless only `adapter` is asked for, the whole model (preset quick). Average precision × 100 on the test,
+five seeds, mean and 95 % interval of the mean (t). Written to .bench/labels.json as it goes.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.stats import t
+
+from sbert_app.corpus.ranking.lexical import word_overlap
+from sbert_app.evaluation.metrics import average_precision
+from sbert_app.evaluation.verdict import predict
+from sbert_app.labelled.examples import Examples
+from sbert_app.labelling.answers import LEARN, NO, YES, Answer
+from sbert_app.labelling.candidates import STRATA, Candidates
+from sbert_app.labelling.choosing import next_question
+from sbert_app.models.encoder import Encoder
+from sbert_app.models.engine.hardware import choose_hardware
+from sbert_app.models.files.finding import bundled_folder
+from sbert_app.runs.plan import QUICK, preset
+from sbert_app.training.adapter import fit_adapter
+from sbert_app.training.siamese import build_siamese, finish
+from sbert_app.training.trainer import Trainer
+from tests.benchmarks import data
+
+SETS = {"Quora": "quora/dev", "UKP ASPECT": "argument/ukp_aspect", "Quora, 10 % yes": "quora/dev"}
+RARE = 0.1  # share of yes
+LABELS, TRAINED = (50, 100, 200, 400, 800), (100, 400)
+SEEDS = range(5)
+REPORT = Path(".bench") / "labels.json"
+Pairs = tuple[list[str], list[str], NDArray[np.bool_]]
+
+
+def halves(rows: Sequence[dict[str, str]], seed: int) -> tuple[Pairs, Pairs]:
+    """The pairs to label and those to test on, of other topics where there are any. No sentence is in both."""
+    topics = np.array([row.get("topic", str(i)) for i, row in enumerate(rows)])
+    names = np.random.default_rng(seed).permutation(np.unique(topics))
+    tested = np.isin(topics, names[: len(names) // 2])
+    test, pool = ([row for row, here in zip(rows, part.tolist(), strict=True) if here] for part in (tested, ~tested))
+    seen = {row[name] for row in test for name in ("sentence1", "sentence2")}
+    return _pairs([row for row in pool if not {row["sentence1"], row["sentence2"]} & seen]), _pairs(test)
+
+
+def _pairs(rows: Sequence[dict[str, str]]) -> Pairs:
+    columns = [[row[name] for row in rows] for name in ("sentence1", "sentence2")]
+    return columns[0], columns[1], np.array([row["label"] == "1" for row in rows])
+
+
+def thinned(pairs: Pairs, seed: int) -> Pairs:
+    """With fewer pairs that are the same: the share RARE."""
+    yes, no = np.flatnonzero(pairs[2]), np.flatnonzero(~pairs[2])
+    few = np.random.default_rng(seed).permutation(yes)[: int(len(no) * RARE / (1 - RARE))]
+    kept = np.sort(np.concatenate([few, no]))
+    return [pairs[0][i] for i in kept], [pairs[1][i] for i in kept], pairs[2][kept]
+
+
+def chosen(pool: Pairs, scores: NDArray[np.float32], count: int, seed: int) -> list[int]:
+    """The pairs that the app asks to learn from, one after the other, each answered by its label."""
+    first, second, same = pool
+    rows = np.arange(len(same))
+    words = np.array([word_overlap(one, two) for one, two in zip(first, second, strict=True)])
+    edges = np.linspace(scores.min(), scores.max(), STRATA + 1)[1:-1]
+    pairs = Candidates(2 * rows, 2 * rows + 1, scores, words, np.zeros(len(same), bool), np.digitize(scores, edges))
+    answers: list[Answer] = []
+    while len({answer.place for answer in answers}) < count:
+        question = next_question(pairs, answers, seed=seed)
+        assert question is not None
+        given = YES if same[question.place] else NO
+        answers.append(Answer(str(question.place), "", given, 0, 0, "", 0.0, question.why, 0.0, question.place))
+    return [answer.place for answer in answers if answer.why == LEARN]
+
+
+def precision(vectors: Sequence[NDArray[np.float32]], same: NDArray[np.bool_]) -> float:
+    """Average precision × 100 of the cosine."""
+    return 100 * float(average_precision(predict("labelled", list(vectors)), same.astype(float), np.ones((1, len(same))))[0])
+
+
+def trained(pool: Pairs, places: list[int], seed: int) -> Encoder:
+    """The bundled model after the preset quick on these pairs, a tenth of them as dev."""
+    first, second, same = pool
+    columns = [first[i] for i in places], [second[i] for i in places]
+    examples = Examples("labelled", columns, same[places].astype(float), np.arange(len(places)), (NO, YES), 1)
+    cut = max(10, len(places) // 10)
+    train, dev = examples.take(np.arange(cut, len(places))), examples.take(np.arange(cut))
+    torch.manual_seed(seed)
+    encoder = Encoder.from_folder(bundled_folder(), replace(choose_hardware(), dtype=torch.float32))
+    plan = preset(QUICK, "labelled", len(train), "")
+    siamese = build_siamese(encoder, plan.objective, plan.adjust, train, dev)
+    for _ in Trainer(siamese, replace(plan.options, seed=seed), choose_hardware()).run():
+        pass
+    finish(siamese)
+    return encoder
+
+
+def measured(name: str, seed: int, whole: bool) -> dict[str, float]:
+    """Average precision by what was trained on what."""
+    pool, test = halves(data.rows(SETS[name]), seed)
+    if "10 %" in name:
+        pool, test = thinned(pool, seed), thinned(test, seed)
+    encoder = Encoder.from_folder(bundled_folder(), choose_hardware())
+    vectors, tests = ([encoder.encode(column) for column in part[:2]] for part in (pool, test))
+    scores = np.einsum("ij,ij->i", *vectors)
+    found = {"as it is": precision(tests, test[2])}
+    ours = chosen(pool, scores, min(max(LABELS), len(scores) * 9 // 10), seed)
+    random = np.random.default_rng(seed).permutation(len(pool[2])).tolist()
+    ways: dict[str, Callable[[int], list[int]]] = {"chosen": lambda count: ours[:count], "random": lambda count: random[:count]}
+    for way, places in ways.items():
+        for count in LABELS:
+            start, rows = time.perf_counter(), places(count)
+            weight = fit_adapter(*(each[rows] for each in vectors), pool[2][rows]).weight
+            found[f"seconds, {count}"] = time.perf_counter() - start
+            found[f"adapter, {way}, {count}"] = precision([v if weight is None else v @ weight.T for v in tests], test[2])
+        for count in TRAINED if whole else ():
+            model = trained(pool, places(count), seed)
+            found[f"trained, {way}, {count}"] = precision([model.encode(column) for column in test[:2]], test[2])
+    return found
+
+
+def main(whole: bool) -> None:
+    report: dict[str, dict[str, list[float]]] = {}
+    for seed in SEEDS:
+        for name in SETS:
+            for what, value in measured(name, seed, whole).items():
+                report.setdefault(name, {}).setdefault(what, []).append(value)
+            REPORT.parent.mkdir(exist_ok=True)
+            REPORT.write_text(json.dumps(report, indent=1))
+    for name, found in report.items():
+        print(f"\n{name}\n\n| what | average precision × 100 | change from as it is |\n| --- | ---: | ---: |")
+        for what, values in found.items():
+            base = np.array(values) - (0 if "seconds" in what else np.array(found["as it is"]))
+            half = t.ppf(0.975, len(values) - 1) * base.std(ddof=1) / len(values) ** 0.5
+            print(f"| {what} | {np.mean(values):.2f} | {base.mean():+.2f} ± {half:.2f} |")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] != ["adapter"])
