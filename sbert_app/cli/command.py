@@ -79,6 +79,8 @@ def add_command(job: Job, app: typer.Typer) -> None:
         if job.name in WRITERS:  # the jobs that leave their file to the shell
             WRITERS[job.name](outcome.value, checked, checked.out)
         show(job, outcome, as_json)
+        if outcome.failed:
+            raise typer.Exit(1)
 
     command.__doc__ = job.summary
     register(app, job.command, command, parameters)

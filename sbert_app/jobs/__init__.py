@@ -1,5 +1,6 @@
 """All jobs of the app. The endpoints, shell commands and MCP tools are generated from this list."""
 
+from sbert_app.jobs.compare import COMPARE
 from sbert_app.jobs.corpus.job import INDEX_CORPUS
 from sbert_app.jobs.duplicates.job import DUPLICATES
 from sbert_app.jobs.encode import ENCODE
@@ -29,6 +30,7 @@ JOBS = (
     LABEL,
     FINE_TUNE,
     EVALUATE,
+    COMPARE,
     TRANSFER,
     TIMING,
     MODELS,

@@ -12,6 +12,7 @@ from sbert_app.jobs.fine_tune import preparing
 from sbert_app.jobs.fine_tune.preparing import TEST, TrainingData
 from sbert_app.jobs.fine_tune.running import free_name
 from sbert_app.jobs.labelling import labelling
+from sbert_app.labelled.example_set import Examples, sentence_groups
 from sbert_app.labelled.examples import LEAST_ROWS
 from sbert_app.labelling.answers import LEARN, MEASURE, Answer, as_table, one_each
 from sbert_app.runtime.session import Session
@@ -20,7 +21,7 @@ from sbert_app.storage import atomic_folder, writing
 from sbert_app.vectors import Vectors
 
 LEAST = 20  # labels to learn from, of candidates
-NO_MODEL = "No model was made: these labels show no gain. Label more pairs, or train."
+NO_MODEL = "No model was made: these labels show no clear gain. Label more pairs, or train."
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def adapt(bench: Workbench, session: Session) -> Adapted:
         raise UserError(
             f"A model needs at least {LEAST} labels to learn from, of both kinds. There are {len(learnt)}: label some more."
         )
-    adapter = fit_adapter(*_vectors(session, learnt), _same(learnt))
+    adapter = fit_adapter(*_vectors(session, learnt), _same(learnt), _groups(learnt))
     if adapter.weight is None:
         return Adapted("", adapter.tried, None)
     before, after = (_scores(session, measured, weight) for weight in (None, adapter.weight))
@@ -92,6 +93,12 @@ def _vectors(session: Session, answers: Sequence[Answer]) -> tuple[Vectors, Vect
 
 def _same(answers: Sequence[Answer]) -> NDArray[np.bool_]:
     return np.array([bool(given.same) for given in answers])
+
+
+def _groups(answers: Sequence[Answer]) -> NDArray[np.int64]:
+    """Equal for answers that share a sentence, (n,)."""
+    columns = [given.sentence1 for given in answers], [given.sentence2 for given in answers]
+    return sentence_groups(Examples("positives", columns, np.zeros(len(answers)), np.arange(len(answers))))
 
 
 def _scores(

@@ -1,9 +1,9 @@
 """What labels made in the app are worth, with gold answers: `python -m tests.benchmarks.labels [adapter]`.
 
 The candidates are half of the pairs of Quora dev, and those of half of the topics of UKP ASPECT; the others are the test. Once more
-of Quora with one yes in ten, as among the near pairs of a corpus. So many labels to learn from, chosen as the app chooses them or at
-random, train an adapter and, unless only `adapter` is asked for, the whole model (preset quick). Average precision × 100 on the test,
-five seeds, mean and 95 % interval of the mean (t). Written to .bench/labels.json as it goes.
+of Quora with one yes in ten, as among the near pairs of a corpus. So many labels to learn from, chosen as the app chooses them or
+at random, train an adapter and, unless only `adapter` is asked for, the whole model (preset quick). Average precision × 100 on the
+test, five seeds, mean and 95 % interval of the mean (t). Written to .bench/labels.json as it goes.
 """
 
 import json
@@ -21,7 +21,7 @@ from scipy.stats import t
 from sbert_app.corpus.ranking.lexical import word_overlap
 from sbert_app.evaluation.metrics import average_precision
 from sbert_app.evaluation.verdict import predict
-from sbert_app.labelled.examples import Examples
+from sbert_app.labelled.example_set import Examples, sentence_groups
 from sbert_app.labelling.answers import LEARN, NO, YES, Answer
 from sbert_app.labelling.candidates import STRATA, Candidates
 from sbert_app.labelling.choosing import next_question
@@ -86,6 +86,12 @@ def precision(vectors: Sequence[NDArray[np.float32]], same: NDArray[np.bool_]) -
     return 100 * float(average_precision(predict("labelled", list(vectors)), same.astype(float), np.ones((1, len(same))))[0])
 
 
+def shared(pool: Pairs, places: list[int]) -> NDArray[np.int64]:
+    """Equal for pairs that share a sentence."""
+    columns = [pool[0][i] for i in places], [pool[1][i] for i in places]
+    return sentence_groups(Examples("positives", columns, np.zeros(len(places)), np.arange(len(places))))
+
+
 def trained(pool: Pairs, places: list[int], seed: int) -> Encoder:
     """The bundled model after the preset quick on these pairs, a tenth of them as dev."""
     first, second, same = pool
@@ -118,7 +124,7 @@ def measured(name: str, seed: int, whole: bool) -> dict[str, float]:
     for way, places in ways.items():
         for count in LABELS:
             start, rows = time.perf_counter(), places(count)
-            weight = fit_adapter(*(each[rows] for each in vectors), pool[2][rows]).weight
+            weight = fit_adapter(*(each[rows] for each in vectors), pool[2][rows], shared(pool, rows)).weight
             found[f"seconds, {count}"] = time.perf_counter() - start
             found[f"adapter, {way}, {count}"] = precision([v if weight is None else v @ weight.T for v in tests], test[2])
         for count in TRAINED if whole else ():

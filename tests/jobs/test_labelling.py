@@ -174,7 +174,7 @@ def test_a_model_from_labels_is_a_folder_that_sentence_transformers_loads(bench,
         place = current.question.place
         return "yes" if teams[current.pairs.rows1[place]] == teams[current.pairs.rows2[place]] else "no"
 
-    label(session, 160, of_one_team)
+    label(session, 240, of_one_team)
     made = adapt(bench, session)
     assert made.model == f"{DEFAULT_ENCODER}-adapted" and made.tried[0] < max(made.tried.values())
     assert made.verdict.word != WORSE and made.verdict.examples > 60

@@ -27,7 +27,7 @@ def margin(first: np.ndarray, second: np.ndarray, same: np.ndarray) -> float:
 
 def test_what_the_labels_mean_counts_for_more_on_pairs_that_were_never_seen():
     first, second, same = pairs(400, 0)
-    made = fit_adapter(first, second, same)
+    made = fit_adapter(first, second, same, np.arange(400))
     assert made.weight is not None and max(made.tried.values()) > made.tried[0]
     first, second, same = pairs(2_000, 1)
     assert margin(first @ made.weight.T, second @ made.weight.T, same) > margin(first, second, same) + 0.05
@@ -37,13 +37,27 @@ def test_random_labels_harm_little_and_too_few_or_one_kind_make_none():
     random, weights = np.random.default_rng(2), []
     first, second, same = pairs(200, 2)
     for _ in range(6):
-        weights.append(fit_adapter(first, second, random.random(200) < 0.4).weight)
+        weights.append(fit_adapter(first, second, random.random(200) < 0.4, np.arange(200)).weight)
     for weight in weights:
         if weight is not None:
             assert margin(first @ weight.T, second @ weight.T, same) > 0.6 * margin(first, second, same)
-    assert any(weight is None for weight in weights)
-    assert fit_adapter(first[:19], second[:19], same[:19]).weight is None
-    assert fit_adapter(first, second, np.ones(200, bool)).weight is None
+    assert sum(weight is None for weight in weights) >= 3
+    assert fit_adapter(first[:19], second[:19], same[:19], np.arange(19)).weight is None
+    assert fit_adapter(first, second, np.ones(200, bool), np.arange(200)).weight is None
+
+
+def test_what_is_known_of_a_sentence_is_no_gain_for_others():
+    """Sentences in many pairs, labelled by their own chance: across the folds of pairs it would look like a gain."""
+    found = []
+    for seed in range(4):
+        random = np.random.default_rng(seed)
+        texts, style = unit_rows(random.normal(size=(30, 384)).astype(np.float32)), random.random(30) < 0.5
+        one, two = (random.integers(30, size=300) for _ in range(2))
+        second = unit_rows(texts[two] + 0.1 * random.normal(size=(300, 384)).astype(np.float32))
+        for groups in (np.arange(300), one):
+            tried = fit_adapter(texts[one], second, style[one], groups).tried
+            found.append(max(tried.values()) - tried[0])
+    assert np.mean(found[::2]) > 3 * np.mean(found[1::2])
 
 
 def test_the_loss_and_its_gradient_are_those_of_the_formula():

@@ -70,6 +70,7 @@ class Outcome:
     lines: list[str]
     file: Path | None = None  # the download of an endpoint
     value: Any = None  # the result object, from which the shell writes its file
+    failed: bool = False  # the shell ends with status 1
 
 
 Steps = Iterator[Step[Any] | Outcome]

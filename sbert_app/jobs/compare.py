@@ -1,0 +1,97 @@
+"""The job compare: is one encoder worse than another, on a file and on everyday pairs? A gate for scripts."""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from sbert_app.evaluation.verdict import WORSE, Verdict, judge, predict
+from sbert_app.grid.data_sets import read_pairs
+from sbert_app.grid.loading import joined, streamed
+from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps
+from sbert_app.jobs.declaring.option import number, option, text, upload
+from sbert_app.labelled.examples import Examples, general_pairs
+from sbert_app.step import Step
+from sbert_app.tables import Table
+from sbert_app.vectors import Array
+
+if TYPE_CHECKING:
+    from sbert_app.models.encoder import Encoder
+
+GENERAL = "everyday pairs"
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    before: str = option(
+        "The encoder to compare with: bundled, saved, or a Hub name; see `models`.", text("encoder to compare with")
+    )
+    after: str = option("The encoder in question.", text("encoder in question"))
+    on: Table | None = option("Labelled pairs or triplets to compare on, besides 120 everyday pairs.", upload(), None)
+    fail_below: float | None = option(
+        "Also fail where the first measure × 100 changes by less than this, -100 to 100, such as -0.5.",
+        number("lowest change", -100, 100), None,
+    )  # fmt: skip
+
+
+def compare(call: Call, options: CompareOptions) -> Steps:
+    """Compare two encoders on labelled pairs or triplets, and on everyday pairs. In the shell, exit status 1 if it fails.
+
+    It fails where the second encoder is worse than chance explains (the 95 % interval of the change, by a paired bootstrap, lies
+    below zero), and where the change is below `fail_below`.
+
+    Returns:
+        passed, and for each data set: verdict, examples, and by measure before, after, change, its interval and p, as fractions.
+    """
+    names, bench, stop = (options.before, options.after), call.bench, call.stop
+    data: dict[str, Examples] = {GENERAL: general_pairs()}
+    if options.on is not None:
+        data = {options.on.name: read_pairs(options.on, bench.settings.limits).reading.examples} | data  # type: ignore[union-attr]
+    encoders = [bench.registry.encoder(name) for name in names]
+    with bench.lines.corpora.join(stop) as waiting:
+        deque(waiting, maxlen=0)
+        verdicts = {}
+        for name, examples in data.items():
+            yield Step(f"Comparing on {len(examples):,} examples of {name}")
+            before, after = (_scores(call, encoder, examples) for encoder in encoders)
+            verdicts[name] = judge(examples.kind, before, after, examples.gold)
+    least = options.fail_below
+    failed = [name for name, verdict in verdicts.items() if _fails(verdict, least)]
+    summary = {"passed": not failed, **{name: _facts(verdict) for name, verdict in verdicts.items()}}
+    lines = [_line(name, verdict) for name, verdict in verdicts.items()]
+    ending = f"Failed on {' and '.join(failed)}." if failed else "Passed."
+    yield Outcome(summary, [f"{options.before} -> {options.after}", *lines, ending], failed=bool(failed))
+
+
+def _scores(call: Call, encoder: "Encoder", examples: Examples) -> Array:
+    """The score of each example, (n,)."""
+    stream = streamed(call.bench, encoder, call.stop.tick)
+    columns: Sequence[Any] = [joined(len(column), stream(column)) for column in examples.sentences]
+    return predict(examples.kind, columns, encoder.similarity)
+
+
+def _fails(verdict: Verdict, least: float | None) -> bool:
+    return verdict.word == WORSE or (least is not None and 100 * verdict.changes[0].difference.value < least)
+
+
+def _facts(verdict: Verdict) -> dict[str, Any]:
+    measures = {
+        change.metric: {
+            "before": change.before.value,
+            "after": change.after.value,
+            "change": asdict(change.difference),
+            "p": change.p,
+        }
+        for change in verdict.changes
+    }
+    return {"verdict": verdict.word, "examples": verdict.examples, **measures}
+
+
+def _line(name: str, verdict: Verdict) -> str:
+    first = verdict.changes[0]
+    values = (first.before.value, first.after.value, first.difference.value, first.difference.low, first.difference.high)
+    figures = "{:.2f} -> {:.2f}, change {:+.2f} ({:+.2f} to {:+.2f})".format(*(100 * value for value in values))
+    return f"{name}: {first.metric} {figures}, {verdict.examples:,} examples: {verdict.word}"
+
+
+COMPARE = Job("compare", Needs.NOTHING, CompareOptions, compare, "compare")

@@ -1,0 +1,53 @@
+"""The job compare: what is worse fails, what is the same passes; the figures are those of the libraries."""
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from sbert_app.cli.main import main
+from sbert_app.jobs.compare import COMPARE, GENERAL, CompareOptions
+from sbert_app.jobs.declaring.job import Call, outcome_of
+from sbert_app.jobs.declaring.option import read
+from sbert_app.labelled.examples import general_pairs
+from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.settings import ASSETS
+
+FILE = ASSETS / "labelled" / "instructions_labelled.csv"
+
+
+@pytest.fixture
+def folders(tmp_path, bench):
+    """The default model, and one whose embeddings keep little of it."""
+    random = np.random.default_rng(0).normal(size=(384, 2)).astype(np.float32)
+    found = {}
+    for name, weight in {"same": np.eye(384, dtype=np.float32), "poor": random @ random.T / 384}.items():
+        found[name] = tmp_path / name
+        found[name].mkdir()
+        bench.registry.trainable(DEFAULT_ENCODER).with_layer(weight).save(found[name], name, {})
+    return {name: str(folder) for name, folder in found.items()}
+
+
+def compare(bench, before, after, **values):
+    options = read(CompareOptions, {"before": before, "after": after, **values}, bench.settings.limits)
+    return outcome_of(COMPARE.steps(Call(bench), options))
+
+
+def test_a_poorer_model_fails_on_both_and_the_same_passes(bench, folders):
+    worse = compare(bench, DEFAULT_ENCODER, folders["poor"], on=str(FILE))
+    assert worse.failed and not worse.summary["passed"] and worse.lines[-1] == f"Failed on {GENERAL}."
+    assert worse.summary[FILE.name]["examples"] > 100  # opposites with the same words: a poorer model is not worse there
+    general, pairs = worse.summary[GENERAL], general_pairs()
+    encoder = bench.registry.encoder(folders["poor"])
+    cosines = (encoder.encode(pairs.sentences[0]) * encoder.encode(pairs.sentences[1])).sum(axis=1)
+    assert general["spearman"]["after"] == pytest.approx(spearmanr(cosines, pairs.gold).statistic, abs=0.02)
+    assert general["spearman"]["change"]["high"] < 0 and general["verdict"].startswith("worse")
+    same = compare(bench, DEFAULT_ENCODER, folders["same"])
+    assert not same.failed and same.summary["passed"] and same.lines[-1] == "Passed."
+    assert compare(bench, DEFAULT_ENCODER, folders["same"], fail_below=5).failed
+
+
+def test_the_shell_ends_with_status_1(folders, monkeypatch, capsys):
+    for after, status in ((folders["poor"], 1), (folders["same"], 0)):
+        monkeypatch.setattr("sys.argv", ["sbert_app", "compare", DEFAULT_ENCODER, after])
+        assert main() == status
+    assert "Failed on everyday pairs." in capsys.readouterr().out
