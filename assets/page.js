@@ -111,6 +111,7 @@
     if (event.target.closest('#index-again')) unfold(true);  // there is its progress
     const way = event.target.closest('button[data-tab]');
     if (way) tab(way.dataset.tab);
+    if (way?.dataset.press) document.getElementById(way.dataset.press).click();
     const more = event.target.closest('button[data-unfold]');
     if (more) {
       const open = more.closest('.hit').classList.toggle('unfolded');

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.errors import UserError
-from sbert_app.evaluation.verdict import WORSE, Verdict, judge, predict
+from sbert_app.evaluation.verdict import BETTER, WORSE, Verdict, judge, predict
 from sbert_app.jobs.fine_tune import preparing
 from sbert_app.jobs.fine_tune.preparing import TEST, TrainingData
 from sbert_app.jobs.fine_tune.running import free_name
@@ -37,9 +37,15 @@ class Adapted:
     verdict: Verdict | None
 
     @property
+    def better(self) -> bool:
+        """Whether it was shown on the labels to measure by."""
+        return self.verdict is not None and self.verdict.word == BETTER
+
+    @property
     def in_words(self) -> str:
         """What became of the labels: a model with its verdict, or why there is none."""
-        lines = [f"Saved as {self.model}: index the corpus again with it to use it." if self.model else NO_MODEL]
+        use = "Chosen in the header: index the corpus again." if self.better else "Its gain may be chance: choose it to try it."
+        lines = [f"Saved as {self.model}. {use}" if self.model else NO_MODEL]
         if verdict := self.verdict:
             change = verdict.changes[0]
             values = (change.before.value, change.after.value, change.difference.low, change.difference.high)

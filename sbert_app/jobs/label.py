@@ -8,7 +8,7 @@ from sbert_app.corpus.reader import Corpus
 from sbert_app.jobs.adapting import adapt
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps
 from sbert_app.jobs.declaring.option import flag, json_object, option, output, upload, whole
-from sbert_app.jobs.labelling import Labelling, add, as_csv, begin, record, remarks
+from sbert_app.jobs.labelling import Labelling, add, as_csv, begin, record
 from sbert_app.labelling.answers import FIELDS, LABELS, one_each
 from sbert_app.labelling.choosing import BATCH, questions
 from sbert_app.labelling.estimates import Estimate
@@ -76,7 +76,7 @@ def _summary(current: Labelling, corpus: Corpus, count: int) -> dict[str, Any]:
     same = sum(map(bool, judged))
     counts = {"labels": len(current.answers), "same": same, "different": len(judged) - same}
     threshold = estimate and {**asdict(estimate.best), "missing": estimate.missing}
-    return {"pairs": asked, **counts, "remarks": [*remarks(current)], "threshold": threshold}
+    return {"pairs": asked, **counts, "remarks": [*current.remarks], "threshold": threshold}
 
 
 def _lines(summary: dict[str, Any], estimate: Estimate | None) -> list[str]:

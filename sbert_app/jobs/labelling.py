@@ -1,6 +1,6 @@
 """Label pairs of the open corpus one by one; the labels are training data, and half of them measure what they are worth."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, ClassVar
@@ -9,7 +9,6 @@ from sbert_app.collections.opened import OpenCollection, refuse_collection
 from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
-from sbert_app.labelled.examples import LEAST_ROWS
 from sbert_app.labelling.answers import (
     AGAIN,
     LABELS,
@@ -18,22 +17,20 @@ from sbert_app.labelling.answers import (
     Answer,
     Log,
     as_records,
-    one_each,
     read_answers,
 )
 from sbert_app.labelling.candidates import Candidates, candidates
 from sbert_app.labelling.choosing import BATCH, Question, next_question, placed, questions
 from sbert_app.labelling.estimates import Estimate, estimate
+from sbert_app.labelling.remarks import of_file, of_labels
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.tables import Table
 from sbert_app.tables.table import csv_file
-from sbert_app.wording import plural
 
 FOLDER = "labels"  # in the data home
 MOST = 5_000  # answers of one visitor
 MOST_SECONDS = 3_600.0
-LEAST_SHARE = 0.05  # of pairs that are the same, or of those that are not
 
 
 @dataclass(frozen=True)
@@ -57,6 +54,11 @@ class Labelling:
     def answered(self, answers: tuple[Answer, ...]) -> "Labelling":
         """With these answers, and the question that follows them."""
         return replace(self, answers=answers, question=next_question(self.pairs, answers), notes=())
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        """What a person should know of the labels so far."""
+        return *self.notes, *of_labels(self.answers, self.pairs.scores)
 
     def estimate(self) -> Estimate | None:
         """Precision and recall by threshold, so far."""
@@ -170,22 +172,8 @@ def add(session: Session, table: Table) -> Labelling:
             known.add(given.texts)
             new.append(replace(given, why=LEARN if given.why == AGAIN else given.why))
     after = _all_kept(session, before, new)
-    notes = _of_file(given_there, len(given_there) - len(new), sum(given.place < 0 for given in new))
+    notes = of_file(given_there, len(given_there) - len(new), sum(given.place < 0 for given in new))
     return session.update(Labelling, lambda now: replace(now or after, notes=tuple(notes)))
-
-
-def _of_file(answers: Sequence[Answer], left_out: int, elsewhere: int) -> Iterator[str]:
-    """What a person should know of the labels of a file."""
-    labels: dict[frozenset[str], set[str]] = {}
-    for given in answers:
-        labels.setdefault(given.texts, set()).add(given.label)
-    if left_out:
-        yield f"{left_out:,} {plural(left_out, 'row', 'rows')} of the file left out: such pairs are labelled already."
-    if twice := sum(len(different) > 1 for different in labels.values()):
-        yield f"{twice:,} {plural(twice, 'pair has', 'pairs have')} two different labels in the file: the first counts."
-    if elsewhere:
-        here = plural(elsewhere, "pair is", "pairs are")
-        yield f"{elsewhere:,} {here} not among those asked here: a training uses them, “Make a model now” does not."
 
 
 def as_csv(session: Session) -> str:
@@ -204,11 +192,18 @@ def best_threshold(session: Session) -> float:
     return made.best.threshold
 
 
-def remarks(current: Labelling) -> Iterator[str]:
-    """What a person should know of the labels so far: of one kind only, or against the cosine."""
-    yield from current.notes
-    judged = [given.same for given in one_each(current.answers)]
-    same = sum(bool(one) for one in judged)
-    if len(judged) >= LEAST_ROWS and not LEAST_SHARE <= same / len(judged) <= 1 - LEAST_SHARE:
-        rare = "the same" if same < len(judged) / 2 else "different"
-        yield f"Hardly any pair is {rare} so far: a model learns from both kinds. Are you answering each pair by itself?"
+def change(session: Session, number: Any, label: Any) -> Labelling:
+    """Give the answer with this number, counted from 0, another label; UNSURE takes it out of all figures."""
+    before = labelling(session)
+    number = validation.whole_number(number, "number of the answer", 0, len(before.answers) - 1)
+    if (label := validation.one_of(label, "label", LABELS)) is None:
+        raise UserError(f"Choose an answer: {', '.join(LABELS)}.")
+    if before.log:
+        before.log.change(number, label)
+
+    def changed(now: Labelling | None) -> Labelling:
+        answers = [*(now or before).answers]
+        answers[number] = replace(answers[number], label=label)
+        return (now or before).answered(tuple(answers))
+
+    return session.update(Labelling, changed)

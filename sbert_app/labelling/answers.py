@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +71,11 @@ class Log:
         for line in self._path.read_bytes().splitlines() if self._path.is_file() else ():
             try:
                 content = unseal(line)
-                answers = answers[:-1] if content.get("undo") else [*answers, Answer(**content["answer"])]
-            except (ValueError, KeyError, TypeError):
+                if (number := content.get("change")) is not None:
+                    answers[number] = replace(answers[number], label=content["label"])
+                else:
+                    answers = answers[:-1] if content.get("undo") else [*answers, Answer(**content["answer"])]
+            except (ValueError, KeyError, TypeError, IndexError):
                 continue
         return answers
 
@@ -82,6 +85,10 @@ class Log:
     def undo(self) -> None:
         """Take the last answer back."""
         self._append([{"undo": True}])
+
+    def change(self, number: int, label: str) -> None:
+        """Give the answer with this number, counted from 0, another label."""
+        self._append([{"change": number, "label": label}])
 
     def _append(self, contents: Iterable[Mapping[str, Any]]) -> None:
         with writing("The answer"):
@@ -100,19 +107,6 @@ def one_each(answers: Iterable[Answer]) -> list[Answer]:
         if answer.same is not None:
             first.setdefault(answer.texts, answer)
     return list(first.values())
-
-
-def consistency(answers: Sequence[Answer]) -> tuple[int, int]:
-    """How many pairs were asked again, and how many of them got the same answer."""
-    before: dict[frozenset[str], bool] = {}
-    twice, equal = 0, 0
-    for answer in answers:
-        if answer.same is None:
-            continue
-        if answer.why == AGAIN and answer.texts in before:
-            twice, equal = twice + 1, equal + (before[answer.texts] == answer.same)
-        before.setdefault(answer.texts, answer.same)
-    return twice, equal
 
 
 def as_records(answers: Sequence[Answer]) -> list[dict[str, Any]]:

@@ -58,7 +58,7 @@ def build_app(bench: Workbench) -> gr.Blocks:
                 corpus_map.listen(opened, tabs["map"])
                 search.listen(opened, corpus_map.panel.selection)
             with gr.Tab("Fine-tune", id="fine-tune") as tabs["fine-tune"]:
-                panel, labels = fine_tune.build(bench, session, owner, picker)
+                panel, labels = fine_tune.build(bench, session, owner, picker, opened)
                 found.take_threshold(labels)
             with gr.Tab("Timing", id="timing") as tabs["timing"]:
                 timing.build(bench, session, model, opened, tabs["timing"])

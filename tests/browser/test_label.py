@@ -74,6 +74,31 @@ def test_sixty_pairs_by_keys_with_a_reload_become_training_data(labelling):
     expect(page.locator("#start")).to_be_visible()
 
 
+def test_from_borderline_duplicates_to_labels_that_can_be_changed_until_another_corpus_is_opened(labelling, tmp_path):
+    page = labelling
+    press(page, 4)
+    page.locator("#label-all > button").click()
+    lists = page.locator("#label-list select")
+    expect(lists).to_have_count(4)
+    for number, label in enumerate(("yes", "yes", "no", "cannot say")):
+        lists.nth(number).select_option(label)
+        expect(lists.nth(number)).to_have_value(label)
+    expect(page.locator(".label-counts")).to_contain_text("2 the same, 1 different, 1 cannot say")
+    page.keyboard.press("y")  # in a field
+    expect(page.locator(".label-card")).to_have_attribute("data-count", "4")
+    other = tmp_path / "other.csv"
+    other.write_text("\n".join(["text", *(f"Another {subject} in line {n}" for n in range(20) for subject in SUBJECTS)]))
+    upload(page, other)
+    index(page, "other.csv")
+    expect(page.locator("#label-panel")).to_be_hidden()
+    go_to(page, "Duplicates")
+    page.locator("#find-duplicates").click()
+    page.locator("#duplicates-check > button").click()
+    page.locator("#duplicates-borderline [data-press]").click()
+    expect(page.locator(".label-asked")).to_be_visible()
+    expect(page.locator(".label-card")).to_have_attribute("data-count", "0")
+
+
 def test_keys_are_dead_in_fields_and_backspace_does_nothing_and_undo_has_no_end(labelling):
     page = labelling
     press(page, 3)

@@ -12,7 +12,7 @@ from sbert_app.evaluation.verdict import WORSE
 from sbert_app.jobs import labelling
 from sbert_app.jobs.adapting import adapt, train_on
 from sbert_app.jobs.corpus.opening import open_example
-from sbert_app.jobs.labelling import add, answer, as_csv, begin, grade, remarks, undo
+from sbert_app.jobs.labelling import add, answer, as_csv, begin, change, grade, undo
 from sbert_app.labelling.answers import LEARN, MEASURE, UNSURE
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.tables import Table, read_table
@@ -148,10 +148,31 @@ def test_a_file_of_labels_comes_back_by_its_texts_and_changes_nothing_twice(benc
 
 def test_answers_of_one_kind_are_remarked_on(bench, session):
     begin(bench, session)
-    (remark,) = remarks(label(session, 30, lambda _: "no"))
+    (remark,) = label(session, 30, lambda _: "no").remarks
     assert remark.startswith("Hardly any pair is the same so far")
-    assert not list(remarks(label(session, 20, lambda _: "yes")))
+    assert not label(session, 20, lambda _: "yes").remarks
     assert label(session, 1, lambda _: UNSURE).answers[-1].same is None
+
+
+def test_answers_by_chance_and_against_each_other_are_remarked_on(bench, session):
+    random = np.random.default_rng(0)
+    begin(bench, session)
+    by_chance = label(session, 120, lambda _: "yes" if random.random() < 0.5 else "no")
+    assert any(remark.startswith("Pairs that you call the same are hardly nearer") for remark in by_chance.remarks)
+
+
+def test_a_changed_label_counts_at_once_and_after_a_restart(bench, session):
+    begin(bench, session)
+    label(session, 6)
+    undo(session)
+    changed = change(session, 2, UNSURE)
+    assert changed.answers[2].same is None and len(changed.answers) == 5
+    for number, wrong in ((5, "yes"), (-1, "yes"), (0, "maybe"), (0, None), ("x", "yes")):
+        with pytest.raises(UserError):
+            change(session, number, wrong)
+    other = bench.sessions.open()
+    open_example(bench, other, "support_tickets.csv")
+    assert begin(bench, other).answers == changed.answers
 
 
 def test_a_corpus_of_few_pairs_and_none_at_all_are_refused(bench):

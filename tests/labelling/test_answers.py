@@ -17,9 +17,9 @@ from sbert_app.labelling.answers import (
     Log,
     as_records,
     as_table,
-    consistency,
     read_answers,
 )
+from sbert_app.labelling.remarks import consistency
 from sbert_app.tables import Table
 
 FIRST = Answer("a cat", "a kitten", YES, 1, 2, "2026-11-24T10:00:00+00:00", 2.5, LEARN, 0.0, 7)

@@ -107,13 +107,19 @@ def staying(findings: Findings) -> Markup:
     )
 
 
+JUDGE = Markup(
+    '<p><button type="button" class="small" data-tab="Fine-tune" data-press="label-pairs">Judge such pairs yourself</button> '
+    "with y and n: the best threshold follows from your answers, with its precision.</p>"
+)
+
+
 def borderline(pairs: Sequence[SentencePair], threshold: float, opinion: SecondOpinion | None = None) -> Markup:
     """The pairs nearest to the threshold, with the scores of a second model as far as it has read them."""
     if not pairs:
         return html.empty(NO_BORDERLINE)
     which = f"The {len(pairs):,} {plural(len(pairs), 'pair', 'pairs')} nearest to the threshold, on both sides of it."
     scored, items = _by_whom(pairs, opinion) if opinion else "", Markup().join(_pair(pair, threshold, opinion) for pair in pairs)
-    return Markup('<p class="hint" role="status">{}{}</p><ol class="dup-pairs">{}</ol>').format(which, scored, items)
+    return Markup('<p class="hint" role="status">{}{}</p><ol class="dup-pairs">{}</ol>{}').format(which, scored, items, JUDGE)
 
 
 def _by_whom(pairs: Sequence[SentencePair], opinion: SecondOpinion) -> str:

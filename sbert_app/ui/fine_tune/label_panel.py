@@ -9,8 +9,9 @@ from markupsafe import Markup
 from sbert_app.jobs import labelling
 from sbert_app.jobs.adapting import adapt
 from sbert_app.jobs.labelling import Labelling
-from sbert_app.labelling.answers import GRADES, NO, UNSURE, YES, Answer, consistency, one_each
+from sbert_app.labelling.answers import GRADES, LABELS, NO, UNSURE, YES, Answer, one_each
 from sbert_app.labelling.estimates import Estimate
+from sbert_app.labelling.remarks import consistency
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import ASSETS
@@ -33,6 +34,10 @@ ACT = Markup('<button type="button" class="small" data-act="{}" data-key="{}">{}
 HAND_OVER = Markup('<button type="button" class="small" data-act="handed" data-tab="Duplicates">Use {:.2f} in Duplicates</button>')
 YES_OR_NO = ((YES, "y", "Yes, the same", "y"), (NO, "n", "No", "n"), (UNSURE, " ", "Cannot say", "space"))
 GRADED = (*((grade, grade, "", grade) for grade in GRADES), (UNSURE, " ", "Cannot say", "space"))
+CHANGED = """element.addEventListener('change', event => {
+  trigger('changed', { number: Number(event.target.dataset.number), label: event.target.value });
+});"""
+LISTED = 200
 DONE = "Every pair of this corpus is labelled."
 LEAST_PRECISION = 0.95
 
@@ -49,15 +54,20 @@ class LabelPanel:
                 self.adapt = gr.Button("Make a model now", size="sm", elem_id="adapt")
                 self.download = FileButton(FILE, "labels-csv")
                 self.upload = gr.UploadButton("Add labels.csv", size="sm", elem_id="add-labels")
+            with gr.Accordion("All labels", open=False, elem_id="label-all") as self.fold:
+                self.all = gr.HTML(elem_id="label-list", js_on_load=CHANGED)
             self.adapted = gr.HTML(elem_id="adapted", js_on_load=None)
             gr.HTML(html.hint(ABOUT), js_on_load=None)
 
-    def listen(self, begin: gr.Button) -> None:
-        """Connect events."""
+    def listen(self, begin: gr.Button, opened: gr.State) -> None:
+        """Connect events. opened: changes with the corpus, whose pairs were labelled."""
         session, outputs = [self._session], [self.box, self.card]
         begin.click(handler(self._on_begin), session, outputs, **PRIVATE)
         self.card.answered(handler(self._on_answered), session, self.card, trigger_mode="multiple", **PRIVATE)
         self.card.undone(handler(self._on_undone), session, self.card, trigger_mode="multiple", **PRIVATE)
+        self.fold.expand(handler(self._on_list), session, self.all, **PRIVATE)
+        self.all.changed(handler(self._on_changed), session, [self.card, self.all], trigger_mode="multiple", **PRIVATE)
+        opened.change(lambda: gr.Column(visible=False), None, self.box, **PRIVATE)
         self.card.graded(handler(self._on_graded), session, self.card, **PRIVATE)
         self.upload.upload(handler(self._on_upload), [*session, self.upload], self.card, **PRIVATE)
         self.download.listen(labelling.as_csv, session)
@@ -74,6 +84,14 @@ class LabelPanel:
     def _on_undone(self, session: Session) -> Markup:
         return view(labelling.undo(session))
 
+    def _on_list(self, session: Session) -> Markup:
+        return listed(labelling.labelling(session))
+
+    def _on_changed(self, session: Session, event: gr.EventData) -> Updates:
+        told = sent(event)
+        current = labelling.change(session, told.get("number"), told.get("label"))
+        return {self.card: view(current), self.all: listed(current)}
+
     def _on_graded(self, session: Session) -> Markup:
         return view(labelling.grade(session, not labelling.labelling(session).graded))
 
@@ -83,16 +101,31 @@ class LabelPanel:
 
     def _on_adapt(self, session: Session) -> Updates:
         made = adapt(self._bench, session)
-        return {self.adapted: html.status(made.in_words), **(self._picker.use(made.model) if made.model else {})}
+        return {self.adapted: html.status(made.in_words), **(self._picker.use(made.model) if made.better else {})}
 
 
 def view(current: Labelling) -> Markup:
     """The question, the buttons, what was answered last, and what the labels say."""
     answers = current.answers
-    parts = [_counts(answers), _question(current), _last(current), html.cautions([*labelling.remarks(current)])]
+    parts = [_counts(answers), _question(current), _last(current), html.cautions(current.remarks)]
     body = Markup().join([*parts, _so_far(current.estimate())])
     card = Markup('<div class="label-card" data-count="{}" data-drawn="{}">{}</div>')
     return card.format(len(answers), secrets.token_hex(4), body)
+
+
+def listed(current: Labelling) -> Markup:
+    """The newest labels, each to be changed."""
+    if not current.answers:
+        return html.empty("Nothing is labelled yet.")
+    item = Markup('<li><select data-number="{}" aria-label="Label {}">{}</select> <span>{}</span> · <span>{}</span></li>')
+    option, rows = Markup("<option{}>{}</option>"), []
+    for number, given in [*enumerate(current.answers)][: -LISTED - 1 : -1]:
+        choices = [given.label, *(label for label in LABELS if label != given.label)]
+        options = Markup().join(option.format("", label) for label in choices)
+        rows.append(item.format(number, number + 1, options, html.short(given.sentence1, 160), html.short(given.sentence2, 160)))
+    left = len(current.answers) - len(rows)
+    more = html.hint(f"{left:,} older ones are in {FILE}: it comes back changed by “Add labels.csv”.") if left else ""
+    return Markup('<ol class="label-list" reversed start="{}">{}</ol>{}').format(len(current.answers), Markup().join(rows), more)
 
 
 def _counts(answers: Sequence[Answer]) -> Markup:

@@ -29,12 +29,13 @@ SHOW_RUN = "() => studio.show('step-live')"
 NO_FILE = "Choose a file with labelled pairs."
 
 
-def build(bench: Workbench, session: gr.State, owner: Any, picker: ModelPicker) -> tuple[RunPanel, gr.HTML]:
+def build(bench: Workbench, session: gr.State, owner: Any, picker: ModelPicker, opened: gr.State) -> tuple[RunPanel, gr.HTML]:
     """Build the tab. Returns the run panel, which can show an active run after the page is loaded, and where pairs are labelled."""
     gr.Markdown("Train the encoder on **your labelled pairs**, and see whether it got better.", elem_classes="lead")
     tab = _FineTuneTab(bench, session, owner, picker)
     panel = RunPanel(bench, session, owner, picker)
     tab.listen(panel)
+    tab.data.labels.listen(tab.data.label, opened)
     return panel, tab.data.labels.card
 
 
@@ -60,7 +61,6 @@ class _FineTuneTab:
         upload = data.file.upload(handler(self._on_file), [*session, data.file], loaded, **PRIVATE)
         clicks = [(button.click, handler(partial(self._on_example, name))) for name, button in data.examples.items()]
         examples = [click(work, session, loaded, **PRIVATE) for click, work in clicks]
-        data.labels.listen(data.label)
         examples.append(data.labels.use.click(handler(self._on_labels), session, loaded, **PRIVATE))
         remapped = self._on_change(data.columns, self._on_columns, [*data.outputs, self.settings, *settings])
         split = self._on_change(data.split, self._on_split, data.outputs)
