@@ -38,6 +38,12 @@
     tabs('#tabs').find(button => button.textContent.trim().toLowerCase() === name.toLowerCase())?.click();
   }
 
+  // Click a button of the tab that is being shown, as soon as it is there.
+  function press(id) {
+    const button = document.getElementById(id);
+    if (button?.offsetParent) button.click(); else requestAnimationFrame(() => press(id));
+  }
+
   // The next load of this page begins a new session.
   function forget() {
     sessionStorage.removeItem(SESSION);
@@ -111,7 +117,7 @@
     if (event.target.closest('#index-again')) unfold(true);  // there is its progress
     const way = event.target.closest('button[data-tab]');
     if (way) tab(way.dataset.tab);
-    if (way?.dataset.press) document.getElementById(way.dataset.press).click();
+    if (way?.dataset.press) press(way.dataset.press);
     const more = event.target.closest('button[data-unfold]');
     if (more) {
       const open = more.closest('.hit').classList.toggle('unfolded');

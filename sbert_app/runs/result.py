@@ -16,7 +16,7 @@ from sbert_app.runs.plan import Plan
 from sbert_app.runs.records import Harm, HeadAccuracy, RunResult
 from sbert_app.training.options import OBJECTIVES
 from sbert_app.vectors import Array, Vectors, unit_rows
-from sbert_app.wording import plural
+from sbert_app.wording import change_100, plural, times_100
 
 if TYPE_CHECKING:
     from torch import nn
@@ -61,9 +61,9 @@ def harm_in_words(result: RunResult) -> list[str]:
         return []
     change, count = result.harm.general.changes[0], result.harm.general.examples
     word = {WORSE: "it got worse there", BETTER: "it got better there"}.get(result.harm.general.word, "no clear change there")
-    values = "{:.1f} → {:.1f} (change {:+.1f}, 95 % interval {:+.1f} to {:+.1f})".format(
-        *(100 * value for value in (change.before.value, change.after.value, *asdict(change.difference).values()))
-    )
+    before, after = (times_100(side.value) for side in (change.before, change.after))
+    low, high = (change_100(end) for end in (change.difference.low, change.difference.high))
+    values = f"{before} → {after} (change {change_100(change.difference.value)}, 95 % interval {low} to {high})"
     return [
         f"On {count} everyday pairs that are none of yours, Spearman ×100 is {values}: {word}.",
         f"Of the ten nearest neighbours of a held-out sentence, {100 * result.harm.moved:.0f} % are others than before.",

@@ -91,6 +91,8 @@ def test_from_borderline_duplicates_to_labels_that_can_be_changed_until_another_
     upload(page, other)
     index(page, "other.csv")
     expect(page.locator("#label-panel")).to_be_hidden()
+    page.reload()
+    page.locator("body.arrived").wait_for()
     go_to(page, "Duplicates")
     page.locator("#find-duplicates").click()
     page.locator("#duplicates-check > button").click()

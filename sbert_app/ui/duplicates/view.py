@@ -108,8 +108,8 @@ def staying(findings: Findings) -> Markup:
 
 
 JUDGE = Markup(
-    '<p><button type="button" class="small" data-tab="Fine-tune" data-press="label-pairs">Judge such pairs yourself</button> '
-    "with y and n: the best threshold follows from your answers, with its precision.</p>"
+    '<p class="dup-judge"><button type="button" class="small" data-tab="Fine-tune" data-press="label-pairs">'
+    "Judge such pairs</button> yourself with y and n: the best threshold follows from your answers, with its precision.</p>"
 )
 
 
