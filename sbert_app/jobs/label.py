@@ -43,7 +43,7 @@ def label(call: Call, options: LabelOptions) -> Steps:
         pairs (id, sentence1, sentence2, row1, row2, why: to learn from, to measure by, or asked again), labels, same and
         different (numbers of pairs), remarks, threshold (cosine, precision and recall with their intervals of 95 %, and how many
         further labels would settle them; null before both kinds were labelled), adapted (only if asked for: model, "" if the
-        labels show no gain; average precision by steps of fitting; the verdict on the labels to measure by).
+        labels show no clear gain; average precision by steps of fitting; the verdict on the labels to measure by).
     """
     yield Step("Choosing pairs")
     current = begin(call.bench, call.session)
