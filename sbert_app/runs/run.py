@@ -148,8 +148,9 @@ class Run(RunFiles):
         """The run as it is now, for its owner. Raises DamagedError if a file of it is damaged."""
         facts = self.facts_for(owner)
         how, shared = Separation(**facts.get("split", {})), int(facts.get("shared", 0))
+        info = self._info(facts)  # first: a run that ends meanwhile is shown as running, not as ended without a result
         plan, events, result = Plan.from_json(facts["plan"]), self.events(), self.result()
-        return RunState(self._info(facts), plan, events, result, facts["kind"], how, shared)
+        return RunState(info, plan, events, result, facts["kind"], how, shared)
 
     def info(self) -> RunInfo:
         """The run's row in the list."""

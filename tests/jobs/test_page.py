@@ -39,7 +39,7 @@ COMPONENTS = {
         "cross_encoder": "race-cross",
     },
 }  # fmt: skip
-WITHOUT_A_TAB = {"encode", "evaluate", "index_corpus", "models", "transfer"}
+WITHOUT_A_TAB = {"compare", "encode", "evaluate", "index_corpus", "label", "models", "transfer"}
 TRIGGERS = {
     "search": ("search", "click"),
     "why_not": ("why-not", "click"),

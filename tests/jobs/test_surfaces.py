@@ -9,6 +9,7 @@ from typer.main import get_command
 
 from sbert_app.cli.main import app as shell_app
 from sbert_app.jobs import JOBS
+from sbert_app.jobs.declaring.job import Needs
 from sbert_app.jobs.declaring.option import arguments
 from sbert_app.ui.app import build_app
 
@@ -20,6 +21,11 @@ CASES = {
         ({"sentence1": "a", "sentence2": " "}, "The second sentence is blank. Type something to compare."),
         ({"sentence1": "a", "sentence2": "b", "model": "./nowhere"}, "There is no model folder"),
         ({"sentence1": "a", "sentence2": "b", "cross_encoder": "./nowhere"}, "There is no model folder"),
+    ],
+    "compare": [({"before": "all-MiniLM-L6-v2", "after": "./nowhere"}, "There is no model folder")],
+    "label": [
+        ({"count": 101}, "The number of pairs must be"),
+        ({"count": -1}, "The number of pairs must be"),
     ],
     "score_pairs": [
         ({"first_column": "text"}, "Name both text columns, or neither: then they are guessed."),
@@ -143,7 +149,7 @@ def test_the_same_mistake_gets_the_same_sentence(endpoints, shell, job, values, 
     options = []
     for name, value in values.items():
         flag = next(a.flag for a in arguments(job.options) if a.name == name) or f"--{name.replace('_', '-')}"
-        positional = name.startswith("sentence") and job.name == "similarity"
+        positional = next(a.required for a in arguments(job.options) if a.name == name) and job.needs is Needs.NOTHING
         options += [value] if positional else [flag] if value is True else [flag, value]
     out = {"encode": "o.npy", "cluster_map": "o.csv", "fine_tune": "o"}.get(job.name)
     _, error = shell(job.command, *file, *options, *(["--out", tmp_path / out] if out else []), status=2)
