@@ -11,7 +11,7 @@ from sbert_app.evaluation.verdict import UNCLEAR, Change
 from sbert_app.labelled.example_set import SENTENCES
 from sbert_app.runs.records import Baseline, CurveBegun, DevScore, HeadAccuracy, Kept, LearningCurve, Loss, RunResult, from_json
 from sbert_app.runs.result import summary, warnings
-from sbert_app.runs.run import FINISHED, RUNNING, Run
+from sbert_app.runs.run import Run
 from sbert_app.runs.sealed_files import RunFiles
 
 SAVED = Path(__file__).with_name("saved")  # result.json and events.jsonl of a run, by a version in which both were plain dicts
@@ -44,12 +44,6 @@ def test_a_result_is_read_and_written_as_before(run):
     assert [summary(result)[key] for key in ("examples", "split", "curve", "head")] == [
         written[key] for key in ("parts", "split", "curve", "head")
     ]
-
-
-def test_a_run_that_ends_while_it_is_looked_at_is_not_ended_without_its_result(run, monkeypatch):
-    run.set_state(RUNNING)
-    monkeypatch.setattr(Run, "result", lambda self: self.set_state(FINISHED))
-    assert run.state().info.state != FINISHED and run.state().info.state == FINISHED
 
 
 def test_a_curve_and_a_head_come_back(run):

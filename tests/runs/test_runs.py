@@ -53,6 +53,12 @@ def test_a_look_at_a_run_reads_its_plan_once_and_is_its_owners(run, monkeypatch)
         run.state()
 
 
+def test_a_run_that_ends_while_it_is_looked_at_is_not_ended_without_its_result(run, monkeypatch):
+    run.set_state(RUNNING)
+    monkeypatch.setattr(Run, "result", lambda self: self.set_state(FINISHED))
+    assert run.state().info.state != FINISHED and run.state().info.state == FINISHED
+
+
 def test_who_says_it_runs_while_nobody_holds_its_lock_was_killed(run):
     run.set_state(RUNNING)
     assert run.info().state == INTERRUPTED
