@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from gradio_client import Client, handle_file
 
+from sbert_app.jobs import JOBS
 from sbert_app.jobs.fine_tune.preparing import EXAMPLES
 
 pytestmark = pytest.mark.usefixtures("no_training_left", "quick_estimates", "short_checks")
@@ -15,23 +16,9 @@ def client(app_url):
     return Client(app_url, verbose=False)
 
 
-def test_only_the_named_endpoints_are_public(client):
-    assert set(client.view_api(return_format="dict", print_info=False)["named_endpoints"]) == {
-        "/similarity",
-        "/score_pairs",
-        "/encode",
-        "/index_corpus",
-        "/open_collection",
-        "/search",
-        "/why_not",
-        "/duplicates",
-        "/models",
-        "/fine_tune",
-        "/evaluate",
-        "/transfer",
-        "/timing",
-        "/cluster_map",
-    }
+def test_only_jobs_are_public(client):
+    endpoints = client.view_api(return_format="dict", print_info=False)["named_endpoints"]
+    assert set(endpoints) == {f"/{job.name}" for job in JOBS}
 
 
 def test_similarity_and_models(client):
