@@ -1,4 +1,4 @@
-"""What the version of 2026-11-23 (f5fcc43) wrote opens unchanged: its corpus, collection, cache, model, finished and interrupted runs.
+"""What the version of 2026-11-23 (f5fcc43) wrote opens unchanged: corpus, collection, cache, model, finished and interrupted run.
 
 `former_home.zip` is a data home of that version with a tiny model; expected.json in it is what that version made of it.
 """
