@@ -26,17 +26,16 @@ import json, os, resource, sys, time, urllib.request
 from pathlib import Path
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.settings import Settings
-from sbert_app.ui.quick_import import skip_stubs
+from sbert_app.ui.gradio_changes import skip_stubs, use_lean_pages
 skip_stubs()
 from sbert_app.ui.app import build_app, launch_options
-from sbert_app.ui.gradio_changes import use_lean_pages
 
 bench = open_workbench(Settings(home=Path(sys.argv[1])))
 page = build_app(bench)
 server, url, _ = page.launch(prevent_thread_lock=True, quiet=True, **launch_options(bench))
 use_lean_pages(server, page)
 assert b"SBERT Studio" in urllib.request.urlopen(url).read()
-assert sys.modules['gradio.component_meta'].create_or_modify_pyi.__module__ == 'sbert_app.ui.quick_import'
+assert sys.modules['gradio.component_meta'].create_or_modify_pyi.__module__ == 'sbert_app.ui.gradio_changes'
 modules = sorted({name.partition(".")[0] for name in sys.modules})
 before = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
 time.sleep(2)

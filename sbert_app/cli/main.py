@@ -1,22 +1,125 @@
-"""The command line: `python -m sbert_app COMMAND`. Results on stdout, progress on stderr."""
+"""The command line: `python -m sbert_app COMMAND`. Results on stdout, progress on stderr.
 
+Each declared job is a command; besides, `index` takes files of any number and size into a collection, or into Parquet files.
+"""
+
+import json
+import os
 import sys
-from typing import Any
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sbert_app.cli.command import add_command
-from sbert_app.cli.index import add_index
+from sbert_app.cli.command import COLUMN, JSON, add_command, parameter, print_note, register
 from sbert_app.errors import UserError
 from sbert_app.jobs import JOBS
+from sbert_app.settings import settings_from_environment
+from sbert_app.wording import duration, plural
+
+if TYPE_CHECKING:  # the other commands start faster without it
+    from sbert_app.bulk.request import Summary
+    from sbert_app.step import Step
 
 UsageError: Any = typer.BadParameter.__base__  # typer exports the subclass only
+TOKEN = "SBERT_STUDIO_STORE_TOKEN"  # noqa: S105 - the name of a variable
+LINE_SECONDS = 10.0  # between two lines of progress
+INCOMPLETE = 1  # exit status: something could not be indexed, the summary names it
+MOST_LISTED = 10
+STORE = "The collection: a folder, FILE.db/NAME, or http://host:19530/NAME of a Milvus server. The token of a server is read from "
+ENGINE = (
+    "ray: encode on all cores of this machine, or of a cluster. Default: in this process. A cluster needs the files' work folder, "
+    "the app and the model at the same paths on every machine."
+)
+INDEX = "auto, exact, ivf, hnsw or, in a folder, scann. auto: exact up to 100,000 rows, then scann, in Milvus ivf."
+
+PARAMETERS = [
+    parameter(
+        "files", list[str], typer.Argument(help="Files, folders, patterns: parquet, csv, tsv, jsonl, txt; text also as .gz.")
+    ),
+    parameter("store", str, typer.Option("--store", help=f"{STORE}{TOKEN}."), ""),
+    parameter("out", Path | None, typer.Option("--out", help="Instead: a folder for Parquet files of float16 embeddings."), None),
+    COLUMN,
+    parameter("model", str, typer.Option("--model", help="The encoder. Default: the collection's own, else the bundled one."), ""),
+    parameter("index", str, typer.Option("--index", help=INDEX), "auto"),
+    parameter("engine", str, typer.Option("--engine", help=ENGINE), ""),
+    parameter(
+        "workers", int, typer.Option("--workers", help="With --engine: models at work. Default: one per 2 cores, or GPU."), 0
+    ),
+    parameter("address", str, typer.Option("--address", help="With --engine: of a running cluster; auto: this machine's."), ""),
+    parameter(
+        "shard_rows", int, typer.Option("--shard-rows", help="Rows encoded and kept at a time: what a kill can cost."), 20_000
+    ),
+    parameter("shard", str, typer.Option("--shard", help="I/N: encode the I-th of N parts, store nothing; then run without."), ""),
+    parameter("work", Path | None, typer.Option("--work", help="Folder of the finished shards. Default: in the data home."), None),
+    JSON,
+]
+
+
+def index(**values: Any) -> None:
+    """Encode the sentences of many files and write them to a collection, however many rows there are.
+
+    Killed at any moment, the same command goes on where it was, and encodes no finished shard again. A file is known by its path:
+    run again, only what has changed is written. The exit status is 1 if some file or shard could not be indexed.
+    """
+    from sbert_app.bulk.indexing import run
+    from sbert_app.bulk.request import Request, read_part
+
+    as_json, part, columns = values.pop("json"), read_part(values.pop("shard")), tuple(values.pop("column") or ())
+    request = Request(**{**values, "files": tuple(values["files"])}, columns=columns, part=part, token=os.environ.get(TOKEN, ""))
+    lines = ProgressLines()
+    for step in run(request, settings_from_environment()):
+        if summary := step.result:
+            text = json.dumps(summary.to_json(), ensure_ascii=False) if as_json else "\n".join(in_words(summary))
+            sys.stdout.write(f"{text}\n")
+            if summary.failures:
+                raise typer.Exit(INCOMPLETE)
+        else:
+            lines.send(step)
+
+
+class ProgressLines:
+    """Progress on stderr: a line when a stage begins, and every ten seconds."""
+
+    def __init__(self) -> None:
+        self._stage, self._last = "", 0.0
+
+    def send(self, step: "Step[Summary]") -> None:
+        now = time.monotonic()
+        if step.stage != self._stage or now - self._last > LINE_SECONDS:
+            self._stage, self._last = step.stage, now
+            rows = f": {step.done:,} of about {step.total:,} rows" if step.total else ""
+            rate = f", {step.rate:,.0f} a second" if step.rate else ""
+            left = f", {duration(step.left)} left" if step.left else ""
+            print_note(f"{step.stage}{rows}{rate}{left}")
+
+
+def in_words(summary: "Summary") -> list[str]:
+    """What a run has done, line by line."""
+    files = f"{summary.files:,} {plural(summary.files, 'file', 'files')}"
+    lines = [
+        f"{summary.rows:,} rows of {files}: {summary.encoded:,} encoded now, {summary.reused:,} before, "
+        f"{summary.written:,} written, in {duration(summary.seconds)}"
+    ]
+    if summary.index:
+        recall = f", recall@10 {summary.recall:.3f} on {summary.recall_queries} rows" if summary.recall_queries else ""
+        lines.append(f"{summary.target}: {summary.collection_rows:,} rows, index {summary.index}{recall}")
+    elif summary.target:
+        lines.append(f"Parquet files in {summary.target}")
+    lines += [f"Left out: {count:,} {plural(count, 'row', 'rows')}, {reason}" for reason, count in summary.left_out.items()]
+    lines += [f"  {example}" for example in summary.examples]
+    lines += [f"Ignored column '{column}', as in {file}" for column, file in list(summary.ignored_columns.items())[:MOST_LISTED]]
+    failures = [f"Not indexed: {name}: {reason}" for name, reason in list(summary.failures.items())[:MOST_LISTED]]
+    more = len(summary.failures) - len(failures)
+    return [*lines, *failures, *([f"… and {more:,} more, see --json"] if more else [])]
+
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 for job in JOBS:
     if job.command:
         add_command(job, app)
-add_index(app)
+register(app, "index", index, PARAMETERS)
 
 
 def main() -> int:

@@ -16,9 +16,8 @@ from sbert_app.corpus_map.result import ModelComparison, Projection
 from sbert_app.mapping import projection
 from sbert_app.mapping.projection import NEIGHBOURS, NeighbourIndex, Neighbours, Points, UmapLayout
 from sbert_app.mapping.quality import drift, same_label
-from sbert_app.runtime.embedding import EmbeddingJob
-from sbert_app.runtime.line import Line, place_in_line
-from sbert_app.runtime.stop import Stop
+from sbert_app.runtime.device import EmbeddingJob
+from sbert_app.runtime.line import Line, Stop, place_in_line
 from sbert_app.step import Step
 from sbert_app.vectors import Vectors, unit_rows
 

@@ -5,8 +5,7 @@ Any address opens, or, hosted, what the administrator lists.
 
 from dataclasses import dataclass
 
-from sbert_app.collections import open_collection
-from sbert_app.collections.address import parse
+from sbert_app.collections import open_collection, parse
 from sbert_app.collections.collection import Collection, CollectionError
 from sbert_app.collections.opened import OpenCollection, read_sample, reading
 from sbert_app.errors import UserError

@@ -19,9 +19,8 @@ from sbert_app.labelled.columns import ColumnRoles
 from sbert_app.labelled.examples import Reading, check_columns, read_examples
 from sbert_app.labelled.pair_columns import PairColumns, PairLabels, choose_pair_columns, guess_pair_columns, read_pair_labels
 from sbert_app.labelled.scored_pairs import ScoredPairs, ShownPair
-from sbert_app.runtime.line import place_in_line
+from sbert_app.runtime.line import Stop, place_in_line
 from sbert_app.runtime.session import Session
-from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
 from sbert_app.tables import Table

@@ -14,7 +14,7 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import guess_column, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.explain.scale import Calibration, Pairs, References, Scale, reference_pairs
-from sbert_app.runtime.embedding import Embedder
+from sbert_app.runtime.device import Embedder
 from sbert_app.settings import ASSETS, Limits
 from sbert_app.tables import Table, read_table
 from sbert_app.vectors import unit_rows

@@ -1,16 +1,79 @@
-"""Waiting lines: heavy jobs run a few at a time, first come, first served, and waiting jobs see their place."""
+"""The stop signal of one run of a job, and waiting lines: heavy jobs run a few at a time, first come, first served."""
 
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from sbert_app.errors import UserError
 from sbert_app.runtime.memory import give_back
-from sbert_app.runtime.stop import Stop, StoppedError
 from sbert_app.settings import Limits
-from sbert_app.wording import plural
+from sbert_app.wording import plural, spoken
 
 POLL_SECONDS = 0.2  # between checks of a waiting job's place
+STOPPED = "The job was stopped: the app is shutting down, or another request has replaced it. Send it again."
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Connection of a browser or client, and its network address. Empty: the user of this machine."""
+
+    connection: str = ""
+    address: str = ""
+
+
+def network_address(forwarded: str, client: str) -> str:
+    """The address of a hosted visitor: the last in `X-Forwarded-For`, which a Space's proxy appends, else the client's."""
+    return forwarded.rpartition(",")[2].strip() or client
+
+
+class StoppedError(Exception):
+    """A run was ended between two of its steps. The line that it is in turns this into a sentence."""
+
+
+class Stop:
+    """Passed to a job, which checks `is_set` or calls `tick` between its steps."""
+
+    def __init__(self, visitor: Visitor | None = None, left: Callable[[], bool] = lambda: False) -> None:
+        """left: whether the client that waits for the run has left."""
+        self.visitor = visitor
+        self.revoked = False  # nothing of this run may be stored
+        self._left = left
+        self._requested = threading.Event()
+        self._deadline: float | None = None
+        self._seconds = 0.0
+
+    def set(self) -> None:
+        """End early. Partial results may be stored."""
+        self._requested.set()
+
+    def revoke(self) -> None:
+        """End and store nothing: another run or another corpus has replaced this one."""
+        self.revoked = True
+        self._requested.set()
+
+    def limit(self, seconds: float) -> None:
+        """End the run when this many seconds have passed from now."""
+        self._deadline, self._seconds = time.monotonic() + seconds, seconds
+
+    @property
+    def overdue(self) -> bool:
+        """Whether the time limit has passed."""
+        return self._deadline is not None and time.monotonic() > self._deadline
+
+    @property
+    def reason(self) -> str:
+        """Why a run that is set ended, as a sentence for the client that waits for it."""
+        return f"Stopped after {spoken(self._seconds)}, the limit here. Use fewer rows." if self.overdue else STOPPED
+
+    def is_set(self) -> bool:
+        return self._requested.is_set() or self.overdue or self._left()
+
+    def tick(self) -> None:
+        """Raise StoppedError if the run is to end."""
+        if self.is_set():
+            raise StoppedError
 
 
 class ActiveJobs:
@@ -44,15 +107,15 @@ class ActiveJobs:
                 job.set()
 
     def _check(self, job: Stop) -> None:
-        running = [other for other in self._jobs if not other.is_set()]  # not those about to stop
+        visitors = [other.visitor for other in self._jobs if other.visitor and not other.is_set()]  # not of those about to stop
         if len(self._jobs) >= self._limits.jobs:
             raise UserError(f"Too busy: {len(self._jobs)} jobs are already running or waiting. Try again in a few minutes.")
         if job.visitor is None:
             return
-        if sum(1 for other in running if other.visitor == job.visitor) >= self._limits.jobs_a_visitor:
+        if visitors.count(job.visitor) >= self._limits.jobs_a_visitor:
             raise UserError("Your last job is still running. Wait for it, or stop it.")
         address = job.visitor.address
-        if address and sum(1 for other in running if _address(other) == address) >= self._limits.jobs_an_address:
+        if address and [visitor.address for visitor in visitors].count(address) >= self._limits.jobs_an_address:
             raise UserError("Too many jobs from your network are already running or waiting. Try again in a few minutes.")
 
 
@@ -101,7 +164,3 @@ class Line:
 def place_in_line(before: int, work: str) -> str:
     """Such as "Waiting for your turn: 2 jobs are before yours"."""
     return f"Waiting for your turn: {before} {plural(before, f'{work} is', f'{work}s are')} before yours"
-
-
-def _address(job: Stop) -> str:
-    return job.visitor.address if job.visitor else ""

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
+from sbert_app.runtime.line import Stop, Visitor
 from sbert_app.runtime.memory import held
-from sbert_app.runtime.stop import Stop, Visitor
 
 Value = TypeVar("Value")
 

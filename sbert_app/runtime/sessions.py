@@ -6,9 +6,9 @@ import time
 from collections import Counter, OrderedDict
 
 from sbert_app.errors import UserError
+from sbert_app.runtime.line import Visitor
 from sbert_app.runtime.memory import give_back
 from sbert_app.runtime.session import Session
-from sbert_app.runtime.stop import Visitor
 from sbert_app.settings import Limits
 
 GRACE_SECONDS = 600  # a closed or sleeping tab may come back

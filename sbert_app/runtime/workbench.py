@@ -14,8 +14,7 @@ from sbert_app.errors import UserError
 from sbert_app.mapping import projection
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
 from sbert_app.runs.runs import Runs
-from sbert_app.runtime.device_queue import Device
-from sbert_app.runtime.embedding import Embedder
+from sbert_app.runtime.device import Device, Embedder
 from sbert_app.runtime.examples import ExampleCorpora
 from sbert_app.runtime.line import ActiveJobs, Line
 from sbert_app.runtime.sessions import Sessions

@@ -1,8 +1,11 @@
 """Check requests for embeddings in OpenAI's form, encode those that arrive together in one call, and write their answers."""
 
 import base64
-from concurrent.futures import Future
-from dataclasses import dataclass
+import threading
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,9 +15,9 @@ from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.models.defaults import RUN_NAME
 from sbert_app.models.files.layout import quoted
-from sbert_app.runtime.embedding import DynamicBatcher
+from sbert_app.runtime.device import Device
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.vectors import Vectors
+from sbert_app.vectors import Vectors, in_order
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 MOST_INPUTS = 2_048  # as OpenAI allows in one request
 SHORT_TOKENS = 1_500  # a request of up to so many is a short one: about one batch on a CPU
 FORMATS = ("float", "base64")
+MOST_TOGETHER = 512  # sentences of one call: more are hardly faster, and the first clients would wait for the last
 
 
 class RefusedError(UserError):
@@ -52,6 +56,75 @@ class EmbeddingRequest:
             "usage": {"prompt_tokens": self.tokens, "total_tokens": self.tokens},
         }
         return orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+@dataclass(frozen=True, eq=False)
+class WaitingSentences:
+    """Sentences of one client of a DynamicBatcher, and their embeddings to come, (n, dim) float32."""
+
+    encoder: "Encoder"
+    sentences: Sequence[str]
+    embeddings: "Future[Vectors]" = field(default_factory=Future)
+
+
+class DynamicBatcher:
+    """Encodes what waits, oldest first, on a thread of its own. Nobody waits for others to come: an idle device starts at once."""
+
+    def __init__(self, device: Device, short: bool) -> None:
+        """short: the requests are short ones, whose batches go before those of long jobs."""
+        self._device, self._short = device, short
+        self._waiting: deque[WaitingSentences] = deque()
+        self._lock = threading.Lock()
+        self._working = False
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="batcher")
+
+    def submit(self, encoder: "Encoder", sentences: Sequence[str]) -> "Future[Vectors]":
+        """Embed sentences, together with those of others. n strings -> (n, dim) float32, later. A cancelled future is skipped."""
+        request = WaitingSentences(encoder, sentences)
+        with self._lock:
+            self._waiting.append(request)
+            if not self._working:
+                self._working = True
+                self._thread.submit(self._work)
+        return request.embeddings
+
+    def _work(self) -> None:
+        while requests := self._take():
+            self._serve([request for request in requests if request.embeddings.set_running_or_notify_cancel()])
+
+    def _serve(self, requests: list[WaitingSentences]) -> None:
+        try:
+            self._encode(requests)
+        except Exception as error:
+            if len(requests) == 1:
+                requests[0].embeddings.set_exception(error)
+            else:  # apart, so that only the request that fails gets the error
+                for request in requests:
+                    self._serve([request])
+
+    def _take(self) -> list[WaitingSentences]:
+        """Remove the oldest request from the queue, and others of its model while they fit into one call."""
+        with self._lock:
+            taken: list[WaitingSentences] = []
+            room = MOST_TOGETHER
+            for request in list(self._waiting):
+                if not taken or (request.encoder is taken[0].encoder and len(request.sentences) <= room):
+                    taken.append(request)
+                    room -= len(request.sentences)
+                    self._waiting.remove(request)
+            self._working = bool(taken)
+            return taken
+
+    def _encode(self, requests: list[WaitingSentences]) -> None:
+        """Encode these together and give each its rows. Equal sentences are computed once."""
+        if not requests:
+            return
+        sentences = [sentence for request in requests for sentence in request.sentences]
+        encoder = requests[0].encoder
+        embeddings = in_order(self._device.stream(encoder, sentences, short=self._short), len(sentences), encoder.dim)
+        ends = np.cumsum([len(request.sentences) for request in requests])
+        for request, part in zip(requests, np.split(embeddings, ends[:-1]), strict=True):
+            request.embeddings.set_result(part)
 
 
 class EmbeddingService:

@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from sbert_app.errors import OUR_FAULT, UserError
-from sbert_app.runtime.stop import network_address
+from sbert_app.runtime.line import network_address
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.serve.embeddings import EmbeddingRequest, EmbeddingService, RefusedError
 from sbert_app.settings import MEGABYTE, Limits

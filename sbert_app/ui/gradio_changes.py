@@ -1,21 +1,61 @@
-"""What the app changes in Gradio's server: the memory of a page, what is logged, how long a request head may take."""
+"""What the app changes in Gradio: its import, the memory of a page, what is logged, how long a request head may take.
+
+Gradio rewrites 81 type stubs for editors at every import, two seconds of work nobody here reads: `skip_stubs` is called before.
+"""
 
 import asyncio
 import logging
 import sys
 import traceback
-from types import SimpleNamespace
-from typing import Any
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
-from gradio import Blocks, queueing
-from gradio.routes import App
-from gradio.state_holder import SessionState, StateHolder
 from uvicorn.config import HTTP_PROTOCOLS
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
+if TYPE_CHECKING:
+    from gradio import Blocks
+    from gradio.routes import App
+    from gradio.state_holder import SessionState
+
+MODULE, WRITER = "gradio.component_meta", "create_or_modify_pyi"
 HEAD_SECONDS = 30.0  # to send the head of a request in
 
 log = logging.getLogger(__name__)
+
+
+def skip_stubs() -> None:
+    """Call before Gradio is first imported; later, or with another Gradio, it changes nothing."""
+    if MODULE not in sys.modules:
+        sys.meta_path.insert(0, _Finder())
+
+
+def write_nothing(*_: Any) -> None:
+    """Takes the place of Gradio's writer of stubs."""
+
+
+class _Finder(MetaPathFinder):
+    """Finds one module as Python does, and takes its writer away once it is imported. Used once."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name != MODULE:
+            return None
+        sys.meta_path.remove(self)
+        spec = PathFinder.find_spec(name, path)
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def without_writer(module: ModuleType) -> None:
+            execute(module)
+            if hasattr(module, WRITER):
+                setattr(module, WRITER, write_nothing)
+
+        spec.loader.exec_module = without_writer  # type: ignore[method-assign]
+        return spec
 
 
 class DiscardingDict(dict[int, dict[str, Any]]):
@@ -28,19 +68,18 @@ class DiscardingDict(dict[int, dict[str, Any]]):
         return {}
 
 
-class LeanPages(StateHolder):
-    """Gradio's store of page states, without that copy."""
+def use_lean_pages(server: "App", page: "Blocks") -> None:
+    """Make a launched app keep the states of pages without that copy."""
+    from gradio.state_holder import StateHolder
 
-    def __getitem__(self, session_id: str) -> SessionState:
-        exists = session_id in self.session_data
-        state = super().__getitem__(session_id)
-        if not exists:
-            state.config_values = DiscardingDict()
-        return state
+    class LeanPages(StateHolder):
+        def __getitem__(self, session_id: str) -> "SessionState":
+            exists = session_id in self.session_data
+            state = super().__getitem__(session_id)
+            if not exists:
+                state.config_values = DiscardingDict()
+            return state
 
-
-def use_lean_pages(server: App, page: Blocks) -> None:
-    """Make a launched app use LeanPages."""
     server.state_holder = LeanPages()
     server.state_holder.set_blocks(page)
 
@@ -50,13 +89,14 @@ def log_in_one_line() -> None:
 
     What fails in a handler is logged by the handler, with its traceback.
     """
-    setattr(queueing, "traceback", SimpleNamespace(print_exc=_one_line))  # noqa: B010 - mypy allows no assignment
+    from gradio import queueing
 
+    def one_line() -> None:
+        error = sys.exc_info()[1]
+        place = [f"{frame.name}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__ if error else None)[-1:]]
+        log.warning("a request failed in Gradio: %s: %s %s", type(error).__name__, " ".join(str(error).split())[:200], place)
 
-def _one_line() -> None:
-    error = sys.exc_info()[1]
-    place = [f"{frame.name}:{frame.lineno}" for frame in traceback.extract_tb(error.__traceback__ if error else None)[-1:]]
-    log.warning("a request failed in Gradio: %s: %s %s", type(error).__name__, " ".join(str(error).split())[:200], place)
+    setattr(queueing, "traceback", SimpleNamespace(print_exc=one_line))  # noqa: B010 - mypy allows no assignment
 
 
 class BoundedHeads(AutoHTTPProtocol):  # type: ignore[misc,valid-type]

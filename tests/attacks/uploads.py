@@ -13,9 +13,9 @@ import numpy as np
 from sbert_app.jobs.evaluate import grid
 from sbert_app.jobs.similarity.job import compare
 from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.runtime.line import Visitor
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.sessions import Sessions
-from sbert_app.runtime.stop import Visitor
 from sbert_app.runtime.workbench import Workbench, open_workbench
 from sbert_app.settings import HOSTED_LIMITS, Settings
 

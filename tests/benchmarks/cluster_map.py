@@ -26,7 +26,7 @@ from sbert_app.mapping.quality import accord
 from sbert_app.mapping.word_forms import akin
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.examples import CALIBRATION_EXAMPLE
-from sbert_app.runtime.stop import Stop
+from sbert_app.runtime.line import Stop
 from sbert_app.runtime.workbench import Workbench, open_workbench, warm_up
 from sbert_app.settings import Settings
 from sbert_app.vectors import Vectors, unit_rows

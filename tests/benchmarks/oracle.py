@@ -22,7 +22,7 @@ from sbert_app.grid.loading import joined, of_encoder
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.files.finding import bundled_folder
-from sbert_app.runtime.device_queue import Device
+from sbert_app.runtime.device import Device
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.settings import Limits, Settings
 from sbert_app.tables import read_table

@@ -6,8 +6,7 @@ import sys
 
 import pytest
 
-from sbert_app.collections import open_collection
-from sbert_app.collections.address import Address, parse
+from sbert_app.collections import Address, open_collection, parse
 from sbert_app.collections.collection import CollectionError
 from sbert_app.errors import UserError
 

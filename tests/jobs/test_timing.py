@@ -17,8 +17,8 @@ from sbert_app.jobs.search.ranked_hits import WAITED
 from sbert_app.jobs.timing import EXAMPLE_NAME, TIMING, labelled_pairs, race, race_corpus, race_session, table_7
 from sbert_app.labelled.columns import ColumnRoles
 from sbert_app.models.defaults import DEFAULT_ENCODER
+from sbert_app.runtime.line import Stop
 from sbert_app.runtime.session import Session
-from sbert_app.runtime.stop import Stop
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 from sbert_app.timing import experiment, measurements

@@ -5,9 +5,7 @@ import pytest
 
 from sbert_app.errors import UserError
 from sbert_app.runtime import line as module
-from sbert_app.runtime import stop as clock_module
-from sbert_app.runtime.line import ActiveJobs, Line
-from sbert_app.runtime.stop import Stop, Visitor
+from sbert_app.runtime.line import ActiveJobs, Line, Stop, Visitor
 from sbert_app.settings import HOSTED_LIMITS, Limits
 
 
@@ -85,7 +83,7 @@ def test_one_network_cannot_take_all_places():
 
 def test_a_job_that_takes_too_long_is_stopped_and_told(monkeypatch):
     now = [100.0]
-    monkeypatch.setattr(clock_module.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(module.time, "monotonic", lambda: now[0])
     stop = Stop()
     with pytest.raises(UserError, match="Stopped after 15 minutes, the limit here"):  # noqa: SIM117
         with Line(1, ActiveJobs(Limits()), 900).join(stop) as waiting:

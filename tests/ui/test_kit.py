@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sbert_app.runtime.stop import Visitor
+from sbert_app.runtime.line import Visitor
 from sbert_app.ui.kit.events import visitor_of
 from sbert_app.ui.kit.files import FOLDERS_KEPT, Shelf
 

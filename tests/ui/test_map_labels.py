@@ -4,7 +4,7 @@ import numpy as np
 
 from sbert_app.corpus_map.colouring import colouring
 from sbert_app.corpus_map.result import GROUPS
-from sbert_app.ui.kit.figures import GREY
+from sbert_app.ui.kit.html import GREY
 from sbert_app.ui.map.chart import TERM_LENGTH, _given, _label, layout_figure, map_figure
 from tests.corpus_map.maps import grouped_map, small_map
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sbert_app.collections.address import Address
+from sbert_app.collections import Address
 from sbert_app.collections.collection import CollectionError
 from sbert_app.errors import UserError
 

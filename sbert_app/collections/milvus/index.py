@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sbert_app.collections.address import Address
+from sbert_app.collections import Address
 from sbert_app.collections.collection import EMBEDDING, ROW, CollectionError, Facts
 from sbert_app.collections.milvus.client import READ_SECONDS, WRITE_SECONDS, Connection
 from sbert_app.collections.milvus.rows import schema_for

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sbert_app.collections.address import Address
+from sbert_app.collections import Address
 from sbert_app.collections.collection import EMBEDDING, FILE_BITS, ROW, CollectionError, Facts
 from sbert_app.collections.milvus.client import BUILD_SECONDS, READ_SECONDS, WRITE_SECONDS, Connection, closing_on_error
 from sbert_app.collections.milvus.filters import expression, fields_of

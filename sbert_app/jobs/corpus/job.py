@@ -20,9 +20,8 @@ from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
 from sbert_app.jobs.search.offered import cautions
 from sbert_app.models.defaults import DEFAULT_ENCODER
-from sbert_app.runtime.line import place_in_line
+from sbert_app.runtime.line import Stop, place_in_line
 from sbert_app.runtime.session import Session
-from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
 from sbert_app.tables import Table

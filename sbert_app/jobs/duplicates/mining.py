@@ -15,9 +15,8 @@ from sbert_app.jobs import validation
 from sbert_app.jobs.duplicates.joining import join
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.models.files.trained_for import Bounds, how_to_read
-from sbert_app.runtime.line import place_in_line
+from sbert_app.runtime.line import StoppedError, place_in_line
 from sbert_app.runtime.session import Session
-from sbert_app.runtime.stop import StoppedError
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
 

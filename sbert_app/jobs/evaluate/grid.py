@@ -15,9 +15,8 @@ from sbert_app.grid.systems import Choice, System, check_names
 from sbert_app.grid.tasks.chosen import own_data_sets
 from sbert_app.jobs import validation
 from sbert_app.labelled.queries import CorpusRows
-from sbert_app.runtime.line import place_in_line
+from sbert_app.runtime.line import Stop, StoppedError, place_in_line
 from sbert_app.runtime.session import Session
-from sbert_app.runtime.stop import Stop, StoppedError
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
 from sbert_app.tables import read_table

@@ -25,9 +25,8 @@ from sbert_app.jobs.map.kept import DrawingBegun, current_map, mapped_corpus
 from sbert_app.mapping import clusters, projection
 from sbert_app.mapping.clusters import K_MEANS, METHODS
 from sbert_app.models.defaults import DEFAULT_ENCODER
-from sbert_app.runtime.line import Line
+from sbert_app.runtime.line import Line, Stop
 from sbert_app.runtime.session import Session
-from sbert_app.runtime.stop import Stop
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
 from sbert_app.vectors import unit_rows

@@ -18,7 +18,7 @@ from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError
 from sbert_app.explain.cautions import pieces_of, unread
 from sbert_app.jobs import validation
-from sbert_app.runtime.device_queue import Device
+from sbert_app.runtime.device import Device
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import Vectors, unit_rows

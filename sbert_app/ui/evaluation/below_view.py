@@ -13,7 +13,7 @@ from sbert_app.grid.systems import Choice
 from sbert_app.grid.tasks.task import Mistake
 from sbert_app.ui.evaluation.grid_view import MEASURES, name_of
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.figures import GRID, MIDDLE, TEAL, Figure, as_text, quiet
+from sbert_app.ui.kit.html import GRID, MIDDLE, TEAL, Figure, as_text, quiet
 from sbert_app.ui.kit.take_home import Caption, pictures, present, row
 from sbert_app.wording import digits, times_100
 

@@ -14,9 +14,9 @@ import gradio as gr
 from gradio.context import LocalContext
 
 from sbert_app.errors import OUR_FAULT, UserError
+from sbert_app.runtime.line import Visitor, network_address
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.sessions import SessionKey
-from sbert_app.runtime.stop import Visitor, network_address
 
 log = logging.getLogger(__name__)
 

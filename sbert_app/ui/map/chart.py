@@ -18,8 +18,7 @@ from sbert_app.corpus_map.colouring import Categories, ColourScale
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.mapping.keywords import LABEL, SEPARATOR, names
 from sbert_app.mapping.projection import Points
-from sbert_app.ui.kit.figures import GREY, INK, PALETTE, TEAL, Figure, as_text, quiet
-from sbert_app.ui.kit.html import short
+from sbert_app.ui.kit.html import GREY, INK, PALETTE, TEAL, Figure, as_text, quiet, short
 
 SCALE = [[0, "#a3a3ad"], [0.3, "#7fb0ac"], [0.55, "#14988d"], [0.8, "#d97706"], [1, "#d0455f"]]  # from grey (low) to red (high)
 TEXTS_UP_TO = 20_000  # points; with more, sentences are requested on hover, as they would be most of the data sent

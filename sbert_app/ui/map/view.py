@@ -11,7 +11,7 @@ from sbert_app.jobs.declaring import recipe
 from sbert_app.jobs.map.job import AUTO, CLUSTER_MAP
 from sbert_app.mapping.quality import SAMPLE
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.figures import PAGE_CONFIG, Figure
+from sbert_app.ui.kit.html import PAGE_CONFIG, Figure
 from sbert_app.ui.kit.take_home import Caption, input_of
 from sbert_app.wording import change_100, plural
 

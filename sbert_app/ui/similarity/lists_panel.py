@@ -12,7 +12,7 @@ from sbert_app.jobs.similarity.job import compare_lists
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
-from sbert_app.ui.kit.figures import Figure, as_text, quiet
+from sbert_app.ui.kit.html import Figure, as_text, quiet
 from sbert_app.ui.kit.take_home import Caption, pictures, present, row
 from sbert_app.wording import plural, rounded
 

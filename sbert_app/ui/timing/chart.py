@@ -9,7 +9,7 @@ from sbert_app.evaluation import paper
 from sbert_app.timing.report import Published
 from sbert_app.timing.result import APPROXIMATE, CROSS, EXACT, MOST_SENTENCES, SBERT, TimingResult
 from sbert_app.timing.throughput import Extrapolation
-from sbert_app.ui.kit.figures import GRID, INK, MIDDLE, TEAL, Figure, quiet
+from sbert_app.ui.kit.html import GRID, INK, MIDDLE, TEAL, Figure, quiet
 from sbert_app.wording import spoken
 
 AMBER = "#c2650b"  # readable on light and dark

@@ -15,7 +15,7 @@ from sbert_app.timing.report import PUBLISHED, Figure, Published, figures, model
 from sbert_app.timing.result import TimingResult
 from sbert_app.timing.throughput import DISTURBED
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.figures import PAGE_CONFIG
+from sbert_app.ui.kit.html import PAGE_CONFIG
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, pictures, present, row
 from sbert_app.ui.timing import view
 from sbert_app.wording import digits, spoken

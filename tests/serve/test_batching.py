@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from sbert_app.models.encoder import Encoder
-from sbert_app.runtime import embedding as module
-from sbert_app.runtime.device_queue import Device
-from sbert_app.runtime.embedding import DynamicBatcher
+from sbert_app.runtime.device import Device
+from sbert_app.serve import embeddings as module
+from sbert_app.serve.embeddings import DynamicBatcher
 
 
 class Recording:

@@ -1,14 +1,15 @@
-"""Share the device: one batch or query at a time, short requests before the batches of long jobs."""
+"""Share the device: one batch or query at a time, short requests before the batches of long jobs. Embed on it, using the cache."""
 
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from sbert_app.corpus.cache import EmbeddingCache
 from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.vectors import Rows, Vectors
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from sbert_app.models.poly_encoder import PairScorer
 
 SHORT_IN_A_ROW = 8  # short requests served before a waiting batch gets its turn, so that no job starves
+CACHE_EVERY = 20_000  # sentences between writes to the cache: work lost if the process dies
 
 Step = TypeVar("Step")
 
@@ -89,29 +91,76 @@ class Device:
         try:
             turn.wait(seconds)  # the releasing thread hands the device over, still held
         except BaseException:  # Ctrl-C in the shell: a thread that left the queue must not be handed the device
-            self._leave(queue, turn)
+            with self._lock:
+                waiting = turn in queue
+                if waiting:
+                    queue.remove(turn)
+            if not waiting:
+                self._release()
             raise
 
-    def _leave(self, queue: deque[threading.Event], turn: threading.Event) -> None:
-        with self._lock:
-            waiting = turn in queue
-            if waiting:
-                queue.remove(turn)
-        if not waiting:
-            self._release()
-
     def _release(self) -> None:
+        """Hand the device to the next in line, still held, or let go of it."""
         with self._lock:
-            queue = self._next()
-            if queue is None:
-                self._held = False
+            if self._short and not (self._batches and self._in_a_row >= SHORT_IN_A_ROW):
+                self._in_a_row += 1
+                self._short.popleft().set()
+                return
+            self._in_a_row = 0
+            if self._batches:
+                self._batches.popleft().set()
             else:
-                queue.popleft().set()
+                self._held = False
 
-    def _next(self) -> "deque[threading.Event] | None":
-        """The queue to serve next, None if both are empty."""
-        if self._short and not (self._batches and self._in_a_row >= SHORT_IN_A_ROW):
-            self._in_a_row += 1
-            return self._short
-        self._in_a_row = 0
-        return self._batches or None
+
+class Embedder:
+    """Creates embedding jobs. Hosted, the cache keeps nothing: its speed would reveal to others which sentences it holds."""
+
+    def __init__(self, device: Device, cache: EmbeddingCache) -> None:
+        self._device, self._cache = device, cache
+
+    def job(self, encoder: "Encoder", sentences: Sequence[str]) -> "EmbeddingJob":
+        return EmbeddingJob(self._device, self._cache, encoder, sentences)
+
+    def embed(self, encoder: "Encoder", sentences: Sequence[str]) -> Vectors:
+        """The embeddings of all sentences, (n, dim)."""
+        job = self.job(encoder, sentences)
+        deque(job.run(), maxlen=0)  # run to the end
+        return job.embeddings
+
+
+class EmbeddingJob:
+    """`run` yields the number of sentences done after each batch; then `embeddings` (n, dim) is complete. done: which are, (n,).
+
+    What is computed before a stop is cached too.
+    """
+
+    def __init__(self, device: Device, cache: EmbeddingCache, encoder: "Encoder", sentences: Sequence[str]) -> None:
+        self._device, self._cache, self._encoder, self._sentences = device, cache, encoder, sentences
+        self.embeddings, self.done = cache.lookup(encoder.fingerprint, sentences, encoder.dim)
+        self._missing = np.flatnonzero(~self.done)
+        self.cached = len(sentences) - len(self._missing)
+
+    def run(self) -> Generator[int, None, None]:
+        done = self.cached
+        prompt = self._encoder.document_prompt
+        batches = self._device.stream(self._encoder, [self._sentences[i] for i in self._missing.tolist()], prompt)
+        unsaved: list[Rows] = []
+        yield done
+        try:
+            for rows, vectors in batches:
+                self.embeddings[self._missing[rows]] = vectors
+                self.done[self._missing[rows]] = True
+                unsaved.append(self._missing[rows])
+                done += len(rows)
+                yield done
+                if sum(map(len, unsaved)) >= CACHE_EVERY:
+                    self._write_cache(unsaved)
+        finally:
+            self._write_cache(unsaved)
+
+    def _write_cache(self, unsaved: list[Rows]) -> None:
+        if unsaved:
+            rows = np.concatenate(unsaved)
+            self._cache.add(self._encoder.fingerprint, [self._sentences[i] for i in rows.tolist()], self.embeddings[rows])
+        unsaved.clear()

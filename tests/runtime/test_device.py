@@ -6,8 +6,8 @@ import pytest
 
 from sbert_app.errors import UserError
 from sbert_app.models.cross_encoder import CrossEncoder
-from sbert_app.runtime import device_queue as module
-from sbert_app.runtime.device_queue import Device
+from sbert_app.runtime import device as module
+from sbert_app.runtime.device import Device
 
 
 @pytest.fixture
