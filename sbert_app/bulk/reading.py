@@ -17,9 +17,8 @@ from sbert_app.settings import Limits
 from sbert_app.tables.binary import INDEX, text_cells
 from sbert_app.tables.collecting import distinct_names
 from sbert_app.tables.decoding import TextFile, open_text
-from sbert_app.tables.delimited import csv_rows, tsv_rows, with_header
-from sbert_app.tables.records import cell
 from sbert_app.tables.table import LINE_COLUMN
+from sbert_app.tables.text import cell, csv_rows, tsv_rows, with_header
 
 TEXT_KINDS = ("csv", "tsv", "jsonl", "txt")
 KINDS = ("parquet", *TEXT_KINDS, *(f"{kind}.gz" for kind in TEXT_KINDS))

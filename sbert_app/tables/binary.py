@@ -1,18 +1,17 @@
 """Read parquet and xlsx in pieces. Only in the child process: memory use of their libraries cannot be limited from inside."""
 
 import zipfile
-import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from sbert_app.errors import UserError
 from sbert_app.settings import MEGABYTE, Limits
-from sbert_app.tables.collecting import Collector, check_rows, check_unpacked
+from sbert_app.tables.collecting import Collector, check_size
 from sbert_app.tables.decoding import storable
-from sbert_app.tables.delimited import without_blank_end
-from sbert_app.tables.records import cell
 from sbert_app.tables.table import Content
+from sbert_app.tables.text import cell, without_blank_end
 
 BATCH_ROWS = 8192
 SHEETS = "xl/worksheets/"
@@ -28,8 +27,8 @@ def read_parquet(path: Path, name: str, limits: Limits) -> Content:
         # Keep dictionary columns: a text that a million rows share is held once, and measured before it is repeated.
         file = pyarrow.parquet.ParquetFile(path, read_dictionary=_text_columns(pyarrow.parquet.read_schema(path)))
         groups = range(file.metadata.num_row_groups)
-        check_unpacked(name, sum(file.metadata.row_group(i).total_byte_size for i in groups), limits)
-        check_rows(name, file.metadata.num_rows, limits)
+        size = sum(file.metadata.row_group(i).total_byte_size for i in groups)
+        check_size(name, limits, rows=file.metadata.num_rows, unpacked=size)
         names = file.schema_arrow.names
         places = [i for i, column in enumerate(names) if not column.startswith(INDEX)]
         table = Collector(name, limits, [names[i] for i in places])
@@ -43,13 +42,13 @@ def read_parquet(path: Path, name: str, limits: Limits) -> Content:
 
 
 def read_xlsx(path: Path, name: str, limits: Limits) -> Content:
-    try:
+    import openpyxl
+
+    with _faults_named(name):
         with zipfile.ZipFile(path) as archive:
-            check_unpacked(name, sum(entry.file_size for entry in archive.infolist()), limits)
-            _check_tags(archive, name)
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, OSError, RuntimeError) as error:
-        raise _unreadable(name) from error
-    book = _workbook(path, name)
+            check_size(name, limits, unpacked=sum(entry.file_size for entry in archive.infolist()))
+            _check_tags(archive)
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
     titles = book.sheetnames
     notes = [f"Read the first of {len(titles)} sheets, '{storable(titles[0])}'."] if len(titles) > 1 else []
     rows = without_blank_end(name, _sheet_rows(book, name))
@@ -62,13 +61,24 @@ def read_xlsx(path: Path, name: str, limits: Limits) -> Content:
     return table.content(notes)
 
 
-def _check_tags(archive: zipfile.ZipFile, name: str) -> None:
+@contextmanager
+def _faults_named(name: str) -> Iterator[None]:
+    """Raise UserError where a workbook cannot be read: openpyxl checks little, so a broken one may raise any error."""
+    try:
+        yield
+    except (MemoryError, UserError):
+        raise
+    except Exception as error:
+        raise UserError(f"'{name}' is not a readable .xlsx workbook. Save it again as .xlsx, or as CSV UTF-8.") from error
+
+
+def _check_tags(archive: zipfile.ZipFile) -> None:
     """Refuse a sheet with a tag of a megabyte, such as one with a million attributes: parsing it takes very long."""
     for sheet in [entry for entry in archive.infolist() if entry.filename.startswith(SHEETS)]:
         with archive.open(sheet) as file:
             while len(chunk := file.read(MEGABYTE)) == MEGABYTE:
                 if b">" not in chunk:
-                    raise _unreadable(name)
+                    raise ValueError("a tag is too long")
 
 
 def _text_columns(schema: Any) -> list[str]:
@@ -84,7 +94,7 @@ def _parquet_rows(file: Any, places: list[int], name: str, limits: Limits) -> It
     for batch in batches:
         shared += _shared_bytes(batch)
         if shared > limits.unpacked_bytes:
-            check_unpacked(name, shared + sum(map(_shared_bytes, batches)), limits)
+            check_size(name, limits, unpacked=shared + sum(map(_shared_bytes, batches)))
         yield from zip(*(text_cells(batch.column(i)) for i in places), strict=True)
 
 
@@ -115,20 +125,9 @@ def _shared_bytes(batch: Any) -> int:
     return size
 
 
-def _workbook(path: Path, name: str) -> Any:
-    import openpyxl
-
-    try:
-        return openpyxl.load_workbook(path, read_only=True, data_only=True, keep_links=False)
-    except MemoryError:
-        raise
-    except Exception as error:  # openpyxl checks little: a broken workbook may raise any error
-        raise _unreadable(name) from error
-
-
 def _sheet_rows(book: Any, name: str) -> Iterator[list[str]]:
     """The cells of the first sheet, each row up to its last filled cell."""
-    try:
+    with _faults_named(name):
         sheet = book.worksheets[0]
         sheet.reset_dimensions()  # the size stated in the file may be wrong
         for values in sheet.iter_rows(values_only=True):
@@ -136,10 +135,6 @@ def _sheet_rows(book: Any, name: str) -> Iterator[list[str]]:
             while row and not row[-1]:
                 row.pop()
             yield row
-    except MemoryError:
-        raise
-    except Exception as error:  # as above
-        raise _unreadable(name) from error
 
 
 def _shown(value: Any) -> str:
@@ -149,7 +144,3 @@ def _shown(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return storable(str(value))
-
-
-def _unreadable(name: str) -> UserError:
-    return UserError(f"'{name}' is not a readable .xlsx workbook. Save it again as .xlsx, or as CSV UTF-8.")

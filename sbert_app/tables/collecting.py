@@ -1,5 +1,6 @@
 """Collect rows into columns while reading. Beyond a limit rows are only counted, and after a second reading ends."""
 
+import json
 import math
 import time
 from collections.abc import Iterable, Sequence
@@ -10,7 +11,7 @@ from typing import Any
 from sbert_app.errors import UserError
 from sbert_app.settings import MEGABYTE, Limits
 from sbert_app.tables.decoding import storable
-from sbert_app.tables.table import ROWS, Content, Skip
+from sbert_app.tables.table import METADATA, ROWS, SPREADSHEET, Content, Form, Skip
 
 CHUNK_ROWS = 4096
 CHUNK_CHARACTERS = 4_000_000
@@ -21,9 +22,9 @@ COUNTING_SECONDS = 1.0  # of counting beyond a limit, since the number shows int
 class Collector:
     """Collect rows of strings under the names of their columns. Raises UserError at the limits."""
 
-    def __init__(self, name: str, limits: Limits, columns: Iterable[str] = (), skipped: Iterable[Skip] = ()) -> None:
+    def __init__(self, name: str, limits: Limits, columns: Iterable[str] = ()) -> None:
         self.name, self.limits, self.columns = name, limits, list(columns)
-        self.skipped = list(skipped)
+        self.skipped: list[Skip] = []
         self._chunk: list[Sequence[str]] = []  # rows not yet turned into columns
         self._numbers: list[int] = []
         self._chunk_characters = 0
@@ -60,7 +61,7 @@ class Collector:
                 f"{self.skipped[0].row:,}: {self.skipped[0].reason}. Export it again as CSV UTF-8."
             )
 
-    def content(self, notes: Sequence[str] = ()) -> Content:
+    def content(self, notes: Sequence[str] = (), form: Form = SPREADSHEET) -> Content:
         """The collected rows. Raises UserError if there are none."""
         import pyarrow
 
@@ -72,9 +73,10 @@ class Collector:
             raise UserError(f"'{self.name}' has rows without any value. Choose a file with at least one sentence.")
         columns = [pyarrow.chunked_array([self._array(batch, i) for batch in self._batches]) for i in range(len(self.columns))]
         rows = pyarrow.array(self._rows, pyarrow.int64())
-        cells = pyarrow.table([*columns, rows], names=[*distinct_names(self.columns), ROWS])
-        self.skipped.sort(key=lambda skip: skip.row)
-        return Content(self.name, cells, tuple(self.skipped), tuple(notes), self._text_bytes)
+        skipped = sorted((skip.row, skip.reason) for skip in self.skipped)
+        told = {"name": self.name, "skipped": skipped, "notes": notes, "text_bytes": self._text_bytes, "form": form}
+        names = [*distinct_names(self.columns), ROWS]
+        return pyarrow.table([*columns, rows], names, metadata={METADATA: json.dumps(told)})
 
     def _keep(self, number: int, row: Sequence[str]) -> None:
         self._numbers.append(number)
@@ -88,41 +90,34 @@ class Collector:
         columns = list(zip_longest(*self._chunk, fillvalue=""))
         self._row_count += len(self._chunk)
         self._text_bytes += sum(sum(map(getsizeof, column)) - EMPTY * len(column) for column in columns)
-        limits = self.limits
-        if self._row_count > limits.rows or self._cells > limits.cells or self._text_bytes > limits.unpacked_bytes:
+        try:
+            self._check_size()
+        except UserError:
             self._stop = min(self._stop, time.monotonic() + COUNTING_SECONDS)
             if time.monotonic() > self._stop:
                 self._check_size("more than ")
-        elif self._chunk:
-            self._check_cells(columns)
-            self._rows += self._numbers
-            self._batches.append([_texts(column) for column in columns] or [_texts([""] * len(self._chunk))])
+        else:
+            self._store(columns)
         self._chunk, self._numbers, self._chunk_characters = [], [], 0
 
-    def _check_cells(self, columns: Sequence[Sequence[str]]) -> None:
+    def _store(self, columns: Sequence[Sequence[str]]) -> None:
         most = self.limits.cell_characters
         for column in columns:
             if max(map(len, column)) > most:
                 number = next(number for number, cell in zip(self._numbers, column, strict=True) if len(cell) > most)
                 raise UserError(long_cell(self.name, f"row {number:,}", self.limits))
+        self._rows += self._numbers
+        if self._chunk:
+            self._batches.append([_texts(column) for column in columns] or [_texts([""] * len(self._chunk))])
 
     def _array(self, batch: list[Any], column: int) -> Any:
         import pyarrow
 
         return batch[column] if column < len(batch) else pyarrow.repeat("", len(batch[0]))
 
-    @property
-    def _cells(self) -> int:
-        return self._row_count * len(self.columns)
-
     def _check_size(self, least: str = "") -> None:
-        check_rows(self.name, self._row_count, self.limits, least)
-        check_unpacked(self.name, self._text_bytes, self.limits, least)
-        if self._cells > self.limits.cells:
-            raise UserError(
-                f"'{self.name}' has {least}{self._cells:,} cells, the limit is {self.limits.cells:,}. "
-                "Keep only the columns you need, or split the file."
-            )
+        cells = self._row_count * len(self.columns)
+        check_size(self.name, self.limits, least, rows=self._row_count, unpacked=self._text_bytes, cells=cells)
 
     def _check_columns(self, at_least: bool = False) -> None:
         most = self.limits.columns
@@ -133,16 +128,18 @@ class Collector:
             raise UserError(f"'{self.name}' has {count} columns, the limit is {most}. Keep the ones you need.")
 
 
-def check_rows(name: str, count: int, limits: Limits, least: str = "") -> None:
-    """Raise UserError beyond the limit. `least`: "more than " if counting ended before the file did."""
-    if count > limits.rows:
-        raise UserError(f"'{name}' has {least}{count:,} rows, the limit is {limits.rows:,}. Split the file.")
-
-
-def check_unpacked(name: str, size: int, limits: Limits, least: str = "") -> None:
-    if size > limits.unpacked_bytes:
-        limit = limits.unpacked_bytes / MEGABYTE
-        raise UserError(f"'{name}' unpacks to {least}{size / MEGABYTE:,.0f} MB, the limit is {limit:,.0f} MB. Split the file.")
+def check_size(name: str, limits: Limits, least: str = "", rows: int = 0, unpacked: int = 0, cells: int = 0) -> None:
+    """Raise UserError beyond a limit. `least`: "more than " if counting ended before the file did. unpacked: bytes."""
+    if rows > limits.rows:
+        raise UserError(f"'{name}' has {least}{rows:,} rows, the limit is {limits.rows:,}. Split the file.")
+    if unpacked > limits.unpacked_bytes:
+        size, limit = unpacked / MEGABYTE, limits.unpacked_bytes / MEGABYTE
+        raise UserError(f"'{name}' unpacks to {least}{size:,.0f} MB, the limit is {limit:,.0f} MB. Split the file.")
+    if cells > limits.cells:
+        raise UserError(
+            f"'{name}' has {least}{cells:,} cells, the limit is {limits.cells:,}. "
+            "Keep only the columns you need, or split the file."
+        )
 
 
 def long_cell(name: str, place: str, limits: Limits) -> str:

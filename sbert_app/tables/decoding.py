@@ -5,8 +5,8 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
@@ -44,42 +44,55 @@ class TextFile:
                 yield line.replace("\0", "") if self.nuls else line
                 number += 1
 
-    def read(self) -> str:
-        with self._open("") as file:
-            text = file.read()
+    def read(self, most: int = -1, newline: str | None = "") -> str:
+        """The text, or its first `most` characters. newline: as of `lines`."""
+        with self._open(newline) as file:
+            text = file.read(most)
         return text.replace("\0", "") if self.nuls else text
 
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the unpacked bytes. Raises UserError if a packed file is damaged or unpacks to more than the limit."""
+        size = 0
+        try:
+            with self._unpacked() as file:
+                while piece := file.read(PIECE):
+                    size += len(piece)
+                    if self.packed and size > self.limits.unpacked_bytes:
+                        limit = self.limits.unpacked_bytes / MEGABYTE
+                        raise UserError(f"'{self.name}' unpacks to more than {limit:,.0f} MB, the limit. Split the file.")
+                    yield piece
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise UserError(f"'{self.name}' is not a complete gzip file. Compress it again, or upload it unpacked.") from error
+
     def _open(self, newline: str | None) -> IO[str]:
-        return io.TextIOWrapper(_opened(self.path, self.packed), self.codec, _errors(self.codec), newline)
+        return io.TextIOWrapper(self._unpacked(), self.codec, newline=newline)
+
+    def _unpacked(self) -> gzip.GzipFile | io.BufferedReader:
+        return gzip.open(self.path) if self.packed else self.path.open("rb")
 
 
 def open_text(path: Path, name: str, packed: bool, limits: Limits) -> TextFile:
     """Detect UTF-8, UTF-16 with a byte-order mark, or Windows-1252 (with a note) if that gives text. Raises UserError."""
-
-    def pieces() -> Iterator[bytes]:
-        return _pieces(path, name, packed, limits)
-
-    start = next(pieces(), b"")
+    file = TextFile(path, name, packed, limits)
+    start = next(file.pieces(), b"")
     if start.startswith(MAGIC):
         raise UserError(f"'{name}' is a binary file (spreadsheet, archive, PDF or picture) with a wrong ending. Export it as CSV.")
     codec, notes = "utf-16" if start.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig", []
-    try:
-        characters, nuls = _count(pieces(), codec)
-    except UnicodeDecodeError as error:
-        if not _western(pieces()):
+    characters, nuls, broken = _count(file.pieces(), codec)
+    if broken:
+        if not _western(file.pieces()):
             raise UserError(
-                f"'{name}' is not UTF-8 text (line {_undecodable_line(pieces(), codec):,}). "
-                "Save it as UTF-8 (in Excel: 'CSV UTF-8') and upload it again."
-            ) from error
+                f"'{name}' is not UTF-8 text (line {broken:,}). Save it as UTF-8 (in Excel: 'CSV UTF-8') and upload it again."
+            )
         codec = "cp1252"
-        characters, nuls = _count(pieces(), codec)
+        characters, nuls, _ = _count(file.pieces(), codec)
         notes.append("Read as Windows-1252, since it is not UTF-8. If letters look wrong, save it as UTF-8.")
     if nuls > characters / 100:
         raise UserError(f"'{name}' is a binary file, not text. Export it as CSV with UTF-8 encoding.")
     if nuls:
         notes.append(f"{nuls} NUL characters were removed.")
     marked = codec != "utf-8-sig" or start.startswith(codecs.BOM_UTF8)
-    return TextFile(path, name, packed, limits, codec, nuls, tuple(notes), marked)
+    return replace(file, codec=codec, nuls=nuls, notes=tuple(notes), marked=marked)
 
 
 def storable(text: str) -> str:
@@ -89,65 +102,26 @@ def storable(text: str) -> str:
     return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
 
 
-def _opened(path: Path, packed: bool) -> gzip.GzipFile | io.BufferedReader:
-    return gzip.open(path) if packed else path.open("rb")
-
-
-def _errors(codec: str) -> str:
-    return "replace" if codec == "cp1252" else "strict"
-
-
-def _pieces(path: Path, name: str, packed: bool, limits: Limits) -> Iterator[bytes]:
-    """Yield the unpacked bytes. Raises UserError if a packed file is damaged or unpacks to more than the limit."""
-    size = 0
+def _count(pieces: Iterator[bytes], codec: str) -> tuple[int, int, int]:
+    """Count the characters and the NULs among them; and the number of the first line that cannot be decoded, 0 for none."""
+    characters, nuls, line = 0, 0, 1
     try:
-        with _opened(path, packed) as file:
-            while piece := file.read(PIECE):
-                size += len(piece)
-                if packed and size > limits.unpacked_bytes:
-                    limit = limits.unpacked_bytes / MEGABYTE
-                    raise UserError(f"'{name}' unpacks to more than {limit:,.0f} MB, the limit. Split the file.")
-                yield piece
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise UserError(f"'{name}' is not a complete gzip file. Compress it again, or upload it unpacked.") from error
-
-
-def _decoded(pieces: Iterator[bytes], codec: str) -> Iterator[str]:
-    decoder = codecs.getincrementaldecoder(codec)(_errors(codec))
-    for piece in pieces:
-        yield decoder.decode(piece)
-    yield decoder.decode(b"", final=True)
-
-
-def _count(pieces: Iterator[bytes], codec: str) -> tuple[int, int]:
-    """Count the characters, and the NULs among them."""
-    characters = nuls = 0
-    for text in _decoded(pieces, codec):
-        characters += len(text)
-        nuls += text.count("\0")
-    return characters, nuls
+        for text in codecs.iterdecode(pieces, codec):
+            characters += len(text)
+            nuls += text.count("\0")
+            line += text.count("\n")
+    except UnicodeDecodeError as error:
+        return characters, nuls, line + error.object.count(b"\n", 0, error.start)
+    return characters, nuls, 0
 
 
 def _western(pieces: Iterator[bytes]) -> bool:
     """Whether the bytes, decoded as Windows-1252, look like text."""
     characters = non_ascii = 0
-    for text in _decoded(pieces, "cp1252"):
+    for text in codecs.iterdecode(pieces, "cp1252", "replace"):
         letters = ASCII.sub("", text)
         if not WESTERN.fullmatch(letters):
             return False
         characters += len(text)
         non_ascii += len(letters)
     return non_ascii <= characters / 10
-
-
-def _undecodable_line(pieces: Iterator[bytes], codec: str) -> int:
-    """The number of the first line that cannot be decoded."""
-    decode: Callable[[bytes], str] = codecs.getincrementaldecoder(codec)().decode
-    line = 1
-    for piece in pieces:
-        try:
-            decode(piece)
-        except UnicodeDecodeError as error:
-            return line + error.object.count(b"\n", 0, error.start)
-        line += piece.count(b"\n")
-    return line

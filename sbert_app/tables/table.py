@@ -6,7 +6,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow
 
+Content: TypeAlias = "pyarrow.Table"  # what a reader gives: columns of strings, `ROWS` and, under `METADATA`, the rest as JSON
 LINE_COLUMN = "text"  # the only column of a txt file, of pasted lines and of a JSON list of strings
 CELL_BYTES = 57  # of a short string and the reference to it, without its characters
 ROWS = ""  # the column of row numbers; no other column has a blank name
@@ -58,6 +59,16 @@ class Table:
     text_bytes: int = 0  # memory of the characters of all cells, counted while reading
     form: Form = SPREADSHEET
 
+    @classmethod
+    def of(cls, content: Content) -> "Table":
+        import pandas as pd
+
+        frame = pd.DataFrame({name: content[name].to_numpy() for name in content.column_names if name != ROWS}, dtype=object)
+        told: dict[str, Any] = json.loads(content.schema.metadata[METADATA])
+        skipped = tuple(Skip(row, reason) for row, reason in told["skipped"])
+        form = Form(*told["form"])
+        return cls(told["name"], frame, content[ROWS].to_numpy(), skipped, tuple(told["notes"]), told["text_bytes"], form)
+
     @property
     def nbytes(self) -> int:
         """Approximate memory in bytes."""
@@ -71,45 +82,6 @@ def skipped_summary(skipped: Sequence[Skip]) -> list[str]:
         f"{count:,} {plural(count, 'row', 'rows')} skipped, {reason}: {row_list([s.row for s in skipped if s.reason == reason])}"
         for reason, count in counts.most_common()
     ]
-
-
-@dataclass(frozen=True)
-class Content:
-    """`cells`: the string columns of the table, and the row numbers as the column `ROWS`."""
-
-    name: str
-    cells: "pyarrow.Table"
-    skipped: tuple[Skip, ...]
-    notes: tuple[str, ...]
-    text_bytes: int
-    form: Form = SPREADSHEET
-
-    def table(self) -> Table:
-        import pandas as pd
-
-        columns = {name: self.cells[name].to_numpy() for name in self.cells.column_names if name != ROWS}
-        frame = pd.DataFrame(columns, dtype=object)
-        return Table(self.name, frame, self.cells[ROWS].to_numpy(), self.skipped, self.notes, self.text_bytes, self.form)
-
-    def write(self, stream: IO[bytes]) -> None:
-        import pyarrow.ipc
-
-        skipped = [(skip.row, skip.reason) for skip in self.skipped]
-        metadata = json.dumps({"skipped": skipped, "notes": self.notes, "text_bytes": self.text_bytes, "form": self.form})
-        cells = self.cells.replace_schema_metadata({METADATA: metadata})
-        options = pyarrow.ipc.IpcWriteOptions(compression="lz4")
-        with pyarrow.ipc.new_stream(stream, cells.schema, options=options) as writer:
-            writer.write_table(cells)
-
-
-def received(name: str, stream: IO[bytes]) -> Content:
-    """Read what `Content.write` wrote."""
-    import pyarrow.ipc
-
-    cells = pyarrow.ipc.open_stream(stream).read_all()
-    metadata: dict[str, Any] = json.loads(cells.schema.metadata[METADATA])
-    skipped = tuple(Skip(row, reason) for row, reason in metadata["skipped"])
-    return Content(name, cells, skipped, tuple(metadata["notes"]), metadata["text_bytes"], Form(*metadata["form"]))
 
 
 def to_csv(records: Sequence[Mapping[str, Any]], delimiter: str = ",") -> str:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from sbert_app.errors import UserError
 from sbert_app.settings import Limits
-from sbert_app.tables import FORMATS, read_table
+from sbert_app.tables import FORMATS, Table, read_table
 from sbert_app.tables.decoding import storable
 from sbert_app.tables.reading import read_content
 from sbert_app.tables.table import to_csv
@@ -47,7 +47,7 @@ def check(file, kind, data):
     """Read the bytes in this process: starting one for each would take a second."""
     file.write_bytes(data)
     try:
-        table = read_content(file, f"a.{kind}", LIMITS).table()
+        table = Table.of(read_content(file, f"a.{kind}", LIMITS))
     except UserError as error:
         assert 10 < len(str(error)) < 600
         return

@@ -1,24 +1,26 @@
-"""Read text tables: csv (any common delimiter), tsv (quoted or not), txt (one sentence per line)."""
+"""Read text tables: csv (any common delimiter), tsv (quoted or not), txt (one sentence per line), JSON (lines, or a list)."""
 
 import csv
+import json
 import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import chain, islice
+from typing import Any
 
 from sbert_app.errors import UserError
 from sbert_app.tables.collecting import Collector, long_cell
-from sbert_app.tables.decoding import TextFile
+from sbert_app.tables.decoding import TextFile, storable
 from sbert_app.tables.table import LINE_COLUMN, Content, Form
 
 DELIMITERS = "\t;|,"
 NO_DELIMITER = "\x1f"  # occurs in no text: the file has one column
-SNIFFED_LINES = 50
-SNIFFED_CHARACTERS = 1_000_000
+SNIFFED_LINES, SNIFFED_CHARACTERS = 50, 1_000_000
 REGULAR_SHARE = 0.7
 BLANK_ROWS = 2_000_000  # consecutive; spreadsheets write up to 1,048,576 of them below a table
+STATED = re.compile(r'sep=([^"\r\n])\s*')  # the first line, if it tells Excel the delimiter
+ENCODER = json.JSONEncoder(ensure_ascii=False, default=str)
 
 
 def read_txt(file: TextFile) -> Content:
@@ -29,27 +31,20 @@ def read_txt(file: TextFile) -> Content:
 
 
 def read_csv(file: TextFile) -> Content:
-    """Read cells delimited by comma, semicolon, tab, bar, or as an Excel line such as `sep=;` states."""
-    delimiter = _stated(file) or _delimiter(file)
-    form = Form("," if delimiter == NO_DELIMITER else delimiter, file.marked)
-    return replace(_read_rows(file, csv_rows(file)), form=form)
+    """Read cells delimited by comma, semicolon, tab, bar, or as a first line such as `sep=;` states."""
+    delimiter = _delimiter(file)
+    return _read_rows(file, csv_rows(file), "," if delimiter == NO_DELIMITER else delimiter)
 
 
 def read_tsv(file: TextFile) -> Content:
     """Read tsv, quoted only if `_quotes`: in most files a stray quotation mark must not swallow the next lines."""
-    return replace(_read_rows(file, tsv_rows(file)), form=Form("\t", file.marked))
+    return _read_rows(file, tsv_rows(file), "\t")
 
 
 def csv_rows(file: TextFile) -> Iterator[list[str]]:
     """The cells of each line of a csv file, header and all, as a stream. Raises UserError where it is no table."""
-    stated = _stated(file)
-    return _csv_rows(file, islice(file.lines(""), int(bool(stated)), None), stated or _delimiter(file))
-
-
-def _stated(file: TextFile) -> str:
-    """The delimiter that the first line states for Excel, "" if it states none."""
-    separator = re.fullmatch(r'sep=([^"\r\n])\s*', next(file.lines(""), ""))
-    return separator[1] if separator else ""
+    stated = STATED.fullmatch(next(file.lines(""), ""))
+    return _csv_rows(file, islice(file.lines(""), 1 if stated else 0, None), _delimiter(file))
 
 
 def tsv_rows(file: TextFile) -> Iterator[list[str]]:
@@ -90,14 +85,15 @@ def _quotes(file: TextFile) -> bool:
 
 
 def _delimiter(file: TextFile) -> str:
-    """The delimiter that most lines contain equally often, else the most frequent one of the first line, else none.
+    """The stated delimiter, or the one that most lines contain equally often, else the most frequent one of the first line.
 
     Of several, prefer one that is as frequent in the first line, then the most frequent one: a column of amounts such as 3,50
     makes the comma as regular as the semicolon between the columns.
     """
-    lines = [re.sub(r'"[^"]*"', "", line) for line in _first_lines(file) if line.strip()]
-    if not lines:
-        return NO_DELIMITER
+    if stated := STATED.fullmatch(next(file.lines(""), "")):
+        return stated[1]
+    first = file.read(SNIFFED_CHARACTERS, None).split("\n", SNIFFED_LINES)[:SNIFFED_LINES]
+    lines = [re.sub(r'"[^"]*"', "", line) for line in first if line.strip()] or [""]
     regular: dict[str, tuple[bool, int]] = {}
     for sign in DELIMITERS:
         usual, regular_lines = Counter(line.count(sign) for line in lines).most_common(1)[0]
@@ -107,15 +103,6 @@ def _delimiter(file: TextFile) -> str:
         return max(regular, key=regular.__getitem__)
     best = max(DELIMITERS, key=lines[0].count)
     return best if best in lines[0] else NO_DELIMITER
-
-
-def _first_lines(file: TextFile) -> Iterator[str]:
-    remaining = SNIFFED_CHARACTERS
-    for line in islice(file.lines(), SNIFFED_LINES):
-        if remaining <= 0:
-            return
-        yield line[:remaining].removesuffix("\n")
-        remaining -= len(line)
 
 
 def _csv_rows(file: TextFile, lines: Iterator[str], delimiter: str) -> Iterator[list[str]]:
@@ -131,12 +118,12 @@ def _csv_rows(file: TextFile, lines: Iterator[str], delimiter: str) -> Iterator[
         raise UserError(f"'{file.name}' cannot be read as a table ({error}). Export it again as CSV.") from error
 
 
-def _read_rows(file: TextFile, every_row: Iterator[list[str]]) -> Content:
+def _read_rows(file: TextFile, every_row: Iterator[list[str]], delimiter: str) -> Content:
     header, notes, rows = with_header(file.name, every_row)
     table = Collector(file.name, file.limits, header)
     for number, row in enumerate(rows, 1):
         table.add(number, row)
-    return table.content([*file.notes, *notes])
+    return table.content([*file.notes, *notes], Form(delimiter, file.marked))
 
 
 def with_header(name: str, every_row: Iterable[list[str]]) -> tuple[list[str], list[str], Iterator[Sequence[str]]]:
@@ -146,12 +133,10 @@ def with_header(name: str, every_row: Iterable[list[str]]) -> tuple[list[str], l
     start = _first_row(head)
     if start is None:
         raise UserError(f"'{name}' has no rows. Choose a file with at least one sentence.")
-    notes = []
-    skipped = sum(1 for row in head[:start] if any(row))
-    if skipped:
-        notes.append(f"{skipped} {'line' if skipped == 1 else 'lines'} above the header left out.")
+    skipped = sum(map(any, head[:start]))
+    notes = [f"{skipped} {'line' if skipped == 1 else 'lines'} above the header left out."] if skipped else []
     header = [cell.strip() for cell in head[start]]
-    named = _looks_like_header(header)
+    named = any(header) and all(map(_may_be_a_name, header))
     if not named:
         header = [LINE_COLUMN] if len(header) == 1 else [f"column_{i}" for i in range(1, len(header) + 1)]
         notes.append("No header row was found: the first row was read as data.")
@@ -160,17 +145,75 @@ def with_header(name: str, every_row: Iterable[list[str]]) -> tuple[list[str], l
 
 def _first_row(rows: Sequence[Sequence[str]]) -> int | None:
     """The index of the first row of the table. A title above it is shorter than the rows, or fills one cell of three or more."""
-    filled = [sum(1 for cell in row if cell.strip()) for row in rows]
-    usual = Counter(len(row) for row in rows if any(row)).most_common(1)
-    width = usual[0][0] if usual else 0
+    filled = [sum(map(bool, map(str.strip, row))) for row in rows]
+    ((width, _),) = Counter(len(row) for row in rows if any(row)).most_common(1) or [(0, 0)]
     least = 2 if width >= 3 else 1
     fitting = (i for i, count in enumerate(filled) if count >= least and len(rows[i]) == width)
     return next(fitting, next((i for i, count in enumerate(filled) if count), None))
 
 
-def _looks_like_header(cells: list[str]) -> bool:
-    """Whether the cells can be column names: short, and no numbers."""
-    names = [cell for cell in cells if cell]
-    short = all(len(name) <= 40 and len(name.split()) <= 5 and not name.endswith((".", "?", "!")) for name in names)
-    numeric = any(re.fullmatch(r"[-+]?\d+([.,]\d+)?", name) for name in names)
-    return bool(names) and short and not numeric
+def _may_be_a_name(cell: str) -> bool:
+    """Whether a cell of the header can be there: short, and no number."""
+    short = len(cell) <= 40 and len(cell.split()) <= 5 and not cell.endswith((".", "?", "!"))
+    return short and not re.fullmatch(r"[-+]?\d+([.,]\d+)?", cell)
+
+
+def read_jsonl(file: TextFile) -> Content:
+    table = Records(file)
+    for number, line in enumerate(file.lines(), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            table.skip(number, "not valid JSON")
+        else:
+            table.add_record(number, record)
+    if not table.columns and table.skipped:
+        raise UserError(f'\'{file.name}\' holds no valid JSON line. Each line must be one JSON object, such as {{"text": "…"}}.')
+    return table.content(file.notes)
+
+
+def read_json(file: TextFile) -> Content:
+    try:
+        content = json.loads(file.read())
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"'{file.name}' is not valid JSON ({error}). For one object a line, name the file .jsonl.") from error
+    if isinstance(content, dict):
+        lists = [value for value in content.values() if isinstance(value, list)]
+        content = lists[0] if len(lists) == 1 else [content]
+    if not isinstance(content, list):
+        raise UserError(f"'{file.name}' must hold a list of sentences or of objects.")
+    table = Records(file)
+    for number, record in enumerate(content, 1):
+        table.add_record(number, record)
+    return table.content(file.notes)
+
+
+class Records(Collector):
+    """A table whose columns are the keys of its records, in order of first occurrence."""
+
+    def __init__(self, file: TextFile) -> None:
+        super().__init__(file.name, file.limits)
+        self._keys: dict[str, None] = {}
+
+    def add_record(self, number: int, record: Any) -> None:
+        """Keep an object, or any other value as the sentence."""
+        values = record if isinstance(record, dict) else {LINE_COLUMN: record}
+        new = [key for key in values if key not in self._keys]
+        self._keys |= dict.fromkeys(new)
+        self.grow(new)
+        try:
+            row = [cell(values.get(key)) for key in self._keys]
+        except RecursionError:
+            self.skip(number, "nested too deeply")
+        else:
+            self.add(number, row)
+
+
+def cell(value: Any) -> str:
+    if isinstance(value, str):
+        return storable(value)
+    if value is None or value != value:  # NaN is the one value that differs from itself
+        return ""
+    return storable(ENCODER.encode(value))
