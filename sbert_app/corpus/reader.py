@@ -20,6 +20,8 @@ SENTENCE_NAMES = (
     "description", "comment", "review", "title", "abstract", "utterance", "summary", "premise", "anchor",
 )  # fmt: skip
 
+WORDS_OF_A_PART = 3  # a text of so many words is looked for inside of rows too
+
 # In scripts without spaces each character counts as a word.
 WORD = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]|[^\W\d_]+")
 
@@ -76,6 +78,26 @@ class Corpus:
         if not len(places):
             raise UserError(f"Row {row:,} was skipped when the corpus was read. Choose another.")
         return int(places[0])
+
+    def find(self, row: int) -> int | None:
+        """The place of a row of the file, None for a skipped one. Raises UserError for a row that the file has not."""
+        if len(places := np.flatnonzero(self.rows == row)):
+            return int(places[0])
+        last = max(int(self.rows[-1]), *(skip.row for skip in self.skipped), 0)
+        if not 1 <= row <= last:
+            raise UserError(f"There is no row {row:,}: the rows of '{self.name}' are 1 to {last:,}.")
+        return None
+
+    def find_text(self, text: str, mask: NDArray[np.bool_] | None) -> int | None:
+        """The place of the first row with this text, else with a text that holds it, blanks and case aside.
+
+        Rows of the mask, (n,), come first.
+        """
+        wanted, *texts = (" ".join(each.lower().split()) for each in (text, *self.sentences))
+        places = [place for place, other in enumerate(texts) if other == wanted]
+        if not places and len(wanted.split()) >= WORDS_OF_A_PART:
+            places = [place for place, other in enumerate(texts) if wanted in other]
+        return next((place for place in places if mask is None or mask[place]), places[0] if places else None)
 
     def row_name(self, row: int) -> str:
         """How one of `rows` is written on screen and in files, after the word "row"."""

@@ -1,8 +1,7 @@
 """The buttons that judge a hit, and the answer why a row was not found, as html."""
 
 from sbert_app.corpus.hits import Hit, SearchResult
-from sbert_app.corpus.ranking.missed import BM25, MEANING, TOGETHER, HidingFilter, Miss, Standing
-from sbert_app.corpus.ranking.standing import QueryWords
+from sbert_app.corpus.ranking.missed import BM25, MEANING, TOGETHER, HidingFilter, Miss, QueryWords, Standing
 from sbert_app.jobs.search.judging import Judgements
 from sbert_app.ui.search import below_hits, view
 from sbert_app.ui.search.hit_view import card

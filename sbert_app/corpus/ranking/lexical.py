@@ -185,3 +185,20 @@ def compared_order(fused: Scores, maxsim: Scores, coverage: float) -> Rows:
 def best_first(scores: NDArray[np.floating]) -> Rows:
     """Positions by score, best first; equal scores in their order."""
     return np.argsort(-scores, kind="stable")
+
+
+def rank_of(scores: NDArray[np.floating], row: int, mask: NDArray[np.bool_] | None = None) -> int:
+    """The rank of a row, 1 for the best, by scores of all rows, (n,). Equal scores rank in row order.
+
+    mask: the rows that count, (n,); the row itself always does.
+    """
+    counted = np.ones(len(scores), dtype=bool) if mask is None else mask
+    better = int((scores[counted] > scores[row]).sum())
+    before = scores[:row][counted[:row]]
+    return 1 + better + int((before == scores[row]).sum())
+
+
+def position(rows: Rows, place: int) -> int | None:
+    """The rank of a row in a ranking, None where it is not in it."""
+    at = np.flatnonzero(rows == place)
+    return int(at[0]) + 1 if len(at) else None

@@ -1,16 +1,37 @@
-"""Why a row was not found: its rank and score in each way to rank, what is against it, and the reason in one sentence."""
+"""Why a row was not found: its rank and score in each way to rank, the words that it lacks, and the reason in one sentence."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 
-from sbert_app.corpus.ranking.standing import QueryWords
+import numpy as np
+from numpy.typing import NDArray
+
+from sbert_app.corpus.ranking import lexical
+from sbert_app.corpus.ranking.lexical import WORD, tokenize
 from sbert_app.wording import plural
 
 MEANING, BM25, TOGETHER, WORD_BY_WORD = "meaning", "words", "together", "word by word"  # ways to rank, as the answer names them
 SKIPPED, FILTER, HIT, APPROXIMATE = "skipped", "filter", "hit", "approximate index"
 STOP_WORDS, CUT, TYPO, BEYOND = "stop words", "cut text", "typo", "beyond the hits shown"
 OTHER_WORDS, LOWER = "other words", "others fit better"
-NONE = QueryWords((), ())
+LEAST_LETTERS = 4  # of a word that may be a typo: shorter ones are one edit from too many others
+
+
+@dataclass(frozen=True)
+class QueryWords:
+    """The words of a query, lower-cased, beside those of a row.
+
+    shared: the row has them; lacking: it does not; beyond: of the shared ones those that occur only after what the model reads.
+    typos: a lacking word that occurs nowhere in the corpus -> a word within one edit of it; in_row: those whose likely word the row
+    has. stop_words: the query holds no other words.
+    """
+
+    shared: tuple[str, ...]
+    lacking: tuple[str, ...]
+    beyond: tuple[str, ...] = ()
+    typos: dict[str, str] = field(default_factory=dict)
+    in_row: tuple[str, ...] = ()
+    stop_words: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,7 +75,7 @@ class Miss:
     top: int = 0
     of: int = 0
     standings: tuple[Standing, ...] = ()
-    words: QueryWords = NONE
+    words: QueryWords = QueryWords((), ())
     filters: tuple[HidingFilter, ...] = ()
     missed_by_index: bool = False
     weak: float = -1.0
@@ -68,28 +89,52 @@ class Miss:
 
     @property
     def reason(self) -> str:
-        """The first that applies: what keeps the row out altogether, then what makes it rank low."""
-        words = self.words
-        is_hit = self.rank is not None and self.rank <= self.top
-        far = not words.shared and self.cosine < self.weak
-        reasons = {
-            SKIPPED: bool(self.skipped),
-            FILTER: bool(self.filters),
-            HIT: is_hit,
-            APPROXIMATE: self.missed_by_index,
-            STOP_WORDS: words.stop_words,
-            CUT: bool(words.beyond) and 2 * len(words.beyond) >= len(words.shared),
-            TYPO: bool(words.in_row),
-            BEYOND: self.rank is not None and not far,
-            OTHER_WORDS: not words.shared,
-            LOWER: True,
-        }
-        return next(reason for reason, applies in reasons.items() if applies)
+        return self._because()[0]
 
     @property
     def in_words(self) -> str:
         """The reason in one sentence."""
-        return SENTENCES[self.reason](self)
+        return self._because()[1]
+
+    def _because(self) -> tuple[str, str]:
+        """The first reason that applies, and its sentence: what keeps the row out altogether, then what makes it rank low."""
+        row = f"row {self.row:,}"
+        if self.skipped:
+            return SKIPPED, f"{row.capitalize()} was skipped when the file was read: {self.skipped}."
+        if self.filters:
+            which = "; ".join(f"{hiding.filter}, but its {hiding.column} is “{hiding.value or 'blank'}”" for hiding in self.filters)
+            rank = f" Without {plural(len(self.filters), 'it', 'them')} it would rank {self.rank:,}." if self.rank else ""
+            return FILTER, f"{row.capitalize()} is hidden by {plural(len(self.filters), 'a filter', 'filters')}: {which}.{rank}"
+        if self.rank is not None and self.rank <= self.top:
+            return HIT, f"{row.capitalize()} is a hit, at rank {self.rank:,}."
+        if self.missed_by_index:
+            rank_by_cosine = next(standing.rank or 0 for standing in self.standings if standing.way == MEANING)
+            return APPROXIMATE, f"The approximate index missed {row}: by its cosine it ranks {rank_by_cosine:,}."
+        return self._ranks_low(row)
+
+    def _ranks_low(self, row: str) -> tuple[str, str]:
+        words = self.words
+        if words.stop_words:
+            return STOP_WORDS, "The query holds only stop words, such as “the” and “how”: it names no topic."
+        if words.beyond and 2 * len(words.beyond) >= len(words.shared):
+            behind = f"{plural(len(words.beyond), 'is', 'are')} only behind what the model reads of {row}"
+            return CUT, f"{quoted(words.beyond)} of the query {behind}: its first {self.read:,} of {self.length:,} characters."
+        if words.in_row:
+            which = " and ".join(f"“{word}” ({row} has “{words.typos[word]}”)" for word in words.in_row)
+            return TYPO, f"The query seems to hold a typo: no row has the word {which}."
+        far = self.cosine < self.weak
+        if self.rank is not None and (words.shared or not far):
+            return BEYOND, f"{row.capitalize()} ranks {self.rank:,}, and the first {self.top:,} are shown. Show more hits."
+        if not words.shared:
+            below = f"its meaning is far: cosine {self.cosine:.2f}, while 19 of 20 related pairs are above {self.weak:.2f}"
+            meaning = below if far else f"many rows are closer in meaning than its cosine of {self.cosine:.2f}"
+            return OTHER_WORDS, f"{row.capitalize()} has no word of the query, and {meaning}."
+        better = min((standing.rank - 1 for standing in self.standings if standing.rank), default=0)
+        lacking = f" and lacks {quoted(words.lacking)}" if words.lacking else ""
+        return (
+            LOWER,
+            f"{row.capitalize()} has {quoted(words.shared)} of the query{lacking}; at least {better:,} rows fit it better.",
+        )
 
     @property
     def lines(self) -> list[str]:
@@ -109,50 +154,47 @@ def quoted(words: tuple[str, ...]) -> str:
     return " and ".join(filter(None, [", ".join(marked[:-1]), *marked[-1:]]))
 
 
-def _filter(miss: Miss) -> str:
-    which = "; ".join(f"{hiding.filter}, but its {hiding.column} is “{hiding.value or 'blank'}”" for hiding in miss.filters)
-    rank = f" Without {plural(len(miss.filters), 'it', 'them')} it would rank {miss.rank:,}." if miss.rank else ""
-    return f"Row {miss.row:,} is hidden by {plural(len(miss.filters), 'a filter', 'filters')}: {which}.{rank}"
+def query_words(
+    query: str,
+    text: str,
+    vocabulary: Iterable[str],
+    read: int | None = None,
+    well_known: Callable[[str], bool] = lambda word: False,
+) -> QueryWords:
+    """Compare the words of a query with those of a text. vocabulary: all words of the corpus.
+
+    read: how many characters of the text the model reads, None for all of them. well_known: whether a word is no typo, though the
+    corpus does not have it.
+    """
+    stop_words = not any(word not in lexical.STOP_WORDS for word in WORD.findall(query.lower()))
+    words = () if stop_words else tuple(dict.fromkeys(tokenize(query)))
+    own = set(WORD.findall(text.lower()))
+    shared, lacking = tuple(word for word in words if word in own), tuple(word for word in words if word not in own)
+    visible = own if read is None else set(WORD.findall(text[:read].lower()))
+    beyond = tuple(word for word in shared if word not in visible)
+    known = set(vocabulary) if lacking else set()
+    unknown = [word for word in lacking if word not in known and len(word) >= LEAST_LETTERS and not well_known(word)]
+    candidates = [*sorted(own), *sorted(known)] if unknown else []  # a word of the row is meant before others
+    meant = {word: next((other for other in candidates if within_one_edit(word, other)), "") for word in unknown}
+    typos = {word: other for word, other in meant.items() if other and not any(letter.isdigit() for letter in word)}
+    in_row = tuple(word for word, other in typos.items() if other in own)
+    return QueryWords(shared, lacking, beyond, typos, in_row, stop_words)
 
 
-def _cut(miss: Miss) -> str:
-    is_are = plural(len(miss.words.beyond), "is", "are")
-    return (
-        f"{quoted(miss.words.beyond)} of the query {is_are} only behind what the model reads of row {miss.row:,}: "
-        f"its first {miss.read:,} of {miss.length:,} characters."
-    )
+def within_one_edit(word: str, other: str) -> bool:
+    """Whether one letter more, less or another, or two neighbours exchanged, make one word of the other.
 
-
-def _typo(miss: Miss) -> str:
-    which = " and ".join(f"“{word}” (row {miss.row:,} has “{miss.words.typos[word]}”)" for word in miss.words.in_row)
-    return f"The query seems to hold a typo: no row has the word {which}."
-
-
-def _other_words(miss: Miss) -> str:
-    far = f"its meaning is far: cosine {miss.cosine:.2f}, while 19 of 20 related pairs are above {miss.weak:.2f}"
-    lower = f"many rows are closer in meaning than its cosine of {miss.cosine:.2f}"
-    meaning = far if miss.cosine < miss.weak else lower
-    return f"Row {miss.row:,} has no word of the query, and {meaning}."
-
-
-def _lower(miss: Miss) -> str:
-    better = min((standing.rank - 1 for standing in miss.standings if standing.rank), default=0)
-    lacking = f" and lacks {quoted(miss.words.lacking)}" if miss.words.lacking else ""
-    return f"Row {miss.row:,} has {quoted(miss.words.shared)} of the query{lacking}; at least {better:,} rows fit it better."
-
-
-SENTENCES: dict[str, Callable[[Miss], str]] = {
-    SKIPPED: lambda miss: f"Row {miss.row:,} was skipped when the file was read: {miss.skipped}.",
-    FILTER: _filter,
-    HIT: lambda miss: f"Row {miss.row:,} is a hit, at rank {miss.rank:,}.",
-    APPROXIMATE: lambda miss: (
-        f"The approximate index missed row {miss.row:,}: by its cosine it ranks "
-        f"{next(each.rank or 0 for each in miss.standings if each.way == MEANING):,}."
-    ),
-    STOP_WORDS: lambda miss: "The query holds only stop words, such as “the” and “how”: it names no topic.",
-    CUT: _cut,
-    TYPO: _typo,
-    BEYOND: lambda miss: f"Row {miss.row:,} ranks {miss.rank:,}, and the first {miss.top:,} are shown. Show more hits.",
-    OTHER_WORDS: _other_words,
-    LOWER: _lower,
-}
+    Not the first letter, which people hardly mistype (snails are no nails), and not a plural's s.
+    """
+    shorter, longer = sorted((len(word), len(other)))
+    if shorter < LEAST_LETTERS - 1 or longer > shorter + 1:
+        return False
+    if word[0] != other[0] or word.removesuffix("s") == other.removesuffix("s"):
+        return False
+    start = 0
+    while start < min(len(word), len(other)) and word[start] == other[start]:
+        start += 1
+    one, two = word[start:], other[start:]
+    if one[1:] == two[1:] or one[1:] == two or one == two[1:]:
+        return True
+    return len(one) == len(two) > 1 and one[:2] == two[1::-1] and one[2:] == two[2:]

@@ -12,10 +12,9 @@ from sbert_app.collections.opened import OpenCollection, refuse_collection
 from sbert_app.corpus.filters import in_words, matching_rows
 from sbert_app.corpus.hits import DEFAULT_RANKING, MAXSIM, RANKINGS
 from sbert_app.corpus.indexed import DENSE, FUSED_DEPTH, HYBRID, WORDS, IndexedCorpus, Ranking
-from sbert_app.corpus.ranking.lexical import compared_order
+from sbert_app.corpus.ranking.lexical import compared_order, position, rank_of
 from sbert_app.corpus.ranking.maxsim import COMPARED
-from sbert_app.corpus.ranking.missed import BM25, MEANING, TOGETHER, WORD_BY_WORD, HidingFilter, Miss, Standing
-from sbert_app.corpus.ranking.standing import place_of_row, place_of_text, position, query_words, rank_of
+from sbert_app.corpus.ranking.missed import BM25, MEANING, TOGETHER, WORD_BY_WORD, HidingFilter, Miss, Standing, query_words
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps
 from sbert_app.jobs.declaring.option import choice, json_object, option, sentence, whole
 from sbert_app.jobs.search.job import WAYS
@@ -66,12 +65,12 @@ def why_not(bench: Workbench, session: Session, asked: WhyNotOptions) -> Miss:
     encoder = bench.registry.encoder_of(indexed.model, indexed.fingerprint)
     place, in_corpus = None, True
     if number := ROW_NUMBER.fullmatch(asked.expected):
-        place = place_of_row(indexed.corpus, row := int(number[1].replace(",", "")))
+        place = indexed.corpus.find(row := int(number[1].replace(",", "")))
         if place is None:
             skipped = (skip.reason for skip in indexed.corpus.skipped if skip.row == row)
             return Miss(asked.query, row, skipped=next(skipped, "it could not be read"))
     else:
-        place = place_of_text(indexed.corpus.sentences, asked.expected, mask)
+        place = indexed.corpus.find_text(asked.expected, mask)
     if place is None:
         closeness = indexed.embeddings @ _embedded(bench, encoder, asked.expected, encoder.document_prompt)
         in_corpus, place = False, int(closeness.argmax())

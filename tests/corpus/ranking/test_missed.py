@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sbert_app.corpus.ranking.standing import query_words, rank_of, within_one_edit
+from sbert_app.corpus.ranking.lexical import rank_of
+from sbert_app.corpus.ranking.missed import query_words, within_one_edit
 
 ROW = "Hens stop laying as days shorten and while moulting."
 
