@@ -69,11 +69,6 @@ class Copies:
         """The number of rows of each node, (k,)."""
         return np.bincount(self.node, minlength=len(self.first))
 
-    @cached_property
-    def by_node(self) -> Rows:
-        """All rows ordered by node, ascending within a node."""
-        return np.argsort(self.node, kind="stable")
-
 
 @dataclass(frozen=True)
 class Duplicates:
@@ -93,7 +88,8 @@ class Duplicates:
         ends = counts.cumsum()
         offsets = np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - counts, counts)  # within the node
         starts = self.copies.counts.cumsum() - self.copies.counts
-        rows = self.copies.by_node[np.repeat(starts[nodes.rows], counts) + offsets]
+        by_node = np.argsort(self.copies.node, kind="stable")  # ascending within a node
+        rows = by_node[np.repeat(starts[nodes.rows], counts) + offsets]
         return Grouping(rows, np.repeat(nodes.scores, counts), np.concatenate([[0], ends])[nodes.starts])
 
     def verdicts(self, grouping: Grouping, remove: str = SIMILAR, always: Collection[int] = ()) -> Verdicts:

@@ -14,7 +14,6 @@ from sbert_app.corpus.groups import Grouping
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import Corpus
 from sbert_app.tables.table import BYTE_ORDER_MARK, skipped_summary, to_csv
-from sbert_app.vectors import Rows
 
 LABEL_AGREEMENT = 2 / 3  # the share of the groups within which a label is the same, at least
 
@@ -115,9 +114,11 @@ class Findings:
 
     def groups(self, most: int | None = None) -> list[Group]:
         """The groups, largest first, at most `most`."""
-        groups = [self.grouping.group(number) for number in range(len(self.grouping))[:most]]
-        members = [[*map(self._member, rows.tolist(), scores.tolist(), self._values(rows))] for rows, scores in groups]
-        return [Group(own, self.always.issuperset(rows.tolist())) for own, (rows, _) in zip(members, groups, strict=True)]
+        groups = []
+        for number in range(len(self.grouping))[:most]:
+            rows, scores = (values.tolist() for values in self.grouping.group(number))
+            groups.append(Group(list(map(self._member, rows, scores, self._values(rows))), self.always.issuperset(rows)))
+        return groups
 
     def pairs(self, most: int | None = None) -> list[SentencePair]:
         """The pairs that reach the threshold, best first, at most `most`."""
@@ -163,24 +164,24 @@ class Findings:
         return mixed
 
     def verdicts(self) -> Iterator[dict[str, Any]]:
-        """Yield a record per row: keep or drop, group, representative row and cosine to it, sentence, the corpus's columns."""
-        verdicts, corpus = self.decided, self.corpus
-        columns = corpus.metadata.to_dict("records")
-        for i, sentence in enumerate(corpus.sentences):
-            record: dict[str, Any] = {
-                "row": self._labels[i],
+        """A record per row: keep or drop, group, representative row and cosine to it, sentence, the corpus's columns."""
+        verdicts, labels = self.decided, self._labels
+        own: Iterator[dict[str, Any]] = (
+            {
+                "row": labels[i],
                 "verdict": "keep" if verdicts.keep[i] else "drop",
                 "group": int(verdicts.group[i]) or "",
-                "representative": self._labels[verdicts.representative[i]],
+                "representative": labels[verdicts.representative[i]],
                 "score": round(float(verdicts.score[i]), 4),
                 "sentence": sentence,
             }
-            yield record | {(f"{key}_" if key in record else str(key)): value for key, value in columns[i].items()}
+            for i, sentence in enumerate(self.corpus.sentences)
+        )
+        return self.corpus.with_metadata(own)
 
     def cleaned(self) -> list[dict[str, str]]:
         """The rows to keep with all their columns, in the order of the file."""
-        records = self.corpus.as_in_file()[self.decided.keep].to_dict("records")
-        return [{str(key): value for key, value in record.items()} for record in records]
+        return _records(self.corpus.as_in_file()[self.decided.keep])
 
     def cleaned_file(self) -> str:
         """`cleaned` as csv in the form of the file that was read."""
@@ -201,11 +202,10 @@ class Findings:
         """Each row as tables write it: its number, or its name."""
         return [self.corpus.row_label(row) for row in self.corpus.rows.tolist()]
 
-    def _values(self, rows: Rows) -> list[dict[str, str]]:
+    def _values(self, rows: list[int]) -> list[dict[str, str]]:
         """Of each of these rows its values in the columns in which the rows differ."""
         metadata = self.corpus.metadata.iloc[rows]
-        records = metadata.loc[:, metadata.nunique() > 1].to_dict("records")
-        return [{str(key): value for key, value in record.items()} for record in records]
+        return _records(metadata.loc[:, metadata.nunique() > 1])
 
     def _member(self, i: int, score: float, values: Mapping[str, str]) -> Member:
         corpus, copies = self.corpus, self.mined.duplicates.copies
@@ -218,3 +218,7 @@ class Findings:
         rows, texts, cross = self._labels, self.corpus.sentences, self.mined.cross_scores
         scored = zip(pairs.rows1.tolist(), pairs.rows2.tolist(), pairs.scores.tolist(), strict=True)
         return [SentencePair(rows[i], rows[j], s, texts[i], texts[j], cross.get((rows[i], rows[j]))) for i, j, s in scored]
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, str]]:
+    return [{str(key): value for key, value in record.items()} for record in frame.to_dict("records")]

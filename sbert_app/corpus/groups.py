@@ -63,13 +63,11 @@ class Neighbourhoods:
         above = 2 * self._pairs.above(threshold)
         degrees = np.bincount(self._ends[:above], minlength=len(self._weights))
         neighbour_rows = np.bincount(self._ends[:above], self._weights[self._others[:above]], len(self._weights))
-        groups = list(self._candidates(self._weights + neighbour_rows.astype(np.int64), degrees))
-        groups.sort(key=lambda group: -group[2])
-        nodes = [group[0] for group in groups]
-        scores = [group[1] for group in groups]
-        starts = np.concatenate([[0], np.cumsum([len(group) for group in nodes])]).astype(np.int64)
-        empty = [np.empty(0, np.int64)], [np.empty(0, np.float32)]
-        return Grouping(np.concatenate(nodes or empty[0]), np.concatenate(scores or empty[1]), starts)
+        candidates = self._candidates(self._weights + neighbour_rows.astype(np.int64), degrees)
+        groups = sorted(candidates, key=lambda group: -group[2])
+        nodes = np.concatenate([np.empty(0, np.int64), *(group[0] for group in groups)])
+        scores = np.concatenate([np.empty(0, np.float32), *(group[1] for group in groups)])
+        return Grouping(nodes, scores, np.cumsum([0, *(len(group[0]) for group in groups)]))
 
     def _candidates(self, sizes: Rows, degrees: Rows) -> Iterator[tuple[Rows, Vectors, int]]:
         """Yield groups, largest candidate first, without nodes of an earlier one: (nodes, scores, number of rows)."""

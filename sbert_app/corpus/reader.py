@@ -1,9 +1,10 @@
 """Read a corpus from a table: one column (or several, joined) is the sentence, all others become metadata."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -106,6 +107,13 @@ class Corpus:
     def row_label(self, row: int) -> int | str:
         """One of `rows` in a table: its number, or its name where it has one."""
         return self.row_names.get(row, row)
+
+    def with_metadata(
+        self, records: Iterable[dict[str, Any]], places: slice | NDArray[np.integer] = slice(None)
+    ) -> Iterator[dict[str, Any]]:
+        """Add its metadata to a record of each of these rows. A column named as one of its values gets an underscore."""
+        for record, values in zip(records, self.metadata.iloc[places].to_dict("records"), strict=True):
+            yield record | {(f"{key}_" if key in record else str(key)): value for key, value in values.items()}
 
     def filterable(self) -> pd.DataFrame:
         """The metadata with the sentences as one more column, named as in the file."""

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,23 +91,18 @@ def _projection(
     notes: tuple[str, ...] = ()
     if len(drawn) < total:
         start = time.perf_counter()
-        points = _place_others(indexed.embeddings, drawn, thread.index or NeighbourIndex(thread.vectors), points)
-        seconds = seconds | {"placing": time.perf_counter() - start}
+        index, placed = thread.index or NeighbourIndex(thread.vectors), np.empty((total, 2), np.float32)
+        placed[drawn] = points
+        others = np.setdiff1d(np.arange(total), drawn, assume_unique=True)
+        for first in range(0, len(others), PLACED_AT_ONCE):
+            rows = others[first : first + PLACED_AT_ONCE]
+            placed[rows] = projection.placed(index.search(indexed.embeddings[rows], NEIGHBOURS).rows, points)
+        points, seconds = placed, seconds | {"placing": time.perf_counter() - start}
         notes = (
             f"{len(drawn):,} of {total:,} rows, drawn at random, were projected and are shown. The others lie at the median point "
             "of their nearest rows; clusters and csv include them.",
         )
     return Projection(indexed, points, drawn, method, seconds | thread.seconds, thread.near, notes)
-
-
-def _place_others(vectors: Vectors, drawn: NDArray[np.int64], index: NeighbourIndex, points: Points) -> Points:
-    placed = np.empty((len(vectors), 2), np.float32)
-    placed[drawn] = points
-    others = np.setdiff1d(np.arange(len(vectors)), drawn, assume_unique=True)
-    for start in range(0, len(others), PLACED_AT_ONCE):
-        rows = others[start : start + PLACED_AT_ONCE]
-        placed[rows] = projection.placed(index.search(vectors[rows], NEIGHBOURS).rows, points)
-    return placed
 
 
 class ProjectionThread:
@@ -120,13 +115,11 @@ class ProjectionThread:
         self.seconds: dict[str, float] = {}
         self._abandoned = threading.Event()
         self._error: BaseException | None = None
-        self._stage = ""
-        self._stop = Stop()
+        self._stage = "Finding the neighbours of each row"
 
     def watch(self, line: Line, stop: Stop) -> Iterator[str]:
         """Run to the end or until stopped; yields the stage as text a few times a second. Raises the error of the thread."""
-        self._stop = stop
-        thread = threading.Thread(target=self._run, name="map", daemon=True)
+        thread = threading.Thread(target=self._run, args=[stop], name="map", daemon=True)
         try:
             with line.join(stop) as waiting:
                 for ahead in waiting:
@@ -141,29 +134,19 @@ class ProjectionThread:
         if self._error is not None:
             raise self._error
 
-    def _run(self) -> None:
+    def _run(self, stop: Stop) -> None:
         try:
-            with self._timed("neighbours", "Finding the neighbours of each row"):
-                self.index = NeighbourIndex(self.vectors)
-                near = self.near = self.index.search(self.vectors, NEIGHBOURS)
-            if not self._stopped():
-                with self._timed("UMAP", "UMAP"):
-                    self.layout.run(near, stopping=self._stopped)
-        except projection.Stopped:
-            pass
+            start = time.perf_counter()
+            self.index = NeighbourIndex(self.vectors)
+            self.near = self.index.search(self.vectors, NEIGHBOURS)
+            found = time.perf_counter()
+            self.seconds["neighbours"] = found - start
+            if not (stop.is_set() or self._abandoned.is_set()):
+                self._stage = "UMAP"
+                self.layout.run(self.near, stopping=lambda: stop.is_set() or self._abandoned.is_set())
+                self.seconds["UMAP"] = time.perf_counter() - found
         except BaseException as error:
             self._error = error
-
-    def _stopped(self) -> bool:
-        return self._abandoned.is_set() or self._stop.is_set()
-
-    @contextmanager
-    def _timed(self, name: str, stage: str) -> Iterator[None]:
-        self._stage, start = stage, time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[name] = time.perf_counter() - start
 
 
 def drawn_sentences(projection: Projection) -> list[str]:
@@ -185,9 +168,8 @@ def compare(projection: Projection, model: str, job: EmbeddingJob, line: Line, s
         yield Step(stage, thread.layout.done, thread.layout.epochs)
     if stop.is_set() or thread.near is None:
         return
-    before = projection.near or NeighbourIndex(projection.indexed.embeddings[projection.drawn]).search(
-        projection.indexed.embeddings[projection.drawn], NEIGHBOURS
-    )
+    own = projection.indexed.embeddings[projection.drawn]
+    before = projection.near or NeighbourIndex(own).search(own, NEIGHBOURS)
     labels = {}
     for column, values in label_columns(projection.indexed.corpus.metadata).items():
         codes = np.unique(values[projection.drawn].astype(str), return_inverse=True)[1]

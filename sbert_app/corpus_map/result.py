@@ -10,15 +10,13 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.filters import label_columns
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus_map.placed import PlacedRows
+from sbert_app.corpus_map.query import QueryOnMap
 from sbert_app.errors import UserError
 from sbert_app.mapping import keywords
 from sbert_app.mapping.clusters import Clustering, merged, with_fewer_outliers
 from sbert_app.mapping.projection import Neighbours, Points
 from sbert_app.mapping.quality import Accord, Drift, accord, silhouettes
-from sbert_app.vectors import Vectors
 
-NEAREST = 10
 MANY, GROUPS = 25, 16  # with more clusters, near ones are merged into so many groups, whose names a map seen whole has
 NAME_LENGTH = 60  # characters of a name that a visitor gives
 OUTLIER_NAMES = ("outlier", "outliers")  # of a row, and of all of them
@@ -50,23 +48,6 @@ class ModelComparison:
     model: str
     drift: Drift
     same_label: dict[str, tuple[float, float]]
-
-
-@dataclass(frozen=True)
-class QueryOnMap:
-    """A typed query: its point on the map, (2,), and its cosine to every row, (n,).
-
-    nearest: on the map of a sample, the rows of the whole collection that are nearest.
-    """
-
-    query: str
-    point: NDArray[np.float32]
-    scores: Vectors
-    milliseconds: float
-    nearest: PlacedRows | None = None
-
-    def best(self, most: int = NEAREST) -> NDArray[np.int64]:
-        return np.argsort(-self.scores, kind="stable")[:most]
 
 
 @dataclass(frozen=True)
@@ -203,16 +184,14 @@ class CorpusMap:
     def records(self, rows: NDArray[np.integer]) -> list[dict[str, object]]:
         """Rows as flat records to show or save: file row, sentence, cluster, point, and the corpus's own columns."""
         corpus = self.projection.indexed.corpus
-        metadata = corpus.metadata.iloc[rows].to_dict("records")
-        records = []
-        for row, values in zip(rows.tolist(), metadata, strict=True):
-            x, y = self.projection.points[row].tolist()
-            record: dict[str, object] = {
+        own = (
+            {
                 "row": corpus.row_label(int(corpus.rows[row])),
                 "sentence": corpus.sentences[row],
                 "cluster": self.name_of(int(self.clustering.labels[row])),
                 "map_x": round(x, 4),
                 "map_y": round(y, 4),
             }
-            records.append(record | {(f"{key}_" if key in record else str(key)): value for key, value in values.items()})
-        return records
+            for row, (x, y) in zip(rows.tolist(), self.projection.points[rows].tolist(), strict=True)
+        )
+        return list(corpus.with_metadata(own, rows))

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from sbert_app.corpus.filters import in_words, matching_rows
 from sbert_app.corpus_map.colouring import Categories, colouring
-from sbert_app.corpus_map.result import NEAREST, CorpusMap
+from sbert_app.corpus_map.query import NEAREST
+from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.errors import UserError
 from sbert_app.mapping.clusters import Clustering
 from sbert_app.mapping.quality import OUTLIER

@@ -8,15 +8,11 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.vectors import Vectors
-
-if TYPE_CHECKING:
-    import faiss
 
 Points = NDArray[np.float32]  # (n, 2)
 Rows = NDArray[np.int64]
@@ -57,9 +53,15 @@ class NeighbourIndex:
     def __init__(self, vectors: Vectors) -> None:
         import faiss
 
-        self.exact = len(vectors) <= EXACT_ROWS
-        self.rows = len(vectors)
-        self._index = faiss.IndexFlatIP(vectors.shape[1]) if self.exact else _lists(vectors)
+        self.rows, dim = vectors.shape
+        self.exact = self.rows <= EXACT_ROWS
+        self._index: faiss.Index = faiss.IndexFlatIP(dim)
+        if not self.exact:
+            lists = int(self.rows**0.5)
+            sample = np.random.default_rng(0).choice(self.rows, min(self.rows, lists * TRAINING_ROWS_PER_LIST), replace=False)
+            self._index = faiss.IndexIVFFlat(self._index, dim, lists, faiss.METRIC_INNER_PRODUCT)  # the default is L2
+            self._index.train(vectors[sample])
+            self._index.nprobe = LISTS_READ
         self._index.add(vectors)
 
     def search(self, queries: Vectors, k: int) -> Neighbours:
@@ -67,22 +69,6 @@ class NeighbourIndex:
         scores, rows = self._index.search(np.ascontiguousarray(queries), min(k, self.rows))
         missing = rows < 0
         return Neighbours(np.where(missing, rows[:, :1], rows), np.where(missing, scores[:, :1], scores))
-
-
-def _lists(vectors: Vectors) -> "faiss.IndexIVFFlat":
-    import faiss
-
-    rows, dim = vectors.shape
-    count = int(rows**0.5)
-    index = faiss.IndexIVFFlat(faiss.IndexFlatIP(dim), dim, count, faiss.METRIC_INNER_PRODUCT)  # the default is L2
-    sample = np.random.default_rng(0).choice(rows, min(rows, count * TRAINING_ROWS_PER_LIST), replace=False)
-    index.train(vectors[sample])
-    index.nprobe = LISTS_READ
-    return index
-
-
-class Stopped(Exception):  # noqa: N818 - not an error
-    """Raised inside a fit that is to stop."""
 
 
 def flat(vectors: Vectors) -> bool:
@@ -116,10 +102,10 @@ class UmapLayout:
         self.done = 0
 
     def run(self, neighbours: Neighbours, seed: int = SEED, stopping: Callable[[], bool] = lambda: False) -> None:
-        """Optimise to the end. Waits while another fit runs in this process. Raises Stopped if `stopping`."""
+        """Optimise to the end, or until `stopping`. Waits while another fit runs in this process."""
         while not _ONE_FIT.acquire(timeout=0.1):
             if stopping():
-                raise Stopped
+                return
         try:
             self._fit(neighbours, np.random.RandomState(seed), stopping)
         finally:
@@ -139,7 +125,7 @@ class UmapLayout:
         next_push, no_density = wait_push.copy(), np.zeros(1, np.float32)
         for number in range(self.epochs):
             if stopping():
-                raise Stopped
+                return
             alpha = 1 - max(0, number - 1) / self.epochs
             epoch(
                 self.points, self.points, head, tail, len(self.points), wait, a, b, states, 1.0, 2, True, alpha,

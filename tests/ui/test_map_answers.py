@@ -35,35 +35,35 @@ def sent(**data):
 
 def bright(updates, tab):
     """The rows that the page is told to keep bright."""
-    return np.frombuffer(base64.b64decode(json.loads(updates[tab.answers.bridge])["highlight"]), np.int32).tolist()
+    return np.frombuffer(base64.b64decode(json.loads(updates[tab.panel.bridge])["highlight"]), np.int32).tolist()
 
 
 def filtered(tab, session, **filters):
     """The answer to these filters."""
     values = {tab._session: session, tab.shown_colour: CLUSTERS, tab.bar.filter.state: Filtering()}
-    return tab.answers._on_filter(values, sent(filters=filters))
+    return tab.panel._on_filter(values, sent(filters=filters))
 
 
 def test_a_new_name_is_in_the_list_on_the_map_in_the_selection_and_in_the_files(tab, session):
-    answers, panel, attack = tab.answers, tab.panel, "<i>Log in</i> & out, of all the accounts there are"
-    before = answers._on_listed(session, CLUSTERS, sent(group=2))
+    panel, attack = tab.panel, "<i>Log in</i> & out, of all the accounts there are"
+    before = panel._on_listed(session, CLUSTERS, sent(group=2))
     assert "password" in before[panel.selection] and 'aria-pressed="true"' in before[panel.groups]
-    after = answers._on_renamed(session, CLUSTERS, sent(group=2, name=attack))
-    names = json.loads(after[answers.bridge])["names"]
+    after = panel._on_renamed(session, CLUSTERS, sent(group=2, name=attack))
+    names = json.loads(after[panel.bridge])["names"]
     assert names[2] == "&lt;i&gt;Log in&lt;/i&gt; &amp; out, of<br>all the accounts there<br>are" and len(names) == 3
     escaped = "&lt;i&gt;Log in&lt;/i&gt; &amp; out, of all the accounts there are"
-    for component in (panel.groups, panel.numbers, answers.status, panel.selection):
+    for component in (panel.groups, panel.numbers, panel.status, panel.selection):
         assert escaped in after[component] and "<i>Log" not in after[component]
     assert 'data-group="2" aria-pressed="true"' in after[panel.groups]  # still chosen
     assert tab.plot not in after and panel.tabs not in after  # nothing is drawn again, and the list stays in view
     assert attack in tab.bar.export._csv(session) and escaped in tab.bar.export._page(session, CLUSTERS)
-    back = answers._on_renamed(session, CLUSTERS, sent(group=2, name=""))
-    assert "password" in back[answers.status] and "password" in json.loads(back[answers.bridge])["names"][2]
+    back = panel._on_renamed(session, CLUSTERS, sent(group=2, name=""))
+    assert "password" in back[panel.status] and "password" in json.loads(back[panel.bridge])["names"][2]
 
 
 def test_only_clusters_can_be_renamed(tab, session):
-    answers = tab.answers
-    listed = answers._on_picked(session, CLUSTERS, sent(kind="all", rows=[]))[tab.panel.groups]
+    panel = tab.panel
+    listed = panel._on_picked(session, CLUSTERS, sent(kind="all", rows=[]))[tab.panel.groups]
     assert listed.count("data-rename=") == 3 and listed.count("data-group=") == 4  # the outliers are no cluster
     assert "data-rename" not in lists.colour_list(small_map(), "Column: team")
 
@@ -71,16 +71,16 @@ def test_only_clusters_can_be_renamed(tab, session):
 def test_a_filter_is_a_selection_until_something_else_is_selected(tab, session):
     panel, box = tab.panel, tab.bar.filter.box
     billing = filtered(tab, session, team=["Billing"])
-    assert bright(billing, tab) == [0, 1, 2, 3, 7] and "5 sentences with team: Billing" in billing[tab.answers.status]
+    assert bright(billing, tab) == [0, 1, 2, 3, 7] and "5 sentences with team: Billing" in billing[tab.panel.status]
     assert "Distinctive words" in billing[panel.selection] and "selection.csv" in billing[panel.selection]
     assert billing[box].label == "Filter: 1"
     nobody = filtered(tab, session, amount={"from": "500"})
     assert bright(nobody, tab) == [-1]  # all fade
-    assert "No sentences with amount from 500" in nobody[tab.answers.status] and "Remove a filter" in nobody[panel.selection]
+    assert "No sentences with amount from 500" in nobody[tab.panel.status] and "Remove a filter" in nobody[panel.selection]
     everything = filtered(tab, session)
     assert bright(everything, tab) == [] and "Click a point" in everything[panel.selection] and everything[box].label == "Filter"
     filtered(tab, session, team=["Billing"])
-    other = tab.answers._on_listed(session, CLUSTERS, sent(group=1))
+    other = tab.panel._on_listed(session, CLUSTERS, sent(group=1))
     assert other[box].label == "Filter" and " checked" not in other[tab.bar.filter.menus]
 
 

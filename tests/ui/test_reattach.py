@@ -59,7 +59,7 @@ def test_the_map_comes_back_with_its_clusters_and_its_comparison(shared_bench, s
     drift = Drift(points + 1, np.ones(len(points), np.float32))
     session.put(replace(drawn, comparison=ModelComparison("other", drift, {})))
     shown = tab._on_opened(session, MODEL)
-    assert shown[tab.panel.compare.share].visible and drawn.projection.id in shown[tab.answers.bridge]
+    assert shown[tab.panel.compare.share].visible and drawn.projection.id in shown[tab.panel.bridge]
     open_lines(shared_bench, session, 11)
     cleared = tab._on_opened(session, MODEL)
     assert cleared[tab.plot] is None and cleared[tab.panel.groups] == ""

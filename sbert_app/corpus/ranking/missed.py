@@ -1,10 +1,7 @@
 """Why a row was not found: its rank and score in each way to rank, the words that it lacks, and the reason in one sentence."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-
-import numpy as np
-from numpy.typing import NDArray
 
 from sbert_app.corpus.ranking import lexical
 from sbert_app.corpus.ranking.lexical import WORD, tokenize

@@ -12,9 +12,9 @@ import numpy as np
 
 from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus_map.placed import nearest_on_map
 from sbert_app.corpus_map.projecting import Points2D, compare, drawn_sentences, project
-from sbert_app.corpus_map.result import NAME_LENGTH, NEAREST, CorpusMap, ModelComparison, Projection, QueryOnMap
+from sbert_app.corpus_map.query import QueryOnMap, nearest_on_map
+from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap, ModelComparison, Projection
 from sbert_app.corpus_map.selection import known_cluster
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
@@ -84,8 +84,12 @@ def draw_corpus(indexed: IndexedCorpus, line: Line, grouping: ClusterOptions, st
 
 
 def rename(bench: Workbench, session: Session, cluster: Any, name: Any) -> CorpusMap:
-    """Give a cluster another name; a blank one brings back the name made from its keywords. Raises UserError."""
-    before, name = current_map(session), _cluster_name(name)
+    """Give a cluster another name, on one line; one of which nothing can be seen brings back that of its keywords. UserError."""
+    before, name = current_map(session), " ".join(validation.line(name, "name").split())
+    if len(name) > NAME_LENGTH:
+        raise UserError(f"The name has {len(name):,} characters, more than {NAME_LENGTH}. Shorten it.")
+    if all(unicodedata.category(character)[0] in "CZ" for character in name):
+        name = ""
     renamed = _change(session, before, lambda current: current.renamed(known_cluster(current, cluster), name))
     kept.keep_names(bench.library, session, renamed)
     return renamed
@@ -111,7 +115,7 @@ def place_query(bench: Workbench, session: Session, text: str) -> CorpusMap:
     scores = projected.indexed.embeddings @ vector[0]
     nearest = np.argsort(-scores, kind="stable")[: projection.NEIGHBOURS]
     point = projection.placed(nearest[None], projected.points)[0]
-    rows = nearest_on_map(session.get(OpenCollection), vector[0], projected.indexed, projected.points, NEAREST)
+    rows = nearest_on_map(session.get(OpenCollection), vector[0], projected.indexed, projected.points)
     query = QueryOnMap(text, point, scores, (time.perf_counter() - start) * 1e3, rows)
     return _change(session, before, lambda current: replace(current, query=query))
 
@@ -140,14 +144,6 @@ def _change(session: Session, before: CorpusMap, change: Callable[[CorpusMap], C
         if session.swap(current, after := change(current)):
             return after
     raise UserError("Meanwhile the map was drawn again. Do it once more on the new one.")
-
-
-def _cluster_name(value: Any) -> str:
-    """A name on one line, "" if nothing of it can be seen. Raises UserError."""
-    name = " ".join(validation.line(value, "name").split())
-    if len(name) > NAME_LENGTH:
-        raise UserError(f"The name has {len(name):,} characters, more than {NAME_LENGTH}. Shorten it.")
-    return name if any(unicodedata.category(character)[0] not in "CZ" for character in name) else ""
 
 
 def _clustered(projected: Projection, grouping: ClusterOptions) -> CorpusMap:

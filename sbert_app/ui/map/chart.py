@@ -15,7 +15,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from sbert_app.corpus_map.colouring import Categories, ColourScale
-from sbert_app.corpus_map.result import CorpusMap
+from sbert_app.corpus_map.result import CorpusMap, ModelComparison
 from sbert_app.mapping.keywords import LABEL, SEPARATOR, names
 from sbert_app.mapping.projection import Points
 from sbert_app.ui.kit.html import GREY, INK, PALETTE, TEAL, Figure, as_text, quiet, short
@@ -185,30 +185,20 @@ def message(**parts: Any) -> str:
     return json.dumps(parts | {"number": secrets.randbits(32)})
 
 
-def highlight(rows: NDArray[np.integer] | None, ringed: Points | None = None) -> dict[str, Any]:
-    """Keep these rows bright and fade the others (None: all bright); draw rings around the `ringed` positions, (k, 2)."""
+def highlight(rows: NDArray[np.integer] | None, ringed: Points | None = None, **parts: Any) -> str:
+    """A message: keep these rows bright and fade the others (None: all bright); draw rings around these positions, (k, 2)."""
     bright = np.array([] if rows is None else [NO_ROW], np.int32) if rows is None or not len(rows) else rows
-    return {"highlight": _base64(bright, np.int32), "rings": [] if ringed is None else ringed.ravel().tolist()}
+    return message(highlight=_base64(bright, np.int32), rings=[] if ringed is None else ringed.ravel().tolist(), **parts)
 
 
-def star(point: NDArray[np.floating] | None) -> dict[str, Any]:
-    """The query's position, (2,), or None for no star."""
-    return {"query": [] if point is None else point.tolist()}
-
-
-def move(corpus_map: CorpusMap, share: float) -> dict[str, Any]:
-    """The drawn rows with their positions on both maps, and the clusters' centres on the other model's.
+def move(corpus_map: CorpusMap, comparison: ModelComparison, share: float) -> str:
+    """A message: the drawn rows with their positions on both maps, and the clusters' centres on the other model's.
 
     The page draws them at `share` of the way, once it shows this map.
     """
-    if corpus_map.comparison is None:
-        return {}
-    first, second = corpus_map.projection.points[corpus_map.projection.drawn], corpus_map.comparison.drift.points
-    return {
-        "map": corpus_map.projection.id, "rows": _base64(corpus_map.projection.drawn, np.int32),
-        "from": _base64(first, np.float32), "to": _base64(second, np.float32), "share": share,
-        "others": corpus_map.other_centres(),
-    }  # fmt: skip
+    rows, points, centres = corpus_map.projection.drawn, corpus_map.projection.points, corpus_map.other_centres()
+    positions = {"from": _base64(points[rows], np.float32), "to": _base64(comparison.drift.points, np.float32)}
+    return message(map=corpus_map.projection.id, rows=_base64(rows, np.int32), **positions, share=share, others=centres)
 
 
 def _base64(values: NDArray[Any], kind: Any) -> str:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from sbert_app.corpus_map.colouring import OUTLIERS, ColourScale, colouring
-from sbert_app.corpus_map.placed import PlacedRows
-from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap, QueryOnMap
+from sbert_app.corpus_map.query import PlacedRows, QueryOnMap
+from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap
 from sbert_app.corpus_map.selection import Selection
 from sbert_app.mapping.quality import OUTLIER
 from sbert_app.ui.kit import html
@@ -25,6 +25,8 @@ BUTTON = Markup(
     '<li><button type="button" data-group="{}" aria-pressed="{}"><i style="background:{}"></i><b dir="auto">{}</b><span>{}</span>{}'
     "</button>{}</li>"
 )
+ROWS = Markup('{}{}<ol class="selection" aria-label="{}" tabindex="0">{}</ol>{}')
+IN_CLUSTER = Markup('<span><i style="background:{}"></i>{}</span>')
 INSIDE = Markup('<button type="button" class="unfold" data-tab="Search" data-inside>Search inside</button>')
 # assets/map_clusters.js turns the name into a text field, which shows data-made when it is empty.
 RENAME = Markup(
@@ -94,12 +96,13 @@ def selection(corpus_map: CorpusMap, selected: Selection, words: Sequence[str] =
     title = Markup("<b>{}</b> {}").format(selected.title(corpus_map), INSIDE if inside else "")
     head = html.head(title, save) + html.cautions(selected.notes)
     about = html.hint(Markup("Distinctive words: <b>{}</b>").format(", ".join(words))) if words else ""
-    labels = corpus_map.clustering.labels[listed].tolist()
-    mark, shown = Markup('<span><i style="background:{}"></i>{}</span>'), zip(records[:SHOWN_ROWS], labels, strict=False)
-    marked = [(record, mark.format(_colour(label), html.short(str(record["cluster"]), 40))) for record, label in shown]
-    cards = Markup().join(_card(record, cluster) for record, cluster in marked)
+    labels = corpus_map.clustering.labels[listed[:SHOWN_ROWS]].tolist()
+    cards = [
+        _card(record, IN_CLUSTER.format(_colour(label), html.short(str(record["cluster"]), 40)))
+        for record, label in zip(records[:SHOWN_ROWS], labels, strict=True)
+    ]
     more = html.hint(f"The first {SHOWN_ROWS:,} of {len(rows):,}.") if len(rows) > SHOWN_ROWS else ""
-    return Markup('{}{}<ol class="selection" aria-label="Chosen sentences" tabindex="0">{}</ol>{}').format(head, about, cards, more)
+    return ROWS.format(head, about, "Chosen sentences", Markup().join(cards), more)
 
 
 def _card(record: dict[str, object], mark: Markup, own: Sequence[str] = OWN_KEYS) -> Markup:
@@ -128,5 +131,4 @@ def nearest(query: QueryOnMap, rows: PlacedRows) -> Markup:
     outside = Markup("<span>not in the sample</span>")
     own = (*OWN_KEYS, "in_sample")
     cards = Markup().join(_card(record, Markup() if record["in_sample"] else outside, own) for record in records)
-    listed = Markup('{}{}<ol class="selection" aria-label="Nearest sentences" tabindex="0">{}</ol>')
-    return listed.format(head, about, cards)
+    return ROWS.format(head, about, "Nearest sentences", cards, "")

@@ -1,24 +1,28 @@
-"""The panel beside the map: its clusters, what is selected on it, another model's map. One tab each."""
+"""Beside the map its clusters, what is selected on it, another model's map; clicks, lassos, filters and lists select its rows."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import gradio as gr
+import numpy as np
 from markupsafe import Markup
 
-from sbert_app.corpus_map import colouring
+from sbert_app.corpus_map import colouring, selection
 from sbert_app.corpus_map.result import CorpusMap
+from sbert_app.corpus_map.selection import Selection
 from sbert_app.errors import UserError
-from sbert_app.jobs.map.job import MAP, compare_model
-from sbert_app.jobs.map.kept import current_map, other_models, own_model
+from sbert_app.jobs.map import kept
+from sbert_app.jobs.map.job import MAP, compare_model, rename
+from sbert_app.jobs.map.kept import current_map
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import ASSETS
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import PRIVATE, Updates, handler
+from sbert_app.ui.kit.events import PRIVATE, Updates, Values, handler, sent
 from sbert_app.ui.kit.long_job import LongJob
-from sbert_app.ui.map import view
-from sbert_app.ui.map.chart import message, move
+from sbert_app.ui.map import chart, lists, view
+from sbert_app.ui.map.chart import highlight
+from sbert_app.ui.map.toolbar import LABEL, MapFilters
 
 ABOUT = "Its map of the same rows, for instance to see what a training changed."
 NO_OTHER = "No other model is available yet. Save one in the Fine-tune tab, or type the name of one."
@@ -27,6 +31,7 @@ CLUSTERS, SELECTION, COMPARE = "map-clusters-tab", "map-selection-tab", "map-com
 # "inside" is a custom event: the corpus is to be searched inside the selection, in the Search tab.
 INSIDE = "element.addEventListener('click', event => { if (event.target.closest('[data-inside]')) trigger('inside'); })"
 MORPH = "share => window.studioMapMorph(share)"
+SCRIPTS = "\n".join((ASSETS / name).read_text(encoding="utf-8") for name in ("map.js", "map_bridge.js"))
 
 
 class ComparePanel:
@@ -58,7 +63,7 @@ class ComparePanel:
         if corpus_map.comparison is None:
             return self.hidden()
         return {
-            self._bridge: message(**move(corpus_map, share)),
+            self._bridge: chart.move(corpus_map, corpus_map.comparison, share),
             self.share: gr.Slider(value=share, visible=True),
             self.summary: view.model_comparison(corpus_map),
             self.stage: "",
@@ -76,7 +81,7 @@ class ComparePanel:
 
     def _on_models(self, session: Session, model: str, chosen: str | None) -> Any:
         """List the models that are available now; one that is chosen or typed, also meanwhile, stays unless it is the map's own."""
-        others, own = other_models(self._bench, session, model), own_model(session, model)
+        others, own = kept.other_models(self._bench, session, model), kept.own_model(session, model)
         emptied: dict[str, Any] = {"value": None} if chosen and chosen == own else {}
         return gr.Dropdown(choices=others, info=ABOUT if others else NO_OTHER, **emptied)
 
@@ -95,9 +100,18 @@ class ComparePanel:
 
 
 class MapPanel:
-    """The components. `compare`: the other model's map."""
+    """`bridge` sends messages to the page's script; `pointed` shows the hovered sentence, `status` what is selected.
 
-    def __init__(self, bench: Workbench, session: gr.State, bridge: gr.HTML) -> None:
+    colour: the colouring of the plot; compare: the other model's map.
+    """
+
+    def __init__(self, bench: Workbench, session: gr.State, status: gr.HTML, filters: MapFilters, colour: gr.State) -> None:
+        self._bench, self._session, self.status, self._filter, self._colour = bench, session, status, filters, colour
+        self.bridge = gr.HTML("", html_template="", js_on_load=SCRIPTS, visible="hidden", elem_id="map-bridge")
+        self.pointed = gr.HTML(elem_id="map-pointed", js_on_load=None)
+
+    def draw(self) -> None:
+        """Build the tabs beside the map."""
         with gr.Tabs(elem_id="map-panel") as self.tabs:
             with gr.Tab("Clusters", id=CLUSTERS):
                 self.summary = gr.HTML(html.empty(view.NO_MAP), elem_id="map-summary", js_on_load=None)
@@ -107,4 +121,98 @@ class MapPanel:
             with gr.Tab("Selection", id=SELECTION):
                 self.selection = gr.HTML(html.empty(view.NOTHING_CHOSEN), elem_id="map-selection", js_on_load=INSIDE)
             with gr.Tab("Compare", id=COMPARE) as compare:
-                self.compare = ComparePanel(bench, session, bridge, compare)
+                self.compare = ComparePanel(self._bench, self._session, self.bridge, compare)
+        # What `deselected` updates.
+        self.deselecting: list[Any] = [self.selection, self.status, self.pointed, *self._filter.outputs]
+
+    def listen(self) -> None:
+        session = [self._session, self._colour]
+        outputs = [self.bridge, self.groups, self.tabs, *self.deselecting]
+        self.groups.picked(handler(self._on_listed), session, outputs, **PRIVATE)
+        self.bridge.picked(handler(self._on_picked), session, outputs, trigger_mode="always_last", **PRIVATE)
+        inputs = {*session, self._filter.state}
+        self._filter.menus.chosen(handler(self._on_filter), inputs, outputs, trigger_mode="always_last", **PRIVATE)
+        renamed = [self.bridge, self.groups, self.numbers, self.selection, self.status]
+        self.groups.renamed(handler(self._on_renamed), session, renamed, trigger_mode="multiple", **PRIVATE)
+
+    def deselected(self, session: Session) -> Updates:
+        """Clear the selection."""
+        session.drop(Selection)
+        listed = {self.selection: html.empty(view.NOTHING_CHOSEN), self.status: view.status(), self.pointed: ""}
+        return {**listed, **self._filter.offered(session.get(CorpusMap))}
+
+    def show_query(self, session: Session, corpus_map: CorpusMap) -> Updates:
+        """Select the rows nearest to the query on the map; of a sample, list and ring those nearest in the whole collection."""
+        query = corpus_map.query
+        if query is None or query.nearest is None:
+            return self._listed(session, corpus_map, colouring.QUERY, selection.near_query(corpus_map), highlight(None))
+        return {
+            **self.deselected(session),
+            self.groups: lists.cluster_list(corpus_map),
+            self.bridge: highlight(None, query.nearest.points),
+            self.selection: lists.nearest(query, query.nearest),
+            self.status: view.status(lists.nearest_title(query, query.nearest)),
+            self.tabs: gr.Tabs(selected=SELECTION),
+        }
+
+    def _on_listed(self, session: Session, colour: str, event: gr.EventData) -> Updates:
+        """A cluster or a value was chosen in the list: its rows stay bright."""
+        corpus_map, group = current_map(session), sent(event).get("group")
+        selected = self._listed(session, corpus_map, colour, selection.of_group(corpus_map, colour, group))
+        return {**selected, self.groups: lists.colour_list(corpus_map, colour, group)}
+
+    def _on_picked(self, session: Session, colour: str, event: gr.EventData) -> Updates:
+        """An event of the plot: hover, click, lasso, or all (a double-click, which clears the selection)."""
+        corpus_map, kind = session.get(CorpusMap), sent(event).get("kind")
+        if corpus_map is None:
+            return {self.pointed: ""}
+        rows = selection.known_rows(corpus_map, sent(event).get("rows"))
+        if kind == "hover":
+            return {self.pointed: view.hovered(corpus_map, int(rows[0])) if len(rows) else ""}
+        if kind == "all" or not len(rows):
+            return {**self.deselected(session), self.groups: lists.colour_list(corpus_map, colour)}
+        if kind == "lasso":
+            return self._listed(session, corpus_map, colour, selection.inside_lasso(corpus_map, rows))
+        near = selection.near_row(corpus_map, int(rows[0]))
+        return self._listed(session, corpus_map, colour, near, highlight(None, corpus_map.projection.points[near.rows]))
+
+    def _on_filter(self, values: Values, event: gr.EventData) -> Updates:
+        """Select the rows that match the filters; without one, clear the selection."""
+        session, colour, chosen = values[self._session], values[self._colour], self._filter.changed(values, event)
+        corpus_map, filters = current_map(session), dict(chosen[self._filter.state].filters)
+        if not filters:
+            listed = {self.groups: lists.colour_list(corpus_map, colour), self.bridge: highlight(None)}
+            return {**self.deselected(session), **listed}
+        selected = self._listed(session, corpus_map, colour, selection.matching(corpus_map, filters))
+        return {**selected, **chosen, self._filter.box: gr.Accordion(label=f"{LABEL}: {len(filters)}")}
+
+    def _on_renamed(self, session: Session, colour: str, event: gr.EventData) -> Updates:
+        """A cluster got another name: change it wherever it is, without drawing the points again."""
+        corpus_map = rename(self._bench, session, sent(event).get("group"), sent(event).get("name"))
+        selected = kept.current_selection(session)
+        renamed = {
+            self.bridge: chart.message(map=corpus_map.projection.id, names=chart.labels(corpus_map)),
+            self.groups: lists.colour_list(corpus_map, colour, selected.cluster if selected else None),
+            self.numbers: view.numbers(corpus_map),
+        }
+        return {**renamed, **(self._titled(session, corpus_map, selected) if selected else {})}
+
+    def _listed(self, session: Session, corpus_map: CorpusMap, colour: str, selected: Selection, shown: str = "") -> Updates:
+        """Keep the selection, and list its rows, with no filter in force. shown: a message, "" for only its rows bright."""
+        session.put(selected)
+        return {
+            **self._titled(session, corpus_map, selected),
+            **self._filter.offered(corpus_map),
+            self.bridge: shown or highlight(np.intersect1d(selected.rows, corpus_map.projection.drawn)),
+            self.groups: lists.colour_list(corpus_map, colour),
+            self.tabs: gr.Tabs(selected=SELECTION),
+        }
+
+    def _titled(self, session: Session, corpus_map: CorpusMap, selected: Selection) -> Updates:
+        """The list of selected rows and the line on the map."""
+        ranked = selected.scores is not None or not len(selected.rows)
+        words = [] if ranked else corpus_map.projection.words.distinctive_words(selected.rows)
+        return {
+            self.selection: lists.selection(corpus_map, selected, words, kept.is_searched(session, corpus_map)),
+            self.status: view.status(selected.title(corpus_map)),
+        }

@@ -19,8 +19,8 @@ from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.long_job import LongJob
 from sbert_app.ui.map import chart, lists, view
-from sbert_app.ui.map.answers import MapAnswers
-from sbert_app.ui.map.chart import highlight, message, star
+from sbert_app.ui.map.chart import highlight
+from sbert_app.ui.map.panel import MapPanel
 from sbert_app.ui.map.toolbar import Toolbar
 
 REFRESH_SECONDS, REFRESH_POINTS = 0.5, 40_000  # seconds between redraws: at least 0.5, and 1 per 40,000 points
@@ -41,10 +41,9 @@ class MapTab:
                 self.plot = gr.Plot(label="Map of the corpus", show_label=False, elem_id="map-plot")
                 self.stage = gr.HTML(elem_id="map-stage", js_on_load=None)
                 self.status = gr.HTML(elem_id="map-told", js_on_load=None)
-                self.answers = MapAnswers(bench, session, self.status, self.bar.filter, self.shown_colour)
+                self.panel = MapPanel(bench, session, self.status, self.bar.filter, self.shown_colour)
             with gr.Column(min_width=0, elem_id="map-side"):
-                self.answers.draw_panel()
-        self.panel = self.answers.panel
+                self.panel.draw()
         self.job = LongJob(self.bar.stop, self.stage, self.bar.start)
         self.reduced_motion = gr.Checkbox(visible="hidden", elem_id="map-reduced-motion")
         self.in_view = gr.Checkbox(visible="hidden", elem_id="map-in-view")
@@ -54,9 +53,9 @@ class MapTab:
         bar, panel = self.bar, self.panel
         session = [self._session]
         coloured = [self.plot, bar.colour, self.shown_colour]
-        grouped = [*coloured, panel.summary, panel.groups, panel.numbers, *self.answers.deselecting, *bar.export.links]
+        grouped = [*coloured, panel.summary, panel.groups, panel.numbers, *panel.deselecting, *bar.export.links]
         outputs = [*grouped, *panel.compare.reset, bar.corpus_line, bar.query]
-        everything = [*outputs, *self.job.outputs, self.answers.bridge, *bar.options.values]
+        everything = [*outputs, *self.job.outputs, panel.bridge, *bar.options.values]
         shown = opened.change(handler(self._on_opened), [*session, self._model], everything, **PRIVATE)
         begun = [
             event(None, None, [self.reduced_motion, self.in_view], js=js, **PRIVATE)
@@ -71,9 +70,9 @@ class MapTab:
         inputs = [*session, bar.colour, self.shown_colour]
         recoloured = bar.colour.input(handler(self._on_colour), inputs, [self.plot, self.shown_colour, panel.groups], **PRIVATE)
         recoloured.failure(lambda shown: shown, self.shown_colour, bar.colour, **PRIVATE)
-        queried = [*coloured, *self.answers.deselecting, self.answers.bridge, panel.groups, panel.tabs]
+        queried = [*coloured, *panel.deselecting, panel.bridge, panel.groups, panel.tabs]
         bar.query.submit(handler(self._on_query), [*session, bar.query, self.shown_colour], queried, **PRIVATE)
-        self.answers.listen()
+        panel.listen()
         bar.all.click(handler(self._on_all), [*session, self.shown_colour], [*queried, bar.query], **PRIVATE)
         panel.compare.listen(bar.colour, self._model, [tab.select, opened.change, self._model.change])
         bar.export.listen()
@@ -93,7 +92,7 @@ class MapTab:
 
     def _cleared(self) -> Updates:
         """Clear everything about the previous map except the plot."""
-        empty = dict.fromkeys((self.panel.groups, self.answers.pointed, self.bar.query, self.status), "")
+        empty = dict.fromkeys((self.panel.groups, self.panel.pointed, self.bar.query, self.status), "")
         empty |= {self.panel.selection: html.empty(view.NOTHING_CHOSEN), self.panel.summary: html.empty(view.NO_MAP)}
         empty |= dict.fromkeys(self.bar.export.links, "")
         return {**empty, **self.panel.compare.hidden()}
@@ -142,7 +141,7 @@ class MapTab:
             self.panel.summary: view.summary(corpus_map),
             self.panel.groups: lists.cluster_list(corpus_map),
             self.panel.numbers: view.numbers(corpus_map),
-            **self.answers.deselected(session),
+            **self.panel.deselected(session),
             **self.bar.export.shown(corpus_map),
         }
 
@@ -169,17 +168,17 @@ class MapTab:
     def _on_query(self, session: Session, text: str, shown: str) -> Updates:
         """Place the query and select the rows near it; an empty query removes the star."""
         if isinstance(text, str) and not text.strip():
-            return {**self.answers.deselected(session), **self._without_query(session, shown)}
+            return {**self.panel.deselected(session), **self._without_query(session, shown)}
         corpus_map = place_query(self._bench, session, text)
-        return {**self._coloured(corpus_map, colouring.QUERY), **self.answers.show_query(session, corpus_map)}
+        return {**self._coloured(corpus_map, colouring.QUERY), **self.panel.show_query(session, corpus_map)}
 
     def _on_all(self, session: Session, shown: str) -> Updates:
         """Clear the selection and the query."""
         corpus_map = current_map(session)
         listed = {self.panel.groups: lists.colour_list(corpus_map, shown), self.bar.query: ""}
-        return {**self.answers.deselected(session), **listed, **self._without_query(session, shown)}
+        return {**self.panel.deselected(session), **listed, **self._without_query(session, shown)}
 
     def _without_query(self, session: Session, shown: str) -> Updates:
         corpus_map = remove_query(session)
         clusters = self._coloured(corpus_map, colouring.CLUSTERS) if shown == colouring.QUERY else {}
-        return {self.answers.bridge: message(**highlight(None), **star(None)), **clusters}
+        return {self.panel.bridge: highlight(None, query=[]), **clusters}

@@ -36,22 +36,20 @@ class Toolbar:
         with gr.Row(elem_id="map-top"):
             self.corpus_line = gr.HTML(view.corpus_line(), elem_id="map-course", js_on_load=None)
             with gr.Row(elem_id="map-controls"):
-                self._draw_controls()
+                self.query = gr.Textbox(
+                    label="Find on the map", placeholder="Find on the map: any words", max_lines=1, min_width=0,
+                    elem_id="map-query",
+                )  # fmt: skip
+                self.colour = gr.Dropdown(
+                    [colouring.CLUSTERS], value=colouring.CLUSTERS, label="Colour by", min_width=0, allow_custom_value=True,
+                    elem_id="map-colour",
+                )  # fmt: skip
+                self.filter = MapFilters()
+                self.all = gr.Button("Show all", size="sm", elem_id="map-all")
                 self.export = ExportPanel(session, self.colour)
             self.options = ClusterControls()
             self.start = gr.Button(view.draw_label(None), variant="primary", size="sm", elem_id="map-draw")
             self.stop = gr.Button("Stop here", variant="stop", size="sm", visible=False, elem_id="map-stop")
-
-    def _draw_controls(self) -> None:
-        self.query = gr.Textbox(
-            label="Find on the map", placeholder="Find on the map: any words", max_lines=1, min_width=0, elem_id="map-query",
-        )  # fmt: skip
-        self.colour = gr.Dropdown(
-            [colouring.CLUSTERS], value=colouring.CLUSTERS, label="Colour by", min_width=0, allow_custom_value=True,
-            elem_id="map-colour",
-        )  # fmt: skip
-        self.filter = MapFilters()
-        self.all = gr.Button("Show all", size="sm", elem_id="map-all")
 
 
 class MapFilters(Filters):
@@ -67,10 +65,6 @@ class MapFilters(Filters):
         """Offer the columns of the map's corpus, with no filter in force."""
         columns = corpus_map.projection.indexed.corpus.filter_columns if corpus_map else ()
         return {**self.show(Filtering(columns)), self.box: gr.Accordion(label=LABEL, visible=len(columns) > 1)}
-
-    def in_force(self, filters: dict[str, Any]) -> Updates:
-        """The number of filtered columns on the button."""
-        return {self.box: gr.Accordion(label=f"{LABEL}: {len(filters)}" if filters else LABEL)}
 
 
 class ClusterControls:

@@ -1,4 +1,4 @@
-"""Rows that are not drawn on a map, at the places that they would have."""
+"""A query on a map, and the rows nearest to it that are not drawn, at the places that they would have."""
 
 from dataclasses import dataclass
 
@@ -11,6 +11,8 @@ from sbert_app.corpus.reader import Corpus
 from sbert_app.mapping import projection
 from sbert_app.mapping.projection import Points
 from sbert_app.vectors import Vectors, unit_rows
+
+NEAREST = 10
 
 
 @dataclass(frozen=True)
@@ -29,31 +31,46 @@ class PlacedRows:
 
     def records(self) -> list[dict[str, object]]:
         """The rows to show or save: cosine, row, sentence, point, whether in the sample, and the collection's own columns."""
-        columns = self.corpus.metadata.to_dict("records")
-        records = []
-        for i, (score, (x, y)) in enumerate(zip(self.scores.tolist(), self.points.tolist(), strict=True)):
-            record: dict[str, object] = {
+        corpus, rows = self.corpus, zip(self.scores.tolist(), self.sampled.tolist(), self.points.tolist(), strict=True)
+        own = (
+            {
                 "score": round(score, 4),
-                "row": self.corpus.row_label(int(self.corpus.rows[i])),
-                "sentence": self.corpus.sentences[i],
-                "in_sample": bool(self.sampled[i]),
+                "row": corpus.row_label(int(corpus.rows[i])),
+                "sentence": corpus.sentences[i],
+                "in_sample": sampled,
                 "map_x": round(x, 4),
                 "map_y": round(y, 4),
             }
-            records.append(record | {(f"{key}_" if key in record else str(key)): value for key, value in columns[i].items()})
-        return records
+            for i, (score, sampled, (x, y)) in enumerate(rows)
+        )
+        return list(corpus.with_metadata(own, slice(len(self.scores))))
 
 
-def nearest_on_map(
-    opened: OpenCollection | None, vector: Vectors, drawn: IndexedCorpus, drawn_points: Points, count: int
-) -> PlacedRows | None:
+@dataclass(frozen=True)
+class QueryOnMap:
+    """A typed query: its point on the map, (2,), and its cosine to every row, (n,).
+
+    nearest: on the map of a sample, the rows of the whole collection that are nearest.
+    """
+
+    query: str
+    point: NDArray[np.float32]
+    scores: Vectors
+    milliseconds: float
+    nearest: PlacedRows | None = None
+
+    def best(self, most: int = NEAREST) -> NDArray[np.int64]:
+        return np.argsort(-self.scores, kind="stable")[:most]
+
+
+def nearest_on_map(opened: OpenCollection | None, vector: Vectors, drawn: IndexedCorpus, drawn_points: Points) -> PlacedRows | None:
     """The rows of the whole collection closest to a unit query, (dim,); None where the map shows all rows of what is open.
 
     A row of the sample has its point; any other gets the median point of the sampled rows nearest to it.
     """
     if opened is None or not opened.is_sampled or drawn is not opened.sample:
         return None
-    hits, ranking = opened.closest(vector, count, {})
+    hits, ranking = opened.closest(vector, NEAREST, {})
     sample, rows = opened.sample, hits.corpus.rows[: len(ranking.rows)]
     embeddings = unit_rows(hits.embeddings[: len(rows)])
     nearest = np.argsort(-(embeddings @ sample.embeddings.T), axis=1, kind="stable")[:, : projection.NEIGHBOURS]
