@@ -177,6 +177,23 @@ class Group:
         return sum(not member.keep for member in self.members)
 
 
+@dataclass(frozen=True)
+class Joined:
+    """How the rows of a collection were compared: `compared` of its `total` rows, each with its `neighbours` nearest of all rows.
+
+    index: the index that gave these, in words.
+    """
+
+    compared: int
+    total: int
+    neighbours: int
+    index: str
+
+    @property
+    def is_sampled(self) -> bool:
+        return self.compared < self.total
+
+
 def find_duplicates(
     sentences: Sequence[str], embeddings: Vectors, index: VectorIndex | None = None, floor: float = FLOOR, most: int = MOST_PAIRS
 ) -> Iterator[Step[Duplicates]]:

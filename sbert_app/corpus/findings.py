@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
-from sbert_app.corpus.duplicates import COPIES, SIMILAR, Duplicates, Group, Member, Pairs, SentencePair, Verdicts
+from sbert_app.corpus.duplicates import COPIES, SIMILAR, Duplicates, Group, Joined, Member, Pairs, SentencePair, Verdicts
 from sbert_app.corpus.filters import label_columns
 from sbert_app.corpus.groups import Grouping
 from sbert_app.corpus.indexed import IndexedCorpus
@@ -16,23 +16,6 @@ from sbert_app.corpus.reader import Corpus
 from sbert_app.tables.table import BYTE_ORDER_MARK, skipped_summary, to_csv
 
 LABEL_AGREEMENT = 2 / 3  # the share of the groups within which a label is the same, at least
-
-
-@dataclass(frozen=True)
-class Joined:
-    """How the rows of a collection were compared: `compared` of its `total` rows, each with its `neighbours` nearest of all rows.
-
-    index: the index that gave these, in words.
-    """
-
-    compared: int
-    total: int
-    neighbours: int
-    index: str
-
-    @property
-    def is_sampled(self) -> bool:
-        return self.compared < self.total
 
 
 @dataclass(frozen=True)

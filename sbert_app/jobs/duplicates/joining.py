@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from sbert_app.collections.collection import EMBEDDING, ROW, SENTENCE, embeddings_of
 from sbert_app.collections.opened import OpenCollection, corpus_of
-from sbert_app.corpus.duplicates import Copies, Duplicates
-from sbert_app.corpus.findings import Joined, Mined
+from sbert_app.corpus.duplicates import Copies, Duplicates, Joined
+from sbert_app.corpus.findings import Mined
 from sbert_app.corpus.mining import COMPARING, EQUAL, FLOOR, SimilarPairs
 from sbert_app.step import Step
 from sbert_app.vectors import Rows, Vectors, unit_rows
