@@ -137,9 +137,9 @@ class Scale:
         word = self.word(score)
         return TOPIC if word in (SAME, CLOSE) and CONTRADICTIONS.intersection(cautions) else word
 
-    def sentence(self, score: float, word: str = "") -> str:
-        """Such as "Close in topic: higher than 99.1 % of random pairs of field_notes.csv". word: instead of the score's own."""
-        return f"{word or self.word(score)}: {in_words(self.random.percentile(score), self.random.whose)}"
+    def sentence(self, score: float, cautions: Collection[str] = ()) -> str:
+        """The verdict, such as "Close in topic: higher than 99.1 % of random pairs of field_notes.csv"."""
+        return f"{self.verdict(score, cautions)}: {in_words(self.random.percentile(score), self.random.whose)}"
 
 
 def _quantile(rising: NDArray[np.float32], share: float) -> float:

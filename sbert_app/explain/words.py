@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sbert_app.explain.attribution import Attribution, is_special
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+WRITTEN = re.compile(r"\w+")  # a word as word search takes it
 # Words without content of their own. Negations are not among them: they decide what a sentence says.
 FUNCTION_WORDS = frozenset(
     """a about after all also am an and any are as at be because been before being but by can could did do does doing done for
@@ -55,6 +56,12 @@ def overlap(content1: set[str], content2: set[str]) -> float:
 def shared_content(sentence1: str, sentence2: str) -> float:
     """How much of the shorter sentence's content the other one has, 0..1, by words."""
     return overlap(content(words_of(sentence1)), content(words_of(sentence2)))
+
+
+def word_overlap(sentence1: str, sentence2: str) -> float:
+    """Jaccard overlap of the lower-cased words, 0..1: the simplest baseline for an embedding."""
+    words1, words2 = set(WRITTEN.findall(sentence1.lower())), set(WRITTEN.findall(sentence2.lower()))
+    return len(words1 & words2) / len(words1 | words2) if words1 | words2 else 0.0
 
 
 def has_content(words: Sequence[str]) -> NDArray[np.bool_]:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sbert_app.corpus.ranking.lexical import LexicalIndex, Scores, tf_idf_cosines, ticking, word_overlap
+from sbert_app.corpus.ranking.lexical import LexicalIndex, Scores, tf_idf_cosines, ticking
 from sbert_app.corpus.ranking.maxsim import QueryTokens, TokenCache
 from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import predict
+from sbert_app.explain.words import word_overlap
 from sbert_app.grid import systems
 from sbert_app.grid.support_vectors import out_of_fold
 from sbert_app.grid.systems import BM25, HYBRID, MAXSIM, Choice, System

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus.ranking.lexical import best_rows, word_overlap
+from sbert_app.corpus.ranking.lexical import best_rows
 from sbert_app.errors import UserError
+from sbert_app.explain.words import word_overlap
 from sbert_app.vectors import Rows, Vectors
 
 ROWS, NEAR = 2_000, 8  # rows whose neighbours are candidates, and how many by meaning

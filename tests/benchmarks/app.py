@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sbert_app.jobs.similarity.job import compare
+from sbert_app.jobs.similarity.pair import compare
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import open_workbench, warm_up
 from sbert_app.settings import Settings

@@ -18,9 +18,9 @@ import torch
 from numpy.typing import NDArray
 from scipy.stats import t
 
-from sbert_app.corpus.ranking.lexical import word_overlap
 from sbert_app.evaluation.metrics import average_precision
 from sbert_app.evaluation.verdict import predict
+from sbert_app.explain.words import word_overlap
 from sbert_app.labelled.example_set import Examples, sentence_groups
 from sbert_app.labelling.answers import LEARN, NO, YES, Answer
 from sbert_app.labelling.candidates import STRATA, Candidates

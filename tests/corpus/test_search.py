@@ -9,7 +9,7 @@ from sbert_app.corpus.faiss_index import SCANN, TARGET_RECALL, FaissIndex
 from sbert_app.corpus.filters import facets, filter_columns, label_columns, matching_rows
 from sbert_app.corpus.index import VectorIndex
 from sbert_app.corpus.indexed import HYBRID, IndexedCorpus
-from sbert_app.corpus.ranking.lexical import LexicalIndex, best_rows, tokenize, word_overlap
+from sbert_app.corpus.ranking.lexical import LexicalIndex, best_rows, tokenize
 from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError
 from sbert_app.vectors import unit_rows
@@ -97,11 +97,6 @@ def test_bm25_of_sentences_without_any_word():
 def test_words_of_a_sentence_of_stop_words_are_kept():
     assert tokenize("To be or not to be") == ["to", "be", "or", "not", "to", "be"]
     assert tokenize("The parcel is late") == ["parcel", "late"]
-
-
-def test_word_overlap_is_jaccard():
-    assert word_overlap("The cat sat", "the CAT ran") == pytest.approx(2 / 4)
-    assert word_overlap("", "") == 0.0
 
 
 METADATA = pd.DataFrame(

@@ -6,7 +6,7 @@ import pytest
 from sbert_app.explain.attribution import EXACT, Attribution, TokenVectors, is_special, leave_one_out, split_mean_pooled
 from sbert_app.explain.cautions import LANGUAGE, NEGATION, NUMBERS, ORDER
 from sbert_app.explain.scale import WORDS, Calibration, References, Scale
-from sbert_app.explain.words import has_content, matched_pairs, shared_content, spans, stem
+from sbert_app.explain.words import has_content, matched_pairs, shared_content, spans, stem, word_overlap
 from sbert_app.vectors import cosine, unit_rows
 
 PAIRS = [
@@ -138,3 +138,8 @@ def test_each_word_is_in_one_matched_pair():
     shares = np.array([[0.9, 0.9, 0.9], [0.9, 0.3, 0.2], [0.9, 0.2, 0.25], [0.9, 0.01, 0.01]], dtype=np.float32)
     attribution = Attribution(EXACT, ["[CLS]", "cat", "nap", "mat"], ["[CLS]", "kitten", "sleep"], shares, 0.5)
     assert [(p.first, p.second, round(p.share, 2)) for p in matched_pairs(attribution)] == [(1, 1, 0.3), (2, 2, 0.25)]
+
+
+def test_word_overlap_is_jaccard():
+    assert word_overlap("The cat sat", "the CAT ran") == pytest.approx(2 / 4)
+    assert word_overlap("", "") == 0.0

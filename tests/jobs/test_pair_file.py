@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 
 from sbert_app.errors import UserError
 from sbert_app.jobs.score_pairs import SCORING, open_pairs, score_opened
-from sbert_app.jobs.similarity.job import compare
+from sbert_app.jobs.similarity.pair import compare
 from sbert_app.labelled.pair_columns import PairColumns
 from sbert_app.labelled.scored_pairs import ScoredPairs
 from sbert_app.models.defaults import DEFAULT_ENCODER

@@ -7,7 +7,8 @@ import pytest
 
 from sbert_app.errors import UserError
 from sbert_app.jobs.declaring.option import read
-from sbert_app.jobs.similarity.job import LEAVE_ONE_OUT_WORDS, SimilarityOptions, compare, compare_lists
+from sbert_app.jobs.similarity.job import SimilarityOptions, compare_lists
+from sbert_app.jobs.similarity.pair import LEAVE_ONE_OUT_WORDS, compare
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, NEW_POLY
 from sbert_app.models.files.layout import read_layout, write_layout
 from sbert_app.runtime.session import Session
@@ -166,9 +167,9 @@ def test_an_untrained_network_says_so_and_is_explained_by_leaving_words_out(comp
 def test_lists_are_compared_each_with_each(shared_bench, compared):
     result = compare_lists(shared_bench, "a red car\na dog\n\n", "the crimson automobile\na puppy\nthe moon")
     assert result.scores.shape == (2, 3)
-    best = result.best(2)
-    assert {(s1, s2) for _, s1, s2 in best} == {("a red car", "the crimson automobile"), ("a dog", "a puppy")}
-    assert best[0][0] >= best[1][0]
+    best = result.records(2)
+    pairs = {(pair["sentence1"], pair["sentence2"]) for pair in best}
+    assert pairs == {("a red car", "the crimson automobile"), ("a dog", "a puppy")} and best[0]["score"] >= best[1]["score"]
     assert np.allclose(result.scores[0, 0], compared("a red car", "the crimson automobile").score, atol=5e-3)
 
 

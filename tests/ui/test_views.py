@@ -18,8 +18,8 @@ from sbert_app.evaluation.verdict import Change
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.jobs.score_pairs import open_pairs, score_opened
-from sbert_app.jobs.similarity.compared import ListComparison
-from sbert_app.jobs.similarity.job import compare
+from sbert_app.jobs.similarity.job import ListComparison
+from sbert_app.jobs.similarity.pair import compare
 from sbert_app.labelled.example_set import Separation
 from sbert_app.labelled.examples import Examples
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
@@ -39,9 +39,9 @@ from sbert_app.ui.kit.events import INTERNAL_ERROR, handler
 from sbert_app.ui.kit.html import render
 from sbert_app.ui.map import lists as map_lists
 from sbert_app.ui.search import view as search
-from sbert_app.ui.similarity import detail_view, file_view
+from sbert_app.ui.similarity import detail_view, file_panel
 from sbert_app.ui.similarity import view as similarity
-from sbert_app.ui.similarity.lists_panel import heat_map, pair_records
+from sbert_app.ui.similarity.lists_panel import heat_map
 from sbert_app.wording import duration
 from tests.attacks.small_home import planned
 from tests.searching import search as find
@@ -61,7 +61,7 @@ def test_sentences_names_and_metadata_are_escaped(bench):
     shown.append(search.results(find(bench, session, "x")))
     compared = compare(bench, Session(), ATTACK, f"{ATTACK} again")
     shown += [
-        file_view.scored(_scored_pairs(bench, session)),
+        file_panel.scored(_scored_pairs(bench, session)),
         detail_view.details(compared, ATTACK),
         similarity.comparison(compared),
     ]
@@ -159,7 +159,7 @@ def test_a_zero_has_no_sign(shared_bench):
     compared = replace(compare(shared_bench, Session(), "a b", "c d"), score=-0.0001)
     assert '<span class="score" id="score">0.000</span>' in similarity.comparison(compared)
     lists = ListComparison(["a"], ["b", "c"], np.array([[-0.00001, -0.004]], np.float32), 1.0)
-    assert [str(record["score"]) for record in pair_records(lists, 2)] == ["0.0", "-0.004"]
+    assert [str(record["score"]) for record in lists.records(2)] == ["0.0", "-0.004"]
     cells = heat_map(lists).data[0]
     assert [f"{value:.2f}" for value in cells.text[0]] == ["0.00", "0.00"] and not np.signbit(cells.z[0, 0])
 

@@ -99,12 +99,6 @@ def tokenize(sentence: str) -> list[str]:
     return [word for word in words if word not in STOP_WORDS] or words
 
 
-def word_overlap(sentence1: str, sentence2: str) -> float:
-    """Jaccard overlap of the lower-cased words, 0..1: the simplest baseline for an embedding."""
-    words1, words2 = set(WORD.findall(sentence1.lower())), set(WORD.findall(sentence2.lower()))
-    return len(words1 & words2) / len(words1 | words2) if words1 | words2 else 0.0
-
-
 def ticking(items: Iterable[Item], tick: Callable[[], None]) -> Iterator[Item]:
     """The items, `tick` being called before each: it may raise, which ends what reads them."""
     for item in items:

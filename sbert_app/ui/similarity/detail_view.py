@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from sbert_app.explain.attribution import EXACT, Attribution, Link, is_special
 from sbert_app.explain.words import has_content
-from sbert_app.jobs.similarity.compared import Comparison
+from sbert_app.jobs.similarity.pair import Comparison
 from sbert_app.models.files.trained_for import in_words
 from sbert_app.ui.kit import html
 from sbert_app.ui.similarity.view import TOO_LONG
@@ -25,7 +25,6 @@ HINT = "Poolings the model was not trained with give cosines near 1: compare the
 OTHER_WORDS = (
     "A low score proves no difference: {} pairs that mean the same in entirely other words have a median of {} with this model."
 )
-NO_RANGE = "logit, no fixed range"
 BY_SCORE = "By the score alone the answer would be “{}”; because of the caution it is “{}”."
 
 Mask = NDArray[np.bool_]
@@ -40,23 +39,19 @@ def details(result: Comparison, model: str) -> Markup:
 def _other_measures(result: Comparison) -> Markup:
     cells: list[tuple[str, str, str]] = []
     if cross := result.cross_encoder:
-        bar = html.bar(cross.score, "cross") if cross.bounds else Markup("<small>{}</small>").format(NO_RANGE)
+        bar = html.bar(cross.score, "cross") if cross.bounds else Markup("<small>logit, no fixed range</small>")
         cells.append((f"{cross.kind} {cross.model}, {in_words(cross.trained_for)}", rounded(cross.score), bar))
     for pooling, value in result.poolings.items():
         own = pooling == result.pooling
         name = f"{POOLING_NAMES[pooling]}{' (this model)' if own else ''}"
         cells.append((name, rounded(value), html.bar(value, "sbert" if own else "plain")))
     cells.append(("word overlap (Jaccard)", rounded(result.word_overlap), html.bar(result.word_overlap, "plain")))
-    return html.table(("Other measures", "Score", ""), cells) + html.hint(HINT) + _limits(result)
-
-
-def _limits(result: Comparison) -> Markup:
-    """How low the same meaning may score, and a remark where a caution changed the answer."""
-    if result.scale is None:
-        return Markup()
-    mark, alone, word = result.scale.other_words, result.scale.word(result.score), result.in_words.partition(":")[0]
-    low = html.hint(OTHER_WORDS.format(mark.pairs, rounded(mark.score, 2)))
-    return low + html.hint(BY_SCORE.format(alone, word)) if alone != word else low
+    measures = html.table(("Other measures", "Score", ""), cells) + html.hint(HINT)
+    if result.scale:  # how low the same meaning may score, and whether a caution changed the answer
+        mark, alone, word = result.scale.other_words, result.scale.word(result.score), result.in_words.partition(":")[0]
+        measures += html.hint(OTHER_WORDS.format(mark.pairs, rounded(mark.score, 2)))
+        measures += html.hint(BY_SCORE.format(alone, word)) if alone != word else ""
+    return measures
 
 
 def _times(result: Comparison, model: str) -> Markup:

@@ -5,21 +5,23 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
+from markupsafe import Markup
 
 from sbert_app.jobs.score_pairs import SCORING, PairTable, close_pairs, open_pairs, score_opened
+from sbert_app.labelled import scored_pairs as wording
 from sbert_app.labelled.pair_columns import PairColumns
-from sbert_app.labelled.scored_pairs import ScoredPairs
+from sbert_app.labelled.scored_pairs import ScoredPairs, ShownPair
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import ASSETS
 from sbert_app.step import Step
 from sbert_app.tables import Table, read_table
-from sbert_app.tables.table import csv_file
+from sbert_app.tables.table import csv_file, skipped_summary
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.files import Shelf, uploaded
 from sbert_app.ui.kit.long_job import LongJob
-from sbert_app.ui.similarity import file_view as view
+from sbert_app.wording import duration, plural, rounded
 
 LABEL = "Two text columns: csv, tsv, jsonl, json, parquet, xlsx"
 LEAD = (
@@ -28,6 +30,10 @@ LEAD = (
 )
 EXAMPLE = ASSETS / "labelled" / "instructions_labelled.csv"
 NO_COLUMN = ("none", "")
+SENTENCE_LENGTH = 300
+STOPPED = "Stopped. Nothing was scored."
+OTHER_MODEL = "The model was changed, so the scores of the one before are gone."
+RANKS = "Compared by rank: where the score puts the pair among all, against where its label puts it."
 
 
 class FilePanel:
@@ -102,14 +108,14 @@ class FilePanel:
             return {self.stage: gr.skip()}
         session.stop(SCORING)
         button = gr.Button(f"Score with {model}", visible=True)
-        return {**self._no_result(), self.score: button, self.stage: html.status(view.OTHER_MODEL)}
+        return {**self._no_result(), self.score: button, self.stage: html.status(OTHER_MODEL)}
 
     def _scored(
         self, session: Session, columns: PairColumns, model: str, offered: Sequence[dict[str, Any]] = ({}, {}, {})
     ) -> Iterator[Updates]:
         """offered: what the columns' dropdowns get besides, at each step: a busy page may lose the first of two."""
-        events, stopped = score_opened(self._bench, session, columns, model), html.status(view.STOPPED)
-        for step, state in self.job.following(events, view.progress, stopped):
+        events, stopped = score_opened(self._bench, session, columns, model), html.status(STOPPED)
+        for step, state in self.job.following(events, progress, stopped):
             dropdowns = zip(self._chosen, offered, strict=True)
             interactive = step.stopped or step.result is not None  # then the columns can be changed, and the file scored again
             chosen = {column: gr.Dropdown(interactive=interactive, **values) for column, values in dropdowns}
@@ -120,13 +126,13 @@ class FilePanel:
             return {**self._no_result(), self.score: gr.Button(f"Score with {model}", visible=True, interactive=True)}
         if step.result is None:
             return self._no_result()
-        shown = {self.result: view.scored(step.result), self.download: self._file(step.result)}
-        return {**shown, self.score: gr.Button(visible=False, interactive=True)}
-
-    def _file(self, scored: ScoredPairs) -> Any:
-        name = f"{Path(scored.table.name).name.split('.')[0] or 'pairs'}_scored.csv"
-        path = self._shelf.put(name, csv_file(scored.records()))
-        return gr.DownloadButton(f"Download {name}", value=str(path), visible=True)
+        name = f"{Path(step.result.table.name).name.split('.')[0] or 'pairs'}_scored.csv"
+        path = self._shelf.put(name, csv_file(step.result.records()))
+        return {
+            self.result: scored(step.result),
+            self.download: gr.DownloadButton(f"Download {name}", value=str(path), visible=True),
+            self.score: gr.Button(visible=False, interactive=True),
+        }
 
     def _no_result(self) -> Updates:
         return {self.result: "", self.download: gr.DownloadButton(visible=False), self.score: gr.Button(visible=False)}
@@ -141,3 +147,60 @@ class FilePanel:
     def _on_clear(self, session: Session) -> Updates:
         close_pairs(session)
         return {**self._hidden(), self.stage: ""}
+
+
+def progress(step: Step[ScoredPairs]) -> Markup:
+    if not step.total:
+        return html.status(f"{step.stage} …")
+    counts = step.done, step.total, "different sentences"
+    return html.counted(step.stage, *counts, "Scoring the file of pairs", f"{duration(step.left or 0.0)} left")
+
+
+def scored(result: ScoredPairs) -> Markup:
+    """Summary with the agreement, words with their share of the rows, and the rows worth reading."""
+    count, columns, labels = len(result.scores), result.columns, result.labels
+    text = f"{count:,} {plural(count, 'row', 'rows')} of {result.table.name} scored in {duration(result.seconds)}"
+    how = html.hint(
+        f"“{columns.first}” and “{columns.second}” with {result.model}; the download has one more column, “{result.score_column}”."
+    )
+    agreement = Markup()
+    if labels and result.agreement:
+        details = html.info(wording.details(labels, result.agreement))
+        agreement = Markup('<div class="pair-agreement">{} {}</div>').format(wording.sentence(labels, result.agreement), details)
+    left_out = wording.left_out(labels) if labels else []
+    notes = html.notes([*left_out, *skipped_summary(result.reading.skipped), *result.reading.notes])
+    head = Markup('<div class="could-go" role="status"><p><b>{}</b>.</p>{}{}{}</div>')
+    body = Markup('<div class="pair-file">{}{}</div>').format(_words(result), _rows(result))
+    return head.format(text, agreement, how, notes) + body
+
+
+def _words(result: ScoredPairs) -> Markup:
+    counts, total = result.words(), len(result.scores)
+    if not counts:
+        return Markup()
+    cells = [(word, f"{count:,}", html.bar(count / total, "sbert", f"{count:,} of {total:,}")) for word, count in counts.items()]
+    hint = html.hint("By the score alone, without the cautions of the tab “Two sentences”.")
+    return Markup("<section>{}{}</section>").format(html.table(("By score", "Rows", ""), cells), hint)
+
+
+def _rows(result: ScoredPairs) -> Markup:
+    """With labels, the pairs that disagree most with them; else the highest and the lowest scores."""
+    if result.labels and result.agreement:
+        titles, sides = wording.side_titles(result.labels), result.disagreeing()
+        lead = Markup('<div class="pair-lead"><b>Where score and label are furthest apart</b> {}</div>').format(html.info(RANKS))
+    else:
+        titles, sides, lead = wording.EXTREMES, result.extremes(), Markup()
+    tables = Markup().join(_table(title, pairs, result) for title, pairs in zip(titles, sides, strict=True) if pairs)
+    nothing = html.hint("No pair disagrees with its label.")
+    return Markup('<section class="pair-rows">{}{}</section>').format(lead, tables or nothing)
+
+
+def _table(title: str, pairs: Sequence[ShownPair], result: ScoredPairs) -> Markup:
+    label = ["Label"] if result.columns.labels else []
+    rows = []
+    for pair in pairs:
+        texts = [*([pair.label] if label else []), pair.sentence1, pair.sentence2]
+        rows.append([f"{pair.row:,}", rounded(pair.score), *(html.short(text, SENTENCE_LENGTH) for text in texts)])
+    table = html.table(("Row", "Score", *label, *result.columns.sentences), rows)
+    region = Markup('{}<div class="scroll" tabindex="0" role="region" aria-label="{}">{}</div>')
+    return region.format(html.hint(title), title, table)

@@ -7,14 +7,13 @@ import gradio as gr
 import numpy as np
 from markupsafe import Markup
 
-from sbert_app.jobs.similarity.compared import ListComparison
-from sbert_app.jobs.similarity.job import compare_lists
+from sbert_app.jobs.similarity.job import ListComparison, compare_lists
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.html import Figure, as_text, quiet
 from sbert_app.ui.kit.take_home import Caption, pictures, present, row
-from sbert_app.wording import plural, rounded
+from sbert_app.wording import plural
 
 SAVED_PAIRS, SHOWN_PAIRS = 1_000, 100
 HEAT_MAP, PAIRS = "heat-map", "pairs"  # the elements of the chart and of the table
@@ -48,9 +47,14 @@ class ListsPanel:
 
     def _on_compare(self, lines1: str, lines2: str, model: str) -> Updates:
         result = compare_lists(self._bench, lines1, lines2, model)
-        records = pair_records(result, SAVED_PAIRS)
-        plot = gr.Plot(heat_map(result), visible=True)
-        return {self.summary: summary(result, records, model), self.plot: plot, self.pairs: pair_table(records)}
+        records = result.records(SAVED_PAIRS)
+        rows = [(str(r["rank"]), f"{r['score']:.4f}", r["sentence1"], r["sentence2"]) for r in records[:SHOWN_PAIRS]]
+        table = html.table(("#", "Score", "First list", "Second list"), rows)
+        return {
+            self.summary: summary(result, records, model),
+            self.plot: gr.Plot(heat_map(result), visible=True),
+            self.pairs: Markup('<div class="pairs" tabindex="0">{}</div>').format(table),
+        }
 
     def _clear(self) -> Updates:
         return {self.summary: "", self.plot: gr.Plot(visible=False), self.pairs: ""}
@@ -65,18 +69,6 @@ def summary(result: ListComparison, records: Sequence[Mapping[str, object]], mod
     caption = Caption.of("Cosine of every sentence of one list with every sentence of the other", model)
     links = row(caption, [HEAT_MAP, PAIRS], present(), pictures(HEAT_MAP, "sbert-studio-heat-map"))
     return html.head(text, html.downloads("pairs", records)) + links
-
-
-def pair_table(records: Sequence[Mapping[str, object]]) -> Markup:
-    """A table of the closest pairs, at most SHOWN_PAIRS."""
-    rows = [(str(r["rank"]), f"{r['score']:.4f}", str(r["sentence1"]), str(r["sentence2"])) for r in records[:SHOWN_PAIRS]]
-    return Markup('<div class="pairs" tabindex="0">{}</div>').format(html.table(("#", "Score", "First list", "Second list"), rows))
-
-
-def pair_records(result: ListComparison, count: int) -> list[dict[str, object]]:
-    """The closest pairs as records."""
-    pairs = enumerate(result.best(count), 1)
-    return [{"rank": rank, "score": float(rounded(score, 4)), "sentence1": s1, "sentence2": s2} for rank, (score, s1, s2) in pairs]
 
 
 def heat_map(result: ListComparison) -> Figure:

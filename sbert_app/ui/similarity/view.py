@@ -7,8 +7,8 @@ from markupsafe import Markup
 from sbert_app.explain.scale import Scale
 from sbert_app.explain.words import matched_pairs, spans
 from sbert_app.jobs.declaring.recipe import Input
-from sbert_app.jobs.similarity.compared import Comparison, ModelScore
 from sbert_app.jobs.similarity.job import SIMILARITY
+from sbert_app.jobs.similarity.pair import Comparison, ModelScore
 from sbert_app.models.files.trained_for import how_to_read, in_words
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.take_home import Caption, commands, present, row
@@ -22,8 +22,10 @@ NUMBERED = "Words with the same number match. The stronger the colour, the more 
 
 def comparison(result: Comparison, model: str = "") -> Markup:
     """The result for two sentences. model: the name of the encoder in use, shown next to another model."""
-    other = result.other
-    answer = _answer(result, model if other and model else "Cosine similarity")
+    other, origin = result.other, html.info(_origin(result.scale)) if result.scale else Markup()
+    name = Markup("{} {}").format(model if other and model else "Cosine similarity", origin)
+    answer = _score(result, name, "sbert", "score", html.cautions(result.cautions))
+    answer += _cross_encoder(result.cross_encoder) + html.notes(result.notes)
     cards = Markup('<section class="score-card">{}</section>').format(answer)
     if other:
         cards += Markup('<section class="score-card other">{}</section>').format(_score(other, other.model, "plain", "other-score"))
@@ -38,30 +40,24 @@ def links(sentence1: str, sentence2: str, model: str, cross_encoder: ModelScore 
     return row(caption, [COMPARISON], present(), commands(SIMILARITY, values, Input()))
 
 
-def _answer(result: Comparison, name: str) -> Markup:
-    origin = html.info(_origin(result.scale)) if result.scale else Markup()
-    score = _score(result, Markup("{} {}").format(name, origin), "sbert", "score", html.cautions(result.cautions))
-    return score + _cross_encoder(result.cross_encoder) + html.notes(result.notes)
+def _score(scored: Comparison | ModelScore, name: str, kind: str, elem_id: str, cautions: Markup = Markup()) -> Markup:
+    """The sentence in words, cautions, the number, and its bar; above zero, with a mark at the median of each kind of pairs.
 
-
-def _score(scored: Comparison | ModelScore, name: str, kind: str, elem_id: str, cautions: Markup | None = None) -> Markup:
-    """The sentence in words, cautions, the number, and the bar with its marks. Whose the random pairs are is in `_origin`."""
+    Whose the random pairs are is in `_origin`.
+    """
+    score, scale = scored.score, scored.scale
     word, colon, place = scored.in_words.partition(": ")
-    place = place.removesuffix(f" of {scored.scale.random.whose}") if scored.scale else place
+    place = place.removesuffix(f" of {scale.random.whose}") if scale else place
     line = Markup('<p class="in-words" id="{}-words"><b>{}</b> {}</p>')
     words = line.format(elem_id, word + colon.rstrip(), place and f"{place}.")
     number = Markup('<div class="score-line"><span class="score" id="{}">{}</span> <span class="eyebrow">{}</span></div>')
-    return words + (cautions or "") + number.format(elem_id, rounded(scored.score), name) + _bar(scored.score, scored.scale, kind)
-
-
-def _bar(score: float, scale: Scale | None, kind: str) -> Markup:
-    """The score as a bar; above zero, with a mark at the median of random pairs, related pairs and paraphrases."""
     marks = scale.marks if scale else ()
     listed = ", ".join(f"{MARK_NAMES[mark.name]} {rounded(mark.score, 2)}" for mark in marks)
     bar = html.bar(score, kind, f"cosine {rounded(score)} of 1" + (f"; medians: {listed}" if listed else ""))
     mark = Markup('<span class="mark mark-{}" style="--p:{:.1f}"><i></i>{} {}</span>')
     shown = [mark.format(m.name, 100 * max(0.0, min(1.0, m.score)), m.name, rounded(m.score, 2)) for m in marks]
-    return Markup('<div class="scale">{}<div class="marks" aria-hidden="true">{}</div></div>').format(bar, Markup().join(shown))
+    scaled = Markup('<div class="scale">{}<div class="marks" aria-hidden="true">{}</div></div>').format(bar, Markup().join(shown))
+    return words + cautions + number.format(elem_id, rounded(score), name) + scaled
 
 
 def _origin(scale: Scale) -> str:
@@ -107,12 +103,10 @@ def _marked(
     """The sentence with the words at these positions marked by pair number; cut after the last word that the model read."""
     mark = Markup('<mark class="pair-{0}" style="--w:{1:.2f}" title="{2}">{3}<sup>{0}</sup></mark>')
     numbers = {place: number for number, word in enumerate(words) if (place := places[word]) is not None}
-    pieces, position = [Markup()], 0
-    for start, end in sorted(numbers):
-        number = numbers[start, end]
-        pieces += [Markup("{}").format(sentence[position:start])]
-        pieces += [mark.format(number + 1, shares[number], titles[number], sentence[start:end])]
+    marked, position = Markup(), 0
+    for (start, end), number in sorted(numbers.items()):
+        marked += sentence[position:start] + mark.format(number + 1, shares[number], titles[number], sentence[start:end])
         position = end
     read = max((place[1] for place in places if place is not None), default=len(sentence))
     rest = sentence[position : max(read, position)] + ("" if sentence[read:].strip(" .!?…\"'”’)") == "" else " …")
-    return Markup().join(pieces) + (rest if rest.endswith("…") else sentence[position:])
+    return marked + (rest if rest.endswith("…") else sentence[position:])

@@ -1,0 +1,153 @@
+"""Compare two sentences: the score, its percentile among random pairs, other models' scores, and an explanation by words."""
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sbert_app.corpus.indexed import IndexedCorpus
+from sbert_app.explain.attribution import Attribution, TokenVectors, leave_one_out, split_mean_pooled
+from sbert_app.explain.cautions import cautions, pieces_of
+from sbert_app.explain.scale import Scale
+from sbert_app.explain.words import word_overlap
+from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER, DEFAULT_ENCODER
+from sbert_app.models.files.trained_for import Bounds, check_one_score
+from sbert_app.models.pooling import POOLINGS
+from sbert_app.runtime.session import Session
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.vectors import cosine
+
+if TYPE_CHECKING:
+    from sbert_app.models.encoder import Encoder
+
+LEAVE_ONE_OUT_WORDS = 64  # leave-one-out costs two forward passes per word: longer sentences are not explained
+
+
+@dataclass(frozen=True)
+class ModelScore:
+    """Another model's score of the same two sentences: a cross-encoder's score or another encoder's cosine.
+
+    `milliseconds` are those of the model alone, without waiting. A cross-encoder has no scale, but `trained_for` and `bounds`: the
+    lowest and the highest score, None for logits.
+    """
+
+    model: str
+    score: float
+    milliseconds: float
+    kind: str = "encoder"
+    trained_for: str = ""
+    bounds: Bounds | None = None
+    in_words: str = ""
+    scale: Scale | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two sentences compared. `score` and `poolings` are cosines, `word_overlap` is 0..1, `percentile` 0..100."""
+
+    sentences: tuple[str, str]
+    score: float
+    in_words: str  # such as "Close in topic: higher than 99.1 % of random pairs of field_notes.csv"
+    cautions: tuple[str, ...]  # what the score does not tell, one sentence each
+    scale: Scale | None
+    percentile: float | None  # of the random pairs, those that score lower
+    calibrated_on: str  # the corpus of the random pairs
+    pooling: str
+    poolings: dict[str, float]
+    word_overlap: float
+    attribution: Attribution | None
+    notes: tuple[str, ...]
+    milliseconds: float  # of the whole comparison
+    encode_milliseconds: float  # of both sentences, part of `milliseconds`
+    waited: float  # milliseconds of waiting for the device, not part of `milliseconds`
+    cross_encoder: ModelScore | None = None
+    other: ModelScore | None = None
+
+
+def compare(
+    bench: Workbench,
+    session: Session,
+    sentence1: str,
+    sentence2: str,
+    model: str = DEFAULT_ENCODER,
+    cross_encoder: str = "",
+    other: str = "",
+    wait: bool = True,
+) -> Comparison:
+    """Score two sentences and explain the score. Raises UserError for an unknown model.
+
+    cross_encoder, other: a cross-encoder or poly-encoder and an encoder that score the pair too. wait: False leaves out the
+    bundled cross-encoder until the app has loaded it in the background.
+    """
+    pair = sentence1, sentence2
+    compared = _explained(bench, session, pair, bench.registry.encoder(model))
+    ready = wait or cross_encoder != DEFAULT_CROSS_ENCODER or bench.registry.was_loaded("cross-encoder", cross_encoder)
+    if cross_encoder and ready:
+        compared = replace(compared, cross_encoder=_cross_encoded(bench, pair, cross_encoder))
+    return replace(compared, other=_encoded(bench, session, pair, other)) if other else compared
+
+
+def _explained(bench: Workbench, session: Session, pair: tuple[str, str], encoder: "Encoder") -> Comparison:
+    scale = bench.examples.scale(encoder, session.get(IndexedCorpus))
+    start = time.perf_counter()  # after loading and calibration, which happen once per model and corpus
+    with bench.device.hold(short=True) as waited:
+        tokens = tokens1, tokens2 = encoder.token_vectors(pair)
+    encoded = time.perf_counter()
+    poolings = {p: cosine(encoder.pool(tokens1, p), encoder.pool(tokens2, p)) for p in POOLINGS}
+    score = poolings[encoder.layout.pooling]
+    pieces1, pieces2 = (pieces_of(each, encoder.pieces_a_sample_word) for each in tokens)
+    noticed = cautions(*pair, (pieces1, pieces2))
+    truncated = f"Only the first {encoder.max_length} tokens of each sentence were read: the model's limit."
+    attribution = _attribution(bench, encoder, pair, tokens1, tokens2)
+    return Comparison(
+        sentences=pair,
+        score=score,
+        in_words=scale.sentence(score, [caution.kind for caution in noticed]) if scale else "",
+        cautions=(*(caution.text for caution in noticed), *([truncated] if any(each.truncated for each in tokens) else [])),
+        scale=scale,
+        percentile=scale.random.percentile(score) if scale else None,
+        calibrated_on=scale.random.name if scale else "",
+        pooling=encoder.layout.pooling,
+        poolings=poolings,
+        word_overlap=word_overlap(*pair),
+        attribution=attribution,
+        notes=(encoder.note,) if encoder.note else (),
+        milliseconds=(time.perf_counter() - start - waited) * 1e3,
+        encode_milliseconds=(encoded - start - waited) * 1e3,
+        waited=waited * 1e3,
+    )
+
+
+def _attribution(
+    bench: Workbench, encoder: "Encoder", pair: tuple[str, str], tokens1: TokenVectors, tokens2: TokenVectors
+) -> Attribution | None:
+    if encoder.layout.pooling == "mean" and not encoder.layout.dense:
+        return split_mean_pooled(tokens1, tokens2)
+    if max(len(tokens1.words), len(tokens2.words)) > LEAVE_ONE_OUT_WORDS:
+        return None
+    with bench.device.hold(short=True):
+        (words1, without1), (words2, without2) = (encoder.leave_one_out(sentence) for sentence in pair)
+    full1, full2 = (encoder.pool(tokens, encoder.layout.pooling) for tokens in (tokens1, tokens2))
+    return leave_one_out((words1, words2), (full1, full2), (without1, without2))
+
+
+def _cross_encoded(bench: Workbench, pair: tuple[str, str], name: str) -> ModelScore:
+    """The score of a cross-encoder or poly-encoder, higher is closer. Raises UserError for one that gives no single score."""
+    cross = bench.registry.pair_scorer(name)
+    check_one_score(cross)
+    with bench.device.hold(short=True):
+        start = time.perf_counter()
+        score = float(cross.score([pair])[0])
+        milliseconds = (time.perf_counter() - start) * 1e3
+    return ModelScore(name, score, milliseconds, cross.kind, cross.trained_for, cross.bounds)
+
+
+def _encoded(bench: Workbench, session: Session, pair: tuple[str, str], model: str) -> ModelScore:
+    """Another encoder's cosine, and its place among random pairs under that encoder."""
+    encoder = bench.registry.encoder(model)
+    scale = bench.examples.scale(encoder, session.get(IndexedCorpus))
+    with bench.device.hold(short=True):
+        start = time.perf_counter()
+        score = cosine(*encoder.encode(pair))
+        milliseconds = (time.perf_counter() - start) * 1e3
+    in_words = scale.sentence(score, [caution.kind for caution in cautions(*pair)]) if scale else ""
+    return ModelScore(model, score, milliseconds, in_words=in_words, scale=scale)
