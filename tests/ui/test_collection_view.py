@@ -13,7 +13,7 @@ from sbert_app.corpus.hits import MAXSIM, Hit, SearchResult, Store
 from sbert_app.corpus.indexed import DENSE, IndexedCorpus
 from sbert_app.corpus.reader import Corpus
 from sbert_app.jobs.corpus.opening import OtherIndex
-from sbert_app.ui.corpus import collection_panel
+from sbert_app.ui.corpus import panels
 from sbert_app.ui.corpus.view import menu, ready, stale
 from sbert_app.ui.search import view
 
@@ -34,10 +34,10 @@ def opened() -> OpenCollection:
 
 
 def test_the_card_says_size_index_recall_model_and_what_is_sampled(opened):
-    card = collection_panel.card(opened)
+    card = panels.collection_card(opened)
     assert "collection of 1,234,567 rows · all-MiniLM-L6-v2 · IVF index, recall@10 0.972, measured on 200 rows" in card
     assert "use a random sample of 2." in card and "384 dimensions · 2 files" in card
-    assert "random sample" not in collection_panel.card(replace(opened, rows=2))
+    assert "random sample" not in panels.collection_card(replace(opened, rows=2))
 
 
 def test_the_header_has_the_name_and_all_rows(opened):
@@ -53,9 +53,9 @@ def test_another_model_in_the_header_does_not_offer_to_index_a_collection(opened
 
 
 def test_the_command_to_make_one_can_be_copied():
-    assert collection_panel.how_to_make().count(collection_panel.COMMAND) == 2
-    assert collection_panel.forms([]) == collection_panel.FORMS
-    assert collection_panel.forms(["a", "b"]).endswith("/NAME. Or a name: a, b.")
+    assert panels.how_to_make().count(panels.COMMAND) == 2
+    assert panels.forms([]) == panels.FORMS
+    assert panels.forms(["a", "b"]).endswith("/NAME. Or a name: a, b.")
 
 
 def result(ranking: str, filtered: bool = False) -> SearchResult:

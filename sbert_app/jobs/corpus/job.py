@@ -18,7 +18,7 @@ from sbert_app.corpus.reader import Corpus, existing, guess_column, read_corpus
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
-from sbert_app.jobs.search.offered import cautions
+from sbert_app.jobs.search.open_corpus import cautions
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.line import Stop, place_in_line
 from sbert_app.runtime.session import Session

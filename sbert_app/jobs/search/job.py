@@ -14,15 +14,8 @@ from sbert_app.errors import UserError
 from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross_encoder_option
 from sbert_app.jobs.declaring.option import choice, flag, json_object, option, sentence, whole
-from sbert_app.jobs.search.ranked_hits import (
-    HINT,
-    different_texts,
-    encode_query,
-    encoder_of,
-    hits_of,
-    query_caution,
-    reranked,
-)
+from sbert_app.jobs.search.open_corpus import HINT, OFFERED, encoder_of, query_caution
+from sbert_app.jobs.search.ranked_hits import different_texts, encode_query, hits_of, reranked
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.models.files.trained_for import check_one_score
 from sbert_app.runtime.session import Session
@@ -32,7 +25,6 @@ from sbert_app.wording import plural
 
 FOR_ANSWERS = "The cross-encoder for re-ranking. The bundled one grades likeness: name one that was trained to rank answers."
 WAYS = "; ".join(f"{name}, {meaning}" for name, meaning in RANKINGS.items())
-OFFERED = (MAXSIM, DENSE)  # ways to rank a collection, the first by default
 RERANKED = 30  # hits scored by the cross-encoder, one forward pass each
 
 

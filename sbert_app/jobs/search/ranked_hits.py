@@ -1,23 +1,19 @@
-"""From a query to its vector, and from a ranking to hits: as they are ranked, or compared word by word.
-
-And what to mind: a query in a language that a model hardly reads.
-"""
+"""From a query to its vector, and from a ranking to hits: as they are ranked, or compared word by word."""
 
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sbert_app.corpus.hits import MAXSIM, NAMED, EncodedSoFar, Hit, SearchResult
 from sbert_app.corpus.indexed import DENSE, IndexedCorpus, Ranking
 from sbert_app.corpus.ranking.lexical import best_first, compared_order
-from sbert_app.corpus.ranking.maxsim import COMPARED, TokenComparison, best_sentence
+from sbert_app.corpus.ranking.maxsim import COMPARED, best_sentence
 from sbert_app.corpus.reader import Corpus
 from sbert_app.errors import UserError
-from sbert_app.explain.cautions import pieces_of, unread
-from sbert_app.jobs import validation
+from sbert_app.jobs.search.open_corpus import checked_query
 from sbert_app.runtime.device import Device
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
@@ -28,21 +24,9 @@ if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
     from sbert_app.models.poly_encoder import PairScorer
 
-HINT = "Type what you are looking for."
 WAITED, NOTICEABLE = "waited for others", 1e-3  # stage name; seconds of waiting for the device below which it is left out
 MAXSIM_STAGE = "MaxSim"
 TOP = 5  # of the rows encoded so far
-
-
-def checked_query(bench: Workbench, query: Any) -> str:
-    """A query as it is searched for. Raises UserError for a blank one."""
-    return validation.sentence(query, "query", bench.settings.limits, HINT)
-
-
-def encoder_of(bench: Workbench, session: Session) -> "Encoder":
-    """The encoder of the open corpus."""
-    indexed = session.corpus()
-    return bench.registry.encoder_of(indexed.model, indexed.fingerprint)
 
 
 def encode_query(device: Device, query: str, encoder: "Encoder") -> tuple[Vectors, dict[str, float]]:
@@ -89,17 +73,14 @@ def hits_of(
     order = compared_order(fused, maxsim, ranked.coverage)[:top]
     stage = f"{MAXSIM_STAGE}, {len(head)} {plural(len(head), 'row', 'rows')}"
     result = _result(query, indexed, ranked.taking(order), before, MAXSIM)
-    hits = [
-        _explained(hit, comparison, int(row), float(maxsim[place])) if place < len(head) else hit
-        for hit, row, place in zip(result.hits, ranked.rows[order], order.tolist(), strict=True)
-    ]
+    hits = result.hits
+    for rank, place in enumerate(order.tolist()):
+        if place < len(head):
+            hit, matches = hits[rank], comparison.words(int(head[place]))
+            sentence = best_sentence(hit.sentence, matches, hit.context)
+            hits[rank] = replace(hit, maxsim=float(maxsim[place]), matches=matches, best=sentence)
     seconds = time.perf_counter() - start - waited
-    return replace(result, hits=hits, milliseconds=result.milliseconds | {stage: seconds * 1e3})
-
-
-def _explained(hit: Hit, comparison: TokenComparison, row: int, maxsim: float) -> Hit:
-    matches = comparison.words(row)
-    return replace(hit, maxsim=maxsim, matches=matches, best=best_sentence(hit.sentence, matches, hit.context))
+    return replace(result, milliseconds=result.milliseconds | {stage: seconds * 1e3})
 
 
 def reranked(device: Device, result: SearchResult, top: int, cross: "PairScorer") -> SearchResult:
@@ -129,17 +110,6 @@ def search_so_far(bench: Workbench, session: Session, query: str) -> SearchResul
     order = best_first(cosines)[:TOP]
     ranking = Ranking(rows[order], cosines[order], np.full(len(order), -1), {}, len(rows))
     return _result(query, so_far, ranking, {}, DENSE)
-
-
-def query_caution(encoder: "Encoder", query: str) -> tuple[str, ...]:
-    """A sentence on a query that the model hardly reads, else nothing."""
-    reason = unread_reason(encoder, query)
-    return (f"The query {reason}: do not rely on these hits.",) if reason else ()
-
-
-def unread_reason(encoder: "Encoder", text: str) -> str:
-    """Why a model hardly reads a text, "" if it does."""
-    return unread(text, pieces_of(encoder.split(text), encoder.pieces_a_sample_word))
 
 
 def _result(

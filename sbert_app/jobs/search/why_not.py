@@ -18,7 +18,7 @@ from sbert_app.corpus.ranking.missed import BM25, MEANING, TOGETHER, WORD_BY_WOR
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps
 from sbert_app.jobs.declaring.option import choice, json_object, option, sentence, whole
 from sbert_app.jobs.search.job import WAYS
-from sbert_app.jobs.search.ranked_hits import HINT as QUERY_HINT
+from sbert_app.jobs.search.open_corpus import HINT as QUERY_HINT
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import Vectors, unit_rows

@@ -18,8 +18,7 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.storage import writing
 from sbert_app.tables import Table, read_table
 from sbert_app.ui.corpus import view
-from sbert_app.ui.corpus.collection_panel import CollectionPanel
-from sbert_app.ui.corpus.indexing_panel import IndexingPanel
+from sbert_app.ui.corpus.panels import CollectionPanel, IndexingPanel
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
 from sbert_app.ui.kit.files import Shelf, uploaded

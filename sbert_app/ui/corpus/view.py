@@ -68,7 +68,11 @@ def start(saved: Sequence[SavedCorpus], hosted: bool) -> Markup:
 def choices(saved: Sequence[SavedCorpus], deletable: bool = True) -> Markup:
     """Saved corpora and examples as cards."""
     cards = [_saved(entry, deletable) for entry in saved if deletable or not entry.damaged]
-    examples = [_example(name, *described) for name, described in EXAMPLES.items()]
+    example = Markup(
+        '<li class="card"><button type="button" data-corpus="example" data-name="{}" aria-label="Example: {}">'
+        "<b>{}</b><span>{}</span></button></li>"
+    )
+    examples = [example.format(name, title, title, about) for name, (title, about) in EXAMPLES.items()]
     recent, older = cards[:RECENT_SHOWN], cards[RECENT_SHOWN:]
     parts = [_section("Recent", recent)] if recent else []
     if older and deletable:
@@ -79,13 +83,6 @@ def choices(saved: Sequence[SavedCorpus], deletable: bool = True) -> Markup:
 def _section(title: str, cards: Sequence[Markup]) -> Markup:
     head = Markup("<h3>{}</h3>").format(title) if title else Markup()
     return head + Markup('<ul class="cards">{}</ul>').format(Markup().join(cards))
-
-
-def _example(name: str, title: str, description: str) -> Markup:
-    return Markup(
-        '<li class="card"><button type="button" data-corpus="example" data-name="{}" aria-label="Example: {}">'
-        "<b>{}</b><span>{}</span></button></li>"
-    ).format(name, title, title, description)
 
 
 def _saved(entry: SavedCorpus, deletable: bool) -> Markup:

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from sbert_app.corpus.hits import Hit
 from sbert_app.corpus.ranking.lexical import STOP_WORDS, WORD
-from sbert_app.jobs.search.judging import GRADES
+from sbert_app.jobs.search.open_corpus import GRADES
 from sbert_app.ui.kit import html
 from sbert_app.wording import plural
 
@@ -20,38 +20,31 @@ LEAST_SIMILARITY = 0.3  # of two words in their sentences; below it they do not 
 
 Mark = tuple[int, int, float]  # first character, last + 1, strength 0..1
 
-_PARAGRAPH = Markup('<p dir="auto">{}</p>')
-_EXCERPT = Markup('<p class="excerpt" dir="auto">{}</p>')
-_WHOLE = Markup('<p class="whole" dir="auto">{}</p>')
 _MARK = Markup('<mark style="--w:{:.2f}">{}</mark>')
 _GRADE = Markup('<button type="button" data-judge="{}" data-of="{}" aria-pressed="{}">{}</button>')
-_GRADES = Markup('<div class="judge" role="group" aria-label="Row {} answers my query"><span>Answers my query:</span>{}</div>')
 
 
 def card(hit: Hit, words: frozenset[str], moved: str | Markup, grade: int | None = None) -> Markup:
     """A hit. words: the query's, marked unless it was compared token by token.
 
-    grade: how the visitor has judged it, None for not at all.
+    grade: how the visitor has judged it, None for not at all. The buttons to judge are hidden until hits are to be judged.
     """
     bars = Markup("<small>{}</small>{}").format("cosine", html.bar(hit.score, label=f"cosine {hit.score:.3f}"))
     if hit.cross_score is not None:
         bars += Markup('<div class="cross">{:.3f}</div><small>cross-encoder</small>').format(hit.cross_score)
         if hit.cross_share is not None:
             bars += html.bar(hit.cross_share, "cross", f"cross-encoder {hit.cross_score:.3f}")
+    grades = (_GRADE.format(value, hit.row, "true" if value == grade else "false", name) for value, name in GRADES.items())
     return Markup(
         '<li class="hit"><div class="hit-score"><b>{score:.3f}</b>{bars}{moved}</div>'
-        '<div class="hit-body">{sentence}{same}{why}<ul class="chips">{chips}</ul>{judge}</div><button type="button" class="more" '
+        '<div class="hit-body">{sentence}{same}{why}<ul class="chips">{chips}</ul>'
+        '<div class="judge" role="group" aria-label="Row {place} answers my query"><span>Answers my query:</span>{grades}</div>'
+        '</div><button type="button" class="more" '
         'data-row="{row}" aria-label="More like this: row {place}">More like this</button></li>'
     ).format(
         score=hit.score, bars=bars, moved=moved, sentence=_sentence(hit, words), same=_same(hit), why=_matched_words(hit),
-        chips=_metadata(hit), judge=_judge(hit, grade), row=hit.row, place=hit.place,
+        chips=_metadata(hit), grades=Markup().join(grades), row=hit.row, place=hit.place,
     )  # fmt: skip
-
-
-def _judge(hit: Hit, grade: int | None) -> Markup:
-    """Yes, partly, no. grade: the one that is pressed, None for none. They are hidden until hits are to be judged."""
-    each = (_GRADE.format(value, hit.row, "true" if value == grade else "false", name) for value, name in GRADES.items())
-    return _GRADES.format(hit.place, Markup().join(each))
 
 
 def _same(hit: Hit) -> Markup:
@@ -67,22 +60,19 @@ def _sentence(hit: Hit, words: frozenset[str]) -> Markup:
 
     Folded, a hit that was compared token by token begins with the sentence that matches best, another with its best passage.
     """
-    marks = _marks(hit, words)
-    whole = _bold_title(hit, marks)
+    marks, end = _marks(hit, words), len(hit.title)
+    title = Markup("<strong>{}</strong>").format(_marked(hit.sentence, marks, 0, end)) if end else Markup()
+    whole = title + _marked(hit.sentence, marks, end, len(hit.sentence))
+    paragraph = Markup('<p dir="auto">{}</p>').format(whole)
     if len(hit.sentence) <= LONG:
-        return _PARAGRAPH.format(whole)
+        return paragraph
     start, _ = hit.best or hit.passage or (0, 0)
-    if start <= max(len(hit.title), LONG // 2):
-        return _PARAGRAPH.format(whole) + _unfold("more", "less")
-    title = Markup("<strong>{}</strong> ").format(hit.title) if hit.title else Markup()
-    excerpt = title + "… " + _marked(hit.sentence, marks, start, min(len(hit.sentence), start + EXCERPT))
-    return _EXCERPT.format(excerpt) + _WHOLE.format(whole) + _unfold("whole text", "less")
-
-
-def _bold_title(hit: Hit, marks: Sequence[Mark]) -> Markup:
-    end = len(hit.title)
-    bold = Markup("<strong>{}</strong>").format(_marked(hit.sentence, marks, 0, end)) if end else Markup()
-    return bold + _marked(hit.sentence, marks, end, len(hit.sentence))
+    if start <= max(end, LONG // 2):
+        return paragraph + _unfold("more", "less")
+    excerpt = _marked(hit.sentence, marks, start, min(len(hit.sentence), start + EXCERPT))
+    folded = Markup('<p class="excerpt" dir="auto">{}… {}</p><p class="whole" dir="auto">{}</p>')
+    title = Markup("<strong>{}</strong> ").format(hit.title) if end else Markup()
+    return folded.format(title, excerpt, whole) + _unfold("whole text", "less")
 
 
 def _marks(hit: Hit, words: frozenset[str]) -> list[Mark]:

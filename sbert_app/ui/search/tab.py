@@ -12,19 +12,17 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.map.kept import search_inside
 from sbert_app.jobs.search.job import SEARCH, SearchOptions, Within, beside, more_like, search
-from sbert_app.jobs.search.judging import judgements
-from sbert_app.jobs.search.offered import cautions, first_query, offered, weak_below
+from sbert_app.jobs.search.open_corpus import cautions, first_query, judgements, offered, weak_below
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.ui.corpus.collection_panel import card as collection_card
 from sbert_app.ui.corpus.panel import corpus_start
+from sbert_app.ui.corpus.panels import collection_card
 from sbert_app.ui.corpus.view import card
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_longer_busy, sent, typed_text
 from sbert_app.ui.kit.take_home import Caption, commands, input_of, present, row
 from sbert_app.ui.search import view
-from sbert_app.ui.search.below_hits import JUDGED, JudgingPanel, StandingPanel
-from sbert_app.ui.search.options import SearchControls
+from sbert_app.ui.search.panels import JUDGED, JudgingPanel, SearchControls, StandingPanel
 
 HITS = "hits"  # the element of the result
 INSIDE = "inside"  # the chip of what is selected on the map

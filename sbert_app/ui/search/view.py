@@ -115,7 +115,10 @@ def _hits(result: SearchResult, judged: Mapping[int, int], other: SearchResult |
     cards = []
     for hit in result.hits:
         if hit.rank == first_weak:
-            cards.append(_weak(first_weak, result.weak))
+            above = f"have a cosine above {result.weak:.2f}; these hits are below it."
+            why = f"With this model, 19 of 20 pairs written to be related {above}"
+            line = Markup('<li class="weak"><span>{} {}</span></li>')
+            cards.append(line.format(ALL_WEAK if first_weak == 1 else WEAK, html.info(why)))
         there = ranks and ranks.get(hit.sentence)
         text = "only here" if there is None else "same rank" if there == hit.rank else f"rank {there} there"
         moved = Markup('<span class="moved">{}</span>').format(text) if ranks else ""
@@ -126,13 +129,6 @@ def _hits(result: SearchResult, judged: Mapping[int, int], other: SearchResult |
 def _first_weak(result: SearchResult) -> int:
     """The rank from which all hits are weak, 0 for none. In another order than by cosine it is 1 or 0."""
     weak = [hit.score < result.weak for hit in result.hits]
-    if result.ranking != DENSE or result.hits[0].cross_score is not None:
-        return 1 if all(weak) else 0
+    if all(weak) or result.ranking != DENSE or result.hits[0].cross_score is not None:
+        return int(all(weak))
     return weak.index(True) + 1 if any(weak) else 0
-
-
-def _weak(rank: int, score: float) -> Markup:
-    """The line above the first weak hit."""
-    why = f"With this model, 19 of 20 pairs written to be related have a cosine above {score:.2f}; these hits are below it."
-    line = Markup('<li class="weak"><span>{} {}</span></li>')
-    return line.format(ALL_WEAK if rank == 1 else WEAK, html.info(why))

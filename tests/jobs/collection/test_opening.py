@@ -18,8 +18,7 @@ from sbert_app.jobs.corpus.job import index_again
 from sbert_app.jobs.corpus.opening import open_example, read_lines
 from sbert_app.jobs.duplicates.overlap import compare_file
 from sbert_app.jobs.open_collection import listed, open_address, open_key
-from sbert_app.jobs.search.judging import judge
-from sbert_app.jobs.search.offered import offered
+from sbert_app.jobs.search.open_corpus import judge, offered
 from sbert_app.runtime.workbench import open_workbench
 from sbert_app.settings import Settings
 from sbert_app.ui.app import build_app

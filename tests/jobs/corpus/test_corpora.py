@@ -11,7 +11,7 @@ from sbert_app.corpus.indexed import WORDS, IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index, index_again
 from sbert_app.jobs.corpus.opening import open_example, open_key, other_index, read_lines
-from sbert_app.jobs.search.offered import offered
+from sbert_app.jobs.search.open_corpus import offered
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.encoder import Encoder
 from sbert_app.runtime.workbench import open_workbench

@@ -15,7 +15,7 @@ from sbert_app.grid.result import difference
 from sbert_app.grid.systems import BM25, HYBRID, MAXSIM, SBERT, Choice
 from sbert_app.jobs.corpus.opening import open_example
 from sbert_app.jobs.evaluate.grid import choose, fill_session, upload
-from sbert_app.jobs.search.judging import as_csv, judge, judgements
+from sbert_app.jobs.search.open_corpus import as_csv, judge, judgements
 from tests.searching import of_example, search
 
 QUERIES = ("my kettle has white stuff inside", "how can I adapt to a different time zone after flying", "moss in the lawn")

@@ -7,8 +7,7 @@ import pytest
 
 from sbert_app.corpus.indexed import WORDS
 from sbert_app.explain.cautions import Pieces, unread
-from sbert_app.jobs.search.offered import cautions, corpus_caution
-from sbert_app.jobs.search.ranked_hits import query_caution
+from sbert_app.jobs.search.open_corpus import cautions, corpus_caution, query_caution
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from tests.searching import indexed, search
 

@@ -16,7 +16,7 @@ from sbert_app.jobs.corpus.job import ENCODING, INDEXING, index
 from sbert_app.jobs.corpus.opening import delete_saved, open_example, open_saved, read_lines, saved_corpora
 from sbert_app.jobs.declaring.option import read
 from sbert_app.jobs.search.job import SearchOptions
-from sbert_app.jobs.search.offered import first_query, offered, weak_below
+from sbert_app.jobs.search.open_corpus import first_query, offered, weak_below
 from sbert_app.jobs.search.ranked_hits import search_so_far
 from sbert_app.models.defaults import NEW_POLY
 from sbert_app.runtime.workbench import open_workbench

@@ -1,4 +1,4 @@
-"""Under the hits: judge them by click and download the judgements; ask why an expected row is not among them."""
+"""The parts of the Search tab around the hits: how it searches; judging hits by click; why an expected row is not among them."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -6,17 +6,30 @@ from typing import Any
 import gradio as gr
 from markupsafe import Markup
 
+from sbert_app.corpus.hits import DEFAULT_RANKING, FORMER_MODEL, MAXSIM
+from sbert_app.corpus.indexed import DENSE, HYBRID, WORDS
 from sbert_app.corpus.ranking.missed import BM25, CUT, MEANING, TOGETHER, WORD_BY_WORD, Miss, Standing, quoted
 from sbert_app.jobs.declaring.option import read
-from sbert_app.jobs.search.judging import FILE, Judgements, as_csv, judge, judgements
+from sbert_app.jobs.search.job import RERANKED
+from sbert_app.jobs.search.open_corpus import FILE, Judgements, Offered, as_csv, judge, judgements
 from sbert_app.jobs.search.why_not import WhyNotOptions, why_not
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
+from sbert_app.ui.corpus.filters import Filtering, Filters
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, Values, busy, handler, no_longer_busy, sent
 from sbert_app.ui.kit.files import FileButton
 from sbert_app.wording import plural
 
+NOTHING = ""
+CROSS = "cross"  # its chip
+NO_CROSS, NOTHING_BESIDE = ("none", NOTHING), ("nothing", NOTHING)
+RANKINGS = {MAXSIM: "Best", HYBRID: "Meaning and words", DENSE: "Meaning", WORDS: "Words (BM25)"}
+ABOUT = """
+**Best**: by meaning and words, then word by word: each word of the query with the word closest in meaning, in the best 50 rows.
+
+**Compare with**: a second ranking beside the first; the former model's too, once the corpus was indexed again with another one.
+"""
 # "judged" is a custom event of the hits: a row, its grade (null: taken back), and the query that the hits are of.
 JUDGED = """
 element.addEventListener('click', event => {
@@ -40,6 +53,58 @@ WAYS = {
     WORD_BY_WORD: "Word by word (MaxSim)",
 }
 Asked = Callable[[Values], dict[str, Any]]  # what is searched for and how, by the names of the options
+
+
+class SearchControls:
+    """The components, and what their values mean."""
+
+    def __init__(self) -> None:
+        self.filters = Filters()
+        self.ranking = gr.Dropdown(
+            [(label, name) for name, label in RANKINGS.items()], value=DEFAULT_RANKING, label="Rank by", filterable=False,
+            elem_id="ranking",
+        )  # fmt: skip
+        self.beside = gr.Dropdown([NOTHING_BESIDE], value=NOTHING, label="Compare with", filterable=False, elem_id="beside-hits")
+        with gr.Accordion("More", open=False, elem_id="options", elem_classes="popover"):
+            gr.Markdown(ABOUT)
+            self.cross = gr.Dropdown(
+                [NO_CROSS], value=NOTHING, label=f"Re-rank the best {RERANKED} with a cross-encoder", allow_custom_value=True,
+                info="One trained to rank answers: a name on the Hub, such as cross-encoder/ms-marco-MiniLM-L6-v2, or a folder.",
+                elem_id="search-cross",
+            )  # fmt: skip
+        self.components: list[Any] = [self.ranking, self.cross, self.beside, self.filters.state]
+        # The events after which the corpus is searched again.
+        self.changes = [self.ranking.input, self.cross.input, self.beside.input]
+
+    def of_corpus(self, offered: Offered, values: Values) -> Updates:
+        """Offer what a corpus can be searched with. values: what is chosen."""
+        former = [(f"the index before, {offered.former_model}", FORMER_MODEL)] if offered.former_model else []
+        rankings = [(label, name) for name, label in RANKINGS.items() if name in offered.rankings]
+        rerankers = [(name, name) for name in offered.rerankers]
+        filters = values[self.filters.state].filters
+        return {
+            self.ranking: gr.Dropdown(choices=rankings, value=values[self.ranking]),
+            self.beside: gr.Dropdown(choices=[NOTHING_BESIDE, *rankings, *former], value=values[self.beside]),
+            self.cross: gr.Dropdown(choices=[NO_CROSS, *rerankers], value=values[self.cross]),
+            **self.filters.show(Filtering(offered.columns, filters, offered.sampled)),
+        }
+
+    def active(self, values: Values) -> dict[str, str]:
+        """Chip name -> label, of the cross-encoder and each filter in force."""
+        cross = {CROSS: f"Re-ranked by {values[self.cross]}"} if values[self.cross] else {}
+        return cross | self.filters.active(values)
+
+    def without(self, values: Values, name: Any) -> Values:
+        """The components to change so that what this chip names is off."""
+        return {self.cross: NOTHING} if name == CROSS else self.filters.without(values, name)
+
+    def by_name(self, values: Values) -> dict[str, Any]:
+        """The values by elem_id."""
+        return {str(component.elem_id): values[component] for component in self.components}
+
+    def from_names(self, chosen: dict[str, Any]) -> Values:
+        """The values as `by_name` returned them; for what is missing, that of a new page."""
+        return {component: chosen.get(str(component.elem_id), component.value) for component in self.components}
 
 
 class JudgingPanel:
@@ -66,19 +131,15 @@ class JudgingPanel:
         return {self.count: count(given), self.file.button: self.file.labelled(f"{number:,}", number > 0)}
 
     def _on_judged(self, session: Session, event: gr.EventData) -> Updates:
-        judged = sent(event)
-        judge(self._bench, session, judged.get("query"), judged.get("row"), judged.get("grade"))
+        judge(self._bench, session, *map(sent(event).get, ("query", "row", "grade")))
         return self.shown(session)
 
 
 def count(judgements: Judgements) -> Markup:
     """How many hits of how many queries are judged; nothing without any."""
-    number = len(judgements.grades)
-    if not number:
-        return Markup()
-    queries = len({query for query, _ in judgements.grades})
+    number, queries = len(judgements.grades), len({query for query, _ in judgements.grades})
     text = f"{number:,} {plural(number, 'hit', 'hits')} of {queries:,} {plural(queries, 'query', 'queries')} judged. {USE}"
-    return html.hint(text)
+    return html.hint(text) if number else Markup()
 
 
 class StandingPanel:

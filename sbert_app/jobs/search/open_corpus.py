@@ -1,0 +1,162 @@
+"""The open corpus as Search has it, besides the hits: how it can be searched, what to mind, and judgements of its hits, by click.
+
+As a file, judgements are what Evaluation measures rankings by.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from sbert_app.collections.opened import OpenCollection, refuse_collection
+from sbert_app.corpus.filters import FilterColumn, filter_columns
+from sbert_app.corpus.hits import MAXSIM, RANKINGS, FormerIndex
+from sbert_app.corpus.indexed import DENSE
+from sbert_app.errors import UserError
+from sbert_app.explain.cautions import pieces_of, unread
+from sbert_app.jobs import validation
+from sbert_app.runtime.session import Session
+from sbert_app.runtime.workbench import Workbench
+from sbert_app.tables.table import csv_file
+
+if TYPE_CHECKING:
+    from sbert_app.models.encoder import Encoder
+
+HINT = "Type what you are looking for."
+OFFERED = (MAXSIM, DENSE)  # ways to rank a collection, the first by default
+SAMPLED, BEGINNING = 200, 300  # rows of a corpus, characters of each
+LEAST_ROWS, LEAST_SHARE = 2, 0.1  # of the sampled rows: below it, they are quotations and names
+GRADES = {2: "yes", 1: "partly", 0: "no"}  # how well a row answers a query
+FILE = "judgements.csv"
+MOST = 10_000  # judgements of one visitor
+
+
+def checked_query(bench: Workbench, query: Any) -> str:
+    """A query as it is searched for. Raises UserError for a blank one."""
+    return validation.sentence(query, "query", bench.settings.limits, HINT)
+
+
+def encoder_of(bench: Workbench, session: Session) -> "Encoder":
+    """The encoder of the open corpus."""
+    indexed = session.corpus()
+    return bench.registry.encoder_of(indexed.model, indexed.fingerprint)
+
+
+@dataclass(frozen=True)
+class Offered:
+    """What an open corpus can be searched with.
+
+    former_model: of the index before, or ""; rerankers: cross-encoders at hand that may rank answers; rankings: of RANKINGS.
+    columns: how rows can be filtered. sampled: of a collection, the rows of the sample that values are counted in, else 0.
+    """
+
+    former_model: str
+    rerankers: Sequence[str]
+    rankings: Sequence[str]
+    columns: Sequence[FilterColumn]
+    sampled: int = 0
+
+
+def offered(bench: Workbench, session: Session) -> Offered:
+    """What the open corpus can be searched with."""
+    corpus, collection, former = session.corpus().corpus, session.get(OpenCollection), session.get(FormerIndex)
+    models = former.indexed.model if former else "", bench.registry.rerankers()
+    if collection is None:
+        return Offered(*models, tuple(RANKINGS), corpus.filter_columns)
+    columns = list(collection.facts.columns)  # those that the store can filter by
+    sampled = len(corpus) if collection.is_sampled else 0
+    return Offered(*models, OFFERED, [*filter_columns(corpus.metadata[columns]), FilterColumn(collection.facts.sentence)], sampled)
+
+
+def query_caution(encoder: "Encoder", query: str) -> tuple[str, ...]:
+    """A sentence on a query that the model hardly reads, else nothing."""
+    reason = unread_reason(encoder, query)
+    return (f"The query {reason}: do not rely on these hits.",) if reason else ()
+
+
+def cautions(bench: Workbench, session: Session) -> tuple[str, ...]:
+    """What to mind in searches of the open corpus: rows that its model hardly reads."""
+    return corpus_caution(encoder_of(bench, session), session.corpus().corpus.sentences)
+
+
+def corpus_caution(encoder: "Encoder", sentences: Sequence[str]) -> tuple[str, ...]:
+    """A sentence on how many rows the model hardly reads, judged by a sample of them; nothing if these are few."""
+    total = len(sentences)
+    sample = [sentences[i][:BEGINNING] for i in np.linspace(0, total - 1, min(total, SAMPLED)).astype(int)]
+    count = sum(bool(unread_reason(encoder, text)) for text in sample)
+    if count < max(LEAST_ROWS, LEAST_SHARE * len(sample)):
+        return ()
+    rows = f"{count:,}" if len(sample) == total else f"About {10 * round(total * count / len(sample) / 10):,}"
+    return (f"{rows} of {total:,} rows are in a language or script that {encoder.name} hardly reads: do not rely on their scores.",)
+
+
+def unread_reason(encoder: "Encoder", text: str) -> str:
+    """Why a model hardly reads a text, "" if it does."""
+    return unread(text, pieces_of(encoder.split(text), encoder.pieces_a_sample_word))
+
+
+def weak_below(bench: Workbench, session: Session) -> float:
+    """The cosine below which a hit in the open corpus is weak."""
+    return bench.examples.references(encoder_of(bench, session)).weak
+
+
+def first_query(bench: Workbench, session: Session, query: str) -> str:
+    """The query to show when a corpus is opened: the typed one; the example's if none or another example's is there."""
+    first = session.corpus().corpus.first_query
+    return first if not query or query in bench.examples.queries else query
+
+
+@dataclass(frozen=True)
+class Judgements:
+    """Grades of a visitor by query and row of the file, in the order in which they were given first."""
+
+    of_corpus: ClassVar[bool] = True
+
+    grades: Mapping[tuple[str, int], int] = field(default_factory=dict)
+
+    def judged(self, query: str, row: int, grade: int | None) -> "Judgements":
+        """With this grade; without one if it is None."""
+        others = {key: value for key, value in self.grades.items() if grade is not None or key != (query, row)}
+        return Judgements(others if grade is None else others | {(query, row): grade})
+
+    def of_query(self, query: str) -> dict[int, int]:
+        """The grade of each judged row."""
+        return {row: grade for (other, row), grade in self.grades.items() if other == query}
+
+
+def judge(bench: Workbench, session: Session, query: Any, row: Any, grade: Any) -> Judgements:
+    """Set how well a row of the corpus answers a query, one of GRADES; None takes a judgement back. Raises UserError."""
+    corpus = session.corpus().corpus
+    refuse_collection(session.get(OpenCollection), "Judging hits")
+    query = checked_query(bench, query)
+    row = validation.whole_number(row, "row", 1, int(corpus.rows[-1]))
+    corpus.index_of(row)  # refuses one that was skipped
+    if grade is not None:
+        grade = validation.whole_number(grade, "grade", 0, max(GRADES))
+
+    def judged(before: Judgements | None) -> Judgements:
+        after = (before or Judgements()).judged(query, row, grade)
+        if len(after.grades) > MOST:
+            raise UserError(f"You have {MOST:,} judgements, the most that are kept. Download them, then open the corpus again.")
+        return after
+
+    return session.update(Judgements, judged)
+
+
+def judgements(session: Session) -> Judgements:
+    """The judgements on the open corpus."""
+    return session.get(Judgements) or Judgements()
+
+
+def as_csv(session: Session) -> str:
+    """One line for each judgement: query, row, relevance, sentence. Raises UserError without any."""
+    corpus, grades = session.corpus().corpus, judgements(session).grades
+    if not grades:
+        raise UserError("Nothing is judged yet. Tick “Judge these hits” and say which of them answer the query.")
+    places = {int(row): place for place, row in enumerate(corpus.rows)}
+    records = [
+        {"query": query, "row": row, "relevance": grade, "sentence": corpus.sentences[places[row]]}
+        for (query, row), grade in grades.items()
+    ]
+    return csv_file(records)
