@@ -7,7 +7,7 @@ import pytest
 
 from sbert_app.jobs import JOBS
 from sbert_app.jobs.declaring.option import arguments
-from sbert_app.jobs.duplicates.mining import mine
+from sbert_app.jobs.duplicates.job import mine
 from sbert_app.jobs.fine_tune import preparing
 from sbert_app.jobs.fine_tune.preparing import example_table
 from tests.jobs.test_surfaces import CASES

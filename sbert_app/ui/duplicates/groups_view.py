@@ -24,24 +24,23 @@ def groups(findings: Findings, unfolded: bool = False) -> Markup:
     if not total:
         return Markup()
     shown = [_group(number, group) for number, group in enumerate(findings.groups(GROUPS_SHOWN), 1)]
-    rest = _rest(shown[FIRST:], total, unfolded) if total > FIRST else Markup()
     title = Markup('<h2 class="section">{:,} {}</h2>').format(total, plural(total, "group", "groups"))
-    return title + html.hint(WHICH_COPIES if findings.remove == COPIES else WHICH_SIMILAR) + _list(shown[:FIRST]) + rest
+    listed = title + html.hint(WHICH_COPIES if findings.remove == COPIES else WHICH_SIMILAR) + _list(shown[:FIRST])
+    if total <= FIRST:
+        return listed
+    every = f"Show all {total:,} groups" if total <= GROUPS_SHOWN else f"Show the largest {GROUPS_SHOWN} of {total:,} groups"
+    more = html.hint("The file keep-or-drop.csv has all groups.") if total > GROUPS_SHOWN else Markup()
+    return listed + Markup('<details class="dup-more"{}><summary>{}</summary>{}{}</details>').format(
+        Markup(" open") if unfolded else "", every, _list(shown[FIRST:]), more
+    )
 
 
 def _list(items: Sequence[Markup]) -> Markup:
     return Markup('<ol class="dup-groups">{}</ol>').format(Markup().join(items))
 
 
-def _rest(items: Sequence[Markup], total: int, unfolded: bool) -> Markup:
-    every = f"Show all {total:,} groups" if total <= GROUPS_SHOWN else f"Show the largest {GROUPS_SHOWN} of {total:,} groups"
-    more = html.hint("The file keep-or-drop.csv has all groups.") if total > GROUPS_SHOWN else Markup()
-    return Markup('<details class="dup-more"{}><summary>{}</summary>{}{}</details>').format(
-        Markup(" open") if unfolded else "", every, _list(items), more
-    )
-
-
 def _group(number: int, group: Group) -> Markup:
+    """The lines of a group, and the button that keeps all of it."""
     lines = [list(same) for _, same in groupby(group.members, key=_line)]
     shown = [_members(same, group.members[0]) for same in lines[:LINES_SHOWN]]
     if more := [member for same in lines[LINES_SHOWN:] for member in same]:
@@ -49,8 +48,13 @@ def _group(number: int, group: Group) -> Markup:
         going = f", {dropped:,} to drop" if dropped else ""
         rest = f"and {len(more):,} more {plural(len(more), 'row', 'rows')}{going}"
         shown.append(Markup('<li class="rest">{}</li>').format(rest))
+    keep = Markup(
+        '<button type="button" class="keep-all" data-centre="{}" aria-pressed="{}" aria-label="Keep all of this group, group {}">'
+        '<i aria-hidden="true"></i>Keep all of this group</button>'
+    ).format(group.members[0].row, "true" if group.whole else "false", number)
+    makes_a_difference = group.dropped or group.whole
     return Markup('<li class="dup-group" aria-label="Group {}, {:,} rows"><ul>{}</ul>{}</li>').format(
-        number, len(group.members), Markup().join(shown), _keep(number, group)
+        number, len(group.members), Markup().join(shown), keep if makes_a_difference else ""
     )
 
 
@@ -59,25 +63,21 @@ def _line(member: Member) -> tuple[object, ...]:
     return member.copy_of or member.row, member.copy_of is None, member.keep, member.values
 
 
-def _keep(number: int, group: Group) -> Markup:
-    """The button that keeps the whole group, if it makes a difference."""
-    if not (group.dropped or group.whole):
-        return Markup()
-    return Markup(
-        '<button type="button" class="keep-all" data-centre="{}" aria-pressed="{}" aria-label="Keep all of this group, group {}">'
-        '<i aria-hidden="true"></i>Keep all of this group</button>'
-    ).format(group.members[0].row, "true" if group.whole else "false", number)
-
-
 def _members(same: Sequence[Member], centre: Member) -> Markup:
-    """One row, or several exact copies of a row."""
+    """One row, or several exact copies of a row, and why they are in the group."""
     member, count = same[0], len(same)
+    reason = f"{member.score:.2f} similar"
+    if member is centre:
+        reason = ""
+    elif member.copy_of is not None:
+        copied = "" if member.copy_of == centre.row else f" of row {row_text(member.name_of_copied or member.copy_of)}"
+        reason = f"{'exact copy' if count == 1 else f'{count:,} exact copies'}{copied}"
     return Markup(
         '<li class="{verdict}"><span class="verdict">{verdict}</span><span class="reason">{reason}</span>'
         '<p dir="auto">{sentence}</p><span class="file-row">{rows}</span>{values}</li>'
     ).format(
         verdict="keep" if member.keep else "drop",
-        reason=_reason(member, centre, count),
+        reason=reason,
         sentence=html.short(member.sentence, SENTENCE_LENGTH),
         rows=row_list([other.name or other.row for other in same], NUMBERS_SHOWN),
         values=_values(member, centre),
@@ -97,13 +97,3 @@ def _values(member: Member, centre: Member) -> Markup:
     if (more := len(member.values) - COLUMNS_SHOWN) > 0:
         shown.append(Markup("<span>and {} more {}</span>").format(more, plural(more, "column", "columns")))
     return Markup('<div class="differing">{}</div>').format(Markup().join(shown))
-
-
-def _reason(member: Member, centre: Member, count: int) -> str:
-    """Why these rows are in the group."""
-    if member is centre:
-        return ""
-    if member.copy_of is None:
-        return f"{member.score:.2f} similar"
-    copies = "exact copy" if count == 1 else f"{count:,} exact copies"
-    return copies if member.copy_of == centre.row else f"{copies} of row {row_text(member.name_of_copied or member.copy_of)}"

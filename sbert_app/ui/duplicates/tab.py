@@ -11,9 +11,8 @@ from sbert_app.corpus.duplicates import COPIES, SIMILAR
 from sbert_app.corpus.findings import Findings, Mined
 from sbert_app.corpus.mining import FLOOR
 from sbert_app.errors import UserError
-from sbert_app.jobs.duplicates import mining
-from sbert_app.jobs.duplicates.job import DEFAULT_THRESHOLD
-from sbert_app.jobs.duplicates.mining import MOST_LISTED, SecondOpinion, findings_of
+from sbert_app.jobs.duplicates import job
+from sbert_app.jobs.duplicates.job import DEFAULT_THRESHOLD, MOST_LISTED, SecondOpinion, findings_of
 from sbert_app.jobs.labelling import best_threshold
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.runtime.session import Session
@@ -103,7 +102,7 @@ class DuplicatesPanel:
         outputs = [self.headline, self.borderline, *decided]
         shown = [self.threshold, self.result, *outputs]
         opened.change(handler(self._on_opened), chosen, [*self.job.outputs, self.remove, *shown], **PRIVATE)
-        self.job.listen(self.find.click, self._on_find, chosen, shown, lambda session: session.stop(mining.MINING))
+        self.job.listen(self.find.click, self._on_find, chosen, shown, lambda session: session.stop(job.MINING))
         self.threshold.change(handler(self._on_slide), chosen, outputs, trigger_mode="always_last", **PRIVATE)
         self.remove.input(handler(self._on_remove), chosen, decided, trigger_mode="always_last", **PRIVATE)
         self.groups.picked(handler(self._on_picked), chosen, decided, trigger_mode="multiple", **PRIVATE)
@@ -136,7 +135,7 @@ class DuplicatesPanel:
         }
 
     def _on_find(self, session: Session, threshold: float, remove: str) -> Iterator[Updates]:
-        steps, stopped = mining.mine(self._bench, session), html.status(view.STOPPED)
+        steps, stopped = job.mine(self._bench, session), html.status(view.STOPPED)
         for step, state in self.job.following(steps, view.progress, stopped):
             yield state | (self._mined(session, threshold, remove) if step.result else {})
 
@@ -181,9 +180,9 @@ class DuplicatesPanel:
         """A group is to be kept whole, or not any more."""
         match sent(event):
             case {"centre": int(centre), "whole": bool(whole), "unfolded": bool(unfolded)}:
-                mining.keep_group(session, threshold, centre, whole)
+                job.keep_group(session, threshold, centre, whole)
             case _:
-                raise UserError(mining.NO_GROUP)
+                raise UserError(job.NO_GROUP)
         return self._decided(findings_of(session, threshold, remove), unfolded)
 
     def _on_check(self) -> Any:
@@ -191,5 +190,5 @@ class DuplicatesPanel:
         return gr.Dropdown(choices=scorer_choices(self._bench.registry.pair_scorers()))
 
     def _on_score(self, session: Session, threshold: float, cross: str | None) -> str:
-        pairs, opinion = mining.score_borderline(self._bench, session, threshold, BORDERLINE, cross or DEFAULT_CROSS_ENCODER)
+        pairs, opinion = job.score_borderline(self._bench, session, threshold, BORDERLINE, cross or DEFAULT_CROSS_ENCODER)
         return view.borderline(pairs, threshold, opinion)

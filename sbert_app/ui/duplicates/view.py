@@ -7,9 +7,8 @@ from markupsafe import Markup
 from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.duplicates import SentencePair
 from sbert_app.corpus.findings import Findings, Mined
-from sbert_app.jobs.duplicates.job import DUPLICATES
+from sbert_app.jobs.duplicates.job import DUPLICATES, MOST_LISTED, SecondOpinion
 from sbert_app.jobs.duplicates.joining import MOST_WHOLE, NEIGHBOURS, SAMPLED
-from sbert_app.jobs.duplicates.mining import MOST_LISTED, SecondOpinion
 from sbert_app.models.files.trained_for import how_to_read, in_words
 from sbert_app.step import Step
 from sbert_app.ui.kit import html
@@ -69,30 +68,23 @@ def links(findings: Findings) -> Markup:
 
 def headline(findings: Findings) -> Markup:
     """First what is certain, the exact copies, then what is only similar; how they were found is folded."""
-    how, compared = html.info(_how(findings)), _compared(findings)
-    notes = html.notes([compared, _mixed(findings)])
+    how, joined, compared = html.info(_how(findings)), findings.mined.joined, ""
+    if joined and joined.is_sampled:
+        which = f"{joined.compared:,} random rows were compared with all {joined.total:,}, by the {joined.index}."
+        compared = f"{which} Duplicates among the other rows are not listed."
     if not len(findings.grouping):
         nothing = Markup('<div class="could-go" role="status">{} {}{}</div>')
         return nothing.format(_nothing(findings), how, html.notes([compared]))
+    mixed = ", ".join(f"{groups:,} in {column}" for column, groups in findings.mixed().items() if groups)
+    warning = f"Groups whose rows have different labels: {mixed}. Either a label is wrong or these are not duplicates."
     return Markup('<div class="could-go" role="status"><p>{}</p><div>{} {}</div>{}</div>').format(
-        _copies(findings), _similar(findings), how, notes
+        _copies(findings), _similar(findings), how, html.notes([compared, warning if mixed else ""])
     )
 
 
 def is_partial(findings: Findings) -> bool:
     """Whether only some rows of a collection were compared, so that no cleaned file can be written."""
     return findings.mined.joined is not None and findings.mined.joined.is_sampled
-
-
-def _compared(findings: Findings) -> str:
-    """Which rows of a collection were compared, "" for all."""
-    joined = findings.mined.joined
-    if joined is None or not joined.is_sampled:
-        return ""
-    return (
-        f"{joined.compared:,} random rows were compared with all {joined.total:,}, by the {joined.index}. Duplicates among the "
-        "other rows are not listed."
-    )
 
 
 def staying(findings: Findings) -> Markup:
@@ -117,17 +109,14 @@ def borderline(pairs: Sequence[SentencePair], threshold: float, opinion: SecondO
     """The pairs nearest to the threshold, with the scores of a second model as far as it has read them."""
     if not pairs:
         return html.empty(NO_BORDERLINE)
-    which = f"The {len(pairs):,} {plural(len(pairs), 'pair', 'pairs')} nearest to the threshold, on both sides of it."
-    scored, items = _by_whom(pairs, opinion) if opinion else "", Markup().join(_pair(pair, threshold, opinion) for pair in pairs)
-    return Markup('<p class="hint" role="status">{}{}</p><ol class="dup-pairs">{}</ol>{}').format(which, scored, items, JUDGE)
-
-
-def _by_whom(pairs: Sequence[SentencePair], opinion: SecondOpinion) -> str:
-    """Which model scored how many of the pairs, and how to read its scores."""
-    count = sum(pair.cross_score is not None for pair in pairs)
-    which = "them" if count == len(pairs) else f"{count:,} of them"
-    model = f"{opinion.kind} {opinion.model}, {in_words(opinion.trained_for)},"
-    return f" The {model} scored {which} in {duration(opinion.seconds)}. {how_to_read(opinion.trained_for, opinion.bounds)}"
+    about = f"The {len(pairs):,} {plural(len(pairs), 'pair', 'pairs')} nearest to the threshold, on both sides of it."
+    if opinion:
+        count = sum(pair.cross_score is not None for pair in pairs)
+        which = "them" if count == len(pairs) else f"{count:,} of them"
+        about += f" The {opinion.kind} {opinion.model}, {in_words(opinion.trained_for)}, scored {which} in "
+        about += f"{duration(opinion.seconds)}. {how_to_read(opinion.trained_for, opinion.bounds)}"
+    items = Markup().join(_pair(pair, threshold, opinion) for pair in pairs)
+    return Markup('<p class="hint" role="status">{}</p><ol class="dup-pairs">{}</ol>{}').format(about, items, JUDGE)
 
 
 def _nothing(findings: Findings) -> str:
@@ -164,27 +153,21 @@ def _similar(findings: Findings) -> Markup:
 
 def _how(findings: Findings) -> str:
     """The stages' times, how many pairs were compared, and which were not kept."""
-    pairs = findings.mined.duplicates.pairs
+    pairs, joined = findings.mined.duplicates.pairs, findings.mined.joined
     rows = len(findings.mined.duplicates.copies.first)
-    compared = f"All {rows * (rows - 1) // 2:,} pairs of different sentences were compared."
+    if pairs.exact:
+        compared = f"All {rows * (rows - 1) // 2:,} pairs of different sentences were compared."
+    elif joined:
+        nearest = f"its {joined.neighbours} nearest of all, by the {joined.index}."
+        compared = f"Each of {joined.compared:,} rows was compared with {nearest}"
+    else:
+        share = findings.recall
+        recall = "" if share is None else f": {share:.1%} of the pairs above the threshold found, measured on a sample"
+        compared = f"Approximate: each row was compared with its nearest neighbours{recall}."
     cut = f" More than {len(pairs.scores):,} pairs are close: those below {pairs.floor:.3f} were not kept." if pairs.raised else ""
     stages = html.milliseconds({name: seconds * 1e3 for name, seconds in findings.seconds.items()})
     groups = f"{len(findings.grouping):,} {plural(len(findings.grouping), 'group', 'groups')}"
-    return f"{groups}. {compared if pairs.exact else _approximate(findings)}{cut} {stages}."
-
-
-def _mixed(findings: Findings) -> str:
-    """Warn about groups whose rows have different labels in the corpus."""
-    columns = [f"{groups:,} in {column}" for column, groups in findings.mixed().items() if groups]
-    how = "Either a label is wrong or these are not duplicates."
-    return f"Groups whose rows have different labels: {', '.join(columns)}. {how}" if columns else ""
-
-
-def _approximate(findings: Findings) -> str:
-    if joined := findings.mined.joined:
-        return f"Each of {joined.compared:,} rows was compared with its {joined.neighbours} nearest of all, by the {joined.index}."
-    measured = f"{findings.recall or 0:.1%} of the pairs above the threshold found, measured on a sample"
-    return f"Approximate: each row was compared with its nearest neighbours{'' if findings.recall is None else f': {measured}'}."
+    return f"{groups}. {compared}{cut} {stages}."
 
 
 def _pair(pair: SentencePair, threshold: float, opinion: SecondOpinion | None) -> Markup:

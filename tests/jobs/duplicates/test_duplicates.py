@@ -10,8 +10,8 @@ from sbert_app.corpus.reader import guess_column
 from sbert_app.errors import UserError
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import open_example, open_saved
-from sbert_app.jobs.duplicates import mining as module
-from sbert_app.jobs.duplicates.mining import MINING, SecondOpinion, findings_of, keep_group, mine, score_borderline
+from sbert_app.jobs.duplicates import job as module
+from sbert_app.jobs.duplicates.job import MINING, SecondOpinion, findings_of, keep_group, mine, score_borderline
 from sbert_app.jobs.duplicates.overlap import OVERLAP, FileOverlap, compare_file, matches_of
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.settings import Limits
@@ -227,8 +227,6 @@ def test_bad_thresholds_are_refused(shared_bench, session, threshold):
     list(mine(shared_bench, session))
     with pytest.raises(UserError, match="threshold must be a number in 0.5..1"):
         findings_of(session, threshold)
-    with pytest.raises(UserError, match="number of pairs"):
-        score_borderline(shared_bench, session, 0.9, 101)
 
 
 def test_nothing_to_compare_is_said(shared_bench, write):

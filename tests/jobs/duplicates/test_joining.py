@@ -8,7 +8,7 @@ import pytest
 from sbert_app.collections.opened import OpenCollection, read_sample
 from sbert_app.corpus.findings import Mined
 from sbert_app.jobs.duplicates import joining
-from sbert_app.jobs.duplicates.mining import MINING, findings_of, mine
+from sbert_app.jobs.duplicates.job import MINING, findings_of, mine
 from sbert_app.jobs.open_collection import open_address
 from tests.jobs.collection.made import make, tickets
 from tests.searching import of_example
