@@ -16,10 +16,10 @@ from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross_encoder_option
 from sbert_app.jobs.declaring.option import choice, number, option, output, upload, whole
 from sbert_app.jobs.duplicates.joining import join
-from sbert_app.jobs.duplicates.overlap import compare_file
+from sbert_app.jobs.duplicates.overlap import compare_file, in_line
 from sbert_app.models.defaults import DEFAULT_CROSS_ENCODER
 from sbert_app.models.files.trained_for import Bounds, how_to_read
-from sbert_app.runtime.line import StoppedError, place_in_line
+from sbert_app.runtime.line import StoppedError
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
@@ -121,33 +121,18 @@ class SecondOpinion:
 
 def mine(bench: Workbench, session: Session) -> Iterator[Step[Mined]]:
     """Mine the session's corpus; the result of the last step stays in the session until another corpus is opened."""
-    indexed = session.corpus()
-    stop = session.begin(MINING)
-    with bench.lines.corpora.join(stop) as waiting:
-        yield from (Step(place_in_line(before, "job")) for before in waiting)
-        start = time.perf_counter()
-        yield Step(COMPARING, 0, 1)
-        for step in _mined(bench, indexed, session.get(OpenCollection)):
-            step = replace(step, seconds=time.perf_counter() - start)
-            if step.result:
-                mined = replace(step.result, seconds={MINE: step.seconds})
-                stored = session.put(mined, stop)
-                yield replace(step, stopped=not stored, result=mined if stored else None)
-            elif stop.is_set():
-                yield replace(step, stopped=True)
-                return
-            else:
-                yield step
+    yield from in_line(bench, session, MINING, _mined(bench, session.corpus(), session.get(OpenCollection)))
 
 
 def _mined(bench: Workbench, indexed: IndexedCorpus, opened: OpenCollection | None) -> Iterator[Step[Mined]]:
     """Compare the rows of a corpus, or of the collection that it is a sample of. A store may answer late."""
-    if opened is not None:
-        yield from join(opened)
-        return
-    steps = find_duplicates(indexed.corpus.sentences, indexed.embeddings, indexed.index)
-    for step in bench.device.each(steps):
-        yield Step(step.stage, step.done, step.total, result=Mined(indexed, step.result, {}) if step.result else None)
+    start = time.perf_counter()
+    yield Step(COMPARING, 0, 1)
+    compared = bench.device.each(find_duplicates(indexed.corpus.sentences, indexed.embeddings, indexed.index))
+    mined = (Step(s.stage, s.done, s.total, result=Mined(indexed, s.result, {}) if s.result else None) for s in compared)
+    for step in join(opened) if opened else mined:
+        seconds = time.perf_counter() - start
+        yield replace(step, seconds=seconds, result=step.result and replace(step.result, seconds={MINE: seconds}))
 
 
 def findings_of(session: Session, threshold: float, remove: str = SIMILAR) -> Findings:

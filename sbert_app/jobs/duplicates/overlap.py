@@ -19,7 +19,7 @@ from sbert_app.jobs import validation
 from sbert_app.runtime.line import place_in_line
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
-from sbert_app.step import Step
+from sbert_app.step import Result, Step
 from sbert_app.tables import Table
 from sbert_app.vectors import Vectors, unit_rows
 
@@ -113,12 +113,17 @@ def compare_file(bench: Workbench, session: Session, table: Table) -> Iterator[S
     if not set(columns) <= set(table.frame.columns):
         columns = [guess_column(table.frame)]
     other = read_corpus(table, columns, bench.settings.limits)
-    stop = session.begin(OVERLAP)
+    yield from in_line(bench, session, OVERLAP, _compared(bench, indexed, other))
+
+
+def in_line(bench: Workbench, session: Session, job: str, work: Iterator[Step[Result]]) -> Iterator[Step[Result]]:
+    """Wait in the queue and work; the result stays in the session. A run that is stopped ends with a step that is `stopped`."""
+    stop = session.begin(job)
     with bench.lines.corpora.join(stop) as waiting:
-        yield from (Step(place_in_line(before, "job"), 0, len(other)) for before in waiting)
-        for step in _compared(bench, indexed, other):
-            finished = step.result is not None and session.put(step.result, stop)
-            if stop.is_set() and not finished:
+        yield from (Step(place_in_line(before, "job")) for before in waiting)
+        for step in work:
+            stored = step.result is not None and session.put(step.result, stop)
+            if stop.is_set() and not stored:
                 yield replace(step, stage="Stopped", stopped=True, result=None)
                 return
             yield step

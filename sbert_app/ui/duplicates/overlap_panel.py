@@ -15,6 +15,7 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
 from sbert_app.tables import read_table
 from sbert_app.tables.table import csv_file
+from sbert_app.ui.duplicates.view import FILE_ROW, pair_item
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.events import PRIVATE, Updates, handler
 from sbert_app.ui.kit.files import FileButton, uploaded
@@ -24,7 +25,6 @@ from sbert_app.wording import plural
 LEAD = "Find rows of another file that already occur in this corpus, such as test sentences in a training set."
 FILE = "overlap.csv"
 SHOWN = 50  # rows listed in each of the two lists
-SENTENCE_LENGTH = 400
 STOPPED = "Stopped. Encoded rows are kept: upload the file again to continue."
 
 
@@ -116,12 +116,8 @@ def _list(title: str, matches: Sequence[Match]) -> Markup:
 
 
 def _match(match: Match) -> Markup:
-    line, row = Markup('<p dir="auto">{} {}</p>'), Markup('<span class="file-row">{} row {:,}</span>')
-    file_row, corpus_row = row.format("file", match.row), row.format("corpus", match.corpus_row)
-    rows = Markup(" = ").join([file_row, corpus_row] if match.same else [file_row])
-    both = line.format(html.short(match.sentence, SENTENCE_LENGTH), rows)
-    if not match.same:
-        both += line.format(html.short(match.corpus_sentence, SENTENCE_LENGTH), corpus_row)
-    return Markup(
-        '<li><div class="dup-scores"><span class="cosine">{:.3f}<small>{}</small></span></div><div class="both">{}</div></li>'
-    ).format(match.score, "same text" if match.same else "cosine", both)
+    places = ("file", match.row), ("corpus", match.corpus_row)
+    file_row, corpus_row = (FILE_ROW.format(f"{where} row {row:,}") for where, row in places)
+    if match.same:
+        return pair_item(f"{match.score:.3f}", "same text", [(match.sentence, Markup("{} = {}").format(file_row, corpus_row))])
+    return pair_item(f"{match.score:.3f}", "cosine", [(match.sentence, file_row), (match.corpus_sentence, corpus_row)])

@@ -22,6 +22,8 @@ CLEANED, VERDICTS, PAIRS = "cleaned.csv", "keep-or-drop.csv", "pairs.csv"
 HEADLINE, STAYING, GROUPS = "duplicates-headline", "duplicates-staying", "duplicates-groups"  # the elements of the result
 NO_BORDERLINE = "No pairs near this threshold."
 SENTENCE_LENGTH = 400
+FILE_ROW = Markup('<span class="file-row">{}</span>')
+CROSS = Markup('<span class="cross">{:.3f}<small>{}</small></span>')
 
 
 def progress(step: Step[Mined]) -> Markup:
@@ -171,12 +173,17 @@ def _how(findings: Findings) -> str:
 
 
 def _pair(pair: SentencePair, threshold: float, opinion: SecondOpinion | None) -> Markup:
-    side = "above" if pair.score >= threshold else "below"
-    cross = Markup('<span class="cross">{:.3f}<small>{}</small></span>')
     unit = (opinion.kind if opinion.bounds else "logit") if opinion else ""
-    line = Markup('<p dir="auto">{} <span class="file-row">row {}</span></p>')
-    both = ((pair.sentence1, row_text(pair.row1)), (pair.sentence2, row_text(pair.row2)))
-    lines = [line.format(html.short(sentence, SENTENCE_LENGTH), row) for sentence, row in both]
+    cross = Markup() if pair.cross_score is None else CROSS.format(pair.cross_score, unit)
+    rows = ((pair.sentence1, pair.row1), (pair.sentence2, pair.row2))
+    texts = [(sentence, FILE_ROW.format(f"row {row_text(row)}")) for sentence, row in rows]
+    return pair_item(f"{pair.score:.4f}", "above" if pair.score >= threshold else "below", texts, cross)
+
+
+def pair_item(score: str, about: str, texts: Sequence[tuple[str, Markup]], cross: Markup = Markup()) -> Markup:
+    """A pair in a list. about: small print below the score; texts: each with its row; cross: another model's score."""
+    line = Markup('<p dir="auto">{} {}</p>')
+    lines = Markup().join(line.format(html.short(text, SENTENCE_LENGTH), row) for text, row in texts)
     return Markup(
-        '<li><div class="dup-scores"><span class="cosine">{:.4f}<small>{}</small></span>{}</div><div class="both">{}{}</div></li>'
-    ).format(pair.score, side, "" if pair.cross_score is None else cross.format(pair.cross_score, unit), *lines)
+        '<li><div class="dup-scores"><span class="cosine">{}<small>{}</small></span>{}</div><div class="both">{}</div></li>'
+    ).format(score, about, cross, lines)
