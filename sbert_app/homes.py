@@ -52,7 +52,12 @@ def _temporary_folder(home: Path) -> Path:
         parent = home / "cache" / "temporary"
         if _unwritable(parent):
             raise UserError(f"Neither '{home}' nor a folder for temporary files can be written. Set SBERT_STUDIO_HOME.") from None
-    _sweep_temporary(parent)
+    for left in parent.glob(f"{PREFIX}*"):  # of earlier processes, except those that are recent or locked
+        with contextlib.suppress(OSError, Timeout):  # another user's folder, or another process has just deleted it
+            if (left / LOCK).is_file() and not left.is_symlink() and time.time() - left.stat().st_mtime > KEPT_SECONDS:
+                lock = FileLock(left / LOCK, timeout=0)
+                lock.acquire()
+                _remove(left, lock)
     folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
     lock = FileLock(folder / LOCK)  # held as long as this process lives
     lock.acquire()
@@ -66,16 +71,6 @@ def clean() -> None:
     folder = Path(tempfile.gettempdir())
     if (folder / LOCK).is_file():
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _sweep_temporary(parent: Path) -> None:
-    """Delete the temporary folders of earlier processes, except those that are recent or locked."""
-    for folder in parent.glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError, Timeout):  # another user's folder, or another process has just deleted it
-            if (folder / LOCK).is_file() and not folder.is_symlink() and time.time() - folder.stat().st_mtime > KEPT_SECONDS:
-                lock = FileLock(folder / LOCK, timeout=0)
-                lock.acquire()
-                _remove(folder, lock)
 
 
 def _remove(folder: Path, lock: FileLock) -> None:

@@ -14,6 +14,7 @@ from sbert_app.errors import UserError
 DEVICES = ("auto", "cpu", "cuda")
 PRECISIONS = ("auto", "fp32", "bf16")
 ENGINES = ("auto", "torch")
+ANY_ADDRESS = ("0.0.0.0", "::", "[::]")  # noqa: S104 - compared, not bound
 YES, NO = ("1", "true", "yes"), ("0", "false", "no")
 MEGABYTE = 1024 * 1024
 ASSETS = Path(__file__).resolve().parents[1] / "assets"  # shipped with the app: examples, adapter, styles, scripts
@@ -81,9 +82,7 @@ class Settings:
     home: Path
     device: str = "auto"
     precision: str = "auto"
-    engine: str = (
-        "torch"  # "auto": OpenVINO on a CPU, once a model is converted; what the environment asks for unless told otherwise
-    )
+    engine: str = "torch"  # "auto", the environment's default: OpenVINO on a CPU, once a model is converted
     hosted: bool = False
     allowed_models: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
@@ -121,7 +120,9 @@ class Settings:
 def settings_from_environment(env: Mapping[str, str] = os.environ) -> Settings:
     """Read `SBERT_STUDIO_*` and Gradio's address. In a Hugging Face Space (`SPACE_ID`), hosted is the default. Raises UserError."""
     hosted = _flag(env, "SBERT_STUDIO_HOSTED", bool(env.get("SPACE_ID")))
-    address = env.get("GRADIO_SERVER_NAME") or "127.0.0.1"
+    address, hosts = env.get("GRADIO_SERVER_NAME") or "127.0.0.1", _names(env.get("SBERT_STUDIO_HOSTS", ""))
+    if address in ANY_ADDRESS:
+        hosts += socket.gethostname(), f"{socket.gethostname()}.local"
     return Settings(
         home=_home(env.get("SBERT_STUDIO_HOME", "")),
         device=env.get("SBERT_STUDIO_DEVICE") or "auto",
@@ -136,13 +137,17 @@ def settings_from_environment(env: Mapping[str, str] = os.environ) -> Settings:
         key=_key(env.get("SBERT_STUDIO_KEY", "")),
         collections=_names(env.get("SBERT_STUDIO_COLLECTIONS", "")),
         store_token=env.get("SBERT_STUDIO_STORE_TOKEN", "").strip(),
-        hosts=_names(env.get("SBERT_STUDIO_HOSTS", "")) + _machine_names(address) + _proxy_name(env.get("GRADIO_ROOT_PATH", "")),
+        hosts=hosts + _proxy_name(env.get("GRADIO_ROOT_PATH", "")),
     )
 
 
 def _home(path: str) -> Path:
+    """The folder; "": the platform's user data folder, or if that is unknown a relative path, which `homes.prepare` rejects."""
     if not path:
-        return _default_home()
+        try:
+            return user_data_path("sbert-studio", appauthor=False)
+        except RuntimeError:
+            return Path("~")
     try:
         home = Path(path).expanduser().resolve()
     except (RuntimeError, OSError, ValueError) as error:
@@ -150,14 +155,6 @@ def _home(path: str) -> Path:
     if home.is_file():
         raise UserError(f"SBERT_STUDIO_HOME is {path!r}, which is a file. It must be a folder.")
     return home
-
-
-def _default_home() -> Path:
-    """The platform's user data folder; if it is unknown a relative path, which `homes.prepare` rejects."""
-    try:
-        return user_data_path("sbert-studio", appauthor=False)
-    except RuntimeError:
-        return Path("~")
 
 
 def _port(text: str) -> int | None:
@@ -179,13 +176,6 @@ def _key(text: str) -> str:
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
-def _machine_names(address: str) -> tuple[str, ...]:
-    """The network names of this machine if the app listens on all addresses, else none."""
-    if address in ("0.0.0.0", "::", "[::]"):  # noqa: S104 - compared, not bound
-        return (socket.gethostname(), f"{socket.gethostname()}.local")
-    return ()
 
 
 def _proxy_name(path: str) -> tuple[str, ...]:

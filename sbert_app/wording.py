@@ -9,21 +9,17 @@ UNITS = (("year", 365.25 * 86400), ("day", 86400.0), ("hour", 3600.0), ("minute"
 def spoken(seconds: float) -> str:
     """Write out a duration in at most two units: "0.4 milliseconds", "7.2 seconds", "22 hours 41 minutes", "26 years"."""
     if seconds < 0.9995:
-        return f"{_two_digits(seconds * 1e3)} milliseconds"
+        value = seconds * 1e3
+        return f"{value:.0f} milliseconds" if value >= 9.95 else f"{value:.2g} milliseconds"
     if seconds < 10:
         return f"{seconds:.1f} seconds"
     for (name, length), (smaller, step) in pairwise(UNITS):
         if seconds >= length:
             count, remainder = divmod(round(seconds / step), round(length / step))
             if name == "year" and count >= 10:
-                return f"{_rounded(count):,} years"
+                return f"{round(count, 2 - len(str(count))):,} years"  # an extrapolation is not more precise
             return " ".join(filter(None, (_counted(count, name), _counted(remainder, smaller) if remainder else "")))
     return f"{seconds:.0f} seconds"
-
-
-def _two_digits(value: float) -> str:
-    """Round to two digits: "0.043", "6.4", "83", "640"."""
-    return f"{value:.0f}" if value >= 9.95 else f"{value:.2g}"
 
 
 def digits(value: float) -> str:
@@ -33,11 +29,6 @@ def digits(value: float) -> str:
 
 def _counted(count: int, unit: str) -> str:
     return f"{count:,} {unit}" if count == 1 else f"{count:,} {unit}s"
-
-
-def _rounded(years: int) -> int:
-    """Round to two digits: an extrapolation is not more precise."""
-    return round(years, 2 - len(str(years)))
 
 
 def duration(seconds: float) -> str:

@@ -37,14 +37,7 @@ def test_a_key_is_read_and_stays_out_of_logs():
 
 
 def test_an_empty_variable_is_none_at_all():
-    names = (
-        "SBERT_STUDIO_HOME",
-        "SBERT_STUDIO_DEVICE",
-        "SBERT_STUDIO_PRECISION",
-        "SBERT_STUDIO_HOSTS",
-        "GRADIO_SERVER_PORT",
-        "SBERT_STUDIO_KEY",
-    )
+    names = [*(f"SBERT_STUDIO_{name}" for name in ("HOME", "DEVICE", "PRECISION", "HOSTS", "KEY")), "GRADIO_SERVER_PORT"]
     assert settings_from_environment(dict.fromkeys(names, "")) == settings_from_environment({})
 
 

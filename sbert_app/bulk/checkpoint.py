@@ -1,11 +1,78 @@
-"""Remember which pieces a collection already holds, so that an interrupted run continues after them: a log beside the shards."""
+"""What a run keeps in its work folder, so that an interrupted one continues: shards, and which pieces a collection holds.
 
+A shard is a file of embeddings named by the sentences and the model, so that none is computed twice.
+"""
+
+import io
+import os
+import re
+import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sbert_app.storage import seal, unseal, write_whole, writing
+import numpy as np
+from numpy.typing import NDArray
+
+from sbert_app.storage import replacing, seal, unseal, write_whole, writing
+from sbert_app.vectors import Vectors, unit_rows
+
+KEY = re.compile(r"[0-9a-f]{32}")  # see `pieces.digest`
+CHECKSUM_BYTES = 4  # after the array
+
+Halves = NDArray[np.float16]
+
+
+class Shards:
+    """Files `KEY.npy` in a folder that several processes, and machines, may write at once: equal names, equal content."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def has(self, key: str) -> bool:
+        return self.path(key).exists()
+
+    def path(self, key: str) -> Path:
+        return self.folder / f"{key}.npy"
+
+    def write(self, key: str, embeddings: Vectors) -> None:
+        """Keep embeddings, (n, dim), as unit vectors in float16. The file is there as a whole or not at all, even after a crash."""
+        stream = io.BytesIO()
+        np.save(stream, unit_rows(embeddings).astype(np.float16))
+        content = stream.getvalue()
+        with writing("The shard"):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with replacing(self.path(key)) as temporary, temporary.open("wb") as file:
+                file.write(content + _checksum(content))
+                file.flush()
+                os.fsync(file.fileno())
+
+    def read(self, key: str, rows: int) -> Halves | None:
+        """The embeddings of `rows` sentences, (rows, dim); None if they are not there. A damaged file is deleted."""
+        try:
+            content = self.path(key).read_bytes()
+        except FileNotFoundError:
+            return None
+        array = content[:-CHECKSUM_BYTES]
+        if content[-CHECKSUM_BYTES:] == _checksum(array):
+            embeddings: Halves = np.load(io.BytesIO(array))
+            if len(embeddings) == rows:
+                return embeddings
+        self.path(key).unlink(missing_ok=True)
+        return None
+
+    def keep_only(self, keys: set[str]) -> None:
+        """Delete all other shards."""
+        for path in self.folder.glob("*.npy"):
+            if KEY.fullmatch(path.stem) and path.stem not in keys:
+                with suppress(OSError):
+                    path.unlink()
+
+
+def _checksum(content: bytes) -> bytes:
+    return zlib.crc32(content).to_bytes(CHECKSUM_BYTES, "little")
 
 
 @dataclass(frozen=True)

@@ -1,82 +1,41 @@
-"""Encode pieces into shards: files of embeddings named by the sentences and the model, so that none is computed twice."""
+"""Encode pieces into shards, in this process or with Ray Data: a pool of actors, each with the model in memory, maybe on a cluster.
 
-import io
+For Ray, pieces are staged as files, actors write the shards, so a cluster needs the work folder, the app and the model at the same
+paths on every machine. An actor or a machine that dies is replaced, and its shard is encoded again.
+"""
+
+import logging
 import os
-import re
+import secrets
+import shutil
+import sys
 import time
-import zlib
-from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+import pyarrow as pa
+from pyarrow import feather
 
+from sbert_app.bulk.checkpoint import Shards
 from sbert_app.bulk.pieces import Piece
+from sbert_app.collections.collection import SENTENCE
+from sbert_app.errors import UserError
+from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.settings import Settings
-from sbert_app.storage import replacing, writing
-from sbert_app.vectors import Vectors, unit_rows
+from sbert_app.storage import writing
 
 if TYPE_CHECKING:
     from sbert_app.models.encoder import Encoder
 
-KEY = re.compile(r"[0-9a-f]{32}")  # see `pieces.digest`
-CHECKSUM_BYTES = 4  # after the array
 TICK_SECONDS = 1.0
-
-Halves = NDArray[np.float16]
-
-
-class Shards:
-    """Files `KEY.npy` in a folder that several processes, and machines, may write at once: equal names, equal content."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def has(self, key: str) -> bool:
-        return self.path(key).exists()
-
-    def path(self, key: str) -> Path:
-        return self.folder / f"{key}.npy"
-
-    def write(self, key: str, embeddings: Vectors) -> None:
-        """Keep embeddings, (n, dim), as unit vectors in float16. The file is there as a whole or not at all, even after a crash."""
-        stream = io.BytesIO()
-        np.save(stream, unit_rows(embeddings).astype(np.float16))
-        content = stream.getvalue()
-        with writing("The shard"):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with replacing(self.path(key)) as temporary, temporary.open("wb") as file:
-                file.write(content + _checksum(content))
-                file.flush()
-                os.fsync(file.fileno())
-
-    def read(self, key: str, rows: int) -> Halves | None:
-        """The embeddings of `rows` sentences, (rows, dim); None if they are not there. A damaged file is deleted."""
-        try:
-            content = self.path(key).read_bytes()
-        except FileNotFoundError:
-            return None
-        array = content[:-CHECKSUM_BYTES]
-        if content[-CHECKSUM_BYTES:] == _checksum(array):
-            embeddings: Halves = np.load(io.BytesIO(array))
-            if len(embeddings) == rows:
-                return embeddings
-        self.path(key).unlink(missing_ok=True)
-        return None
-
-    def keep_only(self, keys: set[str]) -> None:
-        """Delete all other shards."""
-        for path in self.folder.glob("*.npy"):
-            if KEY.fullmatch(path.stem) and path.stem not in keys:
-                with suppress(OSError):
-                    path.unlink()
-
-
-def _checksum(content: bytes) -> bytes:
-    return zlib.crc32(content).to_bytes(CHECKSUM_BYTES, "little")
+MISSING = "Ray is not installed. Install it with: pip install -r requirements-scale.txt. Or leave out --engine."
+WINDOW = 1024  # pieces staged at a time: at 20,000 short sentences each, 2 GB of disk
+THREADS = 2  # of an actor: two actors of two threads encode more than one of four
+ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
@@ -129,3 +88,119 @@ def load_encoder(settings: Settings, name: str, converts: bool) -> "Encoder":
     encoder = registry.encoder(name)
     registry.acceleration.wait()
     return encoder
+
+
+class RayEngine:
+    """A pool of actors. address: of a running cluster, "auto" for the one this machine is in, "" for this machine alone."""
+
+    window = WINDOW
+
+    @staticmethod
+    def check() -> None:
+        """Raise UserError if Ray is not installed."""
+        if find_spec("ray") is None:
+            raise UserError(MISSING)
+
+    def __init__(self, encoder: "Encoder", settings: Settings, shards: Shards, staged: Path, workers: int, address: str) -> None:
+        """staged: a folder of its own. workers: 0 for as many as the machines have room for."""
+        self._encoder, self._settings, self._shards, self._staged = encoder, settings, shards, staged
+        self._workers, self._address = workers, address
+        self._started = False
+        shutil.rmtree(staged, ignore_errors=True)  # of a run that was killed
+
+    def add(self, key: str, piece: Piece) -> None:
+        with writing("The staged piece"):
+            self._staged.mkdir(parents=True, exist_ok=True)
+            table = pa.table({SENTENCE: pa.array(piece.sentences, pa.string())})
+            feather.write_feather(table, self._staged / f"{key}.arrow", compression="lz4")
+
+    def encode(self) -> Iterator[Encoded]:
+        if not self._started:
+            start_ray(self._address)
+            self._started = True
+        import ray.data  # reads its settings from the environment, which `start_ray` has set
+
+        paths = sorted(str(path) for path in self._staged.glob("*.arrow"))
+        constructor, workers, resources = self._pool(ray.cluster_resources(), len(paths))
+        items = ray.data.from_items([{"path": path} for path in paths], override_num_blocks=len(paths))
+        results = items.map_batches(
+            Actor, fn_constructor_args=constructor, batch_size=1, compute=ray.data.ActorPoolStrategy(size=workers), **resources
+        )
+        try:
+            for row in results.iter_rows():
+                yield Encoded(row["key"], int(row["rows"]), row["error"])
+        except ray.exceptions.RayError as error:
+            lines = [line for line in str(error).splitlines() if line.strip()]
+            raise UserError(
+                f"Ray cannot continue: {lines[-1].strip()}. Finished shards are kept: run the same command again."
+            ) from error
+        finally:
+            shutil.rmtree(self._staged, ignore_errors=True)
+
+    def close(self) -> None:
+        if self._started:
+            import ray
+
+            ray.shutdown()
+
+    def _pool(self, machines: Mapping[str, float], pieces: int) -> tuple[tuple[object, ...], int, dict[str, int]]:
+        """Return (the arguments of an `Actor`, the number of actors, what each of them needs)."""
+        encoder, gpus, cpus = self._encoder, int(machines.get("GPU", 0)), max(1, int(machines.get("CPU", 1)))
+        on_gpu = encoder.hardware.device.type == "cuda" and gpus > 0
+        workers = min(self._workers or (gpus if on_gpu else max(1, cpus // THREADS)), pieces)
+        threads = max(1, min(THREADS, cpus // workers))
+        by_name = encoder.name == DEFAULT_ENCODER or encoder.folder is None
+        settings = replace(self._settings, precision=encoder.hardware.precision)
+        model = encoder.name if by_name else str(encoder.folder)
+        constructor = settings, model, encoder.fingerprint, threads, str(self._shards.folder)
+        return constructor, workers, {"num_gpus": 1} if on_gpu else {"num_cpus": threads}
+
+
+class Actor:
+    """Loads the encoder once, then encodes one staged piece a call."""
+
+    def __init__(self, settings: Settings, model: str, fingerprint: str, threads: int, shards: str) -> None:
+        """model: a name, or a folder. fingerprint: of the driver's encoder, which the actor's must equal."""
+        os.environ["OMP_NUM_THREADS"] = str(threads)  # torch takes it when it is imported
+        self._encoder = load_encoder(settings, model, converts=False)
+        self._shards, self._fingerprint = Shards(Path(shards)), fingerprint
+
+    def __call__(self, batch: Mapping[str, Any]) -> dict[str, Any]:
+        """batch: one path. Returns one key, its rows and error."""
+        path, rows, error = Path(batch["path"][0]), 0, ""
+        try:
+            rows = self._encode(path)
+        except Exception as problem:  # one shard must not end the others
+            error = f"{type(problem).__name__}: {problem}"
+        return {"key": [path.stem], "rows": np.array([rows]), "error": [error]}
+
+    def _encode(self, path: Path) -> int:
+        if self._encoder.fingerprint != self._fingerprint:
+            raise UserError("this machine computes other embeddings: it has other model files, or another precision")
+        sentences = feather.read_table(path, memory_map=False).column(SENTENCE).to_pylist()
+        if self._shards.has(path.stem):  # by an actor that died before it could report
+            return len(sentences)
+        return sum(part.rows for part in encode_shard(self._encoder, self._shards, path.stem, sentences))
+
+
+def start_ray(address: str) -> None:
+    """Connect to a cluster, or start Ray on this machine. Raises UserError."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # nothing leaves the machine
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    if not address and "ray" not in sys.modules:  # a token for this run alone; else Ray keeps one for all in the user's home
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+    import ray
+    import ray.data
+
+    for name in ("ray", "ray.data"):
+        logging.getLogger(name).setLevel(logging.ERROR)
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    options: dict[str, Any] = {"runtime_env": {"env_vars": {"PYTHONPATH": path}}, "log_to_driver": False}
+    if not address:
+        options["include_dashboard"] = False
+    try:
+        ray.init(address or "local", logging_level=logging.ERROR, **options)
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        raise UserError(f"No Ray cluster at '{address}'. Start one with `ray start --head`, or leave out --address.") from error
+    ray.data.DataContext.get_current().enable_progress_bars = False

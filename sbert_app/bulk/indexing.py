@@ -8,10 +8,10 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from sbert_app.bulk.encoding import TICK_SECONDS, Shards, ThisProcess
+from sbert_app.bulk.checkpoint import Shards
+from sbert_app.bulk.encoding import TICK_SECONDS, RayEngine, ThisProcess
 from sbert_app.bulk.pieces import Cutter, Piece
 from sbert_app.bulk.preparing import BulkPlan, prepare
-from sbert_app.bulk.ray_engine import RayEngine
 from sbert_app.bulk.reading import list_files
 from sbert_app.bulk.request import Request, Summary
 from sbert_app.bulk.storing import CollectionWriter, ParquetWriter, finish, readable, store

@@ -102,17 +102,14 @@ def row_characters(chunk: Chunk) -> float:
 
 def expected_rows(paths: Sequence[Path], chunk: Chunk) -> int:
     """About how many rows files have: as Parquet files state, for text files by size and the first rows of one."""
-    width = row_characters(chunk) + len(chunk.cells)  # a separator or line end for each cell
-    return sum(_rows_of(path, width) for path in paths)
-
-
-def _rows_of(path: Path, width: float) -> int:
-    try:
-        if kind_of(path) == "parquet":
-            return int(pyarrow.parquet.read_metadata(path).num_rows)
-        return round(path.stat().st_size * (PACKED if path.suffix == ".gz" else 1) / max(1.0, width))
-    except (pyarrow.ArrowException, OSError):
-        return 0
+    rows, width = 0, max(1.0, row_characters(chunk) + len(chunk.cells))  # a separator or line end for each cell
+    for path in paths:
+        with suppress(pyarrow.ArrowException, OSError):
+            if kind_of(path) == "parquet":
+                rows += pyarrow.parquet.read_metadata(path).num_rows
+            else:
+                rows += round(path.stat().st_size * (PACKED if path.suffix == ".gz" else 1) / width)
+    return rows
 
 
 def prepare(request: Request, paths: Sequence[Path], settings: Settings, work: Path) -> BulkPlan:

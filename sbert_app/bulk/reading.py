@@ -7,6 +7,7 @@ count from 1, without the header, bad rows and blank ones included.
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
@@ -68,23 +69,15 @@ def _files(name: str) -> list[Path]:
         if not files:
             raise UserError(f"The folder '{name}' holds no file that can be indexed. Formats: {', '.join(KINDS)}.")
         return files
-    matches = [path] if path.is_file() else _matches(path)
+    matches = [path] if path.is_file() else []
+    with suppress(ValueError, NotImplementedError, OSError):  # not a pattern such as data/**/*.csv
+        matches = matches or [match for match in Path(path.anchor).glob(str(path.relative_to(path.anchor))) if match.is_file()]
     if not matches:
         raise UserError(f"There is no file '{name}'. Check the path.")
     for match in matches:
         if not kind_of(match):
             raise UserError(f"'{match.name}' is not a format that can be indexed as a stream. Use one of {', '.join(KINDS)}.")
     return [match.resolve() for match in matches]
-
-
-def _matches(pattern: Path) -> list[Path]:
-    """The files of a pattern such as data/**/*.csv."""
-    root = Path(pattern.anchor) if pattern.is_absolute() else Path()
-    relative = str(pattern.relative_to(root))
-    try:
-        return [match for match in root.glob(relative) if match.is_file()]
-    except (ValueError, NotImplementedError, OSError):
-        return []
 
 
 def chunks(path: Path, tally: Tally) -> Iterator[Chunk]:

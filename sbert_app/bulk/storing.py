@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from sbert_app.bulk.checkpoint import Checkpoint
-from sbert_app.bulk.encoding import Halves, Shards
+from sbert_app.bulk.checkpoint import Checkpoint, Halves, Shards
 from sbert_app.bulk.pieces import Cutter, Piece
 from sbert_app.bulk.preparing import BulkPlan
 from sbert_app.bulk.request import AUTO, Summary

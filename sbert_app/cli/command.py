@@ -37,28 +37,33 @@ def parameter(name: str, kind: Any, declared: Any, default: Any = inspect.Parame
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, declared])
 
 
-FILE = parameter("file", Path, typer.Argument(help=FORMATS))
-ANY_FILE = parameter("file", Path | None, typer.Argument(help=f"{FORMATS} Default: the example tickets."), None)
-FILE_OR_FOLDER = parameter("file", Path | None, typer.Argument(help=f"{FORMATS} Or none, with --data."), None)
+def file_parameter(about: str, required: bool = False) -> inspect.Parameter:
+    """The file that a command reads."""
+    argument = typer.Argument(help=about)
+    return parameter("file", Path, argument) if required else parameter("file", Path | None, argument, None)
+
+
+FILE = file_parameter(FORMATS, required=True)
 COLUMN = parameter(
     "column", list[str] | None, typer.Option("--column", help="Text column; repeat to join several. Default: guessed."), None
 )
-INDEXED_WITH = parameter(
-    "indexed_with", str, typer.Option("--model", help="The encoder: bundled, saved, a Hub name, or a folder."), DEFAULT_ENCODER
-)
-FILE_OR_STORE = parameter("file", Path | None, typer.Argument(help=f"{FORMATS} Or none, with --store."), None)
-STORE_HELP = "Instead of a file, a collection: a folder, FILE.db/NAME or http://host:port/NAME."
-STORE = parameter("store", str | None, typer.Option("--store", help=STORE_HELP), None)
 JSON = parameter("json", bool, typer.Option("--json", help="Print exactly one JSON object."), False)
+MODEL_HELP = "The encoder: bundled, saved, a Hub name, or a folder."
+STORE_HELP = "Instead of a file, a collection: a folder, FILE.db/NAME or http://host:port/NAME."
 SUBJECTS: dict[Needs, list[inspect.Parameter]] = {
     Needs.NOTHING: [],
-    Needs.CORPUS: [FILE_OR_STORE, COLUMN, INDEXED_WITH, STORE],
+    Needs.CORPUS: [
+        file_parameter(f"{FORMATS} Or none, with --store."),
+        COLUMN,
+        parameter("indexed_with", str, typer.Option("--model", help=MODEL_HELP), DEFAULT_ENCODER),
+        parameter("store", str | None, typer.Option("--store", help=STORE_HELP), None),
+    ],
     Needs.SENTENCES: [FILE, COLUMN],
-    Needs.EXAMPLE: [ANY_FILE, COLUMN],
+    Needs.EXAMPLE: [file_parameter(f"{FORMATS} Default: the example tickets."), COLUMN],
     Needs.PAIRS: [FILE],
     Needs.LABELLED: [FILE],
     Needs.CLASSES: [FILE],
-    Needs.DATA_SET: [FILE_OR_FOLDER],
+    Needs.DATA_SET: [file_parameter(f"{FORMATS} Or none, with --data.")],
 }
 
 

@@ -20,11 +20,10 @@ from sbert_app.wording import duration, plural
 
 if TYPE_CHECKING:  # the other commands start faster without it
     from sbert_app.bulk.request import Summary
-    from sbert_app.step import Step
 
 UsageError: Any = typer.BadParameter.__base__  # typer exports the subclass only
 TOKEN = "SBERT_STUDIO_STORE_TOKEN"  # noqa: S105 - the name of a variable
-LINE_SECONDS = 10.0  # between two lines of progress
+LINE_SECONDS = 10.0  # between two lines of progress; a stage begins with one
 INCOMPLETE = 1  # exit status: something could not be indexed, the summary names it
 MOST_LISTED = 10
 STORE = "The collection: a folder, FILE.db/NAME, or http://host:19530/NAME of a Milvus server. The token of a server is read from "
@@ -68,31 +67,20 @@ def index(**values: Any) -> None:
 
     as_json, part, columns = values.pop("json"), read_part(values.pop("shard")), tuple(values.pop("column") or ())
     request = Request(**{**values, "files": tuple(values["files"])}, columns=columns, part=part, token=os.environ.get(TOKEN, ""))
-    lines = ProgressLines()
+    stage, last = "", 0.0
     for step in run(request, settings_from_environment()):
+        now = time.monotonic()
         if summary := step.result:
             text = json.dumps(summary.to_json(), ensure_ascii=False) if as_json else "\n".join(in_words(summary))
             sys.stdout.write(f"{text}\n")
             if summary.failures:
                 raise typer.Exit(INCOMPLETE)
-        else:
-            lines.send(step)
-
-
-class ProgressLines:
-    """Progress on stderr: a line when a stage begins, and every ten seconds."""
-
-    def __init__(self) -> None:
-        self._stage, self._last = "", 0.0
-
-    def send(self, step: "Step[Summary]") -> None:
-        now = time.monotonic()
-        if step.stage != self._stage or now - self._last > LINE_SECONDS:
-            self._stage, self._last = step.stage, now
+        elif step.stage != stage or now - last > LINE_SECONDS:
+            stage, last = step.stage, now
             rows = f": {step.done:,} of about {step.total:,} rows" if step.total else ""
             rate = f", {step.rate:,.0f} a second" if step.rate else ""
             left = f", {duration(step.left)} left" if step.left else ""
-            print_note(f"{step.stage}{rows}{rate}{left}")
+            print_note(f"{stage}{rows}{rate}{left}")
 
 
 def in_words(summary: "Summary") -> list[str]:

@@ -88,7 +88,8 @@ class FolderCollection:
         if not len(rows):
             raise CollectionError("There are no rows to index.")
         with self._writing():
-            if not snapshot.holds(rows, facts.index):
+            held = snapshot.rows
+            if snapshot.facts.index != facts.index or held.names != rows.names or not np.array_equal(held.ids, rows.ids):
                 snapshot = snapshot.following(rows, _build(rows, facts))
             snapshot.write(facts)
             compact(self._folder, entries, rows.names)
@@ -126,7 +127,10 @@ class FolderCollection:
         else:
             with damaged(self._folder):
                 positions = snapshot.index.candidates(queries, top, mask)
-        return _closest(snapshot.rows, queries, positions, min(top, len(snapshot.rows)))
+        rows = snapshot.rows
+        each_once = (np.unique(candidates) for candidates in positions)  # of a query, -1 for none
+        scores, best = closest(queries, each_once, min(top, len(rows)), rows.embeddings)
+        return np.clip(scores, -1, 1), np.where(best < 0, -1, rows.ids[best])
 
     def unread(self, filters: Mapping[str, Any]) -> Sequence[str]:
         snapshot = self._current()
@@ -169,13 +173,6 @@ class FolderCollection:
             except Timeout as error:
                 raise CollectionError(f"Another process is writing the collection '{self._folder}'.") from error
             self._lock = lock
-
-
-def _closest(rows: Segments, queries: Vectors, positions: Rows, top: int) -> tuple[Vectors, Rows]:
-    """The best `top` of the positions of each query, (q, c) with -1 for none: cosines, and ids instead of positions."""
-    each_once = (np.unique(candidates) for candidates in positions)
-    scores, best = closest(queries, each_once, top, rows.embeddings)
-    return np.clip(scores, -1, 1), np.where(best < 0, -1, rows.ids[best])
 
 
 def _build(rows: Segments, facts: Facts) -> FaissIndex:

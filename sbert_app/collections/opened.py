@@ -35,8 +35,15 @@ def read_sample(name: str, key: str, collection: Collection, rows: int, most: in
     """At most `most` random rows with their embeddings, named after the collection. key: what opens the collection again."""
     table = collection.fetch(collection.sample(most).tolist())
     title = name if len(table) >= rows else f"{name}: sample of {len(table):,} of {rows:,} rows"
-    corpus = _with_files(replace(corpus_of(title, table, collection.facts), store=key), collection.facts)
-    return IndexedCorpus.build(corpus, collection.facts.model, collection.facts.fingerprint, embeddings_of(table))
+    facts = collection.facts
+    corpus = replace(corpus_of(title, table, facts), store=key)
+    if len(facts.files) > 1:
+        column, metadata, names = FILE, corpus.metadata.copy(), file_names(facts)
+        while column in facts.filterable:  # the files have one of this name
+            column += "_"
+        metadata.insert(0, column, [names[row >> FILE_BITS] for row in corpus.rows.tolist()])
+        corpus = replace(corpus, metadata=metadata)
+    return IndexedCorpus.build(corpus, facts.model, facts.fingerprint, embeddings_of(table))
 
 
 def corpus_of(name: str, table: pa.Table, facts: Facts) -> Corpus:
@@ -52,17 +59,6 @@ def corpus_of(name: str, table: pa.Table, facts: Facts) -> Corpus:
         rows=np.asarray(ids, dtype=np.int64),
         row_names=row_names(ids.tolist(), facts),
     )
-
-
-def _with_files(corpus: Corpus, facts: Facts) -> Corpus:
-    """The corpus with a column for the file of each row, where there are several."""
-    if len(facts.files) < 2:
-        return corpus
-    column, metadata, names = FILE, corpus.metadata.copy(), file_names(facts)
-    while column in facts.filterable:  # the files have one of this name
-        column += "_"
-    metadata.insert(0, column, [names[row >> FILE_BITS] for row in corpus.rows.tolist()])
-    return replace(corpus, metadata=metadata)
 
 
 def row_names(ids: Sequence[int], facts: Facts) -> dict[int, str]:

@@ -99,10 +99,6 @@ class Snapshot:
                 np.save(stream, values)
         return following
 
-    def holds(self, rows: Segments, kind: str) -> bool:
-        """Whether these are its segments, its rows and the kind of its index already."""
-        return self.facts.index == kind and self.rows.names == rows.names and np.array_equal(self.rows.ids, rows.ids)
-
     def matching(self, filters: Mapping[str, Any]) -> Matching:
         """Which rows match filters. Raises UserError if they do not fit the columns."""
         key = json.dumps(filters, sort_keys=True, default=str)

@@ -76,7 +76,13 @@ class ExampleCorpora:
 
     def references(self, encoder: "Encoder") -> References:
         """How this encoder scores the reference pairs."""
-        return self._once(REFERENCES, encoder, lambda: self._references(encoder))
+
+        def cosines(pairs: Pairs) -> NDArray[np.float32]:
+            """The cosine of each pair, rising, (n,)."""
+            unit = unit_rows(self._embedder.embed(encoder, [sentence for pair in pairs for sentence in pair]))
+            return np.sort(np.einsum("nd,nd->n", unit[0::2], unit[1::2]))
+
+        return self._once(REFERENCES, encoder, lambda: References(*map(cosines, reference_pairs(self._limits))))
 
     def _once(self, name: str, encoder: "Encoder", make: Callable[[], Made]) -> Made:
         """What is kept under this name for this encoder, made at its first use."""
@@ -98,11 +104,3 @@ class ExampleCorpora:
         corpus = replace(corpus, first_query=FIRST_QUERIES.get(name, ""))
         embeddings = self._embedder.embed(encoder, corpus.sentences)
         return IndexedCorpus.build(corpus, encoder.name, encoder.fingerprint, embeddings)
-
-    def _references(self, encoder: "Encoder") -> References:
-        return References(*(self._scores(encoder, pairs) for pairs in reference_pairs(self._limits)))
-
-    def _scores(self, encoder: "Encoder", pairs: Pairs) -> NDArray[np.float32]:
-        """The cosine of each pair, rising, (n,)."""
-        unit = unit_rows(self._embedder.embed(encoder, [sentence for pair in pairs for sentence in pair]))
-        return np.sort(np.einsum("nd,nd->n", unit[0::2], unit[1::2]))

@@ -1,8 +1,9 @@
-"""What one visitor has: values by type, and the runs of jobs by name."""
+"""What one visitor has: values by type, whose memory is counted, and the runs of jobs by name."""
 
 import math
+import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -10,9 +11,10 @@ from typing import Any, TypeVar
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.errors import UserError
 from sbert_app.runtime.line import Stop, Visitor
-from sbert_app.runtime.memory import held
 
 Value = TypeVar("Value")
+ATOMS = (str, bytes, int, float)
+WALKED = ("sbert_app.", "scipy.sparse.")  # modules whose objects are their attributes
 
 
 @dataclass(eq=False)
@@ -30,7 +32,7 @@ class Session:
     grown: Callable[[], None] = lambda: None
     left: float | None = None  # when its page was closed, which may come back
     nbytes: int = 0
-    _closed: bool = False
+    closed: bool = False  # it has ended, and stores nothing any more
     _values: dict[type, Any] = field(default_factory=dict)
     _held: dict[type, dict[int, int]] = field(default_factory=dict)  # bytes of a value by the objects that it is made of
     _jobs: dict[str, Stop] = field(default_factory=dict)
@@ -74,7 +76,7 @@ class Session:
         while True:
             before = self.get(kind)
             after = change(before)
-            if self._store(lambda: self._values.get(kind) is before, after) or self._closed:  # noqa: B023 - called at once
+            if self._store(lambda: self._values.get(kind) is before, after) or self.closed:  # noqa: B023 - called at once
                 return after
 
     def get(self, kind: type[Value]) -> Value | None:
@@ -88,11 +90,6 @@ class Session:
         if corpus is None:
             raise UserError("There is no corpus yet. Choose an example or upload a file under “Corpus” at the top of the page.")
         return corpus
-
-    @property
-    def closed(self) -> bool:
-        """Whether the session has ended: it stores nothing any more."""
-        return self._closed
 
     def drop(self, kind: type) -> None:
         with self._lock:
@@ -130,7 +127,7 @@ class Session:
     def close(self) -> None:
         """End every run, close what the values hold open, and store nothing from now on."""
         with self._lock:
-            self._closed = True
+            self.closed = True
             self.revoke_all()
             values = list(self._values.values())
         _close(values)
@@ -155,7 +152,7 @@ class Session:
         """Store values at one moment, if this is allowed then."""
         counted = {type(value): held(value) for value in values}  # without the lock: a million texts take a while
         with self._lock:
-            if self._closed or not allowed():
+            if self.closed or not allowed():
                 return False
             self._values |= {type(value): value for value in values}
             self._held |= counted
@@ -182,3 +179,33 @@ def _close(values: Iterable[object]) -> None:
         close = getattr(value, "close", None)
         if callable(close):
             close()
+
+
+def held(value: object) -> dict[int, int]:
+    """Approximate bytes of each object that a value is made of, by the object's id: values that share one count it once.
+
+    What has `nbytes` counts itself. Only texts and numbers are counted with what holds them.
+    """
+    sizes: dict[int, int] = {}
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if id(each) in sizes or each is None or isinstance(each, type):
+            continue
+        own = getattr(each, "nbytes", None)
+        if own is not None:
+            sizes[id(each)] = int(own)
+            continue
+        parts = list(_parts(each))
+        atoms = sum(sys.getsizeof(part) for part in parts if isinstance(part, ATOMS))
+        sizes[id(each)] = sys.getsizeof(each) + atoms
+        waiting += [part for part in parts if not isinstance(part, ATOMS)]
+    return sizes
+
+
+def _parts(value: Any) -> Iterable[object]:
+    if isinstance(value, Mapping):
+        return [*value.keys(), *value.values()]
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return value
+    return vars(value).values() if type(value).__module__.startswith(WALKED) and hasattr(value, "__dict__") else ()

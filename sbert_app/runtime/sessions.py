@@ -6,8 +6,7 @@ import time
 from collections import Counter, OrderedDict
 
 from sbert_app.errors import UserError
-from sbert_app.runtime.line import Visitor
-from sbert_app.runtime.memory import give_back
+from sbert_app.runtime.line import Visitor, give_back
 from sbert_app.runtime.session import Session
 from sbert_app.settings import Limits
 
@@ -115,37 +114,37 @@ class Sessions:
         with self._lock:
             now = time.monotonic()
             dropped = [session for session in self._sessions.values() if session.expires < now]
+            dropped += self._too_much()
             for session in dropped:
                 del self._sessions[session.id]
-            held = {key: size for key, session in self._sessions.items() if (size := session.nbytes) > SMALL_BYTES}
-            dropped += self._fit_visitors(held)  # each least recently used first
-            while len(held) > self._limits.corpora_in_memory or sum(held.values()) > self._limits.memory_bytes:
-                dropped.append(self._evict(held, self._largest_holder(held)))
         for session in dropped:  # without the lock: a connection to a store takes a while to close
             session.close()
 
-    def _fit_visitors(self, held: dict[str, int]) -> list[Session]:
-        """Evict the oldest sessions of each connection that holds more corpora than one visitor may."""
-        counts = Counter(self._sessions[key].visitor.connection for key in held)
-        evicted = []
-        for key in list(held):
-            connection = self._sessions[key].visitor.connection
-            if connection and counts[connection] > self._limits.corpora_a_visitor:
+    def _too_much(self) -> list[Session]:
+        """Of the living sessions that hold a corpus, each least recently used first: those beyond the limits.
+
+        First the oldest of each connection that holds more corpora than one visitor may, then one after the other of the address
+        that holds most bytes.
+        """
+        now, limits = time.monotonic(), self._limits
+        held = {session: session.nbytes for session in self._sessions.values() if session.expires >= now}
+        held = {session: size for session, size in held.items() if size > SMALL_BYTES}
+        counts = Counter(session.visitor.connection for session in held)
+        dropped = []
+        for session in list(held):
+            connection = session.visitor.connection
+            if connection and counts[connection] > limits.corpora_a_visitor:
                 counts[connection] -= 1
-                evicted.append(self._evict(held, key))
-        return evicted
-
-    def _largest_holder(self, held: dict[str, int]) -> str:
-        """The least recently used session of the address that holds most bytes."""
-        sizes: Counter[str] = Counter()
-        for key, size in held.items():
-            sizes[self._sessions[key].visitor.address] += size
-        address = sizes.most_common(1)[0][0]
-        return next(key for key in held if self._sessions[key].visitor.address == address)
-
-    def _evict(self, held: dict[str, int], key: str) -> Session:
-        del held[key]
-        return self._sessions.pop(key)
+                dropped.append(session)
+                del held[session]
+        while len(held) > limits.corpora_in_memory or sum(held.values()) > limits.memory_bytes:
+            sizes: Counter[str] = Counter()
+            for session, size in held.items():
+                sizes[session.visitor.address] += size
+            address = sizes.most_common(1)[0][0]
+            dropped.append(next(session for session in held if session.visitor.address == address))
+            del held[dropped[-1]]
+        return dropped
 
 
 class SessionKey:

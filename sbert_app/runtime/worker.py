@@ -12,7 +12,7 @@ from filelock import FileLock
 
 from sbert_app.errors import OUR_FAULT, UserError
 from sbert_app.runs.run import FAILED, RUNNING, STOPPED, WAITING, Run, RunInfo
-from sbert_app.runtime.memory import give_back
+from sbert_app.runtime.line import give_back
 from sbert_app.storage import FULL, write_failure, writing
 
 if TYPE_CHECKING:
@@ -116,7 +116,11 @@ class Worker:
             self._set_state(job.run, FAILED, str(error))
         except Exception as error:
             log.exception("run %s failed", job.run.id)
-            self._set_state(job.run, FAILED, _reason(error))
+            reason, failure = INTERNAL_ERROR, write_failure(error)
+            if failure is not None:
+                full = failure.errno in FULL
+                reason = DISK_FULL if full else f"The run cannot be written: {failure.strerror}. Fix that, then resume."
+            self._set_state(job.run, FAILED, reason)
 
     def _set_state(self, run: Run, state: str, message: str) -> None:
         try:
@@ -124,13 +128,6 @@ class Worker:
         except OSError as error:
             log.warning("the state of run %s cannot be written: %s", run.id, error)
             self._unwritten[run.id] = state, message
-
-
-def _reason(error: Exception) -> str:
-    failure = write_failure(error)
-    if failure is None:
-        return INTERNAL_ERROR
-    return DISK_FULL if failure.errno in FULL else f"The run cannot be written: {failure.strerror}. Fix that, then resume."
 
 
 def train(

@@ -137,7 +137,13 @@ class EmbeddingService:
 
     def check_name(self, name: str) -> None:
         """Raise RefusedError for a name that is neither listed nor that of a training run."""
-        if not self._is_known(name):
+        if name in self._known:
+            return
+        if RUN_NAME.fullmatch(name):
+            found = (self._settings.home / name / "model").is_dir()
+        elif found := name in self._bench.registry.encoders():  # those of training runs are secret
+            self._known.add(name)
+        if not found:
             raise _unknown(f"There is no model {quoted(name)}. Must be one of {', '.join(self._bench.registry.encoders())}.")
 
     def is_quick(self, fields: Any) -> bool:
@@ -192,15 +198,6 @@ class EmbeddingService:
             return self._bench.registry.encoder(name)
         except UserError as error:
             raise _unknown(str(error)) from error
-
-    def _is_known(self, name: str) -> bool:
-        if name in self._known:
-            return True
-        if RUN_NAME.fullmatch(name):
-            return (self._settings.home / name / "model").is_dir()
-        if name in self._bench.registry.encoders():  # those of training runs are secret
-            self._known.add(name)
-        return name in self._known
 
 
 def _unknown(text: str) -> RefusedError:

@@ -122,9 +122,8 @@ class Api:
     def _check_key(self, request: Request) -> None:
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         if self._key and not (scheme.lower() == "bearer" and hmac.compare_digest(key.strip().encode("latin-1"), self._key)):
-            raise RefusedError(
-                "The API key is missing or wrong. Send it as Authorization: Bearer KEY.", None, 401, "invalid_api_key"
-            )
+            text = "The API key is missing or wrong. Send it as Authorization: Bearer KEY."
+            raise RefusedError(text, None, 401, "invalid_api_key")
 
     def _address(self, request: Request) -> str:
         """The visitor's network address if the app is hosted, else ""."""

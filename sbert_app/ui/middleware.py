@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketClose
 
-from sbert_app.settings import Settings
+from sbert_app.settings import ANY_ADDRESS, Settings
 
 HUB = ("huggingface.co", "hf.co")  # sites that embed a Space
 FRAMES = "https://huggingface.co https://*.hf.space"
@@ -50,7 +50,7 @@ class Guard:
         self._app = app
         self._hosted = settings.hosted
         self._names = {host_name(name) for name in (settings.address, *settings.hosts)}
-        self._any_address = settings.address in ("0.0.0.0", "::", "[::]")  # noqa: S104 - compared, not bound
+        self._any_address = settings.address in ANY_ADDRESS
         self._headers = HEADERS | {"Content-Security-Policy": content_policy(settings)}
         if not settings.hosted:
             self._headers["Cross-Origin-Resource-Policy"] = "same-origin"

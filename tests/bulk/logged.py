@@ -4,7 +4,7 @@ import sys
 import time
 from pathlib import Path
 
-from sbert_app.bulk.encoding import Shards
+from sbert_app.bulk.checkpoint import Shards
 from sbert_app.cli.main import main
 
 SECONDS_A_SHARD = 0.02  # as if the model were larger

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from sbert_app.bulk.checkpoint import Checkpoint
-from sbert_app.bulk.encoding import Shards
+from sbert_app.bulk.checkpoint import Checkpoint, Shards
 from sbert_app.bulk.pieces import digest
 
 FILES = ("a.csv", "b.csv")

@@ -45,8 +45,6 @@ def test_against_another_file(shell, write, sentences):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ((TICKETS, "--threshold", 2), "Error: The threshold must be a number in 0.5..1, got 2.0."),
-        ((TICKETS, "--top", -1), "Error: The number of pairs must be a whole number"),
         ((TICKETS, "--remove", "all"), "Error: Unknown rows to remove 'all'. Must be one of copies, similar."),
         ((TICKETS, "--against", "nowhere.csv"), "Error: There is no file 'nowhere.csv'. Check the path."),
         ((TICKETS, "--clean", "clean.txt"), "Error: 'clean.txt' must end in .csv"),

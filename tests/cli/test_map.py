@@ -27,8 +27,6 @@ def test_a_page_and_one_json_object(shell, tmp_path):
     ("options", "message"),
     [
         (["--out", "map.pdf"], "must end in .html or .csv"),
-        (["--out", "map.html", "--clusters", "some"], "number of clusters must be a whole number"),
-        (["--out", "map.html", "--method", "magic"], "Unknown clustering method"),
         (["--out", "no/such/folder/map.csv"], "Choose another --out"),
     ],
 )

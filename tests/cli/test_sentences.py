@@ -73,7 +73,6 @@ def test_models(shell):
         (("search", TICKETS), "Error: Missing option '--query'. Try --help."),
         (("encode", TICKETS, "--out", "/nowhere/e.npy"), "Error: Cannot write '/nowhere/e.npy': No such file or directory."),
         (("encode", TICKETS, "--out", "e.csv"), "Error: 'e.csv' must end in .npy"),
-        (("similarity", "a", " "), "Error: The second sentence is blank."),
         (("similarity", "a", "b", "--model", "no/such"), "Error: The model 'no/such' is not on this machine"),
         (("similarity", "a", "b", "--cross-encoder", "all-MiniLM-L6-v2"), "Error: The model 'all-MiniLM-L6-v2' is of kind encoder"),
         (("nonsense",), "Error: No such command 'nonsense'."),

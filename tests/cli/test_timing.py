@@ -28,12 +28,3 @@ def test_both_lanes_as_one_json_object(shell, write):
 def test_in_words_on_the_example(shell):
     out, _ = shell("timing", "--seconds", 1)
     assert "10,000 sentences, extrapolated:" in out and " against " in out
-
-
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [(["nowhere.csv"], "There is no file"), (["--sentences", 1], "number of sentences"), (["--seconds", 0], "number of seconds")],
-)
-def test_mistakes_are_one_line(shell, args, message):
-    out, err = shell("timing", *args, status=2)
-    assert out == "" and message in err

@@ -1,3 +1,8 @@
+"""Heavy jobs wait in line, are limited and stopped; the memory that they freed goes back to the system."""
+
+import ctypes
+import subprocess
+import sys
 from contextlib import ExitStack
 from dataclasses import replace
 
@@ -7,6 +12,24 @@ from sbert_app.errors import UserError
 from sbert_app.runtime import line as module
 from sbert_app.runtime.line import ActiveJobs, Line, Stop, Visitor
 from sbert_app.settings import HOSTED_LIMITS, Limits
+
+# Blocks below the size that malloc maps one by one; the last one keeps the heap from shrinking by itself.
+FREE = """
+import ctypes, psutil
+from sbert_app.runtime.line import give_back
+libc = ctypes.CDLL("libc.so.6")
+libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+resident = lambda: psutil.Process().memory_info().rss
+blocks = [libc.malloc(50_000) for _ in range(4_000)]
+for block in blocks:
+    ctypes.memset(block, 1, 50_000)
+last = libc.malloc(50_000)
+for block in blocks:
+    libc.free(block)
+before = resident()
+give_back()
+print((before - resident()) // 2**20)
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -111,3 +134,12 @@ def test_the_end_of_the_app_stops_all_jobs_and_those_that_come_later():
         assert before.is_set() and after.is_set()
     with Line(1, active, 60).join(later := Stop()):
         assert later.is_set() and later.reason.startswith("The job was stopped: the app is shutting down")
+
+
+def test_freed_memory_goes_back_to_the_system():
+    try:
+        _ = ctypes.CDLL("libc.so.6").malloc_trim
+    except (OSError, AttributeError):
+        pytest.skip("not glibc")
+    out = subprocess.run([sys.executable, "-c", FREE], capture_output=True, text=True, timeout=60, check=True)
+    assert int(out.stdout) > 150  # of 190 MB

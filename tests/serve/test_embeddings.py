@@ -18,30 +18,24 @@ import openai
 import pytest
 from openai import OpenAI
 
-from sbert_app.runtime.workbench import Workbench, open_workbench
+from sbert_app.runtime.workbench import Workbench
 from sbert_app.serve.embeddings import EmbeddingRequest, RefusedError
 from sbert_app.serve.routes import RequestPlaces
 from sbert_app.settings import HOSTED_LIMITS, Limits, Settings
-from sbert_app.ui.app import build_app, launch_options
-from tests.browser.chromium import free_port
+from tests import served
+from tests.served import SLOW
 
 MODEL = "all-MiniLM-L6-v2"
 KEY = "sk-only-for-this-test"
-SLOW = 60  # seconds: the first request loads the model
 HEAD_READ = 0.1  # seconds in which a server reads the head of a request
 
 
-class Served:
-    """A running app: its workbench, its address, OpenAI's client and a plain one."""
+class Served(served.Served):
+    """A running app with OpenAI's client beside the plain one."""
 
     def __init__(self, settings: Settings) -> None:
-        self.bench = open_workbench(settings)
-        page = build_app(self.bench)
-        options = {"server_name": "127.0.0.1", "server_port": free_port(), "prevent_thread_lock": True, "quiet": True}
-        _, self.url, _ = page.launch(**options, **launch_options(self.bench))
-        self.close = page.close
+        super().__init__(settings)
         self.openai = OpenAI(base_url=f"{self.url}v1", api_key=settings.key or "none", max_retries=0, timeout=SLOW)
-        self.http = httpx.Client(base_url=self.url, timeout=SLOW)
 
     def post(self, body: Any, **headers: str) -> httpx.Response:
         own = {"Content-Type": "application/json"} | {name.replace("_", "-"): value for name, value in headers.items()}

@@ -9,10 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from sbert_app.runtime.workbench import open_workbench
 from sbert_app.settings import Settings, settings_from_environment
-from sbert_app.ui.app import build_app, launch_options
-from tests.browser.chromium import free_port
+from tests import served
 
 # Gradio's routes that the page, its API and gradio_client use, or that tell nothing. A new one must be judged before it is let in.
 OPEN = {
@@ -26,20 +24,12 @@ OPEN = {
 }  # fmt: skip
 
 
-class Served:
+class Served(served.Served):
     """A running app, and requests to it with headers of the test's choice."""
-
-    def __init__(self, settings: Settings) -> None:
-        bench = open_workbench(settings)
-        page = build_app(bench)
-        options = {"server_name": "127.0.0.1", "server_port": free_port(), "prevent_thread_lock": True, "quiet": True}
-        self.app, self.url, _ = page.launch(**options, **launch_options(bench))
-        self.close = page.close
-        self._client = httpx.Client(base_url=self.url, timeout=20)
 
     def ask(self, path: str = "/config", method: str = "GET", host: str = "localhost", **headers: str) -> httpx.Response:
         own = {name.replace("_", "-"): value for name, value in headers.items()}
-        with self._client.stream(method, path, headers={"Host": host, **own}) as response:
+        with self.http.stream(method, path, headers={"Host": host, **own}) as response:
             if response.headers.get("content-type", "").startswith("text/event-stream"):
                 return response  # it never ends
             response.read()
@@ -90,19 +80,10 @@ def test_another_name_is_refused_on_every_route(local: Served) -> None:
     assert "SBERT_STUDIO_HOSTS" in local.ask(host="evil.example").text
 
 
-@pytest.mark.parametrize(
-    "host",
-    [
-        "127.0.0.1.evil.example",
-        "localhost.evil.example",
-        "127.0.0.1@evil.example",
-        "0.0.0.0",  # noqa: S104
-        "192.168.1.5",
-        "2130706433",
-        "[::",
-        "",
-    ],
-)
+LOOK_ALIKES = "127.0.0.1.evil.example localhost.evil.example 127.0.0.1@evil.example 0.0.0.0 192.168.1.5 2130706433 [::"
+
+
+@pytest.mark.parametrize("host", [*LOOK_ALIKES.split(), ""])
 def test_what_only_looks_like_this_machine_is_refused(local: Served, host: str) -> None:
     assert local.ask(host=host).status_code == 403
 

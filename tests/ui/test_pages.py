@@ -1,11 +1,12 @@
 """A page that was visited costs little memory, and keeps what its visitor has."""
 
 import tracemalloc
+from types import SimpleNamespace
 
 import gradio as gr
 
 from sbert_app.ui.app import build_app
-from sbert_app.ui.gradio_changes import LeanPages
+from sbert_app.ui.gradio_changes import use_lean_pages
 
 MOST_BYTES = 150_000
 PAGES = 20
@@ -14,8 +15,8 @@ PAGES = 20
 def test_a_page_costs_little_and_keeps_its_state(shared_bench):
     page = build_app(shared_bench)
     page.state_session_capacity = 1_000
-    pages = LeanPages()
-    pages.set_blocks(page)
+    use_lean_pages(server := SimpleNamespace(), page)
+    pages = server.state_holder
     state, box = (next(b for b in page.blocks.values() if isinstance(b, kind)) for kind in (gr.State, gr.Textbox))
     pages["first"][state._id] = "mine"
     tracemalloc.start()

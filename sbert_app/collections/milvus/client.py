@@ -37,8 +37,14 @@ class Connection:
             if not create and not Path(address.uri).exists():
                 raise CollectionError(f"There is no {address.uri}. Check the address, or create the collection first.")
             Path(address.uri).parent.mkdir(parents=True, exist_ok=True)
+        # Without a pool of its own, a new connection to a server that was away inherits the waiting time of the old one.
+        options = {"grpc.use_local_subchannel_pool": 1}
         with self.sentences("connecting"):
-            self._client = _client(address.uri, token)
+            from pymilvus import MilvusClient
+
+            for package in ("pymilvus", "milvus_lite", "grpc._server"):  # would log a traceback of what is a sentence here
+                logging.getLogger(package).setLevel(logging.CRITICAL)
+            self._client = MilvusClient(address.uri, token=token, timeout=CONNECT_SECONDS, dedicated=True, grpc_options=options)
         self._open = True
         self._loading = threading.Lock()
 
@@ -87,16 +93,6 @@ def closing_on_error(connection: Connection) -> Iterator[None]:
     except CollectionError:
         connection.close()
         raise
-
-
-def _client(uri: str, token: str) -> Any:
-    from pymilvus import MilvusClient
-
-    for package in ("pymilvus", "milvus_lite", "grpc._server"):  # would log a traceback of what is a sentence here
-        logging.getLogger(package).setLevel(logging.CRITICAL)
-    # Without a pool of its own, a new connection to a server that was away inherits the waiting time of the old one.
-    options = {"grpc.use_local_subchannel_pool": 1}
-    return MilvusClient(uri, token=token, timeout=CONNECT_SECONDS, dedicated=True, grpc_options=options)
 
 
 def _require(package: str) -> None:

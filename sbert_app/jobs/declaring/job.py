@@ -113,19 +113,14 @@ class Job:
         raise UserError(call.stop.reason)
 
     @property
-    def text(self) -> str:
-        """The docstring of the function."""
-        return self.run.__doc__ or ""
-
-    @property
     def summary(self) -> str:
         """The docstring's first paragraph: what the job does."""
-        return " ".join(self.text.split("\n\n")[0].split())
+        return " ".join(str(self.run.__doc__).split("\n\n")[0].split())
 
     @property
     def returns(self) -> str:
         """The docstring's "Returns:" section."""
-        return " ".join(self.text.partition("Returns:")[2].split())
+        return " ".join(str(self.run.__doc__).partition("Returns:")[2].split())
 
 
 def model_option(flag: str = "") -> Any:

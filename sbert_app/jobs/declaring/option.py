@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from sbert_app.errors import UserError
 from sbert_app.jobs import validation
@@ -33,9 +33,9 @@ class Argument:
     kind: Kind
     about: str
     default: Any
-    flag: str
-    shell: bool
-    endpoint: bool
+    flag: str = ""
+    shell: bool = True
+    endpoint: bool = True
 
     @property
     def required(self) -> bool:
@@ -53,8 +53,6 @@ def option(
     """A field of an options dataclass. Outputs exist in the shell only, all others everywhere."""
     endpoint = not kind.output if endpoint is None else endpoint
     metadata = {"kind": kind, "about": about, "flag": flag, "shell": shell, "endpoint": endpoint, "default": default}
-    if default is MISSING:
-        return field(metadata=metadata)
     if isinstance(default, (list, dict)):
         return field(default_factory=lambda: type(default)(default), metadata=metadata)
     return field(default=default, metadata=metadata)
@@ -148,25 +146,16 @@ def json_object(name: str) -> Kind:
 
 def upload() -> Kind:
     """A file, read at once, so that the upload can be deleted while the job waits."""
-
-    path = local_file()
+    path = local("file")
     return Kind(Path, lambda value, limits: read_table(path.check(value, limits), limits), upload=True)
 
 
-def local_file() -> Kind:
-    """A file that is read where the job runs: for the shell, as an endpoint takes no paths."""
-    return _local("file", Path.is_file)
+def local(thing: Literal["file", "folder"]) -> Kind:
+    """A file or folder that is read where the job runs: for the shell, as an endpoint takes no paths."""
 
-
-def local_folder() -> Kind:
-    """A folder that is read where the job runs, as `local_file`."""
-    return _local("folder", Path.is_dir)
-
-
-def _local(thing: str, exists: Callable[[Path], bool]) -> Kind:
     def check(value: Any, _: Limits) -> Path:
         path = Path(value)
-        if not exists(path):
+        if not (path.is_file() if thing == "file" else path.is_dir()):
             raise UserError(f"There is no {thing} '{path}'. Check the path.")
         return path
 

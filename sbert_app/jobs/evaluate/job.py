@@ -15,7 +15,7 @@ from sbert_app.grid.systems import BERT, SBERT, SYSTEMS, Choice, check_names
 from sbert_app.grid.tasks.chosen import by_tasks, check_tasks
 from sbert_app.grid.tasks.task import TASKS
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross_encoder_option, model_option, remarks
-from sbert_app.jobs.declaring.option import flag, local_file, local_folder, names, option, output, text
+from sbert_app.jobs.declaring.option import flag, local, names, option, output, text
 from sbert_app.jobs.evaluate.grid import fill
 from sbert_app.labelled.columns import has_pairs
 from sbert_app.labelled.example_set import Examples
@@ -40,9 +40,9 @@ class EvaluateOptions:
     cross_encoder: str = cross_encoder_option(DEFAULT_CROSS_ENCODER, "The model of the system cross-encoder.")
     bert: str = option("Hub name or folder of the model of the systems bert-mean and bert-cls.", text("bert"), BERT)
     word_vectors: Path | None = option(
-        "A GloVe text file for the system word-vectors, gzipped or not.", local_file(), None, endpoint=False
+        "A GloVe text file for the system word-vectors, gzipped or not.", local("file"), None, endpoint=False
     )
-    data: Path | None = option("Instead of a file, a folder of data sets.", local_folder(), None, endpoint=False)
+    data: Path | None = option("Instead of a file, a folder of data sets.", local("folder"), None, endpoint=False)
     tasks: list[str] = option(TASKS_HELP, names("tasks"), [], endpoint=False)
     quick: bool = option("Learn classes by the quick form of transfer, not by SentEval's protocol.", flag("quick"), False)
     mteb: Path | None = option("Also write the figures to this folder, as mteb keeps its results.", output(), None)

@@ -18,8 +18,7 @@ from sbert_app.runtime.workbench import Workbench
 from sbert_app.step import Step
 from sbert_app.ui.corpus import view
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import PRIVATE, Updates, busy, handler, no_longer_busy
-from sbert_app.ui.kit.long_job import LongJob
+from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, busy, handler, no_longer_busy
 from sbert_app.wording import plural
 
 ELEMENT = "open-collection"

@@ -17,9 +17,8 @@ from sbert_app.tables import read_table
 from sbert_app.tables.table import csv_file
 from sbert_app.ui.duplicates.view import FILE_ROW, pair_item
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import PRIVATE, Updates, handler
+from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, handler
 from sbert_app.ui.kit.files import FileButton, uploaded
-from sbert_app.ui.kit.long_job import LongJob
 from sbert_app.wording import plural
 
 LEAD = "Find rows of another file that already occur in this corpus, such as test sentences in a training set."

@@ -24,9 +24,8 @@ from sbert_app.ui.duplicates.groups_view import groups
 from sbert_app.ui.duplicates.overlap_panel import OverlapPanel
 from sbert_app.ui.header import scorer_choices, second_opinion
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
+from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, handler, sent
 from sbert_app.ui.kit.files import FileButton
-from sbert_app.ui.kit.long_job import LongJob
 
 LEAD = "Find sentences that **repeat** each other, word for word or in other words. Decide which of them go."
 FILES: dict[str, Callable[[Findings], str]] = {

@@ -30,9 +30,8 @@ from sbert_app.ui.evaluation import below_view, grid_view
 from sbert_app.ui.evaluation.below_view import chart
 from sbert_app.ui.header import scorer_choices
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import PRIVATE, Updates, handler, sent
+from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, handler, sent
 from sbert_app.ui.kit.files import uploaded
-from sbert_app.ui.kit.long_job import LongJob
 
 LEAD = "How good is a model, and is a difference real? Measure **systems** side by side, on **data with known answers**."
 RANKINGS = (BM25, HYBRID, MAXSIM, RERANKED)

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import MISSING
+from dataclasses import MISSING, replace
 from typing import Any
 
 import gradio as gr
@@ -15,9 +15,8 @@ from sbert_app.runtime.line import Stop
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.tables import Table, read_table
-from sbert_app.ui.kit.events import caller_left, handler, visitor_of
+from sbert_app.ui.kit.events import caller_left, handler, throttled, visitor_of
 from sbert_app.ui.kit.files import Shelf, uploaded
-from sbert_app.ui.kit.long_job import throttled
 
 SEND_SECONDS = 0.5  # between two steps that are sent
 NO_FILE = {
@@ -28,27 +27,18 @@ NO_FILE = {
 }
 
 
-def _subject(name: str, about: str, kind: Any, default: Any) -> Argument:
-    return Argument(name, kind, about, default, flag="", shell=False, endpoint=True)
-
-
-FILE = _subject("file", "A csv, tsv, jsonl, json, parquet, xlsx or txt file. Leave empty to send lines.", upload(), None)
-LINES = _subject("lines", "One sentence per line, used if there is no file.", text("lines"), "")
-COLUMNS = _subject("columns", "The text columns (several are joined). Empty: guessed.", names("sentence columns"), [])
-CORPUS = _subject("corpus", "The id that /index_corpus returned.", text("corpus"), MISSING)
-LABELLED = _subject("file", "sentence1, sentence2, score or label; or anchor, positive, negative.", upload(), None)
-PAIRS = _subject("file", "A file with two columns of text, and if you like one of labels.", upload(), None)
-DATA_SET = _subject("file", "sentence1, sentence2, score or label; anchor, positive, negative; or text, label.", upload(), None)
-CLASSES = _subject("file", "A file with a column of text, or two for pairs, and one of labels.", upload(), None)
+FILE = Argument("file", upload(), "A csv, tsv, jsonl, json, parquet, xlsx or txt file. Leave empty to send lines.", None)
+LINES = Argument("lines", text("lines"), "One sentence per line, used if there is no file.", "")
+COLUMNS = Argument("columns", names("sentence columns"), "The text columns (several are joined). Empty: guessed.", [])
 SUBJECTS: dict[Needs, list[Argument]] = {
     Needs.NOTHING: [],
-    Needs.CORPUS: [CORPUS],
+    Needs.CORPUS: [Argument("corpus", text("corpus"), "The id that /index_corpus returned.", MISSING)],
     Needs.SENTENCES: [FILE, LINES, COLUMNS],
     Needs.EXAMPLE: [FILE, LINES, COLUMNS],
-    Needs.PAIRS: [PAIRS],
-    Needs.LABELLED: [LABELLED],
-    Needs.CLASSES: [CLASSES],
-    Needs.DATA_SET: [DATA_SET],
+    Needs.PAIRS: [replace(FILE, about="A file with two columns of text, and if you like one of labels.")],
+    Needs.LABELLED: [replace(FILE, about="sentence1, sentence2, score or label; or anchor, positive, negative.")],
+    Needs.CLASSES: [replace(FILE, about="A file with a column of text, or two for pairs, and one of labels.")],
+    Needs.DATA_SET: [replace(FILE, about="sentence1, sentence2, score or label; anchor, positive, negative; or text, label.")],
 }
 
 

@@ -68,15 +68,15 @@ def head(text: str, end: Markup) -> Markup:
     return Markup('<div class="hits-head" role="status"><span>{}</span>{}</div>').format(text, end)
 
 
-def notes(lines: Iterable[str]) -> Markup:
+def notes(lines: Iterable[str], kind: str = "notes") -> Markup:
+    """A list, without its empty lines."""
     items = Markup().join(Markup("<li>{}</li>").format(line) for line in lines if line)
-    return Markup('<ul class="notes">{}</ul>').format(items) if items else Markup()
+    return Markup('<ul class="{}">{}</ul>').format(kind, items) if items else Markup()
 
 
 def cautions(lines: Iterable[str]) -> Markup:
     """What to mind when reading a result."""
-    items = Markup().join(Markup("<li>{}</li>").format(line) for line in lines)
-    return Markup('<ul class="cautions">{}</ul>').format(items) if items else Markup()
+    return notes(lines, "cautions")
 
 
 def empty(message: str) -> Markup:

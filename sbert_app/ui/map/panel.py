@@ -18,8 +18,7 @@ from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.settings import ASSETS
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import PRIVATE, Updates, Values, handler, sent
-from sbert_app.ui.kit.long_job import LongJob
+from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, Values, handler, sent
 from sbert_app.ui.map import chart, lists, view
 from sbert_app.ui.map.chart import highlight
 from sbert_app.ui.map.toolbar import LABEL, MapFilters

@@ -18,9 +18,8 @@ from sbert_app.step import Step
 from sbert_app.tables import Table, read_table
 from sbert_app.tables.table import csv_file, skipped_summary
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import PRIVATE, Updates, handler
+from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, handler
 from sbert_app.ui.kit.files import Shelf, uploaded
-from sbert_app.ui.kit.long_job import LongJob
 from sbert_app.wording import duration, plural, rounded
 
 LABEL = "Two text columns: csv, tsv, jsonl, json, parquet, xlsx"

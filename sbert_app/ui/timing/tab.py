@@ -16,9 +16,8 @@ from sbert_app.timing.report import Published
 from sbert_app.timing.result import TimingResult
 from sbert_app.ui.header import SCORERS_AT_FIRST, scorer_choices
 from sbert_app.ui.kit import html
-from sbert_app.ui.kit.events import PRIVATE, Updates, handler
+from sbert_app.ui.kit.events import PRIVATE, LongJob, Updates, handler, throttled
 from sbert_app.ui.kit.files import FileButton
-from sbert_app.ui.kit.long_job import LongJob, throttled
 from sbert_app.ui.timing import numbers_view, race_view, view
 from sbert_app.ui.timing.chart import race_chart
 

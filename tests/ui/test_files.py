@@ -1,3 +1,5 @@
+"""Files of visitors: uploads are deleted soon after they are read, downloads are kept for a while."""
+
 import os
 import time
 
@@ -5,7 +7,7 @@ import pytest
 
 from sbert_app.errors import UserError
 from sbert_app.ui.kit import files
-from sbert_app.ui.kit.files import uploaded
+from sbert_app.ui.kit.files import FOLDERS_KEPT, Shelf, uploaded
 
 
 @pytest.fixture(autouse=True)
@@ -51,3 +53,16 @@ def test_no_file_and_a_file_that_is_gone_are_told(tmp_path):
             pass
     with pytest.raises(UserError, match="The uploaded file was already read"), uploaded(str(tmp_path / "gone.csv"), ""):
         pass
+
+
+def test_a_shelf_keeps_the_newest_folders():
+    shelf = Shelf()
+    first = shelf.put("a.csv", "text\r\nfünf\r\n")
+    assert first.read_bytes() == "text\r\nfünf\r\n".encode()
+    for _ in range(FOLDERS_KEPT - 1):
+        shelf.folder()
+    assert first.exists()
+    newest = shelf.folder()
+    assert not first.parent.exists() and newest.is_dir()
+    del shelf
+    assert not newest.exists()

@@ -1,9 +1,82 @@
-"""A long job shows its first step, then a few a second, and never loses its last."""
+"""Who sends a request, and whether they are still there; a long job shows a few steps a second, and its first and last."""
+
+import threading
+import time
+from types import SimpleNamespace
 
 import gradio as gr
+import httpx
+import pytest
+from gradio_client import Client
 
+from sbert_app.runtime.line import Visitor
 from sbert_app.runtime.session import Session
-from sbert_app.ui.kit.long_job import STOPPING, LongJob, throttled
+from sbert_app.ui.kit.events import STOPPING, LongJob, caller_left, throttled, visitor_of
+
+LONGEST = 30.0  # seconds that the handler works for, if nobody leaves
+
+
+@pytest.mark.parametrize(
+    ("hosted", "headers", "expected"),
+    [
+        (False, {"x-forwarded-for": "1.2.3.4"}, Visitor("tab")),
+        (True, {}, Visitor("tab", "10.0.0.1")),
+        (True, {"x-forwarded-for": "6.6.6.6, 1.2.3.4"}, Visitor("tab", "1.2.3.4")),  # what a visitor writes itself comes first
+        (True, {"x-forwarded-for": " "}, Visitor("tab", "10.0.0.1")),
+    ],
+)
+def test_a_visitor_is_a_connection_and_when_hosted_an_address(hosted, headers, expected):
+    request = SimpleNamespace(session_hash="tab", headers=headers, client=SimpleNamespace(host="10.0.0.1"))
+    assert visitor_of(request, hosted) == expected
+    assert visitor_of(None, hosted) == Visitor()
+
+
+@pytest.fixture(scope="module")
+def app():
+    """A page with one plain handler, and the seconds that it worked, as a list."""
+    worked: list[float] = []
+    begun = threading.Event()
+
+    def work() -> str:
+        left, start = caller_left(), time.monotonic()
+        begun.set()
+        while not left() and time.monotonic() - start < LONGEST:
+            time.sleep(0.05)
+        worked.append(time.monotonic() - start)
+        return "done"
+
+    with gr.Blocks(analytics_enabled=False) as page:
+        gr.Button().click(work, None, gr.Textbox(), api_name="work", concurrency_limit=None)
+    _, url, _ = page.queue().launch(prevent_thread_lock=True, quiet=True, ssr_mode=False)
+    yield url, begun, worked
+    page.close()
+
+
+def close_connection(url: str, begun: threading.Event) -> None:
+    event = httpx.post(f"{url}gradio_api/call/work", json={"data": []}).json()["event_id"]
+    with httpx.stream("GET", f"{url}gradio_api/call/work/{event}", timeout=60):
+        assert begun.wait(30)
+        time.sleep(0.5)
+
+
+def cancel(url: str, begun: threading.Event) -> None:
+    with_client = Client(url, verbose=False)
+    job = with_client.submit(api_name="/work")
+    assert begun.wait(30)
+    time.sleep(0.5)
+    job.cancel()
+
+
+@pytest.mark.parametrize("leave", [close_connection, cancel])
+def test_a_handler_learns_that_its_caller_left(app, leave):
+    url, begun, worked = app
+    begun.clear()
+    worked.clear()
+    leave(url, begun)
+    until = time.monotonic() + LONGEST + 10
+    while not worked and time.monotonic() < until:
+        time.sleep(0.05)
+    assert worked and worked[0] < LONGEST / 2
 
 
 def test_the_first_step_and_those_that_must_be_shown():
