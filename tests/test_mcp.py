@@ -61,15 +61,8 @@ def hostile(secret):
     deep = {"a": 1}
     for _ in range(200):
         deep = {"a": deep}
-    for file in (
-        str(secret),
-        f"file://{secret}",
-        upload,
-        {**upload, "url": f"file://{secret}"},
-        [upload],
-        "data:text/csv;base64,!!",
-        "\0",
-    ):
+    paths = (str(secret), f"file://{secret}", "data:text/csv;base64,!!", "\0")
+    for file in (*paths, upload, {**upload, "url": f"file://{secret}"}, [upload]):
         yield "encode", {"file": file}
         yield "score_pairs", {"file": file}
         yield "transfer", {"file": LINES, "test": file}

@@ -16,9 +16,8 @@ import pyarrow as pa
 from filelock import FileLock, Timeout
 
 from sbert_app.collections.collection import EMBEDDING, QUERIES, ROW, CollectionError, Facts, exact_search
-from sbert_app.collections.log import compact, live, logged, note
-from sbert_app.collections.segments import Segments, damaged, write_segment
-from sbert_app.collections.snapshot import FILE, Snapshot, delete, stamp_of
+from sbert_app.collections.segments import PARTS, Segments, damaged, write_segment
+from sbert_app.collections.snapshot import FILE, LOG, Snapshot, compact, live, logged, note, paths_of, stamp_of, written
 from sbert_app.corpus.faiss_index import EXACT, SCANN, TOP, FaissIndex, closest, training_rows
 from sbert_app.corpus.filters import conditions
 from sbert_app.corpus.index import EXACT_ROWS
@@ -93,12 +92,19 @@ class FolderCollection:
                 snapshot = snapshot.following(rows, _build(rows, facts))
             snapshot.write(facts)
             compact(self._folder, entries, rows.names)
-        self._current().tidy()
+        snapshot = self._current()
+        named = {*snapshot.rows.names, *(path.name for path in paths_of(self._folder, snapshot.generation))}
+        for path in written(self._folder):  # of earlier generations; processes that read them have them open
+            if path.name not in named:
+                path.unlink(missing_ok=True)
 
     def drop(self) -> None:
         """Delete the folder's files that belong to the collection, and the folder if nothing else is in it."""
         self._hold()
-        delete(self._folder)
+        for path in (self._folder / FILE, self._folder / LOG, *written(self._folder)):  # collection.json first
+            path.unlink(missing_ok=True)
+        with suppress(OSError):
+            (self._folder / PARTS).rmdir()
         (self._folder / LOCK).unlink()  # while it is held: a process that waits for it sees that, and takes a new one
         self.close()
         with suppress(OSError):

@@ -1,9 +1,13 @@
-"""What a collection in a folder holds at one moment: its rows, its index and its facts, as collection.json names them."""
+"""What a collection in a folder holds at one moment: its rows, its index and its facts, as collection.json names them.
+
+And its log: which segments were written and which rows were taken out, in order.
+"""
 
 import json
+import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,19 +15,23 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from sbert_app.collections.collection import FILE_BITS, Facts
-from sbert_app.collections.log import LOG
 from sbert_app.collections.segments import NAME, PARTS, Segment, Segments, damaged
 from sbert_app.corpus.faiss_index import FaissIndex
 from sbert_app.corpus.filters import Matching, conditions, matching_rows
-from sbert_app.storage import LEFTOVER, check, checksum, read_object, replacing, write_object
+from sbert_app.storage import LEFTOVER, check, checksum, read_object, replacing, seal, unseal, write_object, write_whole
+from sbert_app.vectors import Rows
 
-FILE = "collection.json"
+FILE, LOG = "collection.json", "log.jsonl"
 DATA = {"index": "faiss", "ids": "npy", "places": "npy"}  # files of a generation, beside the segments, and their endings
 GENERATION = re.compile(r"(?:index-\d+\.faiss|(?:ids|places)-\d+\.npy)")
 MOST_BYTES = 1 << 28  # of collection.json: it names each file that was indexed
 MASKS = 8  # filters remembered, one byte a row
+WHOLE = re.compile(rb'"[0-9a-f]{8}".')  # a line that has its checksum and what follows was not cut short
+Entry = Mapping[str, Any]  # {"part": name of a segment} or {"trim": [file, rows]}
 
 
 @dataclass(frozen=True)
@@ -112,13 +120,6 @@ class Snapshot:
             self._masks[key] = matched
         return matched
 
-    def tidy(self) -> None:
-        """Delete files of earlier generations and segments of which no row is left. Processes that read them have them open."""
-        current = {*self.rows.names, *(path.name for path in paths_of(self.folder, self.generation))}
-        for path in _written(self.folder):
-            if path.name not in current:
-                path.unlink(missing_ok=True)
-
 
 def paths_of(folder: Path, generation: int) -> list[Path]:
     """The files of a generation: index, ids, places."""
@@ -131,16 +132,88 @@ def stamp_of(folder: Path) -> tuple[int, int]:
     return status.st_mtime_ns, status.st_ino
 
 
-def delete(folder: Path) -> None:
-    """Delete all files of a collection, collection.json first, and nothing else."""
-    for path in (folder / FILE, folder / LOG, *_written(folder)):
-        path.unlink(missing_ok=True)
-    with suppress(OSError):
-        (folder / PARTS).rmdir()
-
-
-def _written(folder: Path) -> list[Path]:
+def written(folder: Path) -> list[Path]:
     """The files of all generations and segments, and what a killed process left of one."""
     beside = [path for path in folder.iterdir() if GENERATION.fullmatch(path.name) or LEFTOVER.fullmatch(path.name)]
     segments = (folder / PARTS).iterdir() if (folder / PARTS).is_dir() else ()
     return [*beside, *(path for path in segments if NAME.fullmatch(path.name) or LEFTOVER.fullmatch(path.name))]
+
+
+def note(folder: Path, entry: Entry) -> None:
+    """Append what was done."""
+    with (folder / LOG).open("a", encoding="utf-8") as log:
+        log.write(f"\n{seal(entry)}\n")  # on a line of its own also after one that was cut short
+        log.flush()
+        os.fsync(log.fileno())
+
+
+def logged(folder: Path) -> list[Entry]:
+    """The entries of the log. Raises ValueError if a line has changed.
+
+    A line that was cut short by the end of a process is left out; the process that continues writes it again.
+    """
+    entries: list[Entry] = []
+    with suppress(FileNotFoundError):
+        for line in filter(None, (folder / LOG).read_bytes().split(b"\n")):
+            if line.endswith(b"}") or WHOLE.search(line):
+                entries.append(_checked(unseal(line)))
+    return entries
+
+
+def _checked(entry: Entry) -> Entry:
+    """An entry as `note` wrote it. Raises ValueError for others."""
+    match entry:
+        case {"part": str(name)} if len(entry) == 1 and NAME.fullmatch(name):
+            return entry
+        case {"trim": [int(file), int(rows)]} if len(entry) == 1 and 0 <= file < 1 << FILE_BITS - 1 and 0 <= rows < 1 << FILE_BITS:
+            return entry
+    raise ValueError("its log has changed")
+
+
+def compact(folder: Path, entries: Sequence[Entry], names: Sequence[str]) -> None:
+    """Write the log again without other segments than these, and without what was taken out before them or once more later."""
+    lasts = {entry["part"]: i for i, entry in enumerate(entries) if "part" in entry}
+    wanted = {lasts[name] for name in names}
+    kept: list[Entry] = []
+    least: dict[int, int] = {}  # of each file, the fewest rows that any later entry leaves
+    for i, entry in reversed(list(enumerate(entries))):
+        if "trim" in entry:
+            file, rows = entry["trim"]
+            if i < min(wanted) or rows >= least.get(file, rows + 1):
+                continue
+            least[file] = rows
+        elif i not in wanted:
+            continue
+        kept.append(entry)
+    if len(kept) < len(entries):
+        write_whole(folder / LOG, "".join(f"{seal(entry)}\n" for entry in reversed(kept)))
+
+
+def live(folder: Path, entries: Sequence[Entry], named: Collection[str], schema: pa.Schema) -> Segments:
+    """Which rows count, after what the log holds.
+
+    named: the segments that the collection has, which the log must name. Raises ValueError if it does not, DamagedError.
+    """
+    times = {str(entry["part"]): i for i, entry in enumerate(entries) if "part" in entry}
+    if missing := set(named) - times.keys():
+        raise ValueError(f"its log lacks {min(missing)}")
+    names = [name for name in sorted(times, key=times.__getitem__) if name in named or (folder / PARTS / name).exists()]
+    segments = [Segment(folder, name, schema) for name in names]
+    masks = [_untrimmed(segment.ids, entries[times[segment.name] :]) for segment in segments]
+    while True:
+        ids = np.concatenate([*(segment.ids for segment in segments), np.empty(0, dtype=np.int64)])
+        places = np.flatnonzero(np.concatenate([*masks, np.empty(0, dtype=bool)]))
+        places = places[np.argsort(ids[places], kind="stable")]
+        places = places[np.append(np.diff(ids[places]) != 0, True)] if len(places) else places  # of equal ids the last
+        used = np.unique(np.searchsorted(np.cumsum([len(segment) for segment in segments]), places, side="right"))
+        if len(used) == len(segments):
+            return Segments(segments, schema, ids[places], places)
+        segments, masks = [segments[i] for i in used], [masks[i] for i in used]
+
+
+def _untrimmed(ids: Rows, entries: Sequence[Entry]) -> NDArray[np.bool_]:
+    """Which of these ids the log's entries leave, (n,)."""
+    mask = np.ones(len(ids), dtype=bool)
+    for file, rows in (entry["trim"] for entry in entries if "trim" in entry):
+        mask &= ~((ids > (file << FILE_BITS) + rows) & (ids < (file + 1) << FILE_BITS))
+    return mask

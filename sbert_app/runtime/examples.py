@@ -44,11 +44,6 @@ class ExampleCorpora:
         self._making: WeakValueDictionary[tuple[str, str], Any] = WeakValueDictionary()  # locks, as long as somebody waits
         self._lock = threading.Lock()
 
-    @property
-    def queries(self) -> list[str]:
-        """The first queries of all examples."""
-        return list(FIRST_QUERIES.values())
-
     def names(self) -> list[str]:
         return sorted(path.name for path in FOLDER.glob("*.csv"))
 

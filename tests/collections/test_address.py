@@ -65,19 +65,13 @@ def test_other_addresses_are_refused_with_the_way_out(text, part):
         parse(text)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "http://root:hunter2@host:19530/t",
-        "https://hunter2@host/t",
-        "http://host/t?token=hunter2",
-        "http://root:hunter2@host:port/t",
-        "http://root:hunter2@[::1/t",
-        "http://root:hunter2@host/1st",
-        "http://root:hunter2@/t",
-        "ftp://root:hunter2@host/t",
-    ],
-)
+CREDENTIALS = """
+http://root:hunter2@host:19530/t https://hunter2@host/t http://host/t?token=hunter2 http://root:hunter2@host:port/t
+http://root:hunter2@[::1/t http://root:hunter2@host/1st http://root:hunter2@/t ftp://root:hunter2@host/t
+"""
+
+
+@pytest.mark.parametrize("text", CREDENTIALS.split())
 def test_credentials_in_an_address_are_refused_and_not_repeated(text):
     with pytest.raises(UserError) as error:
         parse(text)

@@ -145,38 +145,17 @@ def test_other_indexes_find_nearly_all_of_it_with_exact_cosines(tmp_path):
     again.close()
 
 
+INJECTION = '"] or row > 0 or c0 in ["'
+PARTS = ("BILL", "%", "_", "\\", "\\_", '"', "'", "\n", "grösse", "RÖß", "ΔΟΣ", "i", "k", "日", INJECTION)
+AMOUNT_RANGES = ({"from": "0.1", "to": "2.5"}, {"from": "1000"}, {"to": "-3"}, {"from": "inf"})
 FILTERS = [
-    {"team": "Billing"},
-    {"team": ["", " "]},
-    {"team": []},
-    {"team": {"contains": "BILL"}},
-    {"team": {"contains": "%"}},
-    {"team": {"contains": "_"}},
-    {"team": {"contains": "\\"}},
-    {"team": {"contains": "\\_"}},
-    {"team": {"contains": '"'}},
-    {"team": {"contains": "'"}},
-    {"team": {"contains": "\n"}},
-    {"team": {"contains": "grösse"}},
-    {"team": {"contains": "RÖß"}},
-    {"team": {"contains": "ΔΟΣ"}},
-    {"team": {"contains": "i"}},
-    {"team": {"contains": "k"}},
-    {"team": {"contains": "日"}},
-    {"team": {"contains": '"] or row > 0 or c0 in ["'}},
-    {"team": ['"] or row > 0 or c0 in ["', "\\", "\r", "one\ntwo", "'"]},
+    *({"team": team} for team in ("Billing", ["", " "], [], [INJECTION, "\\", "\r", "one\ntwo", "'"])),
+    *({"team": {"contains": part}} for part in PARTS),
     {'row" or row > 0 or "': "Billing", "sentence": {"contains": "A"}},
     {"größe": "1", "team": {"contains": "l"}},
-    {"text": {"contains": "SENTENCE 1"}},
-    {"text": "Sentence 7 about " + TABLE.column(METADATA + "team")[7].as_py()},
-    {"amount": {"from": "0.1", "to": "2.5"}},
-    {"amount": {"from": "1000"}},
-    {"amount": {"to": "-3"}},
-    {"amount": {"from": "inf"}},
-    {"amount": {"from": "-1e5", "to": "1e5", "contains": "."}},
-    {"day": {"from": "2026-01", "to": "2026-02"}},
-    {"day": {"to": "2026-02-28"}},
-    {"day": {}},
+    *({"text": text} for text in ({"contains": "SENTENCE 1"}, "Sentence 7 about " + TABLE.column(METADATA + "team")[7].as_py())),
+    *({"amount": amounts} for amounts in (*AMOUNT_RANGES, {"from": "-1e5", "to": "1e5", "contains": "."})),
+    *({"day": days} for days in ({"from": "2026-01", "to": "2026-02"}, {"to": "2026-02-28"}, {})),
 ]
 
 

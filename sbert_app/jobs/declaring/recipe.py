@@ -31,32 +31,23 @@ class Input:
 
 def shell(job: Job, values: Mapping[str, Any], source: Input) -> str:
     """The command for a shell, with the options that differ from their defaults."""
-    words = [job.command]
+    words, positional = [job.command], list[str]()
     if job.needs is Needs.CORPUS and source.store:
         words += ["--store", source.store]
     else:
-        words += _file_words(job, source)
-    positional = []
+        if source.file and job.needs is not Needs.NOTHING:
+            words.append(source.file if not source.file.startswith("-") else f"./{source.file}")
+        if job.needs in WITH_COLUMNS:
+            words += [word for column in source.columns for word in ("--column", column)]
+        if job.needs is Needs.CORPUS and source.model != DEFAULT_ENCODER:  # it indexes the file
+            words += ["--model", source.model]
     for argument, value in _changed(job, values):
-        if not argument.shell:
-            continue
-        if argument.required and job.needs is Needs.NOTHING:
+        if argument.shell and argument.required and job.needs is Needs.NOTHING:
             positional.append(str(value))
-        else:
+        elif argument.shell:
             words += _flag(argument, value)
-    if any(word.startswith("-") for word in positional):
-        words.append("--")  # what follows are no options
-    return shlex.join(["python", "-m", "sbert_app", *words, *positional])
-
-
-def _file_words(job: Job, source: Input) -> Iterator[str]:
-    """The file of a job, its columns, and the model to index it with."""
-    if source.file and job.needs is not Needs.NOTHING:
-        yield source.file if not source.file.startswith("-") else f"./{source.file}"
-    if job.needs in WITH_COLUMNS:
-        yield from (word for column in source.columns for word in ("--column", column))
-    if job.needs is Needs.CORPUS and source.model != DEFAULT_ENCODER:
-        yield from ("--model", source.model)
+    dashes = ["--"] if any(word.startswith("-") for word in positional) else []  # what follows are no options
+    return shlex.join(["python", "-m", "sbert_app", *words, *dashes, *positional])
 
 
 def python(job: Job, values: Mapping[str, Any], source: Input) -> str:

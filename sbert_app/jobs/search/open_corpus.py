@@ -16,6 +16,7 @@ from sbert_app.corpus.indexed import DENSE
 from sbert_app.errors import UserError
 from sbert_app.explain.cautions import pieces_of, unread
 from sbert_app.jobs import validation
+from sbert_app.runtime.examples import FIRST_QUERIES
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.tables.table import csv_file
@@ -104,7 +105,7 @@ def weak_below(bench: Workbench, session: Session) -> float:
 def first_query(bench: Workbench, session: Session, query: str) -> str:
     """The query to show when a corpus is opened: the typed one; the example's if none or another example's is there."""
     first = session.corpus().corpus.first_query
-    return first if not query or query in bench.examples.queries else query
+    return first if not query or query in FIRST_QUERIES.values() else query
 
 
 @dataclass(frozen=True)

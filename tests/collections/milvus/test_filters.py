@@ -53,17 +53,9 @@ def test_an_expression_names_columns_by_number(filters, text):
 
 
 INJECTIONS = [
-    '"] or row > 0 or c0 in ["',
-    '" or 1 == 1 or "',
-    '\\" or row > 0 --',
-    "\\",
-    '\\"',
-    "a\nor row > 0",
-    "\r",
-    "{x}",
-    "$meta",
+    '"] or row > 0 or c0 in ["', '" or 1 == 1 or "', '\\" or row > 0 --', "\\", '\\"', "a\nor row > 0", "\r", "{x}", "$meta",
     "'",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", INJECTIONS)
