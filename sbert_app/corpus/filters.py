@@ -33,6 +33,14 @@ class Condition:
     def is_range(self) -> bool:
         return self.low is not None or self.high is not None
 
+    @property
+    def in_words(self) -> str:
+        if self.values is not None:
+            return f"{self.column}: {' or '.join(value or BLANK for value in self.values)}"
+        text = f"“{self.contains}” in {self.column}" if self.contains else ""
+        bounds = [f"{end} {bound}" for end, bound in (("from", self.low), ("to", self.high)) if bound is not None]
+        return ", ".join(filter(None, [text, " ".join([self.column, *bounds]) if bounds else ""]))
+
 
 @dataclass(frozen=True)
 class Matching:
@@ -151,13 +159,4 @@ def _filter_column(cells: "pd.Series[str]", counts: Mapping[str, int]) -> Filter
 
 def in_words(filters: Mapping[str, Any]) -> str:
     """Filters that `matching_rows` accepts, as a phrase: "team: Billing or Technical, amount from 3 to 5"."""
-    return ", ".join(map(_phrase, conditions(filters, list(filters))))
-
-
-def _phrase(condition: Condition) -> str:
-    column = condition.column
-    if condition.values is not None:
-        return f"{column}: {' or '.join(value or BLANK for value in condition.values)}"
-    text = f"“{condition.contains}” in {column}" if condition.contains else ""
-    bounds = [f"{end} {bound}" for end, bound in (("from", condition.low), ("to", condition.high)) if bound is not None]
-    return ", ".join(filter(None, [text, " ".join([column, *bounds]) if bounds else ""]))
+    return ", ".join(condition.in_words for condition in conditions(filters, list(filters)))

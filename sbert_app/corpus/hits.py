@@ -21,8 +21,6 @@ RANKINGS = {
 }
 DEFAULT_RANKING = MAXSIM
 FORMER_MODEL = "former"  # what can stand beside the hits, as any of RANKINGS
-
-
 NAMED = 10  # rows that repeat the text of a hit
 
 

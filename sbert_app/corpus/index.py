@@ -48,10 +48,16 @@ class VectorIndex:
         exact = rows <= EXACT_ROWS if exact is None else exact
         training = vectors[:0] if exact else vectors[_sample(rows, training_rows(SCANN, rows, least=0))]
         index = FaissIndex.build(FLAT if exact else SCANN, dim, rows, training, [vectors])
-        kind, megabytes = "exact" if exact else "approximate", index.nbytes / 1e6
-        recall, queries = (1.0, 0) if exact else (_tune(index, vectors), min(RECALL_QUERIES, rows))
-        seconds, candidates = time.perf_counter() - start, 0 if exact else index.depth
-        return cls(index, IndexReport(kind, rows, megabytes, seconds, recall, queries, candidates), vectors)
+        kind, recall, queries, candidates = "exact", 1.0, 0, 0
+        if not exact:
+            import faiss
+
+            sample = _sample(rows, RECALL_QUERIES)
+            nearest = faiss.knn(vectors[sample], vectors, TOP + 1, metric=faiss.METRIC_INNER_PRODUCT)
+            recall = index.tune(sample, nearest, vectors.__getitem__, FIRST_SHARE, TIE)
+            kind, queries, candidates = "approximate", len(sample), index.depth
+        seconds = time.perf_counter() - start
+        return cls(index, IndexReport(kind, rows, index.nbytes / 1e6, seconds, recall, queries, candidates), vectors)
 
     def search(self, queries: Vectors, top: int) -> tuple[Vectors, Rows]:
         """Find the closest rows of unit queries, best first: scores and rows, (q, min(top, n)); row -1 where none was found."""
@@ -73,15 +79,6 @@ class VectorIndex:
         if index.ntotal != report.rows:
             raise ValueError(f"the index holds {index.ntotal} rows, its report {report.rows}")
         return cls(FaissIndex(FLAT if report.kind == "exact" else SCANN, index, report.candidates), report, vectors)
-
-
-def _tune(index: FaissIndex, vectors: Vectors) -> float:
-    """Tune an index to rows of the corpus, and return its recall."""
-    import faiss
-
-    sample = _sample(len(vectors), RECALL_QUERIES)
-    exact = faiss.knn(vectors[sample], vectors, TOP + 1, metric=faiss.METRIC_INNER_PRODUCT)
-    return index.tune(sample, exact, vectors.__getitem__, FIRST_SHARE, TIE)
 
 
 def _sample(rows: int, most: int) -> Rows:

@@ -93,9 +93,15 @@ def findings(table: Table, columns: Sequence[str]) -> Iterator[Finding]:
         yield Finding(f"{len(empty):,} {plural(len(empty), 'row has', 'rows have')} no text and will be left out", empty)
     yield from _repeats(table, columns, texts)
     for mend, has in ((MARKUP, "holds HTML"), (SPACES, "holds odd spaces or invisible characters")):
-        yield from _changes(table, columns, mend, has)
-    for column in table.frame.columns:
-        yield from _dates(table, column) if column not in columns else ()
+        after = joined(mended(table, columns, [mend]).frame, columns)
+        if (changed := (texts != after).to_numpy()).any():
+            text = _rows(changed.sum(), has, has.replace("holds", "hold"))
+            yield Finding(text, table.rows[changed], _pairs(texts[changed], after[changed]), mend)
+    for column, after in mended(table, columns, [DATES]).frame.items():
+        cells = table.frame[column]
+        if (changed := (cells != after).to_numpy()).any():
+            text = f"The dates of “{column}” are written in several ways, {changed.sum():,} not as 2026-03-31"
+            yield Finding(text, table.rows[changed], _pairs(cells[changed], after[changed]), DATES)
     foreign = texts.str.slice(0, BEGINNING).map(is_foreign).to_numpy(bool)
     if foreign.any():
         text = f"{_rows(foreign.sum(), 'does', 'do')} not look English"
@@ -112,30 +118,13 @@ def _repeats(table: Table, columns: Sequence[str], texts: "pd.Series[str]") -> I
         yield Finding(text, table.rows[again], _pairs(texts[again], texts[again]), REPEATS)
 
 
-def _changes(table: Table, columns: Sequence[str], mend: str, has: str) -> Iterator[Finding]:
-    """The rows that a mend of single cells would change."""
-    before = joined(table.frame, columns)
-    after = joined(pd.DataFrame({column: _each(CELLS[mend], table.frame[column]) for column in columns}), columns)
-    if (changed := (before != after).to_numpy()).any():
-        text = _rows(changed.sum(), has, has.replace("holds", "hold"))
-        yield Finding(text, table.rows[changed], _pairs(before[changed], after[changed]), mend)
-
-
-def _dates(table: Table, column: str) -> Iterator[Finding]:
-    cells = table.frame[column]
-    in_one_form = in_iso(cells)
-    if in_one_form is not None and (changed := (cells != in_one_form).to_numpy()).any():
-        text = f"The dates of “{column}” are written in several ways, {changed.sum():,} not as 2026-03-31"
-        yield Finding(text, table.rows[changed], _pairs(cells[changed], in_one_form[changed]), DATES)
-
-
 def mended(table: Table, columns: Sequence[str], mends: Collection[str]) -> Table:
     """A table with these of MENDS done: the first two to its text columns, DATES to all others. The given table stays as it is."""
     frame = table.frame.copy()
     for column in frame.columns:
         for mend in CELLS if column in columns else ():
             if mend in mends:
-                frame[column] = _each(CELLS[mend], frame[column])
+                frame[column] = pd.Series([CELLS[mend](cell) for cell in frame[column]], frame.index, dtype=object)
         if DATES in mends and column not in columns and (in_one_form := in_iso(frame[column])) is not None:
             frame[column] = in_one_form
     again = _again(joined(frame, columns)) if REPEATS in mends else np.zeros(len(frame), bool)
@@ -146,10 +135,6 @@ def mended(table: Table, columns: Sequence[str], mends: Collection[str]) -> Tabl
 def _again(texts: "pd.Series[str]") -> NDArray[np.bool_]:
     """Which rows have a text that an earlier row has."""
     return (texts.duplicated() & (texts != "")).to_numpy()
-
-
-def _each(clean: Callable[[str], str], cells: "pd.Series[str]") -> "pd.Series[str]":
-    return pd.Series([clean(cell) for cell in cells], cells.index, dtype=object)
 
 
 def _rows(count: int, one: str, many: str) -> str:

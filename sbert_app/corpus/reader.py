@@ -132,12 +132,8 @@ def guess_column(frame: pd.DataFrame) -> str:
     for name in SENTENCE_NAMES:
         if name in by_name:
             return by_name[name]
-    sample = frame.head(200)
-
-    def wordiness(column: str) -> float:
-        return sample[column].nunique() / len(sample) * words_a_cell(sample[column])
-
-    return max(frame.columns, key=wordiness)
+    wordiness = {str(name): cells.nunique() * words_a_cell(cells) for name, cells in frame.head(200).items()}
+    return max(wordiness, key=lambda name: wordiness[name])
 
 
 def words_a_cell(cells: "pd.Series[str]") -> float:

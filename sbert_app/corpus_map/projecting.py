@@ -14,8 +14,7 @@ from sbert_app.corpus.filters import label_columns
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus_map.result import ModelComparison, Projection
 from sbert_app.mapping import projection
-from sbert_app.mapping.projection import NEIGHBOURS, NeighbourIndex, Neighbours, Points, UmapLayout
-from sbert_app.mapping.quality import drift, same_label
+from sbert_app.mapping.projection import NEIGHBOURS, NeighbourIndex, Neighbours, Points, UmapLayout, drift, same_label
 from sbert_app.runtime.device import EmbeddingJob
 from sbert_app.runtime.line import Line, Stop, place_in_line
 from sbert_app.step import Step
@@ -149,13 +148,8 @@ class ProjectionThread:
             self._error = error
 
 
-def drawn_sentences(projection: Projection) -> list[str]:
-    """The sentences of the rows on the map, in their order."""
-    return [projection.indexed.corpus.sentences[row] for row in projection.drawn.tolist()]
-
-
 def compare(projection: Projection, model: str, job: EmbeddingJob, line: Line, stop: Stop) -> Iterator[Step[ModelComparison]]:
-    """Embed the `drawn_sentences` by `job` and project them again. The last step has the comparison, unless it is stopped."""
+    """Embed the drawn rows by `job` and project them again. The last step has the comparison, unless it is stopped."""
     with closing(job.run()) as batches:
         for done in batches:
             yield Step("Embedding with the other model", done, len(projection.drawn))

@@ -13,9 +13,8 @@ from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus_map.query import QueryOnMap
 from sbert_app.errors import UserError
 from sbert_app.mapping import keywords
-from sbert_app.mapping.clusters import Clustering, merged, with_fewer_outliers
-from sbert_app.mapping.projection import Neighbours, Points
-from sbert_app.mapping.quality import Accord, Drift, accord, silhouettes
+from sbert_app.mapping.clusters import Clustering, Labels, merged, silhouettes, with_fewer_outliers
+from sbert_app.mapping.projection import Drift, Neighbours, Points
 
 MANY, GROUPS = 25, 16  # with more clusters, near ones are merged into so many groups, whose names a map seen whole has
 NAME_LENGTH = 60  # characters of a name that a visitor gives
@@ -48,6 +47,28 @@ class ModelComparison:
     model: str
     drift: Drift
     same_label: dict[str, tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Accord:
+    """Agreement of clusters with given labels. 1 is best; ARI is 0 by chance; purity rises with the number of clusters."""
+
+    column: str
+    values: int
+    purity: float
+    ari: float
+    nmi: float
+
+
+def accord(column: str, labels: Labels, gold: NDArray[np.object_]) -> Accord:
+    """Compare clusters with one column, (n,) of strings. Outliers count as one more cluster."""
+    from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
+    from sklearn.metrics.cluster import contingency_matrix
+
+    values, codes = np.unique(gold.astype(str), return_inverse=True)
+    purity = float(contingency_matrix(codes, labels).max(axis=0).sum() / len(labels))
+    ari, nmi = float(adjusted_rand_score(codes, labels)), float(normalized_mutual_info_score(codes, labels))
+    return Accord(column, len(values), purity, ari, nmi)
 
 
 @dataclass(frozen=True)
@@ -95,7 +116,10 @@ class CorpusMap:
     def with_outliers(self, share: float) -> "CorpusMap":
         """The same clustering with another accepted share of outliers. Clusters keep the names they were given."""
         rebuilt = CorpusMap.build(self.projection, self.uncut, share, self.grouping)
-        given = self._given_names_in(rebuilt)
+        given, inside = {}, self.uncut.labels >= 0
+        for cluster, name in self.given_names.items():  # only outliers change their cluster
+            row = np.flatnonzero(inside & (self.clustering.labels == cluster))[0]
+            given[int(rebuilt.clustering.labels[row])] = name
         return replace(rebuilt, seconds=self.seconds, comparison=self.comparison, query=self.query, given_names=given)
 
     def renamed(self, cluster: int, name: str) -> "CorpusMap":
@@ -109,14 +133,6 @@ class CorpusMap:
             raise UserError(f"“{name}” belongs to another group of this map. Choose another name.")
         given = {number: other for number, other in self.given_names.items() if number != cluster}
         return replace(self, given_names=given if name in ("", self.made_names[cluster]) else given | {cluster: name})
-
-    def _given_names_in(self, other: "CorpusMap") -> dict[int, str]:
-        """The given names by the cluster of another map of the same clustering. Only outliers change their cluster."""
-        given, inside = {}, self.uncut.labels >= 0
-        for cluster, name in self.given_names.items():
-            row = np.flatnonzero(inside & (self.clustering.labels == cluster))[0]
-            given[int(other.clustering.labels[row])] = name
-        return given
 
     @cached_property
     def names(self) -> list[str]:

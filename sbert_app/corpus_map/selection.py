@@ -12,8 +12,7 @@ from sbert_app.corpus_map.colouring import Categories, colouring
 from sbert_app.corpus_map.query import NEAREST
 from sbert_app.corpus_map.result import CorpusMap
 from sbert_app.errors import UserError
-from sbert_app.mapping.clusters import Clustering
-from sbert_app.mapping.quality import OUTLIER
+from sbert_app.mapping.clusters import OUTLIER, Clustering
 from sbert_app.vectors import Vectors
 from sbert_app.wording import plural
 

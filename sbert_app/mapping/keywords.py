@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sbert_app.mapping.quality import Labels
+from sbert_app.mapping.clusters import Labels
 from sbert_app.mapping.word_forms import Tokens, akin
 from sbert_app.vectors import Vectors
 

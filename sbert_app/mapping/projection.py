@@ -25,6 +25,7 @@ EPOCHS_TIMES_ROWS = 1_000_000
 FEWEST_EPOCHS, MOST_EPOCHS = 100, 500
 LEAST_ROWS = NEIGHBOURS + 1  # for fewer, PCA is the map
 NEGATIVE_SAMPLES = 5  # per attracting step
+NEAREST = 10  # neighbours compared, where another model draws the same rows
 MAP_SIDE = 10.0  # side of the square that the starting points fill
 SEED = 7
 FLAT = 1e-4  # rows whose every coordinate varies less than this count as equal
@@ -171,6 +172,42 @@ def warm_up() -> None:
     vectors = np.random.default_rng(0).normal(size=(4 * NEIGHBOURS, 8)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     UmapLayout(preview(vectors)).run(NeighbourIndex(vectors).search(vectors, NEIGHBOURS))
+
+
+@dataclass(frozen=True)
+class Drift:
+    """`kept` (n,): the share of each row's 10 nearest rows that stay, 0..1; `points` (n, 2): the second map, aligned."""
+
+    points: Points
+    kept: NDArray[np.float32]
+
+
+def drift(points: Points, other: Points, before: Neighbours, after: Neighbours) -> Drift:
+    """Compare two maps (n, 2) of the same rows, and their neighbours. A row's own index is ignored in both neighbour lists."""
+    kept = np.empty(len(points), np.float32)
+    for row, (first, second) in enumerate(zip(before.rows.tolist(), after.rows.tolist(), strict=True)):
+        old, new = ([i for i in neighbours if i != row][:NEAREST] for neighbours in (first, second))
+        kept[row] = len(set(old) & set(new)) / max(1, len(old))
+    return Drift(aligned(other, points), kept)
+
+
+def aligned(other: Points, points: Points) -> Points:
+    """Rotate, mirror, scale and shift `other` onto `points` by least squares (Procrustes). Distances keep their ratios."""
+    from scipy.linalg import orthogonal_procrustes
+
+    centre, target = other.mean(axis=0), points.mean(axis=0)
+    if not np.ptp(other, axis=0).any():
+        return np.asarray(other - centre + target, dtype=np.float32)
+    rotation, scale = orthogonal_procrustes(other - centre, points - target)
+    spread = float(((other - centre) ** 2).sum())
+    return np.asarray((other - centre) @ rotation * (scale / spread) + target, dtype=np.float32)
+
+
+def same_label(neighbours: Neighbours, codes: NDArray[np.integer]) -> float:
+    """The share of nearest rows that have the row's own label, 0..1; codes (n,). The row itself does not count."""
+    other = neighbours.rows != np.arange(len(codes))[:, None]
+    same = codes[neighbours.rows] == codes[:, None]
+    return float((same & other).sum() / max(1, other.sum()))
 
 
 def _spiral(count: int) -> Points:

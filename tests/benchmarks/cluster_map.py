@@ -16,13 +16,12 @@ from sklearn.neighbors import KDTree
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import Corpus
-from sbert_app.corpus_map.result import CorpusMap
+from sbert_app.corpus_map.result import CorpusMap, accord
 from sbert_app.jobs.map.job import ClusterOptions, draw_corpus
 from sbert_app.mapping import projection
 from sbert_app.mapping.clusters import METHODS, cluster
 from sbert_app.mapping.keywords import Words
 from sbert_app.mapping.projection import NEIGHBOURS, NeighbourIndex, Points, UmapLayout
-from sbert_app.mapping.quality import accord
 from sbert_app.mapping.word_forms import akin
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.runtime.examples import CALIBRATION_EXAMPLE

@@ -4,20 +4,10 @@ import numpy as np
 import pytest
 from sklearn.neighbors import kneighbors_graph
 
+from sbert_app.corpus_map.result import accord
 from sbert_app.mapping import clusters, keywords
-from sbert_app.mapping.clusters import (
-    AGGLOMERATIVE,
-    DENSITY,
-    K_MEANS,
-    METHODS,
-    OUTLIER,
-    Clustering,
-    cluster,
-    merged,
-    with_fewer_outliers,
-)
-from sbert_app.mapping.projection import NeighbourIndex, Neighbours
-from sbert_app.mapping.quality import accord, aligned, drift, same_label, silhouettes
+from sbert_app.mapping.clusters import OUTLIER, Clustering, cluster, merged, silhouettes, with_fewer_outliers
+from sbert_app.mapping.projection import NeighbourIndex, Neighbours, aligned, drift, same_label
 from sbert_app.vectors import unit_rows
 
 SIZES = (60, 40, 20)
@@ -33,7 +23,7 @@ def blobs():
     return points, vectors, truth
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", clusters.METHODS)
 def test_every_method_finds_three_plain_groups_and_numbers_them_by_size(blobs, method):
     points, vectors, truth = blobs
     found = cluster(points, vectors, method)
@@ -43,7 +33,7 @@ def test_every_method_finds_three_plain_groups_and_numbers_them_by_size(blobs, m
     assert found.how
 
 
-@pytest.mark.parametrize("method", [K_MEANS, AGGLOMERATIVE])
+@pytest.mark.parametrize("method", [clusters.K_MEANS, clusters.AGGLOMERATIVE])
 def test_the_number_can_be_set_by_hand_up_to_the_different_points(blobs, method):
     points, vectors, _ = blobs
     assert cluster(points, vectors, method, 7).count == 7
@@ -54,14 +44,15 @@ def test_islands_of_the_neighbour_graph_are_joined_by_the_nearest_points():
     points = np.array([[0, 0], [1, 0], [100, 0], [101, 0], [300, 0], [301, 0]], np.float32)
     linked = clusters._joined(points, kneighbors_graph(points, 1))
     assert linked[1, 2] and not linked[0, 3]
-    found = cluster(np.repeat(points, 12, axis=0) + np.arange(72)[:, None] * 1e-3, np.eye(72, dtype=np.float32), AGGLOMERATIVE, 2)
+    rows = np.repeat(points, 12, axis=0) + np.arange(72)[:, None] * 1e-3
+    found = cluster(rows, np.eye(72, dtype=np.float32), clusters.AGGLOMERATIVE, 2)
     assert found.sizes.tolist() == [48, 24]
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3])
 def test_a_handful_of_rows_is_no_reason_to_fail(rows):
     points, vectors = np.arange(2 * rows, dtype=np.float32).reshape(rows, 2), np.eye(rows, 4, dtype=np.float32)
-    for method in METHODS:
+    for method in clusters.METHODS:
         found = cluster(points, vectors, method)
         assert len(found.labels) == rows
     assert cluster(np.zeros((9, 2), np.float32), np.ones((9, 4), np.float32)).count == 1
@@ -76,7 +67,7 @@ def test_two_clusters_are_chosen_where_there_are_two_but_not_where_there_are_non
 
 def test_no_more_outliers_than_accepted_and_the_nearest_join_first():
     points = np.array([[0, 0], [0.1, 0], [5, 0], [5.1, 0], [0.5, 0], [4, 0], [2.6, 40]], np.float32)
-    found = Clustering(np.array([0, 0, 1, 1, OUTLIER, OUTLIER, OUTLIER], np.int32), DENSITY, "")
+    found = Clustering(np.array([0, 0, 1, 1, OUTLIER, OUTLIER, OUTLIER], np.int32), clusters.DENSITY, "")
     assert with_fewer_outliers(found, points, 0.5) is found
     fewer = with_fewer_outliers(found, points, 2 / 7)
     assert fewer.outliers == 2 and fewer.labels[4] == fewer.labels[0]
@@ -88,7 +79,7 @@ def test_no_more_outliers_than_accepted_and_the_nearest_join_first():
 def test_near_clusters_are_merged_and_outliers_stay():
     places = np.array([[0, 0], [0.9, 0], [10, 0], [11, 0], [40, 0], [41.2, 0], [9, 9]], np.float32)
     labels = np.repeat(np.array([0, 1, 2, 3, 4, 5, OUTLIER], np.int32), [50, 40, 9, 8, 2, 1, 3])
-    found, points = Clustering(labels, K_MEANS, ""), np.repeat(places, [50, 40, 9, 8, 2, 1, 3], axis=0)
+    found, points = Clustering(labels, clusters.K_MEANS, ""), np.repeat(places, [50, 40, 9, 8, 2, 1, 3], axis=0)
     pairs = merged(found, points, 3)
     assert pairs.sizes.tolist() == [90, 17, 3] and pairs.outliers == 3
     assert merged(found, points, 5).sizes.tolist() == [90, 9, 8, 2, 1]  # the two nearest, however large

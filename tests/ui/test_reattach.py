@@ -12,7 +12,7 @@ from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.jobs.map.job import ClusterOptions, draw
 from sbert_app.jobs.map.kept import preview
-from sbert_app.mapping.quality import Drift
+from sbert_app.mapping.projection import Drift
 from sbert_app.timing.result import Conditions, TimingResult
 from sbert_app.timing.throughput import Throughput, Turn
 from sbert_app.ui.map.tab import MapTab

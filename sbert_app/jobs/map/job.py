@@ -12,7 +12,7 @@ import numpy as np
 
 from sbert_app.collections.opened import OpenCollection
 from sbert_app.corpus.indexed import IndexedCorpus
-from sbert_app.corpus_map.projecting import Points2D, compare, drawn_sentences, project
+from sbert_app.corpus_map.projecting import Points2D, compare, project
 from sbert_app.corpus_map.query import QueryOnMap, nearest_on_map
 from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap, ModelComparison, Projection
 from sbert_app.corpus_map.selection import known_cluster
@@ -129,7 +129,8 @@ def compare_model(bench: Workbench, session: Session, model: str) -> Iterator[St
     """Move the session's map to another model's layout of the same rows; the result of the last step is kept with the map."""
     before = current_map(session)
     stop, encoder = session.begin(MAP), bench.registry.encoder(model)
-    job = bench.embedder.job(encoder, drawn_sentences(before.projection))
+    sentences = before.projection.indexed.corpus.sentences
+    job = bench.embedder.job(encoder, [sentences[row] for row in before.projection.drawn.tolist()])
     for step in compare(before.projection, encoder.name, job, bench.lines.maps, stop):
         if stop.revoked:
             return

@@ -89,15 +89,17 @@ def _scaled(points: Points, rows: NDArray[np.int64], scale: ColourScale, sentenc
 def _points(
     points: Points, rows: NDArray[np.int64], total: int, colour: str, name: str, sentences: Sequence[str] | None = None
 ) -> Figure:
-    """A trace of these points, drawn as suits a map of `total` points."""
+    """A trace of these points. Of many, in `total`, each is small and faint: where they overlap they show how dense they lie."""
     import plotly.graph_objects as go
 
+    size = float(np.clip(420 / max(1, total) ** 0.5, SMALLEST, LARGEST))
+    opacity = 0.85 if total < 11_000 else float(np.clip(0.7 * TEXTS_UP_TO / total, FAINTEST, 0.7))
     hover: dict[str, Any] = {"hoverinfo": "none"}
     if sentences is not None:
         hover = {"text": [_wrapped(sentences[row]) for row in rows.tolist()], "hovertemplate": "%{text}<extra></extra>"}
     return go.Scattergl(
         x=np.ascontiguousarray(points[:, 0]), y=np.ascontiguousarray(points[:, 1]), customdata=rows.astype(np.int32),
-        mode="markers", name=as_text(name), marker={"size": _size(total), "color": colour, "opacity": _opacity(total)},
+        mode="markers", name=as_text(name), marker={"size": size, "color": colour, "opacity": opacity},
         unselected={"marker": {"color": GREY, "opacity": 0.35}}, selected={"marker": {"opacity": 1.0}}, **hover,
     )  # fmt: skip
 
@@ -158,16 +160,6 @@ def _label(name: str) -> str:
 def _given(name: str) -> str:
     """The whole name that a visitor gave, in lines."""
     return "<br>".join(as_text(line) for line in textwrap.wrap(name, TERM_LENGTH))
-
-
-def _size(points: int) -> float:
-    """Point size in pixels, smaller for more points."""
-    return float(np.clip(420 / max(1, points) ** 0.5, SMALLEST, LARGEST))
-
-
-def _opacity(points: int) -> float:
-    """Of many points so low that where they overlap they show how dense they lie."""
-    return 0.85 if points < 11_000 else float(np.clip(0.7 * TEXTS_UP_TO / points, FAINTEST, 0.7))
 
 
 def _wrapped(sentence: str) -> str:

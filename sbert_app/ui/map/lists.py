@@ -8,7 +8,7 @@ from sbert_app.corpus_map.colouring import OUTLIERS, ColourScale, colouring
 from sbert_app.corpus_map.query import PlacedRows, QueryOnMap
 from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap
 from sbert_app.corpus_map.selection import Selection
-from sbert_app.mapping.quality import OUTLIER
+from sbert_app.mapping.clusters import OUTLIER
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.html import GREY, PALETTE
 from sbert_app.ui.map.view import NO_ROWS

@@ -9,7 +9,7 @@ from sbert_app.corpus_map.projecting import Points2D
 from sbert_app.corpus_map.result import NAME_LENGTH, CorpusMap
 from sbert_app.jobs.declaring import recipe
 from sbert_app.jobs.map.job import AUTO, CLUSTER_MAP
-from sbert_app.mapping.quality import SAMPLE
+from sbert_app.mapping.clusters import SAMPLE
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.html import PAGE_CONFIG, Figure
 from sbert_app.ui.kit.take_home import Caption, input_of
