@@ -4,52 +4,35 @@ import hashlib
 import json
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sbert_app.evaluation.metrics import interval
-from sbert_app.grid.data_sets import DataSet
+from sbert_app.grid.data_set import DataSet, Mistake, TaskResult
 from sbert_app.grid.systems import System
-from sbert_app.grid.tasks.task import Mistake
 from sbert_app.storage import replacing
 from sbert_app.vectors import Array
 
-Values = NDArray[np.float32]
 VERSION = 2  # of how cells are measured: another one makes all kept cells unknown
 MOST_KEPT = 5_000  # cells, some 20 kB each
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A system on a data set. value, low, high: the main measure and its 95 % interval, as fractions.
-
-    samples: the main measure of each resample, (R,); systems on one data set share the resamples, so their differences are paired.
-    predicted: the score of each tested example, (n,); of classes the class's number, of queries the measure. sentences: how many
-    were read in `seconds`. subsets: the main measure of each. seen: pairs that the system was trained on, as far as is known.
-    """
+@dataclass(frozen=True, kw_only=True)
+class Cell(TaskResult):
+    """A system on a data set. value, low, high: the main measure and its 95 % interval, as fractions."""
 
     system: str
     model: str
     data_set: str
     task: str
-    measures: dict[str, float]
     value: float
     low: float
     high: float
-    sentences: int
-    seconds: float
     day: str
-    seen: int
-    subsets: dict[str, float]
-    protocol: str  # of classes: how they were learnt
-    samples: Values = field(repr=False, compare=False)
-    predicted: Values = field(repr=False, compare=False)
-    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)  # of rankings: that of each measure
     apart: bool = False  # reads each sentence on its own, not pairs
 
     @property
@@ -64,8 +47,8 @@ class Cell:
 
 def measure_cell(system: System, data: DataSet, tick: Callable[[], None] = lambda: None) -> Cell:
     """Measure a system on a data set. tick: called between steps, may raise. Raises UserError if the system cannot do the task."""
-    outcome = data.content.run(system, tick)
-    estimate = interval(outcome.measures[data.measure], outcome.samples)
+    result = data.run(system, tick)
+    as_stored = {name: getattr(result, name).astype(np.float32) for name in ("samples", "predicted")}
     return Cell(
         system=system.name,
         model=system.model,
@@ -73,28 +56,20 @@ def measure_cell(system: System, data: DataSet, tick: Callable[[], None] = lambd
         task=data.task,
         day=date.today().isoformat(),
         apart=system.apart,
-        **vars(estimate),
-        **vars(outcome) | {"samples": outcome.samples.astype(np.float32), "predicted": outcome.predicted.astype(np.float32)},
+        **vars(interval(result.measures[data.measure], result.samples.astype(np.float64))),
+        **vars(result) | as_stored,
     )
 
 
-def mistakes(data: DataSet, cell: Cell, most: int) -> list[Mistake]:
-    """The examples that are furthest from their right answer, worst first."""
-    return _furthest(data, cell, _distances(data, cell), most)
-
-
-def disagreements(data: DataSet, cell: Cell, other: Cell, most: int) -> list[Mistake]:
-    """The examples on which the other system is closer to the right answer by most."""
-    return _furthest(data, cell, _distances(data, cell) - _distances(data, other), most)
-
-
-def _furthest(data: DataSet, cell: Cell, away: Array, most: int) -> list[Mistake]:
+def mistakes(data: DataSet, cell: Cell, most: int, better: Cell | None = None) -> list[Mistake]:
+    """The examples that are furthest from their right answer, worst first. better: on which this other system is closer by most."""
+    away = _distances(data, cell) - (_distances(data, better) if better else 0.0)
     predicted, order = cell.predicted.astype(np.float64), np.argsort(-away, kind="stable")[:most]
-    return [data.content.example(predicted, int(row)) for row in order if away[row] > 0]
+    return [data.example(predicted, int(row)) for row in order if away[row] > 0]
 
 
 def _distances(data: DataSet, cell: Cell) -> Array:
-    return data.content.distances(cell.predicted.astype(np.float64))
+    return data.distances(cell.predicted.astype(np.float64))
 
 
 class CellStore:

@@ -15,11 +15,10 @@ from typing import Any
 from sbert_app.errors import UserError
 from sbert_app.evaluation import paper
 from sbert_app.grid.cell import Cell
-from sbert_app.grid.data_sets import DataSet
+from sbert_app.grid.classes import Classes
+from sbert_app.grid.data_set import CLASSES, PAIR_CLASSES, RETRIEVAL, DataSet
+from sbert_app.grid.ranking import RANKING
 from sbert_app.grid.result import Grid
-from sbert_app.grid.tasks.classes import Classes
-from sbert_app.grid.tasks.ranking import RANKING, Retrieval
-from sbert_app.grid.tasks.task import CLASSES, PAIR_CLASSES, RETRIEVAL
 from sbert_app.storage import writing_to
 from sbert_app.tables.table import csv_file
 from sbert_app.wording import times_100
@@ -117,8 +116,8 @@ def _known(data: DataSet) -> str:
     """mteb's name of one of its own data sets, found by name and size; "" for others."""
     if name := in_paper(data):
         return TASKS.get(name, name)
-    sizes = tuple(map(len, data.columns)) if isinstance(data.content, Retrieval) else ()
-    return "SciFact" if sizes == SCIFACT and "scifact" in data.name.lower() else ""
+    sizes = tuple(map(len, data.columns))
+    return "SciFact" if data.task == RETRIEVAL and sizes == SCIFACT and "scifact" in data.name.lower() else ""
 
 
 def _plain(name: str) -> str:
@@ -132,7 +131,7 @@ def _json(content: dict[str, Any]) -> str:
 
 def in_paper(data: DataSet) -> str:
     """The data set's name in the paper, "" if it is none of the paper's."""
-    if isinstance(data.content, Classes) and data.content.quick:
+    if isinstance(data, Classes) and data.quick:
         return ""  # learnt in another way than the paper's
     known = {"scored": PAIRS, CLASSES: SENTENCES, PAIR_CLASSES: PAIRS_OF_CLASSES}.get(data.task, ())
     for pattern, size, name in known:

@@ -2,28 +2,26 @@
 
 import copy
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sbert_app.corpus.ranking.lexical import LexicalIndex, Scores, tf_idf_cosines, ticking
 from sbert_app.corpus.ranking.maxsim import QueryTokens, TokenCache
-from sbert_app.errors import UserError
 from sbert_app.evaluation.verdict import predict
 from sbert_app.explain.words import word_overlap
 from sbert_app.grid import systems
+from sbert_app.grid.ranking import Compare, PairScores, by_both, by_pairs, by_vectors, by_words, reranked
 from sbert_app.grid.support_vectors import out_of_fold
-from sbert_app.grid.systems import BM25, HYBRID, MAXSIM, Choice, System
-from sbert_app.grid.tasks.ranking import Compare, PairScores, by_both, by_maxsim, by_pairs, by_vectors, by_words, reranked
+from sbert_app.grid.systems import BM25, MAXSIM, RERANKED, Choice, System
 from sbert_app.labelled.example_set import Examples, trained_on
 from sbert_app.labelled.queries import Queries
 from sbert_app.labelled.queries import Rows as BestRows
 from sbert_app.models.files.trained_for import check_one_score
-from sbert_app.models.words.vectors import WordVectors, words
+from sbert_app.models.words.vectors import AverageWordVectors, WordVectors, words
 from sbert_app.runtime.workbench import Workbench
 from sbert_app.vectors import Array, Rows, Vectors, in_order
 
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
     from sbert_app.models.poly_encoder import PairScorer
 
 Tick = Callable[[], None]
-Stream = Callable[..., Iterator[tuple[Rows, Vectors]]]  # sentences and a prompt -> (row numbers, vectors) batch by batch
+Embed = Callable[..., Vectors]  # n sentences and, of an encoder, a prompt -> (n, dim)
 
 
 def load_system(
@@ -55,26 +53,22 @@ def load_system(
         def cosines(examples: Examples) -> Array:
             return _apart(examples, tf_idf_cosines(examples.sentences, tick))
 
-        return System(systems.TF_IDF, about, about, cosines, apart=True, words=True)
+        return System(name, about, about, cosines, apart=True, words=True)
     if name == systems.OVERLAP:
 
         def overlaps(pairs: "list[Pair]") -> Array:
             return np.array([word_overlap(*pair) for pair in ticking(pairs, tick)])
 
-        return System(systems.OVERLAP, "Jaccard", "Jaccard", lambda examples: _of_pairs(examples, overlaps))
+        return System(name, "Jaccard", "Jaccard", lambda examples: _of_pairs(examples, overlaps))
     if name == systems.SVR:
-        learnt = partial(out_of_fold, tick=tick)
-        return System(systems.SVR, systems.LEARNS, "svr", learnt, learner=learnt)
-    if name == systems.WORD_VECTORS and choice.word_vectors is not None:
-        return _word_vectors(choice.word_vectors, texts, tick)
-    if name in systems.RANKERS:
-        return load_ranker(bench, name, choice, tick)
-    encoder = bench.registry.encoder(choice.bert if name in systems.RAW else choice.model)
+        return System(name, systems.LEARNS, "svr", learner=partial(out_of_fold, tick=tick))
+    if name == BM25:
+        return System(name, "k1 1.2, b 0.75", "bm25", ranker=lambda data: by_words(data, tick))
     if name == systems.WORD_VECTORS:
-        from sbert_app.models.words.vectors import AverageWordVectors
-
-        average = AverageWordVectors(encoder)
-        return _embedding(name, f"input vectors of {choice.model}", f"{encoder.fingerprint} input", average.stream, tick)
+        return _word_vectors(bench, choice, texts, tick)
+    encoder = bench.registry.encoder(choice.bert if name in systems.RAW else choice.model)
+    if name in systems.RANKERS:
+        return _ranker(bench, name, choice, encoder, tick)
     pooling = {**systems.POOLED, **systems.RAW}.get(name, encoder.layout.pooling)
     return of_encoder(bench, pooled_by(encoder, pooling), name, tick)
 
@@ -91,13 +85,10 @@ def pooled_by(encoder: "Encoder", pooling: str) -> "Encoder":
 
 def of_encoder(bench: Workbench, encoder: "Encoder", name: str = systems.SBERT, tick: Tick = lambda: None) -> System:
     """An encoder as a system; the device is released between batches."""
-    stream = streamed(bench, encoder, tick)
-
-    def rank(data: Queries) -> list[BestRows]:
-        return by_vectors(data, *embedded(data, encoder, stream), tick)
-
-    system = _embedding(name, encoder.name, encoder.fingerprint, stream, tick)
-    return replace(system, ranker=rank, trained_on=trained_on(encoder.folder))
+    embed = embedding(bench, encoder, tick)
+    system = _embedding(name, encoder.name, encoder.fingerprint, embed, tick)
+    ranker = partial(_by_cosine, encoder=encoder, embed=embed, tick=tick)
+    return replace(system, ranker=ranker, trained_on=trained_on(encoder.folder))
 
 
 def of_cross_encoder(bench: Workbench, cross: "PairScorer", name: str = systems.CROSS, tick: Tick = lambda: None) -> System:
@@ -109,10 +100,7 @@ def of_cross_encoder(bench: Workbench, cross: "PairScorer", name: str = systems.
     return System(name, cross.name, cross.fingerprint, score, ranker=rank, trained_on=known)
 
 
-def _embedding(name: str, model: str, identity: str, stream: Stream, tick: Tick) -> System:
-    def embed(sentences: Sequence[str]) -> Vectors:
-        return joined(len(sentences), ticking(stream(sentences), tick))
-
+def _embedding(name: str, model: str, identity: str, embed: Embed, tick: Tick) -> System:
     def score(examples: Examples) -> Array:
         return predict(examples.kind, [embed(column) for column in examples.sentences])
 
@@ -122,10 +110,20 @@ def _embedding(name: str, model: str, identity: str, stream: Stream, tick: Tick)
     return System(name, model, identity, score, embed, rank, apart=True)
 
 
-def _word_vectors(file: Path, texts: Iterable[Sequence[str]], tick: Tick) -> System:
-    vectors = WordVectors.read(file, {word for column in texts for sentence in column for word in words(sentence)})
-    digest = hashlib.blake2b(vectors.content, digest_size=8).hexdigest()
-    return _embedding(systems.WORD_VECTORS, file.name, digest, vectors.stream, tick)
+def _word_vectors(bench: Workbench, choice: Choice, texts: Iterable[Sequence[str]], tick: Tick) -> System:
+    """The averages of a file's word vectors, or without a file of the model's input vectors."""
+    if choice.word_vectors is not None:
+        known = WordVectors.read(choice.word_vectors, {word for column in texts for sentence in column for word in words(sentence)})
+        vectors, name = known.stream, choice.word_vectors.name
+        digest = hashlib.blake2b(known.content, digest_size=8).hexdigest()
+    else:
+        encoder = bench.registry.encoder(choice.model)
+        vectors, name, digest = (
+            AverageWordVectors(encoder).stream,
+            f"input vectors of {choice.model}",
+            f"{encoder.fingerprint} input",
+        )
+    return _embedding(systems.WORD_VECTORS, name, digest, lambda column: joined(len(column), ticking(vectors(column), tick)), tick)
 
 
 def _apart(examples: Examples, scores: Sequence[Array]) -> Array:
@@ -139,34 +137,26 @@ def _of_pairs(examples: Examples, score: "Callable[[list[Pair]], Array]") -> Arr
     return _apart(examples, [score(list(zip(anchor, other, strict=True))) for other in others])
 
 
-def load_ranker(bench: Workbench, name: str, choice: Choice, tick: Tick) -> System:
-    """One of RANKERS, ready to rank. Raises UserError for a model that cannot be read. tick: called between steps, may raise."""
+def _by_cosine(data: Queries, encoder: "Encoder", embed: Embed, tick: Tick) -> list[BestRows]:
+    return by_vectors(data, *embedded(data, encoder, embed), tick)
 
-    def score(examples: Examples) -> Array:
-        raise UserError("Ranks documents only: there are none here.")
 
-    if name == BM25:
-        return System(BM25, "k1 1.2, b 0.75", "bm25", score, ranker=lambda data: by_words(data, tick))
-    encoder = bench.registry.encoder(choice.model)
-    stream = streamed(bench, encoder, tick)
-    if name == HYBRID:
-        model, identity = f"{choice.model} and BM25", f"{encoder.fingerprint} bm25 z-scores"
-        return System(name, model, identity, score, ranker=lambda data: by_both(data, *embedded(data, encoder, stream), tick))
-    if name == MAXSIM:
+def _ranker(bench: Workbench, name: str, choice: Choice, encoder: "Encoder", tick: Tick) -> System:
+    """One of RANKERS but BM25, ready to rank."""
+    embed = embedding(bench, encoder, tick)
+    if name == RERANKED:
+        cross = bench.registry.pair_scorer(choice.cross_encoder)
+        check_one_score(cross)  # at once, not after the encoder has ranked all documents
+        scores = pair_scores(bench, cross, tick)
+        model, identity = f"{choice.model}, {cross.name}", f"{encoder.fingerprint} {cross.fingerprint}"
+        return System(name, model, identity, ranker=lambda data: reranked(data, _by_cosine(data, encoder, embed, tick), scores))
 
-        def rank(data: Queries) -> list[BestRows]:
-            return by_maxsim(data, *embedded(data, encoder, stream), _comparing(bench, encoder, data, tick), tick)
+    def rank(data: Queries) -> list[BestRows]:
+        compare = _comparing(bench, encoder, data, tick) if name == MAXSIM else None
+        return by_both(data, *embedded(data, encoder, embed), tick, compare)
 
-        model, identity = f"{choice.model}, BM25 and MaxSim", f"{encoder.fingerprint} bm25 z-scores maxsim"
-        return System(name, model, identity, score, ranker=rank)
-    cross = bench.registry.pair_scorer(choice.cross_encoder)
-    check_one_score(cross)  # at once, not after the encoder has ranked all documents
-    scores = pair_scores(bench, cross, tick)
-
-    def again(data: Queries) -> list[BestRows]:
-        return reranked(data, by_vectors(data, *embedded(data, encoder, stream), tick), scores)
-
-    return System(name, f"{choice.model}, {cross.name}", f"{encoder.fingerprint} {cross.fingerprint}", score, ranker=again)
+    model, identity = (", BM25 and MaxSim", " maxsim") if name == MAXSIM else (" and BM25", "")
+    return System(name, f"{choice.model}{model}", f"{encoder.fingerprint} bm25 z-scores{identity}", ranker=rank)
 
 
 def _comparing(bench: Workbench, encoder: "Encoder", data: Queries, tick: Tick) -> Compare:
@@ -187,21 +177,18 @@ def _comparing(bench: Workbench, encoder: "Encoder", data: Queries, tick: Tick) 
     return compare
 
 
-def streamed(bench: Workbench, encoder: "Encoder", tick: Tick) -> Stream:
-    """Embed with an encoder; the device is released between batches."""
+def embedding(bench: Workbench, encoder: "Encoder", tick: Tick) -> Embed:
+    """Embed n sentences with an encoder, and a prompt if there is one, (n, dim); the device is released between batches."""
 
-    def stream(sentences: Sequence[str], prompt: str = "") -> Iterator[tuple[Rows, Vectors]]:
-        for batch in bench.device.stream(encoder, sentences, prompt):
-            tick()
-            yield batch
+    def embed(sentences: Sequence[str], prompt: str = "") -> Vectors:
+        return joined(len(sentences), ticking(bench.device.stream(encoder, sentences, prompt), tick))
 
-    return stream
+    return embed
 
 
-def embedded(data: Queries, encoder: "Encoder", stream: Stream) -> tuple[Vectors, Vectors]:
+def embedded(data: Queries, encoder: "Encoder", embed: Embed) -> tuple[Vectors, Vectors]:
     """The embeddings of the queries, (Q, dim), and of the documents, (D, dim)."""
-    queries = joined(len(data.queries), stream(data.queries, encoder.prompt("query")))
-    return queries, joined(len(data.documents), stream(data.documents, encoder.document_prompt))
+    return embed(data.queries, encoder.prompt("query")), embed(data.documents, encoder.document_prompt)
 
 
 def joined(count: int, batches: Iterable[tuple[Rows, Vectors]]) -> Vectors:

@@ -7,8 +7,7 @@ import numpy as np
 
 from sbert_app.evaluation.metrics import MetricEstimate, interval
 from sbert_app.grid.cell import Cell
-from sbert_app.grid.data_sets import DataSet
-from sbert_app.grid.tasks.task import RETRIEVAL, UNITS
+from sbert_app.grid.data_set import RETRIEVAL, UNITS, DataSet
 
 SEEN_SHARE = 0.01  # of a data set's pairs: fewer hardly change a figure, and even published parts share a few
 ALL_PAIRS = 10_000  # sentences, as in the paper

@@ -58,7 +58,7 @@ class Choice:
 class System:
     """A system ready to score. identity: of its weights, equal only for systems with equal results.
 
-    embed: n sentences -> (n, dim), None for a system that only scores pairs. scorer, ranker: see `score` and `rank`. trained_on:
+    scorer, ranker: see `score` and `rank`. embed: n sentences -> (n, dim), None for a system that only scores pairs. trained_on:
     digests of the pairs that it was trained on, as far as they are known. learner: instead of the scorer, of a system that learns
     from the data set: it scores each pair by what it learnt from others. apart: reads each sentence on its own, not pairs.
     words: learns classes from words, not from embeddings.
@@ -67,7 +67,7 @@ class System:
     name: str
     model: str
     identity: str
-    scorer: Score
+    scorer: Score | None = None
     embed: Embed | None = None
     ranker: Rank | None = None
     trained_on: Digests = field(default_factory=lambda: np.empty(0, np.uint64))
@@ -79,11 +79,15 @@ class System:
         """A score of each example, (n,), higher is closer; for triplets that of the positive minus that of the negative.
 
         subsets: of each example, for a system that learns: it scores a subset by what it learnt from others. Raises UserError for
-        pairs that belong together, if it has no embeddings to find the partner among all.
+        pairs that belong together, if it has no embeddings to find the partner among all, and for a system that only ranks.
         """
         if examples.kind == "positives" and self.embed is None:
             raise UserError("Scores pairs only: cannot find a sentence's partner among all sentences.")
-        return self.learner(examples, subsets) if self.learner else self.scorer(examples)
+        if self.learner:
+            return self.learner(examples, subsets)
+        if self.scorer is None:
+            raise UserError("Ranks documents only: there are none here.")
+        return self.scorer(examples)
 
     def rank(self, data: Queries) -> list[Rows]:
         """The best documents of each query, best first. Raises UserError for a system that cannot rank."""

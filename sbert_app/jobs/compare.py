@@ -1,13 +1,12 @@
 """The job compare: is one encoder worse than another, on a file and on everyday pairs? A gate for scripts."""
 
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from sbert_app.evaluation.verdict import WORSE, Verdict, judge, predict
-from sbert_app.grid.data_sets import read_pairs
-from sbert_app.grid.loading import joined, streamed
+from sbert_app.grid.loading import embedding
+from sbert_app.grid.reading import read_pairs
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps
 from sbert_app.jobs.declaring.option import number, option, text, upload
 from sbert_app.labelled.examples import Examples, general_pairs
@@ -46,7 +45,7 @@ def compare(call: Call, options: CompareOptions) -> Steps:
     names, bench, stop = (options.before, options.after), call.bench, call.stop
     data: dict[str, Examples] = {GENERAL: general_pairs()}
     if options.on is not None:
-        data = {options.on.name: read_pairs(options.on, bench.settings.limits).reading.examples} | data  # type: ignore[union-attr]
+        data = {options.on.name: read_pairs(options.on, bench.settings.limits).examples} | data
     encoders = [bench.registry.encoder(name) for name in names]
     with bench.lines.corpora.join(stop) as waiting:
         deque(waiting, maxlen=0)
@@ -65,9 +64,8 @@ def compare(call: Call, options: CompareOptions) -> Steps:
 
 def _scores(call: Call, encoder: "Encoder", examples: Examples) -> Array:
     """The score of each example, (n,)."""
-    stream = streamed(call.bench, encoder, call.stop.tick)
-    columns: Sequence[Any] = [joined(len(column), stream(column)) for column in examples.sentences]
-    return predict(examples.kind, columns, encoder.similarity)
+    embed = embedding(call.bench, encoder, call.stop.tick)
+    return predict(examples.kind, [embed(column) for column in examples.sentences], encoder.similarity)
 
 
 def _fails(verdict: Verdict, least: float | None) -> bool:

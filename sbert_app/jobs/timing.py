@@ -3,14 +3,14 @@
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import Corpus, guess_column, read_corpus
 from sbert_app.errors import UserError
-from sbert_app.evaluation.verdict import Verdict, judge
+from sbert_app.evaluation.verdict import judge
 from sbert_app.grid.loading import of_cross_encoder, of_encoder
 from sbert_app.jobs import validation
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
@@ -27,10 +27,6 @@ from sbert_app.timing.race import FINAL_STAGES, STOPPED, Race, RaceCorpus, RaceS
 from sbert_app.timing.report import in_lines
 from sbert_app.timing.result import MOST_SENTENCES, TimingResult
 from sbert_app.wording import digits
-
-if TYPE_CHECKING:
-    from sbert_app.models.cross_encoder import CrossEncoder
-    from sbert_app.models.encoder import Encoder
 
 log = logging.getLogger(__name__)
 
@@ -143,9 +139,13 @@ def race(
 ) -> Iterator[Step[RaceState]]:
     """Race both systems, the cross-encoder working for `seconds`, then check the result, which the last step's state holds.
 
-    cross_encoder: which; "": one with the encoder's backbone. labelled: pairs to measure the quality of both on. Raises UserError
-    for too few sentences and, while it loads, for a cross-encoder with several labels.
+    cross_encoder: which; "": one with the encoder's backbone. labelled: examples to measure the quality of both on, which pairs
+    that belong together do not show. Raises UserError for too few sentences and, while it loads, for a cross-encoder with several
+    labels.
     """
+    sample: Examples | None = None
+    if labelled and labelled.kind != "positives":
+        sample = labelled.take(np.random.default_rng(0).permutation(len(labelled))[:QUALITY_PAIRS])
 
     def work() -> Iterator[Step[RaceState]]:
         from sbert_app.timing.experiment import conditions_of, cross_encoder_like, experiment, on_one_engine
@@ -158,9 +158,10 @@ def race(
         conditions = conditions_of(corpus.name, corpus.sentences, encoder, cross, trained, corpus.notes)
         for step in experiment(Race(encoder, cross, corpus.sentences, bench.device.hold), conditions, seconds, stop.is_set):
             state = step.result
-            if step.stage in FINAL_STAGES and state and state.timing and labelled and trained and not stop.is_set():
+            if step.stage in FINAL_STAGES and state and state.timing and sample and trained and not stop.is_set():
                 yield replace(step, stage="Measuring quality on your labelled pairs")
-                quality = _quality(bench, labelled, encoder, cross)
+                sbert, other = (system.score(sample) for system in (of_encoder(bench, encoder), of_cross_encoder(bench, cross)))
+                quality = judge(sample.kind, sbert, other, sample.gold)
                 step = replace(step, result=replace(state, timing=replace(state.timing, quality=quality)))
             yield step
 
@@ -199,12 +200,3 @@ def _in_line(bench: Workbench, corpus: RaceCorpus, work: Iterator[Step[Value]], 
             yield from work
         finally:
             bench.registry.release()
-
-
-def _quality(bench: Workbench, examples: Examples, encoder: "Encoder", cross: "CrossEncoder") -> Verdict | None:
-    """Compare SBERT (before) with the cross-encoder (after) on some of the examples. None for pairs without scores."""
-    if examples.kind == "positives":
-        return None
-    sample = examples.take(np.random.default_rng(0).permutation(len(examples))[:QUALITY_PAIRS])
-    sbert, other = of_encoder(bench, encoder), of_cross_encoder(bench, cross)
-    return judge(sample.kind, sbert.score(sample), other.score(sample), sample.gold)

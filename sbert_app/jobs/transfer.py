@@ -4,8 +4,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sbert_app.grid.classes import Classes, measures_of
 from sbert_app.grid.loading import of_encoder
-from sbert_app.grid.tasks.classes import Classes, measures_of
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, model_option
 from sbert_app.jobs.declaring.option import flag, option, text, upload
 from sbert_app.labelled.columns import has_pairs
@@ -42,7 +42,7 @@ def transfer(call: Call, options: TransferOptions) -> Steps:
         classes); folds (the accuracy of each), l2 (the weight decay chosen; of the quick form c), quick, protocol, sentences,
         classes, seconds.
     """
-    bench, stop, task = call.bench, call.stop, Classes(_read(call, options), options.quick)
+    bench, stop, task = call.bench, call.stop, Classes("", _read(call, options), options.quick)
     system = of_encoder(bench, bench.registry.encoder(options.model), tick=stop.tick)
     with bench.lines.corpora.join(stop) as waiting:
         yield from (Step(place_in_line(before, "job")) for before in waiting)

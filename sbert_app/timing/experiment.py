@@ -120,11 +120,9 @@ def _race_result(race: Race, conditions: Conditions) -> TimingResult | None:
     cross, encode = race.cross.throughput(), race.sbert.throughput()
     if cross is None or encode is None:
         return None
-    pair, seconds, answer = race.closest, race.state.answer_seconds, None
-    if pair is not None and seconds is not None:
-        answer = Answer(pair, race.sentences[pair.row1], race.sentences[pair.row2], seconds)
-    product = product_throughput(race.encoder.dim, race.device)
-    return TimingResult(conditions, cross, encode, product, answer, waited=race.state.waited)
+    state, pair = race.state, race.closest
+    answer = Answer(pair, race.sentences[pair.row1], race.sentences[pair.row2], state.answer_seconds or 0.0) if pair else None
+    return TimingResult(conditions, cross, encode, product_throughput(race.encoder.dim, race.device), answer, waited=state.waited)
 
 
 def _checks(race: Race, result: TimingResult) -> Iterator[tuple[str, TimingResult]]:

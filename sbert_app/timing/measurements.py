@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sbert_app.corpus.index import VectorIndex
-from sbert_app.timing.lane import Device, Lane, finish
-from sbert_app.timing.throughput import Throughput
-from sbert_app.vectors import Vectors, unit_rows
+from sbert_app.timing.throughput import Device, Lane, Throughput, finish
+from sbert_app.vectors import Rows, Vectors, unit_rows
 
 if TYPE_CHECKING:
     from sbert_app.models.cross_encoder import CrossEncoder, Pair
@@ -128,11 +127,13 @@ def measure_systems(encoder: "Encoder", sentences: Sequence[str], device: Device
     from sbert_app.models.words.vectors import AverageWordVectors
 
     words = AverageWordVectors(encoder)
-    lanes = {
-        WORDS: _lane(sentences, lambda: words.stream(sentences), device, encoder),
-        PLAIN: _lane(sentences, lambda: plain_stream(encoder, sentences, PLAIN_BATCH), device, encoder),
-        SMART: _lane(sentences, lambda: encoder.stream(sentences), device, encoder),
+    streams: dict[str, Callable[[], Iterator[tuple[Rows, Vectors]]]] = {
+        WORDS: lambda: words.stream(sentences),
+        PLAIN: lambda: plain_stream(encoder, sentences, PLAIN_BATCH),
+        SMART: lambda: encoder.stream(sentences),
     }
+    counts = {system: lambda stream=stream: (len(rows) for rows, _ in stream()) for system, stream in streams.items()}
+    lanes = {system: Lane(len(sentences), begin, device, encoder.engine.settle) for system, begin in counts.items()}
     for lane in lanes.values():
         lane.advance()  # warm-up
         lane.reset()
@@ -144,10 +145,6 @@ def measure_systems(encoder: "Encoder", sentences: Sequence[str], device: Device
             if (throughput := lane.throughput()) is not None:
                 rows.append(SystemSpeed(system, encoder.runs_on, throughput))
         yield rows
-
-
-def _lane(sentences: Sequence[str], stream: Callable[[], Iterator[tuple[Any, Any]]], device: Device, encoder: "Encoder") -> Lane:
-    return Lane(len(sentences), lambda: (len(rows) for rows, _ in stream()), device, encoder.engine.settle)
 
 
 def plain_stream(encoder: "Encoder", sentences: Sequence[str], batch_size: int) -> Iterator[tuple[Any, Vectors]]:

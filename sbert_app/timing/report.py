@@ -8,7 +8,7 @@ from sbert_app.evaluation import paper
 from sbert_app.models.files.trained_for import in_words
 from sbert_app.timing.measurements import SBERT_PASSES, QueryTiming
 from sbert_app.timing.result import CROSS, SBERT, Conditions, TimingResult
-from sbert_app.timing.throughput import DISTURBED, MOST_SPREAD, Extrapolation, pairs_of, turn_spread
+from sbert_app.timing.throughput import DISTURBED, MOST_SPREAD, Extrapolation, pairs_of
 from sbert_app.wording import digits, spoken
 
 MEASURED, EXTRAPOLATED, PUBLISHED = "measured", "extrapolated", "published"
@@ -82,7 +82,7 @@ def _rates(result: TimingResult) -> Iterator[Figure]:
     how = f"batches per second; turns of at least half the median length; above {MOST_SPREAD:g} something else used the processor"
     for name, throughput, *_ in rates[:2]:
         if len(throughput.turns) > 1:
-            yield Figure(f"{name}, fastest turn ÷ slowest turn", turn_spread(throughput), "×", MEASURED, how)
+            yield Figure(f"{name}, fastest turn ÷ slowest turn", throughput.unevenness, "×", MEASURED, how)
 
 
 def _whole_runs(result: TimingResult) -> Iterator[Figure]:

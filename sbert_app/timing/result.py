@@ -7,7 +7,7 @@ from sbert_app.corpus.mining import ClosestPair
 from sbert_app.evaluation.agreement import Agreement
 from sbert_app.evaluation.verdict import Verdict
 from sbert_app.timing.measurements import QueryTiming, SmallRun
-from sbert_app.timing.throughput import Extrapolation, Throughput, disturbed, extrapolate, pairs_of, power_law
+from sbert_app.timing.throughput import MOST_SPREAD, Extrapolation, Throughput, pairs_of, power_law
 
 CROSS, SBERT = "cross-encoder", "sbert"
 MOST_SENTENCES = 1_000_000  # the largest number to extrapolate to
@@ -42,10 +42,6 @@ class Answer:
     sentence2: str
     seconds: float
 
-    def summary(self) -> dict[str, Any]:
-        """Plain JSON, without the rows: they are positions in the sample, not in the file."""
-        return {"sentences": [self.sentence1, self.sentence2], "score": self.pair.score, "seconds": self.seconds}
-
 
 @dataclass(frozen=True)
 class TimingResult:
@@ -68,15 +64,15 @@ class TimingResult:
     @property
     def disturbed(self) -> bool:
         """Whether something else used the processor during the race, so that it should be run again."""
-        return disturbed(self.cross, self.encode)
+        return max(self.cross.unevenness, self.encode.unevenness) > MOST_SPREAD
 
     def cross_seconds(self, sentences: int) -> Extrapolation:
         """Seconds of the cross-encoder for all pairs of n sentences."""
-        return extrapolate(pairs_of(sentences), self.cross)
+        return self.cross.seconds_for(pairs_of(sentences))
 
     def sbert_seconds(self, sentences: int) -> Extrapolation:
         """Seconds of SBERT for n sentences: each encoded once, then the all-pairs step."""
-        return extrapolate(sentences, self.encode) + extrapolate(pairs_of(sentences), self.product)
+        return self.encode.seconds_for(sentences) + self.product.seconds_for(pairs_of(sentences))
 
     def query_seconds(self, kind: str, sentences: int) -> float | None:
         """Seconds of one search among n sentences, without encoding the query. kind: EXACT or APPROXIMATE."""
@@ -94,6 +90,7 @@ class TimingResult:
 
     def summary(self, sentences: int) -> dict[str, Any]:
         """Plain JSON for scripts: rates with their spread, extrapolated seconds for n sentences, agreement."""
+        answer = self.answer
         return {
             "sentences": sentences,
             "pairs": pairs_of(sentences),
@@ -106,7 +103,12 @@ class TimingResult:
                 "exact_seconds": self.query_seconds(EXACT, sentences),
                 "approximate_seconds": self.query_seconds(APPROXIMATE, sentences),
             },
-            "answer": self.answer and self.answer.summary(),
+            "answer": answer
+            and {  # without the rows: they are positions in the sample, not in the file
+                "sentences": [answer.sentence1, answer.sentence2],
+                "score": answer.pair.score,
+                "seconds": answer.seconds,
+            },
             "conditions": vars(self.conditions),
             "stopped": self.stopped,
             "disturbed": self.disturbed,

@@ -17,8 +17,9 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.evaluation import EmbeddingSimilarityEvaluator, InformationRetrievalEvaluator
 
 from sbert_app.grid.cell import measure_cell
-from sbert_app.grid.data_sets import DataSet, read_data_set, read_folder
+from sbert_app.grid.data_set import DataSet
 from sbert_app.grid.loading import joined, of_encoder
+from sbert_app.grid.reading import read_data_set, read_folder
 from sbert_app.models.defaults import DEFAULT_ENCODER
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.files.finding import bundled_folder
@@ -73,11 +74,9 @@ def data_sets(folder: Path, names: Sequence[str]) -> Iterator[DataSet]:
 def evaluator(data: DataSet) -> Callable[[SentenceTransformer], dict[str, float]]:
     """sentence-transformers' own measurement of a data set."""
     if data.task == "scored":
-        return EmbeddingSimilarityEvaluator(
-            *data.content.examples.sentences, data.content.examples.gold.tolist(), similarity_fn_names=["cosine"]
-        )
+        return EmbeddingSimilarityEvaluator(*data.examples.sentences, data.examples.gold.tolist(), similarity_fn_names=["cosine"])
     queries, documents = ({str(row): text for row, text in enumerate(texts)} for texts in data.columns)
-    relevant = {str(number): {str(row) for row in gains} for number, gains in enumerate(data.content.queries.relevant)}
+    relevant = {str(number): {str(row) for row in gains} for number, gains in enumerate(data.queries.relevant)}
     depths = {"mrr_at_k": [10], "ndcg_at_k": [10], "accuracy_at_k": [10], "precision_recall_at_k": [100], "map_at_k": [100]}
     return InformationRetrievalEvaluator(queries, documents, relevant, **depths)
 

@@ -13,7 +13,7 @@ from sbert_app.corpus.passages import LongTexts
 from sbert_app.corpus.ranking.lexical import compared_order
 from sbert_app.corpus.ranking.maxsim import COMPARED, TokenCache
 from sbert_app.corpus.reader import Corpus
-from sbert_app.grid.tasks.ranking import measures
+from sbert_app.grid.ranking import measures
 from sbert_app.labelled.queries import Queries
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware

@@ -24,7 +24,7 @@ from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
 from sbert_app.models.files.finding import CROSS_ENCODER, bundled_folder
 from sbert_app.timing.race import Race
-from sbert_app.timing.throughput import extrapolate, pairs_of
+from sbert_app.timing.throughput import pairs_of
 from sbert_app.vectors import unit_rows
 from tests.benchmarks import data, models
 from tests.benchmarks.timing import alternate, seconds_of
@@ -131,7 +131,7 @@ def extrapolation() -> list[dict[str, float]]:
             pass
         for _ in race.run(RACE_SECONDS):
             pass
-        predicted = extrapolate(pairs_of(FULL), race.cross.throughput())
+        predicted = race.cross.throughput().seconds_for(pairs_of(FULL))
         measured = seconds_of(lambda s=sentences: cross.score(list(combinations(s, 2))))
         results.append({"predicted": predicted.seconds, "measured": measured, "error": predicted.seconds / measured - 1})
         print(results[-1], flush=True)

@@ -15,7 +15,7 @@ import torch
 
 from sbert_app.evaluation.agreement import spearman
 from sbert_app.evaluation.verdict import predict
-from sbert_app.grid.data_sets import read_data_set
+from sbert_app.grid.reading import read_data_set
 from sbert_app.labelled.examples import Examples
 from sbert_app.models.encoder import Encoder
 from sbert_app.models.engine.hardware import choose_hardware
@@ -64,7 +64,7 @@ def trained(pooling: str, concatenation: str, seed: int, examples: Examples, pai
 
 
 def main(nli: Path, stsb: Path, pairs: int) -> None:
-    examples, test = (read_data_set(read_table(path, Limits()), Limits()).content.examples for path in (nli, stsb))
+    examples, test = (read_data_set(read_table(path, Limits()), Limits()).examples for path in (nli, stsb))
     before = {pooling: test_score(encoder_with(pooling), test) for pooling in ("mean", "max", "cls")}
     scores: dict[tuple[str, str], list[float]] = {setting: [] for setting in SETTINGS}
     for seed in SEEDS:

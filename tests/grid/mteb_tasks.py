@@ -11,8 +11,8 @@ from mteb.abstasks import AbsTaskPairClassification, AbsTaskRetrieval, AbsTaskST
 from mteb.abstasks.task_metadata import TaskMetadata
 from mteb.models.model_meta import ModelMeta
 
-from sbert_app.grid.data_sets import DataSet
-from sbert_app.grid.tasks.ranking import Retrieval
+from sbert_app.grid.data_set import DataSet
+from sbert_app.grid.ranking import Retrieval
 from sbert_app.labelled.queries import Queries
 
 Encode = Callable[[list[str]], np.ndarray]
@@ -67,10 +67,10 @@ def task(data: DataSet) -> Any:
 
 
 def _content(data: DataSet) -> Any:
-    if isinstance(data.content, Retrieval):
-        return _retrieval(data.content.queries)
-    first, second = data.content.examples.sentences
-    gold = data.content.examples.gold
+    if isinstance(data, Retrieval):
+        return _retrieval(data.queries)
+    first, second = data.examples.sentences
+    gold = data.examples.gold
     answers = {"score": (5 * gold).tolist()} if data.task == "scored" else {"labels": gold.astype(int).tolist()}
     return DatasetDict(test=Dataset.from_dict({"sentence1": first, "sentence2": second, **answers}))
 

@@ -8,13 +8,13 @@ from scipy.stats import spearmanr
 
 from sbert_app.errors import UserError
 from sbert_app.evaluation.metrics import pearson, resampled, share_positive
-from sbert_app.grid.cell import CellStore, disagreements, measure_cell, mistakes
-from sbert_app.grid.data_sets import DataSet, read_data_set
+from sbert_app.grid.cell import CellStore, measure_cell, mistakes
+from sbert_app.grid.chosen import own_data_sets
+from sbert_app.grid.data_set import PairSet
 from sbert_app.grid.loading import load_system
+from sbert_app.grid.reading import read_data_set
 from sbert_app.grid.result import Grid, difference
 from sbert_app.grid.systems import OVERLAP, SBERT, TF_IDF, Choice, System
-from sbert_app.grid.tasks.chosen import own_data_sets
-from sbert_app.grid.tasks.task import PairTask
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
 
@@ -23,7 +23,7 @@ NOISE = np.random.default_rng(0)
 
 @pytest.fixture(scope="module")
 def pairs(scored):
-    return DataSet("scored", PairTask(scored))
+    return PairSet("scored", scored)
 
 
 def made(name: str, scores) -> System:
@@ -33,14 +33,14 @@ def made(name: str, scores) -> System:
 @pytest.fixture(scope="module")
 def cells(pairs):
     """A system that knows the answers but for noise, one that knows less, and one that guesses."""
-    gold = pairs.content.examples.gold
+    gold = pairs.examples.gold
     noise = {"good": 0.05, "fair": 0.2, "guess": 50.0}
     return {name: measure_cell(made(name, gold + NOISE.normal(0, sigma, len(gold))), pairs) for name, sigma in noise.items()}
 
 
 def test_the_figure_is_the_librarys_and_lies_in_its_interval(pairs, cells):
     for cell in cells.values():
-        assert cell.value == pytest.approx(spearmanr(cell.predicted, pairs.content.examples.gold).statistic, abs=1e-6)
+        assert cell.value == pytest.approx(spearmanr(cell.predicted, pairs.examples.gold).statistic, abs=1e-6)
         assert cell.low < cell.value < cell.high and cell.sentences == 240
 
 
@@ -71,7 +71,7 @@ def test_classes_are_learnt_from_embeddings_only(shared_bench):
     tickets = next(data for data in own_data_sets(Limits()) if data.name == "Tickets by team")
     sbert = load_system(shared_bench, SBERT, Choice())
     cell = measure_cell(sbert, tickets)
-    right = cell.predicted == tickets.content.data.targets
+    right = cell.predicted == tickets.data.targets
     assert 0.65 < cell.value < 0.85 and cell.value == pytest.approx(right.mean(), abs=0.005) and cell.low < cell.value < cell.high
     worst = mistakes(tickets, cell, 5)
     assert len(worst) == 5 and all(mistake.expected != mistake.given for mistake in worst)
@@ -81,9 +81,9 @@ def test_classes_are_learnt_from_embeddings_only(shared_bench):
 
 def test_mistakes_come_worst_first_and_disagreements_favour_the_other(pairs, cells):
     (worst, *_) = mistakes(pairs, cells["guess"], 3)
-    assert worst.expected.split()[0] in {f"{5 * gold:.3g}" for gold in pairs.content.examples.gold} and "closer than" in worst.given
-    assert len(disagreements(pairs, cells["guess"], cells["good"], 4)) == 4
-    assert not disagreements(pairs, cells["guess"], cells["guess"], 4)
+    assert worst.expected.split()[0] in {f"{5 * gold:.3g}" for gold in pairs.examples.gold} and "closer than" in worst.given
+    assert len(mistakes(pairs, cells["guess"], 4, better=cells["good"])) == 4
+    assert not mistakes(pairs, cells["guess"], 4, better=cells["guess"])
 
 
 def test_a_cell_is_kept_by_content_and_a_damaged_one_is_forgotten(tmp_path, pairs, shared_bench):
@@ -94,7 +94,7 @@ def test_a_cell_is_kept_by_content_and_a_damaged_one_is_forgotten(tmp_path, pair
     renamed = replace(pairs, name="renamed")
     again = CellStore(tmp_path / "cells").get(system, renamed)
     assert again == replace(cell, data_set="renamed") and (again.samples == cell.samples).all()
-    assert store.get(made("other", pairs.content.examples.gold), pairs) is None
+    assert store.get(made("other", pairs.examples.gold), pairs) is None
     (file,) = (tmp_path / "cells").iterdir()
     file.write_bytes(file.read_bytes()[:-100])
     assert store.get(system, pairs) is None and not file.exists()
@@ -111,5 +111,5 @@ def test_subsets_have_figures_of_their_own(write, shared_bench):
     data = read_data_set(table, Limits())
     cell = measure_cell(load_system(shared_bench, OVERLAP, Choice()), data)
     odd = np.arange(1, 24, 2)
-    expected = spearmanr(cell.predicted[odd], data.content.examples.gold[odd]).statistic
+    expected = spearmanr(cell.predicted[odd], data.examples.gold[odd]).statistic
     assert list(cell.subsets) == ["even", "odd"] and cell.subsets["odd"] == pytest.approx(expected, abs=1e-6)

@@ -8,12 +8,11 @@ from sklearn.metrics import v_measure_score
 
 from sbert_app.errors import UserError
 from sbert_app.grid.cell import measure_cell, mistakes
-from sbert_app.grid.data_sets import DataSet
+from sbert_app.grid.chosen import MOST_TRIPLETS, as_triplets, by_tasks, own_data_sets
+from sbert_app.grid.classes import Classes, clustered
+from sbert_app.grid.data_set import CLASSES, CLUSTERS
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.systems import OVERLAP, WORD_VECTORS, Choice
-from sbert_app.grid.tasks.chosen import MOST_TRIPLETS, as_clusters, as_triplets, by_tasks, own_data_sets
-from sbert_app.grid.tasks.classes import Classes, clustered
-from sbert_app.grid.tasks.task import CLASSES, CLUSTERS
 from sbert_app.labelled.labelled_sentences import LabelledSentences
 from sbert_app.settings import Limits
 
@@ -25,9 +24,9 @@ def notes():
     return next(data for data in own_data_sets(Limits()) if data.name == "Notes by topic")
 
 
-def made(targets, test=None) -> DataSet:
+def made(targets, test=None) -> Classes:
     sentences = [f"sentence number {row}" for row in range(len(targets))]
-    return DataSet("made", Classes(LabelledSentences(sentences, np.asarray(targets), ["a", "b", "c"], test, None)))
+    return Classes("made", LabelledSentences(sentences, np.asarray(targets), ["a", "b", "c"], test, None))
 
 
 def test_unasked_sentences_are_classes_only(notes):
@@ -40,21 +39,21 @@ def test_unasked_sentences_are_classes_only(notes):
 
 def test_a_triplet_is_two_of_one_class_and_one_of_another():
     data = made(np.repeat([0, 1, 1, 2], 900))
-    columns = as_triplets(data, data.content.data).columns
+    columns = as_triplets(data).columns
     rows = np.array([[int(sentence.split()[-1]) for sentence in column] for column in columns])
-    anchors, positives, negatives = data.content.data.targets[rows]
+    anchors, positives, negatives = data.data.targets[rows]
     assert rows.shape == (3, MOST_TRIPLETS) and len(set(rows[0].tolist())) == MOST_TRIPLETS
     assert (anchors == positives).all() and (anchors != negatives).all() and (rows[0] != rows[1]).all()
-    assert columns == as_triplets(data, data.content.data).columns
+    assert columns == as_triplets(data).columns
 
 
 def test_only_tested_sentences_are_asked_for():
     test = np.zeros(40, bool)
     test[20:] = True
     data = made(np.tile([0, 1], 20), test)
-    (triplets,) = by_tasks(data, ["triplets"])
+    clusters, triplets = by_tasks(data, ["triplets", CLUSTERS])
     assert {int(sentence.split()[-1]) for column in triplets.columns for sentence in column} <= set(range(20, 40))
-    assert as_clusters(data, data.content.data).size == 20
+    assert clusters.size == 20
     alone = made(np.repeat([0, 1], 20), test)  # the test part holds one class
     assert by_tasks(alone, ["triplets", CLUSTERS]) == [] and len(by_tasks(alone, [CLASSES])) == 1
 
@@ -67,12 +66,12 @@ def test_a_cluster_has_the_name_of_the_class_that_fits_best():
 
 
 def test_the_figure_of_clusters_is_scikit_learns(shared_bench, notes):
-    system, data = load_system(shared_bench, WORD_VECTORS, Choice()), as_clusters(notes, notes.content.data)
+    system, (data,) = load_system(shared_bench, WORD_VECTORS, Choice()), by_tasks(notes, [CLUSTERS])
     cell = measure_cell(system, data)
     assert data.measure == cell.measure == "v_measure" and cell.sentences == data.size
-    assert cell.value == pytest.approx(v_measure_score(notes.content.data.targets, cell.predicted), abs=1e-6)
+    assert cell.value == pytest.approx(v_measure_score(notes.data.targets, cell.predicted), abs=1e-6)
     assert 0.2 < cell.low < cell.value < cell.high < 0.9 and cell.samples.mean() == pytest.approx(cell.value, abs=1e-4)
-    assert cell.measures["accuracy"] == pytest.approx((cell.predicted == notes.content.data.targets).mean())
+    assert cell.measures["accuracy"] == pytest.approx((cell.predicted == notes.data.targets).mean())
     assert all(mistake.expected != mistake.given for mistake in mistakes(data, cell, 5))
     guess = replace(system, embed=lambda sentences: GENERATOR.normal(size=(len(sentences), 8)).astype(np.float32))
     assert measure_cell(guess, data).value < cell.low / 2

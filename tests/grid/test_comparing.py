@@ -5,13 +5,12 @@ from dataclasses import replace
 import pytest
 
 from sbert_app.grid.cell import measure_cell
-from sbert_app.grid.data_sets import DataSet
+from sbert_app.grid.chosen import own_data_sets
+from sbert_app.grid.data_set import PairSet
 from sbert_app.grid.export import as_latex, as_markdown
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import BM25, CROSS, OVERLAP, SBERT, Choice
-from sbert_app.grid.tasks.chosen import own_data_sets
-from sbert_app.grid.tasks.task import PairTask
 from sbert_app.settings import Limits
 from sbert_app.ui.evaluation import grid_view
 from sbert_app.ui.evaluation.below_view import chart
@@ -21,7 +20,7 @@ EVERYDAY, TICKETS, NOTES, REQUESTS, MESSAGES, INSTRUCTIONS = own_data_sets(Limit
 
 @pytest.fixture(scope="module")
 def cell(shared_bench, scored):
-    return measure_cell(load_system(shared_bench, OVERLAP, Choice()), DataSet("scored", PairTask(scored)))
+    return measure_cell(load_system(shared_bench, OVERLAP, Choice()), PairSet("scored", scored))
 
 
 @pytest.fixture(scope="module")

@@ -10,19 +10,18 @@ import pytest
 
 from sbert_app.errors import UserError
 from sbert_app.grid.cell import measure_cell
-from sbert_app.grid.data_sets import DataSet
+from sbert_app.grid.chosen import own_data_sets
+from sbert_app.grid.data_set import CLASSES, PairSet
 from sbert_app.grid.export import as_csv, as_files, as_latex, as_markdown, as_zip, check_known, write_files
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import OVERLAP, TF_IDF, Choice
-from sbert_app.grid.tasks.chosen import own_data_sets
-from sbert_app.grid.tasks.task import CLASSES, PairTask
 from sbert_app.settings import Limits
 
 
 @pytest.fixture(scope="module")
 def grid(shared_bench, scored):
-    data = DataSet("50 % a|b_c", PairTask(scored))
+    data = PairSet("50 % a|b_c", scored)
     cells = {(name, 0): measure_cell(load_system(shared_bench, name, Choice()), data) for name in (TF_IDF, OVERLAP)}
     return Grid((TF_IDF, OVERLAP, "lost"), (data,), {**cells, ("lost", 0): "There is no model."})
 

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 
 from sbert_app.grid.cell import measure_cell
-from sbert_app.grid.data_sets import DataSet
+from sbert_app.grid.chosen import own_data_sets
+from sbert_app.grid.data_set import DataSet, PairSet
 from sbert_app.grid.export import write_files
 from sbert_app.grid.loading import load_system
+from sbert_app.grid.ranking import Retrieval
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import OVERLAP, SBERT, TF_IDF, WORD_VECTORS, Choice
-from sbert_app.grid.tasks.chosen import own_data_sets
-from sbert_app.grid.tasks.ranking import Retrieval
-from sbert_app.grid.tasks.task import PairTask
 from sbert_app.labelled.queries import Queries
 from sbert_app.settings import ASSETS, Limits
 
@@ -45,7 +44,7 @@ def notes() -> DataSet:
     right = [texts.index(query["expected_text"]) for query in queries]
     alike = [{row: 1.0 for row, kind in enumerate(kinds) if kind == kinds[best]} for best in right]
     relevant = [{**gains, best: 2.0} for gains, best in zip(alike, right, strict=True)]
-    return DataSet("Field notes", Retrieval(Queries([query["query"] for query in queries], texts, relevant)))
+    return Retrieval("Field notes", Queries([query["query"] for query in queries], texts, relevant))
 
 
 @pytest.mark.parametrize(
@@ -67,8 +66,8 @@ def test_mteb_reads_our_results(shared_bench, tmp_path):
     from mteb.results import TaskResult
 
     everyday = own("Everyday pairs")
-    pairs = everyday.content.examples.take(np.arange(1_379) % everyday.size)
-    data_sets = (DataSet("stsb_test", PairTask(pairs)), own("Hard instructions"), notes(), own("Tickets by team"))
+    pairs = everyday.examples.take(np.arange(1_379) % everyday.size)
+    data_sets = (PairSet("stsb_test", pairs), own("Hard instructions"), notes(), own("Tickets by team"))
     systems = {name: load_system(shared_bench, name, Choice()) for name in (WORD_VECTORS, TF_IDF)}
     cells = {(name, n): measure_cell(system, data_sets[n]) for name, system in systems.items() for n in (0, 1)}
     cells[WORD_VECTORS, 2] = measure_cell(systems[WORD_VECTORS], data_sets[2])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sbert_app.grid.cell import measure_cell
+from sbert_app.grid.chosen import own_data_sets
 from sbert_app.grid.loading import of_encoder
-from sbert_app.grid.tasks.chosen import own_data_sets
 from sbert_app.settings import Limits
 
 
@@ -29,7 +29,7 @@ def test_scored_pairs(oracle, sbert):
     from sentence_transformers.evaluation import EmbeddingSimilarityEvaluator
 
     data = own("Everyday pairs")
-    expected = EmbeddingSimilarityEvaluator(*data.content.examples.sentences, data.content.examples.gold.tolist())(oracle)
+    expected = EmbeddingSimilarityEvaluator(*data.examples.sentences, data.examples.gold.tolist())(oracle)
     cell = measure_cell(sbert, data)
     assert cell.measures["spearman"] == pytest.approx(expected["spearman_cosine"], abs=1e-4)
     assert cell.measures["pearson"] == pytest.approx(expected["pearson_cosine"], abs=1e-4)
@@ -39,7 +39,7 @@ def test_triplets(oracle, sbert):
     from sentence_transformers.evaluation import TripletEvaluator
 
     data = own("Hard messages")
-    expected = TripletEvaluator(*data.content.examples.sentences)(oracle)
+    expected = TripletEvaluator(*data.examples.sentences)(oracle)
     assert measure_cell(sbert, data).value == pytest.approx(expected["cosine_accuracy"], abs=1 / data.size)
 
 
@@ -47,8 +47,8 @@ def test_labelled_pairs(oracle, sbert):
     from sentence_transformers.evaluation import BinaryClassificationEvaluator
 
     data = own("Hard instructions")
-    labels = data.content.examples.gold.astype(np.int64).tolist()
-    expected = BinaryClassificationEvaluator(*data.content.examples.sentences, labels, similarity_fn_names=["cosine"])(oracle)
+    labels = data.examples.gold.astype(np.int64).tolist()
+    expected = BinaryClassificationEvaluator(*data.examples.sentences, labels, similarity_fn_names=["cosine"])(oracle)
     cell = measure_cell(sbert, data)
     assert cell.measures["average_precision"] == pytest.approx(expected["cosine_ap"], abs=1e-3)
     assert cell.measures["f1"] == pytest.approx(expected["cosine_f1"], abs=1e-3)

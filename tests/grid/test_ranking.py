@@ -5,13 +5,13 @@ import pytest
 from sklearn.metrics import ndcg_score
 
 from sbert_app.errors import UserError
+from sbert_app.grid import ranking
 from sbert_app.grid.cell import measure_cell, mistakes
-from sbert_app.grid.data_sets import DataSet, read_folder
+from sbert_app.grid.data_set import RETRIEVAL, PairSet
 from sbert_app.grid.loading import load_system
+from sbert_app.grid.ranking import Retrieval
+from sbert_app.grid.reading import read_folder
 from sbert_app.grid.systems import BM25, CROSS, HYBRID, MAXSIM, OVERLAP, RERANKED, SBERT, Choice
-from sbert_app.grid.tasks import ranking
-from sbert_app.grid.tasks.ranking import Retrieval
-from sbert_app.grid.tasks.task import RETRIEVAL, PairTask
 from sbert_app.labelled.queries import Queries
 from sbert_app.settings import Limits
 
@@ -34,7 +34,7 @@ def test_measures_are_those_of_the_reference_functions():
 
 @pytest.mark.parametrize("name", [SBERT, BM25, HYBRID, MAXSIM, RERANKED])
 def test_every_system_that_ranks(shared_bench, name):
-    cell = measure_cell(load_system(shared_bench, name, Choice()), DataSet("small", Retrieval(DATA)))
+    cell = measure_cell(load_system(shared_bench, name, Choice()), Retrieval("small", DATA))
     assert all(low <= cell.measures[measure] <= high for measure, (low, high) in cell.intervals.items())
     assert (
         list(cell.intervals) == list(cell.measures) == list(ranking.RANKING)
@@ -58,7 +58,7 @@ def test_candidates_alone_are_ranked_and_a_cross_encoder_can_read_them_all(share
 
 def test_a_ranker_is_no_system_for_pairs(shared_bench, scored):
     with pytest.raises(UserError, match="Ranks documents only"):
-        measure_cell(load_system(shared_bench, BM25, Choice()), DataSet("scored", PairTask(scored)))
+        measure_cell(load_system(shared_bench, BM25, Choice()), PairSet("scored", scored))
 
 
 def test_a_folder_of_corpus_queries_and_judgements_is_one_data_set(tmp_path, shared_bench):

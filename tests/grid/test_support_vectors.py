@@ -8,11 +8,10 @@ import pytest
 from sbert_app.errors import UserError
 from sbert_app.evaluation.agreement import spearman
 from sbert_app.grid.cell import CellStore, measure_cell
-from sbert_app.grid.data_sets import DataSet
+from sbert_app.grid.data_set import PairSet
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.support_vectors import LEAST_TRAINED, MOST_TRAINED, cut, out_of_fold, predict_folds
 from sbert_app.grid.systems import LEARNS, SVR, Choice
-from sbert_app.grid.tasks.task import PairTask
 from sbert_app.labelled.example_set import Examples
 
 WORDS = "cat dog hotel bill tree cloud river train stone paper glass music winter apple lamp".split()
@@ -81,7 +80,7 @@ def test_a_subset_is_predicted_by_the_others(examples, shared_bench, tmp_path):
     assert (out_of_fold(examples, subsets)[own] == out_of_fold(changed, subsets)[own]).all()
     assert (out_of_fold(examples)[own] != out_of_fold(changed)[own]).any()
     system, store = load_system(shared_bench, SVR, Choice()), CellStore(tmp_path)
-    plain, by_subset = DataSet("a", PairTask(examples)), DataSet("a", PairTask(examples, subsets))
+    plain, by_subset = PairSet("a", examples), PairSet("a", examples, subsets=subsets)
     cell = measure_cell(system, by_subset)
     assert cell.model == LEARNS and cell.predicted == pytest.approx(out_of_fold(examples, subsets), abs=1e-6)
     store.put(system, by_subset, cell)

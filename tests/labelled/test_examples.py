@@ -8,10 +8,9 @@ import pytest
 from sbert_app.errors import UserError
 from sbert_app.evaluation.agreement import spearman
 from sbert_app.grid.cell import measure_cell
-from sbert_app.grid.data_sets import DataSet
+from sbert_app.grid.data_set import PairSet
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import System
-from sbert_app.grid.tasks.task import PairTask
 from sbert_app.labelled.columns import ColumnRoles, guess_mapping, number
 from sbert_app.labelled.example_set import FILE, digests, remember, trained_on
 from sbert_app.labelled.examples import read_examples
@@ -206,7 +205,7 @@ def test_the_bundled_cross_encoder_says_what_it_was_trained_on():
 
 
 def test_a_system_that_saw_the_pairs_is_not_called_best(scored):
-    data = DataSet("scored", PairTask(scored))
+    data = PairSet("scored", scored)
     knows = System("knows", "m", "1", lambda examples: examples.gold, trained_on=digests(scored)[:30])
     fair = System("fair", "m", "2", lambda examples: examples.gold + np.random.default_rng(0).normal(0, 0.3, len(examples)))
     cells = {(system.name, 0): measure_cell(system, data) for system in (knows, fair)}

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from sbert_app.errors import UserError
-from sbert_app.grid.data_sets import read_data_set
-from sbert_app.grid.tasks.task import RETRIEVAL
+from sbert_app.grid.data_set import RETRIEVAL
+from sbert_app.grid.reading import read_data_set
 from sbert_app.labelled.queries import CorpusRows, read_answers, read_judgements, read_queries
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table

@@ -11,7 +11,7 @@ from sbert_app.corpus.findings import Mined
 from sbert_app.corpus.hits import FormerIndex
 from sbert_app.corpus.indexed import IndexedCorpus
 from sbert_app.corpus.reader import Corpus
-from sbert_app.grid.data_sets import read_data_set
+from sbert_app.grid.reading import read_data_set
 from sbert_app.jobs.duplicates.overlap import FileOverlap, Overlap
 from sbert_app.jobs.evaluate.grid import Uploaded
 from sbert_app.jobs.fine_tune.preparing import read_training_data

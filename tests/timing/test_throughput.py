@@ -1,10 +1,8 @@
 """Rates, bands, disturbance, extrapolation and durations: arithmetic on numbers that are known."""
 
-import json
-
 import pytest
 
-from sbert_app.timing.throughput import Extrapolation, Throughput, Turn, disturbed, extrapolate, pairs_of, power_law, spread
+from sbert_app.timing.throughput import MOST_SPREAD, Extrapolation, Throughput, Turn, pairs_of, power_law
 from sbert_app.wording import spoken
 
 
@@ -45,11 +43,11 @@ def test_nothing_done_is_no_throughput():
 
 
 def test_a_faster_rate_means_fewer_seconds():
-    known = extrapolate(1_000, rates(90, 100, 100, 110))
+    known = rates(90, 100, 100, 110).seconds_for(1_000)
     assert known.seconds == 10
     assert known.low < known.seconds < known.high
     assert known.low == pytest.approx(1_000 / rates(90, 100, 100, 110).band[1])
-    assert extrapolate(1_000, rates(100)).low is None
+    assert rates(100).seconds_for(1_000).low is None
 
 
 def test_estimates_add_up_and_an_unknown_band_stays_unknown():
@@ -99,10 +97,6 @@ def test_durations_in_words(seconds, words):
     assert spoken(seconds) == words
 
 
-def of_batches(*values):
-    return Throughput(tuple(Turn(9, 0.5, batches) for batches in values))
-
-
 @pytest.mark.parametrize(
     ("batches", "seconds", "expected"),
     [
@@ -113,17 +107,12 @@ def of_batches(*values):
         ([3], [0.5], 1),
     ],
 )
-def test_the_fastest_turn_over_the_slowest_without_tiny_ones(batches, seconds, expected):
-    assert spread(batches, seconds) == pytest.approx(expected)
+def test_the_fastest_turn_over_the_slowest_without_tiny_ones_and_the_first(batches, seconds, expected):
+    first = Turn(9, 0.5, 49)  # started batches that it did not fetch
+    turns = [Turn(9, *turn) for turn in zip(seconds, batches, strict=True)]
+    assert Throughput((first, *turns)).unevenness == pytest.approx(expected)
+    assert Throughput((first,)).unevenness == 1
 
 
 def test_turns_of_long_and_of_short_sentences_are_equally_fast():
-    assert not disturbed(Throughput((Turn(500, 0.5, 10), Turn(60, 0.5, 10), Turn(61, 0.5, 9))))
-
-
-def test_one_uneven_system_is_enough_and_even_ones_are_not():
-    even, uneven = of_batches(100, 110, 60, 95), of_batches(100, 110, 49, 95)
-    assert disturbed(even, uneven) and disturbed(uneven, even)
-    assert not disturbed(even, even)
-    assert not disturbed(of_batches(49, 100, 110, 60, 95))  # its first turn started batches that it did not fetch
-    assert json.dumps(disturbed(even)) == "false"
+    assert Throughput((Turn(500, 0.5, 10), Turn(60, 0.5, 10), Turn(61, 0.5, 9))).unevenness < MOST_SPREAD

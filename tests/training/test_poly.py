@@ -6,10 +6,9 @@ import torch
 
 from sbert_app.errors import UserError
 from sbert_app.grid.cell import measure_cell
-from sbert_app.grid.data_sets import DataSet
+from sbert_app.grid.data_set import PairSet
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.systems import Choice
-from sbert_app.grid.tasks.task import PairTask
 from sbert_app.jobs.fine_tune import preparing, running
 from sbert_app.labelled.example_set import Examples
 from sbert_app.models.defaults import NEW_POLY
@@ -126,7 +125,7 @@ def test_a_run_is_judged_saved_listed_and_scored_by_the_grid(bench, finished):
     assert (saved, "poly-encoder", 384) in [(row.name, row.kind, row.dim) for row in bench.registry.list()]
     again = Registry(bench.settings).pair_scorer(saved)
     assert np.array_equal(again.score(pairs), scorer.score(pairs))
-    cell = measure_cell(load_system(bench, saved, Choice()), DataSet("held out", PairTask(held_out)))
+    cell = measure_cell(load_system(bench, saved, Choice()), PairSet("held out", held_out))
     row = evaluate(bench, held_out, ["cross-encoder"], cross_encoder=saved)["cross-encoder"]
     assert cell.value == pytest.approx(row["spearman"]) and row["model"] == saved
     assert result.verdict.changes[0].after.value == pytest.approx(cell.value, abs=1e-3)

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
-from sbert_app.grid.tasks.classes import features_of, measures_of, pair_features
+from sbert_app.grid.classes import features_of, measures_of, pair_features
 from sbert_app.labelled.labelled_sentences import LabelledSentences
 from sbert_app.training import linear_heads
 from sbert_app.training.linear_heads import fit_heads

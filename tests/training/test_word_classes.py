@@ -12,10 +12,9 @@ from sklearn.pipeline import make_pipeline
 from sbert_app.corpus.ranking.lexical import WORD
 from sbert_app.errors import UserError
 from sbert_app.grid.cell import measure_cell
-from sbert_app.grid.data_sets import DataSet
+from sbert_app.grid.classes import Classes
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.systems import OVERLAP, TF_IDF, Choice
-from sbert_app.grid.tasks.classes import Classes
 from sbert_app.labelled.labelled_sentences import LabelledSentences
 from sbert_app.training.transfer import C_OF_FOLDS, MOST_STEPS, QUICK_FOLDS, SEED, count_words, learn_words
 
@@ -60,7 +59,7 @@ def test_a_test_part_is_predicted_as_by_scikit_learn(data):
 
 
 def test_tf_idf_has_a_figure_on_classes_and_word_overlap_says_why_not(data, shared_bench):
-    classes = DataSet("words", Classes(data, quick=True))
+    classes = Classes("words", data, quick=True)
     cell = measure_cell(load_system(shared_bench, TF_IDF, Choice()), classes)
     assert cell.value == pytest.approx(learn_words(count_words(data), data, quick=True).accuracy) and cell.seconds > 0
     with pytest.raises(UserError, match="gives no vectors to learn classes from"):

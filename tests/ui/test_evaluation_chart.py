@@ -5,17 +5,16 @@ from dataclasses import replace
 import pytest
 
 from sbert_app.grid.cell import measure_cell
-from sbert_app.grid.data_sets import DataSet
+from sbert_app.grid.data_set import PairSet
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import OVERLAP, SBERT, SYSTEMS, Choice
-from sbert_app.grid.tasks.task import PairTask
 from sbert_app.ui.evaluation.below_view import chart
 
 
 @pytest.fixture(scope="module")
 def cell(shared_bench, scored):
-    return measure_cell(load_system(shared_bench, OVERLAP, Choice()), DataSet("scored", PairTask(scored)))
+    return measure_cell(load_system(shared_bench, OVERLAP, Choice()), PairSet("scored", scored))
 
 
 def drawn(cell, scored, points):
@@ -25,7 +24,7 @@ def drawn(cell, scored, points):
         (name, 0): replace(cell, value=value, sentences=1_000, seconds=seconds)
         for name, (value, seconds) in zip(names, points, strict=True)
     }
-    return chart(Grid(tuple(names), (DataSet("scored", PairTask(scored)),), cells)).data[1]
+    return chart(Grid(tuple(names), (PairSet("scored", scored),), cells)).data[1]
 
 
 def test_names_of_near_points_lie_apart(cell, scored):
@@ -44,5 +43,5 @@ def test_the_line_joins_the_systems_that_no_other_beats(cell, scored):
         (OVERLAP, 0): replace(cell, value=0.5, sentences=900, seconds=1.0),
         ("tf-idf", 0): replace(cell, value=0.4, sentences=500, seconds=1.0),
     }
-    figure = chart(Grid((SBERT, OVERLAP, "tf-idf"), (DataSet("scored", PairTask(scored)),), cells))
+    figure = chart(Grid((SBERT, OVERLAP, "tf-idf"), (PairSet("scored", scored),), cells))
     assert list(figure.data[0].y) == [90.0, 50.0] and len(figure.data[1].x) == 3

@@ -9,11 +9,10 @@ from datetime import date
 from markupsafe import Markup
 
 from sbert_app.grid.cell import measure_cell
-from sbert_app.grid.data_sets import DataSet
+from sbert_app.grid.data_set import PairSet
 from sbert_app.grid.loading import load_system
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import TF_IDF, Choice
-from sbert_app.grid.tasks.task import PairTask
 from sbert_app.jobs.corpus.job import index
 from sbert_app.jobs.corpus.opening import read_lines
 from sbert_app.jobs.declaring.recipe import Input
@@ -53,7 +52,7 @@ def test_the_published_times_are_not_dated_and_take_no_file():
 
 
 def test_a_grid_is_taken_home_for_mteb_where_mteb_knows_its_figures(shared_bench: Workbench, scored):
-    data = DataSet(ATTACK, PairTask(scored))
+    data = PairSet(ATTACK, scored)
     grid = Grid((TF_IDF,), (data,), {(TF_IDF, 0): measure_cell(load_system(shared_bench, TF_IDF, Choice()), data)})
     links = grid_links.links(grid, Choice())
     packed = re.search(r'download="sbert-studio-evaluation-mteb.zip" href="data:application/zip;base64,([^"]+)">mteb</a>', links)

@@ -7,13 +7,13 @@ from typing import Any
 
 from sbert_app.errors import UserError
 from sbert_app.grid.cell import Cell
-from sbert_app.grid.data_sets import DataSet, plain_name, read_data_set, read_folder, read_pairs
+from sbert_app.grid.chosen import by_tasks, check_tasks
+from sbert_app.grid.data_set import TASKS, DataSet
 from sbert_app.grid.export import as_markdown, check_known, write_files
-from sbert_app.grid.loading import joined, streamed
+from sbert_app.grid.loading import embedding
+from sbert_app.grid.reading import plain_name, read_data_set, read_folder, read_pairs
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import BERT, SBERT, SYSTEMS, Choice, check_names
-from sbert_app.grid.tasks.chosen import by_tasks, check_tasks
-from sbert_app.grid.tasks.task import TASKS
 from sbert_app.jobs.declaring.job import Call, Job, Needs, Outcome, Steps, cross_encoder_option, model_option, remarks
 from sbert_app.jobs.declaring.option import flag, local, names, option, output, text
 from sbert_app.jobs.evaluate.grid import fill
@@ -136,8 +136,7 @@ def _of_head(call: Call, cell: Cell, pairs: Examples) -> dict[str, float]:
         return {}
     with call.bench.lines.corpora.join(call.stop) as waiting:
         deque(waiting, maxlen=0)
-        stream = streamed(call.bench, encoder, call.stop.tick)
-        columns = [joined(len(column), stream(column)) for column in pairs.sentences]
+        columns = list(map(embedding(call.bench, encoder, call.stop.tick), pairs.sentences))
     return {"head_accuracy": float((predict_labels(head[0], *columns) == pairs.targets).mean())}
 
 

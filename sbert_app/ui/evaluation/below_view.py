@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from sbert_app.grid.cell import Cell, disagreements, mistakes
+from sbert_app.grid.cell import Cell, mistakes
+from sbert_app.grid.data_set import Mistake
 from sbert_app.grid.export import as_csv, as_files, as_latex, as_markdown, as_zip
 from sbert_app.grid.result import ALL_PAIRS, Grid, Place
 from sbert_app.grid.systems import Choice
-from sbert_app.grid.tasks.task import Mistake
 from sbert_app.ui.evaluation.grid_view import MEASURES, name_of
 from sbert_app.ui.kit import html
 from sbert_app.ui.kit.html import GRID, MIDDLE, TEAL, Figure, as_text, quiet
@@ -129,7 +129,7 @@ def errors(grid: Grid, place: Place) -> Markup:
     parts = [_list(f"{system} on {data.name}: the worst errors", worst)]
     if figures:
         name, other = next(iter(figures.items()))
-        better = disagreements(data, cell, other, MOST)
+        better = mistakes(data, cell, MOST, better=other)
         parts.append(_list(f"{data.name}: where {name_of(name)} does better", better))
     parts.append(_measures(data.name, grid.figures(place[1])))
     parts.append(_subsets(cell, Counter(data.subsets)))

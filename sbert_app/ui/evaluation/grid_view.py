@@ -7,10 +7,10 @@ from markupsafe import Markup
 from sbert_app.evaluation.paper import SOURCE
 from sbert_app.grid import systems
 from sbert_app.grid.cell import Cell
+from sbert_app.grid.data_set import UNITS
 from sbert_app.grid.export import published
 from sbert_app.grid.result import Grid, Place, difference
 from sbert_app.grid.systems import LEARNS, POOLED, RAW, Choice
-from sbert_app.grid.tasks.task import UNITS
 from sbert_app.ui.kit import html
 from sbert_app.wording import digits, duration, spoken, times_100
 

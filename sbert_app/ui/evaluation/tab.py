@@ -7,6 +7,7 @@ import gradio as gr
 from markupsafe import Markup
 
 from sbert_app.errors import UserError
+from sbert_app.grid.data_set import RETRIEVAL
 from sbert_app.grid.result import Grid
 from sbert_app.grid.systems import (
     BM25,
@@ -22,7 +23,6 @@ from sbert_app.grid.systems import (
     WORD_VECTORS,
     Choice,
 )
-from sbert_app.grid.tasks.task import RETRIEVAL
 from sbert_app.jobs.evaluate.grid import ShownGrid, choose, data_sets, fill_session, halt, unfinished, upload
 from sbert_app.runtime.session import Session
 from sbert_app.runtime.workbench import Workbench

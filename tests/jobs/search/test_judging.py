@@ -83,7 +83,7 @@ def test_judged_hits_become_a_figure_for_each_way_to_rank(session, shared_bench,
     )
     path = write("judgements.csv", content)
     data = upload(shared_bench, session, path, "judgements.csv")
-    assert data.size == 4 and data.content.queries.queries[-1] == "=moss" and len(data.columns[1]) == 450
+    assert data.size == 4 and data.queries.queries[-1] == "=moss" and len(data.columns[1]) == 450
     grid = choose(shared_bench, session, [SBERT, BM25, HYBRID, MAXSIM], ["judgements"])
     grid = [step.result for step in fill_session(shared_bench, session, grid, Choice())][-1]
     assert all(isinstance(cell, Cell) for cell in grid.cells.values()) and grid.complete
@@ -96,7 +96,7 @@ def test_judged_hits_become_a_figure_for_each_way_to_rank(session, shared_bench,
 def test_the_grid_ranks_as_search_does(session, shared_bench, write):
     for query in QUERIES:
         judge(shared_bench, session, query, 1, 1)
-    data = upload(shared_bench, session, write("j.csv", as_csv(session)), "j.csv").content.queries
+    data = upload(shared_bench, session, write("j.csv", as_csv(session)), "j.csv").queries
     rankings = load_system(shared_bench, MAXSIM, Choice()).rank(data)
     for query, rows in zip(QUERIES, rankings, strict=True):
         hits = search(shared_bench, session, query, 20, {}, WORD_BY_WORD).hits

@@ -12,8 +12,8 @@ from sbert_app.corpus.ranking.lexical import LexicalIndex, Scores, best_rows, co
 from sbert_app.corpus.ranking.maxsim import COMPARED
 from sbert_app.errors import UserError
 from sbert_app.evaluation.metrics import interval, mean, resampled
+from sbert_app.grid.data_set import RETRIEVAL, DataSet, Mistake, TaskResult, short
 from sbert_app.grid.systems import System
-from sbert_app.grid.tasks.task import RETRIEVAL, Mistake, Task, TaskResult, short
 from sbert_app.labelled.queries import Queries, Rows
 from sbert_app.vectors import Array, Vectors, unit_rows
 
@@ -41,30 +41,21 @@ def by_words(data: Queries, tick: Tick) -> list[Rows]:
     return [best_rows(scores, DEPTH) for scores, _ in _by_bm25(data, LexicalIndex.build(ticking(data.documents, tick)), tick)]
 
 
-def by_both(data: Queries, queries: Vectors, documents: Vectors, tick: Tick) -> list[Rows]:
-    """The best documents by cosine and BM25 together, as hybrid search ranks. queries (Q, dim), documents (D, dim)."""
+def by_both(data: Queries, queries: Vectors, documents: Vectors, tick: Tick, compare: Compare | None = None) -> list[Rows]:
+    """The best documents by cosine and BM25 together, as hybrid search ranks. queries (Q, dim), documents (D, dim).
+
+    compare: the MaxSim scores that are added for the best COMPARED.
+    """
     index = LexicalIndex.build(ticking(data.documents, tick))
-    return [rows[:DEPTH] for rows, _, _ in _hybrids(data, index, queries, documents, tick)]
-
-
-def by_maxsim(data: Queries, queries: Vectors, documents: Vectors, compare: Compare, tick: Tick) -> list[Rows]:
-    """As `by_both`, and MaxSim added for the best COMPARED. queries (Q, dim), documents (D, dim)."""
-    index = LexicalIndex.build(ticking(data.documents, tick))
-    rankings = []
-    for number, (rows, fused, coverage) in enumerate(_hybrids(data, index, queries, documents, tick)):
-        order = compared_order(fused, compare(index, number, rows[:COMPARED]), coverage)
-        rankings.append(rows[order][:DEPTH])
-    return rankings
-
-
-def _hybrids(
-    data: Queries, index: LexicalIndex, queries: Vectors, documents: Vectors, tick: Tick
-) -> Iterator[tuple[Rows, Scores, float]]:
-    """For each query rows and scores, best first, and how much of the query words cover."""
     queries, documents = unit_rows(queries), unit_rows(documents)
+    rankings = []
     for number, (words, coverage) in enumerate(_by_bm25(data, index, tick)):
         cosines = documents @ queries[number]
-        yield *hybrid(_best(cosines, data, number), cosines.__getitem__, words, coverage), coverage
+        rows, fused = hybrid(_best(cosines, data, number), cosines.__getitem__, words, coverage)
+        if compare:
+            rows = rows[compared_order(fused, compare(index, number, rows[:COMPARED]), coverage)]
+        rankings.append(rows[:DEPTH])
+    return rankings
 
 
 def _by_bm25(data: Queries, index: LexicalIndex, tick: Tick) -> Iterator[tuple[Vectors, float]]:
@@ -127,17 +118,13 @@ def _orders(data: Queries, rows: Sequence[Rows], score: PairScores) -> list[Rows
 
 
 @dataclass(frozen=True)
-class Retrieval(Task):
+class Retrieval(DataSet):
     """What is predicted of a query is its main measure, 0..1."""
 
     queries: Queries
 
-    name = RETRIEVAL
+    task = RETRIEVAL
     measure = RANKING[0]
-
-    @property
-    def size(self) -> int:
-        return len(self.queries.queries)
 
     @property
     def columns(self) -> Sequence[list[str]]:
@@ -154,9 +141,10 @@ class Retrieval(Task):
         means = {name: float(column.mean()) for name, column in values.items()}
         samples = {name: resampled(mean, column, column, self.groups) for name, column in values.items()}
         estimates = {name: interval(means[name], drawn) for name, drawn in samples.items()}
-        intervals = {name: (estimate.low, estimate.high) for name, estimate in estimates.items()}
-        read = sum(map(len, self.columns))
-        return TaskResult(predicted, means, samples[self.measure], read, seconds, intervals=intervals)
+        return TaskResult(
+            measures=means, samples=samples[self.measure], predicted=predicted, sentences=sum(map(len, self.columns)),
+            seconds=seconds, intervals={name: (estimate.low, estimate.high) for name, estimate in estimates.items()},
+        )  # fmt: skip
 
     def distances(self, predicted: Array) -> Array:
         return 1 - predicted

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sbert_app.errors import UserError
-from sbert_app.grid.data_sets import DataSet, read_data_set, read_folder
+from sbert_app.grid.chosen import by_tasks, own_data_sets
+from sbert_app.grid.data_set import CLASSES, PAIR_CLASSES, DataSet, PairSet
 from sbert_app.grid.export import in_paper, published
-from sbert_app.grid.tasks.chosen import by_tasks, own_data_sets
-from sbert_app.grid.tasks.task import CLASSES, PAIR_CLASSES, PairTask
+from sbert_app.grid.reading import read_data_set, read_folder
 from sbert_app.labelled.example_set import Examples
 from sbert_app.settings import Limits
 from sbert_app.tables import read_table
@@ -40,7 +40,7 @@ def test_the_digest_tells_content_apart_not_names(write):
 
 def test_rows_with_the_same_first_sentence_are_one_group():
     examples = Examples("scored", (["A  cat", "a cat", "b"], ["x", "y", "z"]), np.array([0.0, 1.0, 0.5]), np.arange(1, 4))
-    assert PairTask(examples).groups.tolist() == [0, 0, 1]
+    assert PairSet("a", examples).groups.tolist() == [0, 0, 1]
 
 
 def test_a_folder_gives_its_data_sets_and_says_which_it_cannot_read(tmp_path):
@@ -52,7 +52,7 @@ def test_a_folder_gives_its_data_sets_and_says_which_it_cannot_read(tmp_path):
     (tmp_path / "trec_test.tsv").write_text("text\tlabel\nthe cat of the house\tanimal\nthe bill of the cat\tmoney\n")
     read = list(read_folder(tmp_path, LIMITS))
     sets = {data.name: data for data in read if isinstance(data, DataSet)}
-    assert set(sets) == {"a", "trec_train"} and sets["trec_train"].content.data.tested.tolist() == [28, 29]
+    assert set(sets) == {"a", "trec_train"} and sets["trec_train"].data.tested.tolist() == [28, 29]
     errors = sorted(str(error) for error in read if isinstance(error, UserError))
     assert (
         errors[0].startswith("one_class.csv: ") and "at least 12" not in errors[0] and errors[1].startswith("same.tsv: Every score")
@@ -78,9 +78,9 @@ def test_labelled_pairs_in_parts_are_besides_something_to_learn_from(tmp_path):
     assert set(sets) - set(files) == {"mrpc"} and len(errors) == 2 and errors[0].startswith("few: The class")
     assert errors[1] == "other: 'other_test.tsv' has the label 'a', which 'other_train.tsv' lacks."
     mrpc = sets["mrpc"]
-    assert mrpc.task == PAIR_CLASSES and mrpc.measure == "accuracy" and mrpc.size == 12 and mrpc.content.data.dev.sum() == 8
-    assert [len(column) for column in mrpc.columns] == [60, 60] and mrpc.content.data.tested.tolist() == list(range(40, 52))
-    assert mrpc.content.data.partners[40:42] == ["the dog number 0", "the cat number 1"] and len(mrpc.content.groups) == 12
+    assert mrpc.task == PAIR_CLASSES and mrpc.measure == "accuracy" and mrpc.size == 12 and mrpc.data.dev.sum() == 8
+    assert [len(column) for column in mrpc.columns] == [60, 60] and mrpc.data.tested.tolist() == list(range(40, 52))
+    assert mrpc.data.partners[40:42] == ["the dog number 0", "the cat number 1"] and len(mrpc.groups) == 12
     (quick,) = by_tasks(mrpc, [PAIR_CLASSES], quick=True)
     assert quick.digest != mrpc.digest != sets["mrpc_test"].digest
 
@@ -92,7 +92,7 @@ def test_the_apps_own_data_sets_can_all_be_read():
 
 def test_the_papers_data_sets_are_known_by_name_and_size():
     def scored(name: str, size: int) -> DataSet:
-        return DataSet(name, PairTask(Examples("scored", (["a"] * size, ["b"] * size), np.zeros(size), np.arange(size))))
+        return PairSet(name, Examples("scored", (["a"] * size, ["b"] * size), np.zeros(size), np.arange(size)))
 
     stsb = scored("stsb_test", 1_379)
     assert in_paper(stsb) == "STSb" and in_paper(scored("stsb_dev", 1_500)) == "" and in_paper(scored("mine", 1_379)) == ""

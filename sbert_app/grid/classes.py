@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from sbert_app.evaluation.metrics import resampled, share_positive
 from sbert_app.evaluation.verdict import METRICS, measure
+from sbert_app.grid.data_set import CLASSES, CLUSTERS, PAIR_CLASSES, DataSet, Mistake, TaskResult, embedder, short
 from sbert_app.grid.systems import System
-from sbert_app.grid.tasks.task import CLASSES, CLUSTERS, PAIR_CLASSES, Mistake, Task, TaskResult, embedder, short
 from sbert_app.labelled.example_set import normalise
 from sbert_app.labelled.labelled_sentences import LabelledSentences
 from sbert_app.vectors import Array, Vectors, unit_rows
@@ -24,14 +24,14 @@ STARTS, BATCH = 10, 512  # of k-means: the best of ten; mteb's batch
 
 
 @dataclass(frozen=True)
-class Classes(Task):
+class Classes(DataSet):
     """quick: learnt by the quick form of transfer, not by SentEval's protocol."""
 
     data: LabelledSentences
     quick: bool = False
 
     @property
-    def name(self) -> str:
+    def task(self) -> str:
         return PAIR_CLASSES if self.data.partners else CLASSES
 
     measure = "accuracy"
@@ -63,8 +63,10 @@ class Classes(Task):
         learnt = self.learnt(system, features, tick)
         right = (learnt.predicted == self.data.targets[self.data.tested]).astype(np.float64)
         samples = resampled(share_positive, right, right, self.groups)
-        predicted, sentences = learnt.predicted.astype(np.float64), sum(map(len, self.columns))
-        return TaskResult(predicted, measures_of(self.data, learnt), samples, sentences, seconds, protocol=learnt.protocol)
+        return TaskResult(
+            measures=measures_of(self.data, learnt), samples=samples, predicted=learnt.predicted.astype(np.float64),
+            sentences=sum(map(len, self.columns)), seconds=seconds, protocol=learnt.protocol,
+        )  # fmt: skip
 
     def features(self, system: System) -> Any:
         """What a classifier learns from: the system's embeddings, or how often each word occurs."""
@@ -91,7 +93,7 @@ class Classes(Task):
 class Clusters(Classes):
     """The tested sentences, to be clustered into as many clusters as there are classes."""
 
-    name = CLUSTERS
+    task = CLUSTERS
     measure = next(iter(METRICS[CLUSTERS]))
 
     def run(self, system: System, tick: Callable[[], None]) -> TaskResult:
@@ -104,7 +106,7 @@ class Clusters(Classes):
         measures = measure(CLUSTERS, predicted, gold)
         samples = resampled(METRICS[CLUSTERS][self.measure], predicted, gold, self.groups)
         samples += measures[self.measure] - samples.mean()  # rows that a resample repeats make clusters look purer
-        return TaskResult(predicted, measures, samples, len(vectors), seconds)
+        return TaskResult(measures=measures, samples=samples, predicted=predicted, sentences=len(vectors), seconds=seconds)
 
 
 def clustered(vectors: Vectors, classes: NDArray[np.int64]) -> NDArray[np.int64]:

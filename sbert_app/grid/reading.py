@@ -1,20 +1,17 @@
-"""Data sets whose right answers are known: labelled pairs, triplets, sentences with classes, queries with documents."""
+"""Read data sets: labelled pairs, triplets, sentences with classes, queries with documents, told apart by their columns."""
 
-import hashlib
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from sbert_app.errors import UserError
-from sbert_app.grid.tasks.classes import Classes
-from sbert_app.grid.tasks.ranking import Retrieval
-from sbert_app.grid.tasks.task import PairTask, Task
+from sbert_app.grid.classes import Classes
+from sbert_app.grid.data_set import DataSet, PairSet
+from sbert_app.grid.ranking import Retrieval
 from sbert_app.labelled.columns import guess_mapping, has_pairs
-from sbert_app.labelled.examples import Examples, Reading, read_examples
+from sbert_app.labelled.examples import Examples, read_examples
 from sbert_app.labelled.labelled_sentences import read_labelled_pairs, read_labelled_sentences
 from sbert_app.labelled.queries import CorpusRows, read_answers, read_judgements, read_queries
 from sbert_app.settings import Limits
@@ -27,51 +24,6 @@ MOST_FILES = 100  # of a folder
 FEW_QUERIES = 20  # judged ones, below which a remark says so
 MOST_PARTNERS = 10_000  # pairs that belong together: each first sentence is compared with every second one
 PART = re.compile(r"(?P<stem>.+)_(?P<part>train|dev|test)", re.IGNORECASE)
-
-
-@dataclass(frozen=True)
-class DataSet:
-    """One column of the grid. content: the examples, and what a system has to do. notes: what was noticed while reading.
-
-    purpose: what a set asks for that models are not trained for, "" for others. reading: of pairs, how their table was read.
-    """
-
-    name: str
-    content: Task
-    notes: tuple[str, ...] = ()
-    purpose: str = ""
-    reading: Reading | None = None
-
-    @property
-    def task(self) -> str:
-        return self.content.name
-
-    @property
-    def measure(self) -> str:
-        return self.content.measure
-
-    @property
-    def size(self) -> int:
-        return self.content.size
-
-    @property
-    def columns(self) -> Sequence[list[str]]:
-        return self.content.columns
-
-    @property
-    def subsets(self) -> tuple[str, ...]:
-        """The subset of each example, empty where there are none."""
-        return self.content.subsets if isinstance(self.content, PairTask) else ()
-
-    @cached_property
-    def digest(self) -> str:
-        """Hash of the sentences, the right answers and the task: equal for equal content, whatever the name. 16 hex digits."""
-        digest = hashlib.blake2b(self.task.encode(), digest_size=8)
-        for column in self.columns:
-            digest.update("\0".join(column).encode())
-        for part in self.content.answers():
-            digest.update(b"-" if part is None else part.tobytes())
-        return digest.hexdigest()
 
 
 def read_data_set(
@@ -89,11 +41,11 @@ def read_data_set(
     if (judged := read_judgements(table, corpus)) is not None:
         few = f"With fewer than {FEW_QUERIES} queries, differences between systems are hardly more than chance: judge more."
         notes = (*judged[1], few) if len(judged[0].queries) < FEW_QUERIES else judged[1]
-        return DataSet(name or table.name, Retrieval(judged[0]), notes)
+        return Retrieval(name or table.name, judged[0], notes=notes)
     if (answers := read_answers(table)) is not None:
-        return DataSet(name or table.name, Retrieval(answers))
+        return Retrieval(name or table.name, answers)
     if not has_pairs(table.frame):
-        return DataSet(name or table.name, Classes(read_labelled_sentences(table, limits, test=test, dev=dev)))
+        return Classes(name or table.name, read_labelled_sentences(table, limits, test=test, dev=dev))
     data = read_pairs(table, limits, name)
     if data.task == "positives" and data.size > MOST_PARTNERS:
         raise UserError(
@@ -103,11 +55,11 @@ def read_data_set(
     return data
 
 
-def read_pairs(table: Table, limits: Limits, name: str = "") -> DataSet:
+def read_pairs(table: Table, limits: Limits, name: str = "") -> PairSet:
     """Read a table of scored or labelled pairs, triplets, or pairs that belong together, as `read_data_set`."""
     reading = read_examples(table, guess_mapping(table.frame), limits, repeats=True, least=2)
     subsets = _subsets_of(table, reading.examples)
-    return DataSet(name or table.name, PairTask(reading.examples, subsets), reading.notes, reading=reading)
+    return PairSet(name or table.name, reading.examples, notes=reading.notes, subsets=subsets, reading=reading)
 
 
 def _subsets_of(table: Table, examples: Examples) -> tuple[str, ...]:
@@ -144,7 +96,7 @@ def read_folder(folder: Path, limits: Limits) -> Iterator[DataSet | UserError]:
             yield UserError(f"{table.name}: {error}")
     for name, table, test, dev in labelled_pairs(tables):
         try:
-            yield DataSet(name, Classes(read_labelled_pairs(table, limits, test=test, dev=dev)))
+            yield Classes(name, read_labelled_pairs(table, limits, test=test, dev=dev))
         except UserError as error:
             yield UserError(f"{name}: {error}")
 
@@ -161,7 +113,7 @@ def _retrieval(tables: dict[Path, Table]) -> Iterator[DataSet | UserError]:
             if name.split("_")[0] in ("corpus", "queries", "qrels"):
                 del tables[path]
         try:
-            yield DataSet(folder.name, Retrieval(read_queries(corpus, queries, judgements)))
+            yield Retrieval(folder.name, read_queries(corpus, queries, judgements))
         except UserError as error:
             yield error
 

@@ -1,9 +1,11 @@
-"""The interface of the tasks: what a data set holds, how a system is measured on it, what it gets wrong; and the task of pairs."""
+"""A data set: what it holds, how a system is measured on it, what the system gets wrong; and the data sets of pairs."""
 
+import hashlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,8 @@ from sbert_app.evaluation.agreement import rank_shares
 from sbert_app.evaluation.metrics import resampled
 from sbert_app.evaluation.verdict import METRICS, measure
 from sbert_app.grid.systems import Embed, System
-from sbert_app.labelled.example_set import Examples, digests
+from sbert_app.labelled.example_set import digests
+from sbert_app.labelled.examples import Examples, Reading
 from sbert_app.vectors import Array
 
 RETRIEVAL, CLASSES, PAIR_CLASSES, CLUSTERS = "retrieval", "classes", "pair classes", "clusters"
@@ -33,13 +36,19 @@ UNITS |= {RETRIEVAL: "queries", CLASSES: "sentences", CLUSTERS: "sentences"}  # 
 SHORT = 160  # characters of a sentence in a list
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TaskResult:
-    """How a system did: the fields are those of `Cell`. measures: the main one first."""
+    """How a system did. measures: the main one first, as fractions; samples: the main one of each resample, (R,).
 
-    predicted: Array
+    Systems on one data set share the resamples, so their differences are paired. predicted: the score of each tested example, (n,);
+    of classes the class's number, of queries the measure. sentences: how many were read in `seconds`. subsets: the main measure of
+    each. seen: pairs that the system was trained on, as far as is known. protocol: of classes, how they were learnt. intervals: of
+    rankings, that of each measure.
+    """
+
     measures: dict[str, float]
-    samples: Array
+    samples: NDArray[np.floating[Any]] = field(repr=False, compare=False)
+    predicted: NDArray[np.floating[Any]] = field(repr=False, compare=False)
     sentences: int
     seconds: float
     subsets: dict[str, float] = field(default_factory=dict)
@@ -57,23 +66,25 @@ class Mistake:
     given: str
 
 
-class Task(ABC):
-    """Examples with right answers, n of them tested (`size`)."""
+@dataclass(frozen=True)
+class DataSet(ABC):
+    """One column of the grid: examples with right answers, and what a system has to do with them.
+
+    notes: what was noticed while reading. purpose: what a set asks for that models are not trained for, "" for others.
+    Of pairs: subsets, that of each example, such as "headlines" of STS 2013, empty where there are none; how their table was read.
+    """
+
+    name: str
+    _: KW_ONLY
+    notes: tuple[str, ...] = ()
+    purpose: str = ""
+    subsets: tuple[str, ...] = ()
+    reading: Reading | None = None
 
     @property
     @abstractmethod
-    def name(self) -> str:
+    def task(self) -> str:
         """One of TASKS."""
-
-    @property
-    @abstractmethod
-    def measure(self) -> str:
-        """The main measure."""
-
-    @property
-    @abstractmethod
-    def size(self) -> int:
-        """The examples that are tested."""
 
     @property
     @abstractmethod
@@ -81,9 +92,29 @@ class Task(ABC):
         """The sentences: two columns of pairs, three of triplets; queries and documents."""
 
     @property
+    def measure(self) -> str:
+        """The main measure."""
+        return next(iter(METRICS[self.task]))
+
+    @property
+    def size(self) -> int:
+        """The examples that are tested, n."""
+        return len(self.columns[0])
+
+    @property
     def groups(self) -> NDArray[np.int64]:
         """Which examples belong together, (n,), and are no independent observations. By default each is on its own."""
         return np.arange(self.size)
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of the sentences, the right answers and the task: equal for equal content, whatever the name. 16 hex digits."""
+        digest = hashlib.blake2b(self.task.encode(), digest_size=8)
+        for column in self.columns:
+            digest.update("\0".join(column).encode())
+        for part in self.answers():
+            digest.update(b"-" if part is None else part.tobytes())
+        return digest.hexdigest()
 
     @abstractmethod
     def answers(self) -> Iterator[NDArray[Any] | None]:
@@ -115,23 +146,14 @@ def short(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class PairTask(Task):
-    """subsets: the subset of each example, such as "headlines" of STS 2013; empty where there are none."""
+class PairSet(DataSet):
+    """Scored or labelled pairs, triplets, or pairs that belong together."""
 
     examples: Examples
-    subsets: tuple[str, ...] = ()
 
     @property
-    def name(self) -> str:
+    def task(self) -> str:
         return self.examples.kind
-
-    @property
-    def measure(self) -> str:
-        return next(iter(METRICS[self.name]))
-
-    @property
-    def size(self) -> int:
-        return len(self.examples)
 
     @property
     def columns(self) -> Sequence[list[str]]:
@@ -150,39 +172,31 @@ class PairTask(Task):
         start = time.perf_counter()
         predicted, gold = system.score(self.examples, self.subsets), self.examples.gold
         seconds = time.perf_counter() - start
-        samples = resampled(METRICS[self.name][self.measure], predicted, gold, self.groups)
-        seen = int(np.isin(digests(self.examples), system.trained_on).sum()) if len(system.trained_on) else 0
-        measures, sentences = measure(self.name, predicted, gold), sum(map(len, self.columns))
-        return TaskResult(predicted, measures, samples, sentences, seconds, self._of_subsets(predicted), seen)
-
-    def _of_subsets(self, predicted: Array) -> dict[str, float]:
-        """The main measure of each subset, in alphabetical order."""
         members = {name: np.flatnonzero(np.array(self.subsets) == name) for name in sorted(set(self.subsets))}
-        gold = self.examples.gold
-        return {name: measure(self.name, predicted[rows], gold[rows])[self.measure] for name, rows in members.items()}
+        return TaskResult(
+            measures=measure(self.task, predicted, gold),
+            samples=resampled(METRICS[self.task][self.measure], predicted, gold, self.groups),
+            predicted=predicted,
+            sentences=sum(map(len, self.columns)),
+            seconds=seconds,
+            subsets={name: measure(self.task, predicted[rows], gold[rows])[self.measure] for name, rows in members.items()},
+            seen=int(np.isin(digests(self.examples), system.trained_on).sum()) if len(system.trained_on) else 0,
+        )
 
     def distances(self, predicted: Array) -> Array:
         """Of the ranking, 0..1; of triplets and partners how far the wrong one is ahead."""
-        if self.name in ("triplets", "positives"):
+        if self.task in ("triplets", "positives"):
             return np.maximum(0.0, -predicted)
         return np.abs(rank_shares(predicted) - rank_shares(self.examples.gold))
 
     def example(self, predicted: Array, row: int) -> Mistake:
-        sentences = tuple(short(column[row]) for column in self.columns)
-        return Mistake(sentences, self._expected(row), self._given(predicted, row))
-
-    def _expected(self, row: int) -> str:
         examples = self.examples
-        if self.name == "scored":
-            low, high = examples.score_range
-            return f"{low + (high - low) * examples.targets[row]:.3g} of {high:g}: {_place(examples.gold, row)}"
-        return examples.labels[int(examples.targets[row])] if self.name == "labelled" else "the first partner is closer"
-
-    def _given(self, predicted: Array, row: int) -> str:
-        if self.name in ("triplets", "positives"):
-            return f"another is closer by {-predicted[row]:.2f}" if predicted[row] <= 0 else "the first is closer"
-        return _place(predicted, row)
-
-
-def _place(values: Array, row: int) -> str:
-    return f"closer than {100 * rank_shares(values)[row]:.0f} %"
+        sentences = tuple(short(column[row]) for column in self.columns)
+        if self.task in ("triplets", "positives"):
+            given = f"another is closer by {-predicted[row]:.2f}" if predicted[row] <= 0 else "the first is closer"
+            return Mistake(sentences, "the first partner is closer", given)
+        expected, given = (f"closer than {100 * rank_shares(values)[row]:.0f} %" for values in (examples.gold, predicted))
+        if self.task == "labelled":
+            return Mistake(sentences, examples.labels[int(examples.targets[row])], given)
+        low, high = examples.score_range
+        return Mistake(sentences, f"{low + (high - low) * examples.targets[row]:.3g} of {high:g}: {expected}", given)

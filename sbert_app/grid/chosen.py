@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from sbert_app.errors import UserError
-from sbert_app.grid.data_sets import DataSet, read_data_set
-from sbert_app.grid.tasks.classes import Classes, Clusters
-from sbert_app.grid.tasks.task import CLASSES, CLUSTERS, TASKS, PairTask
+from sbert_app.grid.classes import Classes, Clusters
+from sbert_app.grid.data_set import CLASSES, CLUSTERS, TASKS, DataSet, PairSet
+from sbert_app.grid.reading import read_data_set
 from sbert_app.labelled.example_set import Examples
-from sbert_app.labelled.labelled_sentences import LabelledSentences, read_labelled_sentences
+from sbert_app.labelled.labelled_sentences import read_labelled_sentences
 from sbert_app.settings import ASSETS, Limits
 from sbert_app.tables import read_table
 
@@ -44,26 +44,20 @@ def by_tasks(data: DataSet, tasks: Sequence[str], quick: bool = False) -> list[D
 
     quick: classes are learnt by the quick form of transfer.
     """
-    content = data.content
     sets = [data] if not tasks or data.task in tasks else []
-    if not isinstance(content, Classes):
+    if not isinstance(data, Classes):
         return sets
-    sets = [replace(each, content=replace(content, quick=quick)) for each in sets]
-    counts = np.bincount(content.data.targets[content.data.tested])
-    if content.name == CLASSES and (counts > 0).sum() > 1 and counts.max() > 1:
-        sets += [as_clusters(data, content.data)] if CLUSTERS in tasks else []
-        sets += [as_triplets(data, content.data)] if TRIPLETS in tasks else []
+    sets = [replace(data, quick=quick) for _ in sets]
+    counts = np.bincount(data.data.targets[data.data.tested])
+    if data.task == CLASSES and (counts > 0).sum() > 1 and counts.max() > 1:
+        sets += [Clusters(f"{data.name} as clusters", data.data, notes=data.notes)] if CLUSTERS in tasks else []
+        sets += [as_triplets(data)] if TRIPLETS in tasks else []
     return sets
 
 
-def as_clusters(data: DataSet, content: LabelledSentences) -> DataSet:
-    """The tested sentences, to be clustered."""
-    return DataSet(f"{data.name} as clusters", Clusters(content), data.notes)
-
-
-def as_triplets(data: DataSet, content: LabelledSentences) -> DataSet:
+def as_triplets(data: Classes) -> PairSet:
     """Triplets from the tested sentences: two of one class, drawn at random, and one of another. The same for equal data."""
-    generator, rows = np.random.default_rng(SEED), content.tested
+    generator, content, rows = np.random.default_rng(SEED), data.data, data.data.tested
     classes = content.targets[rows]
     paired = np.flatnonzero(np.bincount(classes)[classes] > 1)
     anchors = generator.permutation(paired)[:MOST_TRIPLETS]
@@ -71,7 +65,7 @@ def as_triplets(data: DataSet, content: LabelledSentences) -> DataSet:
     negatives = [generator.choice(np.flatnonzero(classes != classes[anchor])) for anchor in anchors]
     columns = tuple([content.sentences[rows[row]] for row in column] for column in (anchors, positives, negatives))
     examples = Examples("triplets", columns, np.zeros(len(anchors)), rows[anchors] + 1)
-    return DataSet(f"{data.name} as triplets", PairTask(examples), data.notes)
+    return PairSet(f"{data.name} as triplets", examples, notes=data.notes)
 
 
 @cache
@@ -81,7 +75,7 @@ def own_data_sets(limits: Limits) -> tuple[DataSet, ...]:
         read_data_set(read_table(ASSETS / file, limits, Path(file).name), limits, name) for name, file in OWN_PAIRS.items()
     )
     classes = [
-        DataSet(name, Classes(read_labelled_sentences(read_table(ASSETS / "examples" / file, limits), limits, "text", label)))
+        Classes(name, read_labelled_sentences(read_table(ASSETS / "examples" / file, limits), limits, "text", label))
         for name, (file, label) in OWN_CLASSES.items()
     ]
     return (everyday, *classes, *(replace(data, purpose=PURPOSE) for data in hard))

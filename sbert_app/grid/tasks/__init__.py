@@ -1,1 +1,0 @@
-"""What systems have to do: one module for each kind of data set."""
